@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sfid.h - unique, time-ordered 64-bit IDs without a round trip.
+ *
+ *     sfid *g = NULL;
+ *     sfid_options opt = SFID_OPTIONS_INIT;
+ *     opt.app = "orders";
+ *     opt.pid = 7;
+ *     if (sfid_open(&g, &opt) < 0) { puts(sfid_last_error(g)); sfid_close(g); return 1; }
+ *     int64_t id = sfid_next(g);
+ *     sfid_close(g);
+ *
+ * Under one app name no two IDs are ever equal: over threads, forked children,
+ * processes and restarts; doc/design.md has the assumptions. Where the right
+ * to issue IDs cannot be shown, calls return an error and no ID.
+ *
+ * Three words stand in each description below. Threads: "any" means that any
+ * number of threads may call it at once on one handle. Fork: "shared" means
+ * that the child may use the handle it inherited, and draws from the same
+ * sequence as its parent. Signals: "async-safe" calls may be made in a signal
+ * handler; all others must not.
+ */
+#ifndef SFID_H
+#define SFID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sfid/error.h"
+#include "sfid/layout.h"
+#include "sfid/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A generator. Opaque; made by sfid_open(), ended by sfid_close(). */
+typedef struct sfid sfid;
+
+/* ---- options ------------------------------------------------------------ */
+
+/** What a call does when the sequence of the current tick is used up. */
+typedef enum sfid_exhaustion {
+    SFID_WAIT = 0, /**< sleep until the tick of the next number, at most max_wait_ms */
+    SFID_BORROW,   /**< issue ahead of the clock, at most max_ahead_ms; beyond that as SFID_WAIT */
+    SFID_FAIL      /**< return SFID_EAGAIN */
+} sfid_exhaustion;
+
+/** What an event tells. Numbers are fixed; later versions add to them. */
+typedef enum sfid_event_kind {
+    SFID_EVENT_LEASED = 1,      /**< a pid is held; pid is set */
+    SFID_EVENT_RENEWED,         /**< the window was extended; value: milliseconds it has now */
+    SFID_EVENT_RENEW_FAILED,    /**< it was not, and is tried again; code and text are set */
+    SFID_EVENT_REGRESSION,      /**< the clock stepped back over 1 s; value: milliseconds */
+    SFID_EVENT_EXHAUSTED,       /**< calls waited or failed since the last such event; value: how many */
+    SFID_EVENT_NOT_TMPFS,       /**< the run directory is not on a tmpfs: calls may stall on writeback */
+    SFID_EVENT_END_OF_LIFE,     /**< the layout ends within 5 years; value: milliseconds left */
+    SFID_EVENT_SLOT_REPLACED    /**< the slot file found was of no use and was replaced; the text says why */
+} sfid_event_kind;
+
+/** One event. Valid during the callback only. */
+typedef struct sfid_event {
+    sfid_event_kind kind;
+    int code;         /**< SFID_E… or 0 */
+    int64_t pid;      /**< the pid held, or -1 */
+    int64_t value;    /**< as the kind says, or 0 */
+    const char *text; /**< one sentence for the operator */
+} sfid_event;
+
+/**
+ * Options of sfid_open(). Start from SFID_OPTIONS_INIT, which sets every
+ * member; the size tells the library which version of this struct it reads.
+ * Strings and the layout are copied: they need not outlive the call.
+ */
+typedef struct sfid_options {
+    size_t size;                /**< sizeof(sfid_options), set by SFID_OPTIONS_INIT */
+    const char *app;            /**< names the pid space: 1 to 64 of [A-Za-z0-9_.{}-], no dot first. NULL only with pid:
+                                     then uniqueness ends with the process */
+    const char *store;          /**< where pids are leased. This version leases none: SFID_EUNSUPPORTED unless NULL */
+    int64_t pid;                /**< -1: lease one; else this pid, fixed by the caller */
+    const sfid_layout *layout;  /**< NULL: SFID_LAYOUT_DEFAULT */
+    const char *run_dir;        /**< slot files; NULL: $SFID_RUN_DIR, else /dev/shm/sfid-UID */
+    const char *state_dir;      /**< durable mark; NULL: $SFID_STATE_DIR, else $STATE_DIRECTORY, else /var/lib/sfid for root,
+                                     ~/.local/state/sfid for others */
+    sfid_exhaustion exhaustion; /**< SFID_WAIT */
+    uint32_t max_wait_ms;       /**< 2000: how long one call may sleep in all. 0: never. SFID_WAIT wants at least one unit */
+    uint32_t max_ahead_ms;      /**< 10000: how far ahead of the clock IDs may be issued (borrowing, regressions). 0: never.
+                                     At most 86400000 */
+    uint64_t random_start;      /**< 0: each tick starts at sequence 0; N: at a random number below N, at most half the
+                                     sequence, so that low bits spread at low rates */
+    void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called from the background thread only, in order;
+                                     sfid_status, sfid_parse and sfid_next may be called inside, sfid_open and sfid_close not */
+    void *user;                 /**< handed to on_event */
+} sfid_options;
+
+#define SFID_OPTIONS_INIT \
+    { sizeof(sfid_options), NULL, NULL, -1, NULL, NULL, NULL, SFID_WAIT, 2000, 10000, 0, NULL, NULL }
+
+/* ---- a generator -------------------------------------------------------- */
+
+/**
+ * Opens a generator.
+ *
+ * *out is set in every case: to the generator on success, else to a handle
+ * that sfid_last_error() explains and that wants sfid_close(); to NULL when
+ * memory ran out. With an app and a pid it takes the pid's lock and durable
+ * mark in the state directory and its page in the run directory, creating both
+ * directories (mode 0700) where they are missing, and starts one thread with
+ * all signals blocked. A generator that died on this boot is continued at the
+ * very number where it stopped.
+ *
+ * Returns 0, or
+ *   SFID_EINVAL       out or opt NULL; an option out of range (the text names it)
+ *   SFID_ENOMEM       out of memory
+ *   SFID_EBUSY        another process of this host, or another handle, holds this pid
+ *   SFID_ECLOCK       the clock is before the layout's epoch
+ *   SFID_EOVERFLOW    the clock is past the layout's end
+ *   SFID_ELAYOUT      this app has another layout on this host
+ *   SFID_ESTATE       a directory or file cannot be used (the text says which and why)
+ *   SFID_EUNSUPPORTED opt->store is given
+ * Threads: any (different out). Fork: the handle is shared with children. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_open(sfid **out, const sfid_options *opt);
+
+/**
+ * Draws one ID.
+ *
+ * Sleeps at most max_wait_ms, and only when the sequence is used up
+ * (SFID_WAIT, SFID_BORROW), the clock stands far back, or the window has to be
+ * renewed first. A failing call uses up no number, but for one that it may
+ * have drawn in advance.
+ *
+ * Returns an ID >= 0, or
+ *   SFID_EAGAIN    no number within max_wait_ms (SFID_FAIL: none now)
+ *   SFID_ECLOCK    the clock is before the epoch, or went back further than waiting helps
+ *   SFID_EOVERFLOW the layout has ended
+ *   SFID_ELEASE    the window is over and could not be renewed in time
+ *   SFID_ECLOSED   the generator is closed or was never open
+ * Threads: any, also while another thread closes g. Fork: shared. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int64_t sfid_next(sfid *g);
+
+/**
+ * Draws one ID without ever sleeping.
+ *
+ * Returns as sfid_next(), with SFID_EAGAIN (see sfid_retry_ms()) where that
+ * would sleep.
+ * Threads: any. Fork: shared. Signals: async-safe.
+ */
+SFID_API SFID_MUST_CHECK int64_t sfid_try_next(sfid *g);
+
+/**
+ * Draws up to n IDs, increasing, into ids[0..n-1].
+ *
+ * Numbers are taken in runs, so that other threads' IDs may stand between
+ * them. May sleep as sfid_next(), max_wait_ms in all.
+ *
+ * Returns how many were written: fewer than n only when max_wait_ms, the
+ * window, the clock or a close ended the call; 0 when n is 0. Where none were
+ * written the error of sfid_next(), or
+ *   SFID_EINVAL    ids is NULL and n is not 0
+ * Threads: any. Fork: shared. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int64_t sfid_next_n(sfid *g, int64_t *ids, size_t n);
+
+/**
+ * How long until sfid_try_next() may succeed again.
+ *
+ * Returns milliseconds, rounded up, at most INT_MAX; 0 when it may now; or
+ * SFID_ECLOSED, SFID_EOVERFLOW, SFID_ECLOCK when waiting will not help.
+ * Threads: any. Fork: shared. Signals: async-safe.
+ */
+SFID_API int sfid_retry_ms(const sfid *g);
+
+/**
+ * The pid held.
+ *
+ * Returns it, or SFID_ECLOSED.
+ * Threads: any. Fork: shared. Signals: async-safe.
+ */
+SFID_API int64_t sfid_pid(const sfid *g);
+
+/** What a generator is doing; sfid_status() fills it. */
+typedef struct sfid_status_info {
+    int open;                       /**< 1 while IDs may be drawn */
+    int last_code;                  /**< the last error any call on this handle returned in this process, or 0 */
+    int64_t pid;                    /**< the pid held, or -1 */
+    int64_t window_ms;              /**< what is left of the window; 0: over. INT64_MAX: it ends with the layout */
+    int64_t ahead_ms;               /**< how far the next ID's tick lies past the clock; 0: not at all */
+    uint64_t issued;                /**< IDs drawn since sfid_open(), by this handle's whole fork family */
+    uint64_t waits;                 /**< calls of this process that slept */
+    uint64_t refused;               /**< calls of this process that returned SFID_EAGAIN */
+    uint64_t regressions;           /**< backward steps over 1 s seen on this page */
+    int64_t largest_regression_ms;  /**< the largest of them */
+    uint64_t renewals;              /**< windows extended, by this handle's whole fork family */
+    uint64_t renew_failures;        /**< renewals that failed in this process since the last that did not */
+    int keeper_here;                /**< 1 when this process runs the background thread of the generator */
+    char identity[160];             /**< machine_id:slot, or empty without an app */
+    uint64_t reserved[16];          /**< zero */
+} sfid_status_info;
+
+/**
+ * Tells what the generator is doing, as of about now, without a lock.
+ *
+ * Returns 0, or SFID_EINVAL when g or out is NULL.
+ * Threads: any. Fork: shared. Signals: not safe.
+ */
+SFID_API int sfid_status(const sfid *g, sfid_status_info *out);
+
+/**
+ * The last error of a handle in one sentence for the operator.
+ *
+ * Returns a copy of the calling thread's own, valid until its next call of
+ * this function; never NULL, and "" where nothing went wrong. g may be NULL
+ * (after SFID_ENOMEM, or to be safe).
+ * Threads: any. Fork: shared. Signals: not safe.
+ */
+SFID_API const char *sfid_last_error(const sfid *g);
+
+/**
+ * Closes a generator: ends its thread and, when no forked child goes on with
+ * it, gives the pid back with the exact position reached.
+ *
+ * Returns within about a second. Calls of other threads that are under way
+ * return an ID drawn before or SFID_ECLOSED; so do later ones (sfid_next,
+ * sfid_try_next, sfid_next_n, sfid_pid, sfid_retry_ms, sfid_status,
+ * sfid_last_error): some 300 bytes of a handle that was open stay behind for
+ * that. g may be NULL; closing twice, or inside on_event, does nothing.
+ * Threads: once per handle and process. Fork: parent and child each close their own. Signals: not safe.
+ */
+SFID_API void sfid_close(sfid *g);
+
+/* ---- layouts and IDs: pure functions ------------------------------------ */
+/* In all of these a layout of NULL means SFID_LAYOUT_DEFAULT. Threads: any. Fork: safe. Signals: async-safe. */
+
+/**
+ * Takes an ID apart.
+ *
+ * Returns 0, or SFID_EINVAL when out is NULL, id is negative, or a bit above
+ * the layout's fields is set (out is then left alone).
+ */
+SFID_API SFID_MUST_CHECK int sfid_parse(const sfid_layout *l, int64_t id, sfid_parts *out);
+
+/**
+ * Takes n IDs apart into out[0..n-1].
+ *
+ * Returns 0, or SFID_EINVAL when ids or out is NULL with n > 0, or an ID is
+ * not of the layout: the others are still taken apart, its own entry is all
+ * zero but for tick, which is UINT64_MAX.
+ */
+SFID_API SFID_MUST_CHECK int sfid_parse_n(const sfid_layout *l, const int64_t *ids, size_t n, sfid_parts *out);
+
+/**
+ * Puts an ID together from in->tick, in->pid and in->seq (unix_ms is not read).
+ * Such an ID is outside the promise of uniqueness.
+ *
+ * Returns 0, or SFID_EINVAL when in or id is NULL or pid or seq is too large
+ * for the layout, SFID_EOVERFLOW when tick is.
+ */
+SFID_API SFID_MUST_CHECK int sfid_compose(const sfid_layout *l, const sfid_parts *in, int64_t *id);
+
+/**
+ * The lowest and the highest ID of the tick that contains a moment, for range
+ * queries (SQL BETWEEN). unix_ms: Unix milliseconds; a moment outside the
+ * layout's range counts as its nearer end.
+ *
+ * Returns an ID, or SFID_EINVAL for an unusable layout.
+ */
+SFID_API int64_t sfid_min_at(const sfid_layout *l, int64_t unix_ms);
+SFID_API int64_t sfid_max_at(const sfid_layout *l, int64_t unix_ms);
+
+/**
+ * Reads a layout: a preset's name ("sfid", "ms", "twitter"), or
+ * TIME:PID:SEQ[/UNIT][@EPOCH_MS] with UNIT like 1ms, 10ms, 1s; without UNIT
+ * 1ms, without EPOCH_MS SFID_EPOCH_MS.
+ *
+ * Returns 0, or SFID_EINVAL (out is then left alone).
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_parse(const char *text, sfid_layout *out);
+
+/**
+ * Writes a layout as text that sfid_layout_parse() reads back: a preset's
+ * name, else TIME:PID:SEQ/UNIT@EPOCH_MS. buf has size bytes; SFID_LAYOUT_STR_LEN
+ * is always enough.
+ *
+ * Returns 0, or SFID_EINVAL when buf is NULL or too small or the layout unusable.
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_format(const sfid_layout *l, char *buf, size_t size);
+
+/**
+ * Checks that a layout could have been made by SFID_LAYOUT() or sfid_layout_parse().
+ *
+ * Returns 0 or SFID_EINVAL.
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_check(const sfid_layout *l);
+
+/**
+ * Tells what follows from a layout: last date, rates, number of processes.
+ *
+ * Returns 0, or SFID_EINVAL when out is NULL or the layout unusable.
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_describe(const sfid_layout *l, sfid_layout_facts *out);
+
+/**
+ * Lists the fields of a layout under their own names, highest bits first.
+ * fields has room for max of them; SFID_LAYOUT_FIELDS are always enough. Where
+ * a preset splits the pid, its parts are listed.
+ *
+ * Returns how many there are, or SFID_EINVAL when fields is NULL or too short or the layout unusable.
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_fields(const sfid_layout *l, sfid_field *fields, size_t max);
+
+/** The i-th preset's name, from 0; NULL past the last. */
+SFID_API const char *sfid_layout_preset(size_t i);
+
+/* ---- text --------------------------------------------------------------- */
+
+/** How an ID is written. */
+typedef enum sfid_form {
+    SFID_DEC = 0, /**< decimal, 1 to 19 digits */
+    SFID_HEX      /**< 16 digits of 0-9a-f; read in either case */
+} sfid_form;
+
+/** Buffer size that holds an ID in any form, the NUL included. */
+#define SFID_TEXT_LEN 24
+
+/**
+ * Reads an ID: exactly len bytes of text, all of them digits of the form, no
+ * sign, no space.
+ *
+ * Returns 0; or SFID_EINVAL for a NULL, an unknown form, the empty text or a
+ * byte that is no digit of it; SFID_EOVERFLOW for a value above INT64_MAX.
+ * *id is set on success only.
+ * Threads: any. Fork: safe. Signals: async-safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_from_text(sfid_form form, const char *text, size_t len, int64_t *id);
+
+/**
+ * Writes an ID as NUL-terminated text.
+ *
+ * Returns its length without the NUL, or SFID_EINVAL when id is negative, buf
+ * NULL, size too small or the form unknown.
+ * Threads: any. Fork: safe. Signals: async-safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_to_text(sfid_form form, int64_t id, char *buf, size_t size);
+
+/* ---- about -------------------------------------------------------------- */
+
+/** The text of an error code, static; "unknown error" for a number that is none. Threads: any. Signals: async-safe. */
+SFID_API const char *sfid_strerror(int code);
+
+/** The library's version, as SFID_VERSION_STRING; static. Threads: any. Signals: async-safe. */
+SFID_API const char *sfid_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "sfid/inline.h"
+
+#endif

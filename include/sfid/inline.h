@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sfid/inline.h - a generator with its layout folded into the caller.
+ *
+ *     SFID_DEFINE(orders, SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS))
+ *
+ * at file scope (no semicolon behind it) makes the type `orders` and
+ *
+ *     int     orders_open(orders **out, const sfid_options *opt);
+ *     int64_t orders_next(orders *g);
+ *     int     orders_parse(int64_t id, sfid_parts *out);
+ *     void    orders_close(orders *g);
+ *     sfid   *orders_sfid(orders *g);      the same generator, for every other call
+ *
+ * with the meanings, errors and safety of sfid_open, sfid_next, sfid_parse and
+ * sfid_close. opt->layout has to be NULL or equal to the layout given here
+ * (else SFID_EINVAL): the type exists so that a generator of another layout
+ * cannot be passed by mistake. With units of whole seconds orders_next() is
+ * drawn in the caller; with finer units it is sfid_next().
+ */
+#ifndef SFID_INLINE_H
+#define SFID_INLINE_H
+
+#include <string.h>
+#include <time.h>
+
+/*
+ * What the inline form knows of a record. Frozen by the ABI: a handle's first
+ * word points to the current record; the record's first line holds the state
+ * word alone, the second begins with the limit and the pid in its place.
+ */
+struct sfid__record_head {
+    uint64_t word;
+    uint64_t pad[7];
+    uint64_t limit;
+    uint64_t pid_field;
+};
+
+/* The slow path, with a number already added for: used by SFID_DEFINE only. */
+#ifdef __cplusplus
+extern "C"
+#endif
+SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
+
+/*
+ * The same argument as above next() in src/generator.c, where the orders are
+ * explained and their partners named.
+ */
+static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
+    if (l->unit_ms % 1000 != 0)
+        return sfid_next(g);
+    struct sfid__record_head *r = __atomic_load_n((struct sfid__record_head **)(void *)g, __ATOMIC_ACQUIRE);
+    const uint64_t tick = (uint64_t)((int64_t)time(NULL) - (l->epoch_ms + (l->epoch_ms > 0 ? 999 : 0)) / 1000) / (l->unit_ms / 1000);
+    uint64_t n = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
+    if (__builtin_expect(n >> l->seq_bits != tick || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
+        return sfid_next(g);
+    n = __atomic_fetch_add(&r->word, 1, __ATOMIC_RELAXED);
+    if (__builtin_expect(n >> l->seq_bits != tick, 0))
+        return sfid__next_in_hand(g, r, n);
+    return (int64_t)(tick << l->time_shift | r->pid_field | (n & l->max_seq) << l->seq_shift);
+}
+
+static inline int sfid__inline_open(sfid **out, const sfid_options *opt, const sfid_layout *l) {
+    sfid_options bound = SFID_OPTIONS_INIT;
+    if (opt == NULL || (opt->layout != NULL && memcmp(opt->layout, l, sizeof *l) != 0))
+        bound.size = 0; /* sfid_open() refuses it, and says so in *out */
+    else
+        bound = *opt;
+    bound.layout = l;
+    return sfid_open(out, &bound);
+}
+
+static inline int sfid__inline_parse(const sfid_layout *l, int64_t id, sfid_parts *out) {
+    const uint64_t bits = (uint64_t)id;
+    const unsigned used = (unsigned)l->time_bits + l->pid_bits + l->seq_bits;
+    if (id < 0 || (used < 64 && bits >> (used & 63) != 0))
+        return SFID_EINVAL;
+    out->tick = bits >> l->time_shift;
+    out->pid = bits >> l->pid_shift & l->max_pid;
+    out->seq = bits >> l->seq_shift & l->max_seq;
+    out->unix_ms = l->epoch_ms + (int64_t)(out->tick * l->unit_ms);
+    return 0;
+}
+
+#define SFID_DEFINE(name, ...) \
+    typedef struct name name; \
+    static const sfid_layout name##_layout SFID__UNUSED = __VA_ARGS__; \
+    SFID__UNUSED static inline sfid *name##_sfid(name *g) { return (sfid *)(void *)g; } \
+    SFID__UNUSED static inline int name##_open(name **out, const sfid_options *opt) { \
+        sfid *g = NULL; \
+        int rc = sfid__inline_open(out ? &g : NULL, opt, &name##_layout); \
+        if (out) \
+            *out = (name *)(void *)g; \
+        return rc; \
+    } \
+    SFID__UNUSED static inline int64_t name##_next(name *g) { return sfid__inline_next((sfid *)(void *)g, &name##_layout); } \
+    SFID__UNUSED static inline int name##_parse(int64_t id, sfid_parts *out) { \
+        return sfid__inline_parse(&name##_layout, id, out); \
+    } \
+    SFID__UNUSED static inline void name##_close(name *g) { sfid_close((sfid *)(void *)g); }
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * args.c - options of a command, from its arguments and the environment.
+ *
+ * Not getopt_long(): names have to be written out, since an abbreviation in a
+ * script breaks when a later version adds an option, and an argument such as
+ * -5 reaches the command, which can say what is wrong with it.
+ */
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names --------------------------------------------------------------- */
+
+static unsigned min3(unsigned a, unsigned b, unsigned c) {
+    const unsigned ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* How many letters have to be changed, added or dropped. Names are short: longer ones are as far as can be. */
+static unsigned distance(const char *a, const char *b) {
+    enum { LONGEST = 24 };
+    const size_t n = strlen(b);
+    unsigned row[LONGEST + 1];
+    if (strlen(a) > LONGEST || n > LONGEST)
+        return LONGEST;
+    for (unsigned j = 0; j <= n; j++)
+        row[j] = j;
+    for (unsigned i = 1; a[i - 1]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            const unsigned above = row[j];
+            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[n];
+}
+
+const char *nearest(const char *text, const char *(*next)(size_t i)) {
+    const char *best = NULL;
+    unsigned best_distance = 3;
+    for (size_t i = 0; next(i); i++) {
+        const char *name = next(i);
+        unsigned d = distance(text, name);
+        if (text[0] && strncmp(text, name, strlen(text)) == 0)
+            d = 1; /* its beginning */
+        if (d < best_distance && d < strlen(name)) {
+            best = name;
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+/* ---- reading the arguments ----------------------------------------------- */
+
+static int find_long(const struct command *command, const char *name, size_t len) {
+    for (int i = 0; command->options[i].name; i++)
+        if (strlen(command->options[i].name) == len && memcmp(command->options[i].name, name, len) == 0)
+            return i;
+    return -1;
+}
+
+static int find_letter(const struct command *command, char letter) {
+    for (int i = 0; command->options[i].name; i++)
+        if (command->options[i].letter == letter && letter)
+            return i;
+    return -1;
+}
+
+static void set(struct args *args, int i, const char *value, const char *label_head, const char *label) {
+    args->value[i] = value;
+    args->from_env[i] = label_head[0] == '$';
+    snprintf(args->label[i], sizeof args->label[i], "%s%s", label_head, label);
+}
+
+static int misuse(const struct args *args, const char *what, const char *which, size_t len) {
+    say("%s: %s %s", args->command->name, what, quote(which, len).text);
+    return usage(args->command);
+}
+
+struct cursor {
+    int argc;
+    char **argv;
+    int at;
+};
+
+static int help_wanted(const struct args *args) {
+    help_command(args->command);
+    return STATUS_GOOD;
+}
+
+/* --name, --name=value, --name value. Returns as args_read(). */
+static int read_long(struct args *args, struct cursor *cursor) {
+    const char *word = cursor->argv[cursor->at++];
+    const char *name = word + 2;
+    const char *equals = strchr(name, '=');
+    const size_t len = equals ? (size_t)(equals - name) : strlen(name);
+    if (strcmp(name, "help") == 0)
+        return help_wanted(args);
+    const int i = find_long(args->command, name, len);
+    if (i < 0)
+        return misuse(args, "unknown option", word, len + 2);
+
+    const char *spec_name = args->command->options[i].name;
+    if (args->command->options[i].arg == NULL) {
+        if (equals)
+            return misuse(args, "no value goes with", word, len + 2);
+        set(args, i, "", "--", spec_name);
+    } else if (equals) {
+        set(args, i, equals + 1, "--", spec_name);
+    } else if (cursor->at < cursor->argc) {
+        set(args, i, cursor->argv[cursor->at++], "--", spec_name);
+    } else {
+        return misuse(args, "a value is missing behind", word, len + 2);
+    }
+    return -1;
+}
+
+/* -n value, -nvalue; letters without a value may stand together. Returns as args_read(). */
+static int read_letters(struct args *args, struct cursor *cursor) {
+    const char *word = cursor->argv[cursor->at++];
+    for (const char *p = word + 1; *p; p++) {
+        const char letter[2] = {*p, '\0'};
+        if (*p == 'h')
+            return help_wanted(args);
+        const int i = find_letter(args->command, *p);
+        if (i < 0)
+            return misuse(args, "unknown option", word, strlen(word));
+        if (args->command->options[i].arg == NULL) {
+            set(args, i, "", "-", letter);
+            continue;
+        }
+        if (p[1] == '\0' && cursor->at == cursor->argc)
+            return misuse(args, "a value is missing behind", word, strlen(word));
+        set(args, i, p[1] ? p + 1 : cursor->argv[cursor->at++], "-", letter);
+        break;
+    }
+    return -1;
+}
+
+/* "-" is standard input, and -5 an attempt at an ID. */
+static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9'); }
+
+/* An empty variable counts as unset: that is how scripts take one back. */
+static void read_environment(struct args *args) {
+    for (int i = 0; args->command->options[i].name; i++) {
+        const char *env = args->command->options[i].env;
+        const char *value = env ? getenv(env) : NULL;
+        if (value && value[0] && args->value[i] == NULL)
+            set(args, i, value, "$", env);
+    }
+}
+
+int args_read(struct args *args, const struct command *command, int argc, char **argv) {
+    memset(args, 0, sizeof *args);
+    args->command = command;
+    args->operands = argv;
+    struct cursor cursor = {argc, argv, 0};
+    while (cursor.at < argc) {
+        char *word = argv[cursor.at];
+        int rc = -1;
+        if (strcmp(word, "--") == 0) {
+            cursor.at++;
+            break;
+        }
+        if (!is_option(word))
+            args->operands[args->operand_count++] = argv[cursor.at++]; /* never ahead of what is read */
+        else if (word[1] == '-')
+            rc = read_long(args, &cursor);
+        else
+            rc = read_letters(args, &cursor);
+        if (rc >= 0)
+            return rc;
+    }
+    while (cursor.at < argc)
+        args->operands[args->operand_count++] = argv[cursor.at++];
+    read_environment(args);
+    return -1;
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+int args_choice(const struct args *args, int i, const char *const *names) {
+    char list[160] = "";
+    if (args->value[i] == NULL)
+        return 0;
+    for (int n = 0; names[n]; n++) {
+        if (strcmp(args->value[i], names[n]) == 0)
+            return n;
+        const size_t len = strlen(list);
+        snprintf(list + len, sizeof list - len, "%s%s", n == 0 ? "" : names[n + 1] ? ", " : " or ", names[n]);
+    }
+    say("%s: %s is none of %s", args->label[i], QUOTE(args->value[i]), list);
+    return -1;
+}
+
+bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value) {
+    if (args->value[i] == NULL || read_u64(args->value[i], max, value))
+        return true;
+    say("%s: %s is no number from 0 to %llu, digits alone", args->label[i], QUOTE(args->value[i]), (unsigned long long)max);
+    return false;
+}
+
+bool read_layout(const char *label, const char *text, sfid_layout *layout) {
+    if (sfid_layout_parse(text, layout) == 0)
+        return true;
+    char list[256] = "";
+    for (size_t i = 0; sfid_layout_preset(i); i++) {
+        const size_t len = strlen(list);
+        snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", sfid_layout_preset(i));
+    }
+    const char *near = nearest(text, sfid_layout_preset);
+    say("%s: %s is no layout%s%s%s; give a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms", label, QUOTE(text),
+        near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list);
+    return false;
+}
+
+bool args_layout(const struct args *args, int i, sfid_layout *layout) {
+    *layout = SFID_LAYOUT_DEFAULT;
+    return args->value[i] == NULL || read_layout(args->label[i], args->value[i], layout);
+}

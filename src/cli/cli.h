@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli.h - what the commands of sfid(1) share.
+ *
+ * The command line is one process with one thread, built on the installed
+ * headers alone. Data goes to standard output through out_…(), diagnostics to
+ * standard error through say(). A command returns its exit status; main()
+ * writes out what is left and closes.
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sfid.h>
+
+#define CLI_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- say.c: diagnostics -------------------------------------------------- */
+
+/* Exit statuses, as the manual lists them. */
+enum status {
+    STATUS_GOOD = 0,
+    STATUS_BAD_INPUT = 1, /* the rest was still done */
+    STATUS_USAGE = 2,
+    STATUS_INTERNAL = 70, /* clock, end of layout, memory */
+    STATUS_STATE = 73,
+    STATUS_IO = 74,
+    STATUS_BUSY = 75,
+    STATUS_LEASE = 76,
+    STATUS_AUTH = 77,
+    STATUS_CONFIG = 78
+};
+
+/* The exit status that stands for an SFID_E… code. */
+int status_of(int code);
+
+/* One line on standard error, "sfid: " before it, behind all output so far. */
+void say(const char *fmt, ...) CLI_PRINTF(1, 2);
+
+/*
+ * Untrusted text for a message: in quotes, cut where it is long, every byte
+ * that is not printable ASCII as \xNN, so that it cannot drive a terminal.
+ */
+#define QUOTE_LEN 240
+struct quoted {
+    char text[QUOTE_LEN];
+};
+struct quoted quote(const char *text, size_t len);
+#define QUOTE(what) (quote((what), strlen(what)).text)
+
+/* ---- out.c: standard output ---------------------------------------------- */
+
+/* Room for n bytes (at most OUT_ROOM) at the end of the output; NULL never. */
+#define OUT_ROOM 4096
+char *out_room(size_t n);
+
+/* Says that the output now ends here, inside the room of the last out_room(). */
+void out_until(const char *end);
+
+/* At most OUT_ROOM bytes of formatted text. */
+void out_print(const char *fmt, ...) CLI_PRINTF(1, 2);
+
+/* Writes what is buffered. False once output failed or its reader is gone: the command should stop. */
+bool out_flush(void);
+bool out_pending(void);
+
+/* False once output failed or its reader is gone. */
+bool out_good(void);
+
+/* Flushes and closes. Returns status, or STATUS_IO, told on standard error, when any output was lost. A gone reader is no error. */
+int out_end(int status);
+
+/* ---- in.c: lines of input ------------------------------------------------ */
+
+/* No ID is longer: what exceeds it is cut off, and never kept in memory. */
+#define IN_LINE_MAX 256
+
+struct in {
+    int fd;
+    bool skip;         /* inside a line already handed out cut */
+    bool end;          /* read(2) told the end */
+    size_t at, filled; /* what is not handed out yet: buf[at..filled) */
+    uint64_t line;     /* number of the line handed out last, from 1 */
+    char buf[256 * 1024];
+};
+
+struct line {
+    const char *text; /* without its end, LF or CRLF; valid until the next in_line() */
+    size_t len;
+    bool cut; /* longer than IN_LINE_MAX: only its beginning */
+};
+
+void in_begin(struct in *in, int fd);
+
+/* The next line. Returns 1, 0 at the end, -1 with errno when reading failed. Flushes the output before it would wait for input. */
+int in_line(struct in *in, struct line *line);
+
+/* ---- digits.c, date.c: fast text ------------------------------------------ */
+
+/* Numbers of 64 bits have at most this many digits; writers below may scribble over this much room. */
+#define DEC_ROOM 24
+
+/* Neighbours share all but their last four digits: a cache of the rest, one per column of output. All zero at first. */
+struct dec {
+    uint64_t base; /* multiple of 10000 */
+    size_t len;    /* of text; 0: base is 0 */
+    char text[DEC_ROOM];
+};
+
+/* Each writes at p, without a NUL, and returns the end. */
+char *put_dec(struct dec *cache, char *p, uint64_t value);
+char *put_int(struct dec *cache, char *p, int64_t value);
+char *put_hex(char *p, uint64_t value);
+char *put_text(char *p, const char *text);
+
+/* Digits alone, at most max; false otherwise. */
+bool read_u64(const char *text, uint64_t max, uint64_t *value);
+
+/* RFC 3339 in UTC with milliseconds, exact for all of int64_t; years past 9999 with a plus sign, those before 0 with a minus. */
+#define DATE_ROOM 48
+struct date {
+    bool known;
+    int64_t second; /* since 1970, that text is about */
+    int64_t day;
+    size_t len, day_len;
+    char text[DATE_ROOM]; /* YYYY-MM-DDTHH:MM:SS. */
+};
+char *put_date(struct date *cache, char *p, int64_t unix_ms);
+
+/* ---- view.c: an ID taken apart, as text ---------------------------------- */
+
+enum view_format { VIEW_TEXT, VIEW_JSON, VIEW_TSV };
+
+struct view {
+    sfid_layout layout;
+    enum view_format format;
+    bool later; /* some ID was shown: the text form puts an empty line between */
+    char name[SFID_LAYOUT_STR_LEN];
+    sfid_field parts[SFID_LAYOUT_FIELDS]; /* of a split pid */
+    int part_count;
+    struct dec id, unix_ms, tick, rest;
+    struct date date;
+};
+
+void view_begin(struct view *view, const sfid_layout *layout, enum view_format format);
+void view_header(void);
+
+/* Shows one ID. False, and nothing shown, when it is not of the layout. */
+bool view_id(struct view *view, int64_t id);
+
+/* ---- args.c: options ------------------------------------------------------ */
+
+#define ARGS_MAX 12
+
+struct option_spec {
+    const char *name; /* without its dashes; NULL ends the list */
+    char letter;      /* short form, or 0 */
+    const char *arg;  /* name of its argument; NULL: a flag */
+    const char *env;  /* variable that stands in for it, or NULL */
+    const char *help; /* NULL: not listed */
+};
+
+struct args;
+
+struct command {
+    const char *name;
+    const char *alias;    /* or NULL */
+    const char *synopsis; /* what follows the name */
+    const char *summary;  /* one line, no full stop */
+    const char *about;    /* shown below the options */
+    const struct option_spec *options;
+    int (*run)(const struct args *args);
+};
+
+struct args {
+    const struct command *command;
+    const char *value[ARGS_MAX]; /* by place in command->options; NULL: not given */
+    char label[ARGS_MAX][24];    /* where the value comes from: "--pid", "-n", "$SFID_PID" */
+    bool from_env[ARGS_MAX];
+    char **operands;
+    int operand_count;
+};
+
+/* Reads argv[0..argc), all behind the command's name. Returns -1, or the exit status to end with (help was asked for, or misuse told). */
+int args_read(struct args *args, const struct command *command, int argc, char **argv);
+
+/* The i-th option's value as one of a NULL-terminated list: its place there, 0 when not given; -1 when it is none, which is told. */
+int args_choice(const struct args *args, int i, const char *const *names);
+
+/* As a number of at most max; *value is left alone when the option is not given. False when it is none, which is told. */
+bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value);
+
+/* As a layout; the default when not given. False when it is none, which is told. */
+bool args_layout(const struct args *args, int i, sfid_layout *layout);
+
+/* Reads a layout; tells what would be right, with label before it, when text is none. */
+bool read_layout(const char *label, const char *text, sfid_layout *layout);
+
+/* The name nearest to a misspelt one, or NULL where none is near. next(i) lists them, NULL at the end. */
+const char *nearest(const char *text, const char *(*next)(size_t i));
+
+/* ---- help.c, and one file per command ------------------------------------- */
+
+/* All commands, NULL past the last. */
+const struct command *command_at(size_t i);
+
+/* By name or alias; NULL when there is none. */
+const struct command *command_of(const char *name);
+
+/* Tells that there is no such command, and what may have been meant. Returns STATUS_USAGE. */
+int command_unknown(const char *name);
+
+void help_all(void);
+void help_command(const struct command *command);
+
+/* The usage line of a command (NULL: of all) on standard error. Returns STATUS_USAGE. */
+int usage(const struct command *command);
+
+extern const struct command command_gen, command_decode, command_layout, command_help;
+
+#endif

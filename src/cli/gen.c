@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* gen.c - sfid gen: draws IDs. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define BATCH 4096
+
+enum { COUNT, APP, PID, STORE, LAYOUT, FORMAT, RUN_DIR, STATE_DIR };
+
+static const struct option_spec options[] = {
+    [COUNT] = {"count", 'n', "COUNT", NULL, "how many (1)"},
+    [APP] = {"app", 0, "APP", "SFID_APP", "what the IDs are for (cli- and the layout's fingerprint)"},
+    [PID] = {"pid", 0, "PID", "SFID_PID", "the process ID, fixed (0)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", NULL},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex or json (dec)"},
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+enum format { DEC, HEX, JSON };
+static const char *const formats[] = {"dec", "hex", "json", NULL};
+
+struct gen {
+    sfid_layout layout;
+    enum format format;
+    uint64_t count, pid;
+    char app[72];
+    sfid_options opt;
+    struct dec cache;
+    struct view view;
+};
+
+/* ---- options ------------------------------------------------------------- */
+
+static bool is_app_name(const char *name) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.{}-";
+    const size_t len = strlen(name);
+    return len >= 1 && len <= 64 && name[0] != '.' && strspn(name, letters) == len;
+}
+
+/* A pid that was given outranks a store named by the environment: sfid's parent may have leased the pid from it. */
+static bool store_is_asked_for(const struct args *args) {
+    return args->value[STORE] && (args->value[PID] == NULL || !args->from_env[STORE]);
+}
+
+static bool read_app(const struct args *args, struct gen *gen) {
+    sfid_layout_facts facts;
+    if (args->value[APP]) {
+        if (!is_app_name(args->value[APP])) {
+            say("%s: %s is no app name; 1 to 64 of A-Z a-z 0-9 _ . { } - are one, no dot first", args->label[APP],
+                QUOTE(args->value[APP]));
+            return false;
+        }
+        gen->opt.app = args->value[APP];
+        return true;
+    }
+    if (sfid_layout_describe(&gen->layout, &facts) < 0)
+        return false; /* read_layout() let it pass */
+    snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64, facts.fingerprint);
+    gen->opt.app = gen->app;
+    return true;
+}
+
+static bool read_options(const struct args *args, struct gen *gen) {
+    if (store_is_asked_for(args)) {
+        say("%s: this version leases pids from no store; give --pid instead", args->label[STORE]);
+        return false;
+    }
+    const int format = args_choice(args, FORMAT, formats);
+    if (format < 0 || !args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_layout(args, LAYOUT, &gen->layout))
+        return false;
+    gen->format = (enum format)format;
+    if (!args_number(args, PID, gen->layout.max_pid, &gen->pid) || !read_app(args, gen))
+        return false;
+    gen->opt.pid = (int64_t)gen->pid;
+    gen->opt.layout = &gen->layout;
+    gen->opt.run_dir = args->value[RUN_DIR];
+    gen->opt.state_dir = args->value[STATE_DIR];
+    if (gen->opt.max_wait_ms < gen->layout.unit_ms)
+        gen->opt.max_wait_ms = gen->layout.unit_ms; /* waiting for the next tick takes that long */
+    return true;
+}
+
+/* ---- drawing ------------------------------------------------------------- */
+
+static void show(struct gen *gen, const int64_t *ids, size_t n) {
+    enum { ROOM = DEC_ROOM + 1 };
+    for (size_t i = 0; i < n; i++) {
+        if (gen->format == JSON) {
+            view_id(&gen->view, ids[i]);
+            continue;
+        }
+        char *p = out_room(ROOM);
+        p = gen->format == HEX ? put_hex(p, (uint64_t)ids[i]) : put_dec(&gen->cache, p, (uint64_t)ids[i]);
+        *p++ = '\n';
+        out_until(p);
+    }
+}
+
+/*
+ * The sequence was used up for longer than one call sleeps. Others may draw
+ * from it too, so this can happen again and again, and is no reason to give up
+ * as long as the generator says that there will be more.
+ */
+static int wait_for_more(sfid *g) {
+    enum { LEAST = 1, MOST = 1000 };
+    int ms = sfid_retry_ms(g);
+    if (ms < 0)
+        return ms;
+    ms = ms < LEAST ? LEAST : ms > MOST ? MOST : ms;
+    const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    nanosleep(&pause, NULL);
+    return 0;
+}
+
+/* Returns 0 or an SFID_E… code. */
+static int draw(struct gen *gen, sfid *g) {
+    static int64_t ids[BATCH];
+    uint64_t left = gen->count;
+    while (left > 0) {
+        const int64_t got = sfid_next_n(g, ids, left < BATCH ? (size_t)left : BATCH);
+        if (got == SFID_EAGAIN) {
+            const int rc = wait_for_more(g);
+            if (rc < 0)
+                return rc;
+            continue;
+        }
+        if (got < 0)
+            return (int)got;
+        show(gen, ids, (size_t)got);
+        left -= (uint64_t)got;
+        if (!out_flush())
+            return 0; /* out_end() tells why */
+    }
+    return 0;
+}
+
+static int fail(const sfid *g, int code) {
+    const char *text = sfid_last_error(g);
+    say("%s%s", text[0] ? text : sfid_strerror(code), code == SFID_EBUSY ? "; give another --pid" : "");
+    return status_of(code);
+}
+
+static int run(const struct args *args) {
+    static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT};
+    if (args->operand_count > 0) {
+        say("gen: %s is too much; -n tells how many IDs", QUOTE(args->operands[0]));
+        return usage(args->command);
+    }
+    if (!read_options(args, &gen))
+        return STATUS_USAGE;
+    if (gen.count == 0)
+        return STATUS_GOOD;
+    view_begin(&gen.view, &gen.layout, VIEW_JSON);
+
+    sfid *g = NULL;
+    int code = sfid_open(&g, &gen.opt);
+    if (code == 0)
+        code = draw(&gen, g);
+    const int status = code < 0 ? fail(g, code) : STATUS_GOOD;
+    sfid_close(g);
+    return status;
+}
+
+const struct command command_gen = {
+    .name = "gen",
+    .synopsis = "[-n COUNT] [--app APP] [--pid PID] [--layout LAYOUT] [--format dec|hex|json] [--run-dir DIR] [--state-dir DIR]",
+    .summary = "draw IDs",
+    .about = "Draws COUNT IDs, one a line, increasing. Where the sequence is used up it waits for\n"
+             "the next tick. Processes that draw for one APP at the same time need different\n"
+             "PIDs; on one host a second one with the same PID ends with status 75.\n\n"
+             "LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms.\n"
+             "IDs can be guessed: never use one as a password or token.\n",
+    .options = options,
+    .run = run,
+};

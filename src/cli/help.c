@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* help.c - the list of commands, and their descriptions from the tables they are read by. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command *const commands[] = {&command_gen, &command_decode, &command_layout, &command_help};
+
+const struct command *command_at(size_t i) { return i < COUNT_OF(commands) ? commands[i] : NULL; }
+
+const struct command *command_of(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        if (strcmp(name, commands[i]->name) == 0 || (commands[i]->alias && strcmp(name, commands[i]->alias) == 0))
+            return commands[i];
+    return NULL;
+}
+
+static const char *command_name(size_t i) { return i < COUNT_OF(commands) ? commands[i]->name : NULL; }
+
+int command_unknown(const char *name) {
+    const char *near = nearest(name, command_name);
+    say("unknown command %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return usage(NULL);
+}
+
+int usage(const struct command *command) {
+    if (command) {
+        say("usage: sfid %s %s", command->name, command->synopsis);
+        say("more: sfid %s --help", command->name);
+    } else {
+        char list[160] = "";
+        for (size_t i = 0; command_at(i); i++) {
+            const size_t len = strlen(list);
+            snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : "|", command_at(i)->name);
+        }
+        say("usage: sfid %s ..., sfid --help, sfid --version", list);
+    }
+    return STATUS_USAGE;
+}
+
+void help_all(void) {
+    out_print("Usage: sfid COMMAND [OPTION]...\n\n"
+              "Unique, time-ordered 64-bit IDs.\n\n"
+              "Commands:\n");
+    for (size_t i = 0; command_at(i); i++) {
+        const struct command *command = command_at(i);
+        out_print("  %-8s  %s%s%s%s\n", command->name, command->summary, command->alias ? " (also: " : "",
+                  command->alias ? command->alias : "", command->alias ? ")" : "");
+    }
+    out_print("\nOptions:\n"
+              "  --help     this text; behind a command, what that one does\n"
+              "  --version  the version of the library\n\n"
+              "Data goes to standard output, diagnostics to standard error.\n"
+              "Exit status: 0 good, 1 some input invalid, 2 usage, 70 internal or clock, 73 directory,\n"
+              "74 input or output failed, 75 pid in use, 76 lease lost, 77 not authorised,\n"
+              "78 configuration.\n");
+}
+
+static void help_option(const struct option_spec *option) {
+    char left[48], letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->arg ? " " : "", option->arg ? option->arg : "");
+    out_print("  %-22s  %s%s%s%s\n", left, option->help, option->env ? " [$" : "", option->env ? option->env : "",
+              option->env ? "]" : "");
+}
+
+void help_command(const struct command *command) {
+    out_print("Usage: sfid %s %s\n\n", command->name, command->synopsis);
+    if (command->alias)
+        out_print("Alias: sfid %s\n\n", command->alias);
+    out_print("Options:\n");
+    for (const struct option_spec *option = command->options; option->name; option++)
+        if (option->help)
+            help_option(option);
+    out_print("  %-22s  %s\n\n%s", "-h, --help", "this text", command->about);
+}
+
+static const struct option_spec options[] = {{NULL, 0, NULL, NULL, NULL}};
+
+static int run(const struct args *args) {
+    if (args->operand_count > 1) {
+        say("help: one command at a time");
+        return usage(args->command);
+    }
+    if (args->operand_count == 0) {
+        help_all();
+        return STATUS_GOOD;
+    }
+    const struct command *command = command_of(args->operands[0]);
+    if (command == NULL)
+        return command_unknown(args->operands[0]);
+    help_command(command);
+    return STATUS_GOOD;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .synopsis = "[COMMAND]",
+    .summary = "tell what sfid, or one command, does",
+    .about = "Lists the commands, or describes one.\n",
+    .options = options,
+    .run = run,
+};

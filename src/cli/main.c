@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - sfid(1): finds the command and runs it. */
+#include "cli.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * A parent may have closed one of them. Then the next file opened would take
+ * its number, and IDs or messages would be written into a state file. What
+ * stands in cannot be used the way it would be, so that the first use fails.
+ */
+static void fill_standard_descriptors(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            _exit(STATUS_INTERNAL);
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct args args;
+    const int rc = args_read(&args, command, argc, argv);
+    return rc >= 0 ? rc : command->run(&args);
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2)
+        return usage(NULL);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        help_all();
+        return STATUS_GOOD;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        out_print("sfid %s\n", sfid_version());
+        return STATUS_GOOD;
+    }
+    if (argv[1][0] == '-') {
+        say("unknown option %s", QUOTE(argv[1]));
+        return usage(NULL);
+    }
+    const struct command *command = command_of(argv[1]);
+    return command ? run(command, argc - 2, argv + 2) : command_unknown(argv[1]);
+}
+
+int main(int argc, char **argv) {
+    fill_standard_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* write(2) tells of it, and the generator is closed before we end */
+    return out_end(dispatch(argc, argv));
+}

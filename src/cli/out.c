@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* out.c - standard output: one buffer, write(2), and no byte lost unnoticed. */
+#include "cli.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char buffer[128 * 1024];
+static size_t used;
+static int failure; /* errno of the first failed write */
+
+char *out_room(size_t n) {
+    if (sizeof buffer - used < n)
+        out_flush();
+    return buffer + used;
+}
+
+void out_until(const char *end) { used = (size_t)(end - buffer); }
+
+void out_print(const char *fmt, ...) {
+    char *p = out_room(OUT_ROOM);
+    va_list args;
+    va_start(args, fmt);
+    const int n = vsnprintf(p, OUT_ROOM, fmt, args);
+    va_end(args);
+    if (n > 0)
+        out_until(p + (n < OUT_ROOM ? n : OUT_ROOM - 1));
+}
+
+bool out_pending(void) { return used > 0; }
+
+bool out_good(void) { return failure == 0; }
+
+/* Somebody may have set the terminal or pipe we share with them to O_NONBLOCK. */
+static void wait_until_writable(void) {
+    struct pollfd fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    poll(&fd, 1, -1);
+}
+
+bool out_flush(void) {
+    size_t done = 0;
+    while (failure == 0 && done < used) {
+        const ssize_t n = write(STDOUT_FILENO, buffer + done, used - done);
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno == EAGAIN)
+            wait_until_writable();
+        else if (errno != EINTR)
+            failure = errno;
+    }
+    used = 0; /* after a failure nobody wants the rest */
+    return failure == 0;
+}
+
+int out_end(int status) {
+    out_flush();
+    if (close(STDOUT_FILENO) < 0 && failure == 0 && errno != EINTR)
+        failure = errno; /* network file systems tell a full disk only here */
+    if (failure == 0 || failure == EPIPE)
+        return status;
+    say("standard output: %s", strerror(failure));
+    return STATUS_IO;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* say.c - diagnostics and exit statuses. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int status_of(int code) {
+    switch (code) {
+    case SFID_OK:
+        return STATUS_GOOD;
+    case SFID_EINVAL:
+        return STATUS_USAGE;
+    case SFID_ESTATE:
+        return STATUS_STATE;
+    case SFID_EAGAIN:
+    case SFID_EBUSY:
+    case SFID_ENOPID:
+        return STATUS_BUSY;
+    case SFID_ELEASE:
+        return STATUS_LEASE;
+    case SFID_EAUTH:
+        return STATUS_AUTH;
+    case SFID_ELAYOUT:
+    case SFID_EUNSUPPORTED:
+        return STATUS_CONFIG;
+    default:
+        return STATUS_INTERNAL;
+    }
+}
+
+static void write_error(const char *text, size_t len) {
+    while (len > 0) {
+        const ssize_t n = write(STDERR_FILENO, text, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return; /* nowhere is left to tell it */
+        text += n;
+        len -= (size_t)n;
+    }
+}
+
+void say(const char *fmt, ...) {
+    static const char prefix[] = "sfid: ";
+    char line[1024];
+    const size_t head = sizeof prefix - 1;
+    memcpy(line, prefix, head);
+
+    va_list args;
+    va_start(args, fmt);
+    const int n = vsnprintf(line + head, sizeof line - head - 1, fmt, args);
+    va_end(args);
+    size_t len = head + (n > 0 ? (size_t)n : 0);
+    if (len > sizeof line - 2)
+        len = sizeof line - 2;
+    line[len++] = '\n';
+
+    out_flush();            /* on one terminal, a message stands where it belongs */
+    write_error(line, len); /* in one piece: other processes may share the terminal */
+}
+
+struct quoted quote(const char *text, size_t len) {
+    enum { SHOWN = 48 };
+    struct quoted q;
+    char *p = q.text;
+    *p++ = '\'';
+    for (size_t i = 0; i < len && i < SHOWN; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if (c >= 0x20 && c < 0x7f)
+            *p++ = (char)c;
+        else
+            p += snprintf(p, 5, "\\x%02x", c);
+    }
+    memcpy(p, "'", 2);
+    if (len > SHOWN)
+        memcpy(p, "'...", 5);
+    return q;
+}

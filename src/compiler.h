@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* compiler.h - what the sources ask of the compiler, in one place. */
+#ifndef SFID_COMPILER_H
+#define SFID_COMPILER_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* every source includes its own header first, and so this before any system header */
+#endif
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define SFID__PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define SFID__COLD __attribute__((cold, noinline))
+
+/* Everything shared between processes is one of these: an atomic with a hidden lock would not be shared. */
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_POINTER_LOCK_FREE == 2,
+              "64-bit atomics have to be lock-free");
+static_assert(sizeof(_Atomic uint64_t) == 8 && sizeof(_Atomic uint32_t) == 4, "atomics have to be plain-sized");
+
+#define SFID__LINE 64 /* cache line; a constant of the page format, whatever the machine has */
+
+#define SFID__MIN(a, b) ((a) < (b) ? (a) : (b))
+#define SFID__MAX(a, b) ((a) > (b) ? (a) : (b))
+
+#endif

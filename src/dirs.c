@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "dirs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sfid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+void sfid__dir_close(struct sfid__dir *dir) {
+    if (dir->fd >= 0)
+        close(dir->fd);
+    free(dir->path);
+    *dir = (struct sfid__dir)SFID__DIR_NONE;
+}
+
+/* Takes over fd and path into dir when the directory can be trusted. */
+static int adopt(struct sfid__dir *dir, int fd, char *path, struct sfid__error *err) {
+    struct stat st;
+    *dir = (struct sfid__dir){fd, path};
+    int rc = 0;
+    if (fstat(fd, &st) < 0)
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", path);
+    else if (st.st_uid != geteuid())
+        rc = sfid__fail(err, SFID_ESTATE, "directory %s belongs to user %u, not to user %u who runs this process; give another", path,
+                        (unsigned)st.st_uid, (unsigned)geteuid());
+    else if (st.st_mode & (S_IWGRP | S_IWOTH))
+        rc = sfid__fail(err, SFID_ESTATE, "directory %s has mode %04o: others may write to it; it should be 0700", path,
+                        (unsigned)st.st_mode & 07777);
+    if (rc < 0)
+        sfid__dir_close(dir);
+    return rc;
+}
+
+static int cannot_open(struct sfid__error *err, const char *path, int errnum) {
+    if (errnum == ELOOP || errnum == ENOTDIR)
+        return sfid__fail(err, SFID_ESTATE, "%s is not a directory (symbolic links are not followed)", path);
+    return sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use directory %s", path);
+}
+
+/* mkdir -p with mode 0700; leaves it to the caller's open to find out what is there. */
+static int make_with_parents(char *path) {
+    for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        const int rc = mkdir(path, 0700);
+        const int why = errno;
+        *slash = '/';
+        if (rc < 0 && why != EEXIST && why != EROFS && why != EACCES && why != EPERM)
+            return why;
+    }
+    return mkdir(path, 0700) < 0 && errno != EEXIST ? errno : 0;
+}
+
+static int open_path(struct sfid__dir *dir, char *path, struct sfid__error *err) {
+    if (path == NULL)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    int fd = open(path, OPEN_FLAGS);
+    int why = errno;
+    if (fd < 0 && why == ENOENT && (why = make_with_parents(path)) == 0) {
+        fd = open(path, OPEN_FLAGS);
+        why = errno;
+    }
+    if (fd < 0) {
+        cannot_open(err, path, why);
+        free(path);
+        return SFID_ESTATE;
+    }
+    return adopt(dir, fd, path, err);
+}
+
+/* A copy of path, made absolute: a daemon changes its working directory. */
+static char *absolute(const char *path, size_t len) {
+    char *out = NULL;
+    if (path[0] == '/')
+        return strndup(path, len);
+    char *cwd = getcwd(NULL, 0);
+    if (cwd && asprintf(&out, "%s/%.*s", cwd, (int)len, path) < 0)
+        out = NULL;
+    free(cwd);
+    return out;
+}
+
+/* The first of option and environment that is set and not empty, as far as the first ':' where it is a list. */
+static const char *chosen(const char *option, const char *variable) {
+    const char *value = option ? option : secure_getenv(variable);
+    return value && *value ? value : NULL;
+}
+
+int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
+    const char *given = chosen(option, "SFID_RUN_DIR");
+    if (given)
+        return open_path(dir, absolute(given, strlen(given)), err);
+    char *path = NULL;
+    if (asprintf(&path, "/dev/shm/sfid-%u", (unsigned)geteuid()) < 0)
+        path = NULL;
+    return open_path(dir, path, err);
+}
+
+int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
+    const char *given = chosen(option, "SFID_STATE_DIR");
+    if (given)
+        return open_path(dir, absolute(given, strlen(given)), err);
+    const char *systemd = secure_getenv("STATE_DIRECTORY"); /* systemd.exec(5): a list, split by colons */
+    if (systemd && *systemd)
+        return open_path(dir, absolute(systemd, strcspn(systemd, ":")), err);
+    if (geteuid() == 0)
+        return open_path(dir, strdup("/var/lib/sfid"), err);
+    const char *home = secure_getenv("HOME");
+    if (home == NULL || home[0] != '/')
+        return sfid__fail(err, SFID_ESTATE, "no state directory: HOME is not set; give state_dir or SFID_STATE_DIR");
+    char *path = NULL;
+    if (asprintf(&path, "%s/.local/state/sfid", home) < 0)
+        path = NULL;
+    return open_path(dir, path, err);
+}
+
+int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const char *name, struct sfid__error *err) {
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", in->path, name) < 0)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    int rc = 0;
+    if (mkdirat(in->fd, name, 0700) < 0 && errno != EEXIST)
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make directory %s", path);
+    const int fd = rc == 0 ? openat(in->fd, name, OPEN_FLAGS) : -1;
+    if (rc == 0 && fd < 0)
+        rc = cannot_open(err, path, errno);
+    if (rc == 0)
+        return adopt(dir, fd, path, err);
+    free(path);
+    return rc;
+}
+
+int sfid__dir_reopen(struct sfid__dir *dir, const char *path, struct sfid__error *err) {
+    const int fd = open(path, OPEN_FLAGS);
+    if (fd < 0)
+        return cannot_open(err, path, errno);
+    char *copy = strdup(path);
+    if (copy == NULL) {
+        close(fd);
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    }
+    return adopt(dir, fd, copy, err);
+}
+
+bool sfid__dir_is_tmpfs(const struct sfid__dir *dir) {
+    struct statfs fs;
+    return fstatfs(dir->fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}

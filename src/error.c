@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "error.h"
+
+#include <sfid.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *sfid_strerror(int code) {
+    switch (code) {
+    case SFID_OK:
+        return "no error";
+#define CASE(name, value, text) \
+    case SFID_##name: \
+        return text;
+        SFID_ERROR_LIST(CASE)
+#undef CASE
+    default:
+        return "unknown error";
+    }
+}
+
+const char *sfid_version(void) {
+    return SFID_VERSION_STRING;
+}
+
+static void fill(struct sfid__error *err, int code, const char *fmt, va_list args) {
+    err->code = code;
+    if (vsnprintf(err->text, sizeof err->text, fmt, args) < 0)
+        err->text[0] = '\0';
+}
+
+int sfid__fail(struct sfid__error *err, int code, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    fill(err, code, fmt, args);
+    va_end(args);
+    return code;
+}
+
+int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    fill(err, code, fmt, args);
+    va_end(args);
+    const size_t used = strlen(err->text);
+    char why[128];
+#ifdef __GLIBC__ /* the GNU form returns the text, which may lie elsewhere */
+    snprintf(err->text + used, sizeof err->text - used, ": %s", strerror_r(errnum, why, sizeof why));
+#else
+    if (strerror_r(errnum, why, sizeof why) == 0)
+        snprintf(err->text + used, sizeof err->text - used, ": %s", why);
+#endif
+    return code;
+}

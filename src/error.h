@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* error.h - an error code with its sentence, filled in where the fault is known. */
+#ifndef SFID_SRC_ERROR_H
+#define SFID_SRC_ERROR_H
+
+#include "compiler.h"
+
+#define SFID__ERROR_TEXT 512
+
+struct sfid__error {
+    int code;
+    char text[SFID__ERROR_TEXT];
+};
+
+/* Sets code and sentence, cut off where it is too long; returns code. */
+int sfid__fail(struct sfid__error *err, int code, const char *fmt, ...) SFID__PRINTF(3, 4);
+
+/* As sfid__fail, with ": " and the text of errnum behind the sentence. */
+int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *fmt, ...) SFID__PRINTF(4, 5);
+
+#endif

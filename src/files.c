@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sfid.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#define OPEN_FLAGS (O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+
+static int reject(struct sfid__error *err, const struct sfid__dir *dir, const char *name, const char *why) {
+    sfid__fail(err, SFID_ESTATE, "%s/%s %s", dir->path, name, why);
+    return -1;
+}
+
+static int fail_errno(struct sfid__error *err, const struct sfid__dir *dir, const char *name, int errnum) {
+    if (errnum == ELOOP)
+        return reject(err, dir, name, "is a symbolic link, which is not followed; remove it");
+    sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use file %s/%s", dir->path, name);
+    return -1;
+}
+
+/* Looks at an open file; -1 with err filled in when it is not a plain file of ours. */
+static int inspect(const struct sfid__dir *dir, const char *name, int fd, struct stat *st, struct sfid__error *err) {
+    if (fstat(fd, st) < 0)
+        return fail_errno(err, dir, name, errno);
+    if (!S_ISREG(st->st_mode))
+        return reject(err, dir, name, "is not a plain file; remove it");
+    if (st->st_uid != geteuid())
+        return reject(err, dir, name, "belongs to another user");
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return reject(err, dir, name, "may be written to by others; its mode should be 0600");
+    return 0;
+}
+
+bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id) {
+    struct stat at;
+    return fstatat(dir->fd, name, &at, AT_SYMLINK_NOFOLLOW) == 0 && at.st_dev == id->device && at.st_ino == id->inode;
+}
+
+int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err) {
+    for (int round = 0; round < 100; round++) {
+        const int fd = openat(dir->fd, name, create ? OPEN_FLAGS | O_CREAT : OPEN_FLAGS, 0600);
+        if (fd < 0 && errno == ENOENT && !create) {
+            err->code = 0;
+            return -1;
+        }
+        if (fd < 0)
+            return fail_errno(err, dir, name, errno);
+        int rc = inspect(dir, name, fd, st, err);
+        if (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+            if (errno == EWOULDBLOCK)
+                sfid__fail(err, SFID_EBUSY, "another process holds the lock of %s/%s", dir->path, name);
+            else
+                sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/%s", dir->path, name);
+            rc = -1;
+        }
+        if (rc < 0) {
+            close(fd);
+            return -1;
+        }
+        /* Someone may have removed or replaced the file between open and lock: then this lock is worth nothing. */
+        const struct sfid__file_id id = sfid__file_id(st);
+        if (st->st_nlink == 1 && sfid__file_is(dir, name, &id))
+            return fd;
+        close(fd);
+    }
+    return reject(err, dir, name, "is replaced again and again, or has a second hard link");
+}
+
+void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name) {
+    uuid_t random;
+    char text[UUID_STR_LEN];
+    uuid_generate_random(random);
+    uuid_unparse_lower(random, text);
+    snprintf(out, SFID__TEMP_NAME, ".%.64s.%s", name, text);
+}
+
+static int write_whole(int fd, const char *content) {
+    const size_t len = strlen(content);
+    const ssize_t n = write(fd, content, len);
+    if (n == (ssize_t)len)
+        return fsync(fd) == 0 ? 0 : errno;
+    return n < 0 ? errno : ENOSPC;
+}
+
+int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err) {
+    char temp[SFID__TEMP_NAME];
+    sfid__file_temp_name(temp, name);
+    const int fd = openat(dir->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make file %s/%s", dir->path, name);
+    int why = write_whole(fd, content);
+    close(fd);
+    if (why == 0 && linkat(dir->fd, temp, dir->fd, name, 0) < 0 && errno != EEXIST)
+        why = errno;
+    unlinkat(dir->fd, temp, 0);
+    if (why == 0 && fsync(dir->fd) < 0)
+        why = errno;
+    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", dir->path, name) : 0;
+}
+
+long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size, struct sfid__error *err) {
+    const int fd = openat(dir->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    if (fd < 0 && errno == ENOENT) {
+        err->code = 0;
+        return -1;
+    }
+    if (fd < 0)
+        return fail_errno(err, dir, name, errno);
+    ssize_t n = inspect(dir, name, fd, &st, err);
+    if (n == 0 && (n = read(fd, buf, size - 1)) < 0)
+        fail_errno(err, dir, name, errno);
+    close(fd);
+    if (n >= 0)
+        buf[n] = '\0';
+    return n;
+}

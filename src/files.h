@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * files.h - small files of ours, and locks that live in a mapping.
+ *
+ * A lock taken with flock(2) belongs to the open file description, and a
+ * mapping keeps that description alive after its last descriptor is closed.
+ * So the files that stand for a right - a slot, a mark - are locked, mapped
+ * and closed: there is no descriptor that a daemon could close, an exec could
+ * inherit, or a recycled number could confuse. fork() copies the mapping and
+ * with it the hold on the lock; munmap, exec and exit let go. LOCK_UN is never
+ * used on such a lock: it would take it from a child as well.
+ */
+#ifndef SFID_FILES_H
+#define SFID_FILES_H
+
+#include "dirs.h"
+
+#include <sys/stat.h>
+
+/* What tells a file from every other at its path. */
+struct sfid__file_id {
+    uint64_t device, inode;
+};
+
+/*
+ * Opens `name` in dir for reading and writing and takes its lock.
+ *
+ * Returns a descriptor (close-on-exec); or -1 with err filled in:
+ *   SFID_EBUSY   someone else holds the lock
+ *   SFID_ESTATE  anything else, a symbolic link, another owner and so on
+ * With create false a missing file is -1 with err->code 0.
+ */
+int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err);
+
+/* True when `name` in dir still is the file `id`. */
+bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
+
+static inline struct sfid__file_id sfid__file_id(const struct stat *st) {
+    return (struct sfid__file_id){st->st_dev, st->st_ino};
+}
+
+/* A name in the same directory that nobody else has, ".NAME.random": for files that are made whole, then named. */
+#define SFID__TEMP_NAME 128
+void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name);
+
+/*
+ * Makes `name` with the given content, whole and durable or not at all, unless
+ * there is a file of that name already. 0 in both cases, or SFID_ESTATE.
+ */
+int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err);
+
+/* Reads `name`, at most size - 1 bytes, NUL-terminated. Its length; -1 with err filled in, err->code 0 when missing. */
+long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size, struct sfid__error *err);
+
+#endif

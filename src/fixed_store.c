@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fixed_store.c - the right to a fixed pid is the lock of its mark; the window
+ * is what the mark covers. The mark is durable before the window it allows is
+ * used, so after a power loss everything below it counts as used.
+ */
+#include "fixed_store.h"
+
+#include "layout.h"
+#include "mark.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct fixed_store {
+    struct sfid__store store; /* first */
+    sfid_layout layout;
+    uint64_t pid;
+    char *app_dir;
+    struct sfid__mark mark;
+    int last_holder; /* descriptor between leave() and release(), or -1 */
+};
+
+static struct fixed_store *self(struct sfid__store *store) {
+    return (struct fixed_store *)(void *)store;
+}
+
+static int acquire(struct sfid__store *store, struct sfid__grant *grant, struct sfid__error *err) {
+    struct fixed_store *s = self(store);
+    struct sfid__dir app;
+    if (sfid__dir_reopen(&app, s->app_dir, err) < 0)
+        return err->code;
+    uint64_t position;
+    const int rc = sfid__mark_take(&s->mark, &app, s->pid, sfid__layout_fingerprint(&s->layout), &position, err);
+    sfid__dir_close(&app);
+    if (rc == 0)
+        *grant = (struct sfid__grant){s->pid, position, position >> s->layout.seq_bits};
+    return rc;
+}
+
+static int renew(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err) {
+    struct fixed_store *s = self(store);
+    const uint64_t end = sfid__layout_end(&s->layout);
+    const uint64_t limit = SFID__MIN(now < end ? now + store->window : end, end);
+    if (limit <= grant->limit)
+        return 0; /* the mark is further ahead than this window needs: it stays */
+    const int rc = sfid__mark_write(&s->mark, limit << s->layout.seq_bits, err);
+    if (rc == 0)
+        grant->limit = limit;
+    return rc;
+}
+
+static bool leave(struct sfid__store *store) {
+    struct fixed_store *s = self(store);
+    s->last_holder = sfid__mark_leave(&s->mark);
+    return s->last_holder >= 0;
+}
+
+static int release(struct sfid__store *store, uint64_t position, struct sfid__error *err) {
+    struct fixed_store *s = self(store);
+    const int rc = sfid__mark_write(&s->mark, position, err);
+    sfid__mark_left(s->last_holder);
+    s->last_holder = -1;
+    return rc;
+}
+
+static void drop(struct sfid__store *store) {
+    struct fixed_store *s = self(store);
+    if (s->last_holder >= 0)
+        sfid__mark_left(s->last_holder);
+    sfid__mark_drop(&s->mark);
+    free(s->app_dir);
+    free(s);
+}
+
+static const struct sfid__store_ops ops = {acquire, renew, leave, release, drop};
+
+int sfid__fixed_store_new(struct sfid__store **out, const char *app_dir, const sfid_layout *layout, uint64_t pid,
+                          uint64_t max_ahead, struct sfid__error *err) {
+    struct fixed_store *s = calloc(1, sizeof *s);
+    if (s)
+        s->app_dir = strdup(app_dir);
+    if (s == NULL || s->app_dir == NULL) {
+        free(s);
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    }
+    s->store.ops = &ops;
+    s->store.window = SFID__MAX(sfid__ms_to_ticks(layout, SFID__MARK_LEAD_MS) + max_ahead, 2) + 1;
+    s->layout = *layout;
+    s->pid = pid;
+    s->last_holder = -1;
+    *out = &s->store;
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handle.h - what an `sfid` is.
+ *
+ * Two parts. The front is what threads draw through; it stays in memory for
+ * good once the handle was open, since a thread may always come late. The rest
+ * is freed by close; who wants it says so by sfid__rest_enter().
+ */
+#ifndef SFID_HANDLE_H
+#define SFID_HANDLE_H
+
+#include "generator.h"
+#include "identity.h"
+#include "keeper.h"
+#include "memory.h"
+#include "slot.h"
+#include "store.h"
+
+struct sfid__rest {
+    struct sfid__error error; /* of open */
+    struct sfid__keeper keeper;
+    struct sfid__slot slot;           /* with an app; else page NULL */
+    struct sfid__store *store;        /* with an app; else NULL */
+    struct sfid__memory_page *memory; /* without an app; else NULL */
+    uint64_t issued_before;           /* on this page, before this open */
+    char identity[SFID__MACHINE_ID + 32];
+};
+
+struct sfid {
+    struct sfid__generator generator; /* first: the inline form, and casts in generator.c */
+    _Atomic(struct sfid__rest *) rest; /* NULL once closed */
+    _Atomic uint32_t users;            /* threads inside the rest */
+    struct sfid *next_closed;
+};
+
+static_assert(offsetof(struct sfid, generator) == 0, "the generator comes first");
+
+/*
+ * The rest, for as long as until sfid__rest_leave(); NULL when the handle is
+ * closed (then there is nothing to leave). Cold paths only.
+ */
+static inline struct sfid__rest *sfid__rest_enter(struct sfid *g) {
+    /* Sequentially consistent, with the exchange of rest and the load of users in sfid_close: either this thread is
+       counted before close looks, or it finds NULL. */
+    atomic_fetch_add_explicit(&g->users, 1, memory_order_seq_cst);
+    struct sfid__rest *rest = atomic_load_explicit(&g->rest, memory_order_seq_cst);
+    if (rest == NULL)
+        atomic_fetch_sub_explicit(&g->users, 1, memory_order_release);
+    return rest;
+}
+
+static inline void sfid__rest_leave(struct sfid *g) {
+    /* Release, with the load of users in sfid_close: what was done inside is over before the rest is freed. */
+    atomic_fetch_sub_explicit(&g->users, 1, memory_order_release);
+}
+
+#endif

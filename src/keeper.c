@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeper.c - renewing and telling.
+ *
+ * The thread sleeps on the page's poke word, a futex: there is no descriptor
+ * that a daemon could close, and a forked child can wake its parent's keeper.
+ *
+ * owner is one word, process << 2 | state, changed by compare-and-swap: a
+ * child sees its parent's process number there and knows that this thread is
+ * not its own. States: idle -> starting -> running -> ended -> (joined) idle.
+ */
+#include "keeper.h"
+
+#include "layout.h"
+#include "record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_BYTES (256 * 1024) /* callbacks of the user run on it; untouched pages cost nothing */
+#define RETRY_FIRST_MS 50
+#define RETRY_LONGEST_MS 5000
+#define EVENT_PERIOD_MS 1000
+#define FOREVER INT64_MAX
+
+enum { IDLE = 0, STARTING, RUNNING, ENDED };
+
+/* ---- text shared with readers -------------------------------------------- */
+
+void sfid__text_write(struct sfid__shared_text *text, const char *from) {
+    uint64_t words[SFID__ERROR_TEXT / 8] = {0};
+    memcpy(words, from, strnlen(from, sizeof words - 1));
+    /* A sequence lock: odd, then the words, then even. Release pairs with the acquires in sfid__text_read; the fence
+       keeps the words behind the odd version. One writer. */
+    const uint32_t version = atomic_load_explicit(&text->version, memory_order_relaxed) | 1;
+    atomic_store_explicit(&text->version, version, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    for (size_t i = 0; i < sizeof words / 8; i++)
+        atomic_store_explicit(&text->words[i], words[i], memory_order_relaxed);
+    atomic_store_explicit(&text->version, version + 1, memory_order_release);
+}
+
+bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_TEXT]) {
+    for (int round = 0; round < 1000; round++) {
+        uint64_t words[SFID__ERROR_TEXT / 8];
+        const uint32_t before = atomic_load_explicit(&text->version, memory_order_acquire);
+        for (size_t i = 0; i < sizeof words / 8; i++)
+            words[i] = atomic_load_explicit(&text->words[i], memory_order_relaxed);
+        atomic_thread_fence(memory_order_acquire);
+        if ((before & 1) == 0 && atomic_load_explicit(&text->version, memory_order_relaxed) == before) {
+            memcpy(out, words, SFID__ERROR_TEXT);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t value, const char *text) {
+    if (k->on_event == NULL)
+        return;
+    const struct sfid__record *r = sfid__page_current(k->generator->page);
+    const sfid_event event = {kind, code, (int64_t)sfid__record_pid(r), value, text};
+    k->on_event(k->user, &event);
+}
+
+static int64_t now_ms(const struct sfid__keeper *k) {
+    return sfid__now(k->generator->clock).ms;
+}
+
+static uint64_t now_tick(const struct sfid__keeper *k) {
+    const sfid_layout *l = &k->generator->layout;
+    const int64_t ms = now_ms(k);
+    return ms < l->epoch_ms ? 0 : (uint64_t)(ms - l->epoch_ms) / l->unit_ms;
+}
+
+/* What open noted before there was a thread to tell it. */
+static void tell_pending(struct sfid__keeper *k) {
+    char text[160];
+    const uint32_t pending = k->pending;
+    k->pending = 0;
+    if (pending & 1u << SFID_EVENT_SLOT_REPLACED) {
+        snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", k->slot_replaced);
+        tell(k, SFID_EVENT_SLOT_REPLACED, 0, 0, text);
+    }
+    if (pending & 1u << SFID_EVENT_NOT_TMPFS)
+        tell(k, SFID_EVENT_NOT_TMPFS, 0, 0, "the run directory is not on a tmpfs: a call may stall while its page is written back");
+    if (pending & 1u << SFID_EVENT_END_OF_LIFE) {
+        const sfid_layout *l = &k->generator->layout;
+        const int64_t left = sfid__tick_begin_ms(l, l->max_tick + 1) - now_ms(k);
+        snprintf(text, sizeof text, "the layout ends in %" PRId64 " days", left / 86400000);
+        tell(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
+    }
+    if (pending & 1u << SFID_EVENT_LEASED) {
+        snprintf(text, sizeof text, "pid %" PRIu64 " is held", sfid__record_pid(sfid__page_current(k->generator->page)));
+        tell(k, SFID_EVENT_LEASED, 0, 0, text);
+    }
+}
+
+/* Counters that the slow path only raises become events here. Relaxed: statistics. */
+static void tell_counters(struct sfid__keeper *k) {
+    char text[160];
+    struct sfid__generator *g = k->generator;
+    const uint64_t regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed);
+    if (regressions != k->told_regressions) {
+        const uint64_t ms = atomic_load_explicit(&g->page->largest_regression_ms, memory_order_relaxed);
+        snprintf(text, sizeof text, "the clock stepped back (%" PRIu64 " times so far, by %" PRIu64 " ms at most)", regressions, ms);
+        k->told_regressions = regressions;
+        tell(k, SFID_EVENT_REGRESSION, 0, (int64_t)ms, text);
+    }
+    const uint64_t exhausted =
+        atomic_load_explicit(&g->waits, memory_order_relaxed) + atomic_load_explicit(&g->refused, memory_order_relaxed);
+    if (exhausted != k->told_exhausted) {
+        const uint64_t more = exhausted - k->told_exhausted;
+        snprintf(text, sizeof text, "%" PRIu64 " calls waited or were refused", more);
+        k->told_exhausted = exhausted;
+        tell(k, SFID_EVENT_EXHAUSTED, 0, (int64_t)more, text);
+    }
+}
+
+/* ---- renewing ------------------------------------------------------------ */
+
+/* A renewal of the window; 0 or the code of the failure, which is noted and told. */
+static int renew(struct sfid__keeper *k) {
+    struct sfid__error err;
+    struct sfid__record *r = sfid__page_current(k->generator->page);
+    /* Relaxed: only keepers write it, one after the other under the keeper lock. After a fork this is news to a child. */
+    k->grant.limit = SFID__MAX(k->grant.limit, atomic_load_explicit(&r->limit, memory_order_relaxed));
+    const int rc = k->store->ops->renew(k->store, now_tick(k), &k->grant, &err);
+    if (rc < 0) {
+        atomic_fetch_add_explicit(&k->failures, 1, memory_order_relaxed); /* statistic */
+        sfid__text_write(&k->failure, err.text);
+        atomic_store_explicit(&k->failure_code, rc, memory_order_release); /* with the acquire in sfid_last_error */
+        tell(k, SFID_EVENT_RENEW_FAILED, rc, 0, err.text);
+        return rc;
+    }
+    sfid__record_raise_limit(r, k->grant.limit);
+    atomic_fetch_add_explicit(&r->renewals, 1, memory_order_relaxed); /* statistic */
+    atomic_store_explicit(&k->failures, 0, memory_order_relaxed);
+    atomic_store_explicit(&k->failure_code, 0, memory_order_relaxed);
+    const uint64_t now = now_tick(k);
+    const uint64_t left = k->grant.limit > now ? (k->grant.limit - now) * k->generator->layout.unit_ms : 0;
+    tell(k, SFID_EVENT_RENEWED, 0, (int64_t)left, "the window was extended");
+    return 0;
+}
+
+/* What the keeper goes by between two looks. */
+struct schedule {
+    uint64_t position; /* of the word at the last renewal */
+    int64_t due_ms;    /* monotonic; when to look again */
+    int64_t retry_ms;  /* of the next failure; 0: none so far */
+};
+
+static int64_t monotonic_ms(const struct sfid__keeper *k) {
+    const struct sfid__clock *clock = k->generator->clock;
+    return clock->monotonic_ns(clock) / 1000000;
+}
+
+static bool window_is_short(const struct sfid__keeper *k, const struct sfid__record *r) {
+    const uint64_t half = k->store->window / 2;
+    const uint64_t limit = atomic_load_explicit(&r->limit, memory_order_relaxed); /* its writer is this thread */
+    const uint64_t tick = sfid__record_position(r) >> r->seq_bits;
+    return SFID__MAX(now_tick(k), tick) + half >= limit;
+}
+
+static int64_t period_ms(const struct sfid__keeper *k) {
+    return (int64_t)(k->store->window * k->generator->layout.unit_ms / 3);
+}
+
+/*
+ * Renews where it is time to. Where nothing was drawn for a whole period and
+ * nobody asks, the window is left to run out, and the keeper rests until it is
+ * poked: a process that idles writes nothing.
+ */
+static void attend(struct sfid__keeper *k, struct schedule *s, bool poked) {
+    const struct sfid__record *r = sfid__page_current(k->generator->page);
+    const int64_t now = monotonic_ms(k);
+    const uint64_t position = sfid__record_position(r);
+    const bool due = now >= s->due_ms;
+    if (atomic_load_explicit(&r->limit, memory_order_relaxed) >= k->generator->end) {
+        s->due_ms = FOREVER; /* the window ends with the layout */
+        return;
+    }
+    if (s->retry_ms != 0 ? !due : !due && !window_is_short(k, r))
+        return;
+    if (position == s->position && !poked && s->retry_ms == 0) {
+        if (due)
+            s->due_ms = FOREVER;
+        return;
+    }
+    s->position = position;
+    if (renew(k) < 0) {
+        s->retry_ms = s->retry_ms ? SFID__MIN(s->retry_ms * 2, RETRY_LONGEST_MS) : RETRY_FIRST_MS;
+        s->due_ms = now + s->retry_ms;
+    } else {
+        s->retry_ms = 0;
+        s->due_ms = now + period_ms(k);
+    }
+}
+
+/* ---- the thread ---------------------------------------------------------- */
+
+/* Sleeps until poked, at most ms; FOREVER: until poked. */
+static void sleep_on_poke(struct sfid__page *page, int64_t ms) {
+    const struct timespec ts = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    syscall(SYS_futex, &page->poke, FUTEX_WAIT, 0, ms == FOREVER ? NULL : &ts, NULL, 0);
+}
+
+static void run(struct sfid__keeper *k) {
+    struct sfid__page *page = k->generator->page;
+    struct schedule s = {.position = UINT64_MAX, .due_ms = k->store ? monotonic_ms(k) + period_ms(k) : FOREVER};
+    bool poked = true;
+    tell_pending(k);
+    /* Acquire, with the release in sfid__keeper_stop. */
+    while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) {
+        if (k->store)
+            attend(k, &s, poked);
+        if (k->on_event)
+            tell_counters(k);
+        int64_t ms = s.due_ms == FOREVER ? FOREVER : SFID__MAX(s.due_ms - monotonic_ms(k), 1);
+        atomic_store_explicit(&page->resting, ms == FOREVER && k->store != NULL, memory_order_relaxed); /* a hint */
+        if (k->on_event && ms > EVENT_PERIOD_MS)
+            ms = EVENT_PERIOD_MS;
+        if (s.retry_ms == 0)
+            sleep_on_poke(page, ms);
+        else /* a failure backs off, whoever pokes */
+            k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, RETRY_FIRST_MS) * 1000000);
+        /* Relaxed: what the poker wants done is read afresh above. A poke from here on is seen by the next wait. */
+        poked = atomic_exchange_explicit(&page->poke, 0, memory_order_relaxed) != 0;
+    }
+}
+
+/* The page's lock, for as long as this thread lives. */
+static bool lock_page(struct sfid__page *page) {
+    const int rc = pthread_mutex_trylock(&page->keeper);
+    if (rc == EOWNERDEAD) /* the keeper before us died with its process; the lock guards nothing that could be half done */
+        return pthread_mutex_consistent(&page->keeper) == 0;
+    return rc == 0;
+}
+
+static uint64_t own(int state) {
+    return (uint64_t)getpid() << 2 | (uint64_t)state;
+}
+
+static void *thread_main(void *arg) {
+    struct sfid__keeper *k = arg;
+    struct sfid__page *page = k->generator->page;
+    if (lock_page(page)) {
+        run(k);
+        pthread_mutex_unlock(&page->keeper);
+    }
+    atomic_store_explicit(&k->owner, own(ENDED), memory_order_release); /* with the acquire in sfid__keeper_start */
+    return NULL;
+}
+
+static int create_thread(struct sfid__keeper *k) {
+    pthread_attr_t attr;
+    sigset_t all, before;
+    int rc = pthread_attr_init(&attr);
+    if (rc != 0)
+        return rc;
+    pthread_attr_setstacksize(&attr, SFID__MAX((size_t)STACK_BYTES, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
+    sigfillset(&all); /* the thread inherits the mask: no signal of the program ever lands on it */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&k->thread, &attr, thread_main, k);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    if (rc == 0)
+        pthread_setname_np(k->thread, "sfid-keeper");
+    return rc;
+}
+
+/* True when no keeper of this fork family is alive. */
+static bool lock_is_free(struct sfid__page *page) {
+    if (!lock_page(page))
+        return false;
+    pthread_mutex_unlock(&page->keeper);
+    return true;
+}
+
+int sfid__keeper_start(struct sfid__keeper *k) {
+    /* Acquire, with the release in thread_main: an ended thread is joined only after its last word. */
+    uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
+    if (owner == own(RUNNING) || owner == own(STARTING))
+        return 0;
+    if (!lock_is_free(k->generator->page))
+        return SFID_EAGAIN;
+    /* One thread of this process wins; acq_rel so that k->thread passes from the last start to this one. */
+    if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, own(STARTING), memory_order_acq_rel, memory_order_relaxed))
+        return 0;
+    if (owner == own(ENDED))
+        pthread_join(k->thread, NULL);
+    atomic_store_explicit(&k->stop, 0, memory_order_relaxed); /* before the thread is made */
+    if (create_thread(k) != 0) {
+        atomic_store_explicit(&k->owner, own(IDLE), memory_order_release);
+        return SFID_ENOMEM;
+    }
+    uint64_t starting = own(STARTING); /* unless it has ended already */
+    atomic_compare_exchange_strong_explicit(&k->owner, &starting, own(RUNNING), memory_order_acq_rel, memory_order_relaxed);
+    return 0;
+}
+
+bool sfid__keeper_runs(const struct sfid__keeper *k) {
+    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed);
+    return owner == own(RUNNING) || owner == own(STARTING);
+}
+
+bool sfid__keeper_stop(struct sfid__keeper *k) {
+    uint64_t owner;
+    /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is there. A start under way in
+       another thread takes microseconds. */
+    while ((owner = atomic_load_explicit(&k->owner, memory_order_acquire)) == own(STARTING))
+        sched_yield();
+    if (owner >> 2 != (uint64_t)getpid() || owner == own(IDLE))
+        return true;
+    if (pthread_equal(pthread_self(), k->thread))
+        return false;
+    atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run() */
+    sfid__page_poke(k->generator->page);
+    pthread_join(k->thread, NULL);
+    atomic_store_explicit(&k->owner, own(IDLE), memory_order_relaxed); /* by the one thread that closes */
+    return true;
+}

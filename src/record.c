@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - records change hands here. The order of the steps is the proof:
+ *
+ *   1. close the old word (fetch_or): from now on every draw fails, whether by
+ *      compare-and-swap (the value differs) or by add (the number drawn has
+ *      the closed bit and is dropped). What fetch_or returned is above every
+ *      number ever drawn.
+ *   2. write the new record, its word at or above that position;
+ *   3. publish its index [publish], release: who reads the index with acquire
+ *      (page.h, sfid__page_current) sees all of step 2.
+ *
+ * Publishing before closing would let one thread issue from the new record
+ * while another still issues lower numbers from the old: order would break.
+ */
+#include "record.h"
+
+#include <string.h>
+
+uint64_t sfid__record_close(struct sfid__record *r) {
+    /* Acq_rel: the draws before it are over for whoever acts on the position; what it does after stays after. */
+    return atomic_fetch_or_explicit(&r->word, SFID__CLOSED, memory_order_acq_rel) & ~SFID__CLOSED;
+}
+
+void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit) {
+    /* Release, with the acquire loads of limit in generator.c and draw.c [limit]: the mark that allows these
+       ticks was durable before. Single writer: see the head of record.h. */
+    if (limit > atomic_load_explicit(&r->limit, memory_order_relaxed))
+        atomic_store_explicit(&r->limit, limit, memory_order_release);
+}
+
+uint64_t sfid__record_issued(const struct sfid__record *r) {
+    /* Relaxed: a statistic; the three may be of slightly different moments. */
+    const uint64_t position = sfid__record_position(r);
+    const uint64_t first = atomic_load_explicit(&r->first, memory_order_relaxed);
+    const uint64_t skipped = atomic_load_explicit(&r->skipped, memory_order_relaxed);
+    return position - first >= skipped ? position - first - skipped : 0;
+}
+
+/* Everything a record is made of but for its word. All relaxed: nobody can see the record before [publish]. */
+static void fill(struct sfid__record *r, const struct sfid__start *start, uint64_t floor) {
+    const sfid_layout *l = start->layout;
+    const bool seconds = l->unit_ms % 1000 == 0;
+    memset((void *)r, 0, sizeof *r);
+    atomic_store_explicit(&r->limit, start->limit, memory_order_relaxed);
+    r->pid_field = start->pid << l->pid_shift;
+    r->floor = floor;
+    /* Whole seconds are counted from the first one at or after the epoch: floor((s*1000 - e) / 1000) = s - ceil(e / 1000). */
+    r->epoch_units = (uint64_t)(seconds ? (l->epoch_ms + (l->epoch_ms > 0 ? 999 : 0)) / 1000 : l->epoch_ms);
+    r->unit = seconds ? l->unit_ms / 1000 : l->unit_ms;
+    r->seq_bits = l->seq_bits;
+    r->time_shift = l->time_shift;
+    r->seq_shift = l->seq_shift;
+    r->pid_shift = l->pid_shift;
+}
+
+struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start) {
+    struct sfid__record *r = &page->records[count];
+    struct sfid__record *old = count > 0 ? &page->records[count - 1] : NULL;
+    uint64_t position = start->position, hi = start->now;
+    if (old) {
+        const uint64_t stopped = sfid__record_close(old);
+        const uint64_t next_tick = (stopped >> old->seq_bits) + 1;
+        position = SFID__MAX(position, sfid__record_pid(old) == start->pid ? stopped : next_tick << old->seq_bits);
+        hi = SFID__MAX(hi, atomic_load_explicit(&old->hi, memory_order_relaxed));
+    }
+    const uint64_t tick = position >> start->layout->seq_bits;
+    fill(r, start, tick);
+
+    /* A start ahead of the clock is treated as a regression of that size: issued at once up to max_ahead. */
+    uint64_t lead = tick > start->now ? SFID__MIN(tick - start->now, start->max_ahead) : 0;
+    if (old)
+        lead = SFID__MAX(lead, SFID__MIN(atomic_load_explicit(&old->lead, memory_order_relaxed), start->max_ahead));
+    atomic_store_explicit(&r->hi, hi, memory_order_relaxed);
+    atomic_store_explicit(&r->lead, lead, memory_order_relaxed);
+    atomic_store_explicit(&r->first, position, memory_order_relaxed);
+    atomic_store_explicit(&r->word, position, memory_order_relaxed);
+    r->checksum = sfid__record_checksum(page, count);
+
+    if (old) /* relaxed: a statistic with one writer */
+        atomic_store_explicit(
+            &page->earlier_issued,
+            atomic_load_explicit(&page->earlier_issued, memory_order_relaxed) + sfid__record_issued(old), memory_order_relaxed);
+    atomic_store_explicit(&page->current, count, memory_order_release); /* [publish] */
+    return r;
+}
+
+const char *sfid__record_check_range(const struct sfid__record *r, uint64_t max_limit) {
+    const uint64_t tick = sfid__record_position(r) >> r->seq_bits;
+    const uint64_t limit = atomic_load_explicit(&r->limit, memory_order_relaxed); /* alone with the page */
+    if (limit > max_limit)
+        return "its limit lies past what was granted";
+    if (tick < r->floor || tick > limit)
+        return "its word lies outside its window";
+    return NULL;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* sfid.c - opening and closing: where the parts are put together. */
+#include "handle.h"
+
+#include "fixed_store.h"
+#include "layout.h"
+#include "options.h"
+#include "record.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#define END_OF_LIFE_MS (INT64_C(5) * 365 * 86400000)
+#define CLOSE_PATIENCE_NS INT64_C(500000000)
+
+/* Handles that were open once and are closed: kept for late threads, reachable for leak checkers. */
+static _Atomic(struct sfid *) closed_handles;
+
+/* ---- open ---------------------------------------------------------------- */
+
+/* A call that may sleep found half of the window gone: see keeper.h. */
+static void keeper_wanted(struct sfid__generator *generator) {
+    struct sfid *g = (struct sfid *)(void *)generator;
+    struct sfid__rest *rest = sfid__rest_enter(g);
+    if (rest == NULL)
+        return;
+    if (!sfid__keeper_runs(&rest->keeper) && atomic_load_explicit(&generator->closing, memory_order_relaxed) == 0)
+        sfid__keeper_start(&rest->keeper); /* failing is fine: the next call tries again */
+    sfid__rest_leave(g);
+}
+
+static int configure(struct sfid__generator *g, const sfid_options *opt, struct sfid__error *err) {
+    const sfid_layout *l = opt->layout;
+    uuid_t seed;
+    g->layout = *l;
+    g->clock = &sfid__system_clock;
+    if (l->unit_ms % 1000 == 0)
+        g->source = SFID__TICK_SECONDS;
+    else
+        g->source = l->unit_ms < 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_PRECISE;
+    sfid__ticks_init(&g->ticks, l->epoch_ms, l->unit_ms);
+    g->exhaustion = opt->exhaustion;
+    g->max_wait_ms = opt->max_wait_ms;
+    g->max_ahead = sfid__ms_to_ticks(l, opt->max_ahead_ms);
+    g->end = sfid__layout_end(l);
+    g->random_start = opt->random_start;
+    uuid_generate_random(seed);
+    memcpy(&g->random, seed, sizeof g->random);
+
+    const struct sfid__time now = sfid__now(g->clock);
+    if (now.ms < l->epoch_ms)
+        return sfid__fail(err, SFID_ECLOCK, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", now.ms, l->epoch_ms);
+    if (now.ms >= sfid__tick_begin_ms(l, g->end))
+        return sfid__fail(err, SFID_EOVERFLOW, "the layout ended at %" PRId64 " ms, and the clock is at %" PRId64 " ms",
+                          sfid__tick_begin_ms(l, g->end), now.ms);
+    return 0;
+}
+
+static uint64_t clock_tick(const struct sfid__generator *g) {
+    return (uint64_t)(sfid__now(g->clock).ms - g->layout.epoch_ms) / g->layout.unit_ms; /* configure() saw it past the epoch */
+}
+
+/* A record to draw from, on a page that nobody else has: the one where a process died, or a new one above all before. */
+static int begin_record(struct sfid__generator *g, struct sfid__rest *rest, struct sfid__grant *grant, struct sfid__record **out) {
+    struct sfid__slot *slot = &rest->slot;
+    const uint64_t now = clock_tick(g);
+    struct sfid__record *r = slot->records ? &slot->page->records[slot->records - 1] : NULL;
+    const uint64_t position = r ? sfid__record_position(r) : grant->position;
+    const bool resumed = r && (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) == 0; /* alone with the page */
+
+    /* Where a process died inside its window, that is still good, and the keeper extends it: no waiting for a disk here. */
+    const uint64_t needed = SFID__MAX(now, position >> g->layout.seq_bits) + 1;
+    const uint64_t window = resumed ? atomic_load_explicit(&r->limit, memory_order_relaxed) : 0;
+    if (window < needed && rest->store->ops->renew(rest->store, now, grant, &rest->error) < 0)
+        return rest->error.code;
+    if (resumed) {
+        sfid__record_raise_limit(r, SFID__MAX(window, window < needed ? grant->limit : 0));
+        *out = r;
+        return 0;
+    }
+    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, sfid__layout_fingerprint(&g->layout), &rest->error) < 0)
+        return rest->error.code;
+    if (sfid__slot_reserve(slot, slot->records, &rest->error) < 0)
+        return rest->error.code;
+    const struct sfid__start start = {&g->layout, grant->pid, position ? position : now << g->layout.seq_bits, grant->limit, now, g->max_ahead};
+    *out = sfid__record_append(slot->page, slot->records++, &start);
+    return 0;
+}
+
+/* The pid's right and mark, and its page. Directories stay open only for the length of this. */
+static int take_pid(struct sfid__generator *g, struct sfid__rest *rest, const sfid_options *opt, struct sfid__grant *grant) {
+    struct sfid__error *err = &rest->error;
+    struct sfid__dir state = SFID__DIR_NONE, state_app = SFID__DIR_NONE, run = SFID__DIR_NONE, run_app = SFID__DIR_NONE;
+    char machine[SFID__MACHINE_ID], name[32];
+    int rc = sfid__dir_open_run(&run, opt->run_dir, err);
+    if (rc == 0)
+        rc = sfid__dir_open_state(&state, opt->state_dir, err);
+    if (rc == 0)
+        rc = sfid__machine_id(&state, machine, err);
+    if (rc == 0)
+        rc = sfid__dir_open_sub(&state_app, &state, opt->app, err);
+    if (rc == 0)
+        rc = sfid__app_layout(&state_app, &g->layout, err);
+    if (rc == 0)
+        rc = sfid__fixed_store_new(&rest->store, state_app.path, &g->layout, (uint64_t)opt->pid, g->max_ahead, err);
+    if (rc == 0)
+        rc = rest->store->ops->acquire(rest->store, grant, err);
+    if (rc == 0)
+        rc = sfid__dir_open_sub(&run_app, &run, opt->app, err);
+    if (rc == 0) {
+        snprintf(name, sizeof name, "pid-%" PRIu64, grant->pid);
+        snprintf(rest->identity, sizeof rest->identity, "%s:%s", machine, name);
+        rc = sfid__slot_take(&rest->slot, &run_app, name, sfid__layout_fingerprint(&g->layout), grant->limit, err);
+    }
+    if (rc == 0) {
+        rest->keeper.pending |= sfid__dir_is_tmpfs(&run) ? 0 : 1u << SFID_EVENT_NOT_TMPFS;
+        rest->keeper.pending |= rest->slot.put_aside[0] ? 1u << SFID_EVENT_SLOT_REPLACED : 0;
+    }
+    sfid__dir_close(&run_app);
+    sfid__dir_close(&run);
+    sfid__dir_close(&state_app);
+    sfid__dir_close(&state);
+    return rc;
+}
+
+static int open_app(struct sfid__generator *g, struct sfid__rest *rest, const sfid_options *opt, struct sfid__record **r) {
+    struct sfid__grant *grant = &rest->keeper.grant;
+    int rc = take_pid(g, rest, opt, grant);
+    if (rc == 0)
+        rc = begin_record(g, rest, grant, r);
+    if (rc < 0)
+        return rc;
+    g->page = rest->slot.page;
+    g->half_window = rest->store->window / 2;
+    g->keeper_wanted = keeper_wanted;
+    rest->keeper.store = rest->store;
+    rest->issued_before = atomic_load_explicit(&g->page->earlier_issued, memory_order_relaxed) + sfid__record_issued(*r);
+    return 0;
+}
+
+static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const sfid_options *opt, struct sfid__record **r) {
+    const int rc = sfid__memory_take(&rest->memory, sfid__layout_fingerprint(&g->layout), (uint64_t)opt->pid, &rest->error);
+    if (rc < 0)
+        return rc;
+    g->page = sfid__memory_page(rest->memory);
+    *r = &g->page->records[0];
+    if ((*r)->checksum == 0) {
+        const uint64_t now = clock_tick(g);
+        const struct sfid__start start = {&g->layout, (uint64_t)opt->pid, now << g->layout.seq_bits, g->end, now, g->max_ahead};
+        sfid__record_append(g->page, 0, &start);
+    }
+    rest->issued_before = sfid__record_issued(*r);
+    return 0;
+}
+
+/* Lets draws begin, and the keeper: to renew where there is a store, to tell events where they are wanted. */
+static int start(struct sfid__generator *g, struct sfid__rest *rest, const sfid_options *opt, struct sfid__record *r) {
+    struct sfid__keeper *k = &rest->keeper;
+    const int64_t left = sfid__tick_begin_ms(&g->layout, g->end) - sfid__now(g->clock).ms;
+    k->generator = g;
+    k->on_event = opt->on_event;
+    k->user = opt->user;
+    k->slot_replaced = rest->slot.put_aside;
+    k->pending |= 1u << SFID_EVENT_LEASED;
+    k->pending |= left < END_OF_LIFE_MS ? 1u << SFID_EVENT_END_OF_LIFE : 0;
+    k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* of lives before this */
+    rest->error.code = 0;
+    sfid__generator_start(g, r); /* first: a callback may draw */
+    if ((k->store || k->on_event) && sfid__keeper_start(k) < 0) {
+        sfid__generator_stop(g);
+        return sfid__fail(&rest->error, SFID_ENOMEM, "cannot start the background thread");
+    }
+    return 0;
+}
+
+/* Lets go of everything but the text that says what went wrong. */
+static void let_go(struct sfid__rest *rest) {
+    if (rest->store)
+        rest->store->ops->drop(rest->store);
+    rest->store = NULL;
+    sfid__slot_drop(&rest->slot);
+    if (rest->memory)
+        sfid__memory_leave(rest->memory);
+    rest->memory = NULL;
+}
+
+static int open_handle(struct sfid *g, struct sfid__rest *rest, const sfid_options *given) {
+    sfid_options opt;
+    struct sfid__record *r = NULL;
+    int rc = sfid__options_read(given, &opt, &rest->error);
+    if (rc == 0)
+        rc = configure(&g->generator, &opt, &rest->error);
+    if (rc == 0)
+        rc = opt.app ? open_app(&g->generator, rest, &opt, &r) : open_memory(&g->generator, rest, &opt, &r);
+    if (rc == 0)
+        rc = start(&g->generator, rest, &opt, r);
+    if (rc < 0)
+        let_go(rest);
+    return rc;
+}
+
+int sfid_open(sfid **out, const sfid_options *opt) {
+    if (out == NULL)
+        return SFID_EINVAL;
+    *out = NULL;
+    struct sfid *g = aligned_alloc(_Alignof(struct sfid), sizeof *g);
+    struct sfid__rest *rest = calloc(1, sizeof *rest);
+    if (g == NULL || rest == NULL) {
+        free(g);
+        free(rest);
+        return SFID_ENOMEM;
+    }
+    memset((void *)g, 0, sizeof *g);
+    sfid__generator_init(&g->generator);
+    atomic_init(&g->rest, rest);
+    *out = g;
+    return open_handle(g, rest, opt);
+}
+
+/* ---- close --------------------------------------------------------------- */
+
+/* Waits until nobody is inside the rest; false where a count was inherited by fork and will never fall. */
+static bool alone(struct sfid *g) {
+    const int64_t begin = sfid__system_clock.monotonic_ns(&sfid__system_clock);
+    while (atomic_load_explicit(&g->users, memory_order_seq_cst) != 0) { /* with sfid__rest_enter and _leave */
+        if (sfid__system_clock.monotonic_ns(&sfid__system_clock) - begin > CLOSE_PATIENCE_NS)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
+/* Gives the pid back where no forked child goes on with it. Every step left out is made good by the next open. */
+static void give_back(struct sfid__rest *rest) {
+    struct sfid__error ignored;
+    if (!rest->store->ops->leave(rest->store)) {
+        sfid__slot_leave(&rest->slot);
+        return;
+    }
+    struct sfid__record *r = sfid__page_current(rest->slot.page);
+    const uint64_t position = sfid__record_close(r);
+    sfid__slot_leave(&rest->slot); /* before the mark's lock is free: who gets that next wants this one too */
+    rest->store->ops->release(rest->store, position, &ignored);
+}
+
+static void bury(struct sfid *g) {
+    g->next_closed = atomic_load_explicit(&closed_handles, memory_order_relaxed); /* the exchange corrects it */
+    while (!atomic_compare_exchange_weak_explicit(&closed_handles, &g->next_closed, g, memory_order_release, memory_order_relaxed))
+        ;
+}
+
+void sfid_close(sfid *g) {
+    if (g == NULL)
+        return;
+    struct sfid__rest *rest = atomic_load_explicit(&g->rest, memory_order_acquire); /* with the exchange of another close */
+    if (rest == NULL)
+        return;
+    const bool was_open = rest->error.code == 0;
+    if (!was_open) {
+        free(rest);
+        free(g);
+        return;
+    }
+    if (!sfid__keeper_stop(&rest->keeper))
+        return; /* from its own callback */
+    sfid__generator_stop(&g->generator);
+    if (!atomic_compare_exchange_strong_explicit(&g->rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
+        return; /* with sfid__rest_enter; another thread closes it too */
+    const bool to_free = alone(g);
+    sfid__keeper_stop(&rest->keeper); /* one that a call started in between */
+    if (rest->store)
+        give_back(rest);
+    if (to_free) {
+        let_go(rest);
+        free(rest);
+    }
+    bury(g);
+}

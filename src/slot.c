@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "slot.h"
+
+#include "identity.h"
+#include "layout.h"
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#define BLOCK 4096
+
+/* ---- mappings of this process -------------------------------------------- */
+
+/*
+ * A mapping is never undone, for a thread that is late may still draw through
+ * it; but it is used again for the same page. The list only grows and is read
+ * without a lock, so a child forked in the middle of anything finds it whole.
+ */
+struct sfid__slot_map {
+    struct sfid__slot_map *next;
+    uint64_t nonce; /* of the page */
+    struct sfid__page *page;
+    _Atomic int in_use;
+};
+
+static _Atomic(struct sfid__slot_map *) maps;
+
+/* The free mapping of a page, now in use; NULL when there is none. */
+static struct sfid__slot_map *find_map(uint64_t nonce) {
+    /* Acquire, with the release in add_map: the node is filled in. */
+    for (struct sfid__slot_map *m = atomic_load_explicit(&maps, memory_order_acquire); m; m = m->next) {
+        int free_now = 0;
+        /* Acq_rel, with the release in sfid__slot_leave: who takes it sees what the last user did to the mapping. */
+        if (m->nonce == nonce &&
+            atomic_compare_exchange_strong_explicit(&m->in_use, &free_now, 1, memory_order_acq_rel, memory_order_relaxed))
+            return m;
+    }
+    return NULL;
+}
+
+static struct sfid__slot_map *add_map(void) {
+    struct sfid__slot_map *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    atomic_init(&m->in_use, 1);
+    m->next = atomic_load_explicit(&maps, memory_order_relaxed); /* the exchange below corrects it */
+    while (!atomic_compare_exchange_weak_explicit(&maps, &m->next, m, memory_order_release, memory_order_relaxed))
+        ;
+    return m;
+}
+
+/* Maps the file, with the hold on its lock, where its page was mapped before or anew. */
+static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
+    struct sfid__slot_map *m = find_map(nonce);
+    void *at = m ? m->page : NULL;
+    void *page = mmap(at, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+    if (page == MAP_FAILED) {
+        const int why = errno;
+        if (m)
+            atomic_store_explicit(&m->in_use, 0, memory_order_release); /* as it was: with the CAS in find_map */
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot map %s/%s", slot->dir.path, slot->name);
+    }
+    if (m == NULL && (m = add_map()) == NULL) {
+        munmap(page, SFID__MAP_SIZE);
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    }
+    m->nonce = nonce;
+    m->page = page;
+    slot->map = m;
+    slot->page = page;
+    return 0;
+}
+
+/* ---- identity of a file -------------------------------------------------- */
+
+/* What the header of this file has to say, nonce and checksum left open. */
+static int expect(int fd, uint64_t layout, struct sfid__page_id *id) {
+    struct statx sx;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
+        return errno;
+    *id = (struct sfid__page_id){
+        .layout = layout, .device = makedev(sx.stx_dev_major, sx.stx_dev_minor), .inode = sx.stx_ino};
+    if (sx.stx_mask & STATX_BTIME) {
+        id->born_s = sx.stx_btime.tv_sec;
+        id->born_ns = sx.stx_btime.tv_nsec;
+    }
+    sfid__boot_id(id->boot_id);
+    return 0;
+}
+
+/* ---- a new file ---------------------------------------------------------- */
+
+static int write_blocks(int fd, off_t from, off_t to) {
+    static const char zero[BLOCK];
+    for (; from < to; from += BLOCK) {
+        const ssize_t n = pwrite(fd, zero, BLOCK, from);
+        if (n != BLOCK)
+            return n < 0 ? errno : ENOSPC;
+    }
+    return 0;
+}
+
+static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfid__error *err) {
+    struct sfid__page_id id;
+    uuid_t random;
+    int why = write_blocks(fd, 0, BLOCK);
+    if (why == 0 && ftruncate(fd, SFID__MAP_SIZE) < 0)
+        why = errno;
+    if (why == 0)
+        why = expect(fd, layout, &id);
+    if (why == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+        why = errno;
+    if (why)
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot make slot file %s/%s", slot->dir.path, slot->name);
+    uuid_generate_random(random);
+    memcpy(&id.nonce, random, sizeof id.nonce);
+    sfid__page_id_seal(&id);
+    slot->id = (struct sfid__file_id){id.device, id.inode};
+    slot->records = 0;
+    if (map_file(slot, fd, id.nonce, err) < 0)
+        return err->code;
+    if ((why = sfid__page_init(slot->page, &id)) != 0)
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot set up slot file %s/%s", slot->dir.path, slot->name);
+    return 0;
+}
+
+/* Makes a new file under a name of its own, and gives it the slot's: by link where there is none, by rename over one. */
+static int make_file(struct sfid__slot *slot, uint64_t layout, bool replace, struct sfid__error *err) {
+    char temp[SFID__TEMP_NAME];
+    sfid__file_temp_name(temp, slot->name);
+    const int fd = openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);
+    int rc = fill_new(slot, fd, layout, err);
+    if (rc == 0 && replace && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot replace %s/%s", slot->dir.path, slot->name);
+    if (rc == 0 && !replace && linkat(slot->dir.fd, temp, slot->dir.fd, slot->name, 0) < 0)
+        rc = errno == EEXIST ? sfid__fail(err, SFID_EBUSY, "another process is taking %s/%s", slot->dir.path, slot->name)
+                             : sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, slot->name);
+    if (rc < 0 || !replace)
+        unlinkat(slot->dir.fd, temp, 0);
+    close(fd);
+    return rc;
+}
+
+/* ---- a file that is there ------------------------------------------------ */
+
+/* How much of the file, from its begin, has memory behind it. */
+static size_t backed_bytes(int fd, const struct stat *st) {
+    if (st->st_size != SFID__MAP_SIZE)
+        return 0;
+    const off_t hole = lseek(fd, 0, SEEK_HOLE);
+    return hole < 0 ? 0 : (size_t)hole / BLOCK * BLOCK;
+}
+
+/* Says why a file's content cannot be used, NULL when it can; sets slot->records. Checked on a copy, before any mapping. */
+static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy, size_t bytes, const struct sfid__page_id *want,
+                         uint64_t max_limit) {
+    const char *why = sfid__page_check(copy, want, bytes, &slot->records);
+    if (why == NULL && slot->records > 0)
+        why = sfid__record_check_range(&copy->records[slot->records - 1], max_limit);
+    return why;
+}
+
+/* Maps a locked file when its content is good; else sets slot->put_aside. 0, or an error that is not the file's fault. */
+static int attach(struct sfid__slot *slot, int fd, const struct stat *st, uint64_t layout, uint64_t max_limit,
+                  struct sfid__error *err) {
+    struct sfid__page_id want;
+    const size_t bytes = backed_bytes(fd, st);
+    if (bytes < BLOCK) {
+        snprintf(slot->put_aside, sizeof slot->put_aside, "it is too short");
+        return 0;
+    }
+    int why_not = expect(fd, layout, &want);
+    void *memory = why_not ? NULL : aligned_alloc(SFID__LINE, bytes);
+    if (memory && pread(fd, memory, bytes, 0) != (ssize_t)bytes)
+        why_not = EIO;
+    if (memory == NULL || why_not) {
+        free(memory);
+        return sfid__fail_errno(err, SFID_ESTATE, why_not ? why_not : ENOMEM, "cannot read %s/%s", slot->dir.path, slot->name);
+    }
+    const struct sfid__page *copy = memory;
+    const char *bad = judge(slot, copy, bytes, &want, max_limit);
+    const uint64_t nonce = copy->id.nonce;
+    free(memory);
+    if (bad) {
+        snprintf(slot->put_aside, sizeof slot->put_aside, "%s", bad);
+        return 0;
+    }
+    slot->id = sfid__file_id(st);
+    if (map_file(slot, fd, nonce, err) < 0)
+        return err->code;
+    if (slot->records > 0) /* relaxed: alone with the page, and threads get the record's address with a release */
+        atomic_store_explicit(&slot->page->current, slot->records - 1, memory_order_relaxed);
+    const int rc = sfid__page_reset_keeper(slot->page);
+    return rc ? sfid__fail_errno(err, SFID_ESTATE, rc, "cannot set up %s/%s", slot->dir.path, slot->name) : 0;
+}
+
+static int take(struct sfid__slot *slot, uint64_t layout, uint64_t max_limit, struct sfid__error *err) {
+    struct stat st;
+    const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
+    if (fd < 0)
+        return err->code ? err->code : make_file(slot, layout, false, err);
+    int rc = attach(slot, fd, &st, layout, max_limit, err);
+    if (rc == 0 && slot->put_aside[0])
+        rc = make_file(slot, layout, true, err); /* the old one's lock is held until its name is gone */
+    close(fd);
+    return rc;
+}
+
+int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, uint64_t layout, uint64_t max_limit,
+                    struct sfid__error *err) {
+    *slot = (struct sfid__slot){.dir = *dir};
+    *dir = (struct sfid__dir)SFID__DIR_NONE;
+    snprintf(slot->name, sizeof slot->name, "%s", name);
+    flock(slot->dir.fd, LOCK_SH | LOCK_NB); /* a request to cleaners, no right: done without where it is refused */
+    int rc = fstat(slot->dir.fd, &slot->dir_stat) < 0
+                 ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path)
+                 : take(slot, layout, max_limit, err);
+    if (rc < 0)
+        sfid__slot_drop(slot);
+    return rc;
+}
+
+int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
+    struct sfid__slot_map *old = slot->map;
+    const int rc = make_file(slot, layout, true, err);
+    if (rc < 0)
+        return rc;
+    munmap(old->page, SFID__MAP_SIZE); /* nobody drew from it in this process: the handle is not open yet */
+    old->nonce = 0;
+    old->page = NULL; /* the node stays in use for good: a list that only grows needs no lock */
+    return 0;
+}
+
+int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err) {
+    const off_t from = (off_t)(sfid__page_bytes(i) + BLOCK - 1) / BLOCK * BLOCK;
+    const off_t to = (off_t)(sfid__page_bytes(i + 1) + BLOCK - 1) / BLOCK * BLOCK;
+    if (from == to)
+        return 0;
+    const int fd = openat(slot->dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    int why = fd < 0 ? errno : 0;
+    if (fd >= 0 && !sfid__file_is(&slot->dir, slot->name, &slot->id))
+        why = ESTALE;
+    if (why == 0)
+        why = write_blocks(fd, from, to);
+    if (fd >= 0)
+        close(fd);
+    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot extend slot file %s/%s", slot->dir.path, slot->name) : 0;
+}
+
+/* ---- leaving ------------------------------------------------------------- */
+
+/* Maps the same file through a description without the lock. The exchange is atomic for threads that are late. */
+static bool map_unlocked(struct sfid__slot *slot) {
+    struct sfid__error ignored;
+    struct sfid__dir dir;
+    if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
+        return false;
+    const int fd = openat(dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    bool done = false;
+    struct stat st;
+    if (fd >= 0) {
+        done = fstat(fd, &st) == 0 && st.st_dev == slot->id.device && st.st_ino == slot->id.inode &&
+               mmap(slot->page, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+        close(fd);
+    }
+    sfid__dir_close(&dir);
+    return done;
+}
+
+/*
+ * Puts a private copy in the page's place, every record closed and without a
+ * limit: a late thread reads the fields of the record it has, and draws
+ * nothing that a forked child might draw from the page itself.
+ */
+static bool map_closed_copy(struct sfid__slot *slot) {
+    const uint32_t current = atomic_load_explicit(&slot->page->current, memory_order_acquire); /* [publish] */
+    const size_t bytes = sfid__page_bytes(current + 1);
+    struct sfid__page *copy = mmap(NULL, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return false;
+    memcpy((void *)copy, (const void *)slot->page, bytes);
+    for (uint32_t i = 0; i <= current; i++) {
+        atomic_fetch_or_explicit(&copy->records[i].word, SFID__CLOSED, memory_order_relaxed); /* private until mremap */
+        atomic_store_explicit(&copy->records[i].limit, 0, memory_order_relaxed);
+    }
+    slot->map->nonce = 0; /* it is no mapping of that page any more */
+    if (mremap(copy, SFID__MAP_SIZE, SFID__MAP_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, slot->page) == MAP_FAILED) {
+        munmap(copy, SFID__MAP_SIZE);
+        return false;
+    }
+    return true;
+}
+
+void sfid__slot_leave(struct sfid__slot *slot) {
+    if (slot->page == NULL)
+        return;
+    const bool reusable = map_unlocked(slot);
+    if (!reusable)
+        map_closed_copy(slot); /* where even that fails the lock stays ours until exit: wasteful, and safe */
+    /* Release, with the CAS in find_map. A closed copy is left marked as in use: it serves late threads only. */
+    if (reusable)
+        atomic_store_explicit(&slot->map->in_use, 0, memory_order_release);
+    slot->page = NULL;
+    slot->map = NULL;
+}
+
+/* A daemon may have closed our descriptor and opened its own of the same number: that one is not touched. */
+static void close_dir(struct sfid__slot *slot) {
+    struct stat now;
+    if (slot->dir.fd >= 0 && (fstat(slot->dir.fd, &now) < 0 || now.st_dev != slot->dir_stat.st_dev ||
+                              now.st_ino != slot->dir_stat.st_ino))
+        slot->dir.fd = -1;
+    sfid__dir_close(&slot->dir);
+}
+
+void sfid__slot_drop(struct sfid__slot *slot) {
+    sfid__slot_leave(slot);
+    if (slot->dir.path)
+        close_dir(slot);
+    slot->dir = (struct sfid__dir)SFID__DIR_NONE;
+}

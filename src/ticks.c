@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "ticks.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RATE_SHIFT 24
+#define CALIBRATION_NS INT64_C(4000000)    /* shortest span that tells the rate to far better than the margin */
+#define RECALIBRATION_NS INT64_C(1000000000)
+#define MARGIN_DIVISOR 1024 /* of what is left of the tick ... */
+#define MARGIN_COUNTS 256   /* ... and this, so that the tick ends early by the counter rather than late */
+
+bool sfid__counter_is_good(void) {
+#if SFID__HAVE_COUNTER
+    int permitted = PR_TSC_SIGSEGV;
+    if (prctl(PR_GET_TSC, &permitted) < 0 || permitted != PR_TSC_ENABLE)
+        return false;
+    char name[16] = "";
+    const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    const ssize_t n = read(fd, name, sizeof name - 1);
+    close(fd);
+    return n == 4 && memcmp(name, "tsc\n", 4) == 0;
+#else
+    return false;
+#endif
+}
+
+void sfid__ticks_init(struct sfid__ticks *t, int64_t epoch_ms, uint64_t unit_ms) {
+    memset((void *)t, 0, sizeof *t);
+    t->epoch_ms = epoch_ms;
+    t->unit_ms = unit_ms;
+}
+
+static int64_t monotonic_ns(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Turns the reading of the rate into one that can be relied on: two in a row that agree within the margin. */
+static void settle_rate(struct sfid__ticks *t, uint64_t rate) {
+    const uint64_t before = t->rate;
+    t->rate = rate;
+    const uint64_t apart = rate > before ? rate - before : before - rate;
+    const bool known = apart <= rate / (2 * MARGIN_DIVISOR);
+    /* Relaxed: see sfid__ticks_now. A rate in doubt stops the use of the counter at once. */
+    atomic_store_explicit(&t->span, known ? (t->unit_ms * 1000000 * rate >> RATE_SHIFT) + 1 : 0, memory_order_relaxed);
+}
+
+/* Measures the counter against the monotonic clock, now and then. */
+static void calibrate(struct sfid__ticks *t) {
+    const uint64_t count = sfid__counter();
+    const int64_t ns = monotonic_ns() - t->base_ns;
+    const bool known = atomic_load_explicit(&t->span, memory_order_relaxed) != 0;
+    if (t->base_count == 0 || count < t->base_count) {
+        t->base_ns += ns;
+        t->base_count = count;
+    } else if (ns >= (known ? RECALIBRATION_NS : CALIBRATION_NS)) {
+        const uint64_t counts = count - t->base_count;
+        if (counts < UINT64_C(1) << (63 - RATE_SHIFT))
+            settle_rate(t, (counts << RATE_SHIFT) / (uint64_t)ns);
+        t->base_ns += ns;
+        t->base_count = count;
+    }
+}
+
+/*
+ * One thread at a time; the others go on with the clock. A lock that has been
+ * held for ten ticks belongs to a thread that fork() left behind, or that is
+ * asleep: it is taken over. Should the sleeper then write as well, a tick may
+ * stand beside the end of a later one: late by a tick, never early.
+ */
+static bool try_lock(struct sfid__ticks *t, uint64_t count) {
+    uint64_t held = atomic_load_explicit(&t->lock, memory_order_relaxed);
+    const uint64_t span = atomic_load_explicit(&t->span, memory_order_relaxed);
+    if (held != 0 && (span == 0 || count - held < 10 * span))
+        return false;
+    /* Acquire, with the release of the unlock: rate and base pass from one holder to the next. */
+    return atomic_compare_exchange_strong_explicit(&t->lock, &held, count | 1, memory_order_acquire, memory_order_relaxed);
+}
+
+uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {
+    struct timespec ts;
+    const uint64_t count = sfid__counter(); /* before the clock: what passes in between only makes the end come early */
+    clock_gettime(CLOCK_REALTIME, &ts);
+    const uint64_t ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 - (uint64_t)t->epoch_ms;
+    const uint64_t tick = ms / t->unit_ms;
+    if (!try_lock(t, count))
+        return tick;
+    calibrate(t);
+    const uint64_t left_ns = (t->unit_ms - ms % t->unit_ms) * 1000000 - (uint64_t)ts.tv_nsec % 1000000;
+    const uint64_t left = left_ns * t->rate >> RATE_SHIFT;
+    if (atomic_load_explicit(&t->span, memory_order_relaxed) != 0 && left > left / MARGIN_DIVISOR + MARGIN_COUNTS) {
+        atomic_store_explicit(&t->tick, tick, memory_order_relaxed); /* ordered by the release below */
+        atomic_store_explicit(&t->end, count + left - left / MARGIN_DIVISOR - MARGIN_COUNTS, memory_order_release);
+    }
+    atomic_store_explicit(&t->lock, 0, memory_order_release);
+    return tick;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * proc.h - what the process tests share: directories, children, clocks, seeds
+ * and the call of the checker.
+ *
+ * Sizes: each test states a short one (default), a long one ($SFID_TEST_LONG
+ * set) and one for builds with AddressSanitizer or ThreadSanitizer. Seeds are
+ * fixed and printed; $SFID_TEST_SEED takes their place. $SFID_CHECKER names
+ * the checker where it is not ./tests/checker.
+ */
+#ifndef SFID_TESTS_PROC_H
+#define SFID_TESTS_PROC_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sfid.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "idlog.h"
+#include "tap.h"
+
+#define UNUSED __attribute__((unused))
+#define COUNT_OF(a) (sizeof(a) / sizeof(a)[0])
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+/* Forked children of a process with threads start threads here, which ThreadSanitizer takes for a mistake. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
+    return "die_after_fork=0";
+}
+
+enum { NS_PER_MS = 1000000, DIED = 99, KILLED = 1000, TIMED_OUT = -1 };
+
+/* ---- sizes, seeds, clocks ----------------------------------------------- */
+
+UNUSED static uint64_t sized(uint64_t short_size, uint64_t long_size, uint64_t sanitized) {
+    return SANITIZED ? sanitized : getenv("SFID_TEST_LONG") ? long_size : short_size;
+}
+
+/* A time limit of the tests, which is to catch what hangs, not what is slow. */
+UNUSED static unsigned patience(unsigned ms) {
+    return ms * (SANITIZED ? 10 : 2);
+}
+
+UNUSED static uint64_t seed(void) {
+    const char *given = getenv("SFID_TEST_SEED");
+    const uint64_t value = given && *given ? strtoull(given, NULL, 0) : UINT64_C(20251222);
+    diag("seed %" PRIu64 " (SFID_TEST_SEED changes it)", value);
+    return value;
+}
+
+/* splitmix64 */
+UNUSED static uint64_t draw_random(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+UNUSED static int64_t clock_ns(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+UNUSED static int64_t wall_ns(void) {
+    return clock_ns(CLOCK_REALTIME);
+}
+
+UNUSED static int64_t mono_ns(void) {
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Begin of an ID's tick on the wall clock. */
+UNUSED static int64_t id_ns(const sfid_layout *l, int64_t id) {
+    return (l->epoch_ms + (int64_t)(((uint64_t)id >> l->time_shift) * l->unit_ms)) * NS_PER_MS;
+}
+
+/* How far the wall clock was stepped: what holds IDs against it means nothing then. Both clocks slew alike. */
+UNUSED static int64_t clock_offset(void) {
+    const int64_t before = mono_ns(), wall = wall_ns(), after = mono_ns();
+    return wall - (before + after) / 2;
+}
+
+UNUSED static bool clock_stepped(int64_t offset_before) {
+    return llabs(clock_offset() - offset_before) > 10 * (int64_t)NS_PER_MS;
+}
+
+UNUSED static void nap_us(long us) {
+    nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
+}
+
+UNUSED static int by_i64(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+UNUSED static int64_t median(int64_t *values, size_t n) {
+    qsort(values, n, sizeof *values, by_i64);
+    return n ? values[n / 2] : 0;
+}
+
+/* ---- directories -------------------------------------------------------- */
+
+/* The test's own: run and logs on /dev/shm, state under the temporary directory. */
+static struct {
+    char shm[64], run[80], logs[80], state[4200];
+    pid_t owner;
+} dirs;
+
+UNUSED static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *walk) {
+    (void)st, (void)kind, (void)walk;
+    remove(path);
+    return 0;
+}
+
+UNUSED static void remove_tree(const char *path) {
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+UNUSED static void dirs_remove(void) {
+    if (dirs.owner == getpid())
+        remove_tree(dirs.shm);
+}
+
+UNUSED static void dirs_on_signal(int sig) {
+    if (dirs.owner == getpid()) {
+        remove_tree(dirs.shm);
+        remove_tree(tap_tmpdir());
+    }
+    _exit(128 + sig);
+}
+
+/* A child that is another program finds them in its environment. */
+UNUSED static void dirs_make(void) {
+    const char *shm = getenv("SFID_TEST_SHM"), *state = getenv("SFID_TEST_STATE");
+    if (shm && state) {
+        snprintf(dirs.shm, sizeof dirs.shm, "%s", shm);
+        snprintf(dirs.state, sizeof dirs.state, "%s", state);
+    } else {
+        snprintf(dirs.shm, sizeof dirs.shm, "/dev/shm/sfid-test-XXXXXX");
+        if (!mkdtemp(dirs.shm))
+            bail("no directory on /dev/shm: %s", strerror(errno));
+        snprintf(dirs.state, sizeof dirs.state, "%s/state", tap_tmpdir());
+        setenv("SFID_TEST_SHM", dirs.shm, 1);
+        setenv("SFID_TEST_STATE", dirs.state, 1);
+        dirs.owner = getpid();
+        atexit(dirs_remove);
+        signal(SIGTERM, dirs_on_signal);
+        signal(SIGINT, dirs_on_signal);
+    }
+    snprintf(dirs.run, sizeof dirs.run, "%.60s/run", dirs.shm);
+    snprintf(dirs.logs, sizeof dirs.logs, "%.60s/logs", dirs.shm);
+    if (mkdir(dirs.logs, 0700) < 0 && errno != EEXIST)
+        bail("%s: %s", dirs.logs, strerror(errno));
+}
+
+/* How many entries a directory has; -1 without one. */
+UNUSED static int count_entries(const char *path) {
+    DIR *dir = opendir(path);
+    int n = 0;
+    if (!dir)
+        return -1;
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;)
+        n += e->d_name[0] != '.' || (e->d_name[1] != '\0' && strcmp(e->d_name, "..") != 0);
+    closedir(dir);
+    return n;
+}
+
+UNUSED static int count_fds(void) {
+    return count_entries("/proc/self/fd") - 1; /* the descriptor of the listing itself */
+}
+
+UNUSED static int count_threads(void) {
+    return count_entries("/proc/self/task");
+}
+
+UNUSED static bool threads_are(void *n) {
+    return count_threads() == *(const int *)n;
+}
+
+/* ---- children ----------------------------------------------------------- */
+
+/* The end of a child or, in the test itself, of everything. */
+__attribute__((format(printf, 1, 2), noreturn)) UNUSED static void die(const char *fmt, ...) {
+    char text[600];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (dirs.owner == getpid())
+        bail("%s", text);
+    fprintf(stderr, "# child %d: %s\n", (int)getpid(), text);
+    _exit(DIED);
+}
+
+/* Runs fn in a forked child, which ends with what it returns, by _exit(), or with its parent. */
+UNUSED static pid_t child_start(int (*fn)(void *), void *arg) {
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child < 0)
+        die("fork: %s", strerror(errno));
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(fn(arg));
+    }
+    return child;
+}
+
+/* Runs this program anew with up to five arguments: main() sees them. */
+UNUSED static pid_t self_start(const char *a, const char *b, const char *c, const char *d, const char *e) {
+    char *const argv[] = {(char *)"self", (char *)a, (char *)b, (char *)c, (char *)d, (char *)e, NULL};
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child < 0)
+        die("fork: %s", strerror(errno));
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execv("/proc/self/exe", argv);
+        _exit(DIED);
+    }
+    return child;
+}
+
+struct waiting {
+    pid_t child;
+    int status;
+};
+
+UNUSED static bool child_ended(void *arg) {
+    struct waiting *w = arg;
+    return waitpid(w->child, &w->status, WNOHANG) == w->child;
+}
+
+/* The exit status, KILLED + signal, or TIMED_OUT: the child is killed then. */
+UNUSED static int child_wait(pid_t child, unsigned limit_ms) {
+    struct waiting w = {child, 0};
+    if (!tap_wait_until(child_ended, &w, limit_ms)) {
+        kill(child, SIGKILL);
+        waitpid(child, &w.status, 0);
+        return TIMED_OUT;
+    }
+    return WIFEXITED(w.status) ? WEXITSTATUS(w.status) : KILLED + WTERMSIG(w.status);
+}
+
+UNUSED static int child_run(int (*fn)(void *), void *arg, unsigned limit_ms) {
+    return child_wait(child_start(fn, arg), limit_ms);
+}
+
+UNUSED static void child_kill(pid_t child) {
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+/* Zeroed memory that forked children share. */
+UNUSED static void *shared_memory(size_t size) {
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        die("mmap: %s", strerror(errno));
+    return at;
+}
+
+/* The same for children that are other programs: a file among the directories. */
+UNUSED static void *shared_file(const char *name, size_t size) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", dirs.shm, name);
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
+        die("%s: %s", path, strerror(errno));
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (at == MAP_FAILED)
+        die("%s: %s", path, strerror(errno));
+    return at;
+}
+
+/* Waits until *flag is at least want. */
+struct flag_wait {
+    _Atomic int *flag;
+    int want;
+};
+
+UNUSED static bool flag_reached(void *arg) {
+    const struct flag_wait *w = arg;
+    return atomic_load(w->flag) >= w->want;
+}
+
+UNUSED static bool flag_wait(_Atomic int *flag, int want, unsigned limit_ms) {
+    return tap_wait_until(flag_reached, &(struct flag_wait){flag, want}, limit_ms);
+}
+
+UNUSED static void start_thread(pthread_t *thread, void *(*fn)(void *), void *arg) {
+    const int rc = pthread_create(thread, NULL, fn, arg);
+    if (rc != 0)
+        die("pthread_create: %s", strerror(rc));
+}
+
+/* ---- generators --------------------------------------------------------- */
+
+UNUSED static sfid_layout layout_of(const char *text) {
+    sfid_layout l;
+    if (sfid_layout_parse(text, &l) != 0)
+        die("no layout: %s", text);
+    return l;
+}
+
+UNUSED static sfid_options options_of(const char *app, int64_t pid, const sfid_layout *l) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.app = app;
+    opt.pid = pid;
+    opt.layout = l;
+    opt.run_dir = dirs.run;
+    opt.state_dir = dirs.state;
+    return opt;
+}
+
+UNUSED static sfid *open_or_die(const sfid_options *opt) {
+    sfid *g = NULL;
+    const int rc = sfid_open(&g, opt);
+    if (rc != 0)
+        die("sfid_open: %s: %s", sfid_strerror(rc), sfid_last_error(g));
+    return g;
+}
+
+/* The code of an open that is closed again at once. */
+UNUSED static int try_open(const sfid_options *opt) {
+    sfid *g = NULL;
+    const int rc = sfid_open(&g, opt);
+    sfid_close(g);
+    return rc;
+}
+
+/*
+ * Draws an ID, patiently: with the window or the clock behind (a crash may leave the durable mark up to 30 s ahead), the
+ * call says so and is made again. Returns the last error when limit_ms were not enough.
+ */
+UNUSED static int64_t next_within(sfid *g, unsigned limit_ms) {
+    const int64_t end = mono_ns() + (int64_t)limit_ms * NS_PER_MS;
+    for (;;) {
+        const int64_t id = sfid_next(g);
+        if ((id != SFID_EAGAIN && id != SFID_ECLOCK && id != SFID_ELEASE) || mono_ns() > end)
+            return id;
+        nap_us(1000);
+    }
+}
+
+UNUSED static void raise_to(_Atomic int64_t *most, int64_t value) {
+    int64_t seen = atomic_load_explicit(most, memory_order_relaxed);
+    while (seen < value && !atomic_compare_exchange_weak_explicit(most, &seen, value, memory_order_release, memory_order_relaxed))
+        ;
+}
+
+/* ---- the checker -------------------------------------------------------- */
+
+__attribute__((format(printf, 5, 6))) UNUSED static void log_start(struct idlog *log, uint64_t capacity, uint64_t life,
+                                                                   uint64_t pid, const char *fmt, ...) {
+    char name[80], path[200];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(name, sizeof name, fmt, args);
+    va_end(args);
+    snprintf(path, sizeof path, "%s/%s", dirs.logs, name);
+    if (!idlog_open(log, path, capacity, life, pid))
+        die("%s: %s", path, strerror(errno));
+}
+
+UNUSED static void log_ids(struct idlog *log, const int64_t *ids, int64_t n) {
+    if (n < 0)
+        idlog_put(log, n);
+    for (int64_t i = 0; i < n; i++)
+        idlog_put(log, ids[i]);
+}
+
+/* Hands all logs to the checker, in one check, and removes them. count UINT64_MAX: as many as there are. */
+UNUSED static bool judge(const char *layout, const char *order, uint64_t count, const char *what) {
+    const char *path = getenv("SFID_CHECKER");
+    char command[400], line[300], wanted[40] = "";
+    if (count != UINT64_MAX)
+        snprintf(wanted, sizeof wanted, "--count %" PRIu64, count);
+    snprintf(command, sizeof command, "%s --layout '%s' --order %s %s %s", path ? path : "./tests/checker", layout, order, wanted,
+             dirs.logs);
+    FILE *out = popen(command, "re");
+    if (!out)
+        bail("popen: %s", strerror(errno));
+    while (fgets(line, sizeof line, out)) {
+        line[strcspn(line, "\n")] = '\0';
+        diag("%s", line);
+    }
+    const bool good = ok(pclose(out) == 0, "%s: the checker finds nothing", what);
+    remove_tree(dirs.logs);
+    if (mkdir(dirs.logs, 0700) < 0)
+        bail("%s: %s", dirs.logs, strerror(errno));
+    return good;
+}
+
+#endif
