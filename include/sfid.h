@@ -317,8 +317,8 @@ SFID_API const char *sfid_layout_preset(size_t i);
 
 /** How an ID is written. */
 typedef enum sfid_form {
-    SFID_DEC = 0, /**< decimal, 1 to 19 digits */
-    SFID_HEX      /**< 16 digits of 0-9a-f; read in either case */
+    SFID_DEC = 0, /**< decimal, written with 1 to 19 digits; read with up to 20, zeros in front */
+    SFID_HEX      /**< written with 16 digits of 0-9a-f; read with 1 to 16, in either case */
 } sfid_form;
 
 /** Buffer size that holds an ID in any form, the NUL included. */
@@ -329,7 +329,8 @@ typedef enum sfid_form {
  * sign, no space.
  *
  * Returns 0; or SFID_EINVAL for a NULL, an unknown form, the empty text or a
- * byte that is no digit of it; SFID_EOVERFLOW for a value above INT64_MAX.
+ * byte that is no digit of it; SFID_EOVERFLOW for a value above INT64_MAX, or
+ * more digits than the form has.
  * *id is set on success only.
  * Threads: any. Fork: safe. Signals: async-safe.
  */

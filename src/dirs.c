@@ -14,6 +14,16 @@
 
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
+int sfid__fd_above_standard(int fd) {
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return above;
+}
+
 void sfid__dir_close(struct sfid__dir *dir) {
     if (dir->fd >= 0)
         close(dir->fd);
@@ -61,10 +71,10 @@ static int make_with_parents(char *path) {
 static int open_path(struct sfid__dir *dir, char *path, struct sfid__error *err) {
     if (path == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    int fd = open(path, OPEN_FLAGS);
+    int fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
     int why = errno;
     if (fd < 0 && why == ENOENT && (why = make_with_parents(path)) == 0) {
-        fd = open(path, OPEN_FLAGS);
+        fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
         why = errno;
     }
     if (fd < 0) {
@@ -128,7 +138,7 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
     int rc = 0;
     if (mkdirat(in->fd, name, 0700) < 0 && errno != EEXIST)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make directory %s", path);
-    const int fd = rc == 0 ? openat(in->fd, name, OPEN_FLAGS) : -1;
+    const int fd = rc == 0 ? sfid__fd_above_standard(openat(in->fd, name, OPEN_FLAGS)) : -1;
     if (rc == 0 && fd < 0)
         rc = cannot_open(err, path, errno);
     if (rc == 0)
@@ -138,7 +148,7 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
 }
 
 int sfid__dir_reopen(struct sfid__dir *dir, const char *path, struct sfid__error *err) {
-    const int fd = open(path, OPEN_FLAGS);
+    const int fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
     if (fd < 0)
         return cannot_open(err, path, errno);
     char *copy = strdup(path);

@@ -19,6 +19,13 @@ struct sfid__dir {
 
 #define SFID__DIR_NONE {-1, NULL}
 
+/*
+ * Moves a descriptor just opened above the standard three. Where the program
+ * has closed those, a file of ours must not sit where it prints to. -1 with
+ * errno set when there is none to be had; then fd is closed.
+ */
+int sfid__fd_above_standard(int fd);
+
 /* Open the run directory and the state directory: option, environment, default. 0, SFID_ESTATE or SFID_ENOMEM. */
 int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err);
 int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err);

@@ -121,9 +121,7 @@ static int refuse(struct sfid__generator *g, const struct view *v) {
 }
 
 /* Rows 3, 12, 14: nothing may be issued until the keeper has done its part. */
-static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
-    if (v->limit >= g->end)
-        return SFID_EOVERFLOW; /* the window ends with the layout: nobody can renew it */
+static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call) {
     want_keeper(g, call->may_sleep);
     call->nap_ns = call->nap_ns ? SFID__MIN(call->nap_ns * 2, NAP_LONGEST_NS) : NAP_FIRST_NS;
     if (nap(g, call, call->nap_ns))
@@ -134,6 +132,11 @@ static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call, c
     if (atomic_load_explicit(&g->page->resting, memory_order_relaxed) != 0)
         return SFID_EAGAIN;
     return SFID_ELEASE;
+}
+
+/* Row 14, and a number in hand at the limit: a window that ends with the layout cannot be renewed. */
+static int at_limit(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
+    return v->limit >= g->end ? SFID_EOVERFLOW : wait_for_keeper(g, call);
 }
 
 /* ---- rows 1 to 6 --------------------------------------------------------- */
@@ -195,7 +198,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     v->limit = atomic_load_explicit(&v->r->limit, memory_order_acquire); /* [limit] */
     v->hi = load(&v->r->hi);
     if (v->clock >= v->limit && !(call->in_hand && tick_of(v->r, call->n) < v->limit))
-        return wait_for_keeper(g, call, v); /* 3 */
+        return wait_for_keeper(g, call); /* 3 */
     if (v->clock > v->hi) {
         raise(&v->r->hi, v->clock, memory_order_release); /* 4 [hi] */
         v->hi = v->clock;
@@ -221,7 +224,7 @@ static int settle(struct sfid__generator *g, struct sfid__call *call, const stru
     if (tick >= v->limit) {
         /* Acquire, with the release half of sfid__record_close: after it no limit of this record rises. */
         if ((atomic_load_explicit(&v->r->word, memory_order_acquire) & SFID__CLOSED) == 0)
-            return wait_for_keeper(g, call, v);
+            return at_limit(g, call, v);
         call->in_hand = false; /* 7 */
         return AGAIN;
     }
@@ -266,7 +269,7 @@ static uint64_t share(const struct sfid__call *call, const struct sfid__record *
 static int take_newer(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
     struct sfid__record *current = sfid__page_current(g->page);
     if (current == v->r)
-        return wait_for_keeper(g, call, v); /* 12 */
+        return wait_for_keeper(g, call); /* 12 */
     /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. A closed
        handle is not reopened: close may swap the pointer between, so only the record seen is replaced. */
     struct sfid__record *seen = v->r;
@@ -288,7 +291,7 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
         return DRAWN;
     }
     if (wt >= v->limit)
-        return wait_for_keeper(g, call, v); /* 14 */
+        return at_limit(g, call, v); /* 14 */
     if (due(v, wt))
         return draw(call, r, w, w, share(call, r, w)) ? DRAWN : AGAIN; /* 15 */
     if (!call->may_sleep || g->exhaustion == SFID_FAIL || until_due_ns(g, v, wt) > remaining_ns(g, call))

@@ -44,7 +44,7 @@ bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct s
 
 int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err) {
     for (int round = 0; round < 100; round++) {
-        const int fd = openat(dir->fd, name, create ? OPEN_FLAGS | O_CREAT : OPEN_FLAGS, 0600);
+        const int fd = sfid__fd_above_standard(openat(dir->fd, name, create ? OPEN_FLAGS | O_CREAT : OPEN_FLAGS, 0600));
         if (fd < 0 && errno == ENOENT && !create) {
             err->code = 0;
             return -1;
@@ -91,7 +91,7 @@ static int write_whole(int fd, const char *content) {
 int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     sfid__file_temp_name(temp, name);
-    const int fd = openat(dir->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int fd = sfid__fd_above_standard(openat(dir->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (fd < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make file %s/%s", dir->path, name);
     int why = write_whole(fd, content);
@@ -105,7 +105,7 @@ int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char
 }
 
 long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size, struct sfid__error *err) {
-    const int fd = openat(dir->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const int fd = sfid__fd_above_standard(openat(dir->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     struct stat st;
     if (fd < 0 && errno == ENOENT) {
         err->code = 0;

@@ -138,7 +138,7 @@ static int reopen(const struct sfid__mark *mark, struct sfid__error *err) {
     struct sfid__dir app;
     if (sfid__dir_reopen(&app, mark->dir_path, err) < 0)
         return -1;
-    int fd = openat(app.fd, mark->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    int fd = sfid__fd_above_standard(openat(app.fd, mark->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     const int why = errno;
     if (fd >= 0 && !sfid__file_is(&app, mark->name, &mark->id)) {
         close(fd);

@@ -137,7 +137,7 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
 static int make_file(struct sfid__slot *slot, uint64_t layout, bool replace, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     sfid__file_temp_name(temp, slot->name);
-    const int fd = openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int fd = sfid__fd_above_standard(openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (fd < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);
     int rc = fill_new(slot, fd, layout, err);
@@ -247,7 +247,7 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
     const off_t to = (off_t)(sfid__page_bytes(i + 1) + BLOCK - 1) / BLOCK * BLOCK;
     if (from == to)
         return 0;
-    const int fd = openat(slot->dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    const int fd = sfid__fd_above_standard(openat(slot->dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     int why = fd < 0 ? errno : 0;
     if (fd >= 0 && !sfid__file_is(&slot->dir, slot->name, &slot->id))
         why = ESTALE;
@@ -266,7 +266,7 @@ static bool map_unlocked(struct sfid__slot *slot) {
     struct sfid__dir dir;
     if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return false;
-    const int fd = openat(dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    const int fd = sfid__fd_above_standard(openat(dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     bool done = false;
     struct stat st;
     if (fd >= 0) {

@@ -18,14 +18,14 @@ int sfid_from_text(sfid_form form, const char *text, size_t len, int64_t *id) {
         return SFID_EINVAL;
     const uint64_t base = form == SFID_DEC ? 10 : 16;
     uint64_t value = 0;
-    int rc = 0;
+    int rc = len > (form == SFID_DEC ? 20u : 16u) ? SFID_EOVERFLOW : 0; /* leading zeros or not */
     for (size_t i = 0; i < len; i++) {
         const int digit = digit_of(form, text[i]);
         if (digit < 0)
             return SFID_EINVAL; /* a wrong byte outranks an overflow before it */
         if (rc == 0 && value > ((uint64_t)INT64_MAX - (uint64_t)digit) / base)
             rc = SFID_EOVERFLOW;
-        value = value * base + (uint64_t)digit;
+        value = value * base + (uint64_t)digit; /* once it has overflowed its value is of no matter */
     }
     if (rc == 0)
         *id = (int64_t)value;

@@ -93,22 +93,36 @@ static void *grown(void *array, size_t n, size_t size) {
 
 /* ---- reading ------------------------------------------------------------ */
 
+/* A writer may have been killed before it began: nothing there, or a head that was not finished by its magic. */
+static bool not_begun(const struct idlog_head *head) {
+    static const char nothing[sizeof head->magic];
+    return head->count == 0 && memcmp(head->magic, nothing, sizeof nothing) == 0;
+}
+
 static void add_file(const char *path) {
+    static const struct idlog_head empty;
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0)
         give_up("%s: %s", path, strerror(errno));
-    if ((size_t)st.st_size < sizeof(struct idlog_head))
+    checker.sources = grown(checker.sources, checker.sources_n, sizeof *checker.sources);
+    checker.sources[checker.sources_n++] = (struct source){.path = path, .head = &empty};
+    if (st.st_size == 0) {
+        close(fd);
+        return;
+    }
+    if ((size_t)st.st_size < sizeof empty)
         give_up("%s: too short for a log", path);
     const struct idlog_head *head = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (head == MAP_FAILED)
         give_up("%s: %s", path, strerror(errno));
     const uint64_t room = ((uint64_t)st.st_size - sizeof *head) / sizeof(int64_t);
+    if (not_begun(head))
+        return;
     if (memcmp(head->magic, IDLOG_MAGIC, sizeof head->magic) != 0 || head->capacity != room || head->count > room)
         give_up("%s: not a log, or cut off", path);
-    checker.sources = grown(checker.sources, checker.sources_n, sizeof *checker.sources);
-    checker.sources[checker.sources_n++] =
+    checker.sources[checker.sources_n - 1] =
         (struct source){.path = path, .head = head, .ids = (const int64_t *)(head + 1), .count = head->count};
 }
 

@@ -163,6 +163,14 @@ static void test_files(void) {
     is_i64(run_checker("--layout " LAYOUT), 1, "no file: no IDs is a finding");
     log_start(&log, 10, 1, 1, "empty");
     is_i64(run_checker("--layout " LAYOUT), 1, "an empty file: no IDs is a finding");
+    log_start(&log, 10, 1, 1, "not-begun");
+    memset(log.head->magic, 0, sizeof log.head->magic);
+    log_start(&log, 10, 1, 1, "nothing");
+    snprintf(path, sizeof path, "%s/nothing", dirs.logs);
+    is_i64(truncate(path, 0), 0, "writers are killed before they begin");
+    log_start(&log, 10, 1, 1, "good");
+    idlog_put(&log, id_of(1, 1, 0));
+    is_i64(run_checker("--layout " LAYOUT " --count 1"), 0, "their files are no reason to judge nothing");
     log_start(&log, 2, 1, 1, "short");
     for (uint64_t i = 0; i < 3; i++)
         idlog_put(&log, id_of(i, 1, 0));

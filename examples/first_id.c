@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* first_id.c - one ID. cc first_id.c $(pkg-config --cflags --libs sfid) */
+#include <inttypes.h>
+#include <sfid.h>
+#include <stdio.h>
+
+int main(void) {
+    sfid *g = NULL;
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.app = "orders"; /* the ID space; no two IDs of one app are ever equal */
+    opt.pid = 7;        /* this process's number in it, another for each process */
+    if (sfid_open(&g, &opt) < 0) {
+        fprintf(stderr, "%s\n", sfid_last_error(g));
+        sfid_close(g);
+        return 1;
+    }
+    const int64_t id = sfid_next(g); /* >= 0 an ID, < 0 an error code */
+    printf("%" PRId64 "\n", id);
+    sfid_close(g);
+    return id < 0;
+}

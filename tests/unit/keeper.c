@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* keeper.c - the background thread against a store of the test's own: renews, backs off, rests, tells, ends. */
+#include "keeper.h"
+
+#include "fake.h"
+#include "tap.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct fake_store {
+    struct sfid__store store; /* first */
+    _Atomic int renewals, fail;
+    _Atomic int kernel_thread; /* who renewed last */
+};
+
+static int store_renew(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err) {
+    struct fake_store *s = (struct fake_store *)(void *)store;
+    atomic_store(&s->kernel_thread, gettid());
+    atomic_fetch_add(&s->renewals, 1);
+    if (atomic_load(&s->fail))
+        return sfid__fail(err, SFID_ESTATE, "the disk is on fire");
+    grant->limit = now + store->window;
+    return 0;
+}
+
+static const struct sfid__store_ops store_ops = {.renew = store_renew};
+
+static struct fake f;
+static struct fake_store *store; /* shared with forked children */
+static struct sfid__keeper k;
+static _Atomic int told[16];
+
+static void on_event(void *user, const sfid_event *event) {
+    (void)user;
+    if (event->kind < 16)
+        atomic_fetch_add(&told[event->kind], 1);
+}
+
+static uint64_t real_tick(void) {
+    return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH);
+}
+
+/* A window of 300 ms on the real clock, on a page that children share. */
+static void begin(bool events) {
+    memset((void *)told, 0, sizeof told);
+    fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
+    fake_close(&f);
+    f.page = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    store = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    store->store = (struct sfid__store){&store_ops, 300};
+    sfid__page_reset_keeper(f.page);
+    const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + 300, real_tick(), f.g.max_ahead};
+    sfid__record_append(f.page, 0, &start);
+    f.records = 1;
+    f.g.page = f.page;
+    f.g.clock = &sfid__system_clock;
+    f.g.source = SFID__TICK_PRECISE;
+    f.g.half_window = 150;
+    memset((void *)&k, 0, sizeof k);
+    k.generator = &f.g;
+    k.store = &store->store;
+    k.grant.limit = start.limit;
+    k.on_event = events ? on_event : NULL;
+    k.pending = 1u << SFID_EVENT_LEASED;
+    sfid__generator_start(&f.g, fake_record(&f));
+}
+
+static void end(void) {
+    munmap(f.page, 1 << 16);
+    munmap(store, 4096);
+}
+
+static int threads(void) {
+    int n = 0;
+    DIR *dir = opendir("/proc/self/task");
+    while (dir && readdir(dir))
+        n++;
+    if (dir)
+        closedir(dir);
+    return n - 2;
+}
+
+static bool renewed(void *arg) {
+    return atomic_load(&store->renewals) >= *(int *)arg;
+}
+
+static bool event_told(void *arg) {
+    return atomic_load(&told[*(int *)arg]) > 0;
+}
+
+static bool resting(void *arg) {
+    (void)arg;
+    return atomic_load(&f.page->resting) != 0;
+}
+
+/* Draws for a while; how many calls failed. */
+static int draw_for_ms(int64_t ms) {
+    int failed = 0;
+    const int64_t until = sfid__system_clock.monotonic_ns(&sfid__system_clock) + ms * 1000000;
+    while (sfid__system_clock.monotonic_ns(&sfid__system_clock) < until)
+        failed += sfid_next(fake_handle(&f)) < 0;
+    return failed;
+}
+
+static bool signals_blocked(int tid) {
+    char path[64], line[256];
+    unsigned long long mask = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
+    FILE *in = fopen(path, "r");
+    while (in && fgets(line, sizeof line, in))
+        if (sscanf(line, "SigBlk: %llx", &mask) == 1)
+            break;
+    if (in)
+        fclose(in);
+    return (mask & 1ull << (SIGTERM - 1)) && (mask & 1ull << (SIGPROF - 1)) && (mask & 1ull << (SIGALRM - 1));
+}
+
+static void renews_while_drawn(void) {
+    begin(true);
+    const int before = threads();
+    is_i64(sfid__keeper_start(&k), 0, "starts");
+    is_i64(sfid__keeper_start(&k), 0, "a second start is no second thread");
+    is_i64(threads(), before + 1, "one thread");
+    ok(sfid__keeper_runs(&k), "and says so");
+    is_i64(draw_for_ms(1000), 0, "IDs flow over several windows");
+    const int renewals = atomic_load(&store->renewals);
+    ok(renewals >= 3 && renewals <= 40, "renewed about each third of a window (%d)", renewals);
+    ok(signals_blocked(atomic_load(&store->kernel_thread)), "its signals are blocked");
+    ok(tap_wait_until(event_told, &(int){SFID_EVENT_LEASED}, 5000), "told: leased");
+    ok(tap_wait_until(event_told, &(int){SFID_EVENT_RENEWED}, 5000), "told: renewed");
+    ok(tap_wait_until(event_told, &(int){SFID_EVENT_EXHAUSTED}, 5000), "told: calls waited");
+    ok(sfid__keeper_stop(&k), "stops");
+    is_i64(threads(), before, "and is gone");
+    end();
+}
+
+static void rests_and_wakes(void) {
+    begin(false);
+    is_i64(sfid__keeper_start(&k), 0, "idle: starts");
+    ok(tap_wait_until(resting, NULL, 10000), "idle: rests after a period without draws");
+    const int before = atomic_load(&store->renewals);
+    while (real_tick() <= atomic_load(&fake_record(&f)->limit))
+        sched_yield();
+    is_i64(sfid_try_next(fake_handle(&f)), SFID_EAGAIN, "idle: the window ran out, try says to come again");
+    ok(sfid_next(fake_handle(&f)) >= 0, "idle: next waits for the renewal it asked for");
+    ok(atomic_load(&store->renewals) > before, "idle: which came");
+    sfid__keeper_stop(&k);
+    end();
+}
+
+static void backs_off(void) {
+    begin(true);
+    atomic_store(&store->fail, 1);
+    sfid__keeper_start(&k);
+    f.g.max_wait_ms = 100;
+    while (sfid_next(fake_handle(&f)) >= 0)
+        ;
+    is_i64(sfid_next(fake_handle(&f)), SFID_ELEASE, "failing: the window ends, and so do IDs");
+    char text[SFID__ERROR_TEXT];
+    ok(sfid__text_read(&k.failure, text), "failing: the reason can be read");
+    is_str(text, "the disk is on fire", "failing: as the store gave it");
+    ok(atomic_load(&k.failures) > 0, "failing: counted");
+    ok(tap_wait_until(event_told, &(int){SFID_EVENT_RENEW_FAILED}, 5000), "failing: told");
+    ok(atomic_load(&store->renewals) < 20, "failing: backs off though every call pokes (%d tries)", atomic_load(&store->renewals));
+    atomic_store(&store->fail, 0);
+    f.g.max_wait_ms = 20000;
+    ok(sfid_next(fake_handle(&f)) >= 0, "repaired: goes on without help");
+    is_u64(atomic_load(&k.failures), 0, "repaired: the count is cleared");
+    sfid__keeper_stop(&k);
+    end();
+}
+
+static void child_wants_keeper(struct sfid__generator *g) {
+    (void)g;
+    sfid__keeper_start(&k);
+}
+
+/* What a child does while its parent lives, and after the parent's keeper is gone. */
+static int child(const int pipes[2]) {
+    char go;
+    f.g.keeper_wanted = child_wants_keeper;
+    if (draw_for_ms(600) != 0 || sfid__keeper_runs(&k))
+        return 1; /* the parent's keeper served us, and ours was not started */
+    if (read(pipes[0], &go, 1) != 1)
+        return 2;
+    if (draw_for_ms(1000) != 0)
+        return 3;
+    if (!sfid__keeper_runs(&k))
+        return 4;
+    return sfid__keeper_stop(&k) ? 0 : 5;
+}
+
+static void forks(void) {
+    begin(false);
+    int pipes[2];
+    ok(pipe(pipes) == 0, "fork: pipe");
+    const pid_t middle = fork();
+    if (middle == 0) {
+        sfid__keeper_start(&k);
+        const pid_t inner = fork();
+        if (inner == 0)
+            _exit(child(pipes));
+        int status;
+        draw_for_ms(700);
+        if (write(pipes[1], "g", 1) != 1)
+            _exit(9);
+        sfid__keeper_stop(&k);
+        waitpid(inner, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 8);
+    }
+    int status;
+    waitpid(middle, &status, 0);
+    is_i64(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0,
+           "fork: the child is served by its parent's keeper, and starts its own when that is gone");
+    end();
+}
+
+static void survives_a_killed_keeper(void) {
+    begin(false);
+    const pid_t holder = fork();
+    if (holder == 0) {
+        sfid__keeper_start(&k);
+        draw_for_ms(60000);
+        _exit(1);
+    }
+    const int one = 1;
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "killed: a keeper in another process renews");
+    is_i64(sfid__keeper_start(&k), SFID_EAGAIN, "killed: there is one of a family at a time");
+    kill(holder, SIGKILL);
+    waitpid(holder, NULL, 0);
+    is_i64(sfid__keeper_start(&k), 0, "killed: its lock is free again");
+    is_i64(draw_for_ms(500), 0, "killed: and IDs flow");
+    sfid__keeper_stop(&k);
+    end();
+}
+
+int main(void) {
+    renews_while_drawn();
+    rests_and_wakes();
+    backs_off();
+    forks();
+    survives_a_killed_keeper();
+    return done_testing();
+}
