@@ -55,17 +55,31 @@ static int cannot_open(struct sfid__error *err, const char *path, int errnum) {
     return sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use directory %s", path);
 }
 
-/* mkdir -p with mode 0700; leaves it to the caller's open to find out what is there. */
+/* mkdir with mode 0700, durable: a mark below it must not vanish with it. 0 also where there is something already. */
+static int make_one(char *path) {
+    if (mkdir(path, 0700) < 0)
+        return errno == EEXIST ? 0 : errno;
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    const int parent = sfid__fd_above_standard(open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    *slash = '/';
+    if (parent >= 0) {
+        fsync(parent); /* a parent that we may not open or sync is somebody else's to keep */
+        close(parent);
+    }
+    return 0;
+}
+
+/* mkdir -p; what stands in the way, the caller's open finds out. */
 static int make_with_parents(char *path) {
     for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
-        const int rc = mkdir(path, 0700);
-        const int why = errno;
+        const int why = make_one(path);
         *slash = '/';
-        if (rc < 0 && why != EEXIST && why != EROFS && why != EACCES && why != EPERM)
+        if (why != 0 && why != EROFS && why != EACCES && why != EPERM) /* these may hide a directory that is there */
             return why;
     }
-    return mkdir(path, 0700) < 0 && errno != EEXIST ? errno : 0;
+    return make_one(path);
 }
 
 static int open_path(struct sfid__dir *dir, char *path, struct sfid__error *err) {
@@ -136,7 +150,9 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
     if (asprintf(&path, "%s/%s", in->path, name) < 0)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     int rc = 0;
-    if (mkdirat(in->fd, name, 0700) < 0 && errno != EEXIST)
+    if (mkdirat(in->fd, name, 0700) == 0)
+        fsync(in->fd); /* as in make_one */
+    else if (errno != EEXIST)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make directory %s", path);
     const int fd = rc == 0 ? sfid__fd_above_standard(openat(in->fd, name, OPEN_FLAGS)) : -1;
     if (rc == 0 && fd < 0)

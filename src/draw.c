@@ -32,7 +32,7 @@
  *   11  word closed, a newer record published     take that
  *   12  word closed, none newer                   being switched: as 3 (closing is seen before row 1)
  *   13  word behind the clock                     move it to the clock's tick and draw
- *   14  word at the limit                         as 3
+ *   14  word due and at the limit                 as 3
  *   15  word due                                  draw
  *   16  else, may not wait                        as 9
  *   17  else, the wait would be too long          as 9
@@ -290,12 +290,14 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
         atomic_fetch_add_explicit(&r->skipped, n - w, memory_order_relaxed); /* statistic */
         return DRAWN;
     }
-    if (wt >= v->limit)
+    if (wt >= v->limit && (v->limit >= g->end || due(v, wt)))
         return at_limit(g, call, v); /* 14 */
     if (due(v, wt))
         return draw(call, r, w, w, share(call, r, w)) ? DRAWN : AGAIN; /* 15 */
     if (!call->may_sleep || g->exhaustion == SFID_FAIL || until_due_ns(g, v, wt) > remaining_ns(g, call))
         return refuse(g, v); /* 16, 17 */
+    if (wt >= v->limit)
+        return at_limit(g, call, v); /* due before long, and nothing may be drawn yet: the window has to grow first */
     if (!draw(call, r, w, w, 1))
         return AGAIN;
     call->in_hand = true; /* 18 */
@@ -332,9 +334,10 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
     v.hi = SFID__MAX(load(&v.r->hi), v.clock);
     v.lead = g->exhaustion == SFID_BORROW ? g->max_ahead : SFID__MIN(load(&v.r->lead), g->max_ahead);
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
-    if ((w & SFID__CLOSED) || v.clock >= v.limit || wt >= v.limit)
+    const bool may_now = wt <= v.clock || due(&v, wt);
+    if ((w & SFID__CLOSED) || v.clock >= v.limit || (may_now && wt >= v.limit))
         return (int)(NAP_LONGEST_NS / 1000000);
-    if (wt <= v.clock || due(&v, wt))
+    if (may_now)
         return 0;
     const int64_t ms = (until_due_ns(g, &v, wt) + 999999) / 1000000;
     return ms > INT_MAX ? INT_MAX : (int)ms;

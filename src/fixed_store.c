@@ -18,7 +18,7 @@ struct fixed_store {
     uint64_t pid;
     char *app_dir;
     struct sfid__mark mark;
-    int last_holder; /* descriptor between leave() and release(), or -1 */
+    uint64_t durable; /* tick up to which this process has seen the mark synced: what was read may still be in memory only */
 };
 
 static struct fixed_store *self(struct sfid__store *store) {
@@ -30,44 +30,37 @@ static int acquire(struct sfid__store *store, struct sfid__grant *grant, struct 
     struct sfid__dir app;
     if (sfid__dir_reopen(&app, s->app_dir, err) < 0)
         return err->code;
-    uint64_t position;
-    const int rc = sfid__mark_take(&s->mark, &app, s->pid, sfid__layout_fingerprint(&s->layout), &position, err);
+    struct sfid__position at;
+    const int rc = sfid__mark_take(&s->mark, &app, s->pid, sfid__layout_fingerprint(&s->layout), &at, err);
     sfid__dir_close(&app);
     if (rc == 0)
-        *grant = (struct sfid__grant){s->pid, position, position >> s->layout.seq_bits};
+        *grant = (struct sfid__grant){s->pid, at.word, at.exact, at.word >> s->layout.seq_bits};
     return rc;
 }
 
 static int renew(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err) {
     struct fixed_store *s = self(store);
     const uint64_t end = sfid__layout_end(&s->layout);
-    const uint64_t limit = SFID__MIN(now < end ? now + store->window : end, end);
-    if (limit <= grant->limit)
-        return 0; /* the mark is further ahead than this window needs: it stays */
-    const int rc = sfid__mark_write(&s->mark, limit << s->layout.seq_bits, err);
+    uint64_t limit = SFID__MIN(now < end ? now + store->window : end, end);
+    limit = SFID__MAX(limit, grant->limit); /* a mark that is further ahead stays */
+    if (limit <= s->durable)
+        return 0;
+    const int rc = sfid__mark_write(&s->mark, (struct sfid__position){limit << s->layout.seq_bits, false}, err);
     if (rc == 0)
-        grant->limit = limit;
+        grant->limit = s->durable = limit;
     return rc;
 }
 
 static bool leave(struct sfid__store *store) {
-    struct fixed_store *s = self(store);
-    s->last_holder = sfid__mark_leave(&s->mark);
-    return s->last_holder >= 0;
+    return sfid__mark_is_last(&self(store)->mark);
 }
 
 static int release(struct sfid__store *store, uint64_t position, struct sfid__error *err) {
-    struct fixed_store *s = self(store);
-    const int rc = sfid__mark_write(&s->mark, position, err);
-    sfid__mark_left(s->last_holder);
-    s->last_holder = -1;
-    return rc;
+    return sfid__mark_write(&self(store)->mark, (struct sfid__position){position, true}, err);
 }
 
 static void drop(struct sfid__store *store) {
     struct fixed_store *s = self(store);
-    if (s->last_holder >= 0)
-        sfid__mark_left(s->last_holder);
     sfid__mark_drop(&s->mark);
     free(s->app_dir);
     free(s);
@@ -88,7 +81,6 @@ int sfid__fixed_store_new(struct sfid__store **out, const char *app_dir, const s
     s->store.window = SFID__MAX(sfid__ms_to_ticks(layout, SFID__MARK_LEAD_MS) + max_ahead, 2) + 1;
     s->layout = *layout;
     s->pid = pid;
-    s->last_holder = -1;
     *out = &s->store;
     return 0;
 }

@@ -22,33 +22,39 @@ struct sfid__mark {
     char *dir_path; /* of the app's state directory */
     char name[32];
     struct sfid__file_id id;
-    void *hold; /* the mapping that keeps the lock; NULL when not held */
+    void *map; /* of the file, shared: keeps the lock and is written through; NULL when not held */
     uint64_t layout, pid;
 };
 
+/* What a mark says: every number below the word may have been issued. */
+struct sfid__position {
+    uint64_t word;
+    bool exact; /* written on a clean close: none from there on was */
+};
+
 /*
- * Takes the lock of a pid's mark, making the file where it is missing.
- * *position gets the word below which every number may have been issued; 0
- * for a pid never used here.
+ * Takes the lock of a pid's mark, making the file where it is missing. *at
+ * gets what it says, the word 0 for a pid never used here. That need not be
+ * durable yet: who wrote it may have died before it was.
  *
  * 0, or SFID_EBUSY (someone holds it), SFID_ELAYOUT, SFID_ESTATE, SFID_ENOMEM.
  */
-int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, uint64_t *position,
+int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at,
                     struct sfid__error *err);
 
-/* Writes a position and waits until it is durable. One writer at a time. 0 or SFID_ESTATE. */
-int sfid__mark_write(struct sfid__mark *mark, uint64_t position, struct sfid__error *err);
+/*
+ * Writes a position and waits until it is durable. One writer at a time. 0 or
+ * SFID_ESTATE. Needs no descriptor and no permission, so it goes on working
+ * when the program closes all descriptors, changes its user or its root.
+ */
+int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err);
 
 /*
- * Lets go of the lock as far as this process holds it, and takes it anew.
- * Returns a descriptor when nobody else held it either: the caller is the last
- * and alone until it hands that to sfid__mark_left(); -1 when somebody does (a forked child), or
- * when it cannot be known.
+ * Asks whether this process is the last that holds the lock, by letting go of
+ * its share and taking it anew. True: it is, and holds it alone. False: a
+ * forked child holds it, or it cannot be known; this process does not any more.
  */
-int sfid__mark_leave(struct sfid__mark *mark);
-
-/* Ends what a successful sfid__mark_leave() began: gives the lock up. */
-void sfid__mark_left(int fd);
+bool sfid__mark_is_last(struct sfid__mark *mark);
 
 /* Lets go of the lock and frees everything. Fine on a zeroed mark. */
 void sfid__mark_drop(struct sfid__mark *mark);

@@ -86,11 +86,13 @@ struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count
 }
 
 const char *sfid__record_check_range(const struct sfid__record *r, uint64_t max_limit) {
+    /* Relaxed: the caller is alone with the page. */
+    const bool closed = (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) != 0;
+    const uint64_t limit = atomic_load_explicit(&r->limit, memory_order_relaxed);
     const uint64_t tick = sfid__record_position(r) >> r->seq_bits;
-    const uint64_t limit = atomic_load_explicit(&r->limit, memory_order_relaxed); /* alone with the page */
-    if (limit > max_limit)
-        return "its limit lies past what was granted";
     if (tick < r->floor || tick > limit)
         return "its word lies outside its window";
+    if ((closed ? tick : limit) > max_limit)
+        return "its window lies past what was granted";
     return NULL;
 }

@@ -53,9 +53,9 @@ static inline uint64_t sfid__record_pid(const struct sfid__record *r) {
 
 /*
  * Says what is wrong with the part of a record that is not under its checksum,
- * NULL when nothing is: floor <= tick of the word <= limit <= max_limit. That
- * bounds how far ahead of the clock a damaged word can lie as well: no window
- * reaches further than what its store granted.
+ * NULL when nothing is: floor <= tick of the word <= limit, and nothing past
+ * max_limit: of an open record the limit, of a closed one the tick. That
+ * bounds how far ahead of the clock a damaged word can lie as well.
  */
 const char *sfid__record_check_range(const struct sfid__record *r, uint64_t max_limit);
 

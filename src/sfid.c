@@ -70,8 +70,11 @@ static int begin_record(struct sfid__generator *g, struct sfid__rest *rest, stru
     struct sfid__slot *slot = &rest->slot;
     const uint64_t now = clock_tick(g);
     struct sfid__record *r = slot->records ? &slot->page->records[slot->records - 1] : NULL;
-    const uint64_t position = r ? sfid__record_position(r) : grant->position;
     const bool resumed = r && (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) == 0; /* alone with the page */
+    /* The page knows the position best; where the pid was given back, the mark knows it as well. */
+    uint64_t position = r ? sfid__record_position(r) : grant->position;
+    if (grant->exact)
+        position = SFID__MAX(position, grant->position);
 
     /* Where a process died inside its window, that is still good, and the keeper extends it: no waiting for a disk here. */
     const uint64_t needed = SFID__MAX(now, position >> g->layout.seq_bits) + 1;
@@ -238,14 +241,13 @@ static bool alone(struct sfid *g) {
 /* Gives the pid back where no forked child goes on with it. Every step left out is made good by the next open. */
 static void give_back(struct sfid__rest *rest) {
     struct sfid__error ignored;
-    if (!rest->store->ops->leave(rest->store)) {
-        sfid__slot_leave(&rest->slot);
-        return;
-    }
-    struct sfid__record *r = sfid__page_current(rest->slot.page);
-    const uint64_t position = sfid__record_close(r);
-    sfid__slot_leave(&rest->slot); /* before the mark's lock is free: who gets that next wants this one too */
-    rest->store->ops->release(rest->store, position, &ignored);
+    const bool last = rest->store->ops->leave(rest->store);
+    const uint64_t position = last ? sfid__record_close(sfid__page_current(rest->slot.page)) : 0;
+    sfid__slot_leave(&rest->slot); /* before the pid is free: who gets that next wants this lock, too */
+    if (last)
+        rest->store->ops->release(rest->store, position, &ignored);
+    rest->store->ops->drop(rest->store);
+    rest->store = NULL;
 }
 
 static void bury(struct sfid *g) {

@@ -16,7 +16,9 @@
 struct sfid__grant {
     uint64_t pid;
     uint64_t position; /* word: every number of this pid below it may have been issued */
-    uint64_t limit;    /* tick: the end of the window, exclusive. May lie at or below the position: renew first */
+    bool exact;        /* the position is where the pid was given back, not a bound ahead of it */
+    uint64_t limit;    /* tick: the end of the window, exclusive. What acquire() sets is a bound for what a page of an
+                          earlier life may allow; a new window begins with renew() */
 };
 
 struct sfid__store;

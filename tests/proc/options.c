@@ -53,7 +53,7 @@ static const struct wrong wrongs[] = {
     {"pid far above the layout", "9223372036854775807", SFID_EINVAL, GOOD, .pid = INT64_MAX},
     {"pid below -1", "-2", SFID_EINVAL, GOOD, .pid = -2},
     {"lowest pid", "-9223372036854775808", SFID_EINVAL, GOOD, .pid = INT64_MIN},
-    {"pid to be leased without a store", "store", SFID_EINVAL, GOOD, .pid = -1},
+    {"pid to be leased without a store", "pid", SFID_EINVAL, GOOD, .pid = -1},
     {"size 0", "size", SFID_EINVAL, GOOD, .size = 0},
     {"size of a few bytes", "size", SFID_EINVAL, GOOD, .size = 12},
     {"random start above half the sequence", "65537", SFID_EINVAL, GOOD, .random_start = 65537},
@@ -64,7 +64,7 @@ static const struct wrong wrongs[] = {
     {"no such policy", "exhaustion", SFID_EINVAL, GOOD, .exhaustion = 77},
     {"policy below zero", "exhaustion", SFID_EINVAL, GOOD, .exhaustion = -1},
     {"layout of nonsense", "layout", SFID_EINVAL, GOOD, .layout = &broken},
-    {"a store", "redis://127.0.0.1:6379", SFID_EUNSUPPORTED, GOOD, .store = "redis://127.0.0.1:6379/0"},
+    {"a store", "store", SFID_EUNSUPPORTED, GOOD, .store = "redis://127.0.0.1:6379/0"},
 };
 
 /* Just inside. */

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Closing while threads draw: the pid goes to the next process at once, which goes on above all that the threads got; late
+ * calls return SFID_ECLOSED. Ending while threads draw, with and without a close: no crash. Opening and closing a thousand
+ * times leaves no descriptor, no thread and no memory to speak of. The shared library loaded and unloaded 100 times.
+ *
+ * Sizes: 60 holders in turn (long: 600; sanitizer: 20), 20 ends (long: 200; sanitizer: 8), 1000 opens (sanitizer: 100).
+ */
+#include "proc.h"
+
+#include <dlfcn.h>
+
+#define LAYOUT "41:10:12/1ms"
+
+enum { RIVALS = 3, THREADS = 16, LOG_ROOM = 200000, LATE_CALLS = 100 };
+
+static sfid_layout layout;
+
+/* ---- closed in the middle ----------------------------------------------- */
+
+struct race {
+    _Atomic uint64_t life;
+    _Atomic int64_t wrong, wrong_code, longest_close_ns;
+    uint64_t lives;
+};
+
+struct drawer {
+    struct race *race;
+    sfid *g;
+    struct idlog log;
+    pthread_t thread;
+    unsigned number;
+};
+
+/* Draws until the close, then tries on: a closed handle stays closed, in every call. */
+static void *draw_until_closed(void *arg) {
+    struct drawer *d = arg;
+    int64_t ids[64], n = 0;
+    while (n >= 0 && !idlog_full(&d->log)) {
+        if (d->number % 4 == 0) {
+            n = sfid_next_n(d->g, ids, COUNT_OF(ids));
+            for (int64_t i = 0; i < n; i++)
+                idlog_put(&d->log, ids[i]);
+        } else if ((n = d->number % 4 == 1 ? sfid_try_next(d->g) : sfid_next(d->g)) >= 0) {
+            idlog_put(&d->log, n);
+        } else if (n == SFID_EAGAIN && d->number % 4 == 1) {
+            n = 0;
+            sched_yield();
+        }
+    }
+    if (n != SFID_ECLOSED) {
+        atomic_fetch_add(&d->race->wrong, 1);
+        atomic_store(&d->race->wrong_code, n);
+    }
+    for (int i = 0; i < LATE_CALLS; i++)
+        if (sfid_next(d->g) != SFID_ECLOSED || sfid_try_next(d->g) != SFID_ECLOSED || sfid_next_n(d->g, ids, 3) != SFID_ECLOSED ||
+            sfid_pid(d->g) != SFID_ECLOSED || sfid_retry_ms(d->g) != SFID_ECLOSED)
+            atomic_fetch_add(&d->race->wrong, 1);
+    return NULL;
+}
+
+static void hold_once(struct race *race, sfid *g, uint64_t *rng) {
+    struct drawer drawers[THREADS];
+    const uint64_t life = atomic_fetch_add(&race->life, 1) + 1;
+    for (unsigned i = 0; i < THREADS; i++) {
+        drawers[i] = (struct drawer){.race = race, .g = g, .number = i};
+        log_start(&drawers[i].log, LOG_ROOM, life, 77, "life-%" PRIu64 "-%u", life, i);
+        start_thread(&drawers[i].thread, draw_until_closed, &drawers[i]);
+    }
+    nap_us((long)(draw_random(rng) % 6000));
+    const int64_t begin = mono_ns();
+    sfid_close(g);
+    raise_to(&race->longest_close_ns, mono_ns() - begin);
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(drawers[i].thread, NULL);
+        idlog_close(&drawers[i].log);
+    }
+}
+
+static int rival(void *arg) {
+    struct race *race = arg;
+    const sfid_options opt = options_of("close", 77, &layout);
+    uint64_t rng = (uint64_t)getpid();
+    while (atomic_load(&race->life) < race->lives) {
+        sfid *g = NULL;
+        const int rc = sfid_open(&g, &opt);
+        if (rc == 0) {
+            hold_once(race, g, &rng);
+            continue;
+        }
+        sfid_close(g);
+        if (rc != SFID_EBUSY)
+            die("open: %s", sfid_strerror(rc));
+        sched_yield();
+    }
+    return 0;
+}
+
+static void test_race(void) {
+    struct race *race = shared_memory(sizeof *race);
+    pid_t children[RIVALS];
+    int bad = 0;
+    race->lives = sized(60, 600, 20);
+    const int64_t begin = mono_ns();
+    for (int i = 0; i < RIVALS; i++)
+        children[i] = child_start(rival, race);
+    for (int i = 0; i < RIVALS; i++)
+        bad += child_wait(children[i], patience(200000)) != 0;
+    diag("figure: %" PRIu64 " holders in %.1f s, longest close %.2f ms", race->life, (double)(mono_ns() - begin) / 1e9,
+         (double)race->longest_close_ns / 1e6);
+    is_i64(bad, 0, "closed while 16 threads draw, again and again: all processes end well");
+    if (!is_i64(race->wrong, 0, "threads get IDs until the close, and SFID_ECLOSED ever after"))
+        diag("one got %" PRIi64, race->wrong_code);
+    ok(race->longest_close_ns < 1500 * (int64_t)NS_PER_MS * (SANITIZED ? 10 : 1), "close returns within about a second");
+    judge(LAYOUT, "pid", UINT64_MAX, "closed while 16 threads draw, opened by another process at once");
+}
+
+/* ---- the end of a process ----------------------------------------------- */
+
+__attribute__((noreturn)) static void *draw_until_end(void *arg) {
+    struct drawer *d = arg;
+    while (!idlog_full(&d->log)) {
+        const int64_t id = sfid_next(d->g);
+        if (id < 0)
+            break;
+        idlog_put(&d->log, id);
+    }
+    for (;;)
+        (void)!sfid_next(d->g);
+}
+
+static int end_in_the_middle(void *arg) {
+    const uint64_t life = *(uint64_t *)arg;
+    static struct drawer drawers[THREADS]; /* threads outlive this function */
+    const sfid_options opt = options_of("end", 78, &layout);
+    uint64_t rng = life;
+    sfid *g = open_or_die(&opt);
+    for (unsigned i = 0; i < THREADS; i++) {
+        drawers[i] = (struct drawer){.g = g, .number = i};
+        log_start(&drawers[i].log, LOG_ROOM, life, 78, "end-%" PRIu64 "-%u", life, i);
+        start_thread(&drawers[i].thread, draw_until_end, &drawers[i]);
+    }
+    nap_us((long)(draw_random(&rng) % 5000));
+    if (life % 2)
+        sfid_close(g);
+    exit(0); /* as main() returning does, with all threads running */
+}
+
+static void test_end(void) {
+    int bad = 0;
+    const uint64_t ends = sized(20, 200, 8);
+    for (uint64_t life = 1; life <= ends; life++) {
+        const int status = child_run(end_in_the_middle, &life, patience(30000));
+        if (status != 0)
+            diag("life %" PRIu64 ": status %d", life, status);
+        bad += status != 0;
+    }
+    is_i64(bad, 0, "a process ends while 16 threads draw: no crash, no hang");
+    judge(LAYOUT, "pid", UINT64_MAX, "ended while 16 threads draw");
+}
+
+/* ---- a thousand times --------------------------------------------------- */
+
+static long memory_kb(const char *what) {
+    char line[200];
+    long kb = -1;
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, what, strlen(what)) == 0)
+            kb = strtol(line + strlen(what), NULL, 10);
+    if (f)
+        fclose(f);
+    return kb;
+}
+
+static void open_and_close(uint64_t times) {
+    const sfid_options opt = options_of("often", 79, &layout);
+    int64_t last = 0;
+    unsigned wrong = 0;
+    for (uint64_t i = 0; i < times; i++) {
+        sfid *g = NULL;
+        wrong += sfid_open(&g, &opt) != 0;
+        const int64_t id = sfid_next(g);
+        wrong += id <= last;
+        last = id;
+        sfid_close(g);
+        wrong += sfid_next(g) != SFID_ECLOSED;
+    }
+    is_u64(wrong, 0, "opened, drawn from and closed, %" PRIu64 " times: increasing", times);
+}
+
+static void test_often(void) {
+    open_and_close(20);
+    const int fds = count_fds();
+    int threads = count_threads();
+    const long size = memory_kb("VmSize:"), resident = memory_kb("VmRSS:");
+    open_and_close(sized(1000, 1000, 100));
+    is_i64(count_fds(), fds, "no descriptor is left");
+    ok(tap_wait_until(threads_are, &threads, patience(2000)), "no thread is left");
+    diag("figure: memory grew by %ld kB, resident by %ld kB", memory_kb("VmSize:") - size, memory_kb("VmRSS:") - resident);
+    ok(SANITIZED || memory_kb("VmSize:") - size < 100000, "memory: less than 100 kB for each time");
+    ok(SANITIZED || memory_kb("VmRSS:") - resident < 4000, "resident memory: less than 4 kB for each time");
+}
+
+/* ---- loaded and unloaded ------------------------------------------------ */
+
+struct library {
+    void *handle;
+    int (*open)(sfid **, const sfid_options *);
+    int64_t (*next)(sfid *);
+    void (*close)(sfid *);
+};
+
+/* What dlsym() returns is a function in truth: POSIX says so, ISO C does not. */
+static void find(void *handle, const char *name, void *function) {
+    void *at = dlsym(handle, name);
+    if (!at)
+        die("%s: %s", name, dlerror());
+    memcpy(function, &at, sizeof at);
+}
+
+static bool load(struct library *lib) {
+    const char *path = getenv("SFID_LIB");
+    lib->handle = dlopen(path ? path : "./.libs/libsfid.so", RTLD_NOW | RTLD_LOCAL);
+    if (!lib->handle)
+        return false;
+    find(lib->handle, "sfid_open", &lib->open);
+    find(lib->handle, "sfid_next", &lib->next);
+    find(lib->handle, "sfid_close", &lib->close);
+    return true;
+}
+
+static void *next_in_thread(void *arg) {
+    const struct library *lib = ((void **)arg)[0];
+    sfid *g = ((void **)arg)[1];
+    for (int i = 0; i < 10000; i++)
+        if (lib->next(g) < 0)
+            return arg;
+    return NULL;
+}
+
+static int load_and_unload(void *arg) {
+    (void)arg;
+    const sfid_options opt = options_of("plugin", 80, &layout);
+    struct library lib;
+    int64_t last = 0;
+    for (int i = 0; i < 100; i++) {
+        sfid *g = NULL;
+        if (!load(&lib) || lib.open(&g, &opt) != 0)
+            return 1;
+        const int64_t id = lib.next(g);
+        if (id <= last)
+            return 2;
+        last = id;
+        lib.close(g);
+        if (dlclose(lib.handle) != 0)
+            return 3;
+    }
+    /* Unloaded under a thread that draws and the library's own: both go on. */
+    sfid *g = NULL;
+    pthread_t thread;
+    void *failed = NULL;
+    if (!load(&lib) || lib.open(&g, &opt) != 0)
+        return 4;
+    void *both[] = {&lib, g};
+    start_thread(&thread, next_in_thread, both);
+    dlclose(lib.handle);
+    pthread_join(thread, &failed);
+    if (failed || lib.next(g) <= last)
+        return 5;
+    lib.close(g);
+    return 0;
+}
+
+static void test_library(void) {
+    struct library lib;
+    if (!load(&lib)) {
+        diag("%s", dlerror());
+        skip(1, "no shared library built");
+        return;
+    }
+    dlclose(lib.handle);
+    is_i64(child_run(load_and_unload, NULL, patience(60000)), 0, "loaded, used and unloaded 100 times, then unloaded under threads");
+}
+
+int main(void) {
+    dirs_make();
+    layout = layout_of(LAYOUT);
+    test_race();
+    test_end();
+    test_often();
+    test_library();
+    return done_testing();
+}
