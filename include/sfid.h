@@ -224,7 +224,7 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * Returns within about a second. Calls of other threads that are under way
  * return an ID drawn before or SFID_ECLOSED; so do later ones (sfid_next,
  * sfid_try_next, sfid_next_n, sfid_pid, sfid_retry_ms, sfid_status,
- * sfid_last_error): some 300 bytes of a handle that was open stay behind for
+ * sfid_last_error): some 400 bytes of a handle that was open stay behind for
  * that. g may be NULL; closing twice, or inside on_event, does nothing.
  * Threads: once per handle and process. Fork: parent and child each close their own. Signals: not safe.
  */

@@ -22,6 +22,11 @@ static inline uint64_t sfid__ms_to_ticks(const sfid_layout *l, uint64_t ms) {
     return ms / l->unit_ms;
 }
 
+/* True where every tick begins at a whole second, so that time() tells the tick. */
+static inline bool sfid__layout_in_seconds(const sfid_layout *l) {
+    return l->unit_ms % 1000 == 0 && l->epoch_ms % 1000 == 0;
+}
+
 /* The first tick that is never issued. A word of 63 bits gives up the layout's last tick: behind its last number
    comes the closed mark. */
 static inline uint64_t sfid__layout_end(const sfid_layout *l) {

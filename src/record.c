@@ -15,6 +15,8 @@
  */
 #include "record.h"
 
+#include "layout.h"
+
 #include <string.h>
 
 uint64_t sfid__record_close(struct sfid__record *r) {
@@ -40,13 +42,12 @@ uint64_t sfid__record_issued(const struct sfid__record *r) {
 /* Everything a record is made of but for its word. All relaxed: nobody can see the record before [publish]. */
 static void fill(struct sfid__record *r, const struct sfid__start *start, uint64_t floor) {
     const sfid_layout *l = start->layout;
-    const bool seconds = l->unit_ms % 1000 == 0;
+    const bool seconds = sfid__layout_in_seconds(l);
     memset((void *)r, 0, sizeof *r);
     atomic_store_explicit(&r->limit, start->limit, memory_order_relaxed);
     r->pid_field = start->pid << l->pid_shift;
     r->floor = floor;
-    /* Whole seconds are counted from the first one at or after the epoch: floor((s*1000 - e) / 1000) = s - ceil(e / 1000). */
-    r->epoch_units = (uint64_t)(seconds ? (l->epoch_ms + (l->epoch_ms > 0 ? 999 : 0)) / 1000 : l->epoch_ms);
+    r->epoch_units = (uint64_t)(seconds ? l->epoch_ms / 1000 : l->epoch_ms);
     r->unit = seconds ? l->unit_ms / 1000 : l->unit_ms;
     r->seq_bits = l->seq_bits;
     r->time_shift = l->time_shift;

@@ -39,10 +39,10 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
     uuid_t seed;
     g->layout = *l;
     g->clock = &sfid__system_clock;
-    if (l->unit_ms % 1000 == 0)
+    if (sfid__layout_in_seconds(l))
         g->source = SFID__TICK_SECONDS;
     else
-        g->source = l->unit_ms < 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_PRECISE;
+        g->source = l->unit_ms <= 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_PRECISE;
     sfid__ticks_init(&g->ticks, l->epoch_ms, l->unit_ms);
     g->exhaustion = opt->exhaustion;
     g->max_wait_ms = opt->max_wait_ms;

@@ -15,8 +15,8 @@
  * with the meanings, errors and safety of sfid_open, sfid_next, sfid_parse and
  * sfid_close. opt->layout has to be NULL or equal to the layout given here
  * (else SFID_EINVAL): the type exists so that a generator of another layout
- * cannot be passed by mistake. With units of whole seconds orders_next() is
- * drawn in the caller; with finer units it is sfid_next().
+ * cannot be passed by mistake. With unit and epoch in whole seconds
+ * orders_next() is drawn in the caller; otherwise it is sfid_next().
  */
 #ifndef SFID_INLINE_H
 #define SFID_INLINE_H
@@ -47,10 +47,10 @@ SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
  * explained and their partners named.
  */
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
-    if (l->unit_ms % 1000 != 0)
-        return sfid_next(g);
+    if (l->unit_ms % 1000 != 0 || l->epoch_ms % 1000 != 0)
+        return sfid_next(g); /* time() does not tell where these ticks begin */
     struct sfid__record_head *r = __atomic_load_n((struct sfid__record_head **)(void *)g, __ATOMIC_ACQUIRE);
-    const uint64_t tick = (uint64_t)((int64_t)time(NULL) - (l->epoch_ms + (l->epoch_ms > 0 ? 999 : 0)) / 1000) / (l->unit_ms / 1000);
+    const uint64_t tick = (uint64_t)((int64_t)time(NULL) - l->epoch_ms / 1000) / (l->unit_ms / 1000);
     uint64_t n = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
     if (__builtin_expect(n >> l->seq_bits != tick || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
         return sfid_next(g);

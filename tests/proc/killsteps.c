@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process killed at each system call of open and close, before it and after it, and at single instructions of all three
+ * of open, draw and close: the next process opens at once, goes on above, and finds at most one file more than usual.
+ * Three beginnings: a new app, a pid whose last holder died, one whose last holder closed.
+ *
+ * Sizes: every system call, each single instruction of the first 500 of a draw (long: 2000), 150 instructions of open and
+ * close at random (long: 1500). Sanitizer: every 5th system call, every 25th instruction, 20 at random.
+ */
+#include "proc.h"
+
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+enum { IDS = 5, MOST_STOPS = 4000, FAULTS_SHOWN = 10, MOST_FILES = 2 };
+enum past { NEW_APP, DIED_BEFORE, CLOSED_BEFORE, PASTS };
+
+static const char *const past_names[PASTS] = {"a new app", "the last holder died", "the last holder closed"};
+static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
+
+static struct told {
+    int64_t highest;  /* ID issued under the app */
+    int64_t lead_ns;  /* how far the successor's first ID lay ahead of the clock: it would have waited for that */
+    int64_t ended;    /* the victim came to its end */
+    char text[300];
+} * told;
+
+static struct {
+    unsigned trials, faults, stalls;
+    int64_t longest_lead_ns;
+    int most_files;
+} tally;
+
+/* ---- lives -------------------------------------------------------------- */
+
+struct life {
+    char app[32];
+    bool closing, far; /* far: borrows where a mark lies ahead, instead of waiting for it */
+};
+
+static int draw_some(const struct life *life, bool marked) {
+    sfid_options opt = options_of(life->app, 0, layout);
+    if (life->far) {
+        opt.exhaustion = SFID_BORROW;
+        opt.max_ahead_ms = 3600000;
+    }
+    sfid *g = NULL;
+    if (sfid_open(&g, &opt) != 0) {
+        snprintf(told->text, sizeof told->text, "%s", sfid_last_error(g));
+        return 3;
+    }
+    if (marked)
+        syscall(SYS_getpgid, 0); /* the tracer knows by this where the draw begins */
+    for (int i = 0; i < IDS; i++) {
+        const int64_t id = sfid_next(g);
+        if (id <= told->highest) {
+            snprintf(told->text, sizeof told->text, "got %" PRId64 ", issued before %" PRId64, id, told->highest);
+            return 1;
+        }
+        told->highest = id;
+        if (i == 0 && !marked)
+            told->lead_ns = id_ns(layout, id) - wall_ns();
+    }
+    if (life->closing)
+        sfid_close(g);
+    return 0;
+}
+
+static int ordinary(void *arg) {
+    return draw_some(arg, false);
+}
+
+/* Stopped before it opens; from there on the test decides how far it gets. */
+static int victim(void *arg) {
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    raise(SIGSTOP);
+    const int status = draw_some(arg, true);
+    told->ended = 1;
+    return status;
+}
+
+/* ---- stepping ----------------------------------------------------------- */
+
+/* One step of the kind asked for. False when the process has ended. Signals but SIGTRAP are its own and passed on. */
+static bool step(pid_t child, int request, unsigned n) {
+    int status = 0, sig = 0;
+    while (n > 0) {
+        if (ptrace(request, child, NULL, (void *)(intptr_t)sig) < 0 || waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
+            return false;
+        sig = WSTOPSIG(status) & ~0x80;
+        if (sig == SIGTRAP) {
+            sig = 0;
+            n--;
+        }
+    }
+    return true;
+}
+
+static bool at_marker(pid_t child) {
+    struct __ptrace_syscall_info info = {.op = 0};
+    return ptrace(PTRACE_GET_SYSCALL_INFO, child, (void *)sizeof info, &info) > 0 && info.op == PTRACE_SYSCALL_INFO_ENTRY &&
+           info.entry.nr == SYS_getpgid;
+}
+
+struct point {
+    unsigned calls;  /* stops at system calls: two for each */
+    bool to_marker;  /* or: up to the draw */
+    unsigned single; /* instructions from there */
+};
+
+/* Runs a victim up to the point and kills it. False when it came to its end before. */
+static bool kill_at(struct life *life, const struct point *p) {
+    told->ended = 0;
+    const pid_t child = child_start(victim, life);
+    waitpid(child, NULL, __WALL);
+    ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
+    bool alive = true;
+    if (p->to_marker)
+        while ((alive = step(child, PTRACE_SYSCALL, 1)) && !at_marker(child))
+            ;
+    else
+        alive = step(child, PTRACE_SYSCALL, p->calls);
+    alive = alive && step(child, PTRACE_SINGLESTEP, p->single);
+    child_kill(child);
+    return alive && !told->ended;
+}
+
+/* ---- a trial ------------------------------------------------------------ */
+
+static int count_files(const char *root, const char *app) {
+    char dir[4300];
+    snprintf(dir, sizeof dir, "%s/%s", root, app);
+    return count_entries(dir);
+}
+
+static void fault(const char *what, enum past past, bool closing, const struct point *p, int status) {
+    if (++tally.faults <= FAULTS_SHOWN)
+        diag("%s: %s, %s, killed at stop %u%s and %u instructions: status %d %s", what, past_names[past],
+             closing ? "closing" : "not closing", p->calls, p->to_marker ? " (the draw)" : "", p->single, status, told->text);
+}
+
+/* Returns false when the victim came to its end: there is nothing beyond this point. */
+static bool trial(enum past past, bool closing, const struct point *p) {
+    static unsigned number;
+    struct life life = {.closing = past == CLOSED_BEFORE};
+    char run_dir[120], state_dir[4300];
+    snprintf(life.app, sizeof life.app, "app-%u", ++number);
+    memset(told, 0, sizeof *told);
+    if (past != NEW_APP && child_run(ordinary, &life, patience(10000)) != 0)
+        fault("the life before failed", past, closing, p, 0);
+    life.closing = closing;
+    const bool killed = kill_at(&life, p);
+    life.far = life.closing = true;
+    const int status = child_run(ordinary, &life, patience(20000));
+    const int files = count_files(dirs.run, life.app);
+    tally.trials++;
+    if (status != 0)
+        fault("the next process failed", past, closing, p, status);
+    else if (files > MOST_FILES)
+        fault("files are left", past, closing, p, files);
+    if (files > tally.most_files)
+        tally.most_files = files;
+    if (told->lead_ns > 2000 * (int64_t)NS_PER_MS && tally.stalls++ == 0)
+        diag("would have waited %.1f s: %s, stop %u", (double)told->lead_ns / 1e9, past_names[past], p->calls);
+    if (told->lead_ns > tally.longest_lead_ns)
+        tally.longest_lead_ns = told->lead_ns;
+    snprintf(run_dir, sizeof run_dir, "%s/%s", dirs.run, life.app);
+    snprintf(state_dir, sizeof state_dir, "%s/%s", dirs.state, life.app);
+    remove_tree(run_dir);
+    remove_tree(state_dir);
+    return killed;
+}
+
+static void end_tally(const char *what) {
+    ok(tally.trials > 0 && tally.faults == 0, "%s: the next process opens at once and goes on above", what);
+    diag("figure: %s: %u kills; at most %d files then; %u times the next one would wait over 2 s, at most %.1f s", what, tally.trials,
+         tally.most_files, tally.stalls, (double)tally.longest_lead_ns / 1e9);
+    memset(&tally, 0, sizeof tally);
+}
+
+static unsigned test_calls(enum past past) {
+    unsigned stop = 1;
+    for (; stop < MOST_STOPS; stop += SANITIZED ? 9 : 1)
+        if (!trial(past, true, &(struct point){.calls = stop}))
+            break;
+    ok(stop > 20 && stop < MOST_STOPS, "%s: killed at each of %u stops", past_names[past], stop);
+    end_tally(past_names[past]);
+    return stop;
+}
+
+static void test_draw(enum past past) {
+    for (unsigned single = 0; single < sized(500, 2000, 500); single += SANITIZED ? 25 : 1)
+        trial(past, false, &(struct point){.to_marker = true, .single = single});
+    end_tally("single instructions of a draw");
+}
+
+static void test_random(unsigned stops, uint64_t *rng) {
+    for (uint64_t i = 0; i < sized(150, 1500, 20); i++) {
+        const struct point p = {.calls = (unsigned)(1 + draw_random(rng) % stops), .single = (unsigned)(draw_random(rng) % 3000)};
+        trial((enum past)(draw_random(rng) % PASTS), draw_random(rng) % 2, &p);
+    }
+    end_tally("instructions at random");
+}
+
+static int can_trace(void *arg) {
+    (void)arg;
+    return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1;
+}
+
+int main(void) {
+    uint64_t rng = seed();
+    unsigned stops = 0;
+    if (child_run(can_trace, NULL, patience(5000)) != 0)
+        skip_all("cannot trace processes here");
+    dirs_make();
+    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* a kill loses nothing that was written, on any disk */
+    told = shared_memory(sizeof *told);
+    for (int past = NEW_APP; past < PASTS; past++)
+        stops = test_calls((enum past)past);
+    test_draw(DIED_BEFORE);
+    test_draw(CLOSED_BEFORE);
+    test_random(stops, &rng);
+    return done_testing();
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* Options: each bad one is refused by name before anything is made; structs of older and newer headers are read rightly. */
+#include "options.h"
+
+#include "tap.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static char run_dir[4200], state_dir[4200], long_dir[3002];
+
+static sfid_options good(void) {
+    sfid_options o = SFID_OPTIONS_INIT;
+    o.app = "orders";
+    o.pid = 7;
+    o.run_dir = run_dir;
+    o.state_dir = state_dir;
+    return o;
+}
+
+static int entries(const char *path) {
+    int n = 0;
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        bail("cannot read %s", path);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+static bool untouched(void) {
+    struct stat st;
+    return stat(run_dir, &st) < 0 && stat(state_dir, &st) < 0;
+}
+
+/* ---- one thing wrong ------------------------------------------------------ */
+
+static const sfid_layout broken = {0, 0, 41, 10, 12, 22, 12, 0, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)};
+static const sfid_layout no_seq = SFID_LAYOUT(41, 10, 0, 1, SFID_EPOCH_MS);
+static const sfid_layout ten_ms = SFID_LAYOUT(39, 10, 12, 10, SFID_EPOCH_MS);
+
+static const struct wrong {
+    const char *what;
+    size_t at, size;        /* the member changed */
+    const void *value;
+    const char *in_text[2]; /* its name and its value */
+    int code;
+} wrongs[] = {
+#define WRONG(what, member, type, given, code, ...) \
+    {what, offsetof(sfid_options, member), sizeof(type), &(const type){given}, {__VA_ARGS__}, code}
+    WRONG("size 0", size, size_t, 0, SFID_EINVAL, "size 0", "SFID_OPTIONS_INIT"),
+    WRONG("size of itself alone", size, size_t, sizeof(size_t), SFID_EINVAL, "size 8", "SFID_OPTIONS_INIT"),
+    WRONG("size 4097", size, size_t, 4097, SFID_EINVAL, "4097", "SFID_OPTIONS_INIT"),
+    WRONG("size -1", size, size_t, SIZE_MAX, SFID_EINVAL, "size", "SFID_OPTIONS_INIT"),
+    WRONG("no name in app", app, const char *, "", SFID_EINVAL, "app", "0 characters"),
+    WRONG("app of 65", app, const char *, A64 "a", SFID_EINVAL, A64 "a", "65 characters"),
+    WRONG("app with a dot first", app, const char *, ".a", SFID_EINVAL, "app", ".a"),
+    WRONG("app that is two dots", app, const char *, "..", SFID_EINVAL, "app", ".."),
+    WRONG("app with a slash", app, const char *, "a/b", SFID_EINVAL, "a/b", "at 2"),
+    WRONG("app with a space", app, const char *, "ab c", SFID_EINVAL, "ab c", "at 3"),
+    WRONG("app with a colon", app, const char *, "a:b", SFID_EINVAL, "a:b", "at 2"),
+    WRONG("app with a line end", app, const char *, "a\n", SFID_EINVAL, "\"a?\"", "at 2"),
+    WRONG("app with an umlaut", app, const char *, "\xc3\xa4", SFID_EINVAL, "\"?""?\"", "at 1"),
+    WRONG("a store", store, const char *, "redis://127.0.0.1", SFID_EUNSUPPORTED, "store", "NULL"),
+    WRONG("an empty store", store, const char *, "", SFID_EUNSUPPORTED, "store", "NULL"),
+    WRONG("no pid", pid, int64_t, -1, SFID_EINVAL, "pid", "not given"),
+    WRONG("pid -2", pid, int64_t, -2, SFID_EINVAL, "pid -2", "2047"),
+    WRONG("lowest pid", pid, int64_t, INT64_MIN, SFID_EINVAL, "pid -9223372036854775808", "2047"),
+    WRONG("pid one too high", pid, int64_t, 2048, SFID_EINVAL, "pid 2048", "2047"),
+    WRONG("highest pid", pid, int64_t, INT64_MAX, SFID_EINVAL, "pid 9223372036854775807", "2047"),
+    WRONG("a broken layout", layout, const sfid_layout *, &broken, SFID_EINVAL, "layout", "SFID_LAYOUT"),
+    WRONG("exhaustion 3", exhaustion, sfid_exhaustion, (sfid_exhaustion)3, SFID_EINVAL, "exhaustion 3", "SFID_FAIL"),
+    WRONG("exhaustion -1", exhaustion, sfid_exhaustion, (sfid_exhaustion)-1, SFID_EINVAL, "exhaustion -1", "SFID_FAIL"),
+    WRONG("a wait below a tick", max_wait_ms, uint32_t, 999, SFID_EINVAL, "max_wait_ms 999", "1000 ms"),
+    WRONG("no wait", max_wait_ms, uint32_t, 0, SFID_EINVAL, "max_wait_ms 0", "SFID_WAIT"),
+    WRONG("over a day ahead", max_ahead_ms, uint32_t, 86400001, SFID_EINVAL, "max_ahead_ms 86400001", "86400000"),
+    WRONG("furthest ahead", max_ahead_ms, uint32_t, UINT32_MAX, SFID_EINVAL, "max_ahead_ms 4294967295", "day"),
+    WRONG("a start past half", random_start, uint64_t, 65537, SFID_EINVAL, "random_start 65537", "65536"),
+    WRONG("highest start", random_start, uint64_t, UINT64_MAX, SFID_EINVAL, "random_start 18446744073709551615", "65536"),
+    WRONG("empty run_dir", run_dir, const char *, "", SFID_EINVAL, "run_dir", "empty"),
+    WRONG("empty state_dir", state_dir, const char *, "", SFID_EINVAL, "state_dir", "empty"),
+    WRONG("long run_dir", run_dir, const char *, long_dir, SFID_EINVAL, "run_dir", "3000"),
+    WRONG("long state_dir", state_dir, const char *, long_dir, SFID_EINVAL, "state_dir", "3000"),
+#undef WRONG
+};
+
+static bool one_line(const char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
+            return false;
+    return true;
+}
+
+static void refused(const struct wrong *w) {
+    sfid_options o = good();
+    memcpy((char *)&o + w->at, w->value, w->size);
+    sfid *g = NULL;
+    const int fds = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+    is_i64(sfid_open(&g, &o), w->code, "%s: refused", w->what);
+    const char *text = sfid_last_error(g);
+    ok(strstr(text, w->in_text[0]) && strstr(text, w->in_text[1]) && one_line(text), "%s: \"%s\"", w->what, text);
+    ok(g && sfid_next(g) == SFID_ECLOSED && sfid_pid(g) == SFID_ECLOSED, "%s: a handle that is closed", w->what);
+    sfid_close(g);
+    ok(untouched() && entries("/proc/self/fd") == fds && entries("/proc/self/task") == threads, "%s: nothing is left of it", w->what);
+}
+
+static void missing(void) {
+    sfid_options o = good();
+    sfid *g = NULL;
+    is_i64(sfid_open(NULL, &o), SFID_EINVAL, "no place for the handle");
+    is_i64(sfid_open(&g, NULL), SFID_EINVAL, "no options");
+    ok(g && strstr(sfid_last_error(g), "options"), "no options: the text says so");
+    sfid_close(g);
+    o.app = NULL;
+    o.pid = -1;
+    is_i64(sfid_open(&g, &o), SFID_EINVAL, "neither app nor pid");
+    sfid_close(g);
+    ok(untouched(), "nothing is left of these");
+}
+
+/* ---- the edge on the good side -------------------------------------------- */
+
+static void taken(const char *what, const sfid_options *o) {
+    sfid_options out;
+    struct sfid__error err = {0, ""};
+    ok(sfid__options_read(o, &out, &err) == 0, "%s is taken: \"%s\"", what, err.text);
+}
+
+static void edges(void) {
+    sfid_options o = good(), out;
+    struct sfid__error err;
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.layout && memcmp(out.layout, &SFID_LAYOUT_DEFAULT, sizeof *out.layout) == 0,
+       "no layout is the default one");
+    static const char *const apps[] = {A64, "a", "a.b", "_", "-", "{t}", "Z9"};
+    for (size_t i = 0; i < COUNT(apps); i++) {
+        o.app = apps[i];
+        taken(apps[i], &o);
+    }
+    o = good();
+    o.app = NULL;
+    taken("a pid without an app", &o);
+    o = good();
+    o.pid = 2047;
+    taken("the highest pid", &o);
+    o.pid = 0;
+    taken("pid 0", &o);
+    o = good();
+    o.max_wait_ms = 1000;
+    taken("a wait of one tick", &o);
+    o.max_wait_ms = 0;
+    o.exhaustion = SFID_BORROW;
+    taken("no wait at all where nothing waits", &o);
+    o.exhaustion = SFID_FAIL;
+    taken("nor here", &o);
+    o = good();
+    o.max_ahead_ms = 86400000;
+    o.random_start = 65536;
+    long_dir[3000] = '\0';
+    o.run_dir = long_dir;
+    taken("a day ahead, a start at half, a directory of 3000", &o);
+    long_dir[3000] = 'd';
+    o = good();
+    o.layout = &no_seq;
+    taken("a sequence of one number", &o);
+    o.random_start = 1;
+    is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "which has no half");
+    o = good();
+    o.layout = &ten_ms;
+    o.max_wait_ms = 9;
+    is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "a tick of 10 ms wants a wait of 10");
+    o.max_wait_ms = 10;
+    o.pid = 1023;
+    taken("which is enough", &o);
+}
+
+/* ---- other versions of the struct ----------------------------------------- */
+
+/* Exactly size bytes on the heap, for the memory checkers: no byte behind them is read. */
+static sfid_options *cut(const sfid_options *from, size_t size) {
+    sfid_options *o = malloc(size);
+    if (o == NULL)
+        bail("out of memory");
+    memcpy((void *)o, from, size);
+    memcpy((void *)o, &size, sizeof size);
+    return o;
+}
+
+static void older(void) {
+    sfid_options full = good(), out;
+    full.app = NULL;
+    full.exhaustion = SFID_FAIL;
+    full.max_wait_ms = 5000;
+    full.max_ahead_ms = 1;
+    full.random_start = 3;
+    static const size_t ends[] = {offsetof(sfid_options, layout), offsetof(sfid_options, run_dir), offsetof(sfid_options, exhaustion),
+                                  offsetof(sfid_options, max_wait_ms), offsetof(sfid_options, random_start), offsetof(sfid_options, on_event),
+                                  offsetof(sfid_options, user)};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        struct sfid__error err;
+        sfid_options *o = cut(&full, ends[i]), want = SFID_OPTIONS_INIT;
+        memcpy(&want, &full, ends[i]);
+        want.size = sizeof want;
+        want.layout = &SFID_LAYOUT_DEFAULT;
+        const int rc = sfid__options_read(o, &out, &err);
+        ok(rc == 0 && out.size == want.size && out.pid == want.pid && out.run_dir == want.run_dir && out.state_dir == want.state_dir &&
+               out.exhaustion == want.exhaustion && out.max_wait_ms == want.max_wait_ms && out.max_ahead_ms == want.max_ahead_ms &&
+               out.random_start == want.random_start && out.on_event == NULL && out.user == NULL,
+           "a struct of %zu bytes: defaults for the rest", ends[i]);
+        sfid *g = NULL;
+        is_i64(sfid_open(&g, o), 0, "and it opens");
+        ok(sfid_next(g) >= 0, "and draws");
+        sfid_close(g);
+        free(o);
+    }
+    struct sfid__error err;
+    sfid_options *o = cut(&full, offsetof(sfid_options, pid));
+    is_i64(sfid__options_read(o, &out, &err), SFID_EINVAL, "before there was a pid, there is none");
+    free(o);
+}
+
+struct newer {
+    sfid_options known;
+    unsigned char more[24];
+};
+
+static void newer_ones(void) {
+    struct newer o = {.known = good()};
+    sfid_options out;
+    struct sfid__error err = {0, ""};
+    o.known.app = NULL;
+    sfid *g = NULL;
+    o.known.size = sizeof o;
+    ok(sfid__options_read(&o.known, &out, &err) == 0 && out.size == sizeof out && out.pid == 7, "a larger struct with nothing behind");
+    is_i64(sfid_open(&g, &o.known), 0, "opens");
+    sfid_close(g);
+    unsigned taken_anyway = 0;
+    for (size_t i = 0; i < sizeof o.more; i++) {
+        o.more[i] = 1;
+        taken_anyway += sfid__options_read(&o.known, &out, &err) != SFID_EUNSUPPORTED;
+        o.more[i] = 0;
+    }
+    is_u64(taken_anyway, 0, "with any byte behind it is SFID_EUNSUPPORTED");
+    o.more[23] = 1;
+    is_i64(sfid_open(&g, &o.known), SFID_EUNSUPPORTED, "from open as well");
+    ok(strstr(sfid_last_error(g), "option") && strstr(sfid_last_error(g), SFID_VERSION_STRING), "which tells the version");
+    sfid_close(g);
+    o.known.size = sizeof o - 1;
+    is_i64(sfid__options_read(&o.known, &out, &err), 0, "what lies behind its size is not looked at");
+}
+
+/* The same directories, to show that it was the options that kept them from being made. */
+static void control(void) {
+    sfid_options o = good();
+    sfid *g = NULL;
+    const int fds = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+    ok(untouched(), "no directory was made so far");
+    is_i64(sfid_open(&g, &o), 0, "good options open: %s", sfid_last_error(g));
+    ok(!untouched() && entries("/proc/self/task") == threads + 1, "with directories and a thread");
+    sfid_close(g);
+    is_i64(entries("/proc/self/fd"), fds, "which close leaves as it was");
+}
+
+int main(void) {
+    snprintf(run_dir, sizeof run_dir, "%s/run", tap_tmpdir());
+    snprintf(state_dir, sizeof state_dir, "%s/state", tap_tmpdir());
+    snprintf(long_dir, sizeof long_dir, "%s/", tap_tmpdir());
+    memset(long_dir + strlen(long_dir), 'd', sizeof long_dir - 1 - strlen(long_dir));
+    for (size_t i = 0; i < COUNT(wrongs); i++)
+        refused(&wrongs[i]);
+    missing();
+    edges();
+    older();
+    newer_ones();
+    control();
+    return done_testing();
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* The checker of pages: it takes a page as made, and none with a changed byte, a missing part or another's identity. */
+#include "page.h"
+
+#include "layout.h"
+#include "record.h"
+
+#include "tap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define RECORDS 3
+#define ROOM (RECORDS + 2)
+
+static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, SFID_EPOCH_MS);
+static const size_t bytes = sizeof(struct sfid__page) + ROOM * sizeof(struct sfid__record);
+static struct sfid__page_id want;
+static struct sfid__page *page;
+
+static const char *check(void) {
+    uint32_t count = 99;
+    const char *why = sfid__page_check(page, &want, bytes, &count);
+    if (why == NULL && count != RECORDS)
+        return "the number of records is wrong";
+    return why;
+}
+
+static void build(void) {
+    want = (struct sfid__page_id){.layout = 4711, .device = 2049, .inode = 99, .born_s = 1766361600, .born_ns = 123456789, .nonce = 5};
+    for (unsigned i = 0; i < sizeof want.boot_id; i++)
+        want.boot_id[i] = (uint8_t)(i + 1);
+    page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        bail("no memory");
+    struct sfid__page_id id = want;
+    sfid__page_id_seal(&id);
+    is_i64(sfid__page_init(page, &id), 0, "a page is made");
+    uint32_t count = 99;
+    ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == 0, "it passes, without records");
+    static const uint64_t pids[RECORDS] = {5, 5, 1023};
+    for (uint32_t i = 0; i < RECORDS; i++) {
+        const struct sfid__start start = {&layout, pids[i], (UINT64_C(1000) + i) << 12, 5000, 1000, 10};
+        struct sfid__record *r = sfid__record_append(page, i, &start);
+        atomic_fetch_add(&r->word, 7);
+        ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == i + 1, "it passes with record %u", i);
+    }
+}
+
+/* Every other value of a byte, as far as bits, 0 and 0xff go; how often the page still passes. */
+static unsigned passes_changed(unsigned char *at) {
+    const unsigned char is = *at;
+    unsigned passed = 0;
+    for (int bit = 0; bit < 8; bit++) {
+        *at = (unsigned char)(is ^ 1 << bit);
+        passed += check() == NULL;
+    }
+    for (int value = 0; value <= 0xff; value += 0xff) {
+        *at = (unsigned char)value;
+        passed += value != is && check() == NULL;
+    }
+    *at = is;
+    return passed;
+}
+
+static void every_byte_counts(void) {
+    unsigned passed = 0;
+    for (size_t i = 0; i < sizeof page->id; i++)
+        passed += passes_changed((unsigned char *)&page->id + i);
+    is_u64(passed, 0, "no byte of lines 0 and 1 may differ");
+    for (uint32_t r = 0; r < RECORDS; r++) {
+        passed = 0;
+        for (size_t i = offsetof(struct sfid__record, pid_field); i < offsetof(struct sfid__record, hi); i++)
+            passed += passes_changed((unsigned char *)&page->records[r] + i);
+        is_u64(passed, 0, "no byte of the second line of record %u but for its limit", r);
+    }
+    passed = 0;
+    for (size_t i = 0; i < sizeof(struct sfid__record); i++)
+        passed += passes_changed((unsigned char *)&page->records[RECORDS] + i);
+    is_u64(passed, 0, "nor of what lies behind the last record");
+    ok(check() == NULL, "and all of it as it was passes");
+}
+
+/* What moves while IDs are drawn is not under the checksum. */
+static void what_may_change(void) {
+    struct sfid__record *last = &page->records[RECORDS - 1];
+    atomic_fetch_add(&last->word, 12345);
+    sfid__record_raise_limit(last, 9000);
+    atomic_store(&last->hi, 8000);
+    atomic_store(&last->lead, 3);
+    atomic_store(&page->poke, 1);
+    ok(check() == NULL, "word, limit, highest tick and wake-up word move");
+    for (uint32_t i = 0; i < RECORDS; i++) {
+        atomic_store(&page->current, i);
+        ok(check() == NULL, "the index of the current record is not believed: %u", i);
+    }
+    sfid__record_close(last);
+    ok(check() == NULL, "the last record may be closed");
+}
+
+static void no_return_to_an_older_record(void) {
+    for (uint32_t i = 0; i + 1 < RECORDS; i++) {
+        atomic_fetch_and(&page->records[i].word, ~SFID__CLOSED);
+        ok(check() != NULL, "record %u is replaced, and has to be closed", i);
+        sfid__record_close(&page->records[i]);
+    }
+    struct sfid__record saved[ROOM];
+    memcpy((void *)saved, (const void *)page->records, sizeof saved);
+    memcpy((void *)&page->records[1], (const void *)&saved[0], sizeof saved[0]);
+    ok(check() != NULL, "a record in the place of another is not the same");
+    memset((void *)&page->records[1], 0, sizeof saved[0]);
+    ok(check() != NULL, "a blank record in the middle is no end");
+    memcpy((void *)page->records, (const void *)saved, sizeof saved);
+    ok(check() == NULL, "all as it was passes");
+}
+
+static void truncated(void) {
+    unsigned passed = 0;
+    uint32_t count;
+    for (size_t n = 0; n < sfid__page_bytes(1); n++)
+        passed += sfid__page_check(page, &want, n, &count) == NULL;
+    is_u64(passed, 0, "a page without room for a record is too short");
+    passed = 0;
+    for (size_t n = sfid__page_bytes(1); n < sfid__page_bytes(RECORDS); n++)
+        passed += sfid__page_check(page, &want, n, &count) == NULL;
+    is_u64(passed, 0, "nor does one pass that is cut off before the end of its last record");
+    ok(sfid__page_check(page, &want, sfid__page_bytes(RECORDS), &count) == NULL && count == RECORDS, "right behind it one does");
+}
+
+/* The page is right in itself, but not the one that was looked for. */
+static void another_identity(void) {
+    const struct sfid__page_id is = want;
+#define REFUSED(what, change) \
+    do { \
+        change; \
+        ok(check() != NULL, what); \
+        want = is; \
+    } while (0)
+    REFUSED("another device", want.device++);
+    REFUSED("another inode", want.inode++);
+    REFUSED("another birth", want.born_s++);
+    REFUSED("another birth by nanoseconds", want.born_ns++);
+    REFUSED("no birth time here", want.born_s = 0; want.born_ns = 0);
+    REFUSED("another boot", want.boot_id[15] ^= 1);
+    REFUSED("another layout", want.layout++);
+    REFUSED("boot unknown now", memset(want.boot_id, 0, 16));
+#undef REFUSED
+    want.nonce = 77;
+    ok(check() == NULL, "the nonce is the page's own");
+    want = is;
+    ok(check() == NULL, "with all as it was it passes");
+}
+
+/* Headers with a checksum that fits. */
+static void another_header(void) {
+    const struct sfid__page_id is = page->id;
+    struct sfid__page_id *id = &page->id;
+#define REFUSED(what, change) \
+    do { \
+        change; \
+        id->checksum = sfid__hash(SFID__HASH_SEED, id, offsetof(struct sfid__page_id, checksum)); \
+        ok(sfid__page_check(page, &want, sfid__page_bytes(1), &count) != NULL, what); \
+        *id = is; \
+    } while (0)
+    memset((void *)page->records, 0, ROOM * sizeof page->records[0]); /* their checksums hang on the header's */
+    uint32_t count = 9;
+    ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == 0, "a page without records passes");
+    REFUSED("another magic", id->magic[7] = 'E');
+    REFUSED("another version", id->version = SFID__PAGE_VERSION + 1);
+    REFUSED("another size", id->size = 2 * SFID__MAP_SIZE);
+    REFUSED("made when the boot was unknown", memset(id->boot_id, 0, 16));
+#undef REFUSED
+    memset(id->boot_id, 0, 16);
+    memset(want.boot_id, 0, 16);
+    sfid__page_id_seal(id);
+    ok(sfid__page_check(page, &want, bytes, &count) != NULL, "both unknown is not the same boot");
+}
+
+/* ---- the range of a record ------------------------------------------------ */
+
+static void ranges(void) {
+    struct sfid__record r = {.seq_bits = 12, .floor = 100};
+    atomic_init(&r.limit, 200);
+    const struct {
+        uint64_t word, limit, max;
+        bool good;
+    } c[] = {
+        {100 << 12, 200, 200, true},
+        {(100 << 12) - 1, 200, 200, false},
+        {150 << 12 | 77, 200, 200, true},
+        {(200 << 12) + 4095, 200, 200, true},
+        {201 << 12, 200, 200, false},
+        {200 << 12, 200, 199, false},
+        {100 << 12, 201, 200, false},
+        {100 << 12, UINT64_MAX, 200, false},
+        {100 << 12, 100, 200, true},
+        {100 << 12, 99, 200, false},
+        {SFID__CLOSED | 150 << 12, 200, 200, true},
+        {SFID__CLOSED | 99 << 12, 200, 200, false},
+        {SFID__CLOSED | 201 << 12, 200, 200, false},
+        {SFID__CLOSED - 1, 200, 200, false},
+        {0, 200, 200, false},
+    };
+    for (size_t i = 0; i < COUNT(c); i++) {
+        atomic_store(&r.word, c[i].word);
+        atomic_store(&r.limit, c[i].limit);
+        ok((sfid__record_check_range(&r, c[i].max) == NULL) == c[i].good, "window 100 to %llu of %llu, word at tick %llu: %s",
+           (unsigned long long)c[i].limit, (unsigned long long)c[i].max, (unsigned long long)((c[i].word & ~SFID__CLOSED) >> 12),
+           c[i].good ? "good" : "refused");
+    }
+}
+
+/* ---- what processes share ------------------------------------------------- */
+
+static void keeper_lock(void) {
+    is_i64(sfid__page_reset_keeper(page), 0, "the keeper's lock can be made afresh");
+    const pid_t child = fork();
+    if (child < 0)
+        bail("fork");
+    if (child == 0)
+        _exit(pthread_mutex_trylock(&page->keeper)); /* and dies with it */
+    int status = -1;
+    waitpid(child, &status, 0);
+    is_i64(status, 0, "a child takes it");
+    is_i64(pthread_mutex_trylock(&page->keeper), EOWNERDEAD, "and when it dies the next one learns of that");
+    ok(pthread_mutex_consistent(&page->keeper) == 0 && pthread_mutex_unlock(&page->keeper) == 0, "and can go on");
+}
+
+static void poke(void) {
+    atomic_store(&page->poke, 0);
+    errno = 1234;
+    sfid__page_poke(page);
+    ok(atomic_load(&page->poke) == 1 && errno == 1234, "a poke is noted, and errno left alone");
+    sfid__page_poke(page);
+    is_u64(atomic_load(&page->poke), 1, "twice is the same");
+}
+
+int main(void) {
+    build();
+    every_byte_counts();
+    what_may_change();
+    no_return_to_an_older_record();
+    truncated();
+    another_identity();
+    another_header();
+    ranges();
+    keeper_lock();
+    poke();
+    return done_testing();
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* Records: where a new one starts, what it takes over from the one before, and that nothing ever goes back. */
+#include "record.h"
+
+#include "layout.h"
+
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define ROOM 8
+#define SEQ 12
+#define AT(tick, seq) ((uint64_t)(tick) << SEQ | (uint64_t)(seq))
+
+static const sfid_layout layout = SFID_LAYOUT(41, 10, SEQ, 1, SFID_EPOCH_MS);
+static struct sfid__page *page;
+
+static void fresh_page(void) {
+    static const struct sfid__page_id blank;
+    free(page);
+    page = aligned_alloc(SFID__LINE, sizeof *page + ROOM * sizeof page->records[0]);
+    if (page == NULL)
+        bail("out of memory");
+    memset((void *)page, 0, sizeof *page + ROOM * sizeof page->records[0]);
+    struct sfid__page_id id = blank;
+    id.boot_id[0] = 1;
+    sfid__page_id_seal(&id);
+    if (sfid__page_init(page, &id) != 0)
+        bail("no page");
+}
+
+/* A page whose last record is good and current. */
+static bool in_order(uint32_t count) {
+    struct sfid__page_id want = page->id;
+    uint32_t n = 99;
+    return sfid__page_check(page, &want, sfid__page_bytes(ROOM), &n) == NULL && n == count &&
+           sfid__page_current(page) == &page->records[count - 1];
+}
+
+static struct sfid__record *append(uint32_t count, uint64_t pid, uint64_t position, uint64_t limit, uint64_t now, uint64_t max_ahead) {
+    const struct sfid__start start = {&layout, pid, position, limit, now, max_ahead};
+    return sfid__record_append(page, count, &start);
+}
+
+static void the_first(void) {
+    fresh_page();
+    struct sfid__record *r = append(0, 1023, AT(500, 9), 700, 500, 10);
+    ok(r == &page->records[0] && in_order(1), "the first record is the current one of a good page");
+    is_u64(sfid__record_position(r), AT(500, 9), "it starts where it was told to");
+    is_u64(r->floor, 500, "its floor is that tick");
+    is_u64(atomic_load(&r->limit), 700, "its limit is what was granted");
+    is_u64(sfid__record_pid(r), 1023, "its pid");
+    is_u64(r->pid_field, UINT64_C(1023) << SEQ, "in its place");
+    is_u64(sfid__record_issued(r), 0, "nothing is issued");
+    ok(atomic_load(&r->hi) == 500 && atomic_load(&r->lead) == 0 && atomic_load(&r->renewals) == 0, "the clock is where it starts");
+    atomic_fetch_add(&r->word, 3);
+    is_u64(sfid__record_issued(r), 3, "what is drawn is issued");
+    atomic_fetch_add(&r->word, 1000);
+    atomic_fetch_add(&r->skipped, 1000);
+    is_u64(sfid__record_issued(r), 3, "what is passed over is not");
+    atomic_fetch_add(&r->skipped, 100);
+    is_u64(sfid__record_issued(r), 0, "never less than nothing");
+}
+
+static void lead(void) {
+    const struct {
+        uint64_t position, now, max_ahead, lead;
+    } c[] = {
+        {AT(500, 0), 500, 10, 0},  {AT(499, 4095), 500, 10, 0}, {AT(501, 0), 500, 10, 1},     {AT(510, 0), 500, 10, 10},
+        {AT(511, 0), 500, 10, 10}, {AT(9000, 5), 500, 10, 10},  {AT(9000, 5), 500, 0, 0},     {AT(9000, 5), 500, UINT64_MAX, 8500},
+    };
+    for (size_t i = 0; i < COUNT(c); i++) {
+        fresh_page();
+        struct sfid__record *r = append(0, 1, c[i].position, 20000, c[i].now, c[i].max_ahead);
+        ok(atomic_load(&r->lead) == c[i].lead && atomic_load(&r->hi) == c[i].now, "a start at tick %llu with the clock at 500: lead %llu",
+           (unsigned long long)(c[i].position >> SEQ), (unsigned long long)c[i].lead);
+    }
+}
+
+/* What came before stopped at tick 600, seq 5; the next one is told to start at `told`. */
+static void next(uint64_t pid, uint64_t told, uint64_t starts, const char *what) {
+    fresh_page();
+    struct sfid__record *old = append(0, 7, AT(500, 0), 700, 500, 10);
+    atomic_store(&old->word, AT(600, 5));
+    struct sfid__record *r = append(1, pid, told, 900, 600, 10);
+    is_u64(sfid__record_position(r), starts, "%s", what);
+    ok(r->floor == starts >> SEQ && atomic_load(&r->first) == starts && sfid__record_issued(r) == 0, "%s: from there on it counts", what);
+    ok(atomic_load(&old->word) == (SFID__CLOSED | AT(600, 5)), "%s: the one before is closed where it stood", what);
+    ok(in_order(2), "%s: the page is in order", what);
+}
+
+static void goes_on(void) {
+    next(7, AT(600, 5), AT(600, 5), "the same pid goes on at the position");
+    next(7, AT(600, 4), AT(600, 5), "never before it");
+    next(7, 0, AT(600, 5), "nor anywhere near 0");
+    next(7, AT(600, 6), AT(600, 6), "behind it where told so");
+    next(7, AT(650, 0), AT(650, 0), "or far behind");
+    next(8, AT(600, 5), AT(601, 0), "another pid starts in the next tick");
+    next(8, 0, AT(601, 0), "whatever it is told");
+    next(8, AT(601, 0), AT(601, 0), "in that tick");
+    next(8, AT(601, 1), AT(601, 1), "or behind its begin where told so");
+    next(8, AT(650, 9), AT(650, 9), "or in a later one");
+}
+
+static void over_a_tick(void) {
+    fresh_page();
+    struct sfid__record *old = append(0, 7, AT(500, 0), 700, 500, 10);
+    atomic_store(&old->word, AT(601, 0)); /* the last number of tick 600 is drawn */
+    struct sfid__record *same = append(1, 7, 0, 900, 600, 10);
+    is_u64(sfid__record_position(same), AT(601, 0), "a full tick: the same pid goes on in the next");
+    struct sfid__record *other = append(2, 8, 0, 900, 600, 10);
+    is_u64(sfid__record_position(other), AT(602, 0), "and another pid in the one after that");
+}
+
+static void inherits(void) {
+    fresh_page();
+    struct sfid__record *r = append(0, 7, AT(500, 0), 700, 500, 10);
+    atomic_store(&r->hi, 650);
+    atomic_store(&r->lead, 9);
+    r = append(1, 7, 0, 900, 600, 10);
+    ok(atomic_load(&r->hi) == 650 && atomic_load(&r->lead) == 9, "highest tick and lead are those of the record before");
+    r = append(2, 7, 0, 900, 660, 4);
+    ok(atomic_load(&r->hi) == 660 && atomic_load(&r->lead) == 4, "unless the clock shows more, and max_ahead allows less");
+    r = append(3, 7, AT(668, 0), 900, 660, 10);
+    ok(atomic_load(&r->hi) == 660 && atomic_load(&r->lead) == 8, "a start ahead of the clock gives more lead than was inherited");
+}
+
+static void closing(void) {
+    fresh_page();
+    struct sfid__record *r = append(0, 7, AT(500, 3), 700, 500, 10);
+    is_u64(sfid__record_close(r), AT(500, 3), "closing tells the position");
+    is_u64(sfid__record_close(r), AT(500, 3), "again, the same");
+    is_u64(sfid__record_position(r), AT(500, 3), "which stays readable");
+    const uint64_t late = atomic_fetch_add(&r->word, 1);
+    ok(late >> SEQ > atomic_load(&r->limit), "a number drawn after that lies above every limit");
+    is_u64(sfid__record_position(r), AT(500, 4), "and only moves the position on");
+    is_u64(sfid__record_close(r), AT(500, 4), "which closing again tells");
+    ok((atomic_load(&r->word) & SFID__CLOSED) != 0 && in_order(1), "it stays closed");
+    struct sfid__record *next_one = append(1, 7, 0, 800, 500, 10);
+    is_u64(sfid__record_position(next_one), AT(500, 4), "the next record starts there");
+}
+
+static void limits(void) {
+    fresh_page();
+    struct sfid__record *r = append(0, 7, AT(500, 0), 700, 500, 10);
+    sfid__record_raise_limit(r, 699);
+    is_u64(atomic_load(&r->limit), 700, "a limit never falls");
+    sfid__record_raise_limit(r, 0);
+    is_u64(atomic_load(&r->limit), 700, "to nothing neither");
+    sfid__record_raise_limit(r, 700);
+    is_u64(atomic_load(&r->limit), 700, "and may be told again");
+    sfid__record_raise_limit(r, 701);
+    is_u64(atomic_load(&r->limit), 701, "it rises");
+    sfid__record_raise_limit(r, UINT64_MAX);
+    is_u64(atomic_load(&r->limit), UINT64_MAX, "as far as told");
+}
+
+static void counts(void) {
+    fresh_page();
+    for (uint32_t i = 0; i < 4; i++) {
+        struct sfid__record *r = append(i, i / 2, AT(500 + 10 * i, 0), 900, 500, 10);
+        is_u64(atomic_load(&page->earlier_issued), 100 * i, "record %u: what those before it issued is kept", i);
+        is_u64(atomic_load(&page->current), i, "record %u is the current one", i);
+        atomic_fetch_add(&r->word, 150);
+        atomic_fetch_add(&r->skipped, 50);
+    }
+    ok(in_order(4), "four records in order");
+    const uint64_t sum = page->records[1].checksum;
+    struct sfid__record *twin = &page->records[4];
+    memcpy((void *)twin, (const void *)&page->records[1], sizeof *twin);
+    ok(sfid__record_checksum(page, 4) != sum, "a record's place in the page is part of its checksum");
+    is_u64(sfid__record_checksum(page, 1), sum, "which is the same each time");
+}
+
+/* The tick that the hot path makes of the clock has to be the one that the slow path does. */
+static void hints(void) {
+    static const int64_t epochs[] = {0, 1, 999, 1000, 1001, -1, -999, -1000, -1001, SFID_EPOCH_MS, 1288834974657, SFID__EPOCH_MIN + 1};
+    static const uint32_t units[] = {1000, 2000, 60000};
+    unsigned wrong = 0;
+    for (size_t e = 0; e < COUNT(epochs); e++)
+        for (size_t u = 0; u < COUNT(units); u++) {
+            const sfid_layout l = sfid__layout_make(35, 8, 12, units[u], epochs[e]);
+            const struct sfid__start start = {&l, 0, 0, 900, 0, 0};
+            fresh_page();
+            const struct sfid__record *r = sfid__record_append(page, 0, &start);
+            const int64_t first = epochs[e] > 0 ? (epochs[e] + 999) / 1000 : epochs[e] / 1000;
+            for (int64_t s = first; s < first + 500; s++)
+                wrong += ((uint64_t)s - r->epoch_units) / r->unit != (uint64_t)(s * 1000 - epochs[e]) / units[u];
+        }
+    is_u64(wrong, 0, "units of seconds: a whole second's tick, whatever the epoch");
+    const sfid_layout odd = sfid__layout_make(39, 8, 12, 1500, -77);
+    const struct sfid__start start = {&odd, 0, 0, 900, 0, 0};
+    fresh_page();
+    const struct sfid__record *r = sfid__record_append(page, 0, &start);
+    ok(r->unit == 1500 && r->epoch_units == (uint64_t)-77, "other units count in milliseconds");
+}
+
+static void other_orders(void) {
+    const sfid_layout l = {0, 10, 39, 16, 8, 24, 0, 16, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(16), SFID__ONES(8)};
+    const struct sfid__start start = {&l, 65535, UINT64_C(5) << 8 | 200, 900, 5, 0};
+    fresh_page();
+    const struct sfid__record *r = sfid__record_append(page, 0, &start);
+    ok(r->pid_field == 65535 && sfid__record_pid(r) == 65535 && r->seq_bits == 8 && r->seq_shift == 16 && r->time_shift == 24 &&
+           r->pid_shift == 0 && r->floor == 5,
+       "a layout with the sequence above the pid keeps its places");
+    is_u64(sfid__record_position(r), UINT64_C(5) << 8 | 200, "and the word has tick over sequence all the same");
+}
+
+int main(void) {
+    the_first();
+    lead();
+    goes_on();
+    over_a_tick();
+    inherits();
+    closing();
+    limits();
+    counts();
+    hints();
+    other_orders();
+    free(page);
+    return done_testing();
+}

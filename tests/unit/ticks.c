@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* ticks.c - the tick by the processor's counter against the clock read before and after: never early, never late. */
+#include "ticks.h"
+
+#include "tap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define READS 2000000
+#define THREADS 3
+
+static uint64_t clock_tick(uint64_t unit_ms) {
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return ((uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000) / unit_ms;
+}
+
+struct reader {
+    pthread_t thread;
+    struct sfid__ticks *ticks;
+    uint64_t early, late, by_counter;
+};
+
+static void *read_ticks(void *arg) {
+    struct reader *r = arg;
+    const uint64_t unit = r->ticks->unit_ms;
+    for (int i = 0; i < READS; i++) {
+        const uint64_t before = clock_tick(unit);
+        const uint64_t tick = sfid__ticks_now(r->ticks);
+        const uint64_t after = clock_tick(unit);
+        r->early += tick > after;
+        r->late += tick < before;
+        r->by_counter += atomic_load(&r->ticks->end) - sfid__counter() - 1 < atomic_load(&r->ticks->span);
+    }
+    return NULL;
+}
+
+static void compare(uint64_t unit_ms) {
+    struct sfid__ticks *t = aligned_alloc(SFID__LINE, sizeof *t);
+    struct reader r[THREADS];
+    uint64_t early = 0, late = 0, by_counter = 0;
+    sfid__ticks_init(t, 0, unit_ms);
+    for (int i = 0; i < THREADS; i++) {
+        r[i] = (struct reader){.ticks = t};
+        pthread_create(&r[i].thread, NULL, read_ticks, &r[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(r[i].thread, NULL);
+        early += r[i].early;
+        late += r[i].late;
+        by_counter += r[i].by_counter;
+    }
+    is_u64(early, 0, "%d ms: none early", (int)unit_ms);
+    is_u64(late, 0, "%d ms: none late", (int)unit_ms);
+    diag("%d ms: %.1f %% of %d reads went by the counter", (int)unit_ms, 100.0 * (double)by_counter / THREADS / READS, THREADS * READS);
+    if (sfid__counter_is_good())
+        ok(by_counter > 0, "%d ms: the counter was used", (int)unit_ms);
+    free(t);
+}
+
+static void doubts(void) {
+    struct sfid__ticks *t = aligned_alloc(SFID__LINE, sizeof *t);
+    sfid__ticks_init(t, 0, 1);
+    ok(sfid__ticks_now(t) >= clock_tick(1) - 1, "before the rate is known the clock is read");
+    is_u64(atomic_load(&t->end), 0, "and nothing is current");
+
+    /* A counter that went back, or an end far off: neither may be believed. */
+    atomic_store(&t->span, 3000000);
+    atomic_store(&t->tick, 7);
+    atomic_store(&t->end, sfid__counter() + 4000000000u);
+    const uint64_t far_end = sfid__ticks_now(t);
+    ok(far_end != 7, "an end further off than a tick lasts is not believed");
+    atomic_store(&t->end, sfid__counter() - 1);
+    ok(sfid__ticks_now(t) != 7, "an end that is past is not believed");
+
+    /* A thread that forked away with the lock does not keep it for ever. */
+    sfid__ticks_init(t, 0, 1);
+    atomic_store(&t->lock, 1);
+    atomic_store(&t->span, 1);
+    sfid__ticks_now(t);
+    is_u64(atomic_load(&t->lock), 0, "a lock left behind is taken over");
+    free(t);
+}
+
+int main(void) {
+    compare(1);
+    compare(10);
+    doubts();
+    return done_testing();
+}
