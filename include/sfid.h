@@ -17,7 +17,10 @@
  * Three words stand in each description below. Threads: "any" means that any
  * number of threads may call it at once on one handle. Fork: "shared" means
  * that the child may use the handle it inherited, and draws from the same
- * sequence as its parent. Signals: "async-safe" calls may be made in a signal
+ * sequence as its parent; not, however, a handle that another thread was just
+ * opening or closing, nor after a fork in a signal handler that interrupted a
+ * call on it, nor after one in on_event. A child shares the hold on the pid
+ * from the fork on, until it closes, execs or ends. Signals: "async-safe" calls may be made in a signal
  * handler; all others must not.
  */
 #ifndef SFID_H
@@ -144,7 +147,8 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next(sfid *g);
  * Draws one ID without ever sleeping.
  *
  * Returns as sfid_next(), with SFID_EAGAIN (see sfid_retry_ms()) where that
- * would sleep.
+ * would sleep. It starts nothing: a forked child that outlives its parent has
+ * its window extended only if it calls sfid_next() or sfid_next_n() as well.
  * Threads: any. Fork: shared. Signals: async-safe.
  */
 SFID_API SFID_MUST_CHECK int64_t sfid_try_next(sfid *g);
@@ -221,11 +225,13 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * Closes a generator: ends its thread and, when no forked child goes on with
  * it, gives the pid back with the exact position reached.
  *
- * Returns within about a second. Calls of other threads that are under way
+ * Writes to the state directory once, and waits for what its thread is writing
+ * there: milliseconds, unless that disk hangs. Calls of other threads that are under way
  * return an ID drawn before or SFID_ECLOSED; so do later ones (sfid_next,
  * sfid_try_next, sfid_next_n, sfid_pid, sfid_retry_ms, sfid_status,
  * sfid_last_error): some 400 bytes of a handle that was open stay behind for
- * that. g may be NULL; closing twice, or inside on_event, does nothing.
+ * that. g may be NULL; closing an open handle again, or inside on_event, does
+ * nothing. A handle that sfid_open() did not open is freed.
  * Threads: once per handle and process. Fork: parent and child each close their own. Signals: not safe.
  */
 SFID_API void sfid_close(sfid *g);

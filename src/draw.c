@@ -60,6 +60,7 @@ struct view {
     struct sfid__record *r;
     struct sfid__time now;
     uint64_t clock, hi, lead, limit;
+    bool behind; /* the clock is below a tick that was seen before it was read */
 };
 
 static uint64_t load(const _Atomic uint64_t *p) {
@@ -104,10 +105,14 @@ static int64_t until_due_ns(const struct sfid__generator *g, const struct view *
     return SFID__MAX(ms * 1000000 - v->now.ns, 1);
 }
 
-static void want_keeper(struct sfid__generator *g, bool may_start) {
+/* Half of the window is gone, or (urgent) all of it. */
+static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) {
     if (g->half_window == 0)
         return;
-    sfid__page_poke(g->page);
+    if (urgent)
+        sfid__page_wake(g->page);
+    else
+        sfid__page_poke(g->page);
     if (may_start && g->keeper_wanted)
         g->keeper_wanted(g);
 }
@@ -117,12 +122,12 @@ static void want_keeper(struct sfid__generator *g, bool may_start) {
 /* Rows 9, 16, 17. */
 static int refuse(struct sfid__generator *g, const struct view *v) {
     atomic_fetch_add_explicit(&g->refused, 1, memory_order_relaxed); /* statistic */
-    return v->clock < v->hi ? SFID_ECLOCK : SFID_EAGAIN;
+    return v->behind ? SFID_ECLOCK : SFID_EAGAIN;
 }
 
 /* Rows 3, 12, 14: nothing may be issued until the keeper has done its part. */
 static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call) {
-    want_keeper(g, call->may_sleep);
+    want_keeper(g, call->may_sleep, true);
     call->nap_ns = call->nap_ns ? SFID__MIN(call->nap_ns * 2, NAP_LONGEST_NS) : NAP_FIRST_NS;
     if (nap(g, call, call->nap_ns))
         return AGAIN;
@@ -203,13 +208,14 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
         raise(&v->r->hi, v->clock, memory_order_release); /* 4 [hi] */
         v->hi = v->clock;
     }
-    if (v->clock < hi_before)
+    v->behind = v->clock < hi_before;
+    if (v->behind)
         regressed(g, v); /* 5 */
     else
         shrink_lead(g, v); /* 6 */
     v->lead = g->exhaustion == SFID_BORROW ? g->max_ahead : SFID__MIN(load(&v->r->lead), g->max_ahead);
     if (g->half_window != 0 && v->clock + g->half_window >= v->limit)
-        want_keeper(g, call->may_sleep);
+        want_keeper(g, call->may_sleep, false);
     return GO;
 }
 
@@ -335,6 +341,8 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
     v.lead = g->exhaustion == SFID_BORROW ? g->max_ahead : SFID__MIN(load(&v.r->lead), g->max_ahead);
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
     const bool may_now = wt <= v.clock || due(&v, wt);
+    if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)
+        return SFID_EOVERFLOW;
     if ((w & SFID__CLOSED) || v.clock >= v.limit || (may_now && wt >= v.limit))
         return (int)(NAP_LONGEST_NS / 1000000);
     if (may_now)

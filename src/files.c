@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sfid.h>
@@ -65,11 +66,11 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
         }
         /* Someone may have removed or replaced the file between open and lock: then this lock is worth nothing. */
         const struct sfid__file_id id = sfid__file_id(st);
-        if (st->st_nlink == 1 && sfid__file_is(dir, name, &id))
+        if (sfid__file_is(dir, name, &id))
             return fd;
         close(fd);
     }
-    return reject(err, dir, name, "is replaced again and again, or has a second hard link");
+    return reject(err, dir, name, "is replaced again and again");
 }
 
 void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name) {
@@ -78,6 +79,22 @@ void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name) {
     uuid_generate_random(random);
     uuid_unparse_lower(random, text);
     snprintf(out, SFID__TEMP_NAME, ".%.64s.%s", name, text);
+}
+
+void sfid__file_remove_temps(const struct sfid__dir *dir, const char *name) {
+    char prefix[SFID__TEMP_NAME];
+    const size_t len = (size_t)snprintf(prefix, sizeof prefix, ".%.64s.", name);
+    const int fd = sfid__fd_above_standard(openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    if (list == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(list)) != NULL;)
+        if (strncmp(e->d_name, prefix, len) == 0 && strlen(e->d_name) == len + UUID_STR_LEN - 1)
+            unlinkat(dir->fd, e->d_name, 0);
+    closedir(list);
 }
 
 static int write_whole(int fd, const char *content) {

@@ -43,6 +43,9 @@ static inline struct sfid__file_id sfid__file_id(const struct stat *st) {
 #define SFID__TEMP_NAME 128
 void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name);
 
+/* Removes such names that were left behind. Only for who alone may make them. */
+void sfid__file_remove_temps(const struct sfid__dir *dir, const char *name);
+
 /*
  * Makes `name` with the given content, whole and durable or not at all, unless
  * there is a file of that name already. 0 in both cases, or SFID_ESTATE.

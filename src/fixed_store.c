@@ -18,6 +18,7 @@ struct fixed_store {
     uint64_t pid;
     char *app_dir;
     struct sfid__mark mark;
+    uint64_t page;    /* nonce of the page in use, for release() */
     uint64_t durable; /* tick up to which this process has seen the mark synced: what was read may still be in memory only */
 };
 
@@ -33,9 +34,11 @@ static int acquire(struct sfid__store *store, struct sfid__grant *grant, struct 
     struct sfid__position at;
     const int rc = sfid__mark_take(&s->mark, &app, s->pid, sfid__layout_fingerprint(&s->layout), &at, err);
     sfid__dir_close(&app);
-    if (rc == 0)
-        *grant = (struct sfid__grant){s->pid, at.word, at.exact, at.word >> s->layout.seq_bits};
-    return rc;
+    if (rc < 0)
+        return rc;
+    *grant = (struct sfid__grant){s->pid, at.word, at.exact, at.page, at.word >> s->layout.seq_bits};
+    s->page = at.page;
+    return 0;
 }
 
 static int renew(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err) {
@@ -43,11 +46,13 @@ static int renew(struct sfid__store *store, uint64_t now, struct sfid__grant *gr
     const uint64_t end = sfid__layout_end(&s->layout);
     uint64_t limit = SFID__MIN(now < end ? now + store->window : end, end);
     limit = SFID__MAX(limit, grant->limit); /* a mark that is further ahead stays */
-    if (limit <= s->durable)
+    if (limit <= s->durable && grant->page == s->page)
         return 0;
-    const int rc = sfid__mark_write(&s->mark, (struct sfid__position){limit << s->layout.seq_bits, false}, err);
-    if (rc == 0)
+    const int rc = sfid__mark_write(&s->mark, (struct sfid__position){limit << s->layout.seq_bits, grant->page, false}, err);
+    if (rc == 0) {
         grant->limit = s->durable = limit;
+        s->page = grant->page;
+    }
     return rc;
 }
 
@@ -56,7 +61,8 @@ static bool leave(struct sfid__store *store) {
 }
 
 static int release(struct sfid__store *store, uint64_t position, struct sfid__error *err) {
-    return sfid__mark_write(&self(store)->mark, (struct sfid__position){position, true}, err);
+    struct fixed_store *s = self(store);
+    return sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true}, err);
 }
 
 static void drop(struct sfid__store *store) {

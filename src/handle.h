@@ -13,6 +13,7 @@
 #include "identity.h"
 #include "keeper.h"
 #include "memory.h"
+#include "process.h"
 #include "slot.h"
 #include "store.h"
 
@@ -29,29 +30,37 @@ struct sfid__rest {
 struct sfid {
     struct sfid__generator generator; /* first: the inline form, and casts in generator.c */
     _Atomic(struct sfid__rest *) rest; /* NULL once closed */
-    _Atomic uint32_t users;            /* threads inside the rest */
+    _Atomic uint64_t users;            /* threads inside the rest: sfid__process() << USERS_BITS | their number */
     struct sfid *next_closed;
 };
+
+#define SFID__USERS_BITS 24
+static_assert(SFID__PROCESS_BITS + SFID__USERS_BITS == 64, "process and count fill a word");
 
 static_assert(offsetof(struct sfid, generator) == 0, "the generator comes first");
 
 /*
  * The rest, for as long as until sfid__rest_leave(); NULL when the handle is
- * closed (then there is nothing to leave). Cold paths only.
+ * closed (then there is nothing to leave). Cold paths only. A count that
+ * fork() copied from threads of the parent is of another process, and void.
  */
-static inline struct sfid__rest *sfid__rest_enter(struct sfid *g) {
-    /* Sequentially consistent, with the exchange of rest and the load of users in sfid_close: either this thread is
-       counted before close looks, or it finds NULL. */
-    atomic_fetch_add_explicit(&g->users, 1, memory_order_seq_cst);
-    struct sfid__rest *rest = atomic_load_explicit(&g->rest, memory_order_seq_cst);
-    if (rest == NULL)
-        atomic_fetch_sub_explicit(&g->users, 1, memory_order_release);
-    return rest;
-}
-
 static inline void sfid__rest_leave(struct sfid *g) {
     /* Release, with the load of users in sfid_close: what was done inside is over before the rest is freed. */
     atomic_fetch_sub_explicit(&g->users, 1, memory_order_release);
+}
+
+static inline struct sfid__rest *sfid__rest_enter(struct sfid *g) {
+    const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
+    uint64_t users = atomic_load_explicit(&g->users, memory_order_relaxed), next;
+    /* Sequentially consistent, with the exchange of rest and the load of users in sfid_close: either this thread is
+       counted before close looks, or it finds NULL. */
+    do
+        next = (users >> SFID__USERS_BITS == nobody >> SFID__USERS_BITS ? users : nobody) + 1;
+    while (!atomic_compare_exchange_weak_explicit(&g->users, &users, next, memory_order_seq_cst, memory_order_relaxed));
+    struct sfid__rest *rest = atomic_load_explicit(&g->rest, memory_order_seq_cst);
+    if (rest == NULL)
+        sfid__rest_leave(g);
+    return rest;
 }
 
 #endif

@@ -6,19 +6,21 @@
  * that a daemon could close, and a forked child can wake its parent's keeper.
  *
  * owner is one word, process << 2 | state, changed by compare-and-swap: a
- * child sees its parent's process number there and knows that this thread is
- * not its own. States: idle -> starting -> running -> ended -> (joined) idle.
+ * child sees its parent's process there and knows that this thread is not its
+ * own. States: idle -> starting -> running -> ended -> (joined) starting or
+ * idle. Starts may run with starts, the thread and reads; stop runs alone with
+ * the thread and reads: sfid_close keeps every start out first.
  */
 #include "keeper.h"
 
 #include "layout.h"
+#include "process.h"
 #include "record.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -235,8 +237,9 @@ static void run(struct sfid__keeper *k) {
             sleep_on_poke(page, ms);
         else /* a failure backs off, whoever pokes */
             k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, RETRY_FIRST_MS) * 1000000);
-        /* Relaxed: what the poker wants done is read afresh above. A poke from here on is seen by the next wait. */
-        poked = atomic_exchange_explicit(&page->poke, 0, memory_order_relaxed) != 0;
+        /* Acquire, with the release in sfid__page_poke: what the poker wrote before (stop) is seen above. A poke from
+           here on is seen by the next wait. */
+        poked = atomic_exchange_explicit(&page->poke, 0, memory_order_acq_rel) != 0;
     }
 }
 
@@ -249,13 +252,15 @@ static bool lock_page(struct sfid__page *page) {
 }
 
 static uint64_t own(int state) {
-    return (uint64_t)getpid() << 2 | (uint64_t)state;
+    return sfid__process() << 2 | (uint64_t)state;
 }
 
 static void *thread_main(void *arg) {
     struct sfid__keeper *k = arg;
     struct sfid__page *page = k->generator->page;
-    if (lock_page(page)) {
+    if (k->store == NULL) {
+        run(k); /* it only tells this process's events: every process may have one */
+    } else if (lock_page(page)) {
         run(k);
         pthread_mutex_unlock(&page->keeper);
     }
@@ -293,7 +298,7 @@ int sfid__keeper_start(struct sfid__keeper *k) {
     uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
     if (owner == own(RUNNING) || owner == own(STARTING))
         return 0;
-    if (!lock_is_free(k->generator->page))
+    if (k->store && !lock_is_free(k->generator->page))
         return SFID_EAGAIN;
     /* One thread of this process wins; acq_rel so that k->thread passes from the last start to this one. */
     if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, own(STARTING), memory_order_acq_rel, memory_order_relaxed))
@@ -315,19 +320,19 @@ bool sfid__keeper_runs(const struct sfid__keeper *k) {
     return owner == own(RUNNING) || owner == own(STARTING);
 }
 
-bool sfid__keeper_stop(struct sfid__keeper *k) {
-    uint64_t owner;
-    /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is there. A start under way in
-       another thread takes microseconds. */
-    while ((owner = atomic_load_explicit(&k->owner, memory_order_acquire)) == own(STARTING))
-        sched_yield();
-    if (owner >> 2 != (uint64_t)getpid() || owner == own(IDLE))
-        return true;
-    if (pthread_equal(pthread_self(), k->thread))
-        return false;
+bool sfid__keeper_is_self(const struct sfid__keeper *k) {
+    /* Acquire: as in sfid__keeper_stop. */
+    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
+    return owner == own(RUNNING) && pthread_equal(pthread_self(), k->thread);
+}
+
+void sfid__keeper_stop(struct sfid__keeper *k) {
+    /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is there. */
+    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
+    if (owner >> 2 != sfid__process() || owner == own(IDLE))
+        return;
     atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run() */
-    sfid__page_poke(k->generator->page);
+    sfid__page_wake(k->generator->page);
     pthread_join(k->thread, NULL);
-    atomic_store_explicit(&k->owner, own(IDLE), memory_order_relaxed); /* by the one thread that closes */
-    return true;
+    atomic_store_explicit(&k->owner, own(IDLE), memory_order_relaxed); /* alone: see the head */
 }

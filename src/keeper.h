@@ -35,7 +35,7 @@ struct sfid__keeper {
     uint32_t pending;          /* bits of events (1 << kind) noted by open, told first */
     const char *slot_replaced; /* why, for that event */
 
-    _Atomic uint64_t owner; /* process << 2 | state: whether the thread of this process runs */
+    _Atomic uint64_t owner; /* sfid__process() << 2 | state: whether the thread of this process runs */
     _Atomic int stop;
     pthread_t thread;
 
@@ -49,8 +49,11 @@ struct sfid__keeper {
 /* Starts the thread of this process unless it runs. 0, SFID_EAGAIN when another process's keeper is alive, SFID_ENOMEM. */
 int sfid__keeper_start(struct sfid__keeper *k);
 
-/* Ends the thread, if this process has one, and waits for that. False when called from the thread itself. */
-bool sfid__keeper_stop(struct sfid__keeper *k);
+/* Ends the thread, if this process has one, and waits for that. No start may run beside it; not from the thread itself. */
+void sfid__keeper_stop(struct sfid__keeper *k);
+
+/* True in the thread of the keeper, that is, inside a callback. */
+bool sfid__keeper_is_self(const struct sfid__keeper *k);
 
 /* True while this process runs the thread. */
 bool sfid__keeper_runs(const struct sfid__keeper *k);

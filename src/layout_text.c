@@ -49,10 +49,10 @@ static const char *read_number(const char *p, uint64_t max, uint64_t *out) {
 }
 
 static const char *read_unit(const char *p, uint64_t *unit_ms) {
-    p = read_number(p, UINT32_MAX / 1000, unit_ms);
+    p = read_number(p, UINT32_MAX, unit_ms);
     if (p && strncmp(p, "ms", 2) == 0)
         return p + 2;
-    if (p && *p == 's') {
+    if (p && *p == 's' && *unit_ms <= UINT32_MAX / 1000) {
         *unit_ms *= 1000;
         return p + 1;
     }

@@ -2,6 +2,7 @@
 #include "mark.h"
 
 #include "layout.h"
+#include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@ struct entry {
     uint64_t pid;
     uint64_t serial; /* the higher is the newer */
     uint64_t position;
+    uint64_t page;
     uint64_t exact;
     uint64_t checksum;
 };
@@ -36,71 +38,74 @@ static bool good(const struct entry *e) {
     return memcmp(e->magic, magic, sizeof magic) == 0 && e->checksum == checksum(e);
 }
 
-static bool read_entry(int fd, int which, struct entry *e) {
-    return pread(fd, e, sizeof *e, (off_t)which * ENTRY_SPACING) == (ssize_t)sizeof *e && good(e);
+/* The file's blocks as far as it has them; the rest is zero. */
+static int read_blocks(int fd, char blocks[FILE_SIZE]) {
+    memset(blocks, 0, FILE_SIZE);
+    return pread(fd, blocks, FILE_SIZE, 0) < 0 ? errno : 0;
 }
 
-/* The newest good entry; -1 when there is none. */
-static int read_newest(int fd, struct entry *newest) {
-    struct entry e[2];
-    const bool ok[2] = {read_entry(fd, 0, &e[0]), read_entry(fd, 1, &e[1])};
-    if (!ok[0] && !ok[1])
+/* Which of two entries is the newest good one; -1 when neither is good. */
+static int newest_of(const struct entry *a, const struct entry *b) {
+    if (!good(a) && !good(b))
         return -1;
-    const int which = ok[0] && (!ok[1] || e[0].serial > e[1].serial) ? 0 : 1;
-    *newest = e[which];
-    return which;
+    return good(a) && (!good(b) || a->serial > b->serial) ? 0 : 1;
+}
+
+static const struct entry *entry_in(const char *blocks, int which) {
+    return (const struct entry *)(const void *)(blocks + which * ENTRY_SPACING);
 }
 
 static struct entry make_entry(const struct sfid__mark *mark, uint64_t serial, struct sfid__position at) {
-    struct entry e = {.layout = mark->layout, .pid = mark->pid, .serial = serial, .position = at.word, .exact = at.exact};
+    struct entry e = {.layout = mark->layout, .pid = mark->pid, .serial = serial, .position = at.word, .page = at.page, .exact = at.exact};
     memcpy(e.magic, magic, sizeof magic);
     e.checksum = checksum(&e);
     return e;
 }
 
-/*
- * A file without any entry was made just now, or its maker died before it
- * wrote one: nothing was issued under it. Every block is written, so that a
- * store through the mapping never has to find room for it.
- */
-static int begin(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, struct sfid__error *err) {
-    char blocks[FILE_SIZE] = {0};
-    const struct entry first = make_entry(mark, 1, (struct sfid__position){0, false});
-    memcpy(blocks, &first, sizeof first);
-    const ssize_t n = pwrite(fd, blocks, sizeof blocks, 0);
-    int why = n == (ssize_t)sizeof blocks ? 0 : n < 0 ? errno : ENOSPC;
+static bool all_zero(const char blocks[FILE_SIZE]) {
+    for (size_t i = 0; i < FILE_SIZE; i++)
+        if (blocks[i])
+            return false;
+    return true;
+}
+
+static int write_blocks(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, const char blocks[FILE_SIZE],
+                        struct sfid__error *err) {
+    const ssize_t n = pwrite(fd, blocks, FILE_SIZE, 0);
+    int why = n == FILE_SIZE ? 0 : n < 0 ? errno : ENOSPC;
     if (why == 0 && (fsync(fd) < 0 || fsync(app->fd) < 0))
         why = errno;
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", app->path, mark->name) : 0;
 }
 
-static bool all_zero(int fd) {
-    char block[ENTRY_SPACING];
-    for (off_t at = 0;; at += (off_t)sizeof block) {
-        const ssize_t n = pread(fd, block, sizeof block, at);
-        if (n <= 0)
-            return n == 0;
-        for (ssize_t i = 0; i < n; i++)
-            if (block[i])
-                return false;
-    }
-}
-
+/*
+ * Reads what the file says. One without any entry was made just now, or its
+ * maker died before it wrote one: nothing was issued under it. One that is
+ * short or has a hole is written in full, since a mapping of it would fault.
+ */
 static int read_position(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, struct sfid__position *at,
                          struct sfid__error *err) {
-    struct entry newest;
-    if (read_newest(fd, &newest) < 0) {
-        *at = (struct sfid__position){0, false};
-        if (all_zero(fd))
-            return begin(mark, app, fd, err);
+    _Alignas(struct entry) char blocks[FILE_SIZE];
+    const int why = read_blocks(fd, blocks);
+    if (why)
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
+    if (all_zero(blocks)) {
+        const struct entry first = make_entry(mark, 1, (struct sfid__position){0});
+        memcpy(blocks, &first, sizeof first);
+        *at = (struct sfid__position){0};
+        return write_blocks(mark, app, fd, blocks, err);
+    }
+    const int which = newest_of(entry_in(blocks, 0), entry_in(blocks, 1));
+    if (which < 0)
         return sfid__fail(err, SFID_ESTATE,
                           "%s/%s is damaged: how far this pid was used is not known; remove the file once that was over a day ago",
                           app->path, mark->name);
-    }
-    if (newest.layout != mark->layout || newest.pid != mark->pid)
+    const struct entry *newest = entry_in(blocks, which);
+    if (newest->layout != mark->layout || newest->pid != mark->pid)
         return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
-    *at = (struct sfid__position){newest.position, newest.exact != 0};
-    return 0;
+    *at = (struct sfid__position){newest->position, newest->page, newest->exact != 0};
+    const off_t backed = lseek(fd, 0, SEEK_HOLE);
+    return backed < FILE_SIZE ? write_blocks(mark, app, fd, blocks, err) : 0;
 }
 
 int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at,
@@ -133,53 +138,69 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64
     return rc;
 }
 
-/* False when the file is known to have lost its name: then another process can get the pid. */
-static bool still_there(const struct sfid__mark *mark) {
-    char path[4096];
-    struct stat st;
-    if (snprintf(path, sizeof path, "%s/%s", mark->dir_path, mark->name) >= (int)sizeof path)
-        return false;
-    if (lstat(path, &st) < 0)
-        return errno != ENOENT && errno != ENOTDIR; /* a user or root that cannot see it any more knows nothing */
-    return st.st_dev == mark->id.device && st.st_ino == mark->id.inode;
-}
-
-static struct entry *entry_at(const struct sfid__mark *mark, int which) {
-    return (struct entry *)(void *)((char *)mark->map + which * ENTRY_SPACING);
-}
-
-int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err) {
-    if (!still_there(mark))
-        return sfid__fail(err, SFID_ESTATE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);
-    const struct entry *e[2] = {entry_at(mark, 0), entry_at(mark, 1)};
-    const int newest = good(e[0]) && (!good(e[1]) || e[0]->serial > e[1]->serial) ? 0 : 1;
-    const struct entry next = make_entry(mark, e[newest]->serial + 1, at);
-    struct entry *older = entry_at(mark, 1 - newest);
-    memcpy(older, &next, sizeof next);
-    if (msync(older, ENTRY_SPACING, MS_SYNC) < 0)
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot write %s/%s", mark->dir_path, mark->name);
-    return 0;
-}
-
 static void let_go(struct sfid__mark *mark) {
     if (mark->map)
         munmap(mark->map, FILE_SIZE);
     mark->map = NULL;
 }
 
-/* The file through a description of its own; -1 when it is gone or out of reach. */
+/* The file through a description of its own; -1 with errno set. ESTALE: there is another in its place, or none. */
 static int open_again(const struct sfid__mark *mark) {
-    struct sfid__error ignored;
-    struct sfid__dir app;
-    if (sfid__dir_reopen(&app, mark->dir_path, &ignored) < 0)
+    char path[4096];
+    struct stat st;
+    if (snprintf(path, sizeof path, "%s/%s", mark->dir_path, mark->name) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
         return -1;
-    int fd = sfid__fd_above_standard(openat(app.fd, mark->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (fd >= 0 && !sfid__file_is(&app, mark->name, &mark->id)) {
-        close(fd);
-        fd = -1;
     }
-    sfid__dir_close(&app);
-    return fd;
+    const int fd = sfid__fd_above_standard(open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (fd < 0) {
+        errno = errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? ESTALE : errno;
+        return -1;
+    }
+    if (fstat(fd, &st) == 0 && st.st_dev == mark->id.device && st.st_ino == mark->id.inode)
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
+static int store_entry(const struct sfid__mark *mark, int fd, int which, const struct entry *e) {
+    const off_t at = (off_t)which * ENTRY_SPACING;
+    if (fd < 0) {
+        memcpy((char *)mark->map + at, e, sizeof *e);
+        return msync((char *)mark->map + at, ENTRY_SPACING, MS_SYNC) < 0 ? errno : 0;
+    }
+    const ssize_t n = pwrite(fd, e, sizeof *e, at);
+    if (n != (ssize_t)sizeof *e)
+        return n < 0 ? errno : ENOSPC;
+    return fdatasync(fd) < 0 ? errno : 0;
+}
+
+static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at) {
+    const char *blocks = mark->map;
+    const int which = newest_of(entry_in(blocks, 0), entry_in(blocks, 1));
+    if (which < 0)
+        return EIO;
+    const struct entry newest = *entry_in(blocks, which);
+    if (mark->settled != sfid__process()) {
+        const int why = store_entry(mark, fd, which, &newest);
+        if (why)
+            return why;
+    }
+    const struct entry next = make_entry(mark, newest.serial + 1, at);
+    const int why = store_entry(mark, fd, 1 - which, &next);
+    mark->settled = why == 0 ? sfid__process() : 0;
+    return why;
+}
+
+int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err) {
+    const int fd = open_again(mark);
+    if (fd < 0 && errno == ESTALE)
+        return sfid__fail(err, SFID_ESTATE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);
+    const int why = write_next(mark, fd, at); /* without a descriptor through the mapping: see mark.h */
+    if (fd >= 0)
+        close(fd);
+    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write %s/%s", mark->dir_path, mark->name) : 0;
 }
 
 bool sfid__mark_is_last(struct sfid__mark *mark) {

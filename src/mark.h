@@ -12,6 +12,10 @@
  *     what was not yet allowed;
  *   - on a clean close the exact position is written; losing that leaves the
  *     one ahead.
+ *
+ * The older entry is overwritten only when the newer one is known to be
+ * durable. After a failed sync, and in a process that did not see its
+ * predecessor's, the newer one is written and synced again first.
  */
 #ifndef SFID_MARK_H
 #define SFID_MARK_H
@@ -22,14 +26,16 @@ struct sfid__mark {
     char *dir_path; /* of the app's state directory */
     char name[32];
     struct sfid__file_id id;
-    void *map; /* of the file, shared: keeps the lock and is written through; NULL when not held */
+    void *map; /* of the file, shared: keeps the lock; NULL when not held */
     uint64_t layout, pid;
+    uint64_t settled; /* sfid__process() of who has seen the newest entry synced */
 };
 
-/* What a mark says: every number below the word may have been issued. */
+/* What a mark says: every number below the word may have been issued, and last on which page. */
 struct sfid__position {
     uint64_t word;
-    bool exact; /* written on a clean close: none from there on was */
+    uint64_t page; /* its nonce: any other page of this pid is out of date. 0: none so far */
+    bool exact;    /* written on a clean close: no number from there on was issued */
 };
 
 /*
@@ -44,8 +50,9 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64
 
 /*
  * Writes a position and waits until it is durable. One writer at a time. 0 or
- * SFID_ESTATE. Needs no descriptor and no permission, so it goes on working
- * when the program closes all descriptors, changes its user or its root.
+ * SFID_ESTATE. Opens the file by its path, so it goes on working when the
+ * program has closed all descriptors; where the program has changed its user
+ * and may not any more, it writes through the mapping.
  */
 int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err);
 

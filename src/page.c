@@ -97,11 +97,23 @@ const char *sfid__page_check(const struct sfid__page *page, const struct sfid__p
     return check_records(page, bytes, count);
 }
 
+/* Release, with the exchange in keeper.c: what was written before (stop) is seen by who clears the word. */
+static bool set_poke(struct sfid__page *page) {
+    return atomic_exchange_explicit(&page->poke, 1, memory_order_acq_rel) == 0;
+}
+
+static void call_keeper(struct sfid__page *page) {
+    const int saved = errno;
+    syscall(SYS_futex, &page->poke, FUTEX_WAKE, 1, NULL, NULL, 0);
+    errno = saved;
+}
+
 void sfid__page_poke(struct sfid__page *page) {
-    /* Relaxed: the flag carries no data; who wakes re-reads what it acts on. The first to set it makes the call. */
-    if (atomic_exchange_explicit(&page->poke, 1, memory_order_relaxed) == 0) {
-        const int saved = errno;
-        syscall(SYS_futex, &page->poke, FUTEX_WAKE, 1, NULL, NULL, 0);
-        errno = saved;
-    }
+    if (set_poke(page))
+        call_keeper(page);
+}
+
+void sfid__page_wake(struct sfid__page *page) {
+    set_poke(page);
+    call_keeper(page);
 }

@@ -120,7 +120,13 @@ static inline struct sfid__record *sfid__page_current(struct sfid__page *page) {
     return &page->records[atomic_load_explicit(&page->current, memory_order_acquire)];
 }
 
-/* Asks for the keeper of this page, wherever in the fork family it runs. Async-signal-safe. */
+/*
+ * Ask for the keeper of this page, wherever in the fork family it runs. Poke
+ * makes its system call only when nobody has poked before; who depends on
+ * being heard wakes: whoever poked before may have been killed before its
+ * call. Async-signal-safe.
+ */
 void sfid__page_poke(struct sfid__page *page);
+void sfid__page_wake(struct sfid__page *page);
 
 #endif

@@ -16,7 +16,6 @@
 #include <uuid/uuid.h>
 
 #define END_OF_LIFE_MS (INT64_C(5) * 365 * 86400000)
-#define CLOSE_PATIENCE_NS INT64_C(500000000)
 
 /* Handles that were open once and are closed: kept for late threads, reachable for leak checkers. */
 static _Atomic(struct sfid *) closed_handles;
@@ -65,33 +64,58 @@ static uint64_t clock_tick(const struct sfid__generator *g) {
     return (uint64_t)(sfid__now(g->clock).ms - g->layout.epoch_ms) / g->layout.unit_ms; /* configure() saw it past the epoch */
 }
 
-/* A record to draw from, on a page that nobody else has: the one where a process died, or a new one above all before. */
+/* Where the next number of the pid stands, as far as page and mark know. */
+static uint64_t position_of(const struct sfid__grant *grant, const struct sfid__record *r, uint64_t first) {
+    /* The page knows it best; where the pid was given back, the mark knows it as well. */
+    if (r && !grant->exact)
+        return sfid__record_position(r);
+    const uint64_t position = SFID__MAX(r ? sfid__record_position(r) : 0, grant->position);
+    return position ? position : first;
+}
+
+/* A new record on the slot's page, on a new page where that is full. Its window is empty. */
+static struct sfid__record *append_record(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__start *start) {
+    struct sfid__slot *slot = &rest->slot;
+    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, sfid__layout_fingerprint(&g->layout), &rest->error) < 0)
+        return NULL;
+    if (sfid__slot_reserve(slot, slot->records, &rest->error) < 0)
+        return NULL;
+    return sfid__record_append(slot->page, slot->records++, start);
+}
+
+/*
+ * A record to draw from, on a page that nobody else has: the one where a
+ * process died, else a new one at the position where it stopped. The record
+ * comes first and its window after, so that whoever dies in between leaves a
+ * position that the next one finds.
+ */
 static int begin_record(struct sfid__generator *g, struct sfid__rest *rest, struct sfid__grant *grant, struct sfid__record **out) {
     struct sfid__slot *slot = &rest->slot;
     const uint64_t now = clock_tick(g);
     struct sfid__record *r = slot->records ? &slot->page->records[slot->records - 1] : NULL;
-    const bool resumed = r && (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) == 0; /* alone with the page */
-    /* The page knows the position best; where the pid was given back, the mark knows it as well. */
-    uint64_t position = r ? sfid__record_position(r) : grant->position;
-    if (grant->exact)
-        position = SFID__MAX(position, grant->position);
+    const uint64_t position = position_of(grant, r, now << g->layout.seq_bits);
+    const uint64_t tick = position >> g->layout.seq_bits;
+    /* Relaxed: alone with the page. */
+    if (r == NULL || (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED)) {
+        const struct sfid__start start = {&g->layout, grant->pid, position, tick, now, g->max_ahead};
+        if ((r = append_record(g, rest, &start)) == NULL)
+            return rest->error.code;
+    } else if (atomic_load_explicit(&r->hi, memory_order_relaxed) > atomic_load_explicit(&r->limit, memory_order_relaxed)) {
+        /* No clock tick past a limit is noted: this one is damaged, and would let IDs run up to it. */
+        atomic_store_explicit(&r->hi, atomic_load_explicit(&r->limit, memory_order_relaxed), memory_order_relaxed);
+    }
 
     /* Where a process died inside its window, that is still good, and the keeper extends it: no waiting for a disk here. */
-    const uint64_t needed = SFID__MAX(now, position >> g->layout.seq_bits) + 1;
-    const uint64_t window = resumed ? atomic_load_explicit(&r->limit, memory_order_relaxed) : 0;
-    if (window < needed && rest->store->ops->renew(rest->store, now, grant, &rest->error) < 0)
-        return rest->error.code;
-    if (resumed) {
-        sfid__record_raise_limit(r, SFID__MAX(window, window < needed ? grant->limit : 0));
-        *out = r;
-        return 0;
+    const uint64_t limit = atomic_load_explicit(&r->limit, memory_order_relaxed);
+    const bool marked = grant->page == slot->page->id.nonce;
+    grant->page = slot->page->id.nonce;
+    if (!marked || limit <= SFID__MAX(now, tick)) {
+        grant->limit = SFID__MAX(grant->limit, limit);
+        if (rest->store->ops->renew(rest->store, now, grant, &rest->error) < 0)
+            return rest->error.code;
+        sfid__record_raise_limit(r, grant->limit);
     }
-    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, sfid__layout_fingerprint(&g->layout), &rest->error) < 0)
-        return rest->error.code;
-    if (sfid__slot_reserve(slot, slot->records, &rest->error) < 0)
-        return rest->error.code;
-    const struct sfid__start start = {&g->layout, grant->pid, position ? position : now << g->layout.seq_bits, grant->limit, now, g->max_ahead};
-    *out = sfid__record_append(slot->page, slot->records++, &start);
+    *out = r;
     return 0;
 }
 
@@ -118,7 +142,10 @@ static int take_pid(struct sfid__generator *g, struct sfid__rest *rest, const sf
     if (rc == 0) {
         snprintf(name, sizeof name, "pid-%" PRIu64, grant->pid);
         snprintf(rest->identity, sizeof rest->identity, "%s:%s", machine, name);
-        rc = sfid__slot_take(&rest->slot, &run_app, name, sfid__layout_fingerprint(&g->layout), grant->limit, err);
+        /* A mark that was never written, or was lost, bounds nothing: then the page, if there is one, knows best. */
+        const struct sfid__slot_want want = {sfid__layout_fingerprint(&g->layout), grant->pid, grant->page,
+                                             grant->position ? grant->limit : UINT64_MAX};
+        rc = sfid__slot_take(&rest->slot, &run_app, name, &want, err);
     }
     if (rc == 0) {
         rest->keeper.pending |= sfid__dir_is_tmpfs(&run) ? 0 : 1u << SFID_EVENT_NOT_TMPFS;
@@ -227,15 +254,16 @@ int sfid_open(sfid **out, const sfid_options *opt) {
 
 /* ---- close --------------------------------------------------------------- */
 
-/* Waits until nobody is inside the rest; false where a count was inherited by fork and will never fall. */
-static bool alone(struct sfid *g) {
-    const int64_t begin = sfid__system_clock.monotonic_ns(&sfid__system_clock);
-    while (atomic_load_explicit(&g->users, memory_order_seq_cst) != 0) { /* with sfid__rest_enter and _leave */
-        if (sfid__system_clock.monotonic_ns(&sfid__system_clock) - begin > CLOSE_PATIENCE_NS)
-            return false;
+/* Waits until no thread of this process is inside the rest: looks at a handle are short. */
+static void wait_until_alone(const struct sfid *g) {
+    for (;;) {
+        /* Sequentially consistent, with sfid__rest_enter; acquire, with sfid__rest_leave. */
+        const uint64_t users = atomic_load_explicit(&g->users, memory_order_seq_cst);
+        const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
+        if (users == nobody || users >> SFID__USERS_BITS != nobody >> SFID__USERS_BITS)
+            return;
         sched_yield();
     }
-    return true;
 }
 
 /* Gives the pid back where no forked child goes on with it. Every step left out is made good by the next open. */
@@ -262,24 +290,21 @@ void sfid_close(sfid *g) {
     struct sfid__rest *rest = atomic_load_explicit(&g->rest, memory_order_acquire); /* with the exchange of another close */
     if (rest == NULL)
         return;
-    const bool was_open = rest->error.code == 0;
-    if (!was_open) {
+    if (rest->error.code != 0) { /* it was never open: no thread can have it */
         free(rest);
         free(g);
         return;
     }
-    if (!sfid__keeper_stop(&rest->keeper))
-        return; /* from its own callback */
+    if (sfid__keeper_is_self(&rest->keeper))
+        return;
     sfid__generator_stop(&g->generator);
     if (!atomic_compare_exchange_strong_explicit(&g->rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
-        return; /* with sfid__rest_enter; another thread closes it too */
-    const bool to_free = alone(g);
-    sfid__keeper_stop(&rest->keeper); /* one that a call started in between */
+        return; /* with sfid__rest_enter; another thread closes it as well */
+    wait_until_alone(g); /* nobody starts a keeper from here on */
+    sfid__keeper_stop(&rest->keeper);
     if (rest->store)
         give_back(rest);
-    if (to_free) {
-        let_go(rest);
-        free(rest);
-    }
+    let_go(rest);
+    free(rest);
     bury(g);
 }

@@ -27,8 +27,8 @@
  */
 struct sfid__slot_map {
     struct sfid__slot_map *next;
-    uint64_t nonce; /* of the page */
     struct sfid__page *page;
+    _Atomic uint64_t nonce; /* of the page; 0: a mapping that no slot may use again */
     _Atomic int in_use;
 };
 
@@ -38,19 +38,22 @@ static _Atomic(struct sfid__slot_map *) maps;
 static struct sfid__slot_map *find_map(uint64_t nonce) {
     /* Acquire, with the release in add_map: the node is filled in. */
     for (struct sfid__slot_map *m = atomic_load_explicit(&maps, memory_order_acquire); m; m = m->next) {
-        int free_now = 0;
-        /* Acq_rel, with the release in sfid__slot_leave: who takes it sees what the last user did to the mapping. */
-        if (m->nonce == nonce &&
-            atomic_compare_exchange_strong_explicit(&m->in_use, &free_now, 1, memory_order_acq_rel, memory_order_relaxed))
+        int idle = 0;
+        /* Relaxed nonce: it changes to 0 only, by who has the node in use. Acq_rel, with the release in
+           sfid__slot_leave: who takes the node sees what the last user did to the mapping. */
+        if (atomic_load_explicit(&m->nonce, memory_order_relaxed) == nonce &&
+            atomic_compare_exchange_strong_explicit(&m->in_use, &idle, 1, memory_order_acq_rel, memory_order_relaxed))
             return m;
     }
     return NULL;
 }
 
-static struct sfid__slot_map *add_map(void) {
+static struct sfid__slot_map *add_map(struct sfid__page *page, uint64_t nonce) {
     struct sfid__slot_map *m = calloc(1, sizeof *m);
     if (m == NULL)
         return NULL;
+    m->page = page;
+    atomic_init(&m->nonce, nonce);
     atomic_init(&m->in_use, 1);
     m->next = atomic_load_explicit(&maps, memory_order_relaxed); /* the exchange below corrects it */
     while (!atomic_compare_exchange_weak_explicit(&maps, &m->next, m, memory_order_release, memory_order_relaxed))
@@ -69,15 +72,19 @@ static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid
             atomic_store_explicit(&m->in_use, 0, memory_order_release); /* as it was: with the CAS in find_map */
         return sfid__fail_errno(err, SFID_ESTATE, why, "cannot map %s/%s", slot->dir.path, slot->name);
     }
-    if (m == NULL && (m = add_map()) == NULL) {
+    if (m == NULL && (m = add_map(page, nonce)) == NULL) {
         munmap(page, SFID__MAP_SIZE);
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     }
-    m->nonce = nonce;
-    m->page = page;
     slot->map = m;
     slot->page = page;
     return 0;
+}
+
+/* Undoes a mapping that nobody drew from. Its node stays, in use for good: a list that only grows needs no lock. */
+static void retire_map(struct sfid__slot_map *m) {
+    atomic_store_explicit(&m->nonce, 0, memory_order_relaxed);
+    munmap(m->page, SFID__MAP_SIZE);
 }
 
 /* ---- identity of a file -------------------------------------------------- */
@@ -133,20 +140,22 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
     return 0;
 }
 
-/* Makes a new file under a name of its own, and gives it the slot's: by link where there is none, by rename over one. */
-static int make_file(struct sfid__slot *slot, uint64_t layout, bool replace, struct sfid__error *err) {
+/*
+ * Makes a new file under a name of its own and renames it to the slot's, over
+ * the old one if there is one: the caller has the right to the name. Files that
+ * a process left behind which was killed in here go first.
+ */
+static int make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
+    sfid__file_remove_temps(&slot->dir, slot->name);
     sfid__file_temp_name(temp, slot->name);
     const int fd = sfid__fd_above_standard(openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (fd < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);
     int rc = fill_new(slot, fd, layout, err);
-    if (rc == 0 && replace && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
-        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot replace %s/%s", slot->dir.path, slot->name);
-    if (rc == 0 && !replace && linkat(slot->dir.fd, temp, slot->dir.fd, slot->name, 0) < 0)
-        rc = errno == EEXIST ? sfid__fail(err, SFID_EBUSY, "another process is taking %s/%s", slot->dir.path, slot->name)
-                             : sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, slot->name);
-    if (rc < 0 || !replace)
+    if (rc == 0 && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, slot->name);
+    if (rc < 0)
         unlinkat(slot->dir.fd, temp, 0);
     close(fd);
     return rc;
@@ -163,24 +172,29 @@ static size_t backed_bytes(int fd, const struct stat *st) {
 }
 
 /* Says why a file's content cannot be used, NULL when it can; sets slot->records. Checked on a copy, before any mapping. */
-static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy, size_t bytes, const struct sfid__page_id *want,
-                         uint64_t max_limit) {
-    const char *why = sfid__page_check(copy, want, bytes, &slot->records);
-    if (why == NULL && slot->records > 0)
-        why = sfid__record_check_range(&copy->records[slot->records - 1], max_limit);
-    return why;
+static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy, size_t bytes, const struct sfid__page_id *id,
+                         const struct sfid__slot_want *want) {
+    const char *why = sfid__page_check(copy, id, bytes, &slot->records);
+    if (why)
+        return why;
+    if (want->page != 0 && copy->id.nonce != want->page)
+        return "its pid was used with another page since";
+    const struct sfid__record *r = slot->records ? &copy->records[slot->records - 1] : NULL;
+    if (r && sfid__record_pid(r) != want->pid)
+        return "it is of another pid";
+    return r ? sfid__record_check_range(r, want->max_limit) : NULL;
 }
 
 /* Maps a locked file when its content is good; else sets slot->put_aside. 0, or an error that is not the file's fault. */
-static int attach(struct sfid__slot *slot, int fd, const struct stat *st, uint64_t layout, uint64_t max_limit,
+static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
                   struct sfid__error *err) {
-    struct sfid__page_id want;
+    struct sfid__page_id id;
     const size_t bytes = backed_bytes(fd, st);
     if (bytes < BLOCK) {
         snprintf(slot->put_aside, sizeof slot->put_aside, "it is too short");
         return 0;
     }
-    int why_not = expect(fd, layout, &want);
+    int why_not = expect(fd, want->layout, &id);
     void *memory = why_not ? NULL : aligned_alloc(SFID__LINE, bytes);
     if (memory && pread(fd, memory, bytes, 0) != (ssize_t)bytes)
         why_not = EIO;
@@ -189,7 +203,7 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, uint64
         return sfid__fail_errno(err, SFID_ESTATE, why_not ? why_not : ENOMEM, "cannot read %s/%s", slot->dir.path, slot->name);
     }
     const struct sfid__page *copy = memory;
-    const char *bad = judge(slot, copy, bytes, &want, max_limit);
+    const char *bad = judge(slot, copy, bytes, &id, want);
     const uint64_t nonce = copy->id.nonce;
     free(memory);
     if (bad) {
@@ -205,19 +219,19 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, uint64
     return rc ? sfid__fail_errno(err, SFID_ESTATE, rc, "cannot set up %s/%s", slot->dir.path, slot->name) : 0;
 }
 
-static int take(struct sfid__slot *slot, uint64_t layout, uint64_t max_limit, struct sfid__error *err) {
+static int take(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
     struct stat st;
     const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
     if (fd < 0)
-        return err->code ? err->code : make_file(slot, layout, false, err);
-    int rc = attach(slot, fd, &st, layout, max_limit, err);
+        return err->code ? err->code : make_file(slot, want->layout, err);
+    int rc = attach(slot, fd, &st, want, err);
     if (rc == 0 && slot->put_aside[0])
-        rc = make_file(slot, layout, true, err); /* the old one's lock is held until its name is gone */
+        rc = make_file(slot, want->layout, err); /* the old one's lock is held until its name is gone */
     close(fd);
     return rc;
 }
 
-int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, uint64_t layout, uint64_t max_limit,
+int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
                     struct sfid__error *err) {
     *slot = (struct sfid__slot){.dir = *dir};
     *dir = (struct sfid__dir)SFID__DIR_NONE;
@@ -225,7 +239,7 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
     flock(slot->dir.fd, LOCK_SH | LOCK_NB); /* a request to cleaners, no right: done without where it is refused */
     int rc = fstat(slot->dir.fd, &slot->dir_stat) < 0
                  ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path)
-                 : take(slot, layout, max_limit, err);
+                 : take(slot, want, err);
     if (rc < 0)
         sfid__slot_drop(slot);
     return rc;
@@ -233,12 +247,10 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
 
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
     struct sfid__slot_map *old = slot->map;
-    const int rc = make_file(slot, layout, true, err);
+    const int rc = make_file(slot, layout, err);
     if (rc < 0)
         return rc;
-    munmap(old->page, SFID__MAP_SIZE); /* nobody drew from it in this process: the handle is not open yet */
-    old->nonce = 0;
-    old->page = NULL; /* the node stays in use for good: a list that only grows needs no lock */
+    retire_map(old);
     return 0;
 }
 
@@ -294,7 +306,7 @@ static bool map_closed_copy(struct sfid__slot *slot) {
         atomic_fetch_or_explicit(&copy->records[i].word, SFID__CLOSED, memory_order_relaxed); /* private until mremap */
         atomic_store_explicit(&copy->records[i].limit, 0, memory_order_relaxed);
     }
-    slot->map->nonce = 0; /* it is no mapping of that page any more */
+    atomic_store_explicit(&slot->map->nonce, 0, memory_order_relaxed); /* it is no mapping of that page any more */
     if (mremap(copy, SFID__MAP_SIZE, SFID__MAP_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, slot->page) == MAP_FAILED) {
         munmap(copy, SFID__MAP_SIZE);
         return false;

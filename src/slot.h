@@ -31,14 +31,22 @@ struct sfid__slot {
     char put_aside[96]; /* why the file found there was not used, or "" */
 };
 
+/* What a page has to be to be believed. */
+struct sfid__slot_want {
+    uint64_t layout;    /* fingerprint */
+    uint64_t pid;
+    uint64_t page;      /* nonce; 0: any */
+    uint64_t max_limit; /* no record may allow ticks from there on */
+};
+
 /*
- * Takes the slot `name` of an app: finds its page or makes a new one, locked
- * by this process alone. Takes over dir, also when it fails. max_limit: no
- * record may allow ticks from there on.
+ * Takes the slot `name` of an app, to which the caller has the right: finds
+ * its page or makes a new one, locked by this process alone. Takes over dir,
+ * also when it fails.
  *
  * 0, or SFID_EBUSY, SFID_ESTATE, SFID_ENOMEM.
  */
-int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, uint64_t layout, uint64_t max_limit,
+int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
                     struct sfid__error *err);
 
 /* Replaces the file by a new one, when its page is full or its current record of no use. As sfid__slot_take. */

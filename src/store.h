@@ -17,6 +17,8 @@ struct sfid__grant {
     uint64_t pid;
     uint64_t position; /* word: every number of this pid below it may have been issued */
     bool exact;        /* the position is where the pid was given back, not a bound ahead of it */
+    uint64_t page;     /* nonce of the page the pid was last used with: any other is out of date. 0: none so far.
+                          Set to the page in use before renew() */
     uint64_t limit;    /* tick: the end of the window, exclusive. What acquire() sets is a bound for what a page of an
                           earlier life may allow; a new window begins with renew() */
 };

@@ -369,8 +369,11 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < checker.sources_n; i++) {
         inspect(&checker.sources[i]);
         ids += checker.sources[i].count;
-        if (checker.sources[i].count > 0)
+        if (checker.sources[i].count > 0) {
+            const struct source empty = checker.sources[used];
             checker.sources[used++] = checker.sources[i];
+            checker.sources[i] = empty;
+        }
     }
     if (used > 0)
         merge(checker.sources, used);

@@ -73,7 +73,7 @@ static inline int sfid__inline_open(sfid **out, const sfid_options *opt, const s
 static inline int sfid__inline_parse(const sfid_layout *l, int64_t id, sfid_parts *out) {
     const uint64_t bits = (uint64_t)id;
     const unsigned used = (unsigned)l->time_bits + l->pid_bits + l->seq_bits;
-    if (id < 0 || (used < 64 && bits >> (used & 63) != 0))
+    if (out == NULL || id < 0 || (used < 64 && bits >> (used & 63) != 0))
         return SFID_EINVAL;
     out->tick = bits >> l->time_shift;
     out->pid = bits >> l->pid_shift & l->max_pid;
@@ -87,11 +87,7 @@ static inline int sfid__inline_parse(const sfid_layout *l, int64_t id, sfid_part
     static const sfid_layout name##_layout SFID__UNUSED = __VA_ARGS__; \
     SFID__UNUSED static inline sfid *name##_sfid(name *g) { return (sfid *)(void *)g; } \
     SFID__UNUSED static inline int name##_open(name **out, const sfid_options *opt) { \
-        sfid *g = NULL; \
-        int rc = sfid__inline_open(out ? &g : NULL, opt, &name##_layout); \
-        if (out) \
-            *out = (name *)(void *)g; \
-        return rc; \
+        return sfid__inline_open((sfid **)(void *)out, opt, &name##_layout); \
     } \
     SFID__UNUSED static inline int64_t name##_next(name *g) { return sfid__inline_next((sfid *)(void *)g, &name##_layout); } \
     SFID__UNUSED static inline int name##_parse(int64_t id, sfid_parts *out) { \

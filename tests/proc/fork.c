@@ -24,6 +24,7 @@ static sfid_layout layout;
 struct family {
     _Atomic int64_t highest; /* of all IDs that calls have returned so far, in any process */
     _Atomic int64_t disorders, errors, first_error;
+    atomic_int born;         /* children */
     atomic_int drawn;        /* members that have their first share */
     atomic_int parent_gone, done;
     uint64_t each;
@@ -54,7 +55,7 @@ __attribute__((noreturn)) static void child_life(struct family *f, sfid *g, int 
     for (uint64_t i = 0; i < f->each; i++)
         draw(f, g, &log);
     atomic_fetch_add(&f->drawn, 1);
-    if (!flag_wait(&f->parent_gone, 1, patience(60000)))
+    if (!flag_wait(&f->parent_gone, 1, patience(30000)))
         die("the parent stays");
     for (const int64_t end = mono_ns() + f->after_ms * NS_PER_MS; mono_ns() < end; nap_us(2000))
         for (int i = 0; i < BURST; i++)
@@ -76,6 +77,7 @@ static int parent_life(void *arg) {
             die("fork: %s", strerror(errno));
         if (child == 0)
             child_life(f, g, i);
+        atomic_fetch_add(&f->born, 1);
     }
     for (uint64_t i = 0; i < f->each; i++)
         draw(f, g, &log);
@@ -88,9 +90,9 @@ static int parent_life(void *arg) {
 }
 
 /* Reaps the orphans, which are the test's own by now. Returns how many did not end well. */
-static int reap(int n) {
+static int reap(int n, int64_t after_ms) {
     int bad = 0;
-    for (const int64_t end = mono_ns() + (int64_t)patience(120000) * NS_PER_MS; n > 0;) {
+    for (const int64_t end = mono_ns() + ((int64_t)patience(30000) + after_ms) * NS_PER_MS; n > 0;) {
         int status = 0;
         const pid_t child = waitpid(-1, &status, WNOHANG);
         if (child > 0) {
@@ -131,16 +133,17 @@ static void test_family(enum ending ending, const char *what) {
     const int64_t begin = mono_ns();
     const pid_t parent = child_start(parent_life, f);
     if (ending == PARENT_KILLED) {
-        flag_wait(&f->drawn, 1, patience(60000));
+        flag_wait(&f->born, CHILDREN, patience(20000));
+        flag_wait(&f->drawn, 1, patience(20000));
         child_kill(parent);
     } else {
-        is_i64(child_wait(parent, patience(60000)), 0, "%s: the parent ends well", what);
+        is_i64(child_wait(parent, patience(30000)), 0, "%s: the parent ends well", what);
     }
     is_i64(try_open(&opt), SFID_EBUSY, "%s: the pid is still the family's", what);
     atomic_store(&f->parent_gone, 1);
-    ok(flag_wait(&f->drawn, ending == PARENT_KILLED ? CHILDREN : CHILDREN + 1, patience(60000)), "%s: all draw their share", what);
+    ok(flag_wait(&f->drawn, ending == PARENT_KILLED ? CHILDREN : CHILDREN + 1, patience(30000)), "%s: all draw their share", what);
     is_i64(try_open(&opt), SFID_EBUSY, "%s: the children keep the pid without their parent", what);
-    is_i64(reap(CHILDREN), 0, "%s: all children end well, closed last", what);
+    is_i64(reap(CHILDREN, f->after_ms), 0, "%s: all children end well, closed last", what);
     diag("figure: %s: %.2f s in all", what, (double)(mono_ns() - begin) / 1e9);
     is_i64(f->first_error, 0, "%s: no call fails", what);
     is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID", what);
@@ -169,7 +172,7 @@ static void test_raw(pid_t (*make)(void), const char *what) {
         draw(f, g, log);
     if (child == 0)
         syscall(SYS_exit_group, 0);
-    ok(child > 0 && child_wait(child, patience(60000)) == 0, "%s: parent and child draw", what);
+    ok(child > 0 && child_wait(child, patience(30000)) == 0, "%s: parent and child draw", what);
     sfid_close(g);
     is_i64(f->first_error, 0, "%s: no call fails", what);
     is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID", what);

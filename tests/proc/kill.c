@@ -134,7 +134,7 @@ static void start_life(struct process *p, const struct phase *phase, unsigned nu
     snprintf(life, sizeof life, "%" PRIu64, ++p->life);
     atomic_store(&reports[number].first_ns, 0);
     p->length_ns = (int64_t)(draw_random(rng) % (SANITIZED ? 500 : 120)) * NS_PER_MS + (int64_t)(draw_random(rng) % NS_PER_MS);
-    p->spare = p->life % 2 == 0 || strcmp(phase->app, "idle") == 0;
+    p->spare = p->life % 2 == 0 || p->life == 1 || strcmp(phase->app, "idle") == 0; /* in its first open: killsteps.c */
     p->kill_at = p->spare ? 0 : mono_ns() + p->length_ns;
     if (p->spare && strcmp(phase->app, "idle") == 0)
         p->length_ns = 0;

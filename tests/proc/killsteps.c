@@ -4,7 +4,7 @@
  * of open, draw and close: the next process opens at once, goes on above, and finds at most one file more than usual.
  * Three beginnings: a new app, a pid whose last holder died, one whose last holder closed.
  *
- * Sizes: every system call, each single instruction of the first 500 of a draw (long: 2000), 150 instructions of open and
+ * Sizes: every system call, each single instruction of the first 300 of a draw (long: 2000), 100 instructions of open and
  * close at random (long: 1500). Sanitizer: every 5th system call, every 25th instruction, 20 at random.
  */
 #include "proc.h"
@@ -146,6 +146,10 @@ static bool trial(enum past past, bool closing, const struct point *p) {
     char run_dir[120], state_dir[4300];
     snprintf(life.app, sizeof life.app, "app-%u", ++number);
     memset(told, 0, sizeof *told);
+    if (past == NEW_APP) { /* as on a new machine: what all apps share is made as well */
+        remove_tree(dirs.run);
+        remove_tree(dirs.state);
+    }
     if (past != NEW_APP && child_run(ordinary, &life, patience(10000)) != 0)
         fault("the life before failed", past, closing, p, 0);
     life.closing = closing;
@@ -189,14 +193,14 @@ static unsigned test_calls(enum past past) {
 }
 
 static void test_draw(enum past past) {
-    for (unsigned single = 0; single < sized(500, 2000, 500); single += SANITIZED ? 25 : 1)
+    for (unsigned single = 0; single < sized(300, 2000, 500); single += SANITIZED ? 25 : 1)
         trial(past, false, &(struct point){.to_marker = true, .single = single});
     end_tally("single instructions of a draw");
 }
 
 static void test_random(unsigned stops, uint64_t *rng) {
-    for (uint64_t i = 0; i < sized(150, 1500, 20); i++) {
-        const struct point p = {.calls = (unsigned)(1 + draw_random(rng) % stops), .single = (unsigned)(draw_random(rng) % 3000)};
+    for (uint64_t i = 0; i < sized(100, 1500, 20); i++) {
+        const struct point p = {.calls = (unsigned)(1 + draw_random(rng) % stops), .single = (unsigned)(draw_random(rng) % 2000)};
         trial((enum past)(draw_random(rng) % PASTS), draw_random(rng) % 2, &p);
     }
     end_tally("instructions at random");

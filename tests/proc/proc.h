@@ -67,7 +67,7 @@ UNUSED static uint64_t sized(uint64_t short_size, uint64_t long_size, uint64_t s
 
 /* A time limit of the tests, which is to catch what hangs, not what is slow. */
 UNUSED static unsigned patience(unsigned ms) {
-    return ms * (SANITIZED ? 10 : 2);
+    return ms * (SANITIZED ? 4 : 2);
 }
 
 UNUSED static uint64_t seed(void) {

@@ -22,7 +22,8 @@ static const struct known {
     int64_t epoch;
     sfid_layout layout;
 } known[] = {
-#define KNOWN(text, t, p, s, unit, epoch) {text, t, p, s, unit, epoch, SFID_LAYOUT(t, p, s, unit, epoch)}
+#define KNOWN(text, t, p, s, unit, epoch) \
+    { text, t, p, s, unit, epoch, SFID_LAYOUT(t, p, s, unit, epoch) }
     KNOWN("sfid", 36, 11, 17, 1000, SFID_EPOCH_MS),
     KNOWN("36:11:17/1s", 36, 11, 17, 1000, SFID_EPOCH_MS),
     KNOWN("ms", 41, 10, 12, 1, SFID_EPOCH_MS),
@@ -87,8 +88,8 @@ static void check_has_teeth(void) {
     REFUSED(seq_shift, 1);
     REFUSED(seq_shift, 64);
     REFUSED(pid_low, 11);
-    for (int i = 0; i < 5; i++)
-        REFUSED(reserved[i], 1);
+    REFUSED(reserved[0], 1);
+    REFUSED(reserved[4], 1);
     REFUSED(max_tick, ms.max_tick - 1);
     REFUSED(max_tick, ms.max_tick + 1);
     REFUSED(max_pid, ms.max_pid - 1);
@@ -200,8 +201,8 @@ static void many_at_once(void) {
     is_i64(sfid_parse_n(&js, ids, 5, out), SFID_EINVAL, "one ID of five that is none makes the call fail");
     const sfid_parts none = {UINT64_MAX, 0, 0, 0};
     ok(memcmp(&out[1], &none, sizeof none) == 0 && memcmp(&out[3], &none, sizeof none) == 0, "such an entry says so by its tick");
-    ok(out[0].tick == 0 && out[0].unix_ms == SFID_EPOCH_MS && out[2].tick == UINT64_C(1) << 31 && out[4].tick == 5 && out[4].pid == 3 &&
-           out[4].seq == 9 && out[4].unix_ms == SFID_EPOCH_MS + 5000,
+    ok(out[0].tick == 0 && out[0].unix_ms == SFID_EPOCH_MS && out[2].tick == UINT64_C(1) << 31 && out[4].tick == 5 &&
+           out[4].pid == 3 && out[4].seq == 9 && out[4].unix_ms == SFID_EPOCH_MS + 5000,
        "the others are taken apart");
     ok(sfid_parse_n(&js, ids, 1, &first) == 0 && memcmp(&first, &out[0], sizeof first) == 0, "good ones only: 0");
     ok(sfid_parse_n(&js, NULL, 0, NULL) == 0 && sfid_parse_n(&js, ids, 0, NULL) == 0, "none at all is 0, whatever the pointers");
@@ -218,8 +219,8 @@ static void published_vectors(void) {
         int64_t id, ms;
         uint64_t pid, seq;
     } vectors[] = {
-        {"twitter", &twitter, INT64_C(1541815603606036480), INT64_C(1656432460105), 378, 0}, /* 2022-06-28T16:07:40.105Z, 11, 26 */
-        {"twitter", &twitter, INT64_C(1212161512043450368), INT64_C(1577836800000), 1, 0},   /* 2020-01-01T00:00:00.000Z, 0, 1 */
+        {"twitter", &twitter, INT64_C(1541815603606036480), INT64_C(1656432460105), 378, 0},  /* 2022-06-28T16:07:40.105Z, 11, 26 */
+        {"twitter", &twitter, INT64_C(1212161512043450368), INT64_C(1577836800000), 1, 0},    /* 2020-01-01T00:00:00.000Z, 0, 1 */
         {"sonyflake", &sonyflake, INT64_C(362637573840961538), INT64_C(1625678437710), 2, 0}, /* 2021-07-07T17:20:37.710Z */
     };
     for (size_t i = 0; i < COUNT(vectors); i++) {
@@ -287,7 +288,8 @@ static void ranges(void) {
 
 /* ---- facts and fields ---------------------------------------------------- */
 
-static void facts_of(const char *text, const char *name, uint64_t per_tick, uint64_t per_second, uint64_t processes, uint64_t fleet) {
+static void facts_of(const char *text, const char *name, uint64_t per_tick, uint64_t per_second, uint64_t processes,
+                     uint64_t fleet) {
     sfid_layout l;
     sfid_layout_facts f;
     if (sfid_layout_parse(text, &l) < 0 || sfid_layout_describe(&l, &f) < 0)
@@ -336,6 +338,12 @@ static void fingerprints(void) {
     }
     const sfid_layout straight = SFID_LAYOUT(39, 16, 8, 10, INT64_C(1409529600000));
     same += sfid__layout_fingerprint(&straight) == sfid__layout_fingerprint(&sonyflake);
+    sfid_layout apart = sfid__layout_make(30, 8, 8, 1, 0);
+    seen[0] = sfid__layout_fingerprint(&apart);
+    apart.time_shift++;
+    seen[1] = sfid__layout_fingerprint(&apart);
+    apart.pid_shift++;
+    same += seen[0] == seen[1] || seen[1] == sfid__layout_fingerprint(&apart);
     is_u64(same, 0, "layouts that make other IDs have other fingerprints");
     sfid_layout named = straight;
     named.pid_low = 4;

@@ -32,7 +32,8 @@ static const char *check(void) {
 }
 
 static void build(void) {
-    want = (struct sfid__page_id){.layout = 4711, .device = 2049, .inode = 99, .born_s = 1766361600, .born_ns = 123456789, .nonce = 5};
+    want =
+        (struct sfid__page_id){.layout = 4711, .device = 2049, .inode = 99, .born_s = 1766361600, .born_ns = 123456789, .nonce = 5};
     for (unsigned i = 0; i < sizeof want.boot_id; i++)
         want.boot_id[i] = (uint8_t)(i + 1);
     page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -200,18 +201,21 @@ static void ranges(void) {
         {100 << 12, UINT64_MAX, 200, false},
         {100 << 12, 100, 200, true},
         {100 << 12, 99, 200, false},
-        {SFID__CLOSED | 150 << 12, 200, 200, true},
-        {SFID__CLOSED | 99 << 12, 200, 200, false},
-        {SFID__CLOSED | 201 << 12, 200, 200, false},
         {SFID__CLOSED - 1, 200, 200, false},
         {0, 200, 200, false},
+        /* Of a closed record the rest of the window was never used. */
+        {SFID__CLOSED | 150 << 12, 200, 150, true},
+        {SFID__CLOSED | 150 << 12, 200, 149, false},
+        {SFID__CLOSED | 99 << 12, 200, 200, false},
+        {SFID__CLOSED | 201 << 12, 200, 300, false},
+        {UINT64_MAX, 200, UINT64_MAX, false},
     };
     for (size_t i = 0; i < COUNT(c); i++) {
         atomic_store(&r.word, c[i].word);
         atomic_store(&r.limit, c[i].limit);
-        ok((sfid__record_check_range(&r, c[i].max) == NULL) == c[i].good, "window 100 to %llu of %llu, word at tick %llu: %s",
+        ok((sfid__record_check_range(&r, c[i].max) == NULL) == c[i].good, "window 100 to %llu of %llu, word at tick %llu%s: %s",
            (unsigned long long)c[i].limit, (unsigned long long)c[i].max, (unsigned long long)((c[i].word & ~SFID__CLOSED) >> 12),
-           c[i].good ? "good" : "refused");
+           c[i].word & SFID__CLOSED ? ", closed" : "", c[i].good ? "good" : "refused");
     }
 }
 

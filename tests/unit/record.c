@@ -39,7 +39,8 @@ static bool in_order(uint32_t count) {
            sfid__page_current(page) == &page->records[count - 1];
 }
 
-static struct sfid__record *append(uint32_t count, uint64_t pid, uint64_t position, uint64_t limit, uint64_t now, uint64_t max_ahead) {
+static struct sfid__record *append(uint32_t count, uint64_t pid, uint64_t position, uint64_t limit, uint64_t now,
+                                   uint64_t max_ahead) {
     const struct sfid__start start = {&layout, pid, position, limit, now, max_ahead};
     return sfid__record_append(page, count, &start);
 }
@@ -68,14 +69,15 @@ static void lead(void) {
     const struct {
         uint64_t position, now, max_ahead, lead;
     } c[] = {
-        {AT(500, 0), 500, 10, 0},  {AT(499, 4095), 500, 10, 0}, {AT(501, 0), 500, 10, 1},     {AT(510, 0), 500, 10, 10},
-        {AT(511, 0), 500, 10, 10}, {AT(9000, 5), 500, 10, 10},  {AT(9000, 5), 500, 0, 0},     {AT(9000, 5), 500, UINT64_MAX, 8500},
+        {AT(500, 0), 500, 10, 0},  {AT(499, 4095), 500, 10, 0}, {AT(501, 0), 500, 10, 1}, {AT(510, 0), 500, 10, 10},
+        {AT(511, 0), 500, 10, 10}, {AT(9000, 5), 500, 10, 10},  {AT(9000, 5), 500, 0, 0}, {AT(9000, 5), 500, UINT64_MAX, 8500},
     };
     for (size_t i = 0; i < COUNT(c); i++) {
         fresh_page();
         struct sfid__record *r = append(0, 1, c[i].position, 20000, c[i].now, c[i].max_ahead);
-        ok(atomic_load(&r->lead) == c[i].lead && atomic_load(&r->hi) == c[i].now, "a start at tick %llu with the clock at 500: lead %llu",
-           (unsigned long long)(c[i].position >> SEQ), (unsigned long long)c[i].lead);
+        ok(atomic_load(&r->lead) == c[i].lead && atomic_load(&r->hi) == c[i].now,
+           "a start at tick %llu with the clock at 500: lead %llu", (unsigned long long)(c[i].position >> SEQ),
+           (unsigned long long)c[i].lead);
     }
 }
 
@@ -86,7 +88,8 @@ static void next(uint64_t pid, uint64_t told, uint64_t starts, const char *what)
     atomic_store(&old->word, AT(600, 5));
     struct sfid__record *r = append(1, pid, told, 900, 600, 10);
     is_u64(sfid__record_position(r), starts, "%s", what);
-    ok(r->floor == starts >> SEQ && atomic_load(&r->first) == starts && sfid__record_issued(r) == 0, "%s: from there on it counts", what);
+    ok(r->floor == starts >> SEQ && atomic_load(&r->first) == starts && sfid__record_issued(r) == 0, "%s: from there on it counts",
+       what);
     ok(atomic_load(&old->word) == (SFID__CLOSED | AT(600, 5)), "%s: the one before is closed where it stood", what);
     ok(in_order(2), "%s: the page is in order", what);
 }
@@ -176,25 +179,26 @@ static void counts(void) {
 
 /* The tick that the hot path makes of the clock has to be the one that the slow path does. */
 static void hints(void) {
-    static const int64_t epochs[] = {0, 1, 999, 1000, 1001, -1, -999, -1000, -1001, SFID_EPOCH_MS, 1288834974657, SFID__EPOCH_MIN + 1};
-    static const uint32_t units[] = {1000, 2000, 60000};
-    unsigned wrong = 0;
+    static const int64_t epochs[] = {0,    1000,  -1000,         SFID_EPOCH_MS,      1, 999, 1001, -1,
+                                     -999, -1001, 1288834974657, SFID__EPOCH_MIN + 1};
+    static const uint32_t units[] = {1000, 2000, 60000, 1, 10, 1500};
+    unsigned wrong = 0, in_seconds = 0;
     for (size_t e = 0; e < COUNT(epochs); e++)
         for (size_t u = 0; u < COUNT(units); u++) {
             const sfid_layout l = sfid__layout_make(35, 8, 12, units[u], epochs[e]);
             const struct sfid__start start = {&l, 0, 0, 900, 0, 0};
             fresh_page();
             const struct sfid__record *r = sfid__record_append(page, 0, &start);
-            const int64_t first = epochs[e] > 0 ? (epochs[e] + 999) / 1000 : epochs[e] / 1000;
-            for (int64_t s = first; s < first + 500; s++)
-                wrong += ((uint64_t)s - r->epoch_units) / r->unit != (uint64_t)(s * 1000 - epochs[e]) / units[u];
+            const bool seconds = sfid__layout_in_seconds(&l);
+            in_seconds += seconds;
+            for (int64_t ms = epochs[e]; ms < epochs[e] + 300000; ms += 250) {
+                /* What time() shows, or the clock in milliseconds; seconds begin below 0 as well. */
+                const int64_t clock = seconds ? (ms - (ms % 1000 + 1000) % 1000) / 1000 : ms;
+                wrong += ((uint64_t)clock - r->epoch_units) / r->unit != (uint64_t)(ms - epochs[e]) / units[u];
+            }
         }
-    is_u64(wrong, 0, "units of seconds: a whole second's tick, whatever the epoch");
-    const sfid_layout odd = sfid__layout_make(39, 8, 12, 1500, -77);
-    const struct sfid__start start = {&odd, 0, 0, 900, 0, 0};
-    fresh_page();
-    const struct sfid__record *r = sfid__record_append(page, 0, &start);
-    ok(r->unit == 1500 && r->epoch_units == (uint64_t)-77, "other units count in milliseconds");
+    is_u64(wrong, 0, "the tick of every moment, whatever unit and epoch");
+    is_u64(in_seconds, 4 * 3, "by time() where unit and epoch are whole seconds");
 }
 
 static void other_orders(void) {

@@ -124,8 +124,8 @@ static void reading(void) {
     }
     for (size_t i = 0; i < COUNT(refused); i++) {
         id = 77;
-        is_i64(sfid_from_text(refused[i].form, refused[i].text, strlen(refused[i].text), &id), refused[i].rc, "form %d: \"%s\" is refused",
-               (int)refused[i].form, refused[i].text);
+        is_i64(sfid_from_text(refused[i].form, refused[i].text, strlen(refused[i].text), &id), refused[i].rc,
+               "form %d: \"%s\" is refused", (int)refused[i].form, refused[i].text);
         is_i64(id, 77, "and leaves the result alone");
     }
     id = 77;

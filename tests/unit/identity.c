@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* What a state directory remembers: the machine's ID, made once whoever comes first, and the layout of an app. */
+#include "identity.h"
+
+#include "layout.h"
+
+#include "tap.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROCESSES 20
+
+static struct sfid__dir state;
+static struct sfid__error err;
+
+static int entries(void) {
+    int n = -2; /* . and .. */
+    DIR *d = opendir(state.path);
+    if (d == NULL)
+        bail("cannot read %s", state.path);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+static void put(const char *name, const char *content, size_t n) {
+    const int fd = openat(state.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, content, n) != (ssize_t)n)
+        bail("cannot write %s", name);
+    close(fd);
+}
+
+/* ---- the machine ----------------------------------------------------------- */
+
+static struct shared {
+    _Atomic int waiting, go;
+    int rc[PROCESSES];
+    char id[PROCESSES][SFID__MACHINE_ID];
+} * shared;
+
+static void one_of_many(int i) {
+    atomic_fetch_add(&shared->waiting, 1);
+    while (!atomic_load(&shared->go))
+        usleep(100);
+    shared->rc[i] = sfid__machine_id(&state, shared->id[i], &err);
+}
+
+static bool all_wait(void *unused) {
+    (void)unused;
+    return atomic_load(&shared->waiting) == PROCESSES;
+}
+
+static void made_once(void) {
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        bail("no memory");
+    for (int i = 0; i < PROCESSES; i++) {
+        const pid_t child = fork();
+        if (child < 0)
+            bail("fork: %s", strerror(errno));
+        if (child == 0) {
+            one_of_many(i);
+            _exit(0);
+        }
+    }
+    ok(tap_wait_until(all_wait, NULL, 20000), "%d processes wait for a machine ID", PROCESSES);
+    atomic_store(&shared->go, 1);
+    while (wait(NULL) > 0)
+        ;
+    unsigned wrong = 0;
+    for (int i = 0; i < PROCESSES; i++)
+        wrong += shared->rc[i] != 0 || strcmp(shared->id[i], shared->id[0]) != 0;
+    is_u64(wrong, 0, "all of them get the same");
+    is_i64(entries(), 1, "and leave one file");
+}
+
+static void its_form(void) {
+    char id[SFID__MACHINE_ID], host[65] = "";
+    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, shared->id[0]) == 0, "it is read ever after");
+    gethostname(host, sizeof host - 1);
+    for (char *p = host; *p; p++)
+        if (!isalnum((unsigned char)*p) && *p != '.' && *p != '-')
+            *p = '_';
+    const size_t len = strlen(host);
+    ok(strncmp(id, host, len) == 0 && id[len] == '-', "it begins with the name of the host");
+    ok(strlen(id + len) == 37 && strspn(id + len, "0123456789abcdef-") == 37, "a dash and a UUID follow");
+    unlinkat(state.fd, "machine_id", 0);
+    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, shared->id[0]) != 0, "removed, another one is made");
+    struct stat st;
+    ok(fstatat(state.fd, "machine_id", &st, 0) == 0 && (st.st_mode & 07777) == 0600, "its file is private");
+}
+
+static void damaged(const char *what, const char *content, size_t n) {
+    char id[SFID__MACHINE_ID];
+    put("machine_id", content, n);
+    err = (struct sfid__error){0, ""};
+    ok(sfid__machine_id(&state, id, &err) == SFID_ESTATE && strstr(err.text, "machine_id"), "%s is refused: %s", what, err.text);
+}
+
+static void machine_id_refused(void) {
+    char id[SFID__MACHINE_ID], longer[300];
+    memset(longer, 'a', sizeof longer);
+    put("machine_id", "web-1.example\n", 14);
+    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, "web-1.example") == 0, "one made by hand is taken");
+    damaged("an empty file", "", 0);
+    damaged("an empty line", "\n", 1);
+    damaged("a space", "web 1\n", 6);
+    damaged("a slash", "../web\n", 7);
+    damaged("a colon", "web:1\n", 6);
+    damaged("a byte of no text", "web\xff\n", 5);
+    damaged("zeros", "\0\0\0\0\0\0\0\0", 8);
+    damaged("a zero in the middle", "web-1\0\0\0\0\0\n", 11);
+    damaged("one too long", longer, sizeof longer);
+    put("machine_id", "web-1\n", 6);
+    fchmodat(state.fd, "machine_id", 0660, 0);
+    is_i64(sfid__machine_id(&state, id, &err), SFID_ESTATE, "one that others may write is refused");
+    unlinkat(state.fd, "machine_id", 0);
+    put("elsewhere", "web-1\n", 6);
+    if (symlinkat("elsewhere", state.fd, "machine_id") < 0)
+        bail("symlink");
+    is_i64(sfid__machine_id(&state, id, &err), SFID_ESTATE, "and so is a link");
+    unlinkat(state.fd, "machine_id", 0);
+    unlinkat(state.fd, "elsewhere", 0);
+    is_i64(entries(), 0, "nothing is left of all this");
+}
+
+/* ---- the boot -------------------------------------------------------------- */
+
+static void boot(void) {
+    uint8_t one[16], two[16], zero[16] = {0};
+    memset(one, 1, sizeof one);
+    memset(two, 2, sizeof two);
+    sfid__boot_id(one);
+    sfid__boot_id(two);
+    ok(memcmp(one, two, 16) == 0 && memcmp(one, zero, 16) != 0, "the boot has an ID, the same at each look");
+}
+
+/* ---- the layout of an app --------------------------------------------------- */
+
+static void app_layout(void) {
+    const sfid_layout other = SFID_LAYOUT(41, 10, 12, 5, SFID_EPOCH_MS),
+                      turned = {0, 10, 39, 16, 8, 24, 0, 16, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(16), SFID__ONES(8)};
+    is_i64(sfid__app_layout(&state, &other, &err), 0, "the first layout of an app is noted");
+    is_i64(sfid__app_layout(&state, &other, &err), 0, "and is good ever after");
+    is_i64(sfid__app_layout(&state, &SFID_LAYOUT_DEFAULT, &err), SFID_ELAYOUT, "another one is refused");
+    ok(strstr(err.text, "41:10:12/5ms") && strstr(err.text, "sfid") && strstr(err.text, state.path), "the text names both: %s",
+       err.text);
+    sfid_layout named = other;
+    named.pid_low = 5;
+    is_i64(sfid__app_layout(&state, &named, &err), 0, "a name for half of the pid makes no other");
+    is_i64(entries(), 1, "all that in one file");
+    unlinkat(state.fd, "layout", 0);
+    is_i64(sfid__app_layout(&state, &turned, &err), 0, "one without a text form is noted as well");
+    is_i64(sfid__app_layout(&state, &turned, &err), 0, "and known again");
+    is_i64(sfid__app_layout(&state, &other, &err), SFID_ELAYOUT, "and told from others");
+    static const char *const damage[] = {"", "\n", "0123456789abcdef", "zzzz\n"};
+    for (size_t i = 0; i < 4; i++) {
+        put("layout", damage[i], strlen(damage[i]));
+        ok(sfid__app_layout(&state, &other, &err) < 0, "a damaged note is no reason to go on: %s", err.text);
+    }
+    unlinkat(state.fd, "layout", 0);
+}
+
+int main(void) {
+    char dir[4200];
+    snprintf(dir, sizeof dir, "%s/state", tap_tmpdir());
+    if (sfid__dir_open_state(&state, dir, &err) < 0)
+        bail("%s", err.text);
+    made_once();
+    its_form();
+    machine_id_refused();
+    boot();
+    app_layout();
+    sfid__dir_close(&state);
+    return done_testing();
+}

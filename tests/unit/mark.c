@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* The durable mark: what is written is read back, and a write that was torn leaves the one before. */
+#include "mark.h"
+
+#include "layout.h"
+
+#include "tap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sfid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The format, as this test has to know it to damage it. */
+#define BLOCK 4096
+#define ENTRY 56
+
+static struct sfid__dir app;
+static char path[4200];
+static struct sfid__error err;
+static struct sfid__position said;
+
+/* The file of pid 1, whose path is in `path`. */
+static int take(struct sfid__mark *m) {
+    said = (struct sfid__position){4711, true};
+    err = (struct sfid__error){0, ""};
+    return sfid__mark_take(m, &app, 1, 77, &said, &err);
+}
+
+static void write_to(struct sfid__mark *m, uint64_t to) {
+    if (sfid__mark_write(m, (struct sfid__position){to, false}, &err) != 0)
+        bail("cannot write the mark: %s", err.text);
+}
+
+static void take_or_bail(struct sfid__mark *m) {
+    if (take(m) != 0)
+        bail("cannot take the mark: %s", err.text);
+}
+
+/* Position found by a new holder, who leaves at once; its code when it is refused. */
+static int64_t found(void) {
+    struct sfid__mark m;
+    const int rc = take(&m);
+    if (rc < 0)
+        return rc;
+    sfid__mark_drop(&m);
+    return (int64_t)said.word;
+}
+
+static void patch(off_t at, const void *from, size_t n) {
+    const int fd = open(path, O_WRONLY);
+    if (fd < 0 || pwrite(fd, from, n, at) != (ssize_t)n)
+        bail("cannot write %s", path);
+    close(fd);
+}
+
+static void peek(off_t at, void *to, size_t n) {
+    const int fd = open(path, O_RDONLY);
+    if (fd < 0 || pread(fd, to, n, at) != (ssize_t)n)
+        bail("cannot read %s", path);
+    close(fd);
+}
+
+static int entries(const char *dir) {
+    int n = 0;
+    DIR *d = opendir(dir);
+    if (d == NULL)
+        bail("cannot read %s", dir);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+static pid_t spawn(int (*body)(void *), void *arg) {
+    const pid_t child = fork();
+    if (child < 0)
+        bail("fork: %s", strerror(errno));
+    if (child == 0)
+        _exit(body(arg));
+    return child;
+}
+
+static int status_of(pid_t child) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* ---- what is written ----------------------------------------------------- */
+
+static void write_and_read(void) {
+    struct sfid__mark m;
+    struct stat st;
+    const mode_t mask = umask(0);
+    const int fds = entries("/proc/self/fd");
+    ok(take(&m) == 0 && said.word == 0 && !said.exact, "a pid never used here begins at 0");
+    umask(mask);
+    is_i64(entries("/proc/self/fd"), fds, "its lock takes no descriptor");
+    ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600 && st.st_size == 2 * BLOCK, "its file is private, and whole at once");
+    sfid__mark_drop(&m);
+    is_i64(found(), 0, "so it does when nothing was written");
+    static const struct sfid__position positions[] = {{100, false},       {200, true}, {150, false},
+                                                      {UINT64_MAX, true}, {0, true},   {0, false}};
+    for (size_t i = 0; i < sizeof positions / sizeof positions[0]; i++) {
+        take_or_bail(&m);
+        ok(sfid__mark_write(&m, positions[i], &err) == 0, "a position is written");
+        sfid__mark_drop(&m);
+        ok(take(&m) == 0 && said.word == positions[i].word && said.exact == positions[i].exact, "and read by the next holder");
+        sfid__mark_drop(&m);
+    }
+    take_or_bail(&m);
+    for (uint64_t i = 0; i < 5; i++)
+        write_to(&m, 1000 + i);
+    sfid__mark_drop(&m);
+    is_i64(found(), 1004, "of many the last counts");
+    sfid__mark_drop(&m);
+    is_i64(entries("/proc/self/fd"), fds, "and no descriptor is left");
+}
+
+/* ---- damage ---------------------------------------------------------------- */
+
+/* Which of the two entries was written last; leaves `older` in the other. */
+static off_t newest_after(uint64_t older, uint64_t newer) {
+    struct sfid__mark m;
+    unsigned char before[ENTRY], after[ENTRY];
+    take_or_bail(&m);
+    write_to(&m, older);
+    peek(0, before, ENTRY);
+    write_to(&m, newer);
+    peek(0, after, ENTRY);
+    sfid__mark_drop(&m);
+    return memcmp(before, after, ENTRY) ? 0 : BLOCK;
+}
+
+static void flipped(off_t at, int64_t older, int64_t newer) {
+    unsigned char entry[ENTRY];
+    unsigned wrong = 0;
+    peek(at, entry, ENTRY);
+    for (int i = 0; i < ENTRY * 8; i++) {
+        unsigned char bad = (unsigned char)(entry[i / 8] ^ 1 << i % 8);
+        patch(at + i / 8, &bad, 1);
+        wrong += found() != older;
+        patch(at + i / 8, &entry[i / 8], 1);
+    }
+    is_u64(wrong, 0, "entry at %lld: with any bit changed the older one counts", (long long)at);
+    is_i64(found(), newer, "and with all as it was the newer");
+}
+
+/* Power went in the middle of the write: its first n bytes have arrived, the rest is as before. */
+static void torn(void) {
+    struct sfid__mark m;
+    unsigned char block[2][2 * BLOCK], mixed[ENTRY];
+    unsigned wrong = 0;
+    take_or_bail(&m);
+    write_to(&m, 400);
+    peek(0, block[0], sizeof block[0]);
+    write_to(&m, 500);
+    peek(0, block[1], sizeof block[1]);
+    sfid__mark_drop(&m);
+    const off_t at = memcmp(block[0], block[1], ENTRY) ? 0 : BLOCK;
+    for (size_t n = 0; n <= ENTRY; n++) {
+        memcpy(mixed, block[0] + at, ENTRY);
+        memcpy(mixed, block[1] + at, n);
+        patch(at, mixed, ENTRY);
+        wrong += found() != (memcmp(mixed, block[1] + at, ENTRY) == 0 ? 500 : 400);
+    }
+    is_u64(wrong, 0, "a write torn anywhere leaves the one before");
+    is_i64(found(), 500, "and a whole one counts");
+}
+
+static void newer_entry_lost(void) {
+    off_t at = newest_after(100, 200);
+    flipped(at, 100, 200);
+    struct sfid__mark m;
+    take_or_bail(&m);
+    write_to(&m, 300);
+    sfid__mark_drop(&m);
+    flipped(at ? 0 : BLOCK, 200, 300);
+    at = newest_after(310, 320);
+    const unsigned char zero[ENTRY] = {0};
+    patch(at, zero, ENTRY);
+    is_i64(found(), 310, "a newer entry that is blank: the older one counts");
+    take_or_bail(&m);
+    write_to(&m, 330);
+    write_to(&m, 340);
+    sfid__mark_drop(&m);
+    is_i64(found(), 340, "and the file is used on");
+}
+
+static void both_lost(void) {
+    newest_after(100, 200);
+    const unsigned char bad = 0xee;
+    patch(9, &bad, 1);
+    patch(BLOCK + 9, &bad, 1);
+    is_i64(found(), SFID_ESTATE, "with both entries damaged the position is not known");
+    ok(strstr(err.text, path) && strstr(err.text, "damaged"), "the text names the file: %s", err.text);
+    unsigned char entry[ENTRY];
+    peek(BLOCK, entry, ENTRY);
+    memcpy(entry, "sfidmrk0", 8);
+    const uint64_t sum = sfid__hash(SFID__HASH_SEED, entry, ENTRY - 8);
+    memcpy(entry + ENTRY - 8, &sum, 8);
+    patch(BLOCK, entry, ENTRY);
+    is_i64(found(), SFID_ESTATE, "nor by an entry of another format");
+    static const char *const rests[] = {"x", "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"};
+    for (size_t i = 0; i < 2; i++) {
+        if (truncate(path, 0) < 0)
+            bail("cannot truncate %s", path);
+        patch(0, rests[i], i ? 24 : 1);
+        is_i64(found(), SFID_ESTATE, "nor with a file too short for an entry");
+    }
+}
+
+static void never_written(void) {
+    static const off_t sizes[] = {0, 1, ENTRY, BLOCK, 2 * BLOCK, 3 * BLOCK + 5};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct sfid__mark m;
+        if (truncate(path, 0) < 0 || truncate(path, sizes[i]) < 0)
+            bail("cannot truncate %s", path);
+        ok(take(&m) == 0 && said.word == 0, "a file of %lld zeros is that of a pid never used", (long long)sizes[i]);
+        write_to(&m, 7);
+        sfid__mark_drop(&m);
+        is_i64(found(), 7, "and is used on");
+    }
+}
+
+static void of_another(void) {
+    struct sfid__mark m;
+    newest_after(100, 200);
+    is_i64(sfid__mark_take(&m, &app, 1, 78, &said, &err), SFID_ELAYOUT, "the mark of another layout is refused");
+    ok(strstr(err.text, path) != NULL && m.map == NULL, "the text names the file, and nothing is held");
+    is_i64(found(), 200, "for its own it is good");
+    char other[4300];
+    snprintf(other, sizeof other, "%s/pid-2", app.path);
+    if (rename(path, other) < 0)
+        bail("cannot rename %s", path);
+    is_i64(sfid__mark_take(&m, &app, 2, 77, &said, &err), SFID_ELAYOUT, "and so is that of another pid");
+    if (rename(other, path) < 0)
+        bail("cannot rename %s", other);
+}
+
+/* Cut off by a full disk or a restored copy: it is refused or made whole, and never a SIGBUS later. */
+static int take_and_write_twice(void *unused) {
+    (void)unused;
+    struct sfid__mark m;
+    if (take(&m) < 0)
+        return err.code == SFID_ESTATE ? 0 : 1;
+    const bool written = sfid__mark_write(&m, (struct sfid__position){500, false}, &err) == 0 &&
+                         sfid__mark_write(&m, (struct sfid__position){600, true}, &err) == 0;
+    sfid__mark_drop(&m);
+    return written ? 0 : 1;
+}
+
+static void cut_off(void) {
+    static const off_t sizes[] = {ENTRY, 4095, BLOCK, BLOCK + 1, BLOCK + ENTRY, 2 * BLOCK - 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (newest_after(100, 200) < 0 || truncate(path, sizes[i]) < 0)
+            bail("cannot truncate %s", path);
+        is_i64(status_of(spawn(take_and_write_twice, NULL)), 0, "a file cut to %lld bytes is refused, or written well",
+               (long long)sizes[i]);
+        unlink(path);
+    }
+}
+
+int main(void) {
+    struct sfid__dir state;
+    char dir[4200];
+    snprintf(dir, sizeof dir, "%s/state", tap_tmpdir());
+    if (sfid__dir_open_state(&state, dir, &err) < 0 || sfid__dir_open_sub(&app, &state, "orders", &err) < 0)
+        bail("%s", err.text);
+    sfid__dir_close(&state);
+    snprintf(path, sizeof path, "%s/pid-1", app.path);
+    write_and_read();
+    newer_entry_lost();
+    torn();
+    both_lost();
+    never_written();
+    of_another();
+    cut_off();
+    sfid__dir_close(&app);
+    return done_testing();
+}

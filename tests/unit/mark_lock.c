@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* The lock of the durable mark: held by a mapping, shared by fork, given up by the last; and only on a file of ours. */
+#include "mark.h"
+
+#include "tap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sfid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct sfid__dir app;
+static char path[4200];
+static struct sfid__error err;
+static struct sfid__position said;
+
+/* The file of pid 1, whose path is in `path`. */
+static int take(struct sfid__mark *m) {
+    said = (struct sfid__position){4711, true};
+    err = (struct sfid__error){0, ""};
+    return sfid__mark_take(m, &app, 1, 77, &said, &err);
+}
+
+static void write_to(struct sfid__mark *m, uint64_t to) {
+    if (sfid__mark_write(m, (struct sfid__position){to, false}, &err) != 0)
+        bail("cannot write the mark: %s", err.text);
+}
+
+static void take_or_bail(struct sfid__mark *m) {
+    if (take(m) != 0)
+        bail("cannot take the mark: %s", err.text);
+}
+
+/* Position found by a new holder, who leaves at once; its code when it is refused. */
+static int64_t found(void) {
+    struct sfid__mark m;
+    const int rc = take(&m);
+    if (rc < 0)
+        return rc;
+    sfid__mark_drop(&m);
+    return (int64_t)said.word;
+}
+
+static int entries(const char *dir) {
+    int n = 0;
+    DIR *d = opendir(dir);
+    if (d == NULL)
+        bail("cannot read %s", dir);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+static pid_t spawn(int (*body)(void *), void *arg) {
+    const pid_t child = fork();
+    if (child < 0)
+        bail("fork: %s", strerror(errno));
+    if (child == 0)
+        _exit(body(arg));
+    return child;
+}
+
+static int status_of(pid_t child) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* ---- the lock -------------------------------------------------------------- */
+
+static int try_take(void *unused) {
+    (void)unused;
+    struct sfid__mark m;
+    return take(&m) == SFID_EBUSY ? 0 : 1;
+}
+
+static int wait_for_end_of(void *pipe_fd) {
+    char c;
+    close(((int *)pipe_fd)[1]);
+    return read(((int *)pipe_fd)[0], &c, 1) != 0;
+}
+
+static void locked(void) {
+    struct sfid__mark m, second;
+    take_or_bail(&m);
+    is_i64(take(&second), SFID_EBUSY, "a mark that is held is refused");
+    ok(strstr(err.text, path) && strstr(err.text, "pid 1 ") && second.map == NULL, "the text says which: %s", err.text);
+    is_i64(status_of(spawn(try_take, NULL)), 0, "to another process as well");
+    ok(sfid__mark_take(&second, &app, 3, 77, &said, &err) == 0, "another pid is free");
+    sfid__mark_drop(&second);
+    sfid__mark_drop(&m);
+    ok(found() >= 0, "and after it is dropped so is this");
+    sfid__mark_drop(&m);
+    ok(m.map == NULL && m.dir_path == NULL, "dropping twice does nothing");
+}
+
+static void inherited(void) {
+    struct sfid__mark m;
+    int end[2];
+    if (pipe(end) < 0)
+        bail("pipe");
+    take_or_bail(&m);
+    const pid_t child = spawn(wait_for_end_of, end);
+    sfid__mark_drop(&m);
+    is_i64(found(), SFID_EBUSY, "a child that inherited it keeps it when the parent lets go");
+    close(end[1]);
+    close(end[0]);
+    is_i64(status_of(child), 0, "until it ends");
+    ok(found() >= 0, "then the mark is free");
+}
+
+/* ---- leaving --------------------------------------------------------------- */
+
+static int leave(void *mark) {
+    const bool last = sfid__mark_is_last(mark);
+    sfid__mark_drop(mark);
+    return last;
+}
+
+static void last_holder(void) {
+    struct sfid__mark m;
+    int end[2];
+    const int fds = entries("/proc/self/fd");
+    take_or_bail(&m);
+    ok(sfid__mark_is_last(&m), "who is alone is the last holder");
+    is_i64(entries("/proc/self/fd"), fds, "and holds no descriptor");
+    is_i64(found(), SFID_EBUSY, "nobody gets the pid meanwhile");
+    ok(sfid__mark_is_last(&m), "asked again it says the same");
+    ok(sfid__mark_write(&m, (struct sfid__position){888, true}, &err) == 0, "the mark can be written");
+    sfid__mark_drop(&m);
+    ok(found() == 888 && said.exact, "when it is dropped the next one gets that");
+
+    take_or_bail(&m);
+    is_i64(status_of(spawn(leave, &m)), false, "a child that leaves is not the last while its parent holds it");
+    is_i64(found(), SFID_EBUSY, "the parent does");
+    if (pipe(end) < 0)
+        bail("pipe");
+    const pid_t child = spawn(wait_for_end_of, end);
+    is_i64(leave(&m), false, "nor is a parent while its child does");
+    is_i64(found(), SFID_EBUSY, "which goes on holding it");
+    close(end[1]);
+    close(end[0]);
+    status_of(child);
+    ok(found() >= 0, "until it ends: the parent has let go");
+}
+
+static void let_go_but_not_dropped(void) {
+    struct sfid__mark m;
+    int end[2];
+    if (pipe(end) < 0)
+        bail("pipe");
+    take_or_bail(&m);
+    const pid_t child = spawn(wait_for_end_of, end);
+    ok(!sfid__mark_is_last(&m), "asking gives up this process's share");
+    close(end[1]);
+    close(end[0]);
+    status_of(child);
+    ok(found() >= 0, "so that the end of the child ends all");
+    sfid__mark_drop(&m);
+}
+
+static void child_is_last(void) {
+    struct sfid__mark m;
+    int gate[2];
+    if (pipe(gate) < 0)
+        bail("pipe");
+    take_or_bail(&m);
+    const pid_t child = fork();
+    if (child < 0)
+        bail("fork");
+    if (child == 0)
+        _exit(wait_for_end_of(gate) ? 99 : leave(&m));
+    is_i64(leave(&m), false, "the parent goes first");
+    close(gate[1]);
+    close(gate[0]);
+    is_i64(status_of(child), true, "and the child finds that it is the last");
+}
+
+/* ---- a daemon's ways -------------------------------------------------------- */
+
+static int write_in_child(struct sfid__mark *m) { return sfid__mark_write(m, (struct sfid__position){999, false}, &err) != 0; }
+
+static int close_all_and_write(void *mark) {
+    for (int fd = 3; fd < 100; fd++)
+        close(fd);
+    return write_in_child(mark);
+}
+
+static int change_user_and_write(void *mark) { return setresuid(65534, 65534, 65534) < 0 ? 2 : write_in_child(mark); }
+
+static int change_root_and_write(void *mark) {
+    char empty[4200];
+    snprintf(empty, sizeof empty, "%s/empty", tap_tmpdir());
+    return mkdir(empty, 0700) < 0 || chroot(empty) < 0 || chdir("/") < 0 ? 2 : write_in_child(mark);
+}
+
+static void writes_on(int (*how)(void *), const char *what) {
+    struct sfid__mark m;
+    take_or_bail(&m);
+    write_to(&m, 1);
+    is_i64(status_of(spawn(how, &m)), 0, "it is written by who has %s", what);
+    sfid__mark_drop(&m);
+    is_i64(found(), 999, "as the next holder sees");
+}
+
+static void daemons(void) {
+    writes_on(close_all_and_write, "closed all descriptors");
+    if (geteuid() == 0) {
+        writes_on(change_user_and_write, "become somebody who may not see it");
+        writes_on(change_root_and_write, "another root directory");
+    } else {
+        skip(4, "takes root to be another user");
+    }
+}
+
+/* ---- files that are not what they were ------------------------------------- */
+
+static void replaced(void) {
+    struct sfid__mark m;
+    char aside[4300];
+    snprintf(aside, sizeof aside, "%s.aside", path);
+    take_or_bail(&m);
+    if (rename(path, aside) < 0)
+        bail("cannot rename %s", path);
+    is_i64(sfid__mark_write(&m, (struct sfid__position){1, false}, &err), SFID_ESTATE, "a mark that was removed is not written");
+    ok(strstr(err.text, path) != NULL, "the text names it");
+    ok(!sfid__mark_is_last(&m), "who holds such a mark is not known to be the last");
+    sfid__mark_drop(&m);
+
+    take_or_bail(&m);
+    struct sfid__mark other;
+    if (unlink(path) < 0 || sfid__mark_take(&other, &app, 1, 77, &said, &err) < 0)
+        bail("cannot take a new file");
+    is_i64(sfid__mark_write(&m, (struct sfid__position){1, false}, &err), SFID_ESTATE, "nor is one that was replaced");
+    ok(strstr(err.text, "replaced") != NULL, "the text says so");
+    sfid__mark_drop(&other);
+    ok(!sfid__mark_is_last(&m), "nor is the holder of one that was replaced");
+    is_i64(found(), 0, "and the new file is untouched");
+    sfid__mark_drop(&m);
+    unlink(aside);
+}
+
+static void refused(const char *what, const char *why) {
+    const int64_t rc = found();
+    ok(rc == SFID_ESTATE && strstr(err.text, path) && strstr(err.text, why), "%s: %s", what, err.text);
+}
+
+static void not_a_file_of_ours(void) {
+    char other[4300];
+    struct stat st;
+    snprintf(other, sizeof other, "%s/other", app.path);
+    chmod(path, 0620);
+    refused("writable by the group", "0600");
+    chmod(path, 0602);
+    refused("writable by all", "0600");
+    chmod(path, 0600);
+    if (geteuid() == 0) {
+        if (chown(path, 65534, 65534) < 0)
+            bail("chown");
+        refused("somebody else's", "another user");
+        if (chown(path, 0, 0) < 0)
+            bail("chown");
+    } else {
+        skip(1, "takes root to be another user");
+    }
+    ok(found() >= 0, "as it was it is good");
+    if (link(path, other) < 0)
+        bail("link");
+    refused("a second hard link", "hard link");
+    unlink(path);
+    if (symlink(other, path) < 0)
+        bail("symlink");
+    refused("a symbolic link", "symbolic link");
+    unlink(other);
+    refused("one to nowhere", "symbolic link");
+    ok(stat(other, &st) < 0, "nothing was made behind it");
+    unlink(path);
+    if (mkfifo(path, 0600) < 0)
+        bail("mkfifo");
+    refused("a pipe", "not a plain file");
+    unlink(path);
+    if (mkdir(path, 0700) < 0)
+        bail("mkdir");
+    refused("a directory", "directory");
+    rmdir(path);
+    is_i64(found(), 0, "with the place free again a new mark is made");
+}
+
+int main(void) {
+    struct sfid__dir state;
+    char dir[4200];
+    snprintf(dir, sizeof dir, "%s/state", tap_tmpdir());
+    if (sfid__dir_open_state(&state, dir, &err) < 0 || sfid__dir_open_sub(&app, &state, "orders", &err) < 0)
+        bail("%s", err.text);
+    sfid__dir_close(&state);
+    snprintf(path, sizeof path, "%s/pid-1", app.path);
+    locked();
+    inherited();
+    last_holder();
+    let_go_but_not_dropped();
+    child_is_last();
+    daemons();
+    replaced();
+    not_a_file_of_ours();
+    sfid__dir_close(&app);
+    return done_testing();
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* Slot files: taken again at the stored word, locked by their mapping, full at last, and left without a trace. */
+#include "slot.h"
+
+#include "layout.h"
+#include "record.h"
+
+#include "tap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BLOCK 4096
+#define LAYOUT 77
+#define LIMIT 9000 /* of every record here, and what take is told to allow */
+
+static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, SFID_EPOCH_MS);
+static struct sfid__dir run;
+static char path[4300];
+static struct sfid__error err;
+
+static int take_name(struct sfid__slot *s, const char *name) {
+    struct sfid__dir app = SFID__DIR_NONE;
+    err = (struct sfid__error){0, ""};
+    if (sfid__dir_open_sub(&app, &run, "orders", &err) < 0)
+        bail("%s", err.text);
+    const int rc = sfid__slot_take(s, &app, name, LAYOUT, LIMIT, &err);
+    if (app.fd != -1 || app.path)
+        bail("the directory was not taken over");
+    return rc;
+}
+
+static int take(struct sfid__slot *s) { return take_name(s, "pid-1"); }
+
+static void take_or_bail(struct sfid__slot *s) {
+    if (take(s) != 0)
+        bail("cannot take the slot: %s", err.text);
+}
+
+/* The next record of a slot, of pid 1, which has drawn n numbers. */
+static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
+    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10};
+    if (sfid__slot_reserve(s, s->records, &err) < 0)
+        bail("%s", err.text);
+    struct sfid__record *r = sfid__record_append(s->page, s->records++, &start);
+    atomic_fetch_add(&r->word, n);
+    return r;
+}
+
+static struct sfid__record *last(const struct sfid__slot *s) { return &s->page->records[s->records - 1]; }
+
+static int entries(const char *dir) {
+    int n = 0;
+    DIR *d = opendir(dir);
+    if (d == NULL)
+        bail("cannot read %s", dir);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* Lines of this process's list of mappings that have a word in them. */
+static int mappings(const char *word) {
+    int n = 0;
+    char *line = NULL;
+    size_t room = 0;
+    FILE *f = fopen("/proc/self/maps", "re");
+    if (f == NULL)
+        bail("cannot read the mappings");
+    while (getline(&line, &room, f) > 0)
+        n += strstr(line, word) != NULL;
+    free(line);
+    fclose(f);
+    return n;
+}
+
+static ino_t inode(const char *name) {
+    struct stat st;
+    return stat(name, &st) < 0 ? 0 : st.st_ino;
+}
+
+static pid_t spawn(int (*body)(void *), void *arg) {
+    const pid_t child = fork();
+    if (child < 0)
+        bail("fork: %s", strerror(errno));
+    if (child == 0)
+        _exit(body(arg));
+    return child;
+}
+
+static int status_of(pid_t child) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* ---- taking ---------------------------------------------------------------- */
+
+static void fresh(void) {
+    struct sfid__slot s;
+    struct stat st;
+    const int fds = entries("/proc/self/fd");
+    const mode_t mask = umask(0);
+    ok(take(&s) == 0 && s.records == 0 && s.put_aside[0] == '\0', "a slot that was never there is made");
+    umask(mask);
+    struct statx sx;
+    ok(statx(AT_FDCWD, path, 0, STATX_BTIME, &sx) == 0 &&
+           (!(sx.stx_mask & STATX_BTIME) ||
+            (s.page->id.born_s == sx.stx_btime.tv_sec && s.page->id.born_ns == sx.stx_btime.tv_nsec)),
+       "it knows when its file was born");
+    ok(stat(path, &st) == 0 && st.st_size == SFID__MAP_SIZE && (st.st_mode & 07777) == 0600 && st.st_nlink == 1,
+       "its file is private, and of full length");
+    is_i64(entries("/proc/self/fd"), fds + 1, "one descriptor is kept, of its directory");
+    const int dir = open(s.dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ok(dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK, "which is locked against cleaners");
+    struct sfid__record *r = append(&s, 5);
+    ok(sfid__page_current(s.page) == r && s.page->id.inode == st.st_ino, "it takes records");
+    sfid__slot_drop(&s);
+    ok(flock(dir, LOCK_EX | LOCK_NB) == 0, "dropped, it is free for cleaners");
+    close(dir);
+    is_i64(entries("/proc/self/fd"), fds, "and no descriptor is left");
+    sfid__slot_drop(&s);
+    ok(s.page == NULL && s.dir.path == NULL, "dropping twice does nothing");
+}
+
+static void again(void) {
+    struct sfid__slot s;
+    const ino_t file = inode(path);
+    take_or_bail(&s);
+    struct sfid__page *page = s.page;
+    ok(s.records == 1 && s.put_aside[0] == '\0' && sfid__record_position(last(&s)) == (UINT64_C(5000) << 12) + 5,
+       "taken again it stands where it stood");
+    atomic_fetch_add(&last(&s)->word, 7);
+    sfid__slot_drop(&s);
+    is_u64(sfid__record_position(&page->records[0]), (UINT64_C(5000) << 12) + 12, "the page stays readable after that");
+    take_or_bail(&s);
+    ok(s.page == page && sfid__record_position(last(&s)) == (UINT64_C(5000) << 12) + 12, "the next time it is mapped where it was");
+    append(&s, 9);
+    append(&s, 0);
+    atomic_store(&s.page->current, 0);
+    sfid__slot_drop(&s);
+    take_or_bail(&s);
+    ok(s.records == 3 && sfid__page_current(s.page) == last(&s) && sfid__record_position(last(&s)) == (UINT64_C(5000) << 12) + 21,
+       "of many records the last is the current one, whatever the index says");
+    ok(inode(path) == file, "all in the same file");
+    sfid__slot_drop(&s);
+}
+
+static int try_take(void *unused) {
+    (void)unused;
+    struct sfid__slot s;
+    return take(&s) == SFID_EBUSY ? 0 : 1;
+}
+
+static int take_by_another(void *unused) {
+    (void)unused;
+    static struct sfid__slot s;
+    if (take(&s) != 0 || s.records != 3 || s.put_aside[0])
+        return 1;
+    atomic_fetch_add(&last(&s)->word, 100);
+    return 0; /* dies with it */
+}
+
+static void locked(void) {
+    struct sfid__slot s, second;
+    take_or_bail(&s);
+    is_i64(take(&second), SFID_EBUSY, "a slot that is held is refused");
+    ok(strstr(err.text, path) && second.page == NULL && second.dir.path == NULL, "the text names the file: %s", err.text);
+    is_i64(status_of(spawn(try_take, NULL)), 0, "to another process as well");
+    const uint64_t stood = sfid__record_position(last(&s));
+    sfid__slot_drop(&s);
+    is_i64(status_of(spawn(take_by_another, NULL)), 0, "when it is dropped another process gets it");
+    take_or_bail(&s);
+    is_u64(sfid__record_position(last(&s)), stood + 100, "and when that dies its numbers are not lost");
+    sfid__slot_drop(&s);
+}
+
+/* ---- room ------------------------------------------------------------------ */
+
+static void full_page(void) {
+    struct sfid__slot s;
+    struct stat st;
+    unsigned thin = 0;
+    take_or_bail(&s);
+    while (s.records < SFID__PAGE_RECORDS) {
+        append(&s, 1);
+        const size_t used = sfid__page_bytes(s.records);
+        if (used % BLOCK < sizeof(struct sfid__record)) { /* a block has just begun or ended */
+            const int fd = open(path, O_RDONLY | O_CLOEXEC);
+            thin += lseek(fd, 0, SEEK_HOLE) < (off_t)used;
+            close(fd);
+        }
+    }
+    is_u64(thin, 0, "every record has memory behind it, over all block borders");
+    const uint64_t position = sfid__record_position(last(&s));
+    sfid__slot_drop(&s);
+    take_or_bail(&s);
+    ok(s.records == SFID__PAGE_RECORDS && sfid__record_position(last(&s)) == position, "a full page of %u records is taken again",
+       s.records);
+
+    const int maps = mappings("/pid-1");
+    const ino_t file = inode(path);
+    is_i64(sfid__slot_renew(&s, LAYOUT, &err), 0, "a new one takes its place");
+    ok(s.records == 0 && inode(path) != file && s.page->id.inode == inode(path), "in another file");
+    ok(maps > 0 && mappings("/pid-1") == maps, "the old one is not mapped any more");
+    is_i64(status_of(spawn(try_take, NULL)), 0, "it is locked from the begin");
+    append(&s, 3);
+    sfid__slot_drop(&s);
+    take_or_bail(&s);
+    ok(s.records == 1 && s.put_aside[0] == '\0', "and good to be taken again");
+    if (unlink(path) < 0)
+        bail("unlink");
+    is_i64(sfid__slot_reserve(&s, 20, &err), SFID_ESTATE, "a file that is gone cannot grow");
+    const int other = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    is_i64(sfid__slot_reserve(&s, 20, &err), SFID_ESTATE, "nor does another in its place");
+    ok(fstat(other, &st) == 0 && st.st_size == 0, "which is left alone");
+    close(other);
+    unlink(path);
+    sfid__slot_drop(&s);
+    is_i64(entries(run.path), 3, "nothing else is left in the run directory");
+}
+
+/* ---- leaving with others about --------------------------------------------- */
+
+struct child {
+    struct sfid__page *page;
+    int gate[2], done[2];
+};
+
+/* Inherits the page, draws 10 when it is told to, says so, and ends when it is told to. */
+static int draw_when_told(void *arg) {
+    struct child *c = arg;
+    char byte;
+    if (read(c->gate[0], &byte, 1) != 1)
+        return 1;
+    struct sfid__record *r = sfid__page_current(c->page);
+    const uint64_t drawn = atomic_fetch_add(&r->word, 10);
+    if (drawn & SFID__CLOSED || atomic_load(&r->limit) != LIMIT || write(c->done[1], "x", 1) != 1 ||
+        read(c->gate[0], &byte, 1) != 1)
+        return 2;
+    return 0;
+}
+
+static pid_t begin_child(struct child *c, struct sfid__page *page) {
+    c->page = page;
+    if (pipe(c->gate) < 0 || pipe(c->done) < 0)
+        bail("pipe");
+    return spawn(draw_when_told, c);
+}
+
+static void let_draw(struct child *c) {
+    char byte;
+    if (write(c->gate[1], "x", 1) != 1 || read(c->done[0], &byte, 1) != 1)
+        bail("the child is dead");
+}
+
+static int end_child(struct child *c, pid_t child) {
+    if (write(c->gate[1], "x", 1) != 1)
+        bail("the child is dead");
+    const int status = status_of(child);
+    for (int i = 0; i < 2; i++) {
+        close(c->gate[i]);
+        close(c->done[i]);
+    }
+    return status;
+}
+
+static void child_goes_on(void) {
+    struct sfid__slot s, second;
+    struct child c;
+    take_or_bail(&s);
+    struct sfid__page *page = s.page;
+    struct sfid__record *r = append(&s, 5);
+    const uint64_t stood = sfid__record_position(r);
+    const pid_t child = begin_child(&c, page);
+    sfid__slot_leave(&s);
+    ok(s.page == NULL && take(&second) == SFID_EBUSY, "a child that inherited it keeps the slot when the parent leaves");
+    let_draw(&c);
+    is_u64(atomic_load(&r->word), stood + 10, "they still share the page");
+    is_i64(end_child(&c, child), 0, "the child ends");
+    sfid__slot_drop(&s);
+    take_or_bail(&s);
+    ok(s.page == page && sfid__record_position(last(&s)) == stood + 10,
+       "then the parent may take it again, where it was and stood");
+    sfid__slot_drop(&s);
+}
+
+static void file_is_gone(void) {
+    struct sfid__slot s, new_one;
+    struct child c;
+    take_or_bail(&s);
+    struct sfid__page *page = s.page;
+    struct sfid__record *r = last(&s);
+    const uint64_t stood = sfid__record_position(r);
+    const pid_t child = begin_child(&c, page);
+    if (unlink(path) < 0)
+        bail("unlink");
+    ok(take(&new_one) == 0 && new_one.page != page && new_one.records == 0, "a slot whose file is gone can be made anew");
+    append(&new_one, 1);
+    sfid__slot_drop(&new_one);
+    sfid__slot_leave(&s); /* with the new one in its place */
+    ok(sfid__record_position(r) == stood && sfid__record_pid(r) == 1, "left, the page without a file stays readable");
+    ok((atomic_load(&r->word) & SFID__CLOSED) && atomic_load(&r->limit) == 0, "closed, and without a limit");
+    let_draw(&c);
+    is_u64(sfid__record_position(r), stood, "what the child draws is no longer seen here");
+    atomic_fetch_add(&r->word, 3);
+    is_i64(end_child(&c, child), 0, "nor what happens here by the child");
+    sfid__slot_drop(&s);
+    ok(take(&s) == 0 && s.page != page && s.records == 1, "the new one stays in another place");
+    sfid__slot_drop(&s);
+}
+
+/* A daemon closed all descriptors and has opened its own under our number. */
+static void descriptor_taken(void) {
+    struct sfid__slot s;
+    take_or_bail(&s);
+    const int ours = s.dir.fd;
+    close(ours);
+    const int theirs = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (theirs != ours && dup2(theirs, ours) != ours)
+        bail("dup2");
+    sfid__slot_drop(&s);
+    ok(fcntl(ours, F_GETFD) >= 0, "a descriptor that is somebody else's by now is not closed");
+    close(ours);
+    if (theirs != ours)
+        close(theirs);
+    take_or_bail(&s);
+    close(s.dir.fd);
+    sfid__slot_drop(&s);
+    ok(take(&s) == 0 && s.records == 1, "and one that is closed does no harm");
+    sfid__slot_drop(&s);
+}
+
+/* Late threads still look at the page of the first. */
+static void pages_keep_their_places(void) {
+    struct sfid__slot one, two;
+    take_or_bail(&one);
+    struct sfid__page *page = one.page;
+    const uint64_t nonce = page->id.nonce;
+    sfid__slot_drop(&one);
+    if (take_name(&two, "pid-2") < 0)
+        bail("%s", err.text);
+    ok(two.page != page && page->id.nonce == nonce, "another slot gets another place, when the first one is left as well");
+    struct sfid__page *second = two.page;
+    sfid__slot_drop(&two);
+    take_or_bail(&one);
+    ok(one.page == page && take_name(&two, "pid-2") == 0 && two.page == second, "and each its own ever after");
+    sfid__slot_drop(&two);
+    sfid__slot_drop(&one);
+}
+
+static void cycles(void) {
+    struct sfid__slot s;
+    unsigned moved = 0;
+    take_or_bail(&s);
+    struct sfid__page *page = s.page;
+    sfid__slot_drop(&s);
+    const int maps = mappings(""), fds = entries("/proc/self/fd");
+    for (int i = 0; i < 2000; i++) {
+        take_or_bail(&s);
+        moved += s.page != page;
+        sfid__slot_drop(&s);
+    }
+    is_u64(moved, 0, "2000 times taken and left: always at the same address");
+    is_i64(mappings(""), maps, "as many mappings as before");
+    is_i64(entries("/proc/self/fd"), fds, "and as many descriptors");
+}
+
+int main(void) {
+    char dir[4200];
+    snprintf(dir, sizeof dir, "%s/run", tap_tmpdir());
+    if (sfid__dir_open_run(&run, dir, &err) < 0)
+        bail("%s", err.text);
+    snprintf(path, sizeof path, "%s/orders/pid-1", run.path);
+    fresh();
+    again();
+    locked();
+    full_page();
+    child_goes_on();
+    file_is_gone();
+    descriptor_taken();
+    pages_keep_their_places();
+    cycles();
+    sfid__dir_close(&run);
+    return done_testing();
+}

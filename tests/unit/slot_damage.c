@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Slot files that are damaged, copied, of another boot or layout are put aside for a new one; what is no file of ours is refused. */
+#include "slot.h"
+
+#include "layout.h"
+#include "record.h"
+
+#include "tap.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK 4096
+#define LAYOUT 77
+#define LIMIT 9000 /* of every record here, and what take is told to allow */
+
+static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, SFID_EPOCH_MS);
+static struct sfid__dir run;
+static char path[4300], aside[4300];
+static struct sfid__error err;
+
+static int take_as(struct sfid__slot *s, uint64_t fingerprint, uint64_t max_limit) {
+    struct sfid__dir app = SFID__DIR_NONE;
+    err = (struct sfid__error){0, ""};
+    if (sfid__dir_open_sub(&app, &run, "orders", &err) < 0)
+        bail("%s", err.text);
+    const int rc = sfid__slot_take(s, &app, "pid-1", fingerprint, max_limit, &err);
+    if (app.fd != -1 || app.path)
+        bail("the directory was not taken over");
+    return rc;
+}
+
+static int take(struct sfid__slot *s) { return take_as(s, LAYOUT, LIMIT); }
+
+static void take_or_bail(struct sfid__slot *s) {
+    if (take(s) != 0)
+        bail("cannot take the slot: %s", err.text);
+}
+
+/* The next record of a slot, of pid 1, which has drawn n numbers. */
+static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
+    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10};
+    if (sfid__slot_reserve(s, s->records, &err) < 0)
+        bail("%s", err.text);
+    struct sfid__record *r = sfid__record_append(s->page, s->records++, &start);
+    atomic_fetch_add(&r->word, n);
+    return r;
+}
+
+static int entries(const char *dir) {
+    int n = 0;
+    DIR *d = opendir(dir);
+    if (d == NULL)
+        bail("cannot read %s", dir);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+static ino_t inode(const char *name) {
+    struct stat st;
+    return stat(name, &st) < 0 ? 0 : st.st_ino;
+}
+
+static void cut(off_t size) {
+    if (truncate(path, size) < 0)
+        bail("truncate");
+}
+
+/* Changes the header of the file so that its checksum still fits. */
+static void edit(void (*change)(struct sfid__page_id *id)) {
+    struct sfid__page_id id;
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || pread(fd, &id, sizeof id, 0) != (ssize_t)sizeof id)
+        bail("cannot read %s", path);
+    change(&id);
+    sfid__page_id_seal(&id);
+    if (pwrite(fd, &id, sizeof id, 0) != (ssize_t)sizeof id)
+        bail("cannot write %s", path);
+    close(fd);
+}
+
+static void store_word(uint64_t word) {
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    const off_t at = (off_t)(offsetof(struct sfid__page, records) + offsetof(struct sfid__record, word));
+    if (fd < 0 || pwrite(fd, &word, sizeof word, at) != (ssize_t)sizeof word)
+        bail("cannot write %s", path);
+    close(fd);
+}
+
+static void another_boot(struct sfid__page_id *id) { id->boot_id[3] ^= 1; }
+
+static void no_boot(struct sfid__page_id *id) { memset(id->boot_id, 0, sizeof id->boot_id); }
+
+static void another_layout(struct sfid__page_id *id) { id->layout++; }
+
+static void copy_over(void) {
+    static char bytes[SFID__MAP_SIZE];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, bytes, sizeof bytes) != (ssize_t)sizeof bytes)
+        bail("cannot read %s", path);
+    close(fd);
+    fd = open(aside, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, bytes, sizeof bytes) != (ssize_t)sizeof bytes || rename(aside, path) < 0)
+        bail("cannot copy %s", path);
+    close(fd);
+}
+
+/* clang-format off */
+static void cut_to_0(void) { cut(0); }
+static void cut_to_100(void) { cut(100); }
+static void cut_to_block(void) { cut(BLOCK); }
+static void cut_by_1(void) { cut(SFID__MAP_SIZE - 1); }
+static void grown(void) { cut(SFID__MAP_SIZE + 1); }
+static void all_hole(void) { cut(0), cut(SFID__MAP_SIZE); }
+static void short_header(void) { cut(100), cut(SFID__MAP_SIZE); }
+static void hole_behind(void) { cut(BLOCK), cut(SFID__MAP_SIZE); }
+static void boot(void) { edit(another_boot); }
+static void blank_boot(void) { edit(no_boot); }
+static void header_layout(void) { edit(another_layout); }
+static void word_below(void) { store_word((UINT64_C(5000) << 12) - 1); }
+static void word_above(void) { store_word(((uint64_t)LIMIT + 1) << 12); }
+/* clang-format on */
+
+static const struct damage {
+    const char *what;
+    void (*make)(void);
+    uint32_t records; /* in the file before */
+} damages[] = {
+    {"cut to nothing", cut_to_0, 1},
+    {"cut to 100 bytes", cut_to_100, 1},
+    {"cut to a block", cut_to_block, 1},
+    {"cut by a byte", cut_by_1, 1},
+    {"a byte too long", grown, 1},
+    {"one hole", all_hole, 1},
+    {"cut inside its header and grown again", short_header, 1},
+    {"a hole where its last records were", hole_behind, 30},
+    {"of another boot", boot, 1},
+    {"of an unknown boot", blank_boot, 1},
+    {"of another layout", header_layout, 1},
+    {"a word below its window", word_below, 1},
+    {"a word above its window", word_above, 1},
+    {"a copy", copy_over, 1},
+};
+
+static void put_aside(const struct damage *d) {
+    struct sfid__slot s;
+    unlink(path);
+    take_or_bail(&s);
+    while (s.records < d->records)
+        append(&s, 1);
+    sfid__slot_drop(&s);
+    d->make();
+    const int old = open(path, O_RDONLY | O_CLOEXEC); /* keeps its inode number from being used again */
+    const ino_t file = inode(path);
+    ok(take(&s) == 0 && s.put_aside[0] && s.records == 0 && inode(path) != file, "%s: put aside, \"%s\"", d->what, s.put_aside);
+    append(&s, 1);
+    sfid__slot_drop(&s);
+    ok(take(&s) == 0 && s.put_aside[0] == '\0' && s.records == 1, "%s: the new one is good", d->what);
+    sfid__slot_drop(&s);
+    close(old);
+}
+
+static void past_what_was_granted(void) {
+    struct sfid__slot s;
+    ok(take_as(&s, LAYOUT, LIMIT - 1) == 0 && s.put_aside[0] && s.records == 0, "a window past what was granted: put aside, \"%s\"",
+       s.put_aside);
+    append(&s, 1);
+    sfid__slot_drop(&s);
+    ok(take_as(&s, LAYOUT + 1, LIMIT) == 0 && s.put_aside[0] && s.records == 0, "for another layout: put aside, \"%s\"",
+       s.put_aside);
+    sfid__slot_drop(&s);
+}
+
+static void refused(const char *what, const char *why) {
+    struct sfid__slot s;
+    const int rc = take(&s);
+    ok(rc == SFID_ESTATE && strstr(err.text, path) && strstr(err.text, why) && s.page == NULL, "%s: %s", what, err.text);
+}
+
+static void not_a_file_of_ours(void) {
+    struct sfid__slot s;
+    chmod(path, 0660);
+    refused("writable by the group", "0600");
+    chmod(path, 0600);
+    if (geteuid() == 0) {
+        if (chown(path, 65534, 65534) < 0)
+            bail("chown");
+        refused("somebody else's", "another user");
+        if (chown(path, 0, 0) < 0)
+            bail("chown");
+    } else {
+        skip(1, "takes root to be another user");
+    }
+    unlink(path);
+    if (symlink("/etc/passwd", path) < 0)
+        bail("symlink");
+    refused("a symbolic link", "symbolic link");
+    unlink(path);
+    if (mkdir(path, 0700) < 0)
+        bail("mkdir");
+    refused("a directory", "directory");
+    rmdir(path);
+    ok(take(&s) == 0 && s.records == 0, "with the place free again a new one is made");
+    append(&s, 0);
+    sfid__slot_drop(&s);
+    is_i64(entries(run.path), 3, "and nothing else is left");
+}
+
+int main(void) {
+    char dir[4200];
+    snprintf(dir, sizeof dir, "%s/run", tap_tmpdir());
+    if (sfid__dir_open_run(&run, dir, &err) < 0)
+        bail("%s", err.text);
+    snprintf(path, sizeof path, "%s/orders/pid-1", run.path);
+    snprintf(aside, sizeof aside, "%s/orders.aside", run.path);
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++)
+        put_aside(&damages[i]);
+    past_what_was_granted();
+    not_a_file_of_ours();
+    sfid__dir_close(&run);
+    return done_testing();
+}
