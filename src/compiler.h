@@ -26,6 +26,11 @@ static_assert(sizeof(_Atomic uint64_t) == 8 && sizeof(_Atomic uint32_t) == 4, "a
 
 #define SFID__LINE 64 /* cache line; a constant of the page format, whatever the machine has */
 
+/* Whatever the locale says. */
+static inline bool sfid__is_ascii_alnum(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
 #define SFID__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define SFID__MAX(a, b) ((a) > (b) ? (a) : (b))
 

@@ -83,6 +83,8 @@ static int make_with_parents(char *path) {
 }
 
 static int open_path(struct sfid__dir *dir, char *path, struct sfid__error *err) {
+    if (path == NULL && errno != ENOMEM)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot tell the working directory");
     if (path == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     int fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
@@ -99,9 +101,11 @@ static int open_path(struct sfid__dir *dir, char *path, struct sfid__error *err)
     return adopt(dir, fd, path, err);
 }
 
-/* A copy of path, made absolute: a daemon changes its working directory. */
+/* A copy of path, made absolute: a daemon changes its working directory. NULL with errno set. */
 static char *absolute(const char *path, size_t len) {
     char *out = NULL;
+    while (len > 1 && path[len - 1] == '/') /* open(2) follows a link with a slash behind it, O_NOFOLLOW or not */
+        len--;
     if (path[0] == '/')
         return strndup(path, len);
     char *cwd = getcwd(NULL, 0);
@@ -132,7 +136,7 @@ int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid_
     if (given)
         return open_path(dir, absolute(given, strlen(given)), err);
     const char *systemd = secure_getenv("STATE_DIRECTORY"); /* systemd.exec(5): a list, split by colons */
-    if (systemd && *systemd)
+    if (systemd && *systemd && *systemd != ':')
         return open_path(dir, absolute(systemd, strcspn(systemd, ":")), err);
     if (geteuid() == 0)
         return open_path(dir, strdup("/var/lib/sfid"), err);

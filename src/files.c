@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "files.h"
 
+#include "random.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +11,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-#include <uuid/uuid.h>
 
 #define OPEN_FLAGS (O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
@@ -74,10 +75,8 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
 }
 
 void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name) {
-    uuid_t random;
     char text[UUID_STR_LEN];
-    uuid_generate_random(random);
-    uuid_unparse_lower(random, text);
+    sfid__random_uuid(text);
     snprintf(out, SFID__TEMP_NAME, ".%.64s.%s", name, text);
 }
 

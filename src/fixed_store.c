@@ -26,7 +26,7 @@ static struct fixed_store *self(struct sfid__store *store) {
     return (struct fixed_store *)(void *)store;
 }
 
-static int acquire(struct sfid__store *store, struct sfid__grant *grant, struct sfid__error *err) {
+static int acquire(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err) {
     struct fixed_store *s = self(store);
     struct sfid__dir app;
     if (sfid__dir_reopen(&app, s->app_dir, err) < 0)
@@ -36,6 +36,11 @@ static int acquire(struct sfid__store *store, struct sfid__grant *grant, struct 
     sfid__dir_close(&app);
     if (rc < 0)
         return rc;
+    if (at.damaged) { /* a newer entry may be lost: no window was ever granted beyond this */
+        const uint64_t bound = SFID__MIN(now + store->window, sfid__layout_end(&s->layout)) << s->layout.seq_bits;
+        at.word = SFID__MAX(at.word, bound);
+        at.exact = false;
+    }
     *grant = (struct sfid__grant){s->pid, at.word, at.exact, at.page, at.word >> s->layout.seq_bits};
     s->page = at.page;
     return 0;
@@ -48,7 +53,7 @@ static int renew(struct sfid__store *store, uint64_t now, struct sfid__grant *gr
     limit = SFID__MAX(limit, grant->limit); /* a mark that is further ahead stays */
     if (limit <= s->durable && grant->page == s->page)
         return 0;
-    const int rc = sfid__mark_write(&s->mark, (struct sfid__position){limit << s->layout.seq_bits, grant->page, false}, err);
+    const int rc = sfid__mark_write(&s->mark, (struct sfid__position){limit << s->layout.seq_bits, grant->page, false, false}, err);
     if (rc == 0) {
         grant->limit = s->durable = limit;
         s->page = grant->page;
@@ -62,7 +67,7 @@ static bool leave(struct sfid__store *store) {
 
 static int release(struct sfid__store *store, uint64_t position, struct sfid__error *err) {
     struct fixed_store *s = self(store);
-    return sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true}, err);
+    return sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true, false}, err);
 }
 
 static void drop(struct sfid__store *store) {

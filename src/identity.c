@@ -2,8 +2,8 @@
 #include "identity.h"
 
 #include "layout.h"
+#include "random.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static bool usable(char *id) {
     if (id[0] == '\0')
         return false;
     for (const char *p = id; *p; p++)
-        if (!isalnum((unsigned char)*p) && strchr("._-", *p) == NULL)
+        if (!sfid__is_ascii_alnum(*p) && strchr("._-", *p) == NULL)
             return false;
     return true;
 }
@@ -31,12 +31,10 @@ static void make_machine_id(char out[SFID__MACHINE_ID]) {
         strcpy(host, "host");
     host[sizeof host - 1] = '\0';
     for (char *p = host; *p; p++)
-        if (!isalnum((unsigned char)*p) && *p != '.' && *p != '-')
+        if (!sfid__is_ascii_alnum(*p) && *p != '.' && *p != '-')
             *p = '_';
-    uuid_t random;
     char text[UUID_STR_LEN];
-    uuid_generate_random(random);
-    uuid_unparse_lower(random, text);
+    sfid__random_uuid(text);
     snprintf(out, SFID__MACHINE_ID, "%s-%s\n", host[0] ? host : "host", text);
 }
 
@@ -50,7 +48,7 @@ int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], 
     }
     if (n < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " vanished", state->path);
-    if (!usable(out))
+    if (n >= SFID__MACHINE_ID - 1 || strlen(out) != (size_t)n || !usable(out))
         return sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " holds no machine ID; remove it and a new one is made",
                           state->path);
     return 0;

@@ -45,6 +45,10 @@ int sfid_layout_check(const sfid_layout *l) {
     if (l->unit_ms < 1 || l->epoch_ms < SFID__EPOCH_MIN || l->epoch_ms > SFID__EPOCH_MAX)
         return SFID_EINVAL;
 
+    for (size_t i = 0; i < sizeof l->reserved; i++)
+        if (l->reserved[i] != 0)
+            return SFID_EINVAL;
+
     const uint64_t time = cover(l->time_bits, l->time_shift);
     const uint64_t pid = cover(l->pid_bits, l->pid_shift);
     const uint64_t seq = cover(l->seq_bits, l->seq_shift);

@@ -3,9 +3,9 @@
 #ifndef SFID_SRC_LAYOUT_H
 #define SFID_SRC_LAYOUT_H
 
-#include <sfid.h>
-
 #include "compiler.h"
+
+#include <sfid.h>
 
 /* Layout of a public call: NULL stands for the default. */
 static inline const sfid_layout *sfid__layout_or_default(const sfid_layout *l) {

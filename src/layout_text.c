@@ -123,6 +123,12 @@ static uint64_t saturating_mul(uint64_t a, uint64_t b) {
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
+/* n * 1000 / unit_ms, rounded down, without the overflow in between. */
+static uint64_t per_second(uint64_t n, uint32_t unit_ms) {
+    uint64_t sum;
+    return __builtin_add_overflow(saturating_mul(n / unit_ms, 1000), n % unit_ms * 1000 / unit_ms, &sum) ? UINT64_MAX : sum;
+}
+
 int sfid_layout_describe(const sfid_layout *l, sfid_layout_facts *out) {
     l = sfid__layout_or_default(l);
     if (out == NULL || sfid_layout_check(l) < 0)
@@ -132,7 +138,7 @@ int sfid_layout_describe(const sfid_layout *l, sfid_layout_facts *out) {
         .name = preset ? preset->name : NULL,
         .last_ms = sfid__tick_begin_ms(l, l->max_tick + 1),
         .ids_per_tick = l->max_seq + 1,
-        .ids_per_second = saturating_mul(l->max_seq + 1, 1000) / l->unit_ms,
+        .ids_per_second = per_second(l->max_seq + 1, l->unit_ms),
         .processes = l->max_pid + 1,
         .fingerprint = sfid__layout_fingerprint(l),
     };

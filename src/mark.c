@@ -90,8 +90,10 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     if (why)
         return sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
     if (all_zero(blocks)) {
-        const struct entry first = make_entry(mark, 1, (struct sfid__position){0});
-        memcpy(blocks, &first, sizeof first);
+        for (int i = 0; i < 2; i++) { /* both, so that a blank entry is a damaged one */
+            const struct entry first = make_entry(mark, (uint64_t)i + 1, (struct sfid__position){0});
+            memcpy(blocks + i * ENTRY_SPACING, &first, sizeof first);
+        }
         *at = (struct sfid__position){0};
         return write_blocks(mark, app, fd, blocks, err);
     }
@@ -103,7 +105,8 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     const struct entry *newest = entry_in(blocks, which);
     if (newest->layout != mark->layout || newest->pid != mark->pid)
         return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
-    *at = (struct sfid__position){newest->position, newest->page, newest->exact != 0};
+    const bool damaged = !good(entry_in(blocks, 0)) || !good(entry_in(blocks, 1));
+    *at = (struct sfid__position){newest->position, newest->page, newest->exact != 0, damaged};
     const off_t backed = lseek(fd, 0, SEEK_HOLE);
     return backed < FILE_SIZE ? write_blocks(mark, app, fd, blocks, err) : 0;
 }

@@ -36,6 +36,7 @@ struct sfid__position {
     uint64_t word;
     uint64_t page; /* its nonce: any other page of this pid is out of date. 0: none so far */
     bool exact;    /* written on a clean close: no number from there on was issued */
+    bool damaged;  /* one of the two entries is not good, perhaps the newest: torn by power loss, or worse */
 };
 
 /*

@@ -3,7 +3,6 @@
 
 #include "layout.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@ static int bad(struct sfid__error *err, const char *what) {
 static void printable(const char *text, char *out, size_t size) {
     size_t i = 0;
     for (; i + 1 < size && text[i]; i++)
-        out[i] = (char)(isgraph((unsigned char)text[i]) || text[i] == ' ' ? text[i] : '?');
+        out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
     out[i] = '\0';
 }
 
@@ -31,7 +30,7 @@ static int check_app(const char *app, struct sfid__error *err) {
     if (app[0] == '.')
         return sfid__fail(err, SFID_EINVAL, "app name \"%s\" begins with a dot", shown);
     for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)app[i]) && strchr("_.{}-", app[i]) == NULL)
+        if (!sfid__is_ascii_alnum(app[i]) && strchr("_.{}-", app[i]) == NULL)
             return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has a character at %zu that is none of A-Z a-z 0-9 _ . { } -", shown,
                               i + 1);
     return 0;
@@ -74,7 +73,7 @@ int sfid__options_read(const sfid_options *given, sfid_options *out, struct sfid
     if (given == NULL)
         return bad(err, "no options are given");
     const size_t least = offsetof(sfid_options, app) + sizeof given->app;
-    if (given->size < least || given->size > 4096)
+    if (given->size < least || given->size > 4096 || given->size % _Alignof(sfid_options) != 0)
         return sfid__fail(err, SFID_EINVAL,
                           "options have size %zu: begin with SFID_OPTIONS_INIT (and leave the layout NULL in a form made by SFID_DEFINE)",
                           given->size);

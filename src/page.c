@@ -70,6 +70,9 @@ static const char *check_records(const struct sfid__page *page, size_t bytes, ui
         n++;
     if (n < room && !blank(&page->records[n]))
         return "a record fails its checksum";
+    /* Published only after its record was written: it may be behind, and never ahead, unless records were lost. */
+    if (atomic_load_explicit(&page->current, memory_order_relaxed) >= SFID__MAX(n, 1))
+        return "its last record is gone";
     for (uint32_t i = 0; i + 1 < n; i++)
         if ((atomic_load_explicit(&page->records[i].word, memory_order_relaxed) & SFID__CLOSED) == 0) /* alone: locked */
             return "a replaced record is not closed";

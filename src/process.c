@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "process.h"
 
-#include <string.h>
+#include "random.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
-#include <uuid/uuid.h>
 
 #define MASK ((UINT64_C(1) << SFID__PROCESS_BITS) - 1)
 
@@ -28,10 +28,8 @@ static _Atomic uint64_t *own_page(void) {
 }
 
 static uint64_t random_number(void) {
-    uuid_t random;
     uint64_t number;
-    uuid_generate_random(random);
-    memcpy(&number, random, sizeof number);
+    sfid__random(&number, sizeof number);
     return (number & MASK) | 1;
 }
 

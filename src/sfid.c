@@ -5,6 +5,7 @@
 #include "fixed_store.h"
 #include "layout.h"
 #include "options.h"
+#include "random.h"
 #include "record.h"
 
 #include <inttypes.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uuid/uuid.h>
 
 #define END_OF_LIFE_MS (INT64_C(5) * 365 * 86400000)
 
@@ -35,7 +35,6 @@ static void keeper_wanted(struct sfid__generator *generator) {
 
 static int configure(struct sfid__generator *g, const sfid_options *opt, struct sfid__error *err) {
     const sfid_layout *l = opt->layout;
-    uuid_t seed;
     g->layout = *l;
     g->clock = &sfid__system_clock;
     if (sfid__layout_in_seconds(l))
@@ -48,8 +47,9 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
     g->max_ahead = sfid__ms_to_ticks(l, opt->max_ahead_ms);
     g->end = sfid__layout_end(l);
     g->random_start = opt->random_start;
-    uuid_generate_random(seed);
-    memcpy(&g->random, seed, sizeof g->random);
+    uint64_t seed;
+    sfid__random(&seed, sizeof seed);
+    atomic_init(&g->random, seed);
 
     const struct sfid__time now = sfid__now(g->clock);
     if (now.ms < l->epoch_ms)
@@ -136,7 +136,7 @@ static int take_pid(struct sfid__generator *g, struct sfid__rest *rest, const sf
     if (rc == 0)
         rc = sfid__fixed_store_new(&rest->store, state_app.path, &g->layout, (uint64_t)opt->pid, g->max_ahead, err);
     if (rc == 0)
-        rc = rest->store->ops->acquire(rest->store, grant, err);
+        rc = rest->store->ops->acquire(rest->store, clock_tick(g), grant, err);
     if (rc == 0)
         rc = sfid__dir_open_sub(&run_app, &run, opt->app, err);
     if (rc == 0) {

@@ -2,7 +2,7 @@
 #include "slot.h"
 
 #include "identity.h"
-#include "layout.h"
+#include "random.h"
 #include "record.h"
 
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include <uuid/uuid.h>
 
 #define BLOCK 4096
 
@@ -118,7 +117,6 @@ static int write_blocks(int fd, off_t from, off_t to) {
 
 static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfid__error *err) {
     struct sfid__page_id id;
-    uuid_t random;
     int why = write_blocks(fd, 0, BLOCK);
     if (why == 0 && ftruncate(fd, SFID__MAP_SIZE) < 0)
         why = errno;
@@ -128,8 +126,8 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
         why = errno;
     if (why)
         return sfid__fail_errno(err, SFID_ESTATE, why, "cannot make slot file %s/%s", slot->dir.path, slot->name);
-    uuid_generate_random(random);
-    memcpy(&id.nonce, random, sizeof id.nonce);
+    sfid__random(&id.nonce, sizeof id.nonce);
+    id.nonce |= 1; /* never 0 */
     sfid__page_id_seal(&id);
     slot->id = (struct sfid__file_id){id.device, id.inode};
     slot->records = 0;

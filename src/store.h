@@ -26,8 +26,8 @@ struct sfid__grant {
 struct sfid__store;
 
 struct sfid__store_ops {
-    /* Gets a pid. 0 with *grant set, or a code. */
-    int (*acquire)(struct sfid__store *store, struct sfid__grant *grant, struct sfid__error *err);
+    /* Gets a pid at clock tick `now`. 0 with *grant set, or a code. */
+    int (*acquire)(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err);
 
     /* Extends the window at clock tick `now`. 0 with grant->limit raised (never lowered), or a code: try again. */
     int (*renew)(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err);

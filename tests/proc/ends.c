@@ -107,6 +107,12 @@ static void test_short(const char *text, sfid_exhaustion exhaustion, uint64_t ra
 
 /* ---- the end of a layout ------------------------------------------------ */
 
+/* The last tick's numbers may be used up before it is over. */
+static bool clock_past_end(void *arg) {
+    const sfid_layout *l = arg;
+    return wall_ns() / NS_PER_MS >= l->epoch_ms + (int64_t)((l->max_tick + 1) * l->unit_ms);
+}
+
 static void test_end(sfid_layout layout, sfid_exhaustion exhaustion, const char *what) {
     struct drawer drawers[THREADS];
     char text[SFID_LAYOUT_STR_LEN];
@@ -132,6 +138,7 @@ static void test_end(sfid_layout layout, sfid_exhaustion exhaustion, const char 
        "%s: the last ID lies close to the end", what);
     diag("figure: %s: last tick issued %" PRIu64 " of %" PRIu64, what, parts.tick, layout.max_tick);
     judge(text, "per-file", UINT64_MAX, what);
+    ok(tap_wait_until(clock_past_end, &layout, patience(20000)), "%s: the end is reached", what);
     is_i64(try_open(&opt), SFID_EOVERFLOW, "%s: opened when it is over", what);
 }
 

@@ -58,7 +58,7 @@ static inline bool idlog_open(struct idlog *log, const char *path, uint64_t capa
     log->head->capacity = capacity;
     log->head->life = life;
     log->head->pid = pid;
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* the compiler leaves it last: who is killed before has not begun */
+    __atomic_signal_fence(__ATOMIC_RELEASE); /* the compiler leaves it last: who is killed before has not begun */
     memcpy(log->head->magic, IDLOG_MAGIC, sizeof log->head->magic);
     return true;
 }

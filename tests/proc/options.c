@@ -118,7 +118,7 @@ static void test_wrong(const struct wrong *w) {
            sfid_pid(g) == SFID_ECLOSED && sfid_retry_ms(g) == SFID_ECLOSED && sfid_status(g, &status) == 0 && !status.open,
        "%s: the handle draws nothing", w->what);
     sfid_close(g);
-    ok(count_fds() == fds && count_threads() == threads && stat(dirs.run, &st) < 0 && stat(dirs.state, &st) < 0,
+    ok(count_fds() == fds && threads_are(&threads) && stat(dirs.run, &st) < 0 && stat(dirs.state, &st) < 0,
        "%s: nothing is left behind", w->what);
 }
 

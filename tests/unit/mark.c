@@ -19,7 +19,7 @@
 
 /* The format, as this test has to know it to damage it. */
 #define BLOCK 4096
-#define ENTRY 56
+#define ENTRY 64
 
 static struct sfid__dir app;
 static char path[4200];
@@ -28,13 +28,13 @@ static struct sfid__position said;
 
 /* The file of pid 1, whose path is in `path`. */
 static int take(struct sfid__mark *m) {
-    said = (struct sfid__position){4711, true};
+    said = (struct sfid__position){.word = 4711, .page = 4711, .exact = true};
     err = (struct sfid__error){0, ""};
     return sfid__mark_take(m, &app, 1, 77, &said, &err);
 }
 
 static void write_to(struct sfid__mark *m, uint64_t to) {
-    if (sfid__mark_write(m, (struct sfid__position){to, false}, &err) != 0)
+    if (sfid__mark_write(m, (struct sfid__position){.word = to, .page = 5}, &err) != 0)
         bail("cannot write the mark: %s", err.text);
 }
 
@@ -100,19 +100,22 @@ static void write_and_read(void) {
     struct stat st;
     const mode_t mask = umask(0);
     const int fds = entries("/proc/self/fd");
-    ok(take(&m) == 0 && said.word == 0 && !said.exact, "a pid never used here begins at 0");
+    ok(take(&m) == 0 && said.word == 0 && said.page == 0 && !said.exact && !said.damaged, "a pid never used here begins at 0");
     umask(mask);
     is_i64(entries("/proc/self/fd"), fds, "its lock takes no descriptor");
     ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600 && st.st_size == 2 * BLOCK, "its file is private, and whole at once");
     sfid__mark_drop(&m);
-    is_i64(found(), 0, "so it does when nothing was written");
-    static const struct sfid__position positions[] = {{100, false},       {200, true}, {150, false},
-                                                      {UINT64_MAX, true}, {0, true},   {0, false}};
+    ok(found() == 0 && !said.damaged, "so it does when nothing was written");
+    static const struct sfid__position positions[] = {
+        {.word = 100, .page = 1},          {.word = 200, .page = 1, .exact = true},
+        {.word = 150, .page = UINT64_MAX}, {.word = UINT64_MAX, .page = 2, .exact = true},
+        {.word = 0, .exact = true},        {.word = 0, .page = 3}};
     for (size_t i = 0; i < sizeof positions / sizeof positions[0]; i++) {
         take_or_bail(&m);
         ok(sfid__mark_write(&m, positions[i], &err) == 0, "a position is written");
         sfid__mark_drop(&m);
-        ok(take(&m) == 0 && said.word == positions[i].word && said.exact == positions[i].exact, "and read by the next holder");
+        ok(take(&m) == 0 && said.word == positions[i].word && said.page == positions[i].page && said.exact == positions[i].exact,
+           "and read by the next holder");
         sfid__mark_drop(&m);
     }
     take_or_bail(&m);
@@ -146,11 +149,11 @@ static void flipped(off_t at, int64_t older, int64_t newer) {
     for (int i = 0; i < ENTRY * 8; i++) {
         unsigned char bad = (unsigned char)(entry[i / 8] ^ 1 << i % 8);
         patch(at + i / 8, &bad, 1);
-        wrong += found() != older;
+        wrong += found() != older || !said.damaged;
         patch(at + i / 8, &entry[i / 8], 1);
     }
-    is_u64(wrong, 0, "entry at %lld: with any bit changed the older one counts", (long long)at);
-    is_i64(found(), newer, "and with all as it was the newer");
+    is_u64(wrong, 0, "entry at %lld: with any bit changed the older one counts, and the damage is told", (long long)at);
+    ok(found() == newer && !said.damaged, "and with all as it was the newer");
 }
 
 /* Power went in the middle of the write: its first n bytes have arrived, the rest is as before. */
@@ -169,7 +172,8 @@ static void torn(void) {
         memcpy(mixed, block[0] + at, ENTRY);
         memcpy(mixed, block[1] + at, n);
         patch(at, mixed, ENTRY);
-        wrong += found() != (memcmp(mixed, block[1] + at, ENTRY) == 0 ? 500 : 400);
+        const bool before = memcmp(mixed, block[0] + at, ENTRY) == 0, after = memcmp(mixed, block[1] + at, ENTRY) == 0;
+        wrong += found() != (after ? 500 : 400) || said.damaged != (!before && !after);
     }
     is_u64(wrong, 0, "a write torn anywhere leaves the one before");
     is_i64(found(), 500, "and a whole one counts");
@@ -186,7 +190,7 @@ static void newer_entry_lost(void) {
     at = newest_after(310, 320);
     const unsigned char zero[ENTRY] = {0};
     patch(at, zero, ENTRY);
-    is_i64(found(), 310, "a newer entry that is blank: the older one counts");
+    ok(found() == 310 && said.damaged, "a newer entry that is blank: the older one counts, and the damage is told");
     take_or_bail(&m);
     write_to(&m, 330);
     write_to(&m, 340);
@@ -251,8 +255,8 @@ static int take_and_write_twice(void *unused) {
     struct sfid__mark m;
     if (take(&m) < 0)
         return err.code == SFID_ESTATE ? 0 : 1;
-    const bool written = sfid__mark_write(&m, (struct sfid__position){500, false}, &err) == 0 &&
-                         sfid__mark_write(&m, (struct sfid__position){600, true}, &err) == 0;
+    const bool written = sfid__mark_write(&m, (struct sfid__position){.word = 500, .page = 5}, &err) == 0 &&
+                         sfid__mark_write(&m, (struct sfid__position){.word = 600, .page = 5, .exact = true}, &err) == 0;
     sfid__mark_drop(&m);
     return written ? 0 : 1;
 }

@@ -22,13 +22,13 @@ static struct sfid__position said;
 
 /* The file of pid 1, whose path is in `path`. */
 static int take(struct sfid__mark *m) {
-    said = (struct sfid__position){4711, true};
+    said = (struct sfid__position){.word = 4711, .page = 4711, .exact = true};
     err = (struct sfid__error){0, ""};
     return sfid__mark_take(m, &app, 1, 77, &said, &err);
 }
 
 static void write_to(struct sfid__mark *m, uint64_t to) {
-    if (sfid__mark_write(m, (struct sfid__position){to, false}, &err) != 0)
+    if (sfid__mark_write(m, (struct sfid__position){.word = to, .page = 5}, &err) != 0)
         bail("cannot write the mark: %s", err.text);
 }
 
@@ -133,7 +133,7 @@ static void last_holder(void) {
     is_i64(entries("/proc/self/fd"), fds, "and holds no descriptor");
     is_i64(found(), SFID_EBUSY, "nobody gets the pid meanwhile");
     ok(sfid__mark_is_last(&m), "asked again it says the same");
-    ok(sfid__mark_write(&m, (struct sfid__position){888, true}, &err) == 0, "the mark can be written");
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 888, .page = 5, .exact = true}, &err) == 0, "the mark can be written");
     sfid__mark_drop(&m);
     ok(found() == 888 && said.exact, "when it is dropped the next one gets that");
 
@@ -185,7 +185,9 @@ static void child_is_last(void) {
 
 /* ---- a daemon's ways -------------------------------------------------------- */
 
-static int write_in_child(struct sfid__mark *m) { return sfid__mark_write(m, (struct sfid__position){999, false}, &err) != 0; }
+static int write_in_child(struct sfid__mark *m) {
+    return sfid__mark_write(m, (struct sfid__position){.word = 999, .page = 5}, &err) != 0;
+}
 
 static int close_all_and_write(void *mark) {
     for (int fd = 3; fd < 100; fd++)
@@ -194,12 +196,6 @@ static int close_all_and_write(void *mark) {
 }
 
 static int change_user_and_write(void *mark) { return setresuid(65534, 65534, 65534) < 0 ? 2 : write_in_child(mark); }
-
-static int change_root_and_write(void *mark) {
-    char empty[4200];
-    snprintf(empty, sizeof empty, "%s/empty", tap_tmpdir());
-    return mkdir(empty, 0700) < 0 || chroot(empty) < 0 || chdir("/") < 0 ? 2 : write_in_child(mark);
-}
 
 static void writes_on(int (*how)(void *), const char *what) {
     struct sfid__mark m;
@@ -214,9 +210,8 @@ static void daemons(void) {
     writes_on(close_all_and_write, "closed all descriptors");
     if (geteuid() == 0) {
         writes_on(change_user_and_write, "become somebody who may not see it");
-        writes_on(change_root_and_write, "another root directory");
     } else {
-        skip(4, "takes root to be another user");
+        skip(2, "takes root to be another user");
     }
 }
 
@@ -229,7 +224,8 @@ static void replaced(void) {
     take_or_bail(&m);
     if (rename(path, aside) < 0)
         bail("cannot rename %s", path);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){1, false}, &err), SFID_ESTATE, "a mark that was removed is not written");
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ESTATE,
+           "a mark that was removed is not written");
     ok(strstr(err.text, path) != NULL, "the text names it");
     ok(!sfid__mark_is_last(&m), "who holds such a mark is not known to be the last");
     sfid__mark_drop(&m);
@@ -238,7 +234,7 @@ static void replaced(void) {
     struct sfid__mark other;
     if (unlink(path) < 0 || sfid__mark_take(&other, &app, 1, 77, &said, &err) < 0)
         bail("cannot take a new file");
-    is_i64(sfid__mark_write(&m, (struct sfid__position){1, false}, &err), SFID_ESTATE, "nor is one that was replaced");
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ESTATE, "nor is one that was replaced");
     ok(strstr(err.text, "replaced") != NULL, "the text says so");
     sfid__mark_drop(&other);
     ok(!sfid__mark_is_last(&m), "nor is the holder of one that was replaced");
@@ -271,15 +267,10 @@ static void not_a_file_of_ours(void) {
         skip(1, "takes root to be another user");
     }
     ok(found() >= 0, "as it was it is good");
-    if (link(path, other) < 0)
-        bail("link");
-    refused("a second hard link", "hard link");
     unlink(path);
     if (symlink(other, path) < 0)
         bail("symlink");
-    refused("a symbolic link", "symbolic link");
-    unlink(other);
-    refused("one to nowhere", "symbolic link");
+    refused("a link to nowhere", "symbolic link");
     ok(stat(other, &st) < 0, "nothing was made behind it");
     unlink(path);
     if (mkfifo(path, 0600) < 0)

@@ -28,11 +28,12 @@ static char path[4300];
 static struct sfid__error err;
 
 static int take_name(struct sfid__slot *s, const char *name) {
+    static const struct sfid__slot_want want = {LAYOUT, 1, 0, LIMIT};
     struct sfid__dir app = SFID__DIR_NONE;
     err = (struct sfid__error){0, ""};
     if (sfid__dir_open_sub(&app, &run, "orders", &err) < 0)
         bail("%s", err.text);
-    const int rc = sfid__slot_take(s, &app, name, LAYOUT, LIMIT, &err);
+    const int rc = sfid__slot_take(s, &app, name, &want, &err);
     if (app.fd != -1 || app.path)
         bail("the directory was not taken over");
     return rc;

@@ -24,18 +24,20 @@ static struct sfid__dir run;
 static char path[4300], aside[4300];
 static struct sfid__error err;
 
-static int take_as(struct sfid__slot *s, uint64_t fingerprint, uint64_t max_limit) {
+static const struct sfid__slot_want all = {LAYOUT, 1, 0, LIMIT};
+
+static int take_as(struct sfid__slot *s, const struct sfid__slot_want *want) {
     struct sfid__dir app = SFID__DIR_NONE;
     err = (struct sfid__error){0, ""};
     if (sfid__dir_open_sub(&app, &run, "orders", &err) < 0)
         bail("%s", err.text);
-    const int rc = sfid__slot_take(s, &app, "pid-1", fingerprint, max_limit, &err);
+    const int rc = sfid__slot_take(s, &app, "pid-1", want, &err);
     if (app.fd != -1 || app.path)
         bail("the directory was not taken over");
     return rc;
 }
 
-static int take(struct sfid__slot *s) { return take_as(s, LAYOUT, LIMIT); }
+static int take(struct sfid__slot *s) { return take_as(s, &all); }
 
 static void take_or_bail(struct sfid__slot *s) {
     if (take(s) != 0)
@@ -167,15 +169,55 @@ static void put_aside(const struct damage *d) {
     close(old);
 }
 
-static void past_what_was_granted(void) {
+/* The file is as it should be, but not what the caller may believe. */
+static void not_wanted(const char *what, struct sfid__slot_want want) {
     struct sfid__slot s;
-    ok(take_as(&s, LAYOUT, LIMIT - 1) == 0 && s.put_aside[0] && s.records == 0, "a window past what was granted: put aside, \"%s\"",
-       s.put_aside);
+    take_or_bail(&s);
+    if (s.records == 0)
+        append(&s, 1);
+    sfid__slot_drop(&s);
+    ok(take_as(&s, &want) == 0 && s.put_aside[0] && s.records == 0, "%s: put aside, \"%s\"", what, s.put_aside);
+    sfid__slot_drop(&s);
+}
+
+static void not_what_is_wanted(void) {
+    struct sfid__slot s;
+    take_or_bail(&s);
+    const uint64_t nonce = s.page->id.nonce;
     append(&s, 1);
     sfid__slot_drop(&s);
-    ok(take_as(&s, LAYOUT + 1, LIMIT) == 0 && s.put_aside[0] && s.records == 0, "for another layout: put aside, \"%s\"",
-       s.put_aside);
+    ok(take_as(&s, &(struct sfid__slot_want){LAYOUT, 1, nonce, LIMIT}) == 0 && s.put_aside[0] == '\0' && s.page->id.nonce == nonce,
+       "the very page that is asked for is taken");
     sfid__slot_drop(&s);
+    not_wanted("another page", (struct sfid__slot_want){LAYOUT, 1, nonce + 1, LIMIT});
+    not_wanted("another pid", (struct sfid__slot_want){LAYOUT, 2, 0, LIMIT});
+    not_wanted("another layout", (struct sfid__slot_want){LAYOUT + 1, 1, 0, LIMIT});
+    not_wanted("a window past what was granted", (struct sfid__slot_want){LAYOUT, 1, 0, LIMIT - 1});
+}
+
+/* Who was killed while making a new file has left that under its first name, or, long ago, under both. */
+static void left_behind(void) {
+    struct sfid__slot s;
+    struct stat st;
+    char temp[SFID__TEMP_NAME], there[4500], other[4500];
+    unlink(path);
+    sfid__file_temp_name(temp, "pid-1");
+    snprintf(there, sizeof there, "%s/orders/%s", run.path, temp);
+    sfid__file_temp_name(temp, "pid-2");
+    snprintf(other, sizeof other, "%s/orders/%s", run.path, temp);
+    const int a = open(there, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), b = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ok(a >= 0 && b >= 0 && take(&s) == 0 && s.put_aside[0] == '\0', "a file left by who was killed does no harm");
+    ok(stat(there, &st) < 0 && stat(other, &st) == 0, "it is removed, and one of another slot is not");
+    append(&s, 1);
+    sfid__slot_drop(&s);
+    unlink(other);
+    close(a);
+    close(b);
+    if (link(path, there) < 0)
+        bail("link");
+    ok(take(&s) == 0 && s.put_aside[0] == '\0' && s.records == 1, "nor does a second name of the slot");
+    sfid__slot_drop(&s);
+    unlink(there);
 }
 
 static void refused(const char *what, const char *why) {
@@ -222,7 +264,8 @@ int main(void) {
     snprintf(aside, sizeof aside, "%s/orders.aside", run.path);
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++)
         put_aside(&damages[i]);
-    past_what_was_granted();
+    not_what_is_wanted();
+    left_behind();
     not_a_file_of_ours();
     sfid__dir_close(&run);
     return done_testing();

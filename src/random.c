@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "random.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where the kernel gives none (a seccomp filter): different from what any other process and moment makes, which is all
+   that is needed of it. splitmix64 again, see draw.c. */
+static void makeshift(unsigned char *bytes, size_t n) {
+    static _Atomic uint64_t calls;
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    uint64_t x = (uint64_t)ts.tv_nsec ^ (uint64_t)ts.tv_sec << 30 ^ (uint64_t)getpid() << 44 ^ (uint64_t)(uintptr_t)&ts;
+    x += atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < n; i++) {
+        x += UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t z = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+        bytes[i] = (unsigned char)(z ^ z >> 31);
+    }
+}
+
+void sfid__random(void *bytes, size_t n) {
+    if (getrandom(bytes, n, 0) != (ssize_t)n) /* up to 256 bytes come whole */
+        makeshift(bytes, n);
+}
+
+void sfid__random_uuid(char text[UUID_STR_LEN]) {
+    uuid_t id;
+    sfid__random(id, sizeof id);
+    id[6] = (unsigned char)((id[6] & 0x0f) | 0x40);
+    id[8] = (unsigned char)((id[8] & 0x3f) | 0x80);
+    uuid_unparse_lower(id, text);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* The number of a process: kept by all its threads, and by no relative of it, whatever its process ID. */
+#include "process.h"
+
+#include "tap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 8, CHILDREN = 20 };
+
+static uint64_t *shared;
+static pthread_barrier_t start;
+
+static void *ask(void *out) {
+    pthread_barrier_wait(&start);
+    *(uint64_t *)out = sfid__process();
+    return NULL;
+}
+
+/* All at once, and before anybody has asked in this process. */
+static unsigned threads_that_differ(void) {
+    pthread_t thread[THREADS];
+    uint64_t number[THREADS];
+    unsigned differ = 0;
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, ask, &number[i]) != 0)
+            bail("no thread");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        differ += number[i] != sfid__process();
+    return differ;
+}
+
+static int in_child(int i) {
+    const unsigned differ = threads_that_differ();
+    shared[i] = sfid__process();
+    const pid_t grandchild = fork();
+    if (grandchild == 0)
+        _exit(sfid__process() == shared[i] ? 1 : 0);
+    int status = -1;
+    waitpid(grandchild, &status, 0);
+    return differ == 0 && status == 0 && sfid__process() == shared[i] ? 0 : 1;
+}
+
+int main(void) {
+    shared = mmap(NULL, CHILDREN * sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        bail("no memory");
+    is_u64(threads_that_differ(), 0, "threads that ask at once, for the first time, get one number");
+    const uint64_t mine = sfid__process();
+    ok(mine != 0 && mine >> SFID__PROCESS_BITS == 0, "it is not 0, and of as many bits as it says");
+    unsigned bad = 0, same = 0;
+    for (int i = 0; i < CHILDREN; i++) {
+        int status = -1;
+        const pid_t child = fork();
+        if (child < 0)
+            bail("fork: %s", strerror(errno));
+        if (child == 0)
+            _exit(in_child(i));
+        waitpid(child, &status, 0);
+        bad += status != 0;
+        for (int k = 0; k < i; k++)
+            same += shared[k] == shared[i];
+        same += shared[i] == mine || shared[i] == 0;
+    }
+    is_u64(bad, 0, "children and theirs have one as well");
+    is_u64(same, 0, "and each of them another");
+    is_u64(sfid__process(), mine, "that of the parent stays");
+    return done_testing();
+}
