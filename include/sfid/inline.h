@@ -21,6 +21,8 @@
 #ifndef SFID_INLINE_H
 #define SFID_INLINE_H
 
+#include "../sfid.h"
+
 #include <string.h>
 #include <time.h>
 

@@ -48,7 +48,9 @@ static void *draw_until_closed(void *arg) {
             sched_yield();
         }
     }
-    if (n != SFID_ECLOSED) {
+    while (n >= 0 && sfid_pid(d->g) >= 0)
+        nap_us(500); /* its log is full */
+    if (n < 0 && n != SFID_ECLOSED) {
         atomic_fetch_add(&d->race->wrong, 1);
         atomic_store(&d->race->wrong_code, n);
     }

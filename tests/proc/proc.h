@@ -384,6 +384,15 @@ UNUSED static int64_t next_within(sfid *g, unsigned limit_ms) {
     }
 }
 
+/*
+ * Whether a refused call is one that has to wait for what is left of a mark: it lies up to 30 s beyond what may be issued
+ * ahead of the clock. No ID is a good answer where the right to issue one cannot be shown yet.
+ */
+UNUSED static bool postponed(const sfid *g, int64_t code) {
+    const int ms = sfid_retry_ms(g);
+    return (code == SFID_EAGAIN || code == SFID_ECLOCK) && ms > 0 && ms <= 45000;
+}
+
 UNUSED static void raise_to(_Atomic int64_t *most, int64_t value) {
     int64_t seen = atomic_load_explicit(most, memory_order_relaxed);
     while (seen < value && !atomic_compare_exchange_weak_explicit(most, &seen, value, memory_order_release, memory_order_relaxed))

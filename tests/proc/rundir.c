@@ -36,7 +36,8 @@ static int visit(const char *run_dir, const char *state_dir) {
     told->rc = sfid_open(&g, &opt);
     snprintf(told->text, sizeof told->text, "%s", sfid_last_error(g));
     bool good = told->rc == 0 || strlen(told->text) > 10;
-    for (int i = 0; told->rc == 0 && i < 10; i++) {
+    const bool waits = told->rc == 0 && postponed(g, sfid_try_next(g));
+    for (int i = 0; told->rc == 0 && !waits && i < 10; i++) {
         const int64_t id = next_within(g, patience(2000));
         good = good && id > told->highest;
         told->highest = id;

@@ -18,6 +18,7 @@ static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 static struct told {
     int64_t highest; /* ID issued under this app and pid */
     int rc;          /* of the successor's open */
+    bool waits;      /* it would have to wait for its first ID */
     char text[300];
     atomic_int drawn, go_on;
 } * told;
@@ -68,7 +69,7 @@ static int copied_life(void *arg) {
     }
 }
 
-/* May be refused, with a reason; where it is not, its IDs are above. A far mark is not waited for, but borrowed. */
+/* May be refused, with a reason; where it is not, its IDs are above. A far mark is not waited for, but borrowed, or let be. */
 static int next_life(void *arg) {
     const struct life *life = arg;
     sfid_options opt = options_of(life->app, life->pid, layout);
@@ -79,7 +80,8 @@ static int next_life(void *arg) {
     sfid *g = NULL;
     told->rc = sfid_open(&g, &opt);
     snprintf(told->text, sizeof told->text, "%s", sfid_last_error(g));
-    const bool good = told->rc == 0 ? draw_above(g, life->pid, told) : strlen(told->text) > 10;
+    told->waits = told->rc == 0 && postponed(g, sfid_try_next(g));
+    const bool good = told->rc == 0 ? told->waits || draw_above(g, life->pid, told) : strlen(told->text) > 10;
     sfid_close(g);
     if (count_fds() != fds || !tap_wait_until(threads_are, &threads, patience(2000))) {
         fprintf(stderr, "# %d descriptors, %d threads were left\n", count_fds() - fds, count_threads() - threads);
@@ -179,7 +181,7 @@ static bool spoil(const struct life *life, const struct spoil *s) {
 
 struct group {
     const char *name;
-    unsigned trials, faults, attached, refused;
+    unsigned trials, faults, attached, waiting, refused;
 };
 
 static void fault(struct group *g, const char *what, const struct spoil *s, int status) {
@@ -208,14 +210,15 @@ static void try_spoil(struct group *g, const struct spoil *s, bool closing) {
     snprintf(dir, sizeof dir, "%s/%s", dirs.run, life.app);
     if (told->rc == 0 && count_entries(dir) != 1)
         fault(g, "files are left behind", s, count_entries(dir));
-    g->attached += told->rc == 0;
+    g->attached += told->rc == 0 && !told->waits;
+    g->waiting += told->waits;
     g->refused += told->rc != 0;
     remove_tree(dir);
 }
 
 static void end_group(const struct group *g) {
     ok(g->trials > 0 && g->faults == 0, "%s: a clear error, or IDs above all before", g->name);
-    diag("figure: %s: %u trials, %u went on, %u were refused", g->name, g->trials, g->attached, g->refused);
+    diag("figure: %s: %u trials, %u went on, %u would wait first, %u were refused", g->name, g->trials, g->attached, g->waiting, g->refused);
 }
 
 static void test_cut(enum place place, int file, bool slot_lost, const char *name) {
