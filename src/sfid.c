@@ -61,7 +61,8 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
 }
 
 static uint64_t clock_tick(const struct sfid__generator *g) {
-    return (uint64_t)(sfid__now(g->clock).ms - g->layout.epoch_ms) / g->layout.unit_ms; /* configure() saw it past the epoch */
+    const int64_t ms = sfid__now(g->clock).ms - g->layout.epoch_ms;
+    return ms < 0 ? 0 : (uint64_t)ms / g->layout.unit_ms; /* configure() saw it past the epoch, but it may be set at any time */
 }
 
 /* Where the next number of the pid stands, as far as page and mark know. */
