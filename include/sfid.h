@@ -51,14 +51,14 @@ typedef enum sfid_exhaustion {
 
 /** What an event tells. Numbers are fixed; later versions add to them. */
 typedef enum sfid_event_kind {
-    SFID_EVENT_LEASED = 1,      /**< a pid is held; pid is set */
-    SFID_EVENT_RENEWED,         /**< the window was extended; value: milliseconds it has now */
-    SFID_EVENT_RENEW_FAILED,    /**< it was not, and is tried again; code and text are set */
-    SFID_EVENT_REGRESSION,      /**< the clock stepped back over 1 s; value: milliseconds */
-    SFID_EVENT_EXHAUSTED,       /**< calls waited or failed since the last such event; value: how many */
-    SFID_EVENT_NOT_TMPFS,       /**< the run directory is not on a tmpfs: calls may stall on writeback */
-    SFID_EVENT_END_OF_LIFE,     /**< the layout ends within 5 years; value: milliseconds left */
-    SFID_EVENT_SLOT_REPLACED    /**< the slot file found was of no use and was replaced; the text says why */
+    SFID_EVENT_LEASED = 1,   /**< a pid is held; pid is set */
+    SFID_EVENT_RENEWED,      /**< the window was extended; value: milliseconds it has now */
+    SFID_EVENT_RENEW_FAILED, /**< it was not, and is tried again; code and text are set */
+    SFID_EVENT_REGRESSION,   /**< the clock stepped back over 1 s; value: milliseconds */
+    SFID_EVENT_EXHAUSTED,    /**< calls waited or failed since the last such event; value: how many */
+    SFID_EVENT_NOT_TMPFS,    /**< the run directory is not on a tmpfs: calls may stall on writeback */
+    SFID_EVENT_END_OF_LIFE,  /**< the layout ends within 5 years; value: milliseconds left */
+    SFID_EVENT_SLOT_REPLACED /**< the slot file found was of no use and was replaced; the text says why */
 } sfid_event_kind;
 
 /** One event. Valid during the callback only. */
@@ -93,7 +93,7 @@ typedef struct sfid_options {
                                      sequence, so that low bits spread at low rates */
     void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called from the background thread only, in order;
                                      sfid_status, sfid_parse and sfid_next may be called inside, sfid_open and sfid_close not */
-    void *user;                 /**< handed to on_event */
+    void *user;                                            /**< handed to on_event */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
@@ -186,21 +186,21 @@ SFID_API int64_t sfid_pid(const sfid *g);
 
 /** What a generator is doing; sfid_status() fills it. */
 typedef struct sfid_status_info {
-    int open;                       /**< 1 while IDs may be drawn */
-    int last_code;                  /**< the last error any call on this handle returned in this process, or 0 */
-    int64_t pid;                    /**< the pid held, or -1 */
-    int64_t window_ms;              /**< what is left of the window; 0: over. INT64_MAX: it ends with the layout */
-    int64_t ahead_ms;               /**< how far the next ID's tick lies past the clock; 0: not at all */
-    uint64_t issued;                /**< IDs drawn since sfid_open(), by this handle's whole fork family */
-    uint64_t waits;                 /**< calls of this process that slept */
-    uint64_t refused;               /**< calls of this process that returned SFID_EAGAIN */
-    uint64_t regressions;           /**< backward steps over 1 s seen on this page */
-    int64_t largest_regression_ms;  /**< the largest of them */
-    uint64_t renewals;              /**< windows extended, by this handle's whole fork family */
-    uint64_t renew_failures;        /**< renewals that failed in this process since the last that did not */
-    int keeper_here;                /**< 1 when this process runs the background thread of the generator */
-    char identity[160];             /**< machine_id:slot, or empty without an app */
-    uint64_t reserved[16];          /**< zero */
+    int open;                      /**< 1 while IDs may be drawn */
+    int last_code;                 /**< the last error any call on this handle returned in this process, or 0 */
+    int64_t pid;                   /**< the pid held, or -1 */
+    int64_t window_ms;             /**< what is left of the window; 0: over. INT64_MAX: it ends with the layout */
+    int64_t ahead_ms;              /**< how far the next ID's tick lies past the clock; 0: not at all */
+    uint64_t issued;               /**< IDs drawn since sfid_open(), by this handle's whole fork family */
+    uint64_t waits;                /**< calls of this process that slept */
+    uint64_t refused;              /**< calls of this process refused with SFID_EAGAIN or SFID_ECLOCK */
+    uint64_t regressions;          /**< backward steps over 1 s seen on this page */
+    int64_t largest_regression_ms; /**< the largest of them */
+    uint64_t renewals;             /**< windows extended, by this handle's whole fork family */
+    uint64_t renew_failures;       /**< renewals that failed in this process since the last that did not */
+    int keeper_here;               /**< 1 when this process runs the background thread of the generator */
+    char identity[160];            /**< machine_id:slot, or empty without an app */
+    uint64_t reserved[16];         /**< zero */
 } sfid_status_info;
 
 /**

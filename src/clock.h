@@ -17,15 +17,13 @@ struct sfid__time {
 };
 
 struct sfid__clock {
-    struct sfid__time (*now)(const struct sfid__clock *self);   /* wall clock */
-    int64_t (*monotonic_ns)(const struct sfid__clock *self);    /* never steps; for deadlines */
+    struct sfid__time (*now)(const struct sfid__clock *self);     /* wall clock */
+    int64_t (*monotonic_ns)(const struct sfid__clock *self);      /* never steps; for deadlines */
     void (*sleep_ns)(const struct sfid__clock *self, int64_t ns); /* may return early (a signal) */
 };
 
 extern const struct sfid__clock sfid__system_clock;
 
-static inline struct sfid__time sfid__now(const struct sfid__clock *clock) {
-    return clock->now(clock);
-}
+static inline struct sfid__time sfid__now(const struct sfid__clock *clock) { return clock->now(clock); }
 
 #endif

@@ -39,8 +39,8 @@ static int adopt(struct sfid__dir *dir, int fd, char *path, struct sfid__error *
     if (fstat(fd, &st) < 0)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", path);
     else if (st.st_uid != geteuid())
-        rc = sfid__fail(err, SFID_ESTATE, "directory %s belongs to user %u, not to user %u who runs this process; give another", path,
-                        (unsigned)st.st_uid, (unsigned)geteuid());
+        rc = sfid__fail(err, SFID_ESTATE, "directory %s belongs to user %u, not to user %u who runs this process; give another",
+                        path, (unsigned)st.st_uid, (unsigned)geteuid());
     else if (st.st_mode & (S_IWGRP | S_IWOTH))
         rc = sfid__fail(err, SFID_ESTATE, "directory %s has mode %04o: others may write to it; it should be 0700", path,
                         (unsigned)st.st_mode & 07777);

@@ -17,7 +17,8 @@ struct sfid__dir {
     char *path; /* absolute */
 };
 
-#define SFID__DIR_NONE {-1, NULL}
+#define SFID__DIR_NONE \
+    { -1, NULL }
 
 /*
  * Moves a descriptor just opened above the standard three. Where the program

@@ -67,9 +67,7 @@ static uint64_t load(const _Atomic uint64_t *p) {
     return atomic_load_explicit(p, memory_order_relaxed); /* pace or statistics: see the head of the file */
 }
 
-static uint64_t tick_of(const struct sfid__record *r, uint64_t word) {
-    return (word & ~SFID__CLOSED) >> r->seq_bits;
-}
+static uint64_t tick_of(const struct sfid__record *r, uint64_t word) { return (word & ~SFID__CLOSED) >> r->seq_bits; }
 
 /* ---- sleeping ------------------------------------------------------------ */
 
@@ -199,7 +197,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
         return SFID_ECLOCK; /* 1 */
     v->clock = (uint64_t)(v->now.ms - g->layout.epoch_ms) / g->layout.unit_ms;
     if (v->clock >= g->end)
-        return SFID_EOVERFLOW; /* 2 */
+        return SFID_EOVERFLOW;                                           /* 2 */
     v->limit = atomic_load_explicit(&v->r->limit, memory_order_acquire); /* [limit] */
     v->hi = load(&v->r->hi);
     if (v->clock >= v->limit && !(call->in_hand && tick_of(v->r, call->n) < v->limit))
@@ -219,9 +217,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     return GO;
 }
 
-static bool due(const struct view *v, uint64_t tick) {
-    return tick <= SFID__MAX(v->clock + v->lead, v->hi);
-}
+static bool due(const struct view *v, uint64_t tick) { return tick <= SFID__MAX(v->clock + v->lead, v->hi); }
 
 /* ---- rows 7 to 10: a number is in hand ----------------------------------- */
 

@@ -29,10 +29,10 @@ struct sfid__generator {
     sfid_layout layout;
     sfid_exhaustion exhaustion;
     uint32_t max_wait_ms;
-    uint64_t end;          /* tick: sfid__layout_end() */
-    uint64_t max_ahead;    /* ticks */
-    uint64_t random_start; /* bound of the sequence start, 0: always 0 */
-    uint64_t half_window;  /* ticks: with less left the keeper is asked for; 0: nobody renews */
+    uint64_t end;                                     /* tick: sfid__layout_end() */
+    uint64_t max_ahead;                               /* ticks */
+    uint64_t random_start;                            /* bound of the sequence start, 0: always 0 */
+    uint64_t half_window;                             /* ticks: with less left the keeper is asked for; 0: nobody renews */
     void (*keeper_wanted)(struct sfid__generator *g); /* called where sleeping is allowed; NULL: no keeper */
 
     _Atomic uint64_t random; /* state of the random start */

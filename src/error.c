@@ -20,9 +20,7 @@ const char *sfid_strerror(int code) {
     }
 }
 
-const char *sfid_version(void) {
-    return SFID_VERSION_STRING;
-}
+const char *sfid_version(void) { return SFID_VERSION_STRING; }
 
 static void fill(struct sfid__error *err, int code, const char *fmt, va_list args) {
     err->code = code;

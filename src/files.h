@@ -35,9 +35,7 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
 /* True when `name` in dir still is the file `id`. */
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
 
-static inline struct sfid__file_id sfid__file_id(const struct stat *st) {
-    return (struct sfid__file_id){st->st_dev, st->st_ino};
-}
+static inline struct sfid__file_id sfid__file_id(const struct stat *st) { return (struct sfid__file_id){st->st_dev, st->st_ino}; }
 
 /* A name in the same directory that nobody else has, ".NAME.random": for files that are made whole, then named. */
 #define SFID__TEMP_NAME 128

@@ -22,9 +22,7 @@ struct fixed_store {
     uint64_t durable; /* tick up to which this process has seen the mark synced: what was read may still be in memory only */
 };
 
-static struct fixed_store *self(struct sfid__store *store) {
-    return (struct fixed_store *)(void *)store;
-}
+static struct fixed_store *self(struct sfid__store *store) { return (struct fixed_store *)(void *)store; }
 
 static int acquire(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err) {
     struct fixed_store *s = self(store);
@@ -61,9 +59,7 @@ static int renew(struct sfid__store *store, uint64_t now, struct sfid__grant *gr
     return rc;
 }
 
-static bool leave(struct sfid__store *store) {
-    return sfid__mark_is_last(&self(store)->mark);
-}
+static bool leave(struct sfid__store *store) { return sfid__mark_is_last(&self(store)->mark); }
 
 static int release(struct sfid__store *store, uint64_t position, struct sfid__error *err) {
     struct fixed_store *s = self(store);

@@ -63,13 +63,9 @@ static inline int64_t next(struct sfid__generator *g, bool may_sleep) {
     return sfid__compose(r, n);
 }
 
-int64_t sfid_next(sfid *handle) {
-    return next((struct sfid__generator *)(void *)handle, true);
-}
+int64_t sfid_next(sfid *handle) { return next((struct sfid__generator *)(void *)handle, true); }
 
-int64_t sfid_try_next(sfid *handle) {
-    return next((struct sfid__generator *)(void *)handle, false);
-}
+int64_t sfid_try_next(sfid *handle) { return next((struct sfid__generator *)(void *)handle, false); }
 
 int64_t sfid__next_in_hand(sfid *handle, void *record, uint64_t n) {
     return next_slow((struct sfid__generator *)(void *)handle,
@@ -100,9 +96,7 @@ int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
     return (int64_t)done;
 }
 
-int sfid_retry_ms(const sfid *handle) {
-    return sfid__draw_retry_ms((const struct sfid__generator *)(const void *)handle);
-}
+int sfid_retry_ms(const sfid *handle) { return sfid__draw_retry_ms((const struct sfid__generator *)(const void *)handle); }
 
 int64_t sfid_pid(const sfid *handle) {
     const struct sfid__generator *g = (const struct sfid__generator *)(const void *)handle;

@@ -28,7 +28,7 @@ struct sfid__rest {
 };
 
 struct sfid {
-    struct sfid__generator generator; /* first: the inline form, and casts in generator.c */
+    struct sfid__generator generator;  /* first: the inline form, and casts in generator.c */
     _Atomic(struct sfid__rest *) rest; /* NULL once closed */
     _Atomic uint64_t users;            /* threads inside the rest: sfid__process() << USERS_BITS | their number */
     struct sfid *next_closed;

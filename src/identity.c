@@ -88,7 +88,8 @@ int sfid__app_layout(const struct sfid__dir *app, const sfid_layout *layout, str
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" LAYOUT_FILE " vanished", app->path);
     noted[strcspn(noted, "\n")] = '\0';
     if (strncmp(noted, asked, 16) != 0)
-        return sfid__fail(err, SFID_ELAYOUT, "this app has layout %s on this host (%s/" LAYOUT_FILE "), not %s: use that, or another app name",
+        return sfid__fail(err, SFID_ELAYOUT,
+                          "this app has layout %s on this host (%s/" LAYOUT_FILE "), not %s: use that, or another app name",
                           strlen(noted) > 17 ? noted + 17 : noted, app->path, asked + 17);
     return 0;
 }

@@ -76,9 +76,7 @@ static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t
     k->on_event(k->user, &event);
 }
 
-static int64_t now_ms(const struct sfid__keeper *k) {
-    return sfid__now(k->generator->clock).ms;
-}
+static int64_t now_ms(const struct sfid__keeper *k) { return sfid__now(k->generator->clock).ms; }
 
 static uint64_t now_tick(const struct sfid__keeper *k) {
     const sfid_layout *l = &k->generator->layout;
@@ -116,7 +114,8 @@ static void tell_counters(struct sfid__keeper *k) {
     const uint64_t regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed);
     if (regressions != k->told_regressions) {
         const uint64_t ms = atomic_load_explicit(&g->page->largest_regression_ms, memory_order_relaxed);
-        snprintf(text, sizeof text, "the clock stepped back (%" PRIu64 " times so far, by %" PRIu64 " ms at most)", regressions, ms);
+        snprintf(text, sizeof text, "the clock stepped back (%" PRIu64 " times so far, by %" PRIu64 " ms at most)", regressions,
+                 ms);
         k->told_regressions = regressions;
         tell(k, SFID_EVENT_REGRESSION, 0, (int64_t)ms, text);
     }
@@ -175,9 +174,7 @@ static bool window_is_short(const struct sfid__keeper *k, const struct sfid__rec
     return SFID__MAX(now_tick(k), tick) + half >= limit;
 }
 
-static int64_t period_ms(const struct sfid__keeper *k) {
-    return (int64_t)(k->store->window * k->generator->layout.unit_ms / 3);
-}
+static int64_t period_ms(const struct sfid__keeper *k) { return (int64_t)(k->store->window * k->generator->layout.unit_ms / 3); }
 
 /*
  * Renews where it is time to. Where nothing was drawn for a whole period and
@@ -251,9 +248,7 @@ static bool lock_page(struct sfid__page *page) {
     return rc == 0;
 }
 
-static uint64_t own(int state) {
-    return sfid__process() << 2 | (uint64_t)state;
-}
+static uint64_t own(int state) { return sfid__process() << 2 | (uint64_t)state; }
 
 static void *thread_main(void *arg) {
     struct sfid__keeper *k = arg;

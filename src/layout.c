@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "layout.h"
 
-static uint64_t ones(unsigned bits) {
-    return bits == 0 ? 0 : ~UINT64_C(0) >> (64 - bits);
-}
+static uint64_t ones(unsigned bits) { return bits == 0 ? 0 : ~UINT64_C(0) >> (64 - bits); }
 
 uint64_t sfid__hash(uint64_t seed, const void *bytes, size_t n) {
     const unsigned char *p = bytes;
@@ -13,7 +11,7 @@ uint64_t sfid__hash(uint64_t seed, const void *bytes, size_t n) {
 }
 
 uint64_t sfid__layout_fingerprint(const sfid_layout *l) {
-    const uint64_t what[] = {(uint64_t)l->epoch_ms, l->unit_ms,    l->time_bits,  l->pid_bits,
+    const uint64_t what[] = {(uint64_t)l->epoch_ms, l->unit_ms,    l->time_bits, l->pid_bits,
                              l->seq_bits,           l->time_shift, l->pid_shift, l->seq_shift};
     return sfid__hash(SFID__HASH_SEED, what, sizeof what);
 }
@@ -34,9 +32,7 @@ sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned se
 }
 
 /* The bits a field covers, or 0 where it sticks out of the ID. */
-static uint64_t cover(unsigned bits, unsigned shift) {
-    return bits + shift > 64 || bits == 0 ? 0 : ones(bits) << shift;
-}
+static uint64_t cover(unsigned bits, unsigned shift) { return bits + shift > 64 || bits == 0 ? 0 : ones(bits) << shift; }
 
 int sfid_layout_check(const sfid_layout *l) {
     l = sfid__layout_or_default(l);

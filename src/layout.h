@@ -8,9 +8,7 @@
 #include <sfid.h>
 
 /* Layout of a public call: NULL stands for the default. */
-static inline const sfid_layout *sfid__layout_or_default(const sfid_layout *l) {
-    return l ? l : &SFID_LAYOUT_DEFAULT;
-}
+static inline const sfid_layout *sfid__layout_or_default(const sfid_layout *l) { return l ? l : &SFID_LAYOUT_DEFAULT; }
 
 /* Begin of a tick, Unix milliseconds. Holds for max_tick + 1 as well. */
 static inline int64_t sfid__tick_begin_ms(const sfid_layout *l, uint64_t tick) {
@@ -18,20 +16,14 @@ static inline int64_t sfid__tick_begin_ms(const sfid_layout *l, uint64_t tick) {
 }
 
 /* Milliseconds to whole ticks, rounded down. */
-static inline uint64_t sfid__ms_to_ticks(const sfid_layout *l, uint64_t ms) {
-    return ms / l->unit_ms;
-}
+static inline uint64_t sfid__ms_to_ticks(const sfid_layout *l, uint64_t ms) { return ms / l->unit_ms; }
 
 /* True where every tick begins at a whole second, so that time() tells the tick. */
-static inline bool sfid__layout_in_seconds(const sfid_layout *l) {
-    return l->unit_ms % 1000 == 0 && l->epoch_ms % 1000 == 0;
-}
+static inline bool sfid__layout_in_seconds(const sfid_layout *l) { return l->unit_ms % 1000 == 0 && l->epoch_ms % 1000 == 0; }
 
 /* The first tick that is never issued. A word of 63 bits gives up the layout's last tick: behind its last number
    comes the closed mark. */
-static inline uint64_t sfid__layout_end(const sfid_layout *l) {
-    return l->max_tick + (l->max_tick >> (62 - l->seq_bits) == 0);
-}
+static inline uint64_t sfid__layout_end(const sfid_layout *l) { return l->max_tick + (l->max_tick >> (62 - l->seq_bits) == 0); }
 
 /* Differs for layouts whose IDs differ in meaning. Names and sub-fields of the pid do not count. */
 uint64_t sfid__layout_fingerprint(const sfid_layout *l);

@@ -22,9 +22,7 @@ static const struct preset {
 
 #define PRESETS (sizeof presets / sizeof presets[0])
 
-const char *sfid_layout_preset(size_t i) {
-    return i < PRESETS ? presets[i].name : NULL;
-}
+const char *sfid_layout_preset(size_t i) { return i < PRESETS ? presets[i].name : NULL; }
 
 static const struct preset *preset_of(const sfid_layout *l) {
     const uint64_t fingerprint = sfid__layout_fingerprint(l);
@@ -82,8 +80,7 @@ static int parse_widths(const char *p, sfid_layout *out) {
         return SFID_EINVAL;
     if (*p != '\0' || bits[0] < 2 || bits[0] + bits[1] + bits[2] > 64)
         return SFID_EINVAL;
-    const sfid_layout l =
-        sfid__layout_make((unsigned)bits[0], (unsigned)bits[1], (unsigned)bits[2], (uint32_t)unit_ms, epoch_ms);
+    const sfid_layout l = sfid__layout_make((unsigned)bits[0], (unsigned)bits[1], (unsigned)bits[2], (uint32_t)unit_ms, epoch_ms);
     if (sfid_layout_check(&l) < 0)
         return SFID_EINVAL;
     *out = l;
@@ -113,8 +110,7 @@ int sfid_layout_format(const sfid_layout *l, char *buf, size_t size) {
         return SFID_EINVAL; /* the text form knows one order of fields */
     else
         n = snprintf(buf, size, "%d:%d:%d/%u%s@%lld", l->time_bits, l->pid_bits, l->seq_bits,
-                     l->unit_ms % 1000 ? l->unit_ms : l->unit_ms / 1000, l->unit_ms % 1000 ? "ms" : "s",
-                     (long long)l->epoch_ms);
+                     l->unit_ms % 1000 ? l->unit_ms : l->unit_ms / 1000, l->unit_ms % 1000 ? "ms" : "s", (long long)l->epoch_ms);
     return n >= 0 && (size_t)n < size ? 0 : SFID_EINVAL;
 }
 

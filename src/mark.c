@@ -30,13 +30,9 @@ struct entry {
 
 static const char magic[8] = {'s', 'f', 'i', 'd', 'm', 'r', 'k', '1'};
 
-static uint64_t checksum(const struct entry *e) {
-    return sfid__hash(SFID__HASH_SEED, e, offsetof(struct entry, checksum));
-}
+static uint64_t checksum(const struct entry *e) { return sfid__hash(SFID__HASH_SEED, e, offsetof(struct entry, checksum)); }
 
-static bool good(const struct entry *e) {
-    return memcmp(e->magic, magic, sizeof magic) == 0 && e->checksum == checksum(e);
-}
+static bool good(const struct entry *e) { return memcmp(e->magic, magic, sizeof magic) == 0 && e->checksum == checksum(e); }
 
 /* The file's blocks as far as it has them; the rest is zero. */
 static int read_blocks(int fd, char blocks[FILE_SIZE]) {
@@ -56,7 +52,8 @@ static const struct entry *entry_in(const char *blocks, int which) {
 }
 
 static struct entry make_entry(const struct sfid__mark *mark, uint64_t serial, struct sfid__position at) {
-    struct entry e = {.layout = mark->layout, .pid = mark->pid, .serial = serial, .position = at.word, .page = at.page, .exact = at.exact};
+    struct entry e = {
+        .layout = mark->layout, .pid = mark->pid, .serial = serial, .position = at.word, .page = at.page, .exact = at.exact};
     memcpy(e.magic, magic, sizeof magic);
     e.checksum = checksum(&e);
     return e;

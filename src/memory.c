@@ -72,6 +72,4 @@ struct sfid__page *sfid__memory_page(struct sfid__memory_page *memory) {
     return memory->page;
 }
 
-void sfid__memory_leave(struct sfid__memory_page *memory) {
-    atomic_store_explicit(&memory->in_use, 0, memory_order_release);
-}
+void sfid__memory_leave(struct sfid__memory_page *memory) { atomic_store_explicit(&memory->in_use, 0, memory_order_release); }

@@ -101,9 +101,7 @@ const char *sfid__page_check(const struct sfid__page *page, const struct sfid__p
 }
 
 /* Release, with the exchange in keeper.c: what was written before (stop) is seen by who clears the word. */
-static bool set_poke(struct sfid__page *page) {
-    return atomic_exchange_explicit(&page->poke, 1, memory_order_acq_rel) == 0;
-}
+static bool set_poke(struct sfid__page *page) { return atomic_exchange_explicit(&page->poke, 1, memory_order_acq_rel) == 0; }
 
 static void call_keeper(struct sfid__page *page) {
     const int saved = errno;

@@ -43,14 +43,14 @@ struct sfid__record {
     uint32_t unit;        /* what it divides by, in the same units */
     uint8_t seq_bits, time_shift, seq_shift, pid_shift;
     uint64_t zero_b[2]; /* room for the token of a lease */
-    uint64_t checksum; /* over the line but for limit, the place in the page, and the page's identity */
+    uint64_t checksum;  /* over the line but for limit, the place in the page, and the page's identity */
 
     _Alignas(SFID__LINE) _Atomic uint64_t hi;
     _Atomic uint64_t lead;
-    _Atomic uint64_t skipped;  /* numbers passed over when the clock moved the word on */
-    _Atomic uint64_t behind;   /* how deep below hi the clock was when a regression was last reported; ticks */
+    _Atomic uint64_t skipped; /* numbers passed over when the clock moved the word on */
+    _Atomic uint64_t behind;  /* how deep below hi the clock was when a regression was last reported; ticks */
     _Atomic uint64_t renewals;
-    _Atomic uint64_t first;    /* the word at the begin */
+    _Atomic uint64_t first;     /* the word at the begin */
     _Atomic uint64_t zero_c[2]; /* room for its nonces */
 };
 
@@ -72,9 +72,9 @@ struct sfid__page {
     struct sfid__page_id id;
 
     _Alignas(SFID__LINE) _Atomic uint32_t current;
-    _Atomic uint32_t poke;    /* futex: 1 when the keeper is wanted */
-    _Atomic uint32_t resting; /* 1 while the keeper lets the window run out because nothing is drawn */
-    _Atomic uint64_t regressions;           /* of more than 1 s */
+    _Atomic uint32_t poke;        /* futex: 1 when the keeper is wanted */
+    _Atomic uint32_t resting;     /* 1 while the keeper lets the window run out because nothing is drawn */
+    _Atomic uint64_t regressions; /* of more than 1 s */
     _Atomic uint64_t largest_regression_ms;
     _Atomic uint64_t earlier_issued; /* IDs drawn from records before the current */
 
@@ -111,9 +111,7 @@ const char *sfid__page_check(const struct sfid__page *page, const struct sfid__p
 uint64_t sfid__record_checksum(const struct sfid__page *page, uint32_t i);
 
 /* How many bytes of a page hold its first n records. */
-static inline size_t sfid__page_bytes(uint32_t n) {
-    return sizeof(struct sfid__page) + (size_t)n * sizeof(struct sfid__record);
-}
+static inline size_t sfid__page_bytes(uint32_t n) { return sizeof(struct sfid__page) + (size_t)n * sizeof(struct sfid__record); }
 
 static inline struct sfid__record *sfid__page_current(struct sfid__page *page) {
     /* Acquire, with the release in record.c [publish]: the record's fields are there before its index. */

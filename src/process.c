@@ -37,7 +37,7 @@ uint64_t sfid__process(void) {
     _Atomic uint64_t *p = own_page();
     if (p == NULL)
         return ((uint64_t)getpid() & MASK) | UINT64_C(1) << (SFID__PROCESS_BITS - 1); /* the next best */
-    uint64_t number = atomic_load_explicit(p, memory_order_relaxed); /* a number, no data behind it */
+    uint64_t number = atomic_load_explicit(p, memory_order_relaxed);                  /* a number, no data behind it */
     if (number == 0) {
         const uint64_t mine = random_number();
         if (atomic_compare_exchange_strong_explicit(p, &number, mine, memory_order_relaxed, memory_order_relaxed))

@@ -79,9 +79,9 @@ struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count
     r->checksum = sfid__record_checksum(page, count);
 
     if (old) /* relaxed: a statistic with one writer */
-        atomic_store_explicit(
-            &page->earlier_issued,
-            atomic_load_explicit(&page->earlier_issued, memory_order_relaxed) + sfid__record_issued(old), memory_order_relaxed);
+        atomic_store_explicit(&page->earlier_issued,
+                              atomic_load_explicit(&page->earlier_issued, memory_order_relaxed) + sfid__record_issued(old),
+                              memory_order_relaxed);
     atomic_store_explicit(&page->current, count, memory_order_release); /* [publish] */
     return r;
 }

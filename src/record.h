@@ -47,9 +47,7 @@ void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit);
 uint64_t sfid__record_issued(const struct sfid__record *r);
 
 /* The pid of a record. */
-static inline uint64_t sfid__record_pid(const struct sfid__record *r) {
-    return r->pid_field >> r->pid_shift;
-}
+static inline uint64_t sfid__record_pid(const struct sfid__record *r) { return r->pid_field >> r->pid_shift; }
 
 /*
  * Says what is wrong with the part of a record that is not under its checksum,

@@ -53,7 +53,8 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
 
     const struct sfid__time now = sfid__now(g->clock);
     if (now.ms < l->epoch_ms)
-        return sfid__fail(err, SFID_ECLOCK, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", now.ms, l->epoch_ms);
+        return sfid__fail(err, SFID_ECLOCK, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", now.ms,
+                          l->epoch_ms);
     if (now.ms >= sfid__tick_begin_ms(l, g->end))
         return sfid__fail(err, SFID_EOVERFLOW, "the layout ended at %" PRId64 " ms, and the clock is at %" PRId64 " ms",
                           sfid__tick_begin_ms(l, g->end), now.ms);
@@ -300,7 +301,7 @@ void sfid_close(sfid *g) {
         return;
     sfid__generator_stop(&g->generator);
     if (!atomic_compare_exchange_strong_explicit(&g->rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
-        return; /* with sfid__rest_enter; another thread closes it as well */
+        return;          /* with sfid__rest_enter; another thread closes it as well */
     wait_until_alone(g); /* nobody starts a keeper from here on */
     sfid__keeper_stop(&rest->keeper);
     if (rest->store)

@@ -93,8 +93,7 @@ static int expect(int fd, uint64_t layout, struct sfid__page_id *id) {
     struct statx sx;
     if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
         return errno;
-    *id = (struct sfid__page_id){
-        .layout = layout, .device = makedev(sx.stx_dev_major, sx.stx_dev_minor), .inode = sx.stx_ino};
+    *id = (struct sfid__page_id){.layout = layout, .device = makedev(sx.stx_dev_major, sx.stx_dev_minor), .inode = sx.stx_ino};
     if (sx.stx_mask & STATX_BTIME) {
         id->born_s = sx.stx_btime.tv_sec;
         id->born_ns = sx.stx_btime.tv_nsec;
@@ -328,8 +327,8 @@ void sfid__slot_leave(struct sfid__slot *slot) {
 /* A daemon may have closed our descriptor and opened its own of the same number: that one is not touched. */
 static void close_dir(struct sfid__slot *slot) {
     struct stat now;
-    if (slot->dir.fd >= 0 && (fstat(slot->dir.fd, &now) < 0 || now.st_dev != slot->dir_stat.st_dev ||
-                              now.st_ino != slot->dir_stat.st_ino))
+    if (slot->dir.fd >= 0 &&
+        (fstat(slot->dir.fd, &now) < 0 || now.st_dev != slot->dir_stat.st_dev || now.st_ino != slot->dir_stat.st_ino))
         slot->dir.fd = -1;
     sfid__dir_close(&slot->dir);
 }

@@ -27,13 +27,13 @@ struct sfid__slot {
     struct stat dir_stat;
     char name[32];
     struct sfid__file_id id;
-    uint32_t records; /* how many the page has; 0: it is new */
+    uint32_t records;   /* how many the page has; 0: it is new */
     char put_aside[96]; /* why the file found there was not used, or "" */
 };
 
 /* What a page has to be to be believed. */
 struct sfid__slot_want {
-    uint64_t layout;    /* fingerprint */
+    uint64_t layout; /* fingerprint */
     uint64_t pid;
     uint64_t page;      /* nonce; 0: any */
     uint64_t max_limit; /* no record may allow ticks from there on */

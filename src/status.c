@@ -61,8 +61,8 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
     struct sfid__rest *rest = sfid__rest_enter(g);
     if (rest && atomic_load_explicit(&g->generator.closing, memory_order_relaxed) == 0)
         fill(&g->generator, rest, out);
-    out->last_code = rest && rest->error.code ? rest->error.code
-                                              : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
+    out->last_code =
+        rest && rest->error.code ? rest->error.code : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
     out->waits = load(&g->generator.waits);
     out->refused = load(&g->generator.refused);
     if (rest)
@@ -78,13 +78,17 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
     char why[SFID__ERROR_TEXT];
     switch (code) {
     case SFID_EAGAIN:
-        snprintf(out, size, "the sequence was used up: the next ID's tick lies %" PRId64 " ms past the clock", ticks_ms(g, v.clock, v.tick));
+        snprintf(out, size, "the sequence was used up: the next ID's tick lies %" PRId64 " ms past the clock",
+                 ticks_ms(g, v.clock, v.tick));
         break;
     case SFID_ECLOCK:
         if (v.now.ms < g->layout.epoch_ms)
-            snprintf(out, size, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", v.now.ms, g->layout.epoch_ms);
+            snprintf(out, size, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", v.now.ms,
+                     g->layout.epoch_ms);
         else
-            snprintf(out, size, "the clock went back, further than may be waited or borrowed for: it is now %" PRId64 " ms behind the latest time seen",
+            snprintf(out, size,
+                     "the clock went back, further than may be waited or borrowed for: it is now %" PRId64
+                     " ms behind the latest time seen",
                      ticks_ms(g, v.clock, v.hi));
         break;
     case SFID_EOVERFLOW:
@@ -92,7 +96,8 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
         break;
     case SFID_ELEASE:
         /* Acquire, with the release in keeper.c: the text is there. */
-        if (atomic_load_explicit(&rest->keeper.failure_code, memory_order_acquire) == 0 || !sfid__text_read(&rest->keeper.failure, why))
+        if (atomic_load_explicit(&rest->keeper.failure_code, memory_order_acquire) == 0 ||
+            !sfid__text_read(&rest->keeper.failure, why))
             snprintf(why, sizeof why, "it was not renewed in time");
         snprintf(out, size, "the window is over: %s", why);
         break;
@@ -119,9 +124,7 @@ static pthread_key_t text_key;
 static int text_key_error = -1;
 static pthread_once_t text_once = PTHREAD_ONCE_INIT;
 
-static void make_text_key(void) {
-    text_key_error = pthread_key_create(&text_key, free);
-}
+static void make_text_key(void) { text_key_error = pthread_key_create(&text_key, free); }
 
 const char *sfid_last_error(const sfid *handle) {
     sfid *g = (sfid *)(uintptr_t)handle; /* as in sfid_status */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define RATE_SHIFT 24
-#define CALIBRATION_NS INT64_C(4000000)    /* shortest span that tells the rate to far better than the margin */
+#define CALIBRATION_NS INT64_C(4000000) /* shortest span that tells the rate to far better than the margin */
 #define RECALIBRATION_NS INT64_C(1000000000)
 #define MARGIN_DIVISOR 1024 /* of what is left of the tick ... */
 #define MARGIN_COUNTS 256   /* ... and this, so that the tick ends early by the counter rather than late */

@@ -19,14 +19,10 @@
 
 #if defined(__x86_64__)
 #define SFID__HAVE_COUNTER 1
-static inline uint64_t sfid__counter(void) {
-    return __builtin_ia32_rdtsc();
-}
+static inline uint64_t sfid__counter(void) { return __builtin_ia32_rdtsc(); }
 #else
 #define SFID__HAVE_COUNTER 0
-static inline uint64_t sfid__counter(void) {
-    return 0;
-}
+static inline uint64_t sfid__counter(void) { return 0; }
 #endif
 
 struct sfid__ticks {

@@ -30,7 +30,7 @@ enum sfid_error {
 #define SFID__ERROR_CODE(name, value, text) SFID_##name = (value),
     SFID_ERROR_LIST(SFID__ERROR_CODE)
 #undef SFID__ERROR_CODE
-    SFID_OK = 0 /**< no error */
+        SFID_OK = 0 /**< no error */
 };
 
 #endif

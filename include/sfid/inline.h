@@ -42,7 +42,8 @@ struct sfid__record_head {
 #ifdef __cplusplus
 extern "C"
 #endif
-SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
+    SFID_API int64_t
+    sfid__next_in_hand(sfid *g, void *record, uint64_t n);
 
 /*
  * The same argument as above next() in src/generator.c, where the orders are

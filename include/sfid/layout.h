@@ -49,7 +49,7 @@ typedef struct sfid_layout {
 
 /* A field as wide as the ID has its top bit forced to 0, or IDs would turn negative. */
 #define SFID__ONES(bits) ((UINT64_C(1) << (bits)) - 1)
-#define SFID__MAX_TICK(t, p, s) SFID__ONES((t) + (p) + (s) == 64 ? (t) - 1 : (t))
+#define SFID__MAX_TICK(t, p, s) SFID__ONES((t) + (p) + (s) == 64 ? (t)-1 : (t))
 
 /* Years 0001 to 9999, what RFC 3339 can write. */
 #define SFID__EPOCH_MIN (-INT64_C(62135596800000))
@@ -112,13 +112,13 @@ typedef struct sfid_field {
 
 /** What follows from a layout, as sfid_layout_describe() tells it. */
 typedef struct sfid_layout_facts {
-    const char *name;         /**< static: the preset's name, or NULL */
-    int64_t last_ms;          /**< Unix milliseconds at which the last tick ends (exclusive) */
-    uint64_t ids_per_tick;    /**< of one process */
-    uint64_t ids_per_second;  /**< of one process, rounded down */
-    uint64_t processes;       /**< how many pids there are */
+    const char *name;          /**< static: the preset's name, or NULL */
+    int64_t last_ms;           /**< Unix milliseconds at which the last tick ends (exclusive) */
+    uint64_t ids_per_tick;     /**< of one process */
+    uint64_t ids_per_second;   /**< of one process, rounded down */
+    uint64_t processes;        /**< how many pids there are */
     uint64_t fleet_per_second; /**< of all processes, saturating at UINT64_MAX */
-    uint64_t fingerprint;     /**< differs for layouts that differ in anything that makes an ID */
+    uint64_t fingerprint;      /**< differs for layouts that differ in anything that makes an ID */
 } sfid_layout_facts;
 
 /** Buffer size that holds any text of sfid_layout_format(), the NUL included. */

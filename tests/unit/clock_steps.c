@@ -139,13 +139,14 @@ int main(void) {
         for (int p = 0; p < 3; p++) {
             t[s][p] = play(&scenarios[s], (sfid_exhaustion)p);
             const struct tally *x = &t[s][p];
-            diag("%-28s %-7s %8llu %8llu %7lld ms %6lld ms %9llu %9llu", scenarios[s].name, policies[p], (unsigned long long)x->issued,
-                 (unsigned long long)x->ahead, (long long)x->most_ahead_ms, (long long)x->slept_ms,
+            diag("%-28s %-7s %8llu %8llu %7lld ms %6lld ms %9llu %9llu", scenarios[s].name, policies[p],
+                 (unsigned long long)x->issued, (unsigned long long)x->ahead, (long long)x->most_ahead_ms, (long long)x->slept_ms,
                  (unsigned long long)x->refused_clock, (unsigned long long)x->refused_again);
             expect(&scenarios[s], (sfid_exhaustion)p, x);
         }
     const struct tally *back = t[0], *hour = t[1], *forth = t[2], *still = t[3];
-    ok(back[SFID_WAIT].refused_clock == 0 && back[SFID_WAIT].issued >= 149000, "back 5 s, wait: IDs flow at the layout's rate all the while");
+    ok(back[SFID_WAIT].refused_clock == 0 && back[SFID_WAIT].issued >= 149000,
+       "back 5 s, wait: IDs flow at the layout's rate all the while");
     ok(back[SFID_WAIT].most_ahead_ms <= 5000, "back 5 s, wait: never further ahead than the clock went back");
     ok(hour[SFID_WAIT].refused_clock > 0, "back 1 h, wait: beyond max_ahead it is the clock's fault");
     ok(hour[SFID_FAIL].slept_ms == 0 && back[SFID_FAIL].slept_ms == 0, "fail: never sleeps");

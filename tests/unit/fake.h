@@ -31,9 +31,7 @@ struct fake {
     uint32_t records;
 };
 
-static inline struct fake *fake_of(const struct sfid__clock *clock) {
-    return (struct fake *)(uintptr_t)clock;
-}
+static inline struct fake *fake_of(const struct sfid__clock *clock) { return (struct fake *)(uintptr_t)clock; }
 
 static inline struct sfid__time fake_now(const struct sfid__clock *clock) {
     int64_t ns = fake_of(clock)->wall_ns, ms = ns / 1000000, rest = ns % 1000000;
@@ -44,9 +42,7 @@ static inline struct sfid__time fake_now(const struct sfid__clock *clock) {
     return (struct sfid__time){FAKE_EPOCH + ms, (int32_t)rest};
 }
 
-static inline int64_t fake_monotonic(const struct sfid__clock *clock) {
-    return fake_of(clock)->monotonic;
-}
+static inline int64_t fake_monotonic(const struct sfid__clock *clock) { return fake_of(clock)->monotonic; }
 
 static inline void fake_sleep(const struct sfid__clock *clock, int64_t ns) {
     struct fake *f = fake_of(clock);
@@ -65,17 +61,11 @@ static inline void fake_pass_ms(struct fake *f, int64_t ms) {
 }
 
 /* The clock is set. */
-static inline void fake_step_ms(struct fake *f, int64_t ms) {
-    f->wall_ns += ms * 1000000;
-}
+static inline void fake_step_ms(struct fake *f, int64_t ms) { f->wall_ns += ms * 1000000; }
 
-static inline uint64_t fake_tick(const struct fake *f) {
-    return (uint64_t)(f->wall_ns / 1000000 / f->g.layout.unit_ms);
-}
+static inline uint64_t fake_tick(const struct fake *f) { return (uint64_t)(f->wall_ns / 1000000 / f->g.layout.unit_ms); }
 
-static inline struct sfid__record *fake_record(const struct fake *f) {
-    return &f->page->records[f->records - 1];
-}
+static inline struct sfid__record *fake_record(const struct fake *f) { return &f->page->records[f->records - 1]; }
 
 /* A new record above all before, and the generator pointed at it unless it has to find it by itself. */
 static inline struct sfid__record *fake_switch(struct fake *f, uint64_t pid, uint64_t position, uint64_t limit) {
@@ -87,7 +77,8 @@ static inline struct sfid__record *fake_switch(struct fake *f, uint64_t pid, uin
  * 41:10:12/1ms over FAKE_EPOCH at tick 100,000,000 unless layout says otherwise;
  * policy with max_wait and max_ahead in ms; pid 7; a window to the layout's end.
  */
-static inline void fake_open(struct fake *f, const char *layout, sfid_exhaustion policy, uint32_t max_wait_ms, uint32_t max_ahead_ms) {
+static inline void fake_open(struct fake *f, const char *layout, sfid_exhaustion policy, uint32_t max_wait_ms,
+                             uint32_t max_ahead_ms) {
     char text[96];
     memset((void *)f, 0, sizeof *f);
     f->clock = (struct sfid__clock){fake_now, fake_monotonic, fake_sleep};
@@ -112,21 +103,13 @@ static inline void fake_open(struct fake *f, const char *layout, sfid_exhaustion
     sfid__generator_start(g, fake_record(f));
 }
 
-static inline void fake_close(struct fake *f) {
-    free(f->page);
-}
+static inline void fake_close(struct fake *f) { free(f->page); }
 
-static inline sfid *fake_handle(struct fake *f) {
-    return (sfid *)(void *)&f->g;
-}
+static inline sfid *fake_handle(struct fake *f) { return (sfid *)(void *)&f->g; }
 
-static inline int64_t fake_next(struct fake *f) {
-    return sfid_next(fake_handle(f));
-}
+static inline int64_t fake_next(struct fake *f) { return sfid_next(fake_handle(f)); }
 
-static inline int64_t fake_try(struct fake *f) {
-    return sfid_try_next(fake_handle(f));
-}
+static inline int64_t fake_try(struct fake *f) { return sfid_try_next(fake_handle(f)); }
 
 /* The tick of an ID, or a huge one for an error. */
 static inline uint64_t fake_tick_of(const struct fake *f, int64_t id) {

@@ -43,9 +43,7 @@ static void on_event(void *user, const sfid_event *event) {
         atomic_fetch_add(&told[event->kind], 1);
 }
 
-static uint64_t real_tick(void) {
-    return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH);
-}
+static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
 
 /* A window of 300 ms on the real clock, on a page that children share. */
 static void begin(bool events) {
@@ -94,17 +92,11 @@ static int threads(void) {
     return n;
 }
 
-static bool is_alone(void *arg) {
-    return threads() == *(int *)arg;
-}
+static bool is_alone(void *arg) { return threads() == *(int *)arg; }
 
-static bool renewed(void *arg) {
-    return atomic_load(&store->renewals) >= *(int *)arg;
-}
+static bool renewed(void *arg) { return atomic_load(&store->renewals) >= *(int *)arg; }
 
-static bool event_told(void *arg) {
-    return atomic_load(&told[*(int *)arg]) > 0;
-}
+static bool event_told(void *arg) { return atomic_load(&told[*(int *)arg]) > 0; }
 
 static bool resting(void *arg) {
     (void)arg;

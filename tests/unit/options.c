@@ -203,10 +203,9 @@ static void older(void) {
     full.max_wait_ms = 5000;
     full.max_ahead_ms = 1;
     full.random_start = 3;
-    static const size_t ends[] = {offsetof(sfid_options, layout),       offsetof(sfid_options, run_dir),
-                                  offsetof(sfid_options, exhaustion),
-                                  offsetof(sfid_options, random_start), offsetof(sfid_options, on_event),
-                                  offsetof(sfid_options, user)};
+    static const size_t ends[] = {offsetof(sfid_options, layout),     offsetof(sfid_options, run_dir),
+                                  offsetof(sfid_options, exhaustion), offsetof(sfid_options, random_start),
+                                  offsetof(sfid_options, on_event),   offsetof(sfid_options, user)};
     for (size_t i = 0; i < COUNT(ends); i++) {
         struct sfid__error err;
         sfid_options *o = cut(&full, ends[i]), want = SFID_OPTIONS_INIT;

@@ -8,17 +8,11 @@
 
 static struct fake f;
 
-static uint64_t word(void) {
-    return atomic_load(&fake_record(&f)->word);
-}
+static uint64_t word(void) { return atomic_load(&fake_record(&f)->word); }
 
-static uint64_t hi(void) {
-    return atomic_load(&fake_record(&f)->hi);
-}
+static uint64_t hi(void) { return atomic_load(&fake_record(&f)->hi); }
 
-static uint64_t lead(void) {
-    return atomic_load(&fake_record(&f)->lead);
-}
+static uint64_t lead(void) { return atomic_load(&fake_record(&f)->lead); }
 
 /* Opens at START, with the word and the clock there. */
 static void begin(sfid_exhaustion policy, uint32_t max_wait_ms, uint32_t max_ahead_ms) {
@@ -304,7 +298,8 @@ static void batches(void) {
     ok(rising, "batch: increasing");
     is_u64(fake_tick_of(&f, ids[9999]), START + 2, "batch: as many ticks as it takes");
     is_i64(f.slept_ns, 2000000, "batch: one wait for each further tick");
-    is_u64(sfid__record_position(fake_record(&f)), ((uint64_t)(START + 2) << 12) + 10000 - 8192, "batch: draws what it returns, no more");
+    is_u64(sfid__record_position(fake_record(&f)), ((uint64_t)(START + 2) << 12) + 10000 - 8192,
+           "batch: draws what it returns, no more");
     fake_close(&f);
 
     begin(SFID_FAIL, 0, 10000);

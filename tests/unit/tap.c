@@ -58,13 +58,9 @@ static int short_of_plan(void) {
     return done_testing();
 }
 
-static int nothing(void) {
-    return done_testing();
-}
+static int nothing(void) { return done_testing(); }
 
-static int skipped(void) {
-    skip_all("why %s", "not");
-}
+static int skipped(void) { skip_all("why %s", "not"); }
 
 static int make_dir(void) {
     fputs(tap_tmpdir(), stdout);
@@ -73,13 +69,9 @@ static int make_dir(void) {
     return mkdir(name, 0700) < 0;
 }
 
-static int leave(void) {
-    return 7;
-}
+static int leave(void) { return 7; }
 
-static bool no_longer(void *left) {
-    return --*(int *)left <= 0;
-}
+static bool no_longer(void *left) { return --*(int *)left <= 0; }
 
 /* Before the first check of this program, whose numbers the children would go on with. */
 int main(void) {

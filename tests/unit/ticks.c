@@ -55,7 +55,8 @@ static void compare(uint64_t unit_ms) {
     }
     is_u64(early, 0, "%d ms: none early", (int)unit_ms);
     is_u64(late, 0, "%d ms: none late", (int)unit_ms);
-    diag("%d ms: %.1f %% of %d reads went by the counter", (int)unit_ms, 100.0 * (double)by_counter / THREADS / READS, THREADS * READS);
+    diag("%d ms: %.1f %% of %d reads went by the counter", (int)unit_ms, 100.0 * (double)by_counter / THREADS / READS,
+         THREADS * READS);
     if (sfid__counter_is_good())
         ok(by_counter > 0, "%d ms: the counter was used", (int)unit_ms);
     free(t);
