@@ -6,7 +6,8 @@
  *
  * Sizes: a parent and 8 children, a million IDs each (also the short size; 20,000 with a sanitizer), children go on for 3 s
  * (long: 70 s, past the end of the window the parent left), three times: the parent exits, closes and exits, is killed.
- * 200 forks in a storm (sanitizer: 40); 200 forks while threads open and close (sanitizer: 40).
+ * 200 forks in a storm (sanitizer: 40); 200 forks while threads open and close (sanitizer: 40, and these children open no
+ * generator of their own: a sanitizer's allocator and thread list stay locked for ever in a child forked at the wrong moment).
  */
 #include "proc.h"
 
@@ -276,6 +277,8 @@ static int door_child(void *arg) {
     log_start(&log, 100, 1, 3, "door-%d", s->number);
     for (int i = 0; i < 100; i++)
         draw(s->f, s->g, &log);
+    if (SANITIZED)
+        return 0;
     sfid *own = NULL;
     const int rc = sfid_open(&own, &opt);
     const int64_t id = rc == 0 ? next_within(own, 20000) : 0;

@@ -2,6 +2,7 @@
 /* Run and state directory: which one is chosen, how a missing one is made, and which are refused. */
 #include "dirs.h"
 
+#include "scene.h"
 #include "tap.h"
 
 #include <dirent.h>
@@ -32,17 +33,6 @@ static const char *in_tmp(const char *name) {
     char *path = paths[n++ % 8];
     snprintf(path, sizeof paths[0], "%s/%s", tmp, name);
     return path;
-}
-
-static int entries(const char *dir) {
-    int n = 0;
-    DIR *d = opendir(dir);
-    if (d == NULL)
-        bail("cannot read %s", dir);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
 }
 
 static int mode_of(const char *path) {

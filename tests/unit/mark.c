@@ -4,6 +4,8 @@
 
 #include "layout.h"
 
+#include "marks.h"
+#include "scene.h"
 #include "tap.h"
 
 #include <dirent.h>
@@ -21,38 +23,6 @@
 #define BLOCK 4096
 #define ENTRY 64
 
-static struct sfid__dir app;
-static char path[4200];
-static struct sfid__error err;
-static struct sfid__position said;
-
-/* The file of pid 1, whose path is in `path`. */
-static int take(struct sfid__mark *m) {
-    said = (struct sfid__position){.word = 4711, .page = 4711, .exact = true};
-    err = (struct sfid__error){0, ""};
-    return sfid__mark_take(m, &app, 1, 77, &said, &err);
-}
-
-static void write_to(struct sfid__mark *m, uint64_t to) {
-    if (sfid__mark_write(m, (struct sfid__position){.word = to, .page = 5}, &err) != 0)
-        bail("cannot write the mark: %s", err.text);
-}
-
-static void take_or_bail(struct sfid__mark *m) {
-    if (take(m) != 0)
-        bail("cannot take the mark: %s", err.text);
-}
-
-/* Position found by a new holder, who leaves at once; its code when it is refused. */
-static int64_t found(void) {
-    struct sfid__mark m;
-    const int rc = take(&m);
-    if (rc < 0)
-        return rc;
-    sfid__mark_drop(&m);
-    return (int64_t)said.word;
-}
-
 static void patch(off_t at, const void *from, size_t n) {
     const int fd = open(path, O_WRONLY);
     if (fd < 0 || pwrite(fd, from, n, at) != (ssize_t)n)
@@ -65,32 +35,6 @@ static void peek(off_t at, void *to, size_t n) {
     if (fd < 0 || pread(fd, to, n, at) != (ssize_t)n)
         bail("cannot read %s", path);
     close(fd);
-}
-
-static int entries(const char *dir) {
-    int n = 0;
-    DIR *d = opendir(dir);
-    if (d == NULL)
-        bail("cannot read %s", dir);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
-
-static pid_t spawn(int (*body)(void *), void *arg) {
-    const pid_t child = fork();
-    if (child < 0)
-        bail("fork: %s", strerror(errno));
-    if (child == 0)
-        _exit(body(arg));
-    return child;
-}
-
-static int status_of(pid_t child) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 /* ---- what is written ----------------------------------------------------- */

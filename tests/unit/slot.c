@@ -5,6 +5,7 @@
 #include "layout.h"
 #include "record.h"
 
+#include "scene.h"
 #include "tap.h"
 
 #include <dirent.h>
@@ -58,17 +59,6 @@ static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
 
 static struct sfid__record *last(const struct sfid__slot *s) { return &s->page->records[s->records - 1]; }
 
-static int entries(const char *dir) {
-    int n = 0;
-    DIR *d = opendir(dir);
-    if (d == NULL)
-        bail("cannot read %s", dir);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
-
 /* Lines of this process's list of mappings that have a word in them. */
 static int mappings(const char *word) {
     int n = 0;
@@ -87,21 +77,6 @@ static int mappings(const char *word) {
 static ino_t inode(const char *name) {
     struct stat st;
     return stat(name, &st) < 0 ? 0 : st.st_ino;
-}
-
-static pid_t spawn(int (*body)(void *), void *arg) {
-    const pid_t child = fork();
-    if (child < 0)
-        bail("fork: %s", strerror(errno));
-    if (child == 0)
-        _exit(body(arg));
-    return child;
-}
-
-static int status_of(pid_t child) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 /* ---- taking ---------------------------------------------------------------- */

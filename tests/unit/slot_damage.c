@@ -5,6 +5,7 @@
 #include "layout.h"
 #include "record.h"
 
+#include "scene.h"
 #include "tap.h"
 
 #include <dirent.h>
@@ -52,17 +53,6 @@ static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
     struct sfid__record *r = sfid__record_append(s->page, s->records++, &start);
     atomic_fetch_add(&r->word, n);
     return r;
-}
-
-static int entries(const char *dir) {
-    int n = 0;
-    DIR *d = opendir(dir);
-    if (d == NULL)
-        bail("cannot read %s", dir);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
 }
 
 static ino_t inode(const char *name) {
