@@ -30,7 +30,7 @@
  *    9  in hand, not due, may not wait            give it up: SFID_EAGAIN, SFID_ECLOCK behind hi
  *   10  in hand, not due                          sleep until it is
  *   11  word closed, a newer record published     take that
- *   12  word closed, none newer                   being switched: as 3 (closing is seen before row 1)
+ *   12  word closed, none newer                   being switched: as 3 (a closed handle is seen before row 1)
  *   13  word behind the clock                     move it to the clock's tick and draw
  *   14  word due and at the limit                 as 3
  *   15  word due                                  draw
@@ -129,8 +129,6 @@ static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call) {
     call->nap_ns = call->nap_ns ? SFID__MIN(call->nap_ns * 2, NAP_LONGEST_NS) : NAP_FIRST_NS;
     if (nap(g, call, call->nap_ns))
         return AGAIN;
-    if (atomic_load_explicit(&g->closing, memory_order_relaxed) != 0)
-        return SFID_ECLOSED; /* close took the record away since row 1 */
     /* A keeper at rest renews within milliseconds: for a caller that may not sleep that is no lost lease. */
     if (atomic_load_explicit(&g->page->resting, memory_order_relaxed) != 0)
         return SFID_EAGAIN;
@@ -184,11 +182,10 @@ static void shrink_lead(struct sfid__generator *g, struct view *v) {
 }
 
 static int look(struct sfid__generator *g, struct sfid__call *call, struct view *v) {
-    if (!call->in_hand && atomic_load_explicit(&g->closing, memory_order_relaxed) != 0)
-        return SFID_ECLOSED; /* relaxed: a late sight of it draws from a record that is good, or closed */
-
     /* Acquire, with the release that published the record ([publish] in record.c, or open): its fields are there. */
     v->r = call->in_hand ? call->from : atomic_load_explicit(&g->record, memory_order_acquire);
+    if (v->r == &sfid__no_record)
+        return SFID_ECLOSED;
     /* [hi] Acquire, with the release in row 4 below: hi is loaded before the clock is read. The other way round
        every thread that is preempted in between would take another's progress for a step back of the clock. */
     const uint64_t hi_before = atomic_load_explicit(&v->r->hi, memory_order_acquire);
@@ -322,10 +319,10 @@ int sfid__draw(struct sfid__generator *g, struct sfid__call *call) {
 }
 
 int sfid__draw_retry_ms(const struct sfid__generator *g) {
-    if (atomic_load_explicit(&g->closing, memory_order_relaxed) != 0) /* as in look() */
-        return SFID_ECLOSED;
     struct view v;
     v.r = atomic_load_explicit(&g->record, memory_order_acquire); /* as in look() */
+    if (v.r == &sfid__no_record)
+        return SFID_ECLOSED;
     v.now = sfid__now(g->clock);
     if (v.now.ms < g->layout.epoch_ms)
         return SFID_ECLOCK;

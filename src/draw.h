@@ -21,9 +21,8 @@ enum sfid__tick_source {
  * and never again; the whole stays in memory after close, for late callers.
  */
 struct sfid__generator {
-    _Atomic(struct sfid__record *) record; /* this process's idea of the current record */
+    _Atomic(struct sfid__record *) record; /* this process's idea of the current record; sfid__no_record when closed */
     enum sfid__tick_source source;
-    _Atomic int closing; /* 1 from the begin of close on */
     struct sfid__page *page;
     const struct sfid__clock *clock;
     sfid_layout layout;
@@ -46,6 +45,11 @@ static_assert(offsetof(struct sfid__generator, record) == 0, "the inline form re
 
 /* A record with nothing to draw: what a handle points to before it is open and after it is closed. */
 extern struct sfid__record sfid__no_record;
+
+/* True before the handle is open and from the begin of close on. One word says so, so no two calls disagree. */
+static inline bool sfid__is_closed(const struct sfid__generator *g) {
+    return atomic_load_explicit(&g->record, memory_order_relaxed) == &sfid__no_record; /* compared, not followed */
+}
 
 /* One call's way through the table. */
 struct sfid__call {

@@ -100,24 +100,17 @@ int sfid_retry_ms(const sfid *handle) { return sfid__draw_retry_ms((const struct
 
 int64_t sfid_pid(const sfid *handle) {
     const struct sfid__generator *g = (const struct sfid__generator *)(const void *)handle;
-    if (atomic_load_explicit(&g->closing, memory_order_relaxed) != 0) /* a statement about now, nothing hangs on it */
-        return SFID_ECLOSED;
     const struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire); /* as on the hot path */
     return r == &sfid__no_record ? SFID_ECLOSED : (int64_t)(r->pid_field >> r->pid_shift);
 }
 
-void sfid__generator_init(struct sfid__generator *g) {
-    atomic_init(&g->record, &sfid__no_record);
-    atomic_init(&g->closing, 1);
-}
+void sfid__generator_init(struct sfid__generator *g) { atomic_init(&g->record, &sfid__no_record); }
 
 void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r) {
-    atomic_store_explicit(&g->closing, 0, memory_order_relaxed); /* the handle is handed out after this */
-    atomic_store_explicit(&g->record, r, memory_order_release);  /* with the acquire in next() and look() */
+    atomic_store_explicit(&g->record, r, memory_order_release); /* with the acquire in next() and look() */
 }
 
 void sfid__generator_stop(struct sfid__generator *g) {
-    /* Relaxed, then release: who sees the empty record by acquire sees closing as well. */
-    atomic_store_explicit(&g->closing, 1, memory_order_relaxed);
+    /* Release: nothing follows this pointer but to constants; it is here so that all stores of it are alike. */
     atomic_store_explicit(&g->record, &sfid__no_record, memory_order_release);
 }

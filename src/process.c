@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define PAGE 65536 /* a page of any machine, and a multiple of it */
 #define MASK ((UINT64_C(1) << SFID__PROCESS_BITS) - 1)
 
 /* A page of its own that a child finds zeroed; NULL before the first use. */
@@ -16,14 +17,13 @@ static _Atomic uint64_t *own_page(void) {
     _Atomic uint64_t *p = atomic_load_explicit(&page, memory_order_acquire);
     if (p)
         return p;
-    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    void *fresh = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *fresh = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED)
         return NULL;
-    if (madvise(fresh, size, MADV_WIPEONFORK) == 0 &&
+    if (madvise(fresh, PAGE, MADV_WIPEONFORK) == 0 &&
         atomic_compare_exchange_strong_explicit(&page, &p, fresh, memory_order_acq_rel, memory_order_acquire))
         return fresh;
-    munmap(fresh, size); /* a kernel before 4.14, or another thread was first: then p is its page */
+    munmap(fresh, PAGE); /* a kernel before 4.14, or another thread was first: then p is its page */
     return p;
 }
 

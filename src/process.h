@@ -13,7 +13,7 @@
 
 #define SFID__PROCESS_BITS 40
 
-/* A number that this process keeps and no relative of it has; never 0. Not async-signal-safe. */
+/* A number that this process keeps and no relative of it has; never 0. Async-signal-safe. */
 uint64_t sfid__process(void);
 
 #endif

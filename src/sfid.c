@@ -28,7 +28,7 @@ static void keeper_wanted(struct sfid__generator *generator) {
     struct sfid__rest *rest = sfid__rest_enter(g);
     if (rest == NULL)
         return;
-    if (!sfid__keeper_runs(&rest->keeper) && atomic_load_explicit(&generator->closing, memory_order_relaxed) == 0)
+    if (!sfid__keeper_runs(&rest->keeper))
         sfid__keeper_start(&rest->keeper); /* failing is fine: the next call tries again */
     sfid__rest_leave(g);
 }

@@ -59,7 +59,7 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
     memset(out, 0, sizeof *out);
     out->pid = -1;
     struct sfid__rest *rest = sfid__rest_enter(g);
-    if (rest && atomic_load_explicit(&g->generator.closing, memory_order_relaxed) == 0)
+    if (rest && !sfid__is_closed(&g->generator))
         fill(&g->generator, rest, out);
     out->last_code =
         rest && rest->error.code ? rest->error.code : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);

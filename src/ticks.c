@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ticks.h"
 
+#include "process.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -70,18 +72,15 @@ static void calibrate(struct sfid__ticks *t) {
 }
 
 /*
- * One thread at a time; the others go on with the clock. A lock that has been
- * held for ten ticks belongs to a thread that fork() left behind, or that is
- * asleep: it is taken over. Should the sleeper then write as well, a tick may
- * stand beside the end of a later one: late by a tick, never early.
+ * One thread at a time; the others go on with the clock. A lock that fork()
+ * copied while a thread of the parent had it is of another process, and free.
  */
-static bool try_lock(struct sfid__ticks *t, uint64_t count) {
-    uint64_t held = atomic_load_explicit(&t->lock, memory_order_relaxed);
-    const uint64_t span = atomic_load_explicit(&t->span, memory_order_relaxed);
-    if (held != 0 && (span == 0 || count - held < 10 * span))
-        return false;
+static bool try_lock(struct sfid__ticks *t) {
+    const uint64_t self = sfid__process();
+    uint64_t holder = atomic_load_explicit(&t->lock, memory_order_relaxed);
     /* Acquire, with the release of the unlock: rate and base pass from one holder to the next. */
-    return atomic_compare_exchange_strong_explicit(&t->lock, &held, count | 1, memory_order_acquire, memory_order_relaxed);
+    return holder != self &&
+           atomic_compare_exchange_strong_explicit(&t->lock, &holder, self, memory_order_acquire, memory_order_relaxed);
 }
 
 uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {
@@ -90,7 +89,7 @@ uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {
     clock_gettime(CLOCK_REALTIME, &ts);
     const uint64_t ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 - (uint64_t)t->epoch_ms;
     const uint64_t tick = ms / t->unit_ms;
-    if (!try_lock(t, count))
+    if (!try_lock(t))
         return tick;
     calibrate(t);
     const uint64_t left_ns = (t->unit_ms - ms % t->unit_ms) * 1000000 - (uint64_t)ts.tv_nsec % 1000000;

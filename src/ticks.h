@@ -32,7 +32,7 @@ struct sfid__ticks {
     _Atomic uint64_t span; /* counts in a tick, rounded up; 0 until the rate is known: then nothing is ever current */
 
     /* Of whoever holds the lock. */
-    _Alignas(SFID__LINE) _Atomic uint64_t lock; /* count at which it was taken; 0: free */
+    _Alignas(SFID__LINE) _Atomic uint64_t lock; /* sfid__process() of the holder; 0: free */
     int64_t epoch_ms;
     uint64_t unit_ms;
     uint64_t rate; /* counts per nanosecond << RATE_SHIFT, 0: not known yet */
