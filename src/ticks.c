@@ -54,20 +54,40 @@ static void settle_rate(struct sfid__ticks *t, uint64_t rate) {
     atomic_store_explicit(&t->span, known ? (t->unit_ms * 1000000 * rate >> RATE_SHIFT) + 1 : 0, memory_order_relaxed);
 }
 
-/* Measures the counter against the monotonic clock, now and then. */
+/* Counter and monotonic clock at one moment, as far as can be told: the clock was read somewhere within `width` counts. */
+struct reading {
+    uint64_t count, width;
+    int64_t ns;
+};
+
+static struct reading read_both(void) {
+    struct reading r;
+    r.count = sfid__counter();
+    r.ns = monotonic_ns();
+    r.width = sfid__counter() - r.count; /* large where this thread was preempted in between */
+    return r;
+}
+
+static void begin_at(struct sfid__ticks *t, const struct reading *r) {
+    t->base_count = r->count;
+    t->base_width = r->width;
+    t->base_ns = r->ns;
+}
+
+/* Measures the counter against the monotonic clock, now and then, by two readings that are sharp enough for the margin. */
 static void calibrate(struct sfid__ticks *t) {
-    const uint64_t count = sfid__counter();
-    const int64_t ns = monotonic_ns() - t->base_ns;
+    const struct reading now = read_both();
     const bool known = atomic_load_explicit(&t->span, memory_order_relaxed) != 0;
-    if (t->base_count == 0 || count < t->base_count) {
-        t->base_ns += ns;
-        t->base_count = count;
+    const int64_t ns = now.ns - t->base_ns;
+    const uint64_t counts = now.count - t->base_count;
+    if (t->base_count == 0 || now.count < t->base_count || counts >= UINT64_C(1) << (63 - RATE_SHIFT)) {
+        begin_at(t, &now);
     } else if (ns >= (known ? RECALIBRATION_NS : CALIBRATION_NS)) {
-        const uint64_t counts = count - t->base_count;
-        if (counts < UINT64_C(1) << (63 - RATE_SHIFT))
+        const bool sharp = t->base_width + now.width <= counts / (8 * MARGIN_DIVISOR);
+        if (sharp)
             settle_rate(t, (counts << RATE_SHIFT) / (uint64_t)ns);
-        t->base_ns += ns;
-        t->base_count = count;
+        if (sharp || now.width < t->base_width)
+            begin_at(t, &now);
     }
 }
 
@@ -91,6 +111,11 @@ uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {
     const uint64_t tick = ms / t->unit_ms;
     if (!try_lock(t))
         return tick;
+    if (count <= t->newest_count) { /* this thread was asleep since it read the clock, and others have been here */
+        atomic_store_explicit(&t->lock, 0, memory_order_release);
+        return tick;
+    }
+    t->newest_count = count;
     calibrate(t);
     const uint64_t left_ns = (t->unit_ms - ms % t->unit_ms) * 1000000 - (uint64_t)ts.tv_nsec % 1000000;
     const uint64_t left = left_ns * t->rate >> RATE_SHIFT;

@@ -36,7 +36,8 @@ struct sfid__ticks {
     int64_t epoch_ms;
     uint64_t unit_ms;
     uint64_t rate; /* counts per nanosecond << RATE_SHIFT, 0: not known yet */
-    uint64_t base_count;
+    uint64_t base_count, base_width;
+    uint64_t newest_count; /* at which the clock was read that tick and end are from */
     int64_t base_ns;
 };
 
