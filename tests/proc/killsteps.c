@@ -2,7 +2,8 @@
 /*
  * A process killed at each system call of open and close, before it and after it, and at single instructions of all three
  * of open, draw and close: the next process opens at once, goes on above, and finds at most one file more than usual.
- * Three beginnings: a new app, a pid whose last holder died, one whose last holder closed.
+ * At no system call is a descriptor of the library's files open that a program executed then would inherit. Three
+ * beginnings: a new app, a pid whose last holder died, one whose last holder closed.
  *
  * Sizes: every system call, each single instruction of the first 300 of a draw (long: 2000), 100 instructions of open and
  * close at random (long: 1500). Sanitizer: every 5th system call, every 25th instruction, 20 at random.
@@ -192,6 +193,47 @@ static unsigned test_calls(enum past past) {
     return stop;
 }
 
+/* Descriptors of the child that lead to the library's files and survive an exec. */
+static unsigned inheritable(pid_t child) {
+    char path[64], line[64], target[300];
+    unsigned n = 0, flags = 0;
+    for (int fd = 0; fd < 64; fd++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)child, fd);
+        const ssize_t len = readlink(path, target, sizeof target - 1);
+        target[len < 0 ? 0 : len] = '\0';
+        if (strncmp(target, dirs.shm, strlen(dirs.shm)) != 0)
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)child, fd);
+        FILE *f = fopen(path, "re");
+        while (f && fgets(line, sizeof line, f))
+            if (sscanf(line, "flags: %o", &flags) == 1 && (flags & O_CLOEXEC) == 0)
+                n++;
+        if (f)
+            fclose(f);
+    }
+    return n;
+}
+
+static void test_descriptors(enum past past) {
+    struct life life = {.closing = past == CLOSED_BEFORE};
+    unsigned seen = 0, stops = 0;
+    snprintf(life.app, sizeof life.app, "descriptors-%d", (int)past);
+    memset(told, 0, sizeof *told);
+    if (past == NEW_APP) {
+        remove_tree(dirs.run);
+        remove_tree(dirs.state);
+    } else {
+        ok(child_run(ordinary, &life, patience(10000)) == 0, "%s: a life before", past_names[past]);
+    }
+    life.closing = true;
+    const pid_t child = child_start(victim, &life);
+    waitpid(child, NULL, __WALL);
+    ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
+    for (; step(child, PTRACE_SYSCALL, 1); stops++)
+        seen += inheritable(child);
+    ok(stops > 20 && seen == 0, "%s: no descriptor that an exec would pass on, at any of %u stops", past_names[past], stops);
+}
+
 static void test_draw(enum past past) {
     for (unsigned single = 0; single < sized(300, 2000, 500); single += SANITIZED ? 25 : 1)
         trial(past, false, &(struct point){.to_marker = true, .single = single});
@@ -219,6 +261,8 @@ int main(void) {
     dirs_make();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* a kill loses nothing that was written, on any disk */
     told = shared_memory(sizeof *told);
+    for (int past = NEW_APP; past < PASTS; past++)
+        test_descriptors((enum past)past);
     for (int past = NEW_APP; past < PASTS; past++)
         stops = test_calls((enum past)past);
     test_draw(DIED_BEFORE);

@@ -38,7 +38,7 @@ static char said[8192];
 
 static int run_checker(const char *options) {
     const char *path = getenv("SFID_CHECKER");
-    char command[400];
+    char command[4600];
     snprintf(command, sizeof command, "%s %s %s 2>&1", path ? path : "./tests/checker", options, dirs.logs);
     FILE *out = popen(command, "re");
     if (!out)
@@ -159,7 +159,7 @@ static void test_lives(void) {
 
 static void test_files(void) {
     struct idlog log;
-    char path[200];
+    char path[4300];
     is_i64(run_checker("--layout " LAYOUT), 1, "no file: no IDs is a finding");
     log_start(&log, 10, 1, 1, "empty");
     is_i64(run_checker("--layout " LAYOUT), 1, "an empty file: no IDs is a finding");

@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -136,9 +137,9 @@ UNUSED static int64_t median(int64_t *values, size_t n) {
 
 /* ---- directories -------------------------------------------------------- */
 
-/* The test's own: run and logs on /dev/shm, state under the temporary directory. */
+/* The test's own: run on /dev/shm, state under the temporary directory, logs where there is room for them. */
 static struct {
-    char shm[64], run[80], logs[80], state[4200];
+    char shm[64], run[80], logs[4200], state[4200];
     const char *tmp;
     pid_t owner;
 } dirs;
@@ -168,18 +169,28 @@ UNUSED static void dirs_on_signal(int sig) {
     _exit(128 + sig);
 }
 
+/* Logs take up to 1 GB, a /dev/shm of a container has 64 MB. */
+UNUSED static const char *roomy_place(void) {
+    struct statvfs v;
+    const bool roomy = statvfs(dirs.shm, &v) == 0 && (uint64_t)v.f_bavail * v.f_frsize > UINT64_C(2) << 30;
+    return roomy ? dirs.shm : dirs.tmp;
+}
+
 /* A child that is another program finds them in its environment. */
 UNUSED static void dirs_make(void) {
-    const char *shm = getenv("SFID_TEST_SHM"), *state = getenv("SFID_TEST_STATE");
-    if (shm && state) {
+    const char *shm = getenv("SFID_TEST_SHM"), *state = getenv("SFID_TEST_STATE"), *logs = getenv("SFID_TEST_LOGS");
+    if (shm && state && logs) {
         snprintf(dirs.shm, sizeof dirs.shm, "%s", shm);
         snprintf(dirs.state, sizeof dirs.state, "%s", state);
+        snprintf(dirs.logs, sizeof dirs.logs, "%s", logs);
     } else {
         snprintf(dirs.shm, sizeof dirs.shm, "/dev/shm/sfid-test-XXXXXX");
         if (!mkdtemp(dirs.shm))
             bail("no directory on /dev/shm: %s", strerror(errno));
         dirs.tmp = tap_tmpdir();
         snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.tmp);
+        snprintf(dirs.logs, sizeof dirs.logs, "%s/logs", roomy_place());
+        setenv("SFID_TEST_LOGS", dirs.logs, 1);
         setenv("SFID_TEST_SHM", dirs.shm, 1);
         setenv("SFID_TEST_STATE", dirs.state, 1);
         dirs.owner = getpid();
@@ -188,7 +199,6 @@ UNUSED static void dirs_make(void) {
         signal(SIGINT, dirs_on_signal);
     }
     snprintf(dirs.run, sizeof dirs.run, "%.60s/run", dirs.shm);
-    snprintf(dirs.logs, sizeof dirs.logs, "%.60s/logs", dirs.shm);
     if (mkdir(dirs.logs, 0700) < 0 && errno != EEXIST)
         bail("%s: %s", dirs.logs, strerror(errno));
 }
@@ -403,7 +413,7 @@ UNUSED static void raise_to(_Atomic int64_t *most, int64_t value) {
 
 __attribute__((format(printf, 5, 6))) UNUSED static void log_start(struct idlog *log, uint64_t capacity, uint64_t life,
                                                                    uint64_t pid, const char *fmt, ...) {
-    char name[80], path[200];
+    char name[80], path[4300];
     va_list args;
     va_start(args, fmt);
     vsnprintf(name, sizeof name, fmt, args);
@@ -423,7 +433,7 @@ UNUSED static void log_ids(struct idlog *log, const int64_t *ids, int64_t n) {
 /* Hands all logs to the checker, in one check, and removes them. count UINT64_MAX: as many as there are. */
 UNUSED static bool judge(const char *layout, const char *order, uint64_t count, const char *what) {
     const char *path = getenv("SFID_CHECKER");
-    char command[400], line[300], wanted[40] = "";
+    char command[4600], line[300], wanted[40] = "";
     if (count != UINT64_MAX)
         snprintf(wanted, sizeof wanted, "--count %" PRIu64, count);
     snprintf(command, sizeof command, "%s --layout '%s' --order %s %s %s", path ? path : "./tests/checker", layout, order, wanted,
