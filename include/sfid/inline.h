@@ -40,10 +40,12 @@ struct sfid__record_head {
 
 /* The slow path, with a number already added for: used by SFID_DEFINE only. */
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
-    SFID_API int64_t
-    sfid__next_in_hand(sfid *g, void *record, uint64_t n);
+SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
+#ifdef __cplusplus
+}
+#endif
 
 /*
  * The same argument as above next() in src/generator.c, where the orders are
