@@ -42,7 +42,7 @@ static void *draw_until_closed(void *arg) {
     int64_t ids[64], n = 0;
     while (n >= 0 && !idlog_full(&d->log)) {
         if (d->number % 4 == 0) {
-            n = sfid_next_n(d->g, ids, COUNT_OF(ids));
+            n = sfid_next_n(d->g, ids, idlog_room(&d->log, COUNT_OF(ids)));
             for (int64_t i = 0; i < n; i++)
                 idlog_put(&d->log, ids[i]);
         } else if ((n = d->number % 4 == 1 ? sfid_try_next(d->g) : sfid_next(d->g)) >= 0) {

@@ -77,6 +77,11 @@ static inline bool idlog_full(const struct idlog *log) {
     return log->count == log->capacity;
 }
 
+/* How many IDs still fit, at most n. */
+static inline size_t idlog_room(const struct idlog *log, size_t n) {
+    return log->capacity - log->count < n ? (size_t)(log->capacity - log->count) : n;
+}
+
 static inline void idlog_close(struct idlog *log) {
     if (log->head)
         munmap(log->head, log->mapped);
