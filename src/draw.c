@@ -129,6 +129,10 @@ static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call) {
     call->nap_ns = call->nap_ns ? SFID__MIN(call->nap_ns * 2, NAP_LONGEST_NS) : NAP_FIRST_NS;
     if (nap(g, call, call->nap_ns))
         return AGAIN;
+    /* Acquire, with the release half of sfid__record_close: who saw the word closed by close sees the handle closed. */
+    atomic_thread_fence(memory_order_acquire);
+    if (sfid__is_closed(g))
+        return SFID_ECLOSED;
     /* A keeper at rest renews within milliseconds: for a caller that may not sleep that is no lost lease. */
     if (atomic_load_explicit(&g->page->resting, memory_order_relaxed) != 0)
         return SFID_EAGAIN;
