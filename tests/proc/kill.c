@@ -97,13 +97,13 @@ __attribute__((noreturn)) static void live(const struct phase *phase, unsigned n
     opt.exhaustion = phase->exhaustion;
     opt.max_ahead_ms = phase->max_ahead_ms;
     sfid *g = open_or_die(&opt);
-    const int64_t first = next_within(g, 30000);
-    atomic_store(&report->first_ns, mono_ns() - begin);
+    const int64_t first = next_within(g, 30000), first_ns = mono_ns() - begin;
     for (unsigned i = 0; i <= THREADS; i++) {
         drawers[i] = (struct drawer){.g = g, .layout = &layout, .report = report, .rng = life * 100 + number * 10 + i};
         log_start(&drawers[i].log, i < THREADS ? LOG_ROOM : 1, life, number, "%u-%" PRIu64 "-%u", number, life, i);
     }
     note(&drawers[THREADS], first);
+    atomic_store(&report->first_ns, first_ns); /* behind the log: it may be killed from here on */
     for (unsigned i = 0; i < THREADS && strcmp(phase->app, "idle") != 0; i++)
         start_thread(&thread, drawer_main, &drawers[i]);
     for (;; nap_us(2000))
