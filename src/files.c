@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OPEN_FLAGS (O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
@@ -73,6 +74,43 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
     }
     return reject(err, dir, name, "is replaced again and again");
 }
+
+/* ---- the door ------------------------------------------------------------ */
+
+#define DOORS ((UINT64_C(1) << 40) - 1) /* numbers that share a byte only wait for each other */
+#define DOOR_TRIES 200
+#define DOOR_NAP_NS 500000
+
+int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__error *err) {
+    static const struct timespec nap = {0, DOOR_NAP_NS};
+    struct stat st;
+    const int fd = sfid__fd_above_standard(openat(dir->fd, "lock", OPEN_FLAGS | O_CREAT, 0600));
+    if (fd < 0)
+        return fail_errno(err, dir, "lock", errno);
+    int rc = inspect(dir, "lock", fd, &st, err);
+    for (int i = 0; rc == 0; i++) {
+        struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(number & DOORS), .l_len = 1};
+        if (fcntl(fd, F_OFD_SETLK, &byte) == 0)
+            return fd;
+        if (errno != EAGAIN && errno != EACCES)
+            rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/lock", dir->path);
+        else if (i == DOOR_TRIES)
+            rc = sfid__fail(err, SFID_EBUSY, "another process is just taking or leaving it, and does not go on: see %s/lock",
+                            dir->path);
+        else
+            nanosleep(&nap, NULL);
+    }
+    close(fd);
+    return -1;
+}
+
+void sfid__door_leave(int door) {
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    fcntl(door, F_OFD_SETLK, &all); /* not by closing alone: a child forked just now has the descriptor, too */
+    close(door);
+}
+
+/* ---- files --------------------------------------------------------------- */
 
 void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name) {
     char text[UUID_STR_LEN];

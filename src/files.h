@@ -32,6 +32,22 @@ struct sfid__file_id {
  */
 int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err);
 
+/*
+ * The door of a right: whoever asks for the lock that stands for right
+ * `number` of this directory, or lets go of it to see whether a forked child
+ * holds it still, does so inside. Without it a newcomer's attempt, which takes
+ * the lock of a file for a moment, could pass for a child.
+ *
+ * Returns a descriptor for sfid__door_leave(); or -1 with err filled in:
+ *   SFID_EBUSY   someone else stays inside; it was tried for a tenth of a second
+ *   SFID_ESTATE  the file of the doors, `lock`, cannot be used
+ *
+ * A lock of a byte, held by the open file description (fcntl(2), F_OFD_SETLK),
+ * and let go of in so many words: a child forked meanwhile has no part in it.
+ */
+int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__error *err);
+void sfid__door_leave(int door);
+
 /* True when `name` in dir still is the file `id`. */
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
 

@@ -108,6 +108,19 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     return backed < FILE_SIZE ? write_blocks(mark, app, fd, blocks, err) : 0;
 }
 
+/* Takes the lock, which nobody tries while its holder looks whether it is the last. A descriptor, or -1 with err filled in. */
+static int lock(const struct sfid__mark *mark, const struct sfid__dir *app, struct stat *st, struct sfid__error *err) {
+    const int door = sfid__door_enter(app, mark->pid, err);
+    if (door < 0)
+        return -1;
+    const int fd = sfid__file_lock(app, mark->name, true, st, err);
+    sfid__door_leave(door);
+    if (fd < 0 && err->code == SFID_EBUSY)
+        sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", mark->pid,
+                   app->path, mark->name);
+    return fd;
+}
+
 int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at,
                     struct sfid__error *err) {
     *mark = (struct sfid__mark){.layout = layout, .pid = pid, .dir_path = strdup(app->path)};
@@ -115,11 +128,8 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64
     if (mark->dir_path == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     struct stat st;
-    const int fd = sfid__file_lock(app, mark->name, true, &st, err);
+    const int fd = lock(mark, app, &st, err);
     if (fd < 0) {
-        if (err->code == SFID_EBUSY)
-            sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", pid,
-                       app->path, mark->name);
         sfid__mark_drop(mark);
         return err->code;
     }
@@ -203,7 +213,8 @@ int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct s
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write %s/%s", mark->dir_path, mark->name) : 0;
 }
 
-bool sfid__mark_is_last(struct sfid__mark *mark) {
+/* Inside the door. */
+static bool is_last(struct sfid__mark *mark) {
     const int fd = open_again(mark);
     if (fd < 0)
         return false;
@@ -211,6 +222,19 @@ bool sfid__mark_is_last(struct sfid__mark *mark) {
     const bool last = mmap(mark->map, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED &&
                       flock(fd, LOCK_EX | LOCK_NB) == 0;
     close(fd);
+    return last;
+}
+
+bool sfid__mark_is_last(struct sfid__mark *mark) {
+    struct sfid__error ignored;
+    struct sfid__dir dir;
+    if (sfid__dir_reopen(&dir, mark->dir_path, &ignored) < 0)
+        return false;
+    const int door = sfid__door_enter(&dir, mark->pid, &ignored);
+    const bool last = door >= 0 && is_last(mark);
+    if (door >= 0)
+        sfid__door_leave(door);
+    sfid__dir_close(&dir);
     return last;
 }
 

@@ -59,8 +59,9 @@ int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct s
 
 /*
  * Asks whether this process is the last that holds the lock, by letting go of
- * its share and taking it anew. True: it is, and holds it alone. False: a
- * forked child holds it, or it cannot be known; this process does not any more.
+ * its share and taking it anew, which no newcomer sees (sfid__door_enter). True:
+ * it is, and holds it alone. False: a forked child holds it, or it cannot be
+ * known; this process has let go, or does so with sfid__mark_drop().
  */
 bool sfid__mark_is_last(struct sfid__mark *mark);
 

@@ -121,9 +121,7 @@ static void test_race(const char *app, const char *layout_text, int64_t pid) {
     if (!is_i64(race->wrong, 0, "%s: threads get IDs until the close, and SFID_ECLOSED ever after", app))
         diag("one got %" PRIi64, race->wrong_code);
     ok(race->longest_close_ns < 1500 * (int64_t)NS_PER_MS * (SANITIZED ? 10 : 1), "%s: close returns within about a second", app);
-    /* Per file, not per life: a newcomer that asks for the lock just while the closer lets go of it makes that take it for
-       a child, leave the record open, and a call still under way then draws beside the next holder - from one word. */
-    judge(layout_text, "per-file", UINT64_MAX, app);
+    judge(layout_text, "pid", UINT64_MAX, app);
     munmap(race, sizeof *race);
 }
 

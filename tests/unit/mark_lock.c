@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sfid.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,83 @@ static void child_is_last(void) {
     is_i64(status_of(child), true, "and the child finds that it is the last");
 }
 
+/* ---- the door ---------------------------------------------------------------- */
+
+static int try_again_and_again(void *pipe_fd) {
+    struct sfid__mark m;
+    char c;
+    close(((int *)pipe_fd)[1]);
+    fcntl(((int *)pipe_fd)[0], F_SETFL, O_NONBLOCK);
+    while (read(((int *)pipe_fd)[0], &c, 1) < 0)
+        if (take(&m) == 0)
+            sfid__mark_drop(&m);
+    return 0;
+}
+
+/* Who tries the lock in the moment when its holder lets go of it to see whether it is the last must not pass for a child. */
+static void newcomers(void) {
+    enum { RIVALS = 2, ROUNDS = 3000 };
+    struct sfid__mark m;
+    pid_t rivals[RIVALS];
+    int end[2], taken = 0, last = 0;
+    if (pipe(end) < 0)
+        bail("pipe");
+    for (int i = 0; i < RIVALS; i++)
+        rivals[i] = spawn(try_again_and_again, end);
+    while (taken < ROUNDS) {
+        if (take(&m) < 0)
+            continue;
+        taken++;
+        last += sfid__mark_is_last(&m);
+        sfid__mark_drop(&m);
+    }
+    close(end[1]);
+    close(end[0]);
+    for (int i = 0; i < RIVALS; i++)
+        is_i64(status_of(rivals[i]), 0, "a newcomer tries again and again");
+    is_i64(last, taken, "whoever holds the mark alone knows it, while newcomers try the lock");
+}
+
+/* A process stopped at the door keeps the others waiting for a moment only, and nobody takes what it cannot know. */
+static int stand_in_the_door(void *pipe_fd) {
+    const int door = sfid__door_enter(&app, 1, &err);
+    const char c = 'x';
+    close(((int *)pipe_fd)[0]);
+    if (door < 0 || write(((int *)pipe_fd)[1], &c, 1) != 1)
+        return 1;
+    for (;;)
+        pause();
+}
+
+static void blocked_door(void) {
+    struct sfid__mark m, other;
+    int ready[2];
+    char c;
+    take_or_bail(&m);
+    if (pipe(ready) < 0)
+        bail("pipe");
+    const pid_t child = fork();
+    if (child < 0)
+        bail("fork");
+    if (child == 0) {
+        sfid__mark_drop(&m); /* no child of ours in the lock's sense */
+        _exit(stand_in_the_door(ready));
+    }
+    close(ready[1]);
+    if (read(ready[0], &c, 1) != 1)
+        bail("the child is not at the door");
+    close(ready[0]);
+    ok(!sfid__mark_is_last(&m), "with the door blocked a holder cannot know that it is the last");
+    is_i64(found(), SFID_EBUSY, "and a newcomer is refused: %s", err.text);
+    ok(sfid__mark_take(&other, &app, 3, 77, &said, &err) == 0, "another pid has a door of its own");
+    sfid__mark_drop(&other);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    ok(found() == SFID_EBUSY, "a holder that could not know goes on holding");
+    sfid__mark_drop(&m);
+    ok(found() >= 0, "until it drops the mark; the door opened by itself when its holder was killed");
+}
+
 /* ---- a daemon's ways -------------------------------------------------------- */
 
 static int write_in_child(struct sfid__mark *m) {
@@ -241,6 +319,8 @@ int main(void) {
     last_holder();
     let_go_but_not_dropped();
     child_is_last();
+    newcomers();
+    blocked_door();
     daemons();
     replaced();
     not_a_file_of_ours();
