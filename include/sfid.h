@@ -3,10 +3,7 @@
  * sfid.h - unique, time-ordered 64-bit IDs without a round trip.
  *
  *     sfid *g = NULL;
- *     sfid_options opt = SFID_OPTIONS_INIT;
- *     opt.app = "orders";
- *     opt.pid = 7;
- *     if (sfid_open(&g, &opt) < 0) { puts(sfid_last_error(g)); sfid_close(g); return 1; }
+ *     if (sfid_open_app(&g, "orders", "local") < 0) { puts(sfid_last_error(g)); sfid_close(g); return 1; }
  *     int64_t id = sfid_next(g);
  *     sfid_close(g);
  *
@@ -51,15 +48,24 @@ typedef enum sfid_exhaustion {
 
 /** What an event tells. Numbers are fixed; later versions add to them. */
 typedef enum sfid_event_kind {
-    SFID_EVENT_LEASED = 1,   /**< a pid is held; pid is set */
-    SFID_EVENT_RENEWED,      /**< the window was extended; value: milliseconds it has now */
-    SFID_EVENT_RENEW_FAILED, /**< it was not, and is tried again; code and text are set */
-    SFID_EVENT_REGRESSION,   /**< the clock stepped back over 1 s; value: milliseconds */
-    SFID_EVENT_EXHAUSTED,    /**< calls waited or failed since the last such event; value: how many */
-    SFID_EVENT_NOT_TMPFS,    /**< the run directory is not on a tmpfs: calls may stall on writeback */
-    SFID_EVENT_END_OF_LIFE,  /**< the layout ends within 5 years; value: milliseconds left */
-    SFID_EVENT_SLOT_REPLACED /**< the slot file found was of no use and was replaced; the text says why */
+    SFID_EVENT_LEASED = 1,    /**< a pid is held; pid is set */
+    SFID_EVENT_RENEWED,       /**< the window was extended; value: milliseconds it has now */
+    SFID_EVENT_RENEW_FAILED,  /**< it was not, and is tried again; code and text are set */
+    SFID_EVENT_REGRESSION,    /**< the clock stepped back over 1 s; value: milliseconds */
+    SFID_EVENT_EXHAUSTED,     /**< calls waited or failed since the last such event; value: how many */
+    SFID_EVENT_NOT_TMPFS,     /**< the run directory is not on a tmpfs: calls may stall on writeback */
+    SFID_EVENT_END_OF_LIFE,   /**< the layout ends within 5 years; value: milliseconds left */
+    SFID_EVENT_SLOT_REPLACED, /**< the slot file found was of no use and was replaced; the text says why */
+    SFID_EVENT_LOST,          /**< the pid is held no more; its window may be used up, and another pid is looked for */
+    SFID_EVENT_LEASED_AGAIN,  /**< another pid is held after a loss; pid is set */
+    SFID_EVENT_NOT_DURABLE    /**< the mark is not synced ("local?mark=none"): after a power loss IDs may repeat */
 } sfid_event_kind;
+
+/** What sfid_open() does when Redis does not know the app. */
+typedef enum sfid_on_unknown {
+    SFID_WAIT_OUT = 0, /**< wait until every window that could have been granted before has ended */
+    SFID_TRUST         /**< take it for new: no process of this app is running anywhere */
+} sfid_on_unknown;
 
 /** One event. Valid during the callback only. */
 typedef struct sfid_event {
@@ -77,27 +83,36 @@ typedef struct sfid_event {
  */
 typedef struct sfid_options {
     size_t size;                /**< sizeof(sfid_options), set by SFID_OPTIONS_INIT */
-    const char *app;            /**< names the pid space: 1 to 64 of [A-Za-z0-9_.{}-], no dot first. NULL only with pid:
-                                     then uniqueness ends with the process */
-    const char *store;          /**< where pids are leased. This version leases none: SFID_EUNSUPPORTED unless NULL */
+    const char *app;            /**< names the pid space: 1 to 64 of [A-Za-z0-9_.{}-], no dot first. NULL only with pid
+                                     and without store: then uniqueness ends with the process */
+    const char *store;          /**< where pids are leased, see sfid_open(); NULL with pid, and only then */
     int64_t pid;                /**< -1: lease one; else this pid, fixed by the caller */
+    int64_t pid_min, pid_max;   /**< the part of the layout's pids to lease from, both inclusive; both 0: all of them */
     const sfid_layout *layout;  /**< NULL: SFID_LAYOUT_DEFAULT */
     const char *run_dir;        /**< slot files; NULL: $SFID_RUN_DIR, else /dev/shm/sfid-UID */
-    const char *state_dir;      /**< durable mark; NULL: $SFID_STATE_DIR, else $STATE_DIRECTORY, else /var/lib/sfid for root,
-                                     ~/.local/state/sfid for others */
+    const char *state_dir;      /**< locks and durable marks; NULL: $SFID_STATE_DIR, else $STATE_DIRECTORY, else
+                                     /var/lib/sfid for root, ~/.local/state/sfid for others */
     sfid_exhaustion exhaustion; /**< SFID_WAIT */
     uint32_t max_wait_ms;       /**< 2000: how long one call may sleep in all. 0: never. SFID_WAIT wants at least one unit */
     uint32_t max_ahead_ms;      /**< 10000: how far ahead of the clock IDs may be issued (borrowing, regressions). 0: never.
                                      At most 86400000 */
     uint64_t random_start;      /**< 0: each tick starts at sequence 0; N: at a random number below N, at most half the
                                      sequence, so that low bits spread at low rates */
+    uint32_t ttl_ms;            /**< 600000: how long a lease from Redis lasts without renewal. 1000 to 86400000 */
+    uint32_t heartbeat_ms;      /**< 180000: how often it is renewed. At least 100, at most ttl_ms / 3 */
+    uint32_t open_timeout_ms;   /**< 5000: how long sfid_open() may wait for a lease, at least 1 */
+    uint32_t max_skew_ms;       /**< 300000: how far this host's clock may be from that of Redis */
+    sfid_on_unknown on_unknown; /**< SFID_WAIT_OUT */
     void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called from the background thread only, in order;
                                      sfid_status, sfid_parse and sfid_next may be called inside, sfid_open and sfid_close not */
     void *user;                                            /**< handed to on_event */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
-    { sizeof(sfid_options), NULL, NULL, -1, NULL, NULL, NULL, SFID_WAIT, 2000, 10000, 0, NULL, NULL }
+    { \
+        sizeof(sfid_options), NULL, NULL, -1, 0, 0, NULL, NULL, NULL, SFID_WAIT, 2000, 10000, 0, 600000, 180000, 5000, 300000, \
+            SFID_WAIT_OUT, NULL, NULL \
+    }
 
 /* ---- a generator -------------------------------------------------------- */
 
@@ -106,24 +121,44 @@ typedef struct sfid_options {
  *
  * *out is set in every case: to the generator on success, else to a handle
  * that sfid_last_error() explains and that wants sfid_close(); to NULL when
- * memory ran out. With an app and a pid it takes the pid's lock and durable
- * mark in the state directory and its page in the run directory, creating both
- * directories (mode 0700) where they are missing, and starts one thread with
- * all signals blocked. A generator that died on this boot is continued at the
- * very number where it stopped.
+ * memory ran out. Directories are created (mode 0700) where they are missing.
+ * With an app one thread is started, with all signals blocked. A generator
+ * that died on this boot is continued at the very number where it stopped.
+ *
+ * Where its pid comes from:
+ *
+ *   opt->pid          the caller says so. With an app the pid's lock and durable
+ *                     mark in the state directory keep this host's processes apart
+ *   store "local"     a pid that no other process of this user on this host holds:
+ *                     unique among all that share the state directory, and nowhere
+ *                     else. Parameters behind a '?', joined by '&':
+ *                       mark=none      the mark is written, but never synced: no
+ *                                      waiting for a disk, and after a power loss
+ *                                      IDs may repeat (SFID_EVENT_NOT_DURABLE)
+ *                       lead_ms=N      how far ahead of use the mark lies: 30000;
+ *                                      100 to 86400000. A longer one is synced less
+ *                                      often and waited for longer after power loss
+ *   store "redis://…" Redis; not in this version
  *
  * Returns 0, or
  *   SFID_EINVAL       out or opt NULL; an option out of range (the text names it)
  *   SFID_ENOMEM       out of memory
- *   SFID_EBUSY        another process of this host, or another handle, holds this pid
+ *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid
+ *   SFID_ENOPID       all pids are taken
  *   SFID_ECLOCK       the clock is before the layout's epoch
  *   SFID_EOVERFLOW    the clock is past the layout's end
  *   SFID_ELAYOUT      this app has another layout on this host
  *   SFID_ESTATE       a directory or file cannot be used (the text says which and why)
- *   SFID_EUNSUPPORTED opt->store is given
+ *   SFID_EUNSUPPORTED the store is one that this build cannot use
  * Threads: any (different out). Fork: the handle is shared with children. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_open(sfid **out, const sfid_options *opt);
+
+/**
+ * Opens a generator with the default layout and options: the common case.
+ * app and store as in sfid_options; returns, and is safe, as sfid_open().
+ */
+SFID_API SFID_MUST_CHECK int sfid_open_app(sfid **out, const char *app, const char *store);
 
 /**
  * Draws one ID.
@@ -196,11 +231,12 @@ typedef struct sfid_status_info {
     uint64_t refused;              /**< calls of this process refused with SFID_EAGAIN or SFID_ECLOCK */
     uint64_t regressions;          /**< backward steps over 1 s seen on this page */
     int64_t largest_regression_ms; /**< the largest of them */
+    uint64_t losses;               /**< times this process found the pid lost */
     uint64_t renewals;             /**< windows extended, by this handle's whole fork family */
     uint64_t renew_failures;       /**< renewals that failed in this process since the last that did not */
     int keeper_here;               /**< 1 when this process runs the background thread of the generator */
     char identity[160];            /**< machine_id:slot, or empty without an app */
-    uint64_t reserved[16];         /**< zero */
+    uint64_t reserved[15];         /**< zero */
 } sfid_status_info;
 
 /**
@@ -350,6 +386,21 @@ SFID_API SFID_MUST_CHECK int sfid_from_text(sfid_form form, const char *text, si
  * Threads: any. Fork: safe. Signals: async-safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_to_text(sfid_form form, int64_t id, char *buf, size_t size);
+
+/* ---- directories -------------------------------------------------------- */
+
+/**
+ * Tells which directories a generator with these options would use, without
+ * making or opening them: sfid_options.run_dir and state_dir, or what stands
+ * in for them. opt may be NULL. Each buffer has size bytes; NULL: not wanted.
+ *
+ * Returns 0, or
+ *   SFID_EINVAL a buffer is too small, or the options are of an unknown size
+ *   SFID_ESTATE there is no such directory to name (HOME is not set), or the working directory cannot be told
+ *   SFID_ENOMEM out of memory
+ * Threads: any. Fork: safe. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_directories(const sfid_options *opt, char *run, size_t run_size, char *state, size_t state_size);
 
 /* ---- about -------------------------------------------------------------- */
 

@@ -82,11 +82,64 @@ static int make_with_parents(char *path) {
     return make_one(path);
 }
 
+/* A copy of path, made absolute: a daemon changes its working directory. NULL with err filled in. */
+static char *absolute(const char *path, size_t len, struct sfid__error *err) {
+    char *out = NULL;
+    while (len > 1 && path[len - 1] == '/') /* open(2) follows a link with a slash behind it, O_NOFOLLOW or not */
+        len--;
+    char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    if (path[0] != '/' && cwd == NULL && errno != ENOMEM) {
+        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot tell the working directory");
+        return NULL;
+    }
+    if (path[0] == '/')
+        out = strndup(path, len);
+    else if (cwd && asprintf(&out, "%s/%.*s", cwd, (int)len, path) < 0)
+        out = NULL;
+    free(cwd);
+    if (out == NULL)
+        sfid__fail(err, SFID_ENOMEM, "out of memory");
+    return out;
+}
+
+/* The first of option and environment that is set and not empty. */
+static const char *chosen(const char *option, const char *variable) {
+    const char *value = option ? option : secure_getenv(variable);
+    return value && *value ? value : NULL;
+}
+
+char *sfid__dir_name_run(const char *option, struct sfid__error *err) {
+    const char *given = chosen(option, "SFID_RUN_DIR");
+    char name[40];
+    snprintf(name, sizeof name, "/dev/shm/sfid-%u", (unsigned)geteuid());
+    given = given ? given : name;
+    return absolute(given, strlen(given), err);
+}
+
+char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
+    const char *given = chosen(option, "SFID_STATE_DIR");
+    if (given)
+        return absolute(given, strlen(given), err);
+    const char *systemd = secure_getenv("STATE_DIRECTORY"); /* systemd.exec(5): a list, split by colons */
+    if (systemd && *systemd && *systemd != ':')
+        return absolute(systemd, strcspn(systemd, ":"), err);
+    if (geteuid() == 0)
+        return absolute("/var/lib/sfid", strlen("/var/lib/sfid"), err);
+    const char *home = secure_getenv("HOME");
+    char *path = NULL;
+    if (home == NULL || home[0] != '/')
+        sfid__fail(err, SFID_ESTATE, "no state directory: HOME is not set; give state_dir or SFID_STATE_DIR");
+    else if (asprintf(&path, "%s/.local/state/sfid", home) < 0) {
+        sfid__fail(err, SFID_ENOMEM, "out of memory");
+        path = NULL;
+    }
+    return path;
+}
+
+/* Takes path, which is freed; NULL: err says why there is none. */
 static int open_path(struct sfid__dir *dir, char *path, struct sfid__error *err) {
-    if (path == NULL && errno != ENOMEM)
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot tell the working directory");
     if (path == NULL)
-        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+        return err->code;
     int fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
     int why = errno;
     if (fd < 0 && why == ENOENT && (why = make_with_parents(path)) == 0) {
@@ -101,52 +154,12 @@ static int open_path(struct sfid__dir *dir, char *path, struct sfid__error *err)
     return adopt(dir, fd, path, err);
 }
 
-/* A copy of path, made absolute: a daemon changes its working directory. NULL with errno set. */
-static char *absolute(const char *path, size_t len) {
-    char *out = NULL;
-    while (len > 1 && path[len - 1] == '/') /* open(2) follows a link with a slash behind it, O_NOFOLLOW or not */
-        len--;
-    if (path[0] == '/')
-        return strndup(path, len);
-    char *cwd = getcwd(NULL, 0);
-    if (cwd && asprintf(&out, "%s/%.*s", cwd, (int)len, path) < 0)
-        out = NULL;
-    free(cwd);
-    return out;
-}
-
-/* The first of option and environment that is set and not empty, as far as the first ':' where it is a list. */
-static const char *chosen(const char *option, const char *variable) {
-    const char *value = option ? option : secure_getenv(variable);
-    return value && *value ? value : NULL;
-}
-
 int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
-    const char *given = chosen(option, "SFID_RUN_DIR");
-    if (given)
-        return open_path(dir, absolute(given, strlen(given)), err);
-    char *path = NULL;
-    if (asprintf(&path, "/dev/shm/sfid-%u", (unsigned)geteuid()) < 0)
-        path = NULL;
-    return open_path(dir, path, err);
+    return open_path(dir, sfid__dir_name_run(option, err), err);
 }
 
 int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
-    const char *given = chosen(option, "SFID_STATE_DIR");
-    if (given)
-        return open_path(dir, absolute(given, strlen(given)), err);
-    const char *systemd = secure_getenv("STATE_DIRECTORY"); /* systemd.exec(5): a list, split by colons */
-    if (systemd && *systemd && *systemd != ':')
-        return open_path(dir, absolute(systemd, strcspn(systemd, ":")), err);
-    if (geteuid() == 0)
-        return open_path(dir, strdup("/var/lib/sfid"), err);
-    const char *home = secure_getenv("HOME");
-    if (home == NULL || home[0] != '/')
-        return sfid__fail(err, SFID_ESTATE, "no state directory: HOME is not set; give state_dir or SFID_STATE_DIR");
-    char *path = NULL;
-    if (asprintf(&path, "%s/.local/state/sfid", home) < 0)
-        path = NULL;
-    return open_path(dir, path, err);
+    return open_path(dir, sfid__dir_name_state(option, err), err);
 }
 
 int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const char *name, struct sfid__error *err) {

@@ -27,7 +27,11 @@ struct sfid__dir {
  */
 int sfid__fd_above_standard(int fd);
 
-/* Open the run directory and the state directory: option, environment, default. 0, SFID_ESTATE or SFID_ENOMEM. */
+/* The names of the run and the state directory: option, environment, default. To be freed; NULL with err filled in. */
+char *sfid__dir_name_run(const char *option, struct sfid__error *err);
+char *sfid__dir_name_state(const char *option, struct sfid__error *err);
+
+/* Open the run directory and the state directory, making them. 0, SFID_ESTATE or SFID_ENOMEM. */
 int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err);
 int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err);
 

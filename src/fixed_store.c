@@ -8,6 +8,7 @@
 
 #include "layout.h"
 #include "mark.h"
+#include "options.h"
 
 #include <stdlib.h>
 #include <string.h>

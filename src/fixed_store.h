@@ -8,9 +8,6 @@
 
 #include <sfid.h>
 
-/* How far the mark runs ahead of the clock: what a power loss costs at most, and three times the time between syncs. */
-#define SFID__MARK_LEAD_MS 30000
-
 /*
  * Makes the store of a pid in the app's state directory, which it takes over
  * only when it succeeds. max_ahead: ticks that may be borrowed; the window

@@ -4,10 +4,11 @@
 #include "layout.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define APP_MAX 64
-#define AHEAD_MAX_MS 86400000
+#define DAY_MS 86400000
 
 static int bad(struct sfid__error *err, const char *what) { return sfid__fail(err, SFID_EINVAL, "%s", what); }
 
@@ -34,14 +35,112 @@ static int check_app(const char *app, struct sfid__error *err) {
     return 0;
 }
 
-static int check_pid(const sfid_options *o, const sfid_layout *l, struct sfid__error *err) {
-    if (o->store)
-        return sfid__fail(err, SFID_EUNSUPPORTED, "store is given, but this version leases from none: leave it NULL and give pid");
-    if (o->pid == -1)
-        return bad(err,
-                   "pid is not given: this version leases none, so set pid to a number that no other process of this app uses");
-    if (o->pid < -1 || (uint64_t)o->pid > l->max_pid)
+static int check_pid(sfid_options *o, const sfid_layout *l, struct sfid__error *err) {
+    if (o->pid < -1 || (o->pid >= 0 && (uint64_t)o->pid > l->max_pid))
         return sfid__fail(err, SFID_EINVAL, "pid %" PRId64 " is out of range: the layout has 0 to %" PRIu64, o->pid, l->max_pid);
+    if (o->pid_min == 0 && o->pid_max == 0)
+        o->pid_max = (int64_t)l->max_pid;
+    if (o->pid_min < 0 || o->pid_max < o->pid_min || (uint64_t)o->pid_max > l->max_pid)
+        return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are no part of the layout's 0 to %" PRIu64,
+                          o->pid_min, o->pid_max, l->max_pid);
+    return 0;
+}
+
+/* ---- store --------------------------------------------------------------- */
+
+#define LEAD_MIN_MS 100
+
+static int bad_parameter(struct sfid__error *err, const char *text, size_t len) {
+    char word[60], shown[60];
+    snprintf(word, sizeof word, "%.*s", (int)SFID__MIN(len, sizeof word - 1), text);
+    printable(word, shown, sizeof shown);
+    return sfid__fail(err, SFID_EINVAL, "store \"local\" has no parameter \"%s\": it has mark=none and lead_ms=%d to %d", shown,
+                      LEAD_MIN_MS, DAY_MS);
+}
+
+/* A number of at most 9 digits, all of the text; -1 when it is none. */
+static int64_t small_number(const char *text, size_t len) {
+    int64_t n = 0;
+    if (len == 0 || len > 9)
+        return -1;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return -1;
+        n = n * 10 + (text[i] - '0');
+    }
+    return n;
+}
+
+static int read_local_parameters(const char *text, struct sfid__settings *out, struct sfid__error *err) {
+    static const char lead[] = "lead_ms=";
+    for (;;) {
+        const size_t len = strcspn(text, "&"), name = sizeof lead - 1;
+        if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0) {
+            out->synced = false;
+        } else if (len > name && strncmp(text, lead, name) == 0) {
+            const int64_t ms = small_number(text + name, len - name);
+            if (ms < LEAD_MIN_MS || ms > DAY_MS)
+                return bad_parameter(err, text, len);
+            out->lead_ms = (uint32_t)ms;
+        } else {
+            return bad_parameter(err, text, len);
+        }
+        if (text[len] == '\0')
+            return 0;
+        text += len + 1;
+    }
+}
+
+/* Of a URL only the scheme is shown: what follows may hold a password. */
+static int read_store(const char *store, struct sfid__settings *out, struct sfid__error *err) {
+    static const char *const later[] = {"redis",          "rediss",        "valkey",          "valkeys",       "unix",
+                                        "redis+sentinel", "redis+cluster", "rediss+sentinel", "rediss+cluster"};
+    out->store = SFID__STORE_LOCAL;
+    if (strcmp(store, "local") == 0)
+        return 0;
+    if (strncmp(store, "local?", 6) == 0)
+        return read_local_parameters(store + 6, out, err);
+    const char *colon = strstr(store, "://");
+    for (size_t i = 0; colon && i < sizeof later / sizeof later[0]; i++)
+        if (strlen(later[i]) == (size_t)(colon - store) && strncmp(store, later[i], (size_t)(colon - store)) == 0)
+            return sfid__fail(err, SFID_EUNSUPPORTED, "store %s://...: this version leases from \"local\" only", later[i]);
+    char word[40], shown[40];
+    snprintf(word, sizeof word, "%.*s", (int)SFID__MIN(strcspn(store, ":?"), sizeof word - 1), store);
+    printable(word, shown, sizeof shown);
+    return sfid__fail(err, SFID_EINVAL, "store \"%s\" is none that is known: give \"local\"", shown);
+}
+
+static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
+    const sfid_options *o = &out->opt;
+    out->lead_ms = SFID__MARK_LEAD_MS;
+    out->synced = true;
+    if (o->pid >= 0 && o->store)
+        return sfid__fail(err, SFID_EINVAL,
+                          "pid %" PRId64 " and a store are both given: a store chooses the pid, so give one of them", o->pid);
+    if (o->pid >= 0) {
+        out->store = o->app ? SFID__STORE_FIXED : SFID__STORE_NONE;
+        return 0;
+    }
+    if (o->store == NULL)
+        return bad(err, "neither store nor pid is given: give store \"local\" when only this host issues IDs for the app, "
+                        "or a pid that no other process of the app uses");
+    if (o->app == NULL)
+        return bad(err, "app is not given: a store leases pids under the name of an app");
+    return read_store(o->store, out, err);
+}
+
+/* ---- how it works -------------------------------------------------------- */
+
+static int check_lease(const sfid_options *o, struct sfid__error *err) {
+    if (o->ttl_ms < 1000 || o->ttl_ms > DAY_MS)
+        return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is out of range: 1000 to %d", o->ttl_ms, DAY_MS);
+    if (o->heartbeat_ms < 100 || o->heartbeat_ms > o->ttl_ms / 3)
+        return sfid__fail(err, SFID_EINVAL, "heartbeat_ms %" PRIu32 " is out of range: 100 to a third of ttl_ms (%" PRIu32 ")",
+                          o->heartbeat_ms, o->ttl_ms / 3);
+    if (o->open_timeout_ms == 0)
+        return bad(err, "open_timeout_ms is 0: give at least 1");
+    if ((unsigned)o->on_unknown > SFID_TRUST)
+        return sfid__fail(err, SFID_EINVAL, "on_unknown %d is none of SFID_WAIT_OUT, SFID_TRUST", (int)o->on_unknown);
     return 0;
 }
 
@@ -53,8 +152,8 @@ static int check_policy(const sfid_options *o, const sfid_layout *l, struct sfid
                           "max_wait_ms %" PRIu32 " is less than one tick of the layout (%" PRIu32
                           " ms), so SFID_WAIT could never succeed",
                           o->max_wait_ms, l->unit_ms);
-    if (o->max_ahead_ms > AHEAD_MAX_MS)
-        return sfid__fail(err, SFID_EINVAL, "max_ahead_ms %" PRIu32 " is over a day (%d)", o->max_ahead_ms, AHEAD_MAX_MS);
+    if (o->max_ahead_ms > DAY_MS)
+        return sfid__fail(err, SFID_EINVAL, "max_ahead_ms %" PRIu32 " is over a day (%d)", o->max_ahead_ms, DAY_MS);
     const uint64_t half = (l->max_seq + 1) / 2;
     if (o->random_start > half)
         return sfid__fail(err, SFID_EINVAL, "random_start %" PRIu64 " is over half the sequence (%" PRIu64 ")", o->random_start,
@@ -70,8 +169,8 @@ static int check_dir(const char *name, const char *dir, struct sfid__error *err)
     return 0;
 }
 
-int sfid__options_read(const sfid_options *given, sfid_options *out, struct sfid__error *err) {
-    *out = (sfid_options)SFID_OPTIONS_INIT;
+int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid__error *err) {
+    *opt = (sfid_options)SFID_OPTIONS_INIT;
     if (given == NULL)
         return bad(err, "no options are given");
     const size_t least = offsetof(sfid_options, app) + sizeof given->app;
@@ -80,19 +179,26 @@ int sfid__options_read(const sfid_options *given, sfid_options *out, struct sfid
             err, SFID_EINVAL,
             "options have size %zu: begin with SFID_OPTIONS_INIT (and leave the layout NULL in a form made by SFID_DEFINE)",
             given->size);
-    for (size_t i = sizeof *out; i < given->size; i++)
+    for (size_t i = sizeof *opt; i < given->size; i++)
         if (((const unsigned char *)given)[i] != 0)
             return sfid__fail(err, SFID_EUNSUPPORTED, "an option is set that this version (" SFID_VERSION_STRING ") does not know");
-    memcpy(out, given, SFID__MIN(given->size, sizeof *out));
-    out->size = sizeof *out;
+    memcpy(opt, given, SFID__MIN(given->size, sizeof *opt));
+    opt->size = sizeof *opt;
+    return 0;
+}
 
-    const sfid_layout *l = out->layout = sfid__layout_or_default(out->layout);
+int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {
+    *out = (struct sfid__settings){.store = SFID__STORE_NONE};
+    sfid_options *o = &out->opt;
+    if (sfid__options_copy(given, o, err) < 0)
+        return err->code;
+    const sfid_layout *l = o->layout = sfid__layout_or_default(o->layout);
     if (sfid_layout_check(l) < 0)
         return bad(err, "the layout breaks a rule: make it by SFID_LAYOUT or sfid_layout_parse");
-    if (out->app && check_app(out->app, err) < 0)
+    if (o->app && check_app(o->app, err) < 0)
         return err->code;
-    if (check_pid(out, l, err) < 0 || check_policy(out, l, err) < 0 || check_dir("run_dir", out->run_dir, err) < 0 ||
-        check_dir("state_dir", out->state_dir, err) < 0)
+    if (check_pid(o, l, err) < 0 || choose_store(out, err) < 0 || check_policy(o, l, err) < 0 || check_lease(o, err) < 0 ||
+        check_dir("run_dir", o->run_dir, err) < 0 || check_dir("state_dir", o->state_dir, err) < 0)
         return err->code;
     return 0;
 }

@@ -7,11 +7,29 @@
 
 #include <sfid.h>
 
+/* How far ahead of the clock a mark lies, before max_ahead; renewed at each third of it while IDs are drawn. */
+#define SFID__MARK_LEAD_MS 30000
+
+enum sfid__store_kind { SFID__STORE_NONE, SFID__STORE_FIXED, SFID__STORE_LOCAL };
+
+struct sfid__settings {
+    sfid_options opt; /* layout and pid range filled in; pointers still are the caller's */
+    /* How far ahead of the clock a mark lies, before max_ahead; renewed at each third of it while IDs are drawn. */
+#define SFID__MARK_LEAD_MS 30000
+
+    enum sfid__store_kind store;
+    uint32_t lead_ms; /* how far ahead of use the mark lies, before max_ahead */
+    bool synced;      /* the mark is */
+};
+
 /*
- * Copies given into out, the defaults where an older header knew fewer
- * members, and checks every one. Pointers still are the caller's. 0, or
- * SFID_EINVAL or SFID_EUNSUPPORTED with a sentence that names the value.
+ * Reads given into out, the defaults where an older header knew fewer members,
+ * and checks every one. 0, or SFID_EINVAL or SFID_EUNSUPPORTED with a sentence
+ * that names the value and what would be right.
  */
-int sfid__options_read(const sfid_options *given, sfid_options *out, struct sfid__error *err);
+int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err);
+
+/* Copies as many members as given has into opt, the defaults into the rest. 0 or SFID_EINVAL, SFID_EUNSUPPORTED. */
+int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid__error *err);
 
 #endif

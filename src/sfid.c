@@ -222,9 +222,12 @@ static void let_go(struct sfid__rest *rest) {
 }
 
 static int open_handle(struct sfid *g, struct sfid__rest *rest, const sfid_options *given) {
-    sfid_options opt;
+    struct sfid__settings settings;
     struct sfid__record *r = NULL;
-    int rc = sfid__options_read(given, &opt, &rest->error);
+    int rc = sfid__options_read(given, &settings, &rest->error);
+    const sfid_options opt = settings.opt;
+    if (rc == 0 && settings.store == SFID__STORE_LOCAL)
+        rc = sfid__fail(&rest->error, SFID_EUNSUPPORTED, "local: soon");
     if (rc == 0)
         rc = configure(&g->generator, &opt, &rest->error);
     if (rc == 0)
@@ -252,6 +255,38 @@ int sfid_open(sfid **out, const sfid_options *opt) {
     atomic_init(&g->rest, rest);
     *out = g;
     return open_handle(g, rest, opt);
+}
+
+int sfid_open_app(sfid **out, const char *app, const char *store) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.app = app;
+    opt.store = store;
+    return sfid_open(out, &opt);
+}
+
+/* Puts a name into a buffer, where one is wanted. */
+static int put_name(char *name, char *buf, size_t size) {
+    const size_t len = name ? strlen(name) : 0;
+    int rc = name == NULL ? SFID_ENOMEM : 0;
+    if (rc == 0 && buf && len >= size)
+        rc = SFID_EINVAL;
+    if (rc == 0 && buf)
+        memcpy(buf, name, len + 1);
+    free(name);
+    return rc;
+}
+
+int sfid_directories(const sfid_options *given, char *run, size_t run_size, char *state, size_t state_size) {
+    struct sfid__error err = {0, ""};
+    sfid_options opt = SFID_OPTIONS_INIT;
+    if (given && sfid__options_copy(given, &opt, &err) < 0)
+        return err.code;
+    int rc = 0;
+    if (run && (rc = put_name(sfid__dir_name_run(opt.run_dir, &err), run, run_size)) < 0)
+        return err.code ? err.code : rc;
+    if (state && (rc = put_name(sfid__dir_name_state(opt.state_dir, &err), state, state_size)) < 0)
+        return err.code ? err.code : rc;
+    return 0;
 }
 
 /* ---- close --------------------------------------------------------------- */

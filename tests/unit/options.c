@@ -71,9 +71,11 @@ static const struct wrong {
     WRONG("app with a colon", app, const char *, "a:b", SFID_EINVAL, "a:b", "at 2"),
     WRONG("app with a line end", app, const char *, "a\n", SFID_EINVAL, "\"a?\"", "at 2"),
     WRONG("app with an umlaut", app, const char *, "\xc3\xa4", SFID_EINVAL, "\"?\?\"", "at 1"),
-    WRONG("a store", store, const char *, "redis://127.0.0.1", SFID_EUNSUPPORTED, "store", "NULL"),
-    WRONG("an empty store", store, const char *, "", SFID_EUNSUPPORTED, "store", "NULL"),
-    WRONG("no pid", pid, int64_t, -1, SFID_EINVAL, "pid", "not given"),
+    WRONG("a store and a pid", store, const char *, "local", SFID_EINVAL, "pid 7", "store"),
+    WRONG("neither store nor pid", pid, int64_t, -1, SFID_EINVAL, "store", "pid"),
+    WRONG("pid_min below 0", pid_min, int64_t, -1, SFID_EINVAL, "pid_min -1", "2047"),
+    WRONG("pid_min without pid_max", pid_min, int64_t, 5, SFID_EINVAL, "pid_min 5", "pid_max 0"),
+    WRONG("pid_max too high", pid_max, int64_t, 2048, SFID_EINVAL, "pid_max 2048", "2047"),
     WRONG("pid -2", pid, int64_t, -2, SFID_EINVAL, "pid -2", "2047"),
     WRONG("lowest pid", pid, int64_t, INT64_MIN, SFID_EINVAL, "pid -9223372036854775808", "2047"),
     WRONG("pid one too high", pid, int64_t, 2048, SFID_EINVAL, "pid 2048", "2047"),
@@ -87,11 +89,43 @@ static const struct wrong {
     WRONG("furthest ahead", max_ahead_ms, uint32_t, UINT32_MAX, SFID_EINVAL, "max_ahead_ms 4294967295", "day"),
     WRONG("a start past half", random_start, uint64_t, 65537, SFID_EINVAL, "random_start 65537", "65536"),
     WRONG("highest start", random_start, uint64_t, UINT64_MAX, SFID_EINVAL, "random_start 18446744073709551615", "65536"),
+    WRONG("a short ttl", ttl_ms, uint32_t, 999, SFID_EINVAL, "ttl_ms 999", "1000 to"),
+    WRONG("a long ttl", ttl_ms, uint32_t, 86400001, SFID_EINVAL, "ttl_ms 86400001", "86400000"),
+    WRONG("a heartbeat above a third", heartbeat_ms, uint32_t, 200001, SFID_EINVAL, "heartbeat_ms 200001", "(200000)"),
+    WRONG("a heartbeat of 99", heartbeat_ms, uint32_t, 99, SFID_EINVAL, "heartbeat_ms 99", "100"),
+    WRONG("no time to open", open_timeout_ms, uint32_t, 0, SFID_EINVAL, "open_timeout_ms", "1"),
+    WRONG("on_unknown 2", on_unknown, sfid_on_unknown, (sfid_on_unknown)2, SFID_EINVAL, "on_unknown 2", "SFID_TRUST"),
     WRONG("empty run_dir", run_dir, const char *, "", SFID_EINVAL, "run_dir", "empty"),
     WRONG("empty state_dir", state_dir, const char *, "", SFID_EINVAL, "state_dir", "empty"),
     WRONG("long run_dir", run_dir, const char *, long_dir, SFID_EINVAL, "run_dir", "3000"),
     WRONG("long state_dir", state_dir, const char *, long_dir, SFID_EINVAL, "state_dir", "3000"),
 #undef WRONG
+};
+
+/* With store: the pid is leased. */
+static const struct {
+    const char *store;
+    int code;
+    const char *in_text[2];
+} wrong_stores[] = {
+    {"", SFID_EINVAL, {"\"\"", "local"}},
+    {"redis://:secret@127.0.0.1:6379/0", SFID_EUNSUPPORTED, {"redis://", "local"}},
+    {"unix:///run/redis.sock?db=1", SFID_EUNSUPPORTED, {"unix://", "local"}},
+    {"redis", SFID_EINVAL, {"\"redis\"", "local"}},
+    {"redisx://host", SFID_EINVAL, {"\"redisx\"", "local"}},
+    {"locals", SFID_EINVAL, {"\"locals\"", "local"}},
+    {"LOCAL", SFID_EINVAL, {"\"LOCAL\"", "local"}},
+    {"local?", SFID_EINVAL, {"\"\"", "mark=none"}},
+    {"local?mark=some", SFID_EINVAL, {"\"mark=some\"", "mark=none"}},
+    {"local?mark=none&", SFID_EINVAL, {"\"\"", "mark=none"}},
+    {"local?Mark=none", SFID_EINVAL, {"\"Mark=none\"", "mark=none"}},
+    {"local?lead_ms=", SFID_EINVAL, {"lead_ms=", "86400000"}},
+    {"local?lead_ms=99", SFID_EINVAL, {"lead_ms=99", "100"}},
+    {"local?lead_ms=86400001", SFID_EINVAL, {"lead_ms=86400001", "86400000"}},
+    {"local?lead_ms=-500", SFID_EINVAL, {"lead_ms=-500", "86400000"}},
+    {"local?lead_ms=4s", SFID_EINVAL, {"lead_ms=4s", "86400000"}},
+    {"local?lead_ms=99999999999999999999", SFID_EINVAL, {"lead_ms=9999", "86400000"}},
+    {"local?\x1b[2J", SFID_EINVAL, {"?[2J", "mark=none"}},
 };
 
 static bool one_line(const char *text) {
@@ -115,6 +149,43 @@ static void refused(const struct wrong *w) {
        w->what);
 }
 
+static void refused_store(size_t i) {
+    sfid_options o = good();
+    o.pid = -1;
+    o.store = wrong_stores[i].store;
+    sfid *g = NULL;
+    is_i64(sfid_open(&g, &o), wrong_stores[i].code, "store %zu is refused", i);
+    const char *text = sfid_last_error(g);
+    ok(strstr(text, wrong_stores[i].in_text[0]) && strstr(text, wrong_stores[i].in_text[1]) && one_line(text) &&
+           strstr(text, "secret") == NULL,
+       "it says \"%s\"", text);
+    sfid_close(g);
+    ok(untouched(), "and nothing is left");
+}
+
+static void stores(void) {
+    sfid_options o = good();
+    struct sfid__settings out;
+    struct sfid__error err;
+    for (size_t i = 0; i < COUNT(wrong_stores); i++)
+        refused_store(i);
+    o.pid = -1;
+    o.store = "local";
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.store == SFID__STORE_LOCAL && out.lead_ms == 30000 && out.synced &&
+           out.opt.pid_min == 0 && out.opt.pid_max == 2047,
+       "a local store has every pid of the layout, and a mark 30 s ahead");
+    o.store = "local?lead_ms=100";
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.lead_ms == 100 && out.synced, "or 0.1 s ahead");
+    o.store = "local?mark=none&lead_ms=86400000";
+    o.pid_max = 5;
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.lead_ms == 86400000 && !out.synced && out.opt.pid_min == 0 &&
+           out.opt.pid_max == 5,
+       "or a day, not synced, and six pids");
+    o.app = NULL;
+    is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "a store without an app is refused");
+    ok(strstr(err.text, "app") != NULL, "it says \"%s\"", err.text);
+}
+
 static void missing(void) {
     sfid_options o = good();
     sfid *g = NULL;
@@ -132,15 +203,17 @@ static void missing(void) {
 /* ---- the edge on the good side -------------------------------------------- */
 
 static void taken(const char *what, const sfid_options *o) {
-    sfid_options out;
+    struct sfid__settings out;
     struct sfid__error err = {0, ""};
     ok(sfid__options_read(o, &out, &err) == 0, "%s is taken: \"%s\"", what, err.text);
 }
 
 static void edges(void) {
-    sfid_options o = good(), out;
+    sfid_options o = good();
+    struct sfid__settings out;
     struct sfid__error err;
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.layout && memcmp(out.layout, &SFID_LAYOUT_DEFAULT, sizeof *out.layout) == 0,
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.opt.layout &&
+           memcmp(out.opt.layout, &SFID_LAYOUT_DEFAULT, sizeof *out.opt.layout) == 0,
        "no layout is the default one");
     static const char *const apps[] = {A64, "a", "a.b", "_", "-", "{t}", "Z9"};
     for (size_t i = 0; i < COUNT(apps); i++) {
@@ -197,7 +270,8 @@ static sfid_options *cut(const sfid_options *from, size_t size) {
 }
 
 static void older(void) {
-    sfid_options full = good(), out;
+    sfid_options full = good();
+    struct sfid__settings out;
     full.app = NULL;
     full.exhaustion = SFID_FAIL;
     full.max_wait_ms = 5000;
@@ -213,10 +287,10 @@ static void older(void) {
         want.size = sizeof want;
         want.layout = &SFID_LAYOUT_DEFAULT;
         const int rc = sfid__options_read(o, &out, &err);
-        ok(rc == 0 && out.size == want.size && out.pid == want.pid && out.run_dir == want.run_dir &&
-               out.state_dir == want.state_dir && out.exhaustion == want.exhaustion && out.max_wait_ms == want.max_wait_ms &&
-               out.max_ahead_ms == want.max_ahead_ms && out.random_start == want.random_start && out.on_event == NULL &&
-               out.user == NULL,
+        ok(rc == 0 && out.opt.size == want.size && out.opt.pid == want.pid && out.opt.run_dir == want.run_dir &&
+               out.opt.state_dir == want.state_dir && out.opt.exhaustion == want.exhaustion &&
+               out.opt.max_wait_ms == want.max_wait_ms && out.opt.max_ahead_ms == want.max_ahead_ms &&
+               out.opt.random_start == want.random_start && out.opt.on_event == NULL && out.opt.user == NULL,
            "a struct of %zu bytes: defaults for the rest", ends[i]);
         sfid *g = NULL;
         is_i64(sfid_open(&g, o), 0, "and it opens");
@@ -237,12 +311,12 @@ struct newer {
 
 static void newer_ones(void) {
     struct newer o = {.known = good()};
-    sfid_options out;
+    struct sfid__settings out;
     struct sfid__error err = {0, ""};
     o.known.app = NULL;
     sfid *g = NULL;
     o.known.size = sizeof o;
-    ok(sfid__options_read(&o.known, &out, &err) == 0 && out.size == sizeof out && out.pid == 7,
+    ok(sfid__options_read(&o.known, &out, &err) == 0 && out.opt.size == sizeof out.opt && out.opt.pid == 7,
        "a larger struct with nothing behind");
     is_i64(sfid_open(&g, &o.known), 0, "opens");
     sfid_close(g);
@@ -281,6 +355,7 @@ int main(void) {
     for (size_t i = 0; i < COUNT(wrongs); i++)
         refused(&wrongs[i]);
     missing();
+    stores();
     edges();
     older();
     newer_ones();
