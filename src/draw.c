@@ -124,7 +124,7 @@ static int refuse(struct sfid__generator *g, const struct view *v) {
 }
 
 /* Rows 3, 12, 14: nothing may be issued until the keeper has done its part. */
-static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call) {
+static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
     want_keeper(g, call->may_sleep, true);
     call->nap_ns = call->nap_ns ? SFID__MIN(call->nap_ns * 2, NAP_LONGEST_NS) : NAP_FIRST_NS;
     if (nap(g, call, call->nap_ns))
@@ -133,15 +133,16 @@ static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call) {
     atomic_thread_fence(memory_order_acquire);
     if (sfid__is_closed(g))
         return SFID_ECLOSED;
-    /* A keeper at rest renews within milliseconds: for a caller that may not sleep that is no lost lease. */
-    if (atomic_load_explicit(&g->page->resting, memory_order_relaxed) != 0)
+    /* A keeper at rest renews within milliseconds: for a caller that may not sleep that is no lost lease. Acquire, with
+       the release in keeper.c [resting]: who finds that the rest is over finds the limit raised as well. */
+    if (atomic_load_explicit(&g->page->resting, memory_order_acquire) != 0)
         return SFID_EAGAIN;
-    return SFID_ELEASE;
+    return load(&v->r->limit) > v->limit ? AGAIN : SFID_ELEASE;
 }
 
 /* Row 14, and a number in hand at the limit: a window that ends with the layout cannot be renewed. */
 static int at_limit(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
-    return v->limit >= g->end ? SFID_EOVERFLOW : wait_for_keeper(g, call);
+    return v->limit >= g->end ? SFID_EOVERFLOW : wait_for_keeper(g, call, v);
 }
 
 /* ---- rows 1 to 6 --------------------------------------------------------- */
@@ -202,7 +203,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     v->limit = atomic_load_explicit(&v->r->limit, memory_order_acquire); /* [limit] */
     v->hi = load(&v->r->hi);
     if (v->clock >= v->limit && !(call->in_hand && tick_of(v->r, call->n) < v->limit))
-        return wait_for_keeper(g, call); /* 3 */
+        return wait_for_keeper(g, call, v); /* 3 */
     if (v->clock > v->hi) {
         raise(&v->r->hi, v->clock, memory_order_release); /* 4 [hi] */
         v->hi = v->clock;
@@ -272,7 +273,7 @@ static uint64_t share(const struct sfid__call *call, const struct sfid__record *
 static int take_newer(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
     struct sfid__record *current = sfid__page_current(g->page);
     if (current == v->r)
-        return wait_for_keeper(g, call); /* 12 */
+        return wait_for_keeper(g, call, v); /* 12 */
     /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. A closed
        handle is not reopened: close may swap the pointer between, so only the record seen is replaced. */
     struct sfid__record *seen = v->r;

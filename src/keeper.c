@@ -227,7 +227,8 @@ static void run(struct sfid__keeper *k) {
         if (k->on_event)
             tell_counters(k);
         int64_t ms = s.due_ms == FOREVER ? FOREVER : SFID__MAX(s.due_ms - monotonic_ms(k), 1);
-        atomic_store_explicit(&page->resting, ms == FOREVER && k->store != NULL, memory_order_relaxed); /* a hint */
+        /* A hint. Release, with the acquire in draw.c [resting]: a limit raised comes before the end of the rest. */
+        atomic_store_explicit(&page->resting, ms == FOREVER && k->store != NULL, memory_order_release);
         if (k->on_event && ms > EVENT_PERIOD_MS)
             ms = EVENT_PERIOD_MS;
         if (s.retry_ms == 0)

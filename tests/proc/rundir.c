@@ -61,7 +61,8 @@ static void expect(int (*how)(void *), struct plan *p, bool may_work, const char
     told->rc = 1;
     const int status = child_run(how, p, patience(60000));
     const bool refused = told->rc == SFID_ESTATE;
-    if (!ok(status == 0 && (refused || (may_work && told->rc == 0)), "%s: %s", what, may_work ? "a clear error, or it works" : "a clear error"))
+    if (!ok(status == 0 && (refused || (may_work && told->rc == 0)), "%s: %s", what,
+            may_work ? "a clear error, or it works" : "a clear error"))
         diag("status %d, open %d %s", status, told->rc, told->text);
     else if (refused)
         diag("%s", told->text);
@@ -116,7 +117,8 @@ static int on_full(void *arg) {
     unlink(path);
     const int after = visit(p->run_dir, p->state_dir);
     if (status || after || told->rc != 0) {
-        fprintf(stderr, "# full: status %d open %d; then with room: status %d open %d %s\n", status, rc, after, told->rc, told->text);
+        fprintf(stderr, "# full: status %d open %d; then with room: status %d open %d %s\n", status, rc, after, told->rc,
+                told->text);
         return 1;
     }
     told->rc = rc;
@@ -166,8 +168,10 @@ static void test_file_systems(void) {
         struct plan run = {.where = where, .run_dir = inside, .state_dir = dirs.state, .pages = pages};
         struct plan state = {.where = where, .run_dir = dirs.run, .state_dir = inside, .pages = pages};
         expect(on_full, &run, true, "run directory full but for a few pages");
-        told->highest = 0; /* another state directory each time: nothing is known of IDs before */
+        const int64_t highest = told->highest;
+        told->highest = 0; /* another state directory each time: nothing is known of IDs before, nor of its IDs later */
         expect(on_full, &state, true, "state directory full but for a few pages");
+        told->highest = highest;
     }
     struct plan p = {.where = where, .run_dir = inside, .state_dir = dirs.state};
     told->highest = 0;
@@ -181,7 +185,8 @@ static void test_file_systems(void) {
 
 static int as_user(void *arg) {
     const struct plan *p = arg;
-    if (p->user != 0 && (setgroups(0, NULL) < 0 || setresgid(p->user, p->user, p->user) < 0 || setresuid(p->user, p->user, p->user) < 0))
+    if (p->user != 0 &&
+        (setgroups(0, NULL) < 0 || setresgid(p->user, p->user, p->user) < 0 || setresuid(p->user, p->user, p->user) < 0))
         return DIED;
     return visit(p->run_dir, p->state_dir);
 }
@@ -245,7 +250,8 @@ static void test_link(const char *link, const char *run_dir, bool may_work, cons
     snprintf(victim, sizeof victim, "%s/victim", target);
     mkdir(target, 0700);
     const int fd = open(victim, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, "victim", 6) != 6 || close(fd) < 0 || symlink(link[0] == '!' ? victim : target, link + (link[0] == '!')) < 0)
+    if (fd < 0 || write(fd, "victim", 6) != 6 || close(fd) < 0 ||
+        symlink(link[0] == '!' ? victim : target, link + (link[0] == '!')) < 0)
         die("%s: %s", link, strerror(errno));
     struct plan p = {.run_dir = run_dir, .state_dir = dirs.state};
     expect(plainly, &p, may_work, what);
@@ -366,7 +372,8 @@ static void test_shared_files(void) {
         free(names[i]);
         for (int way = 0; lstat(path, &st) == 0 && S_ISREG(st.st_mode) && way < 4; way++) {
             const int fd = open(path, O_WRONLY | O_CLOEXEC);
-            if (fd < 0 || ftruncate(fd, way < 2 ? way * st.st_size / 2 : 0) < 0 || (way == 2 && write(fd, garbage, sizeof garbage) < 0))
+            if (fd < 0 || ftruncate(fd, way < 2 ? way * st.st_size / 2 : 0) < 0 ||
+                (way == 2 && write(fd, garbage, sizeof garbage) < 0))
                 die("%s: %s", path, strerror(errno));
             close(fd);
             if (way == 3)
