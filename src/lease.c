@@ -107,6 +107,14 @@ static void usable(lease *l, actions *out) {
     l->lost = false;
 }
 
+/* Asked again it is granted again: the token is the same (R6). */
+static void unfit(lease *l, const event *e, actions *out) {
+    if (l->opened)
+        back_off(l, e, out);
+    else
+        push(out, SFID__DO_GIVE_UP);
+}
+
 static void adopted(lease *l, const event *e, actions *out) {
     l->state = SFID__LEASE_HELD;
     l->limit = e->limit;
@@ -227,8 +235,8 @@ static void closed(lease *l, const event *e, actions *out) {
     push_lease(out, SFID__DO_RELEASE, l)->floor = e->position;
 }
 
-void sfid__lease_init(struct sfid__lease *lease, const struct sfid__lease_terms *terms) {
-    *lease = (struct sfid__lease){.terms = *terms, .state = SFID__LEASE_WANTED, .due_ms = SFID__FOREVER};
+void sfid__lease_init(struct sfid__lease *l, const struct sfid__lease_terms *terms) {
+    *l = (struct sfid__lease){.terms = *terms, .state = SFID__LEASE_WANTED, .due_ms = SFID__FOREVER};
 }
 
 void sfid__lease_step(struct sfid__lease *l, const struct sfid__lease_event *e, struct sfid__lease_actions *out) {
@@ -249,6 +257,9 @@ void sfid__lease_step(struct sfid__lease *l, const struct sfid__lease_event *e, 
         break;
     case SFID__LEASE_ADOPTED:
         adopted(l, e, out);
+        break;
+    case SFID__LEASE_UNFIT:
+        unfit(l, e, out);
         break;
     case SFID__LEASE_CLOSE:
         closed(l, e, out);

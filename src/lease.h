@@ -77,6 +77,7 @@ enum sfid__lease_event_kind {
     SFID__LEASE_WAKE,    /* time has passed, or the generator asked (poked); position */
     SFID__LEASE_ANSWER,  /* exchange, answer, and what that says */
     SFID__LEASE_ADOPTED, /* the record of a grant is there: limit, and whether the store knows of it (sure) */
+    SFID__LEASE_UNFIT,   /* there could be no record for the grant */
     SFID__LEASE_CLOSE    /* the record is closed and this process the last to use it: position is the tick to give back */
 };
 
