@@ -21,7 +21,8 @@
  *
  *    1  before the epoch                          SFID_ECLOCK
  *    2  past the layout's end                     SFID_EOVERFLOW
- *    3  window over, nothing good in hand         ask the keeper; sleep and look again, else SFID_ELEASE
+ *    3  window over, nothing good in hand         word closed: 7, 11, 12. Else ask the keeper; sleep and look again,
+ *                                                 else SFID_ELEASE
  *    4  clock above hi                            raise hi
  *    5  clock below the hi loaded first           a regression: raise the lead to its size, at most max_ahead
  *    6  else                                      the lead shrinks to what the word is ahead
@@ -145,6 +146,18 @@ static int at_limit(struct sfid__generator *g, struct sfid__call *call, const st
     return v->limit >= g->end ? SFID_EOVERFLOW : wait_for_keeper(g, call, v);
 }
 
+/* Rows 11 and 12. */
+static int take_newer(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
+    struct sfid__record *current = sfid__page_current(g->page);
+    if (current == v->r)
+        return wait_for_keeper(g, call, v); /* 12 */
+    /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. A closed
+       handle is not reopened: close may swap the pointer between, so only the record seen is replaced. */
+    struct sfid__record *seen = v->r;
+    atomic_compare_exchange_strong_explicit(&g->record, &seen, current, memory_order_acq_rel, memory_order_relaxed);
+    return AGAIN; /* 11 */
+}
+
 /* ---- rows 1 to 6 --------------------------------------------------------- */
 
 /* Raises *p to at least value; true when this call did. */
@@ -202,8 +215,12 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
         return SFID_EOVERFLOW;                                           /* 2 */
     v->limit = atomic_load_explicit(&v->r->limit, memory_order_acquire); /* [limit] */
     v->hi = load(&v->r->hi);
-    if (v->clock >= v->limit && !(call->in_hand && tick_of(v->r, call->n) < v->limit))
-        return wait_for_keeper(g, call, v); /* 3 */
+    if (v->clock >= v->limit && !(call->in_hand && tick_of(v->r, call->n) < v->limit)) {
+        if (!(load(&v->r->word) & SFID__CLOSED))
+            return wait_for_keeper(g, call, v); /* 3 */
+        call->in_hand = false;                  /* 7 */
+        return take_newer(g, call, v);          /* 11, 12: closed when its window was over already */
+    }
     if (v->clock > v->hi) {
         raise(&v->r->hi, v->clock, memory_order_release); /* 4 [hi] */
         v->hi = v->clock;
@@ -267,18 +284,6 @@ static uint64_t random_start(struct sfid__generator *g) {
 static uint64_t share(const struct sfid__call *call, const struct sfid__record *r, uint64_t n) {
     const uint64_t capacity = UINT64_C(1) << r->seq_bits;
     return SFID__MIN(call->want, capacity - (n & (capacity - 1)));
-}
-
-/* Rows 11 and 12. */
-static int take_newer(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
-    struct sfid__record *current = sfid__page_current(g->page);
-    if (current == v->r)
-        return wait_for_keeper(g, call, v); /* 12 */
-    /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. A closed
-       handle is not reopened: close may swap the pointer between, so only the record seen is replaced. */
-    struct sfid__record *seen = v->r;
-    atomic_compare_exchange_strong_explicit(&g->record, &seen, current, memory_order_acq_rel, memory_order_relaxed);
-    return AGAIN; /* 11 */
 }
 
 static int take(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {

@@ -10,21 +10,16 @@
 #define SFID_HANDLE_H
 
 #include "generator.h"
-#include "identity.h"
 #include "keeper.h"
 #include "memory.h"
 #include "process.h"
-#include "slot.h"
-#include "store.h"
 
 struct sfid__rest {
     struct sfid__error error; /* of open */
     struct sfid__keeper keeper;
-    struct sfid__slot slot;           /* with an app; else page NULL */
-    struct sfid__store *store;        /* with an app; else NULL */
+    struct sfid__holding holding;     /* with an app; else all zero */
     struct sfid__memory_page *memory; /* without an app; else NULL */
     uint64_t issued_before;           /* on this page, before this open */
-    char identity[SFID__MACHINE_ID + 32];
 };
 
 struct sfid {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.c - renewing and telling.
+ * keeper.c - a thread to hold a pid and to tell of it.
  *
  * The thread sleeps on the page's poke word, a futex: there is no descriptor
  * that a daemon could close, and a forked child can wake its parent's keeper.
@@ -29,10 +29,9 @@
 #include <unistd.h>
 
 #define STACK_BYTES (256 * 1024) /* callbacks of the user run on it; untouched pages cost nothing */
-#define RETRY_FIRST_MS 50
-#define RETRY_LONGEST_MS 5000
+#define BACKED_OFF_NAP_MS 50     /* how long a stop may go unheard */
 #define EVENT_PERIOD_MS 1000
-#define FOREVER INT64_MAX
+#define FOREVER SFID__FOREVER
 
 enum { IDLE = 0, STARTING, RUNNING, ENDED };
 
@@ -76,13 +75,21 @@ static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t
     k->on_event(k->user, &event);
 }
 
-static int64_t now_ms(const struct sfid__keeper *k) { return sfid__now(k->generator->clock).ms; }
-
-static uint64_t now_tick(const struct sfid__keeper *k) {
-    const sfid_layout *l = &k->generator->layout;
-    const int64_t ms = now_ms(k);
-    return ms < l->epoch_ms ? 0 : (uint64_t)(ms - l->epoch_ms) / l->unit_ms;
+/* What the holding has to tell: noted for sfid_status() and sfid_last_error() as well. */
+static void tell_of_holding(void *keeper, sfid_event_kind kind, int code, int64_t value, const char *text) {
+    struct sfid__keeper *k = keeper;
+    if (kind == SFID_EVENT_RENEW_FAILED || kind == SFID_EVENT_LOST) {
+        atomic_fetch_add_explicit(kind == SFID_EVENT_LOST ? &k->losses : &k->failures, 1, memory_order_relaxed); /* statistic */
+        sfid__text_write(&k->failure, text);
+        atomic_store_explicit(&k->failure_code, code, memory_order_release); /* with the acquire in sfid_last_error */
+    } else if (kind == SFID_EVENT_RENEWED || kind == SFID_EVENT_LEASED_AGAIN) {
+        atomic_store_explicit(&k->failures, 0, memory_order_relaxed);
+        atomic_store_explicit(&k->failure_code, 0, memory_order_relaxed);
+    }
+    tell(k, kind, code, value, text);
 }
+
+static int64_t now_ms(const struct sfid__keeper *k) { return sfid__now(k->generator->clock).ms; }
 
 /* What open noted before there was a thread to tell it. */
 static void tell_pending(struct sfid__keeper *k) {
@@ -90,11 +97,13 @@ static void tell_pending(struct sfid__keeper *k) {
     const uint32_t pending = k->pending;
     k->pending = 0;
     if (pending & 1u << SFID_EVENT_SLOT_REPLACED) {
-        snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", k->slot_replaced);
+        snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", k->holding->slot.put_aside);
         tell(k, SFID_EVENT_SLOT_REPLACED, 0, 0, text);
     }
     if (pending & 1u << SFID_EVENT_NOT_TMPFS)
         tell(k, SFID_EVENT_NOT_TMPFS, 0, 0, "the run directory is not on a tmpfs: a call may stall while its page is written back");
+    if (pending & 1u << SFID_EVENT_NOT_DURABLE)
+        tell(k, SFID_EVENT_NOT_DURABLE, 0, 0, "the mark is not synced (mark=none): after a power loss IDs may repeat");
     if (pending & 1u << SFID_EVENT_END_OF_LIFE) {
         const sfid_layout *l = &k->generator->layout;
         const int64_t left = sfid__tick_begin_ms(l, l->max_tick + 1) - now_ms(k);
@@ -129,84 +138,6 @@ static void tell_counters(struct sfid__keeper *k) {
     }
 }
 
-/* ---- renewing ------------------------------------------------------------ */
-
-/* A renewal of the window; 0 or the code of the failure, which is noted and told. */
-static int renew(struct sfid__keeper *k) {
-    struct sfid__error err;
-    struct sfid__record *r = sfid__page_current(k->generator->page);
-    /* Relaxed: only keepers write it, one after the other under the keeper lock. After a fork this is news to a child. */
-    k->grant.limit = SFID__MAX(k->grant.limit, atomic_load_explicit(&r->limit, memory_order_relaxed));
-    const int rc = k->store->ops->renew(k->store, now_tick(k), &k->grant, &err);
-    if (rc < 0) {
-        atomic_fetch_add_explicit(&k->failures, 1, memory_order_relaxed); /* statistic */
-        sfid__text_write(&k->failure, err.text);
-        atomic_store_explicit(&k->failure_code, rc, memory_order_release); /* with the acquire in sfid_last_error */
-        tell(k, SFID_EVENT_RENEW_FAILED, rc, 0, err.text);
-        return rc;
-    }
-    sfid__record_raise_limit(r, k->grant.limit);
-    atomic_fetch_add_explicit(&r->renewals, 1, memory_order_relaxed); /* statistic */
-    atomic_store_explicit(&k->failures, 0, memory_order_relaxed);
-    atomic_store_explicit(&k->failure_code, 0, memory_order_relaxed);
-    const uint64_t now = now_tick(k);
-    const uint64_t left = k->grant.limit > now ? (k->grant.limit - now) * k->generator->layout.unit_ms : 0;
-    tell(k, SFID_EVENT_RENEWED, 0, (int64_t)left, "the window was extended");
-    return 0;
-}
-
-/* What the keeper goes by between two looks. */
-struct schedule {
-    uint64_t position; /* of the word at the last renewal */
-    int64_t due_ms;    /* monotonic; when to look again */
-    int64_t retry_ms;  /* of the next failure; 0: none so far */
-};
-
-static int64_t monotonic_ms(const struct sfid__keeper *k) {
-    const struct sfid__clock *clock = k->generator->clock;
-    return clock->monotonic_ns(clock) / 1000000;
-}
-
-static bool window_is_short(const struct sfid__keeper *k, const struct sfid__record *r) {
-    const uint64_t half = k->store->window / 2;
-    const uint64_t limit = atomic_load_explicit(&r->limit, memory_order_relaxed); /* its writer is this thread */
-    const uint64_t tick = sfid__record_position(r) >> r->seq_bits;
-    return SFID__MAX(now_tick(k), tick) + half >= limit;
-}
-
-static int64_t period_ms(const struct sfid__keeper *k) { return (int64_t)(k->store->window * k->generator->layout.unit_ms / 3); }
-
-/*
- * Renews where it is time to. Where nothing was drawn for a whole period and
- * nobody asks, the window is left to run out, and the keeper rests until it is
- * poked: a process that idles writes nothing.
- */
-static void attend(struct sfid__keeper *k, struct schedule *s, bool poked) {
-    const struct sfid__record *r = sfid__page_current(k->generator->page);
-    const int64_t now = monotonic_ms(k);
-    const uint64_t position = sfid__record_position(r);
-    const bool due = now >= s->due_ms;
-    if (atomic_load_explicit(&r->limit, memory_order_relaxed) >= k->generator->end) {
-        s->due_ms = FOREVER; /* the window ends with the layout */
-        return;
-    }
-    if (s->retry_ms != 0 ? !due : !due && !window_is_short(k, r))
-        return;
-    if (position == s->position && !poked && s->retry_ms == 0) {
-        if (due)
-            s->due_ms = FOREVER;
-        return;
-    }
-    s->position = position;
-    if (renew(k) < 0) {
-        s->retry_ms = s->retry_ms ? SFID__MIN(s->retry_ms * 2, RETRY_LONGEST_MS) : RETRY_FIRST_MS;
-        s->due_ms = now + s->retry_ms;
-    } else {
-        s->retry_ms = 0;
-        s->due_ms = now + period_ms(k);
-    }
-}
-
 /* ---- the thread ---------------------------------------------------------- */
 
 /* Sleeps until poked, at most ms; FOREVER: until poked. */
@@ -215,26 +146,40 @@ static void sleep_on_poke(struct sfid__page *page, int64_t ms) {
     syscall(SYS_futex, &page->poke, FUTEX_WAIT, 0, ms == FOREVER ? NULL : &ts, NULL, 0);
 }
 
+static int64_t monotonic_ms(const struct sfid__keeper *k) {
+    const struct sfid__clock *clock = k->generator->clock;
+    return clock->monotonic_ns(clock) / 1000000;
+}
+
+/* Until the next step is due, or the next look at the counters. */
+static void rest(struct sfid__keeper *k, int64_t due_ms) {
+    struct sfid__page *page = k->generator->page;
+    int64_t ms = due_ms == FOREVER ? FOREVER : SFID__MAX(due_ms - monotonic_ms(k), 1);
+    /* A hint. Release, with the acquire in draw.c [resting]: a limit raised comes before the end of the rest. */
+    atomic_store_explicit(&page->resting, ms == FOREVER && k->holding != NULL, memory_order_release);
+    if (k->on_event && ms > EVENT_PERIOD_MS)
+        ms = EVENT_PERIOD_MS;
+    if (k->holding == NULL || k->holding->lease.retry_ms == 0)
+        sleep_on_poke(page, ms);
+    else /* a failure backs off, whoever pokes */
+        k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
+}
+
 static void run(struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
-    struct schedule s = {.position = UINT64_MAX, .due_ms = k->store ? monotonic_ms(k) + period_ms(k) : FOREVER};
     bool poked = true;
     tell_pending(k);
+    if (k->holding) {
+        k->holding->tell = tell_of_holding;
+        k->holding->listener = k;
+        sfid__holding_resume(k->holding);
+    }
     /* Acquire, with the release in sfid__keeper_stop. */
     while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) {
-        if (k->store)
-            attend(k, &s, poked);
+        const int64_t due_ms = k->holding ? sfid__holding_step(k->holding, poked) : FOREVER;
         if (k->on_event)
             tell_counters(k);
-        int64_t ms = s.due_ms == FOREVER ? FOREVER : SFID__MAX(s.due_ms - monotonic_ms(k), 1);
-        /* A hint. Release, with the acquire in draw.c [resting]: a limit raised comes before the end of the rest. */
-        atomic_store_explicit(&page->resting, ms == FOREVER && k->store != NULL, memory_order_release);
-        if (k->on_event && ms > EVENT_PERIOD_MS)
-            ms = EVENT_PERIOD_MS;
-        if (s.retry_ms == 0)
-            sleep_on_poke(page, ms);
-        else /* a failure backs off, whoever pokes */
-            k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, RETRY_FIRST_MS) * 1000000);
+        rest(k, due_ms);
         /* Acquire, with the release in sfid__page_poke: what the poker wrote before (stop) is seen above. A poke from
            here on is seen by the next wait. */
         poked = atomic_exchange_explicit(&page->poke, 0, memory_order_acq_rel) != 0;
@@ -254,7 +199,7 @@ static uint64_t own(int state) { return sfid__process() << 2 | (uint64_t)state; 
 static void *thread_main(void *arg) {
     struct sfid__keeper *k = arg;
     struct sfid__page *page = k->generator->page;
-    if (k->store == NULL) {
+    if (k->holding == NULL) {
         run(k); /* it only tells this process's events: every process may have one */
     } else if (lock_page(page)) {
         run(k);
@@ -294,7 +239,7 @@ int sfid__keeper_start(struct sfid__keeper *k) {
     uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
     if (owner == own(RUNNING) || owner == own(STARTING))
         return 0;
-    if (k->store && !lock_is_free(k->generator->page))
+    if (k->holding && !lock_is_free(k->generator->page))
         return SFID_EAGAIN;
     /* One thread of this process wins; acq_rel so that k->thread passes from the last start to this one. */
     if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, own(STARTING), memory_order_acq_rel, memory_order_relaxed))

@@ -2,8 +2,8 @@
 /*
  * keeper.h - the one background thread of a generator.
  *
- * It extends the window before it ends and tells events; nothing else calls
- * the store while it runs. It holds the page's keeper lock for as long as it
+ * It drives the holding - extends the window before it ends, gets another pid
+ * where one is lost - and tells events; nothing else touches it while it runs. It holds the page's keeper lock for as long as it
  * lives, so over a whole fork family there is one. A forked child has none:
  * the child whose calls find half of the window gone starts its own, if the
  * lock is free, that is, if the keeper before it is dead.
@@ -11,8 +11,7 @@
 #ifndef SFID_KEEPER_H
 #define SFID_KEEPER_H
 
-#include "draw.h"
-#include "store.h"
+#include "holding.h"
 
 #include <pthread.h>
 
@@ -28,18 +27,17 @@ bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_
 
 struct sfid__keeper {
     struct sfid__generator *generator;
-    struct sfid__store *store; /* NULL: there is nothing to renew, only events to tell */
-    struct sfid__grant grant;
+    struct sfid__holding *holding; /* NULL: there is nothing to renew, only events to tell */
     void (*on_event)(void *user, const sfid_event *event);
     void *user;
-    uint32_t pending;          /* bits of events (1 << kind) noted by open, told first */
-    const char *slot_replaced; /* why, for that event */
+    uint32_t pending; /* bits of events (1 << kind) noted by open, told first */
 
     _Atomic uint64_t owner; /* sfid__process() << 2 | state: whether the thread of this process runs */
     _Atomic int stop;
     pthread_t thread;
 
     _Atomic uint64_t failures; /* renewals failed since the last that did not */
+    _Atomic uint64_t losses;   /* found by this process */
     _Atomic int failure_code;
     struct sfid__shared_text failure;
 

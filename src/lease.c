@@ -206,6 +206,7 @@ static void answered(lease *l, const event *e, actions *out) {
 static void resume(lease *l, const event *e, actions *out) {
     l->state = SFID__LEASE_HELD;
     l->opened = true;
+    l->told = true; /* by who opened it */
     l->pid = e->pid;
     l->limit = e->limit;
     l->token = e->token;

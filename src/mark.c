@@ -70,7 +70,7 @@ static int write_blocks(const struct sfid__mark *mark, const struct sfid__dir *a
                         struct sfid__error *err) {
     const ssize_t n = pwrite(fd, blocks, FILE_SIZE, 0);
     int why = n == FILE_SIZE ? 0 : n < 0 ? errno : ENOSPC;
-    if (why == 0 && (fsync(fd) < 0 || fsync(app->fd) < 0))
+    if (why == 0 && mark->synced && (fsync(fd) < 0 || fsync(app->fd) < 0))
         why = errno;
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", app->path, mark->name) : 0;
 }
@@ -121,9 +121,9 @@ static int lock(const struct sfid__mark *mark, const struct sfid__dir *app, stru
     return fd;
 }
 
-int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at,
-                    struct sfid__error *err) {
-    *mark = (struct sfid__mark){.layout = layout, .pid = pid, .dir_path = strdup(app->path)};
+int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, bool synced,
+                    struct sfid__position *at, struct sfid__error *err) {
+    *mark = (struct sfid__mark){.synced = synced, .layout = layout, .pid = pid, .dir_path = strdup(app->path)};
     snprintf(mark->name, sizeof mark->name, "pid-%" PRIu64, pid);
     if (mark->dir_path == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
@@ -178,12 +178,12 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const s
     const off_t at = (off_t)which * ENTRY_SPACING;
     if (fd < 0) {
         memcpy((char *)mark->map + at, e, sizeof *e);
-        return msync((char *)mark->map + at, ENTRY_SPACING, MS_SYNC) < 0 ? errno : 0;
+        return mark->synced && msync((char *)mark->map + at, ENTRY_SPACING, MS_SYNC) < 0 ? errno : 0;
     }
     const ssize_t n = pwrite(fd, e, sizeof *e, at);
     if (n != (ssize_t)sizeof *e)
         return n < 0 ? errno : ENOSPC;
-    return fdatasync(fd) < 0 ? errno : 0;
+    return mark->synced && fdatasync(fd) < 0 ? errno : 0;
 }
 
 static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at) {
@@ -206,7 +206,7 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
 int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err) {
     const int fd = open_again(mark);
     if (fd < 0 && errno == ESTALE)
-        return sfid__fail(err, SFID_ESTATE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);
+        return sfid__fail(err, SFID_ELEASE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);
     const int why = write_next(mark, fd, at); /* without a descriptor through the mapping: see mark.h */
     if (fd >= 0)
         close(fd);

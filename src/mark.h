@@ -26,7 +26,8 @@ struct sfid__mark {
     char *dir_path; /* of the app's state directory */
     char name[32];
     struct sfid__file_id id;
-    void *map; /* of the file, shared: keeps the lock; NULL when not held */
+    void *map;   /* of the file, shared: keeps the lock; NULL when not held */
+    bool synced; /* what is written is waited for until it is durable; else it outlives the process, and no power loss */
     uint64_t layout, pid;
     uint64_t settled; /* sfid__process() of who has seen the newest entry synced */
 };
@@ -46,12 +47,13 @@ struct sfid__position {
  *
  * 0, or SFID_EBUSY (someone holds it), SFID_ELAYOUT, SFID_ESTATE, SFID_ENOMEM.
  */
-int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at,
-                    struct sfid__error *err);
+int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, bool synced,
+                    struct sfid__position *at, struct sfid__error *err);
 
 /*
- * Writes a position and waits until it is durable. One writer at a time. 0 or
- * SFID_ESTATE. Opens the file by its path, so it goes on working when the
+ * Writes a position, and waits until it is durable where the mark is synced.
+ * One writer at a time. 0, SFID_ESTATE, or SFID_ELEASE when the file was
+ * removed or replaced: the lock held is worth nothing any more. Opens the file by its path, so it goes on working when the
  * program has closed all descriptors; where the program has changed its user
  * and may not any more, it writes through the mapping.
  */

@@ -48,8 +48,9 @@ static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status
     out->largest_regression_ms = (int64_t)load(&g->page->largest_regression_ms);
     out->renewals = load(&v.r->renewals);
     out->renew_failures = load(&rest->keeper.failures);
+    out->losses = load(&rest->keeper.losses);
     out->keeper_here = sfid__keeper_runs(&rest->keeper);
-    snprintf(out->identity, sizeof out->identity, "%s", rest->identity);
+    snprintf(out->identity, sizeof out->identity, "%s", rest->holding.identity);
 }
 
 int sfid_status(const sfid *handle, sfid_status_info *out) {

@@ -2,35 +2,55 @@
 /*
  * store.h - the port to whatever says which pid may issue which ticks.
  *
- * A store grants a pid and a window that ends at a limit, extends the window,
- * and takes the pid back. It is called by one thread at a time: who opens the
- * handle, its keeper, who closes it. After fork() a child has a copy, and the
- * same calls work in it once its own keeper runs; nothing here may depend on
- * a lock or a descriptor of the parent's.
+ * It answers what the lease machine asks (lease.h). It is called by one thread
+ * at a time: who opens the handle, its keeper, who closes it. After fork() a
+ * child has a copy, and the same calls work in it once its own keeper runs;
+ * nothing here may depend on a lock or a descriptor of the parent's.
  */
 #ifndef SFID_STORE_H
 #define SFID_STORE_H
 
 #include "error.h"
+#include "lease.h"
 
-struct sfid__grant {
+struct sfid__reply;
+
+struct sfid__ask {
+    const struct sfid__lease_action *lease; /* what the machine wants: which members are set, lease.h says */
+    uint64_t now;                           /* clock tick */
+    int64_t deadline_ms;                    /* monotonic: an answer later than this is none */
+    uint64_t page;                          /* nonce of the page in use, once there is one */
+
+    /*
+     * Claim: has the caller look at a pid before it is taken for good, since a
+     * store of this host goes by the pid's page. 0 to take it; SFID_EBUSY to
+     * pass it over; SFID_EAGAIN to take it only if there is nothing better
+     * (asked when picky); another code ends the claim with that. NULL: take it.
+     */
+    int (*accept)(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
+    void *accepter;
+};
+
+struct sfid__reply {
     uint64_t pid;
-    uint64_t position; /* word: every number of this pid below it may have been issued */
-    bool exact;        /* the position is where the pid was given back, not a bound ahead of it */
-    uint64_t page;     /* nonce of the page the pid was last used with: any other is out of date. 0: none so far.
-                          Set to the page in use before renew() */
-    uint64_t limit;    /* tick: the end of the window, exclusive. What acquire() sets is a bound for what a page of an
-                          earlier life may allow; a new window begins with renew() */
+    uint64_t position;     /* word: every number of this pid below it may have been issued */
+    bool exact;            /* the position is where the pid was given back, not a bound ahead of it */
+    uint64_t page;         /* nonce of the page the pid was last used with: any other is out of date. 0: none known */
+    uint64_t floor, limit; /* ticks of the window granted; equal: none so far */
+    uint64_t start;        /* SFID__LATER: where to look next */
+    int64_t after_ms;      /* SFID__LATER: and when */
 };
 
 struct sfid__store;
 
 struct sfid__store_ops {
-    /* Gets a pid at clock tick `now`. 0 with *grant set, or a code. */
-    int (*acquire)(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err);
+    /* As SFID__DO_CLAIM asks. SFID__GRANTED or SFID__LATER with *reply set, or why not with *err. */
+    enum sfid__lease_answer (*claim)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                     struct sfid__error *err);
 
-    /* Extends the window at clock tick `now`. 0 with grant->limit raised (never lowered), or a code: try again. */
-    int (*renew)(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err);
+    /* As SFID__DO_RENEW asks. SFID__GRANTED with reply->limit, never below the one asked with; or why not with *err. */
+    enum sfid__lease_answer (*renew)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                     struct sfid__error *err);
 
     /*
      * Gives up this process's share of the pid, before anything is released.
@@ -38,8 +58,8 @@ struct sfid__store_ops {
      */
     bool (*leave)(struct sfid__store *store);
 
-    /* Gives the pid back: every number below position may have been issued, none from there on. */
-    int (*release)(struct sfid__store *store, uint64_t position, struct sfid__error *err);
+    /* As SFID__DO_RELEASE asks: every number below the word position may have been issued, none from there on. */
+    void (*release)(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position);
 
     /* Frees the store, whatever state it is in. */
     void (*drop)(struct sfid__store *store);
@@ -47,7 +67,7 @@ struct sfid__store_ops {
 
 struct sfid__store {
     const struct sfid__store_ops *ops;
-    uint64_t window; /* ticks: what renew() grants from now on */
+    struct sfid__lease_terms terms;
 };
 
 #endif

@@ -11,7 +11,7 @@ static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 static sfid_layout broken;
 static sfid_layout milliseconds;
 
-static const char long_app[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";    /* 65 */
+static const char long_app[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";   /* 65 */
 static const char longest_app[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"; /* 64 */
 
 /* One option differs from what would do. */
@@ -28,8 +28,9 @@ struct wrong {
     const char *store;
 };
 
-#define GOOD .app = "good", .pid = 7, .layout = &SFID_LAYOUT_DEFAULT, .max_wait_ms = 2000, .max_ahead_ms = 10000, \
-             .size = sizeof(sfid_options)
+#define GOOD \
+    .app = "good", .pid = 7, .layout = &SFID_LAYOUT_DEFAULT, .max_wait_ms = 2000, .max_ahead_ms = 10000, \
+    .size = sizeof(sfid_options)
 
 #pragma GCC diagnostic ignored "-Woverride-init"
 #ifdef __clang__
@@ -64,7 +65,11 @@ static const struct wrong wrongs[] = {
     {"no such policy", "exhaustion", SFID_EINVAL, GOOD, .exhaustion = 77},
     {"policy below zero", "exhaustion", SFID_EINVAL, GOOD, .exhaustion = -1},
     {"layout of nonsense", "layout", SFID_EINVAL, GOOD, .layout = &broken},
-    {"a store", "store", SFID_EUNSUPPORTED, GOOD, .store = "redis://127.0.0.1:6379/0"},
+    {"a store and a pid", "store", SFID_EINVAL, GOOD, .store = "local"},
+    {"a store of another build", "redis://", SFID_EUNSUPPORTED, GOOD, .pid = -1, .store = "redis://127.0.0.1:6379/0"},
+    {"a store that is none", "\"redis\"", SFID_EINVAL, GOOD, .pid = -1, .store = "redis"},
+    {"a store without an app", "app", SFID_EINVAL, GOOD, .app = NULL, .pid = -1, .store = "local"},
+    {"a parameter that is none", "mark=off", SFID_EINVAL, GOOD, .pid = -1, .store = "local?mark=off"},
 };
 
 /* Just inside. */
@@ -74,6 +79,8 @@ static const struct wrong goods[] = {
     {"app of all bytes allowed", "", 0, GOOD, .app = "{AZaz09_.-}"},
     {"pid 0", "", 0, GOOD, .pid = 0},
     {"highest pid", "", 0, GOOD, .pid = 2047},
+    {"a pid of this host", "", 0, GOOD, .pid = -1, .store = "local"},
+    {"a pid of this host, its mark not synced", "", 0, GOOD, .pid = -1, .store = "local?lead_ms=1000&mark=none"},
     {"no app", "", 0, GOOD, .app = NULL},
     {"random start of half the sequence", "", 0, GOOD, .random_start = 65536},
     {"wait of one unit", "", 0, GOOD, .max_wait_ms = 1000},

@@ -2,6 +2,8 @@
 /* keeper.c - the background thread against a store of the test's own: renews, backs off, rests, tells, ends. */
 #include "keeper.h"
 
+#include "layout.h"
+
 #include "fake.h"
 #include "tap.h"
 
@@ -16,25 +18,42 @@
 
 struct fake_store {
     struct sfid__store store; /* first */
-    _Atomic int renewals, fail;
+    _Atomic int renewals, fail, lose, claims, busy;
     _Atomic int kernel_thread; /* who renewed last */
 };
 
-static int store_renew(struct sfid__store *store, uint64_t now, struct sfid__grant *grant, struct sfid__error *err) {
+static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                           struct sfid__error *err) {
+    struct fake_store *s = (struct fake_store *)(void *)store;
+    const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
+    if (atomic_load(&s->busy)) {
+        sfid__fail(err, SFID_EBUSY, "somebody has it");
+        return SFID__REFUSED;
+    }
+    *reply = (struct sfid__reply){.pid = pid, .floor = ask->now, .limit = ask->now + store->terms.window};
+    return SFID__GRANTED;
+}
+
+static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                           struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     atomic_store(&s->kernel_thread, gettid());
     atomic_fetch_add(&s->renewals, 1);
+    sfid__fail(err, SFID_ESTATE, "the disk is on fire");
     if (atomic_load(&s->fail))
-        return sfid__fail(err, SFID_ESTATE, "the disk is on fire");
-    grant->limit = now + store->window;
-    return 0;
+        return SFID__FAILED;
+    if (atomic_exchange(&s->lose, 0))
+        return SFID__LOST;
+    *reply = (struct sfid__reply){.limit = SFID__MAX(ask->now + store->terms.window, ask->lease->limit)};
+    return SFID__GRANTED;
 }
 
-static const struct sfid__store_ops store_ops = {.renew = store_renew};
+static const struct sfid__store_ops store_ops = {.claim = store_claim, .renew = store_renew};
 
 static struct fake f;
 static struct fake_store *store; /* shared with forked children */
 static struct sfid__keeper k;
+static struct sfid__holding h;
 static _Atomic int told[16];
 
 static void on_event(void *user, const sfid_event *event) {
@@ -52,7 +71,14 @@ static void begin(bool events) {
     fake_close(&f);
     f.page = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     store = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    store->store = (struct sfid__store){&store_ops, 300};
+    store->store = (struct sfid__store){&store_ops,
+                                        {.window = 300,
+                                         .end = sfid__layout_end(&f.g.layout),
+                                         .pid_max = 1023,
+                                         .heartbeat_ms = 100,
+                                         .retry_first_ms = 50,
+                                         .retry_longest_ms = 5000,
+                                         .rests = true}};
     sfid__page_reset_keeper(f.page);
     const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + 300, real_tick(), f.g.max_ahead};
     sfid__record_append(f.page, 0, &start);
@@ -63,8 +89,12 @@ static void begin(bool events) {
     f.g.half_window = 150;
     memset((void *)&k, 0, sizeof k);
     k.generator = &f.g;
-    k.store = &store->store;
-    k.grant.limit = start.limit;
+    memset((void *)&h, 0, sizeof h);
+    h.generator = &f.g;
+    h.store = &store->store;
+    h.slot.page = f.page;
+    sfid__lease_init(&h.lease, &store->store.terms);
+    k.holding = &h;
     k.on_event = events ? on_event : NULL;
     k.pending = 1u << SFID_EVENT_LEASED;
     sfid__generator_start(&f.g, fake_record(&f));
@@ -157,6 +187,11 @@ static void rests_and_wakes(void) {
     end();
 }
 
+static bool no_failures(void *arg) {
+    (void)arg;
+    return atomic_load(&k.failures) == 0;
+}
+
 static void backs_off(void) {
     begin(true);
     atomic_store(&store->fail, 1);
@@ -174,7 +209,60 @@ static void backs_off(void) {
     atomic_store(&store->fail, 0);
     f.g.max_wait_ms = 20000;
     ok(sfid_next(fake_handle(&f)) >= 0, "repaired: goes on without help");
-    is_u64(atomic_load(&k.failures), 0, "repaired: the count is cleared");
+    ok(tap_wait_until(no_failures, NULL, 5000), "repaired: the count is cleared");
+    sfid__keeper_stop(&k);
+    end();
+}
+
+/* Lost: another pid, on a record of its own, above all before; nobody who draws sees an error. */
+static void switches(void) {
+    begin(true);
+    is_i64(sfid__keeper_start(&k), 0, "lost: starts");
+    int64_t last = sfid_next(fake_handle(&f));
+    int out_of_order = 0;
+    for (int losses = 1; losses <= 5; losses++) {
+        atomic_store(&store->lose, 1);
+        while (sfid__page_current(f.page) != &f.page->records[losses]) {
+            const int64_t id = sfid_next(fake_handle(&f));
+            out_of_order += id <= last;
+            last = id;
+        }
+    }
+    is_i64(out_of_order, 0, "lost: IDs flow and increase over five switches");
+    is_i64(atomic_load(&store->claims), 5, "lost: one claim each");
+    is_u64(sfid__record_pid(sfid__page_current(f.page)), 12, "lost: the last pid claimed is in use");
+    int closed = 0;
+    for (int i = 0; i < 5; i++)
+        closed += (atomic_load(&f.page->records[i].word) & SFID__CLOSED) != 0;
+    is_i64(closed, 5, "lost: the records before are closed");
+    is_u64(atomic_load(&k.losses), 5, "lost: counted");
+    sfid__keeper_stop(&k);
+    ok(atomic_load(&told[SFID_EVENT_LOST]) == 5 && atomic_load(&told[SFID_EVENT_LEASED_AGAIN]) == 5,
+       "lost: told, and leased again");
+    ok(atomic_load(&told[SFID_EVENT_LEASED]) == 1, "lost: leased is told once (%d)", atomic_load(&told[SFID_EVENT_LEASED]));
+    end();
+}
+
+/* Lost, and no other to be had: the old window is used up, then there are no IDs until there is a pid. */
+static void finds_no_other(void) {
+    begin(true);
+    is_i64(sfid__keeper_start(&k), 0, "none left: starts");
+    atomic_store(&store->busy, 1);
+    atomic_store(&store->lose, 1);
+    ok(tap_wait_until(event_told, &(int){SFID_EVENT_LOST}, 5000) || draw_for_ms(1) == 0, "none left: lost");
+    f.g.max_wait_ms = 1;
+    int drawn = 0;
+    int64_t id;
+    while ((id = sfid_next(fake_handle(&f))) >= 0 || id == SFID_EAGAIN)
+        drawn += id >= 0;
+    is_i64(id, SFID_ELEASE, "none left: at the end of the window there are no IDs");
+    ok(drawn > 0, "none left: until then there were");
+    char text[SFID__ERROR_TEXT];
+    ok(sfid__text_read(&k.failure, text) && strcmp(text, "somebody has it") == 0, "none left: the reason is \"%s\"", text);
+    atomic_store(&store->busy, 0);
+    f.g.max_wait_ms = 20000;
+    id = sfid_next(fake_handle(&f));
+    is_i64(id < 0 ? id : 0, 0, "none left: with a pid to be had it goes on without help");
     sfid__keeper_stop(&k);
     end();
 }
@@ -248,6 +336,8 @@ int main(void) {
     renews_while_drawn();
     rests_and_wakes();
     backs_off();
+    switches();
+    finds_no_other();
     forks();
     survives_a_killed_keeper();
     return done_testing();

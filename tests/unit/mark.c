@@ -181,14 +181,14 @@ static void never_written(void) {
 static void of_another(void) {
     struct sfid__mark m;
     newest_after(100, 200);
-    is_i64(sfid__mark_take(&m, &app, 1, 78, &said, &err), SFID_ELAYOUT, "the mark of another layout is refused");
+    is_i64(sfid__mark_take(&m, &app, 1, 78, true, &said, &err), SFID_ELAYOUT, "the mark of another layout is refused");
     ok(strstr(err.text, path) != NULL && m.map == NULL, "the text names the file, and nothing is held");
     is_i64(found(), 200, "for its own it is good");
     char other[4300];
     snprintf(other, sizeof other, "%s/pid-2", app.path);
     if (rename(path, other) < 0)
         bail("cannot rename %s", path);
-    is_i64(sfid__mark_take(&m, &app, 2, 77, &said, &err), SFID_ELAYOUT, "and so is that of another pid");
+    is_i64(sfid__mark_take(&m, &app, 2, 77, true, &said, &err), SFID_ELAYOUT, "and so is that of another pid");
     if (rename(other, path) < 0)
         bail("cannot rename %s", other);
 }

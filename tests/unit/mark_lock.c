@@ -38,7 +38,7 @@ static void locked(void) {
     is_i64(take(&second), SFID_EBUSY, "a mark that is held is refused");
     ok(strstr(err.text, path) && strstr(err.text, "pid 1 ") && second.map == NULL, "the text says which: %s", err.text);
     is_i64(status_of(spawn(try_take, NULL)), 0, "to another process as well");
-    ok(sfid__mark_take(&second, &app, 3, 77, &said, &err) == 0, "another pid is free");
+    ok(sfid__mark_take(&second, &app, 3, 77, true, &said, &err) == 0, "another pid is free");
     sfid__mark_drop(&second);
     sfid__mark_drop(&m);
     ok(found() >= 0, "and after it is dropped so is this");
@@ -196,7 +196,7 @@ static void blocked_door(void) {
     close(ready[0]);
     ok(!sfid__mark_is_last(&m), "with the door blocked a holder cannot know that it is the last");
     is_i64(found(), SFID_EBUSY, "and a newcomer is refused: %s", err.text);
-    ok(sfid__mark_take(&other, &app, 3, 77, &said, &err) == 0, "another pid has a door of its own");
+    ok(sfid__mark_take(&other, &app, 3, 77, true, &said, &err) == 0, "another pid has a door of its own");
     sfid__mark_drop(&other);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -246,7 +246,7 @@ static void replaced(void) {
     take_or_bail(&m);
     if (rename(path, aside) < 0)
         bail("cannot rename %s", path);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ESTATE,
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ELEASE,
            "a mark that was removed is not written");
     ok(strstr(err.text, path) != NULL, "the text names it");
     ok(!sfid__mark_is_last(&m), "who holds such a mark is not known to be the last");
@@ -254,9 +254,9 @@ static void replaced(void) {
 
     take_or_bail(&m);
     struct sfid__mark other;
-    if (unlink(path) < 0 || sfid__mark_take(&other, &app, 1, 77, &said, &err) < 0)
+    if (unlink(path) < 0 || sfid__mark_take(&other, &app, 1, 77, true, &said, &err) < 0)
         bail("cannot take a new file");
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ESTATE, "nor is one that was replaced");
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ELEASE, "nor is one that was replaced");
     ok(strstr(err.text, "replaced") != NULL, "the text says so");
     sfid__mark_drop(&other);
     ok(!sfid__mark_is_last(&m), "nor is the holder of one that was replaced");

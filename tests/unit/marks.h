@@ -15,7 +15,7 @@ static struct sfid__position said;
 static inline int take(struct sfid__mark *m) {
     said = (struct sfid__position){.word = 4711, .page = 4711, .exact = true};
     err = (struct sfid__error){0, ""};
-    return sfid__mark_take(m, &app, 1, 77, &said, &err);
+    return sfid__mark_take(m, &app, 1, 77, true, &said, &err);
 }
 
 static inline void write_to(struct sfid__mark *m, uint64_t to) {

@@ -236,6 +236,24 @@ static void rows_11_and_12(void) {
     fake_close(&f);
 }
 
+/* A record closed when its window was over already: whoever has it still finds the newer one. */
+static void row_11_after_3(void) {
+    sfid_parts p;
+    begin(SFID_WAIT, 100, 10000);
+    fake_next(&f);
+    atomic_store(&fake_record(&f)->limit, START);
+    is_i64(fake_try(&f), SFID_ELEASE, "row 3: the window is over");
+    fake_switch(&f, 9, START, f.g.end);
+    int64_t id = fake_try(&f);
+    ok(sfid_parse(&f.g.layout, id, &p) == 0 && p.pid == 9, "row 11: try takes the newer record of one whose window was over");
+    struct sfid__record *old = fake_record(&f);
+    atomic_store(&old->limit, START);
+    fake_switch(&f, 10, START, f.g.end);
+    id = settle(old, (uint64_t)(START + 5) << 12, true);
+    ok(sfid_parse(&f.g.layout, id, &p) == 0 && p.pid == 10, "row 7: and a number in hand past such a limit is dropped");
+    fake_close(&f);
+}
+
 static void row_14(void) {
     begin(SFID_BORROW, 100, 10000);
     atomic_store(&fake_record(&f)->limit, START + 2);
@@ -323,6 +341,7 @@ int main(void) {
     row_7();
     rows_8_to_10();
     rows_11_and_12();
+    row_11_after_3();
     row_14();
     rows_15_to_18();
     batches();

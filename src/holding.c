@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "holding.h"
+
+#include "layout.h"
+#include "local_store.h"
+#include "random.h"
+#include "record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EXCHANGE_MS 2000
+
+/* ---- time ------------------------------------------------------------------ */
+
+static int64_t monotonic_ms(const struct sfid__holding *h) {
+    const struct sfid__clock *clock = h->generator->clock;
+    return clock->monotonic_ns(clock) / 1000000;
+}
+
+static uint64_t clock_tick(const struct sfid__holding *h) {
+    const sfid_layout *l = &h->generator->layout;
+    const int64_t ms = sfid__now(h->generator->clock).ms - l->epoch_ms;
+    return ms < 0 ? 0 : (uint64_t)ms / l->unit_ms; /* open saw it past the epoch, but it may be set at any time */
+}
+
+/* ---- the record ------------------------------------------------------------ */
+
+/* NULL while there is none. */
+static struct sfid__record *last_record(const struct sfid__holding *h) {
+    return h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
+}
+
+/* Relaxed where the word of a record is looked at here: (a) of draw.c does not hang on it. */
+static bool is_closed(const struct sfid__record *r) {
+    return (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) != 0;
+}
+
+/* The keeper is the limit's only writer: relaxed. */
+static uint64_t limit_of(const struct sfid__record *r) { return atomic_load_explicit(&r->limit, memory_order_relaxed); }
+
+/* Where the next number of the pid stands, as far as page and store know. */
+static uint64_t position_of(const struct sfid__holding *h, const struct sfid__reply *reply, uint64_t first) {
+    const struct sfid__record *r = last_record(h);
+    const uint64_t on_page = r && sfid__record_pid(r) == reply->pid ? sfid__record_position(r) : 0;
+    /* The page that was last used knows it best; the mark is a bound ahead of it, but where the pid was given back. */
+    if (on_page && !reply->exact && reply->page == h->slot.page->id.nonce)
+        return on_page;
+    const uint64_t position = SFID__MAX(on_page, reply->position);
+    return position ? position : first;
+}
+
+/*
+ * A new record on the slot's page; on a new page where that is full and nobody
+ * draws from it yet. Its window is empty where the store has granted none.
+ */
+static struct sfid__record *append_record(struct sfid__holding *h, const struct sfid__start *start) {
+    struct sfid__generator *g = h->generator;
+    struct sfid__slot *slot = &h->slot;
+    if (slot->records == SFID__PAGE_RECORDS && h->lease.opened) {
+        sfid__fail(&h->error, SFID_ESTATE, "the page is full after %u lost leases: open the generator anew", slot->records);
+        return NULL;
+    }
+    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, sfid__layout_fingerprint(&g->layout), &h->error) < 0)
+        return NULL;
+    if (sfid__slot_reserve(slot, slot->records, &h->error) < 0)
+        return NULL;
+    return sfid__record_append(slot->page, slot->records++, start);
+}
+
+/* No clock tick past a limit is noted: a record that says so is damaged, and would let IDs run up to it. */
+static void mend_highest(struct sfid__record *r) {
+    if (atomic_load_explicit(&r->hi, memory_order_relaxed) > limit_of(r))
+        atomic_store_explicit(&r->hi, limit_of(r), memory_order_relaxed);
+}
+
+/*
+ * A record for what was granted: the one where a process died, else a new one
+ * at the position where it stopped. The record comes first and its window
+ * after, so that whoever dies in between leaves a position that the next one
+ * finds. Where a process died inside its window that is still good.
+ */
+static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+    const uint64_t now = clock_tick(h), max_ahead = h->generator->max_ahead;
+    const struct sfid__reply *reply = &h->reply;
+    struct sfid__record *r = last_record(h);
+    const uint8_t seq_bits = h->generator->layout.seq_bits;
+    const uint64_t position = position_of(h, reply, SFID__MAX(now, a->floor) << seq_bits);
+    if (r == NULL || is_closed(r) || h->lease.opened) {
+        const bool granted = a->limit > a->floor;
+        const struct sfid__start start = {
+            &h->generator->layout, a->pid, position, granted ? a->limit : position >> seq_bits, now, max_ahead};
+        r = append_record(h, &start);
+    } else {
+        mend_highest(r);
+    }
+    *next = (struct sfid__lease_event){.kind = r ? SFID__LEASE_ADOPTED : SFID__LEASE_UNFIT};
+    if (r == NULL)
+        return;
+    next->limit = SFID__MAX(limit_of(r), a->limit);
+    next->sure =
+        a->limit > a->floor || (reply->page == h->slot.page->id.nonce && limit_of(r) > SFID__MAX(now, position >> seq_bits));
+}
+
+/* ---- telling --------------------------------------------------------------- */
+
+static void tell(const struct sfid__holding *h, sfid_event_kind kind, int code, int64_t value, const char *text) {
+    if (h->tell)
+        h->tell(h->listener, kind, code, value, text);
+}
+
+static void tell_pid(const struct sfid__holding *h, sfid_event_kind kind, const char *what) {
+    char text[160];
+    snprintf(text, sizeof text, "pid %" PRIu64 " is %s", h->lease.pid, what);
+    tell(h, kind, 0, 0, text);
+}
+
+static void extend(struct sfid__holding *h) {
+    struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
+    sfid__record_raise_limit(r, h->lease.limit);
+    atomic_fetch_add_explicit(&r->renewals, 1, memory_order_relaxed); /* statistic */
+}
+
+static void tell_renewed(const struct sfid__holding *h) {
+    const uint64_t now = clock_tick(h), limit = h->lease.limit;
+    tell(h, SFID_EVENT_RENEWED, 0, limit > now ? (int64_t)((limit - now) * h->generator->layout.unit_ms) : 0,
+         "the window was extended");
+}
+
+/* ---- carrying out ---------------------------------------------------------- */
+
+static void fill_event(struct sfid__holding *h, struct sfid__lease_event *e) {
+    const struct sfid__record *r = last_record(h);
+    e->now_ms = monotonic_ms(h);
+    e->tick = clock_tick(h);
+    if (r) {
+        const uint64_t position = sfid__record_position(r);
+        if (e->kind != SFID__LEASE_CLOSE)
+            e->position = position;
+        e->tick = SFID__MAX(e->tick, position >> r->seq_bits);
+    }
+    sfid__random(e->random, sizeof e->random);
+    e->random[0] |= 1; /* neither is ever 0 */
+    e->random[1] |= 1;
+}
+
+static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
+
+/* Asks the store; *next gets its answer. */
+static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+    const struct sfid__ask ask = {.lease = a,
+                                  .now = clock_tick(h),
+                                  .deadline_ms = monotonic_ms(h) + EXCHANGE_MS,
+                                  .page = h->slot.page ? h->slot.page->id.nonce : 0,
+                                  .accept = accept_pid,
+                                  .accepter = h};
+    h->reply = (struct sfid__reply){.pid = 0};
+    h->answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
+                                          : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
+    if (h->answer == SFID__GRANTED)
+        h->error.code = 0;
+    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
+                                       .exchange = a->exchange,
+                                       .answer = h->answer,
+                                       .pid = h->reply.pid,
+                                       .floor = h->reply.floor,
+                                       .limit = h->reply.limit,
+                                       .start = h->reply.start,
+                                       .after_ms = h->reply.after_ms};
+}
+
+static void release(struct sfid__holding *h, const struct sfid__lease_action *a) {
+    const struct sfid__ask ask = {.lease = a, .now = clock_tick(h), .deadline_ms = monotonic_ms(h) + EXCHANGE_MS};
+    h->store->ops->release(h->store, &ask, h->stopped);
+}
+
+/* True when *next is what came of it. */
+static bool carry_out(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+    switch (a->kind) {
+    case SFID__DO_CLAIM:
+    case SFID__DO_RENEW:
+        ask_store(h, a, next);
+        return true;
+    case SFID__DO_ADOPT:
+        adopt(h, a, next);
+        return true;
+    case SFID__DO_EXTEND:
+        extend(h);
+        return false;
+    case SFID__DO_TELL_LEASED:
+        tell_pid(h, SFID_EVENT_LEASED, "held");
+        return false;
+    case SFID__DO_TELL_LEASED_AGAIN:
+        tell_pid(h, SFID_EVENT_LEASED_AGAIN, "held from now on");
+        return false;
+    case SFID__DO_TELL_RENEWED:
+        tell_renewed(h);
+        return false;
+    case SFID__DO_TELL_LOST:
+        tell(h, SFID_EVENT_LOST, h->error.code, 0, h->error.text);
+        return false;
+    case SFID__DO_TELL_FAILED:
+        tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
+        return false;
+    case SFID__DO_GIVE_UP:
+        h->gave_up = true;
+        return false;
+    case SFID__DO_RELEASE:
+        release(h, a);
+        return false;
+    case SFID__DO_NOTE: /* a store of this host has no nonces */
+    case SFID__DO_SLEEP:
+        return false;
+    }
+    return false;
+}
+
+/* Feeds an event to the machine, and what comes of its actions, until it wants to sleep. Returns until when. */
+static int64_t feed(struct sfid__holding *h, struct sfid__lease_event e) {
+    for (;;) {
+        struct sfid__lease_actions actions;
+        bool more = false;
+        fill_event(h, &e);
+        sfid__lease_step(&h->lease, &e, &actions);
+        for (unsigned i = 0; i < actions.count; i++)
+            more = carry_out(h, &actions.list[i], &e);
+        if (!more)
+            return actions.count ? actions.list[actions.count - 1].due_ms : SFID__FOREVER;
+    }
+}
+
+int64_t sfid__holding_step(struct sfid__holding *h, bool poked) {
+    return feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
+}
+
+void sfid__holding_resume(struct sfid__holding *h) {
+    /* Acquire, with [publish]: a record that another process of the family appended. */
+    h->slot.records = atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1;
+    const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
+    feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_RESUME, .pid = sfid__record_pid(r), .limit = limit_of(r)});
+}
+
+/* ---- open ------------------------------------------------------------------ */
+
+static bool range_of_one(const struct sfid__holding *h) { return h->lease.terms.pid_min == h->lease.terms.pid_max; }
+
+/* Takes the slot of a pid, which bears its name. */
+static int take_slot(struct sfid__holding *h, const struct sfid__reply *reply, struct sfid__error *err) {
+    struct sfid__dir app;
+    char name[32];
+    int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, err);
+    if (rc < 0)
+        return rc;
+    snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
+    /* A mark that was never written, or was lost, bounds nothing: then the page, if there is one, knows best. */
+    const struct sfid__slot_want want = {sfid__layout_fingerprint(&h->generator->layout), reply->pid, reply->page,
+                                         reply->position ? reply->limit : UINT64_MAX};
+    return sfid__slot_take(&h->slot, &app, name, &want, err);
+}
+
+/*
+ * A pid whose lock we have, while there is nothing else yet: its page has to
+ * be free as well (who lost the state directory still has that), and its
+ * numbers near: after a power loss its mark lies ahead, and another pid need
+ * not wait.
+ */
+static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err) {
+    struct sfid__holding *h = accepter;
+    if (h->slot.page)
+        return 0; /* the same pid again, whose page we have */
+    const int rc = take_slot(h, reply, err);
+    if (rc < 0)
+        return rc;
+    const uint64_t near = clock_tick(h) + h->generator->max_ahead;
+    const uint64_t position = position_of(h, reply, 0);
+    if (!picky || range_of_one(h) || position >> h->generator->layout.seq_bits <= near)
+        return 0;
+    sfid__slot_drop(&h->slot);
+    return sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", reply->pid);
+}
+
+/* Drives the machine until numbers can be drawn, it gives up, or time is over. */
+static int get_pid(struct sfid__holding *h, int64_t deadline_ms) {
+    int64_t due = feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = h->lease.terms.pid_min});
+    while (!h->lease.opened && !h->gave_up) {
+        const int64_t now = monotonic_ms(h);
+        if (now >= deadline_ms)
+            return h->error.code ? h->error.code : sfid__fail(&h->error, SFID_ENOPID, "no pid within the time to open");
+        if (due > now)
+            h->generator->clock->sleep_ns(h->generator->clock, (SFID__MIN(due, deadline_ms) - now) * 1000000);
+        due = sfid__holding_step(h, false);
+    }
+    return h->gave_up ? h->error.code : 0;
+}
+
+/* The machine ID, made where there is none yet. */
+static int identify(struct sfid__holding *h, const sfid_options *opt, char machine[SFID__MACHINE_ID]) {
+    struct sfid__dir state = SFID__DIR_NONE;
+    int rc = sfid__dir_open_state(&state, opt->state_dir, &h->error);
+    if (rc == 0)
+        rc = sfid__machine_id(&state, machine, &h->error);
+    sfid__dir_close(&state);
+    return rc;
+}
+
+int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const struct sfid__settings *settings,
+                       int64_t deadline_ms) {
+    h->generator = g;
+    h->settings = settings;
+    h->run = (struct sfid__dir)SFID__DIR_NONE;
+    char machine[SFID__MACHINE_ID];
+    int rc = sfid__dir_open_run(&h->run, settings->opt.run_dir, &h->error);
+    if (rc == 0)
+        rc = identify(h, &settings->opt, machine);
+    if (rc == 0) {
+        h->run_is_tmpfs = sfid__dir_is_tmpfs(&h->run);
+        rc = sfid__local_store_new(&h->store, settings, g->max_ahead, &h->error);
+    }
+    if (rc == 0) {
+        sfid__lease_init(&h->lease, &h->store->terms);
+        rc = get_pid(h, deadline_ms);
+    }
+    if (rc == 0) {
+        snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
+        g->page = h->slot.page;
+        g->half_window = h->store->terms.window / 2;
+    }
+    sfid__dir_close(&h->run);
+    h->settings = NULL;
+    return rc;
+}
+
+/* ---- close ----------------------------------------------------------------- */
+
+/* Every step left out is made good by the next open. */
+void sfid__holding_close(struct sfid__holding *h) {
+    const bool last = h->store->ops->leave(h->store);
+    if (last)
+        h->stopped = sfid__record_close(sfid__page_current(h->slot.page));
+    sfid__slot_leave(&h->slot); /* before the pid is free: who gets that next wants this lock, too */
+    h->slot.records = 0;
+    if (last) {
+        const uint64_t first_unused = (h->stopped >> h->generator->layout.seq_bits) + 1;
+        feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = first_unused});
+    }
+}
+
+void sfid__holding_drop(struct sfid__holding *h) {
+    if (h->store)
+        h->store->ops->drop(h->store);
+    h->store = NULL;
+    sfid__slot_drop(&h->slot);
+}

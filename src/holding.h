@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * holding.h - a pid being held: lease machine, store, slot and records put to
+ * work together.
+ *
+ * It carries out what the machine wants: asks the store, begins records,
+ * raises limits. One thread at a time drives it: who opens the handle, its
+ * keeper, who closes it. In a forked child it is a copy that is out of date;
+ * sfid__holding_resume() brings it up to the page.
+ */
+#ifndef SFID_HOLDING_H
+#define SFID_HOLDING_H
+
+#include "draw.h"
+#include "identity.h"
+#include "options.h"
+#include "slot.h"
+#include "store.h"
+
+struct sfid__holding {
+    struct sfid__generator *generator;
+    struct sfid__store *store;
+    struct sfid__lease lease;
+    struct sfid__slot slot;
+    struct sfid__reply reply; /* the last one of the store */
+    enum sfid__lease_answer answer;
+    struct sfid__error error;              /* why the last thing that failed did */
+    uint64_t stopped;                      /* the word, once closed */
+    bool gave_up;                          /* there is no pid to be had */
+    const struct sfid__settings *settings; /* while opening only */
+    struct sfid__dir run;                  /* while opening only */
+    char identity[SFID__MACHINE_ID + 32];
+    bool run_is_tmpfs;
+
+    /* Called for each event worth telling; NULL: nobody listens. */
+    void (*tell)(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);
+    void *listener;
+};
+
+/*
+ * Gets a pid, and a record to draw from on a page of its own: generator->page
+ * is set. Waits until deadline_ms (monotonic) at most. 0 or a code, with the
+ * sentence in h->error; then sfid__holding_drop() remains to be called.
+ */
+int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const struct sfid__settings *settings,
+                       int64_t deadline_ms);
+
+/* Goes on where the page stands, in a process or thread that did not follow it so far. */
+void sfid__holding_resume(struct sfid__holding *h);
+
+/* Does what is due. Returns when to be called again, monotonic milliseconds; SFID__FOREVER: when poked. */
+int64_t sfid__holding_step(struct sfid__holding *h, bool poked);
+
+/* Leaves the pid, and gives it back where no forked child goes on with it. No thread draws any more. */
+void sfid__holding_close(struct sfid__holding *h);
+
+/* Frees everything but the error. Fine on a zeroed one. */
+void sfid__holding_drop(struct sfid__holding *h);
+
+#endif
