@@ -6,10 +6,8 @@
 
 int main(void) {
     sfid *g = NULL;
-    sfid_options opt = SFID_OPTIONS_INIT;
-    opt.app = "orders"; /* the ID space; no two IDs of one app are ever equal */
-    opt.pid = 7;        /* this process's number in it, another for each process */
-    if (sfid_open(&g, &opt) < 0) {
+    /* "orders" is the ID space: no two IDs of one app are ever equal. "local": only this host issues them. */
+    if (sfid_open_app(&g, "orders", "local") < 0) {
         fprintf(stderr, "%s\n", sfid_last_error(g));
         sfid_close(g);
         return 1;

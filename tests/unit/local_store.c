@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* The local store: which pid it takes, what it grants, what it calls lost; against marks on a real disk. */
+#include "local_store.h"
+
+#include "layout.h"
+#include "tap.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NOW = 100000, AHEAD = 50, LEAD = 1000, WINDOW = LEAD + AHEAD + 1 };
+
+static const sfid_layout layout = SFID_LAYOUT(41, 3, 12, 1, SFID_EPOCH_MS);
+static char state_dir[4200];
+static struct sfid__error err;
+static struct sfid__reply reply;
+
+static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
+    struct sfid__settings s = {.opt = SFID_OPTIONS_INIT, .lead_ms = LEAD, .synced = true};
+    struct sfid__store *store = NULL;
+    s.opt.app = "orders";
+    s.opt.layout = &layout;
+    s.opt.state_dir = state_dir;
+    s.opt.pid = pid;
+    s.opt.pid_min = min;
+    s.opt.pid_max = max;
+    s.store = pid < 0 ? SFID__STORE_LOCAL : SFID__STORE_FIXED;
+    if (sfid__local_store_new(&store, &s, AHEAD, &err) < 0)
+        bail("%s", err.text);
+    return store;
+}
+
+/* What a caller thinks of each pid, by bit: passes it over, would rather have another, ends the claim. */
+static struct opinion { unsigned busy, far, broken, seen; } opinion;
+
+static int accept(void *accepter, const struct sfid__reply *r, bool picky, struct sfid__error *e) {
+    struct opinion *o = accepter;
+    o->seen++;
+    if (o->busy & 1u << r->pid)
+        return sfid__fail(e, SFID_EBUSY, "its page is in use");
+    if (o->broken & 1u << r->pid)
+        return sfid__fail(e, SFID_ESTATE, "its page is broken");
+    if (picky && o->far & 1u << r->pid)
+        return sfid__fail(e, SFID_EAGAIN, "it is far ahead");
+    return 0;
+}
+
+static enum sfid__lease_answer claim(struct sfid__store *store) {
+    static const struct sfid__lease_action action = {.kind = SFID__DO_CLAIM};
+    const struct sfid__ask ask = {.lease = &action, .now = NOW, .accept = accept, .accepter = &opinion};
+    err = (struct sfid__error){0, ""};
+    reply = (struct sfid__reply){.pid = 4711};
+    return store->ops->claim(store, &ask, &reply, &err);
+}
+
+/* The pid claimed by a store of its own; a code when there is none. */
+static int64_t claim_with(struct sfid__store *store) { return claim(store) == SFID__GRANTED ? (int64_t)reply.pid : err.code; }
+
+static enum sfid__lease_answer renew(struct sfid__store *store, uint64_t now, uint64_t pid, uint64_t limit, uint64_t page) {
+    const struct sfid__lease_action action = {.kind = SFID__DO_RENEW, .pid = pid, .limit = limit};
+    const struct sfid__ask ask = {.lease = &action, .now = now, .page = page};
+    err = (struct sfid__error){0, ""};
+    reply = (struct sfid__reply){.pid = 4711};
+    return store->ops->renew(store, &ask, &reply, &err);
+}
+
+static void drop(struct sfid__store *store) { store->ops->drop(store); }
+
+/* ---- which pid --------------------------------------------------------------- */
+
+static void lowest_free(void) {
+    struct sfid__store *s[8];
+    for (int i = 0; i < 8; i++) {
+        s[i] = make(-1, 0, 7);
+        is_i64(claim_with(s[i]), i, "the lowest pid that is free is taken");
+    }
+    struct sfid__store *more = make(-1, 0, 7), *fixed = make(5, 0, 7);
+    is_i64(claim_with(more), SFID_ENOPID, "with all taken there is none");
+    ok(strstr(err.text, "all 8 pids (0 to 7) of app \"orders\"") != NULL, "it says \"%s\"", err.text);
+    is_i64(claim_with(fixed), SFID_EBUSY, "nor is one that is fixed to be had");
+    ok(strstr(err.text, "pid 5 is in use") != NULL, "it says \"%s\"", err.text);
+    drop(s[2]);
+    drop(s[5]);
+    is_i64(claim_with(more), 2, "one that was left is taken again");
+    is_i64(claim_with(fixed), 5, "and so is one that is fixed");
+    for (int i = 0; i < 8; i++)
+        if (i != 2 && i != 5)
+            drop(s[i]);
+    drop(more);
+    drop(fixed);
+}
+
+static void in_a_range(void) {
+    struct sfid__store *a = make(-1, 3, 4), *b = make(-1, 3, 4), *c = make(-1, 3, 4);
+    is_i64(claim_with(a), 3, "of a range the first");
+    is_i64(claim_with(b), 4, "and the last");
+    is_i64(claim_with(c), SFID_ENOPID, "and no other");
+    ok(strstr(err.text, "all 2 pids (3 to 4)") != NULL, "it says \"%s\"", err.text);
+    drop(a);
+    drop(b);
+    drop(c);
+}
+
+static void as_the_caller_likes(void) {
+    struct sfid__store *s = make(-1, 0, 7);
+    opinion = (struct opinion){.busy = 3, .far = 4};
+    is_i64(claim_with(s), 3, "pids whose page is in use are passed over, and one that lies far ahead");
+    drop(s);
+    s = make(-1, 0, 3);
+    opinion = (struct opinion){.busy = 1, .far = 14};
+    is_i64(claim_with(s), 1, "where all lie far ahead the first of them is taken");
+    drop(s);
+    s = make(-1, 0, 7);
+    opinion = (struct opinion){.busy = 1, .broken = 2};
+    is_i64(claim_with(s), SFID_ESTATE, "what is broken ends the claim");
+    opinion = (struct opinion){.far = 1};
+    is_i64(claim_with(s), 1, "and leaves no lock behind");
+    struct sfid__store *t = make(-1, 0, 7);
+    opinion = (struct opinion){.far = 0};
+    is_i64(claim_with(t), 0, "nor does passing one over");
+    drop(s);
+    drop(t);
+}
+
+/* ---- windows ----------------------------------------------------------------- */
+
+static void windows(void) {
+    struct sfid__store *s = make(-1, 6, 6);
+    ok(claim(s) == SFID__GRANTED && reply.position == 0 && reply.floor == reply.limit && reply.page == 0 && !reply.exact,
+       "a pid never used is granted, with no window so far");
+    ok(renew(s, NOW, 6, 0, 77) == SFID__GRANTED, "it is renewed");
+    is_u64(reply.limit, NOW + WINDOW, "to what was asked for ahead");
+    ok(renew(s, NOW - 500, 6, NOW + WINDOW, 77) == SFID__GRANTED, "and again when the clock went back");
+    is_u64(reply.limit, NOW + WINDOW, "never to less");
+    ok(renew(s, s->terms.end - 5, 6, NOW + WINDOW, 77) == SFID__GRANTED && reply.limit == s->terms.end,
+       "never past the end of the layout");
+    drop(s);
+
+    s = make(-1, 6, 6);
+    ok(claim(s) == SFID__GRANTED && reply.position == s->terms.end << 12 && !reply.exact && reply.page == 77,
+       "whoever comes next finds how far it went, and on which page");
+    const struct sfid__ask ask = {.now = NOW};
+    ok(s->ops->leave(s), "who is alone leaves last");
+    s->ops->release(s, &ask, 4711);
+    drop(s);
+    s = make(-1, 6, 6);
+    ok(claim(s) == SFID__GRANTED && reply.position == 4711 && reply.exact && reply.page == 77, "and gives back an exact position");
+    drop(s);
+}
+
+/* ---- losses ------------------------------------------------------------------ */
+
+static void lost(void) {
+    char path[4400], moved[4400];
+    struct sfid__store *s = make(-1, 0, 7), *other = make(-1, 0, 7);
+    opinion = (struct opinion){.seen = 0};
+    is_i64(claim_with(s), 0, "a pid is held");
+    ok(renew(s, NOW, 1, NOW, 7) == SFID__LOST, "another that somebody else of the family got is not");
+    snprintf(path, sizeof path, "%s/orders", state_dir);
+    snprintf(moved, sizeof moved, "%s/moved", state_dir);
+    if (rename(path, moved) < 0)
+        bail("cannot move %s", path);
+    ok(renew(s, NOW, 0, NOW, 7) == SFID__LOST, "with its directory gone it is lost");
+    ok(strstr(err.text, "orders/pid-0 was removed") != NULL, "it says \"%s\"", err.text);
+    is_i64(claim_with(other), 0, "somebody else gets it in a new directory");
+    is_i64(claim_with(s), SFID_EBUSY, "then it is not to be had again");
+    ok(strstr(err.text, "pid 0 is in use") != NULL, "it says \"%s\"", err.text);
+    drop(other);
+    is_i64(claim_with(s), 0, "and no other is taken: when it is free again, it is that");
+    ok(renew(s, NOW, 0, NOW, 7) == SFID__GRANTED, "which is renewed");
+    drop(s);
+}
+
+int main(void) {
+    snprintf(state_dir, sizeof state_dir, "%s/state", tap_tmpdir());
+    lowest_free();
+    in_a_range();
+    as_the_caller_likes();
+    windows();
+    lost();
+    return done_testing();
+}
