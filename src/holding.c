@@ -6,6 +6,7 @@
 #include "random.h"
 #include "record.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -294,13 +295,33 @@ static int get_pid(struct sfid__holding *h, int64_t deadline_ms) {
     return h->gave_up ? h->error.code : 0;
 }
 
-/* The machine ID, made where there is none yet. */
-static int identify(struct sfid__holding *h, const sfid_options *opt, char machine[SFID__MACHINE_ID]) {
+/* Pages and marks bear the same names: in one directory for both, pages lie in one of their own, whose name no app has. */
+static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, struct sfid__error *err) {
+    struct stat a, b;
+    if (fstat(run->fd, &a) < 0 || fstat(state->fd, &b) < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", run->path);
+    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+        return 0;
+    struct sfid__dir both = *run;
+    *run = (struct sfid__dir)SFID__DIR_NONE;
+    const int rc = sfid__dir_open_sub(run, &both, ".run", err);
+    sfid__dir_close(&both);
+    return rc;
+}
+
+/* The run directory, and the machine ID, made where there is none yet. */
+static int open_directories(struct sfid__holding *h, const sfid_options *opt, char machine[SFID__MACHINE_ID]) {
     struct sfid__dir state = SFID__DIR_NONE;
-    int rc = sfid__dir_open_state(&state, opt->state_dir, &h->error);
+    h->run = (struct sfid__dir)SFID__DIR_NONE;
+    int rc = sfid__dir_open_run(&h->run, opt->run_dir, &h->error);
+    if (rc == 0)
+        rc = sfid__dir_open_state(&state, opt->state_dir, &h->error);
+    if (rc == 0)
+        rc = keep_apart(&h->run, &state, &h->error);
     if (rc == 0)
         rc = sfid__machine_id(&state, machine, &h->error);
     sfid__dir_close(&state);
+    h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
     return rc;
 }
 
@@ -308,15 +329,10 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
                        int64_t deadline_ms) {
     h->generator = g;
     h->settings = settings;
-    h->run = (struct sfid__dir)SFID__DIR_NONE;
     char machine[SFID__MACHINE_ID];
-    int rc = sfid__dir_open_run(&h->run, settings->opt.run_dir, &h->error);
+    int rc = open_directories(h, &settings->opt, machine);
     if (rc == 0)
-        rc = identify(h, &settings->opt, machine);
-    if (rc == 0) {
-        h->run_is_tmpfs = sfid__dir_is_tmpfs(&h->run);
         rc = sfid__local_store_new(&h->store, settings, g->max_ahead, &h->error);
-    }
     if (rc == 0) {
         sfid__lease_init(&h->lease, &h->store->terms);
         rc = get_pid(h, deadline_ms);

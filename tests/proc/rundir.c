@@ -426,6 +426,18 @@ static void test_descriptors(void) {
     ok(refused && worked, "one descriptor more each time: clear errors, nothing left behind, and in the end it works");
 }
 
+/* One directory for both, as where only one can be written. */
+static void test_one_directory(void) {
+    char both[120];
+    snprintf(both, sizeof both, "%s/both", dirs.shm);
+    struct plan p = {.run_dir = both, .state_dir = both};
+    told->highest = 0;
+    for (int i = 0; i < 3; i++) {
+        expect(plainly, &p, true, "one directory for run and state");
+        is_i64(told->rc, 0, "it works");
+    }
+}
+
 int main(void) {
     dirs_make();
     told = shared_memory(sizeof *told);
@@ -439,5 +451,6 @@ int main(void) {
     test_removed(false, "run directory removed, then ended without close");
     test_owners();
     test_file_systems();
+    test_one_directory();
     return done_testing();
 }
