@@ -90,8 +90,14 @@ static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, s
     const uint64_t position = position_of(h, reply, SFID__MAX(now, a->floor) << seq_bits);
     if (r == NULL || is_closed(r) || h->lease.opened) {
         const bool granted = a->limit > a->floor;
-        const struct sfid__start start = {
-            &h->generator->layout, a->pid, position, granted ? a->limit : position >> seq_bits, now, max_ahead};
+        const struct sfid__start start = {.layout = &h->generator->layout,
+                                          .pid = a->pid,
+                                          .position = position,
+                                          .limit = granted ? a->limit : position >> seq_bits,
+                                          .now = now,
+                                          .max_ahead = max_ahead,
+                                          .token = a->token,
+                                          .nonce = a->nonce};
         r = append_record(h, &start);
     } else {
         mend_highest(r);
@@ -210,7 +216,9 @@ static bool carry_out(struct sfid__holding *h, const struct sfid__lease_action *
     case SFID__DO_RELEASE:
         release(h, a);
         return false;
-    case SFID__DO_NOTE: /* a store of this host has no nonces */
+    case SFID__DO_NOTE:
+        sfid__record_note(sfid__page_current(h->slot.page), a->nonce, a->next_nonce);
+        return false;
     case SFID__DO_SLEEP:
         return false;
     }
@@ -239,7 +247,13 @@ void sfid__holding_resume(struct sfid__holding *h) {
     /* Acquire, with [publish]: a record that another process of the family appended. */
     h->slot.records = atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1;
     const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
-    feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_RESUME, .pid = sfid__record_pid(r), .limit = limit_of(r)});
+    feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
+                                       .pid = sfid__record_pid(r),
+                                       .limit = limit_of(r),
+                                       .token = r->token,
+                                       /* Relaxed: their writer is a keeper that is no more. */
+                                       .nonce = atomic_load_explicit(&r->nonce, memory_order_relaxed),
+                                       .next_nonce = atomic_load_explicit(&r->next_nonce, memory_order_relaxed)});
 }
 
 /* ---- open ------------------------------------------------------------------ */

@@ -42,16 +42,17 @@ struct sfid__record {
     uint64_t epoch_units; /* what the hint subtracts from the clock: seconds or milliseconds, see hint() */
     uint32_t unit;        /* what it divides by, in the same units */
     uint8_t seq_bits, time_shift, seq_shift, pid_shift;
-    uint64_t zero_b[2]; /* room for the token of a lease */
-    uint64_t checksum;  /* over the line but for limit, the place in the page, and the page's identity */
+    uint64_t token; /* what the pid is leased under, where that counts */
+    uint64_t zero;
+    uint64_t checksum; /* over the line but for limit, the place in the page, and the page's identity */
 
     _Alignas(SFID__LINE) _Atomic uint64_t hi;
     _Atomic uint64_t lead;
     _Atomic uint64_t skipped; /* numbers passed over when the clock moved the word on */
     _Atomic uint64_t behind;  /* how deep below hi the clock was when a regression was last reported; ticks */
     _Atomic uint64_t renewals;
-    _Atomic uint64_t first;     /* the word at the begin */
-    _Atomic uint64_t zero_c[2]; /* room for its nonces */
+    _Atomic uint64_t first;             /* the word at the begin */
+    _Atomic uint64_t nonce, next_nonce; /* of the lease's renewals: the last answered, and one that may be under way or 0 */
 };
 
 struct sfid__page_id {

@@ -31,6 +31,13 @@ void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit) {
         atomic_store_explicit(&r->limit, limit, memory_order_release);
 }
 
+void sfid__record_note(struct sfid__record *r, uint64_t nonce, uint64_t next_nonce) {
+    /* Release, so that the two change in this order for whoever finds the page after a kill: before a renewal only
+       next_nonce changes; after it nonce becomes what next_nonce still is. */
+    atomic_store_explicit(&r->nonce, nonce, memory_order_release);
+    atomic_store_explicit(&r->next_nonce, next_nonce, memory_order_release);
+}
+
 uint64_t sfid__record_issued(const struct sfid__record *r) {
     /* Relaxed: a statistic; the three may be of slightly different moments. */
     const uint64_t position = sfid__record_position(r);
@@ -53,6 +60,8 @@ static void fill(struct sfid__record *r, const struct sfid__start *start, uint64
     r->time_shift = l->time_shift;
     r->seq_shift = l->seq_shift;
     r->pid_shift = l->pid_shift;
+    r->token = start->token;
+    atomic_store_explicit(&r->nonce, start->nonce, memory_order_relaxed);
 }
 
 struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start) {

@@ -16,10 +16,11 @@
 struct sfid__start {
     const sfid_layout *layout;
     uint64_t pid;
-    uint64_t position;  /* word of the first ID it may issue */
-    uint64_t limit;     /* tick */
-    uint64_t now;       /* clock tick */
-    uint64_t max_ahead; /* ticks: a position further ahead than this has to wait for the clock */
+    uint64_t position;     /* word of the first ID it may issue */
+    uint64_t limit;        /* tick */
+    uint64_t now;          /* clock tick */
+    uint64_t max_ahead;    /* ticks: a position further ahead than this has to wait for the clock */
+    uint64_t token, nonce; /* of a lease, else 0 */
 };
 
 /*
@@ -42,6 +43,12 @@ static inline uint64_t sfid__record_position(const struct sfid__record *r) {
 
 /* Raises the limit to tick `limit`; never lowers it. */
 void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit);
+
+/*
+ * Notes the nonces of a lease, so that whoever finds the record after a kill at
+ * any point can show one that the store knows.
+ */
+void sfid__record_note(struct sfid__record *r, uint64_t nonce, uint64_t next_nonce);
 
 /* IDs drawn from a record so far. */
 uint64_t sfid__record_issued(const struct sfid__record *r);

@@ -2,6 +2,7 @@
 #include "slot.h"
 
 #include "identity.h"
+#include "layout.h"
 #include "random.h"
 #include "record.h"
 
@@ -158,6 +159,13 @@ static int make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__erro
     return rc;
 }
 
+/* ---- the door -------------------------------------------------------------- */
+
+/* Of the slot's name: two that share a number only wait for each other. */
+static int enter_door(const struct sfid__slot *slot, const struct sfid__dir *dir, struct sfid__error *err) {
+    return sfid__door_enter(dir, sfid__hash(SFID__HASH_SEED, slot->name, strlen(slot->name)), err);
+}
+
 /* ---- a file that is there ------------------------------------------------ */
 
 /* How much of the file, from its begin, has memory behind it. */
@@ -177,7 +185,7 @@ static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy,
     if (want->page != 0 && copy->id.nonce != want->page)
         return "its pid was used with another page since";
     const struct sfid__record *r = slot->records ? &copy->records[slot->records - 1] : NULL;
-    if (r && sfid__record_pid(r) != want->pid)
+    if (r && want->pid != SFID__ANY_PID && sfid__record_pid(r) != want->pid)
         return "it is of another pid";
     return r ? sfid__record_check_range(r, want->max_limit) : NULL;
 }
@@ -218,9 +226,14 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
 
 static int take(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
     struct stat st;
+    const int door = enter_door(slot, &slot->dir, err);
+    if (door < 0)
+        return err->code;
     const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
+    const int missing = fd < 0 && err->code == 0 ? make_file(slot, want->layout, err) : 0;
+    sfid__door_leave(door);
     if (fd < 0)
-        return err->code ? err->code : make_file(slot, want->layout, err);
+        return err->code ? err->code : missing;
     int rc = attach(slot, fd, &st, want, err);
     if (rc == 0 && slot->put_aside[0])
         rc = make_file(slot, want->layout, err); /* the old one's lock is held until its name is gone */
@@ -269,22 +282,49 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 /* ---- leaving ------------------------------------------------------------- */
 
-/* Maps the same file through a description without the lock. The exchange is atomic for threads that are late. */
+/*
+ * Maps the same file through a new description, without the lock so far. The
+ * exchange is atomic for threads that are late. A descriptor, or -1.
+ */
+static int map_again(struct sfid__slot *slot, const struct sfid__dir *dir) {
+    struct stat st;
+    const int fd = sfid__fd_above_standard(openat(dir->fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == slot->id.device && st.st_ino == slot->id.inode &&
+        mmap(slot->page, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 static bool map_unlocked(struct sfid__slot *slot) {
     struct sfid__error ignored;
     struct sfid__dir dir;
     if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return false;
-    const int fd = sfid__fd_above_standard(openat(dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    bool done = false;
-    struct stat st;
+    const int fd = map_again(slot, &dir);
+    if (fd >= 0)
+        close(fd);
+    sfid__dir_close(&dir);
+    return fd >= 0;
+}
+
+bool sfid__slot_is_last(struct sfid__slot *slot) {
+    struct sfid__error ignored;
+    struct sfid__dir dir;
+    bool last = false;
+    if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
+        return false;
+    const int door = enter_door(slot, &dir, &ignored);
+    const int fd = door < 0 ? -1 : map_again(slot, &dir);
     if (fd >= 0) {
-        done = fstat(fd, &st) == 0 && st.st_dev == slot->id.device && st.st_ino == slot->id.inode &&
-               mmap(slot->page, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+        last = flock(fd, LOCK_EX | LOCK_NB) == 0;
         close(fd);
     }
+    if (door >= 0)
+        sfid__door_leave(door);
     sfid__dir_close(&dir);
-    return done;
+    return last;
 }
 
 /*

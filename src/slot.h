@@ -31,10 +31,12 @@ struct sfid__slot {
     char put_aside[96]; /* why the file found there was not used, or "" */
 };
 
+#define SFID__ANY_PID UINT64_MAX
+
 /* What a page has to be to be believed. */
 struct sfid__slot_want {
-    uint64_t layout; /* fingerprint */
-    uint64_t pid;
+    uint64_t layout;    /* fingerprint */
+    uint64_t pid;       /* SFID__ANY_PID: any */
     uint64_t page;      /* nonce; 0: any */
     uint64_t max_limit; /* no record may allow ticks from there on */
 };
@@ -54,6 +56,13 @@ int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__erro
 
 /* Sees to it that record i has memory behind it. 0 or SFID_ESTATE; i below SFID__PAGE_RECORDS. */
 int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err);
+
+/*
+ * Asks whether this process is the last that holds the slot, as
+ * sfid__mark_is_last() does for a mark. False also when it cannot be known; the
+ * hold is given up then or with sfid__slot_leave().
+ */
+bool sfid__slot_is_last(struct sfid__slot *slot);
 
 /*
  * Lets go of the lock as far as this process holds it. The page stays readable

@@ -69,7 +69,7 @@ static inline struct sfid__record *fake_record(const struct fake *f) { return &f
 
 /* A new record above all before, and the generator pointed at it unless it has to find it by itself. */
 static inline struct sfid__record *fake_switch(struct fake *f, uint64_t pid, uint64_t position, uint64_t limit) {
-    const struct sfid__start start = {&f->g.layout, pid, position, limit, fake_tick(f), f->g.max_ahead};
+    const struct sfid__start start = {&f->g.layout, pid, position, limit, fake_tick(f), f->g.max_ahead, 0, 0};
     return sfid__record_append(f->page, f->records++, &start);
 }
 

@@ -80,7 +80,7 @@ static void begin(bool events) {
                                          .retry_longest_ms = 5000,
                                          .rests = true}};
     sfid__page_reset_keeper(f.page);
-    const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + 300, real_tick(), f.g.max_ahead};
+    const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + 300, real_tick(), f.g.max_ahead, 0, 0};
     sfid__record_append(f.page, 0, &start);
     f.records = 1;
     f.g.page = f.page;

@@ -49,7 +49,7 @@ static void take_or_bail(struct sfid__slot *s) {
 
 /* The next record of a slot, of pid 1, which has drawn n numbers. */
 static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
-    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10};
+    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10, 0, 0};
     if (sfid__slot_reserve(s, s->records, &err) < 0)
         bail("%s", err.text);
     struct sfid__record *r = sfid__record_append(s->page, s->records++, &start);
@@ -270,6 +270,49 @@ static void child_goes_on(void) {
     sfid__slot_drop(&s);
 }
 
+/* Two rivals ask for the slot all the while: none of them passes for a child. */
+static int try_until_told(void *gate) {
+    struct sfid__slot s;
+    char byte;
+    close(((int *)gate)[1]);
+    fcntl(((int *)gate)[0], F_SETFL, O_NONBLOCK);
+    while (read(((int *)gate)[0], &byte, 1) < 0)
+        if (take(&s) == 0)
+            sfid__slot_drop(&s);
+    return 0;
+}
+
+static void last_holder(void) {
+    enum { ROUNDS = 1000 };
+    struct sfid__slot s;
+    struct child c;
+    int gate[2], taken = 0, last_one = 0;
+    take_or_bail(&s);
+    struct sfid__page *page = s.page;
+    ok(sfid__slot_is_last(&s) && s.page == page, "who is alone is the last holder");
+    struct sfid__slot second;
+    is_i64(take(&second), SFID_EBUSY, "and goes on holding it");
+    const pid_t child = begin_child(&c, page);
+    ok(!sfid__slot_is_last(&s), "while a child shares it nobody is");
+    sfid__slot_drop(&s);
+    is_i64(take(&second), SFID_EBUSY, "the child holds it");
+    is_i64(end_child(&c, child), 0, "until it ends");
+    if (pipe(gate) < 0)
+        bail("pipe");
+    const pid_t rivals[2] = {spawn(try_until_told, gate), spawn(try_until_told, gate)};
+    while (taken < ROUNDS) {
+        if (take(&s) < 0)
+            continue;
+        taken++;
+        last_one += sfid__slot_is_last(&s);
+        sfid__slot_drop(&s);
+    }
+    close(gate[1]);
+    close(gate[0]);
+    ok(status_of(rivals[0]) == 0 && status_of(rivals[1]) == 0, "two others ask for it all the while");
+    is_i64(last_one, taken, "whoever holds it alone knows that");
+}
+
 static void file_is_gone(void) {
     struct sfid__slot s, new_one;
     struct child c;
@@ -363,6 +406,7 @@ int main(void) {
     locked();
     full_page();
     child_goes_on();
+    last_holder();
     file_is_gone();
     descriptor_taken();
     pages_keep_their_places();

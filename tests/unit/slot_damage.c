@@ -47,7 +47,7 @@ static void take_or_bail(struct sfid__slot *s) {
 
 /* The next record of a slot, of pid 1, which has drawn n numbers. */
 static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
-    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10};
+    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10, 0, 0};
     if (sfid__slot_reserve(s, s->records, &err) < 0)
         bail("%s", err.text);
     struct sfid__record *r = sfid__record_append(s->page, s->records++, &start);
