@@ -226,12 +226,13 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
 
 static int take(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
     struct stat st;
-    const int door = enter_door(slot, &slot->dir, err);
+    const int door = want->pid == SFID__ANY_PID ? enter_door(slot, &slot->dir, err) : 0;
     if (door < 0)
         return err->code;
     const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
     const int missing = fd < 0 && err->code == 0 ? make_file(slot, want->layout, err) : 0;
-    sfid__door_leave(door);
+    if (door > 0)
+        sfid__door_leave(door);
     if (fd < 0)
         return err->code ? err->code : missing;
     int rc = attach(slot, fd, &st, want, err);

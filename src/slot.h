@@ -31,6 +31,7 @@ struct sfid__slot {
     char put_aside[96]; /* why the file found there was not used, or "" */
 };
 
+/* Wanted by who has no right to a pid yet, but comes by one with the slot: then it is the slot that says who is last. */
 #define SFID__ANY_PID UINT64_MAX
 
 /* What a page has to be to be believed. */
@@ -59,7 +60,7 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 /*
  * Asks whether this process is the last that holds the slot, as
- * sfid__mark_is_last() does for a mark. False also when it cannot be known; the
+ * sfid__mark_is_last() does for a mark. Only for slots taken with SFID__ANY_PID. False also when it cannot be known; the
  * hold is given up then or with sfid__slot_leave().
  */
 bool sfid__slot_is_last(struct sfid__slot *slot);

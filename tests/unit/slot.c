@@ -28,8 +28,8 @@ static struct sfid__dir run;
 static char path[4300];
 static struct sfid__error err;
 
-static int take_name(struct sfid__slot *s, const char *name) {
-    static const struct sfid__slot_want want = {LAYOUT, 1, 0, LIMIT};
+static int take_as(struct sfid__slot *s, const char *name, uint64_t pid) {
+    const struct sfid__slot_want want = {LAYOUT, pid, 0, LIMIT};
     struct sfid__dir app = SFID__DIR_NONE;
     err = (struct sfid__error){0, ""};
     if (sfid__dir_open_sub(&app, &run, "orders", &err) < 0)
@@ -39,6 +39,8 @@ static int take_name(struct sfid__slot *s, const char *name) {
         bail("the directory was not taken over");
     return rc;
 }
+
+static int take_name(struct sfid__slot *s, const char *name) { return take_as(s, name, 1); }
 
 static int take(struct sfid__slot *s) { return take_name(s, "pid-1"); }
 
@@ -270,6 +272,8 @@ static void child_goes_on(void) {
     sfid__slot_drop(&s);
 }
 
+static int take_numbered(struct sfid__slot *s) { return take_as(s, "7", SFID__ANY_PID); }
+
 /* Two rivals ask for the slot all the while: none of them passes for a child. */
 static int try_until_told(void *gate) {
     struct sfid__slot s;
@@ -277,7 +281,7 @@ static int try_until_told(void *gate) {
     close(((int *)gate)[1]);
     fcntl(((int *)gate)[0], F_SETFL, O_NONBLOCK);
     while (read(((int *)gate)[0], &byte, 1) < 0)
-        if (take(&s) == 0)
+        if (take_numbered(&s) == 0)
             sfid__slot_drop(&s);
     return 0;
 }
@@ -287,21 +291,24 @@ static void last_holder(void) {
     struct sfid__slot s;
     struct child c;
     int gate[2], taken = 0, last_one = 0;
-    take_or_bail(&s);
+    if (take_numbered(&s) != 0)
+        bail("%s", err.text);
+    append(&s, 3);
     struct sfid__page *page = s.page;
     ok(sfid__slot_is_last(&s) && s.page == page, "who is alone is the last holder");
     struct sfid__slot second;
-    is_i64(take(&second), SFID_EBUSY, "and goes on holding it");
+    is_i64(take_numbered(&second), SFID_EBUSY, "and goes on holding it");
     const pid_t child = begin_child(&c, page);
     ok(!sfid__slot_is_last(&s), "while a child shares it nobody is");
     sfid__slot_drop(&s);
-    is_i64(take(&second), SFID_EBUSY, "the child holds it");
+    is_i64(take_numbered(&second), SFID_EBUSY, "the child holds it");
+    let_draw(&c);
     is_i64(end_child(&c, child), 0, "until it ends");
     if (pipe(gate) < 0)
         bail("pipe");
     const pid_t rivals[2] = {spawn(try_until_told, gate), spawn(try_until_told, gate)};
     while (taken < ROUNDS) {
-        if (take(&s) < 0)
+        if (take_numbered(&s) < 0)
             continue;
         taken++;
         last_one += sfid__slot_is_last(&s);
