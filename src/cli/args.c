@@ -206,6 +206,29 @@ bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value) 
     return false;
 }
 
+bool args_time(const struct args *args, int i, struct moment now, struct moment *moment) {
+    const char *wrong = read_time(args->value[i], now, moment);
+    if (wrong)
+        say("%s: %s %s", args->label[i], QUOTE(args->value[i]), wrong);
+    return wrong == NULL;
+}
+
+bool args_given(const struct args *args, const int *needed, int count) {
+    for (int n = 0; n < count; n++)
+        if (args->value[needed[n]] == NULL) {
+            say("%s: --%s is missing", args->command->name, args->command->options[needed[n]].name);
+            return false;
+        }
+    return true;
+}
+
+bool args_no_operands(const struct args *args, const char *hint) {
+    if (args->operand_count == 0)
+        return true;
+    say("%s: %s is too much%s", args->command->name, QUOTE(args->operands[0]), hint);
+    return false;
+}
+
 bool read_layout(const char *label, const char *text, sfid_layout *layout) {
     if (sfid_layout_parse(text, layout) == 0)
         return true;

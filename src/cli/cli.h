@@ -41,6 +41,9 @@ int status_of(int code);
 /* One line on standard error, "sfid: " before it, behind all output so far. */
 void say(const char *fmt, ...) CLI_PRINTF(1, 2);
 
+/* For whoever types a command: as say(), when standard error is a terminal, else nothing. */
+void remark(const char *text);
+
 /*
  * Untrusted text for a message: in quotes, cut where it is long, every byte
  * that is not printable ASCII as \xNN, so that it cannot drive a terminal.
@@ -130,6 +133,20 @@ struct date {
     char text[DATE_ROOM]; /* YYYY-MM-DDTHH:MM:SS. */
 };
 char *put_date(struct date *cache, char *p, int64_t unix_ms);
+void date_text(char text[DATE_ROOM], int64_t unix_ms);
+
+struct moment {
+    int64_t unix_ms;
+    bool more; /* it lies past that, by less than a millisecond */
+};
+struct moment moment_now(void);
+
+/*
+ * RFC 3339 with any zone and fraction, years as put_date() writes them; "now";
+ * or a distance from now, such as -1h. NULL, or what is wrong, to stand behind
+ * the text in a message.
+ */
+const char *read_time(const char *text, struct moment now, struct moment *out);
 
 /* ---- view.c: an ID taken apart, as text ---------------------------------- */
 
@@ -151,6 +168,19 @@ void view_header(void);
 
 /* Shows one ID. False, and nothing shown, when it is not of the layout. */
 bool view_id(struct view *view, int64_t id);
+
+/* ---- ids.c: IDs as they are, one a line ----------------------------------- */
+
+extern const char *const id_formats[]; /* for args_choice() */
+
+struct ids {
+    int format; /* place in id_formats */
+    struct dec cache;
+    struct view view;
+};
+
+void ids_begin(struct ids *ids, const sfid_layout *layout, int format);
+void ids_show(struct ids *ids, const int64_t *list, size_t n);
 
 /* ---- args.c: options ------------------------------------------------------ */
 
@@ -194,6 +224,13 @@ int args_choice(const struct args *args, int i, const char *const *names);
 /* As a number of at most max; *value is left alone when the option is not given. False when it is none, which is told. */
 bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value);
 
+/* As a time; it has to be given. False when it is none, which is told. */
+bool args_time(const struct args *args, int i, struct moment now, struct moment *moment);
+
+/* Whether options that a command cannot do without are there, and no operand is; told, when not. */
+bool args_given(const struct args *args, const int *needed, int count);
+bool args_no_operands(const struct args *args, const char *hint);
+
 /* As a layout; the default when not given. False when it is none, which is told. */
 bool args_layout(const struct args *args, int i, sfid_layout *layout);
 
@@ -220,6 +257,6 @@ void help_command(const struct command *command);
 /* The usage line of a command (NULL: of all) on standard error. Returns STATUS_USAGE. */
 int usage(const struct command *command);
 
-extern const struct command command_gen, command_decode, command_layout, command_help;
+extern const struct command command_gen, command_decode, command_encode, command_layout, command_help;
 
 #endif

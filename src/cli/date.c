@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* date.c - Unix milliseconds as RFC 3339 in UTC, in the Gregorian calendar run back and forth without end. */
+/* date.c - times as RFC 3339 and back, in the Gregorian calendar run back and forth without end. */
 #include "cli.h"
 
 #include <string.h>
+#include <time.h>
 
 #define DAY INT64_C(86400)
 #define DAYS_OF_400_YEARS INT64_C(146097)
@@ -31,6 +32,16 @@ static struct ymd date_of_day(int64_t day) {
         .day = of_year - (153 * month + 2) / 5 + 1,
     };
 }
+
+static int64_t day_of_date(struct ymd d) {
+    const int64_t year = d.year - (d.month <= 2);
+    const unsigned month = d.month > 2 ? d.month - 3 : d.month + 9;
+    const int64_t era = floor_div(year, 400), of_era = year - era * 400;
+    const int64_t of_year = (153 * month + 2) / 5 + d.day - 1;
+    return era * DAYS_OF_400_YEARS + of_era * 365 + of_era / 4 - of_era / 100 + of_year - MARCH_0_TO_1970;
+}
+
+/* ---- writing ------------------------------------------------------------- */
 
 static char *put_two(char *p, unsigned value) {
     *p++ = (char)('0' + value / 10);
@@ -91,4 +102,148 @@ char *put_date(struct date *cache, char *p, int64_t unix_ms) {
     p = put_two(p, ms % 100);
     *p++ = 'Z';
     return p;
+}
+
+void date_text(char text[DATE_ROOM], int64_t unix_ms) {
+    struct date cache = {.known = false};
+    char room[DATE_ROOM * 2];
+    *put_date(&cache, room, unix_ms) = '\0';
+    memcpy(text, room, DATE_ROOM);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static const char no_form[] = "is no time; give one such as 2026-11-21T10:30:00Z, now, or -1h (s, m, h, d or w)";
+static const char too_far[] = "is further off than times go";
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* From least to most digits, at most 18. False when there are fewer. */
+static bool take_number(const char **p, int least, int most, int64_t *value) {
+    int n = 0;
+    for (*value = 0; n < most && is_digit(**p); n++)
+        *value = *value * 10 + (*(*p)++ - '0');
+    return n >= least;
+}
+
+static bool take(const char **p, char c) {
+    if (**p != c)
+        return false;
+    ++*p;
+    return true;
+}
+
+/* Two digits behind a mark, at most max. */
+static bool take_pair(const char **p, char mark, int64_t max, int64_t *value) {
+    return take(p, mark) && take_number(p, 2, 2, value) && *value <= max;
+}
+
+/* Four digits; with a sign as many as put_year() writes. */
+static bool take_year(const char **p, int64_t *year) {
+    const bool minus = take(p, '-'), plus = !minus && take(p, '+');
+    if (!take_number(p, plus ? 5 : 4, plus || minus ? 9 : 4, year))
+        return false;
+    *year = minus ? -*year : *year;
+    return true;
+}
+
+/* False when there is no such day, which only shows when it is counted out. */
+static bool day_exists(struct ymd d) {
+    const struct ymd back = date_of_day(day_of_date(d));
+    return back.month == d.month && back.day == d.day;
+}
+
+/* .123456: milliseconds, and whether anything is left beyond. */
+static bool take_fraction(const char **p, struct moment *out) {
+    int64_t unit = 100;
+    if (!take(p, '.'))
+        return true;
+    if (!is_digit(**p))
+        return false;
+    for (; is_digit(**p); ++*p, unit /= 10) {
+        out->unix_ms += (**p - '0') * unit;
+        out->more |= unit == 0 && **p != '0';
+    }
+    return true;
+}
+
+/* Z or +HH:MM, in seconds. */
+static bool take_zone(const char **p, int64_t *offset) {
+    int64_t hours, minutes;
+    *offset = 0;
+    if (take(p, 'Z') || take(p, 'z'))
+        return true;
+    const char sign = **p;
+    if ((sign != '+' && sign != '-') || !take_pair(p, sign, 23, &hours) || !take_pair(p, ':', 59, &minutes))
+        return false;
+    *offset = (hours * 3600 + minutes * 60) * (sign == '-' ? -1 : 1);
+    return true;
+}
+
+/* A leap second ends a month of UTC. Unix time has no number for it, and goes on with that of the next. */
+static bool is_leap_second(int64_t second) { return second % DAY == 0 && date_of_day(second / DAY).day == 1; }
+
+static const char *read_date(const char *p, struct moment *out) {
+    int64_t year, month, day, hour, minute, second, offset;
+    if (!take_year(&p, &year) || !take_pair(&p, '-', 99, &month) || !take_pair(&p, '-', 99, &day))
+        return no_form;
+    const struct ymd date = {year, (unsigned)month, (unsigned)day};
+    if (month < 1 || month > 12 || !day_exists(date))
+        return "names a day that no calendar has";
+    if (*p == '\0')
+        return "has no time of day; add one and a zone, such as T00:00:00Z";
+    if (!take_pair(&p, *p == 't' || *p == ' ' ? *p : 'T', 99, &hour) || !take_pair(&p, ':', 99, &minute) ||
+        !take_pair(&p, ':', 99, &second))
+        return no_form;
+    *out = (struct moment){0, false};
+    if (!take_fraction(&p, out))
+        return "has no digit behind the point";
+    if (*p == '\0')
+        return "has no zone; end it in Z for UTC, or +01:00";
+    if (!take_zone(&p, &offset) || *p != '\0')
+        return "has no such zone; end it in Z for UTC, or +01:00";
+
+    int64_t sum = day_of_date(date) * DAY + hour * 3600 + minute * 60 + second - offset;
+    if (hour > 23 || minute > 59 || second > 60 || (second == 60 && !is_leap_second(sum)))
+        return "names a time of day that no clock shows";
+    return __builtin_mul_overflow(sum, 1000, &sum) || __builtin_add_overflow(sum, out->unix_ms, &out->unix_ms) ? too_far : NULL;
+}
+
+/* -15m */
+static const char *read_distance(const char *text, struct moment now, struct moment *out) {
+    static const char letters[] = "smhdw";
+    static const int64_t lengths[] = {1000, 60 * 1000, 3600 * 1000, DAY * 1000, 7 * DAY * 1000};
+    const char *p = text + 1;
+    int64_t ms;
+    if (!take_number(&p, 1, 18, &ms))
+        return no_form;
+    const char *letter = *p ? strchr(letters, *p) : NULL;
+    if (letter == NULL || p[1] != '\0')
+        return is_digit(*p) ? too_far : no_form;
+    *out = now;
+    if (__builtin_mul_overflow(ms, lengths[letter - letters], &ms) ||
+        __builtin_add_overflow(now.unix_ms, text[0] == '-' ? -ms : ms, &out->unix_ms))
+        return too_far;
+    return NULL;
+}
+
+struct moment moment_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (struct moment){(int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, now.tv_nsec % 1000000 != 0};
+}
+
+const char *read_time(const char *text, struct moment now, struct moment *out) {
+    *out = now;
+    if (strcmp(text, "now") == 0)
+        return NULL;
+    const bool sign = text[0] == '-' || text[0] == '+';
+    const char *p = text + sign;
+    while (is_digit(*p))
+        p++;
+    if (sign && *p != '-') /* years past 9999 have a sign, too */
+        return read_distance(text, now, out);
+    if (p > text && *p == '\0')
+        return "may be seconds or milliseconds; give a time such as 2026-11-21T10:30:00Z, now or -1h";
+    return read_date(text, out);
 }

@@ -23,17 +23,12 @@ static const struct option_spec options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-enum format { DEC, HEX, JSON };
-static const char *const formats[] = {"dec", "hex", "json", NULL};
-
 struct gen {
     sfid_layout layout;
-    enum format format;
     uint64_t count, pid;
     char app[72];
     sfid_options opt;
-    struct dec cache;
-    struct view view;
+    struct ids ids;
 };
 
 /* ---- options ------------------------------------------------------------- */
@@ -72,10 +67,10 @@ static bool read_options(const struct args *args, struct gen *gen) {
         say("%s: this version leases pids from no store; give --pid instead", args->label[STORE]);
         return false;
     }
-    const int format = args_choice(args, FORMAT, formats);
+    const int format = args_choice(args, FORMAT, id_formats);
     if (format < 0 || !args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_layout(args, LAYOUT, &gen->layout))
         return false;
-    gen->format = (enum format)format;
+    ids_begin(&gen->ids, &gen->layout, format);
     if (!args_number(args, PID, gen->layout.max_pid, &gen->pid) || !read_app(args, gen))
         return false;
     gen->opt.pid = (int64_t)gen->pid;
@@ -88,20 +83,6 @@ static bool read_options(const struct args *args, struct gen *gen) {
 }
 
 /* ---- drawing ------------------------------------------------------------- */
-
-static void show(struct gen *gen, const int64_t *ids, size_t n) {
-    enum { ROOM = DEC_ROOM + 1 };
-    for (size_t i = 0; i < n; i++) {
-        if (gen->format == JSON) {
-            view_id(&gen->view, ids[i]);
-            continue;
-        }
-        char *p = out_room(ROOM);
-        p = gen->format == HEX ? put_hex(p, (uint64_t)ids[i]) : put_dec(&gen->cache, p, (uint64_t)ids[i]);
-        *p++ = '\n';
-        out_until(p);
-    }
-}
 
 /*
  * The sequence was used up for longer than one call sleeps. Others may draw
@@ -133,7 +114,7 @@ static int draw(struct gen *gen, sfid *g) {
         }
         if (got < 0)
             return (int)got;
-        show(gen, ids, (size_t)got);
+        ids_show(&gen->ids, ids, (size_t)got);
         left -= (uint64_t)got;
         if (!out_flush())
             return 0; /* out_end() tells why */
@@ -149,15 +130,12 @@ static int fail(const sfid *g, int code) {
 
 static int run(const struct args *args) {
     static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT};
-    if (args->operand_count > 0) {
-        say("gen: %s is too much; -n tells how many IDs", QUOTE(args->operands[0]));
+    if (!args_no_operands(args, "; -n tells how many IDs"))
         return usage(args->command);
-    }
     if (!read_options(args, &gen))
         return STATUS_USAGE;
     if (gen.count == 0)
         return STATUS_GOOD;
-    view_begin(&gen.view, &gen.layout, VIEW_JSON);
 
     sfid *g = NULL;
     int code = sfid_open(&g, &gen.opt);

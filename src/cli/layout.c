@@ -25,13 +25,6 @@ struct shown {
     int count;
 };
 
-static void date_text(char text[DATE_ROOM], int64_t unix_ms) {
-    struct date cache = {.known = false};
-    char room[DATE_ROOM * 2];
-    *put_date(&cache, room, unix_ms) = '\0';
-    memcpy(text, room, DATE_ROOM);
-}
-
 static bool look_at(struct shown *shown) {
     shown->count = sfid_layout_fields(&shown->layout, shown->fields, COUNT_OF(shown->fields));
     if (shown->count < 0 || sfid_layout_describe(&shown->layout, &shown->facts) < 0 ||

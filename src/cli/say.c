@@ -63,6 +63,11 @@ void say(const char *fmt, ...) {
     write_error(line, len); /* in one piece: other processes may share the terminal */
 }
 
+void remark(const char *text) {
+    if (isatty(STDERR_FILENO))
+        say("%s", text);
+}
+
 struct quoted quote(const char *text, size_t len) {
     enum { SHOWN = 48 };
     struct quoted q;
