@@ -257,6 +257,6 @@ void help_command(const struct command *command);
 /* The usage line of a command (NULL: of all) on standard error. Returns STATUS_USAGE. */
 int usage(const struct command *command);
 
-extern const struct command command_gen, command_decode, command_encode, command_layout, command_help;
+extern const struct command command_gen, command_decode, command_encode, command_range, command_layout, command_help;
 
 #endif

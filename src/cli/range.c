@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* range.c - sfid range: the IDs of a span of time, as two bounds for a query. */
+#include "cli.h"
+
+#include <inttypes.h>
+
+enum { LAYOUT, SINCE, UNTIL };
+
+static const struct option_spec options[] = {
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how the IDs are cut into fields (sfid)"},
+    [SINCE] = {"since", 0, "TIME", NULL, "the first moment, such as 2026-11-21T10:30:00Z, now or -1h"},
+    [UNTIL] = {"until", 0, "TIME", NULL, "the first moment past the last"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static bool is_later(struct moment a, struct moment b) {
+    return a.unix_ms > b.unix_ms || (a.unix_ms == b.unix_ms && a.more && !b.more);
+}
+
+/*
+ * The first ID of the first tick that does not begin before a moment: time is
+ * the highest field of every layout that can be given here. Past the layout's
+ * end that is the number behind the last ID, which need not be an ID itself.
+ */
+static uint64_t first_from(const sfid_layout *layout, const sfid_layout_facts *facts, struct moment at) {
+    const struct moment last = {facts->last_ms - layout->unit_ms, false};
+    if (is_later(at, last))
+        return (uint64_t)sfid_max_at(layout, last.unix_ms) + 1;
+    if (at.unix_ms < layout->epoch_ms)
+        return 0;
+    return (uint64_t)sfid_min_at(layout, at.unix_ms + at.more + layout->unit_ms - 1); /* the tick there begins at `at` or behind */
+}
+
+static int run(const struct args *args) {
+    static const int needed[] = {SINCE, UNTIL};
+    const struct moment now = moment_now(); /* one for both: -1h to now is an hour */
+    sfid_layout layout;
+    sfid_layout_facts facts;
+    struct moment since, until;
+    if (!args_no_operands(args, "") || !args_given(args, needed, COUNT_OF(needed)))
+        return usage(args->command);
+    if (!args_layout(args, LAYOUT, &layout) || !args_time(args, SINCE, now, &since) || !args_time(args, UNTIL, now, &until))
+        return STATUS_USAGE;
+    if (is_later(since, until)) {
+        say("--since: %s is later than --until: %s", QUOTE(args->value[SINCE]), QUOTE(args->value[UNTIL]));
+        return STATUS_USAGE;
+    }
+    const int code = sfid_layout_describe(&layout, &facts);
+    if (code < 0) {
+        say("%s", sfid_strerror(code));
+        return status_of(code);
+    }
+    out_print("%" PRIu64 "\t%" PRIu64 "\n", first_from(&layout, &facts, since), first_from(&layout, &facts, until));
+    return STATUS_GOOD;
+}
+
+const struct command command_range = {
+    .name = "range",
+    .synopsis = "[--layout LAYOUT] --since TIME --until TIME",
+    .summary = "tell which IDs belong to a span of time",
+    .about = "Writes two numbers, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
+             "whose time, as decode tells it, is SINCE or later and before UNTIL. That time is when\n"
+             "the ID's tick began: a tick that began before SINCE is out, one that began before\n"
+             "UNTIL is in. Spans that touch share no ID and leave none out.\n\n"
+             "TIME is RFC 3339, such as 2026-11-21T10:30:00.5+01:00; now; or a distance from now in\n"
+             "s, m, h, d or w, such as -1h. LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS].\n",
+    .options = options,
+    .run = run,
+};
