@@ -232,6 +232,11 @@ bool args_no_operands(const struct args *args, const char *hint) {
 bool read_layout(const char *label, const char *text, sfid_layout *layout) {
     if (sfid_layout_parse(text, layout) == 0)
         return true;
+    if (text[0] >= '0' && text[0] <= '9') {
+        char room[120];
+        say("%s: %s is no layout: %s", label, QUOTE(text), layout_fault(text, room, sizeof room));
+        return false;
+    }
     char list[256] = "";
     for (size_t i = 0; sfid_layout_preset(i); i++) {
         const size_t len = strlen(list);

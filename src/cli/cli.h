@@ -169,6 +169,45 @@ void view_header(void);
 /* Shows one ID. False, and nothing shown, when it is not of the layout. */
 bool view_id(struct view *view, int64_t id);
 
+/* ---- json.c: JSON --------------------------------------------------------- */
+
+/* Values of an object have a key, those of a list NULL. Brackets are { } [ ]; json_end() ends the line. */
+void json_open(const char *key, char bracket);
+void json_close(char bracket);
+void json_end(void);
+void json_text(const char *key, const char *value);
+void json_int(const char *key, int64_t value);
+void json_uint(const char *key, uint64_t value);
+void json_bool(const char *key, bool value);
+
+/* ---- report.c: what a check found ------------------------------------------ */
+
+enum severity { FINE, WARNING, FAULT };
+
+#define REPORT_TOPIC 16 /* width of the column */
+#define REPORT_TEXT 1200
+
+struct report {
+    bool json, found;
+    enum severity worst;
+    int status; /* of the first fault */
+    char topic[80];
+};
+
+/*
+ * One topic after the other, with at least one finding each. In JSON the facts
+ * of a topic are members of its object, written before its first finding.
+ */
+void report_begin(struct report *report, bool json);
+void report_topic(struct report *report, const char *topic);
+void report_fine(struct report *report, const char *fmt, ...) CLI_PRINTF(2, 3);
+
+/* status: the exit status that this fault ends with; STATUS_GOOD: it is a warning. */
+void report_problem(struct report *report, int status, const char *cure, const char *fmt, ...) CLI_PRINTF(4, 5);
+
+/* Returns the exit status: of the first fault, STATUS_GOOD where there is none. */
+int report_end(struct report *report);
+
 /* ---- ids.c: IDs as they are, one a line ----------------------------------- */
 
 extern const char *const id_formats[]; /* for args_choice() */
@@ -236,6 +275,9 @@ bool args_layout(const struct args *args, int i, sfid_layout *layout);
 
 /* Reads a layout; tells what would be right, with label before it, when text is none. */
 bool read_layout(const char *label, const char *text, sfid_layout *layout);
+
+/* layout_fault.c: what is wrong with a text of numbers that is no layout, perhaps in room. */
+const char *layout_fault(const char *text, char *room, size_t size);
 
 /* The name nearest to a misspelt one, or NULL where none is near. next(i) lists them, NULL at the end. */
 const char *nearest(const char *text, const char *(*next)(size_t i));

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* layout_fault.c - what is wrong with the text of a layout. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The piece of text from *p up to a mark of the set, or the end; *p moves behind. False when there is no room for it. */
+static bool take_piece(const char **p, const char *marks, char *piece, size_t size) {
+    const size_t len = strcspn(*p, marks);
+    if (len >= size)
+        return false;
+    memcpy(piece, *p, len);
+    piece[len] = '\0';
+    *p += len;
+    return true;
+}
+
+static const char *find_width_fault(const uint64_t width[3], char *room, size_t size) {
+    static const struct {
+        const char *name;
+        uint64_t least, most;
+    } fields[] = {{"time", 2, 63}, {"pid", 0, 32}, {"seq", 0, 61}};
+    const uint64_t sum = width[0] + width[1] + width[2];
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        if (width[i] < fields[i].least || width[i] > fields[i].most) {
+            snprintf(room, size, "%s has %llu bits, wants %llu to %llu", fields[i].name, (unsigned long long)width[i],
+                     (unsigned long long)fields[i].least, (unsigned long long)fields[i].most);
+            return room;
+        }
+    if (sum > 64) {
+        snprintf(room, size, "the widths add up to %llu bits, an ID has 64", (unsigned long long)sum);
+        return room;
+    }
+    return NULL;
+}
+
+/* Whether the library takes a small layout with this behind its widths. */
+static bool is_good_with(const char *tail) {
+    char text[80];
+    sfid_layout layout;
+    return snprintf(text, sizeof text, "2:0:0%s", tail) < (int)sizeof text && sfid_layout_parse(text, &layout) == 0;
+}
+
+const char *layout_fault(const char *text, char *room, size_t size) {
+    char piece[48];
+    uint64_t width[3];
+    const char *p = text;
+    for (int i = 0; i < 3; i++) {
+        if ((i > 0 && *p++ != ':') || !take_piece(&p, ":/@", piece, sizeof piece) || !read_u64(piece, 999, &width[i]))
+            return "wants three widths in bits, TIME:PID:SEQ";
+    }
+    if (*p == ':')
+        return "wants three widths, not more";
+    const char *fault = find_width_fault(width, room, size);
+    if (fault)
+        return fault;
+    if (*p == '/' && (!take_piece(&p, "@", piece, sizeof piece) || !is_good_with(piece)))
+        return "the unit wants digits and ms or s, such as /10ms, up to 4294967295ms";
+    if (*p == '@' && !is_good_with(p))
+        return "the epoch wants Unix milliseconds between the years 1 and 9999, such as @1288834974657";
+    return "its last tick is further off than times go; take fewer bits of time, or a shorter unit";
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* layouts.h - what the actions of `sfid layout` share, and others that tell of layouts. */
+#ifndef CLI_LAYOUTS_H
+#define CLI_LAYOUTS_H
+
+#include "cli.h"
+
+/* A layout with all that follows from it. */
+struct shown {
+    sfid_layout layout;
+    sfid_layout_facts facts;
+    char name[SFID_LAYOUT_STR_LEN];
+    char epoch[DATE_ROOM], last[DATE_ROOM]; /* when the first and the last tick begin */
+    sfid_field fields[SFID_LAYOUT_FIELDS];
+    int count;
+};
+
+/* ---- layout_show.c -------------------------------------------------------- */
+
+/* False for a layout without a text form. */
+bool layout_look_at(struct shown *shown, const sfid_layout *layout);
+
+/* "time 36, pid 11, seq 17", from the top. */
+#define LAYOUT_WIDTHS 160
+void layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]);
+
+/* As text; and as members of a JSON object that is open. */
+void layout_text(const struct shown *shown);
+void layout_json(const struct shown *shown);
+
+/* All presets. */
+bool layout_list(enum view_format format, bool header);
+
+/* ---- layout_check.c ------------------------------------------------------- */
+
+/* What follows from a layout, and whether it can be drawn from now. Returns the exit status. */
+int layout_check(const struct shown *shown, bool json, struct moment now);
+
+/* Finds how far off its end is. A layout that has ended or not begun is a fault with this status. */
+void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status);
+
+#endif
