@@ -206,6 +206,32 @@ bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value) 
     return false;
 }
 
+bool is_app_name(const char *name) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.{}-";
+    const size_t len = strlen(name);
+    return len >= 1 && len <= 64 && name[0] != '.' && strspn(name, letters) == len;
+}
+
+bool args_app(const struct args *args, int i, const char **app) {
+    const char *value = args->value[i];
+    if (value && !is_app_name(value)) {
+        say("%s: %s is no app name; 1 to 64 of A-Z a-z 0-9 _ . { } - are one, no dot first", args->label[i], QUOTE(value));
+        return false;
+    }
+    *app = value ? value : *app;
+    return true;
+}
+
+bool args_directory(const struct args *args, int i, const char **directory) {
+    const char *value = args->value[i];
+    if (value && value[0] == '\0') {
+        say("%s: '' is no directory", args->label[i]);
+        return false;
+    }
+    *directory = value ? value : *directory;
+    return true;
+}
+
 bool args_time(const struct args *args, int i, struct moment now, struct moment *moment) {
     const char *wrong = read_time(args->value[i], now, moment);
     if (wrong)

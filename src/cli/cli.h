@@ -270,6 +270,11 @@ bool args_time(const struct args *args, int i, struct moment now, struct moment 
 bool args_given(const struct args *args, const int *needed, int count);
 bool args_no_operands(const struct args *args, const char *hint);
 
+/* As the name of an app, and as a directory; left alone when not given. False when it is none, which is told. */
+bool args_app(const struct args *args, int i, const char **app);
+bool args_directory(const struct args *args, int i, const char **directory);
+bool is_app_name(const char *name);
+
 /* As a layout; the default when not given. False when it is none, which is told. */
 bool args_layout(const struct args *args, int i, sfid_layout *layout);
 
@@ -299,6 +304,7 @@ void help_command(const struct command *command);
 /* The usage line of a command (NULL: of all) on standard error. Returns STATUS_USAGE. */
 int usage(const struct command *command);
 
-extern const struct command command_gen, command_decode, command_encode, command_range, command_layout, command_help;
+extern const struct command command_gen, command_decode, command_encode, command_range, command_layout, command_doctor,
+    command_help;
 
 #endif

@@ -33,12 +33,6 @@ struct gen {
 
 /* ---- options ------------------------------------------------------------- */
 
-static bool is_app_name(const char *name) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.{}-";
-    const size_t len = strlen(name);
-    return len >= 1 && len <= 64 && name[0] != '.' && strspn(name, letters) == len;
-}
-
 /* A pid that was given outranks a store named by the environment: sfid's parent may have leased the pid from it. */
 static bool store_is_asked_for(const struct args *args) {
     return args->value[STORE] && (args->value[PID] == NULL || !args->from_env[STORE]);
@@ -46,15 +40,8 @@ static bool store_is_asked_for(const struct args *args) {
 
 static bool read_app(const struct args *args, struct gen *gen) {
     sfid_layout_facts facts;
-    if (args->value[APP]) {
-        if (!is_app_name(args->value[APP])) {
-            say("%s: %s is no app name; 1 to 64 of A-Z a-z 0-9 _ . { } - are one, no dot first", args->label[APP],
-                QUOTE(args->value[APP]));
-            return false;
-        }
-        gen->opt.app = args->value[APP];
-        return true;
-    }
+    if (args->value[APP])
+        return args_app(args, APP, &gen->opt.app);
     if (sfid_layout_describe(&gen->layout, &facts) < 0)
         return false; /* read_layout() let it pass */
     snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64, facts.fingerprint);
@@ -71,12 +58,11 @@ static bool read_options(const struct args *args, struct gen *gen) {
     if (format < 0 || !args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_layout(args, LAYOUT, &gen->layout))
         return false;
     ids_begin(&gen->ids, &gen->layout, format);
-    if (!args_number(args, PID, gen->layout.max_pid, &gen->pid) || !read_app(args, gen))
+    if (!args_number(args, PID, gen->layout.max_pid, &gen->pid) || !read_app(args, gen) ||
+        !args_directory(args, RUN_DIR, &gen->opt.run_dir) || !args_directory(args, STATE_DIR, &gen->opt.state_dir))
         return false;
     gen->opt.pid = (int64_t)gen->pid;
     gen->opt.layout = &gen->layout;
-    gen->opt.run_dir = args->value[RUN_DIR];
-    gen->opt.state_dir = args->value[STATE_DIR];
     if (gen->opt.max_wait_ms < gen->layout.unit_ms)
         gen->opt.max_wait_ms = gen->layout.unit_ms; /* waiting for the next tick takes that long */
     return true;

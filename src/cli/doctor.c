@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor.c - sfid doctor: looks for what keeps generators of this host from working, or will. */
+#include "doctor.h"
+
+#include <string.h>
+
+enum { APP, FORMAT, RUN_DIR, STATE_DIR };
+
+static const struct option_spec options[] = {
+    [APP] = {"app", 0, "APP", "SFID_APP", "look at this one (all)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const char *const formats[] = {"text", "json", NULL};
+
+static void find_version(struct report *report) {
+    report_topic(report, "version");
+    if (report->json) {
+        json_text("library", sfid_version());
+        json_text("command", SFID_VERSION_STRING);
+    }
+    if (strcmp(sfid_version(), SFID_VERSION_STRING) == 0)
+        report_fine(report, "%s", sfid_version());
+    else
+        report_problem(report, STATUS_GOOD, "install both from one release, or see to LD_LIBRARY_PATH",
+                       "the library is %s, this command was built for %s", sfid_version(), SFID_VERSION_STRING);
+}
+
+/* Tells why a directory cannot be named. */
+static void find_no_name(struct report *report, const char *topic, int code) {
+    report_topic(report, topic);
+    report_problem(report, status_of(code), "set HOME, or give one with SFID_RUN_DIR and SFID_STATE_DIR",
+                   "it cannot be named: %s (is HOME set?)", sfid_strerror(code));
+}
+
+static void look_at_host(struct report *report, const sfid_options *opt, const char *app) {
+    static char run[PATH_ROOM], state[PATH_ROOM];
+    const int no_run = sfid_directories(opt, run, sizeof run, NULL, 0);
+    const int no_state = sfid_directories(opt, NULL, 0, state, sizeof state);
+    find_version(report);
+    if (no_run < 0)
+        find_no_name(report, "run directory", no_run);
+    else
+        doctor_run_dir(report, run);
+    if (no_state < 0) {
+        find_no_name(report, "state directory", no_state);
+    } else {
+        doctor_state_dir(report, state);
+        doctor_machine_id(report, state);
+    }
+    doctor_clock_source(report);
+    doctor_clock(report);
+    doctor_clock_steps(report);
+    if (no_state == 0)
+        doctor_apps(report, no_run < 0 ? NULL : run, state, app);
+}
+
+static int run(const struct args *args) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    struct report report;
+    if (!args_no_operands(args, "; --app tells which app"))
+        return usage(args->command);
+    const int format = args_choice(args, FORMAT, formats);
+    if (format < 0 || !args_app(args, APP, &opt.app) || !args_directory(args, RUN_DIR, &opt.run_dir) ||
+        !args_directory(args, STATE_DIR, &opt.state_dir))
+        return STATUS_USAGE;
+    report_begin(&report, format == 1);
+    look_at_host(&report, &opt, opt.app);
+    return report_end(&report);
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .synopsis = "[--app APP] [--format text|json] [--run-dir DIR] [--state-dir DIR]",
+    .summary = "look for what keeps IDs from being drawn here, or will",
+    .about = "Looks at the directories, the machine ID, the clock, and each app of this host: its\n"
+             "layout and when that ends, which pids are held and by which processes. Locks nothing,\n"
+             "makes nothing, changes nothing; it watches the clock for a fifth of a second.\n\n"
+             "Each line begins with ok, warning or error. Exit status: 0 without errors, warnings\n"
+             "or not; else that of the first error: 73 a directory or file, 78 an app's layout\n"
+             "is not known, 70 a layout has ended or not begun.\n",
+    .options = options,
+    .run = run,
+};
