@@ -291,8 +291,18 @@ static void look_at(struct report *report, const struct survey *survey, const st
     find_strays(report, survey, app);
 }
 
+/* In a directory that is both, pages lie in one of their own. */
+static const char *pages_of(const char *run, const char *state) {
+    static char apart[PATH_ROOM + 8];
+    struct stat a, b;
+    if (run == NULL || stat(run, &a) < 0 || stat(state, &b) < 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+        return run;
+    snprintf(apart, sizeof apart, "%s/.run", run);
+    return apart;
+}
+
 void doctor_apps(struct report *report, const char *run, const char *state, const char *only) {
-    struct survey survey = {.run = run, .state = state, .now = moment_now()};
+    struct survey survey = {.run = pages_of(run, state), .state = state, .now = moment_now()};
     take_stock(&survey, only);
     holders_find(&survey);
     for (size_t a = 0; a < survey.app_count; a++)

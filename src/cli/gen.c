@@ -9,13 +9,13 @@
 
 #define BATCH 4096
 
-enum { COUNT, APP, PID, STORE, LAYOUT, FORMAT, RUN_DIR, STATE_DIR };
+enum { COUNT, APP, STORE, PID, LAYOUT, FORMAT, RUN_DIR, STATE_DIR };
 
 static const struct option_spec options[] = {
     [COUNT] = {"count", 'n', "COUNT", NULL, "how many (1)"},
     [APP] = {"app", 0, "APP", "SFID_APP", "what the IDs are for (cli- and the layout's fingerprint)"},
-    [PID] = {"pid", 0, "PID", "SFID_PID", "the process ID, fixed (0)"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", NULL},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where the process ID is leased (local: this host)"},
+    [PID] = {"pid", 0, "PID", "SFID_PID", "or a fixed one"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex or json (dec)"},
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
@@ -25,7 +25,8 @@ static const struct option_spec options[] = {
 
 struct gen {
     sfid_layout layout;
-    uint64_t count, pid;
+    uint64_t count;
+    bool by_default; /* neither pid nor store is given */
     char app[72];
     sfid_options opt;
     struct ids ids;
@@ -33,9 +34,27 @@ struct gen {
 
 /* ---- options ------------------------------------------------------------- */
 
-/* A pid that was given outranks a store named by the environment: sfid's parent may have leased the pid from it. */
-static bool store_is_asked_for(const struct args *args) {
-    return args->value[STORE] && (args->value[PID] == NULL || !args->from_env[STORE]);
+/*
+ * Where the pid comes from. An option outranks the environment; and there a
+ * pid outranks a store, since sfid's parent may have leased the one from the
+ * other.
+ */
+static bool read_source(const struct args *args, struct gen *gen) {
+    const bool pid = args->value[PID] != NULL, store = args->value[STORE] != NULL;
+    if (pid && store && !args->from_env[PID] && !args->from_env[STORE]) {
+        say("%s and %s are both given: a store chooses the pid, so give one of them", args->label[PID], args->label[STORE]);
+        return false;
+    }
+    if (pid && (!store || args->from_env[STORE])) {
+        uint64_t value;
+        if (!args_number(args, PID, gen->layout.max_pid, &value))
+            return false;
+        gen->opt.pid = (int64_t)value;
+        return true;
+    }
+    gen->opt.store = store ? args->value[STORE] : "local";
+    gen->by_default = !store;
+    return true;
 }
 
 static bool read_app(const struct args *args, struct gen *gen) {
@@ -50,18 +69,13 @@ static bool read_app(const struct args *args, struct gen *gen) {
 }
 
 static bool read_options(const struct args *args, struct gen *gen) {
-    if (store_is_asked_for(args)) {
-        say("%s: this version leases pids from no store; give --pid instead", args->label[STORE]);
-        return false;
-    }
     const int format = args_choice(args, FORMAT, id_formats);
     if (format < 0 || !args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_layout(args, LAYOUT, &gen->layout))
         return false;
     ids_begin(&gen->ids, &gen->layout, format);
-    if (!args_number(args, PID, gen->layout.max_pid, &gen->pid) || !read_app(args, gen) ||
-        !args_directory(args, RUN_DIR, &gen->opt.run_dir) || !args_directory(args, STATE_DIR, &gen->opt.state_dir))
+    if (!read_source(args, gen) || !read_app(args, gen) || !args_directory(args, RUN_DIR, &gen->opt.run_dir) ||
+        !args_directory(args, STATE_DIR, &gen->opt.state_dir))
         return false;
-    gen->opt.pid = (int64_t)gen->pid;
     gen->opt.layout = &gen->layout;
     if (gen->opt.max_wait_ms < gen->layout.unit_ms)
         gen->opt.max_wait_ms = gen->layout.unit_ms; /* waiting for the next tick takes that long */
@@ -108,10 +122,11 @@ static int draw(struct gen *gen, sfid *g) {
     return 0;
 }
 
-static int fail(const sfid *g, int code) {
+/* What is left for the library to call invalid is the store: the rest was checked here. */
+static int fail(const struct gen *gen, const sfid *g, int code) {
     const char *text = sfid_last_error(g);
-    say("%s%s", text[0] ? text : sfid_strerror(code), code == SFID_EBUSY ? "; give another --pid" : "");
-    return status_of(code);
+    say("%s%s", text[0] ? text : sfid_strerror(code), code == SFID_EBUSY && gen->opt.pid >= 0 ? "; give another --pid" : "");
+    return code == SFID_EINVAL && gen->opt.store ? STATUS_CONFIG : status_of(code);
 }
 
 static int run(const struct args *args) {
@@ -123,22 +138,29 @@ static int run(const struct args *args) {
     if (gen.count == 0)
         return STATUS_GOOD;
 
+    if (gen.by_default)
+        remark("pids come from store local: IDs are unique among the processes of this user on this host, and nowhere else");
     sfid *g = NULL;
     int code = sfid_open(&g, &gen.opt);
     if (code == 0)
         code = draw(&gen, g);
-    const int status = code < 0 ? fail(g, code) : STATUS_GOOD;
+    const int status = code < 0 ? fail(&gen, g, code) : STATUS_GOOD;
     sfid_close(g);
     return status;
 }
 
 const struct command command_gen = {
     .name = "gen",
-    .synopsis = "[-n COUNT] [--app APP] [--pid PID] [--layout LAYOUT] [--format dec|hex|json] [--run-dir DIR] [--state-dir DIR]",
+    .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--layout LAYOUT] [--format dec|hex|json] [--run-dir DIR] "
+                "[--state-dir DIR]",
     .summary = "draw IDs",
     .about = "Draws COUNT IDs, one a line, increasing. Where the sequence is used up it waits for\n"
-             "the next tick. Processes that draw for one APP at the same time need different\n"
-             "PIDs; on one host a second one with the same PID ends with status 75.\n\n"
+             "the next tick.\n\n"
+             "Processes that draw for one APP at the same time need different process IDs. STORE\n"
+             "local finds one that no other process of this user holds on this host; where other\n"
+             "hosts draw for APP too, give each process its PID. One that is in use on this host, and\n"
+             "none being free, end with status 75. local?mark=none does not wait for the disk, and\n"
+             "after a loss of power IDs may repeat.\n\n"
              "LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms.\n"
              "IDs can be guessed: never use one as a password or token.\n",
     .options = options,
