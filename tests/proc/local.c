@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The "local" store: whoever opens gets the lowest pid that nobody on this host holds. Processes, handles and threads get
+ * different ones; a pid comes back when its holder closes, ends or is killed, and its IDs go on above. A range is kept to;
+ * who finds it taken is told by whom. Fixed pids and leased ones keep out of each other's way.
+ *
+ * One size.
+ */
+#include "local.h"
+
+#define LAYOUT "41:4:12/1ms"
+
+enum { ALL = 16, PROCESSES = 8, THREADS = 8, TIMES = 100 };
+
+static sfid_layout layout;
+
+/* ---- one pid each ------------------------------------------------------- */
+
+static void replace(struct holder **h, unsigned i, const sfid_options *opt, bool killing) {
+    const int64_t last = h[i]->last, status = holder_end(h[i], killing);
+    is_i64(status, 0, "the holder of pid %u %s", i, killing ? "is killed" : "ends");
+    const int64_t highest = killing ? last : h[i]->last;
+    munmap(h[i], sizeof *h[i]);
+    h[i] = holder_start(opt, false);
+    is_i64(h[i]->pid, (int64_t)i, "the next process gets the lowest pid that is free: %u", i);
+    ok(h[i]->first > highest, "pid %u: its IDs go on above", i);
+}
+
+static void test_processes(void) {
+    const sfid_options opt = local_options("each", "local", &layout);
+    struct holder *h[PROCESSES];
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        h[i] = holder_start(&opt, i % 2 == 0);
+        is_i64(h[i]->pid, (int64_t)i, "process %u gets pid %u", i, i);
+        ok(id_pid(&layout, h[i]->first) == (int64_t)i, "and its IDs carry it");
+    }
+    replace(h, 3, &opt, true);
+    replace(h, 4, &opt, false);
+    replace(h, 5, &opt, false);
+    is_i64(holder_end(h[6], true), 0, "two processes are killed");
+    is_i64(holder_end(h[2], true), 0, "and then");
+    is_i64(pid_of_open(&opt), 2, "the lower pid is taken first");
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        if (i != 2 && i != 6)
+            holder_end(h[i], false);
+        munmap(h[i], sizeof *h[i]);
+    }
+    is_i64(count_locks(dirs.shm), 0, "no lock is left");
+}
+
+/* ---- a range, all of it taken ------------------------------------------- */
+
+static bool names_number(const char *text, int n) {
+    const size_t len = strlen(text);
+    char number[20];
+    snprintf(number, sizeof number, "%d", n);
+    for (const char *at = text; (at = strstr(at, number)) != NULL; at++) {
+        const char after = at + strlen(number) < text + len ? at[strlen(number)] : '\0';
+        if ((at == text || at[-1] < '0' || at[-1] > '9') && (after < '0' || after > '9'))
+            return true;
+    }
+    return false;
+}
+
+static void test_range(void) {
+    sfid_options opt = local_options("range", "local", &layout);
+    struct holder *h[3];
+    sfid *g = NULL;
+    opt.pid_min = 11;
+    opt.pid_max = 13;
+    opt.open_timeout_ms = 1000;
+    for (int i = 0; i < 3; i++) {
+        h[i] = holder_start(&opt, true);
+        is_i64(h[i]->pid, 11 + i, "a range is filled from its lowest pid");
+    }
+    const int64_t begin = mono_ns();
+    is_i64(sfid_open(&g, &opt), SFID_ENOPID, "all of it is taken: SFID_ENOPID");
+    ok(mono_ns() - begin < (int64_t)patience(1500) * NS_PER_MS, "it is told within open_timeout_ms");
+    const char *text = sfid_last_error(g);
+    ok(names_number(text, 3) && strstr(text, "range"), "the text tells how many pids of what app: %s", text);
+    for (int i = 0; i < 3; i++)
+        ok(names_number(sfid_last_error(g), h[i]->child), "it names process %d of 3 that hold them", i + 1);
+    sfid_close(g);
+    opt.pid_min = 12;
+    is_i64(pid_of_open(&opt), SFID_ENOPID, "a part of it is taken, too");
+    opt.pid_min = 11;
+    opt.pid_max = 14;
+    is_i64(pid_of_open(&opt), 14, "one more pid: that is given");
+    holder_end(h[1], false);
+    is_i64(pid_of_open(&opt), 12, "one that was given back is given again");
+    opt.pid_min = opt.pid_max = 9;
+    is_i64(pid_of_open(&opt), 9, "a range of one pid");
+    for (int i = 0; i < 3; i++) {
+        if (i != 1)
+            holder_end(h[i], false);
+        munmap(h[i], sizeof *h[i]);
+    }
+}
+
+/* One process holds each pid of the layout. */
+static void test_all(void) {
+    const sfid_options opt = local_options("all", "local", &layout);
+    sfid *g[ALL], *more = NULL;
+    uint64_t seen = 0;
+    for (int i = 0; i < ALL; i++) {
+        g[i] = open_or_die(&opt);
+        seen |= UINT64_C(1) << sfid_pid(g[i]);
+    }
+    is_u64(seen, (UINT64_C(1) << ALL) - 1, "handles of one process get all pids of the layout, one each");
+    is_i64(sfid_open(&more, &opt), SFID_ENOPID, "one more: SFID_ENOPID");
+    ok(names_number(sfid_last_error(more), ALL), "it tells how many there are: %s", sfid_last_error(more));
+    ok(names_number(sfid_last_error(more), getpid()), "and that this process holds them");
+    sfid_close(more);
+    sfid_close(g[11]);
+    is_i64(pid_of_open(&opt), 11, "one is closed: it is given again");
+    for (int i = 0; i < ALL; i++)
+        if (i != 11)
+            sfid_close(g[i]);
+}
+
+/* ---- in one process ----------------------------------------------------- */
+
+static void test_two_handles(void) {
+    const sfid_options opt = local_options("handles", "local", &layout);
+    struct idlog log[2];
+    sfid *g[2] = {open_or_die(&opt), open_or_die(&opt)};
+    is_i64(sfid_pid(g[0]), 0, "the first handle has pid 0");
+    is_i64(sfid_pid(g[1]), 1, "the second handle of the same process has pid 1");
+    for (unsigned k = 0; k < 2; k++)
+        log_start(&log[k], 20000, 1, k, "handle-%u", k);
+    for (int i = 0; i < 10000; i++)
+        for (int k = 0; k < 2; k++)
+            idlog_put(&log[k], sfid_next(g[k]));
+    sfid_close(g[0]);
+    for (int i = 0; i < 10000; i++)
+        idlog_put(&log[1], sfid_next(g[1]));
+    is_i64(sfid_next(g[0]), SFID_ECLOSED, "the one that is closed stays closed");
+    sfid_close(g[1]);
+    judge(LAYOUT, "pid", 30000, "two handles");
+}
+
+struct opener {
+    const sfid_options *opt;
+    pthread_barrier_t *all;
+    sfid *g;
+    pthread_t thread;
+};
+
+static void *open_in_thread(void *arg) {
+    struct opener *o = arg;
+    pthread_barrier_wait(o->all);
+    o->g = open_or_die(o->opt);
+    return NULL;
+}
+
+static void test_threads(void) {
+    const sfid_options opt = local_options("threads", "local", &layout);
+    struct opener all[THREADS];
+    pthread_barrier_t barrier;
+    uint64_t seen = 0;
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        all[i] = (struct opener){.opt = &opt, .all = &barrier};
+        start_thread(&all[i].thread, open_in_thread, &all[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(all[i].thread, NULL);
+        seen |= UINT64_C(1) << sfid_pid(all[i].g);
+    }
+    for (int i = 0; i < THREADS; i++)
+        sfid_close(all[i].g);
+    ok(__builtin_popcountll(seen) == THREADS, "%d threads that open at once get as many pids", THREADS);
+    pthread_barrier_destroy(&barrier);
+}
+
+/* ---- given back --------------------------------------------------------- */
+
+static void test_given_back(void) {
+    sfid_options opt = local_options("back", "local", &layout);
+    int64_t last = 0;
+    unsigned wrong = 0, gaps = 0;
+    opt.exhaustion = SFID_BORROW;
+    opt.max_ahead_ms = 20000;
+    sfid *g = open_or_die(&opt);
+    sfid_status_info st;
+    do { /* well ahead of the clock: what comes next is told by the position alone */
+        int64_t some[4096];
+        const int64_t n = sfid_next_n(g, some, COUNT_OF(some));
+        last = n > 0 ? some[n - 1] : 0;
+    } while (last > 0 && sfid_status(g, &st) == 0 && st.ahead_ms < 8000);
+    ok(last > 0, "IDs are drawn 8 s ahead of the clock");
+    sfid_close(g);
+    for (int i = 0; i < TIMES; i++) {
+        g = open_or_die(&opt);
+        const int64_t id = sfid_try_next(g);
+        wrong += sfid_pid(g) != 0 || id <= last;
+        gaps += id != last + 1 && id_tick(&layout, id) == id_tick(&layout, last);
+        last = id;
+        sfid_close(g);
+    }
+    is_u64(wrong, 0, "closed and opened %d times: the same pid at once, IDs increase", TIMES);
+    is_u64(gaps, 0, "the position is exact: no number is left out");
+    struct holder *h = holder_start(&opt, true);
+    ok(h->pid == 0 && id_pid(&layout, h->first) == 0 && h->first > last, "the next process has the same pid and goes on above");
+    holder_end(h, false);
+    g = open_or_die(&opt);
+    ok(sfid_pid(g) == 0 && sfid_try_next(g) > h->last, "and the one after it");
+    sfid_close(g);
+    munmap(h, sizeof *h);
+}
+
+/* The mark of a pid lies ahead, and its page is lost: others go by, and it comes back when the mark has passed. */
+static void test_passed_over(void) {
+    const sfid_options opt = local_options("passed", "local?lead_ms=1000", &layout);
+    sfid_options none_ahead = opt;
+    char mark[4400], run[200];
+    none_ahead.max_ahead_ms = 0;
+    snprintf(mark, sizeof mark, "%s/passed/pid-0", dirs.state);
+    snprintf(run, sizeof run, "%s/passed", dirs.run);
+    struct holder *h = holder_start(&none_ahead, false);
+    is_i64(h->pid, 0, "a process has pid 0");
+    const int64_t last = h->last;
+    holder_end(h, true);
+    munmap(h, sizeof *h);
+    remove_tree(run);
+    const uint64_t until = mark_tick(mark, &layout);
+    ok(until > tick_now(&layout), "it is killed, its page lost, its mark lies ahead");
+    const int64_t begin = mono_ns();
+    h = holder_start(&none_ahead, true);
+    const bool early = tick_now(&layout) < until;
+    if (early)
+        is_i64(h->pid, 1, "the next process passes pid 0 over");
+    ok(h->first > 0 && (!early || mono_ns() - begin < (int64_t)patience(1000) * NS_PER_MS), "and has an ID at once");
+    diag("figure: passed over: the first ID after %.2f ms", (double)(mono_ns() - begin) / 1e6);
+    ok(tick_passes(&layout, until, patience(5000)), "the clock reaches the mark");
+    struct holder *next = holder_start(&none_ahead, true);
+    is_i64(next->pid, early ? 0 : 1, "pid 0 is given again when its mark has passed");
+    ok(!early || next->first > last, "its IDs go on above");
+    holder_end(h, false);
+    holder_end(next, false);
+    munmap(h, sizeof *h);
+    munmap(next, sizeof *next);
+}
+
+/* ---- beside others ------------------------------------------------------ */
+
+static void test_fixed(void) {
+    const sfid_options leased = local_options("fixed", "local", &layout);
+    const sfid_options zero = options_of("fixed", 0, &layout), one = options_of("fixed", 1, &layout);
+    struct holder *fixed = holder_start(&zero, true), *local = holder_start(&leased, true);
+    is_i64(fixed->rc, 0, "pid 0 is fixed by one process");
+    is_i64(local->pid, 1, "the store passes it over");
+    is_i64(try_open(&one), SFID_EBUSY, "pid 1 is leased: as a fixed one it is SFID_EBUSY");
+    holder_end(fixed, false);
+    is_i64(pid_of_open(&leased), 0, "the fixed pid is given back: the store leases it");
+    const sfid_options two = options_of("fixed", 2, &layout);
+    is_i64(try_open(&two), 0, "a pid that nobody leases can be fixed");
+    holder_end(local, false);
+    is_i64(try_open(&one), 0, "the leased pid is given back: it can be fixed");
+    munmap(fixed, sizeof *fixed);
+    munmap(local, sizeof *local);
+}
+
+static void test_layouts(void) {
+    static const char *const others[] = {"41:5:12/1ms", "41:4:11/1ms", "41:4:12/2ms", "41:4:12/1ms@1766361600001"};
+    const sfid_options opt = local_options("layouts", "local", &layout);
+    struct holder *h = holder_start(&opt, true);
+    char names[4300];
+    snprintf(names, sizeof names, "%s/layouts", dirs.state);
+    const int files = count_entries(names);
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        const sfid_layout other = layout_of(others[i]);
+        const sfid_options wrong = local_options("layouts", "local", &other);
+        sfid *g = NULL;
+        is_i64(sfid_open(&g, &wrong), SFID_ELAYOUT, "another layout of the app, %s: SFID_ELAYOUT", others[i]);
+        ok(strstr(sfid_last_error(g), others[i]) || strstr(sfid_last_error(g), "layout"), "it is said: %s", sfid_last_error(g));
+        sfid_close(g);
+    }
+    is_i64(count_entries(names), files, "nothing was written");
+    is_i64(holder_end(h, false), 0, "the holder goes on undisturbed");
+    ok(h->last > h->first, "its IDs increase");
+    const sfid_layout other = layout_of(others[0]);
+    const sfid_options wrong = local_options("layouts", "local", &other);
+    is_i64(try_open(&wrong), SFID_ELAYOUT, "nor when nobody holds a pid");
+    munmap(h, sizeof *h);
+}
+
+/* ---- forked children ---------------------------------------------------- */
+
+struct child {
+    sfid *g;
+    atomic_int pid, may_end;
+    bool good;
+};
+
+/* Has its parent's generator, and opens one of its own. */
+static int forked(void *arg) {
+    struct child *c = arg;
+    const sfid_options opt = local_options("forked", "local", &layout);
+    sfid *own = open_or_die(&opt);
+    c->good = sfid_pid(c->g) == 0 && sfid_pid(own) == 1 && sfid_next(c->g) > 0 && sfid_next(own) > 0;
+    sfid_close(own);
+    atomic_store(&c->pid, 1);
+    if (!flag_wait(&c->may_end, 1, patience(20000)))
+        return DIED;
+    return sfid_next(c->g) > 0 ? 0 : 1;
+}
+
+static void test_forked(void) {
+    const sfid_options opt = local_options("forked", "local", &layout);
+    struct child *c = shared_memory(sizeof *c);
+    c->g = open_or_die(&opt);
+    const pid_t child = child_start(forked, c);
+    ok(flag_wait(&c->pid, 1, patience(20000)) && c->good, "a forked child shares its parent's pid, and leases one of its own");
+    sfid_close(c->g);
+    is_i64(pid_of_open(&opt), 1, "closed in the parent, the pid is the child's still");
+    atomic_store(&c->may_end, 1);
+    is_i64(child_wait(child, patience(20000)), 0, "the child draws on and ends");
+    is_i64(pid_of_open(&opt), 0, "then the pid is free");
+    munmap(c, sizeof *c);
+}
+
+static int open_by_name(void *arg) {
+    (void)arg;
+    sfid *g = NULL;
+    setenv("SFID_RUN_DIR", dirs.run, 1);
+    setenv("SFID_STATE_DIR", dirs.state, 1);
+    if (sfid_open_app(&g, "by-name", "local") != 0)
+        die("%s", sfid_last_error(g));
+    const int64_t id = sfid_next(g);
+    const bool good = id > 0 && id_pid(&SFID_LAYOUT_DEFAULT, id) == 0 && sfid_pid(g) == 0;
+    sfid_close(g);
+    return good ? 0 : 1;
+}
+
+int main(void) {
+    dirs_make();
+    layout = layout_of(LAYOUT);
+    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* where locks are counted */
+    const int fds = count_fds();
+    int threads = count_threads();
+    test_processes();
+    test_range();
+    test_all();
+    test_two_handles();
+    test_threads();
+    test_given_back();
+    test_passed_over();
+    test_fixed();
+    test_layouts();
+    test_forked();
+    is_i64(child_run(open_by_name, NULL, patience(20000)), 0, "sfid_open_app leases with default options");
+    is_i64(count_fds(), fds, "no descriptor is left");
+    ok(tap_wait_until(threads_are, &threads, patience(2000)), "no thread is left");
+    is_i64(count_locks(dirs.shm), 0, "no lock is left");
+    return done_testing();
+}
