@@ -134,22 +134,24 @@ static struct {
         ino_t inode;
     } files[4096];
     size_t n;
+    const char *prefix;
 } below;
 
 UNUSED static int note_below(const char *path, const struct stat *st, int kind, struct FTW *walk) {
-    (void)path, (void)kind, (void)walk;
-    if (below.n < COUNT_OF(below.files)) {
+    (void)kind;
+    if (below.n < COUNT_OF(below.files) && strncmp(path + walk->base, below.prefix, strlen(below.prefix)) == 0) {
         below.files[below.n].device = st->st_dev;
         below.files[below.n++].inode = st->st_ino;
     }
     return 0;
 }
 
-/* How many locks there are on a directory and all below it, whoever holds them. */
-UNUSED static int count_locks(const char *dir) {
+/* How many locks there are on a directory and all below it, whoever holds them; only on names that begin so. */
+UNUSED static int count_locks(const char *dir, const char *prefix) {
     char line[300];
     int n = 0;
     below.n = 0;
+    below.prefix = prefix;
     nftw(dir, note_below, 16, FTW_PHYS | FTW_MOUNT);
     FILE *f = fopen("/proc/locks", "re");
     while (f && fgets(line, sizeof line, f)) {
