@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A family of forked processes with one generator of the "local" store, whose members fork, draw and end at random: by
+ * close, by exit with and without handlers, by SIGKILL, by exec. The window is short, so it has to be renewed many times by
+ * whoever is there. No duplicate, no failed call; never two keepers in the family, and a new one when the last has died;
+ * nothing is left behind: threads, descriptors, locks, files.
+ *
+ * Sizes: 200 forks (long: 2000; sanitizer: 40), with the first parent the last to end, and then the first.
+ */
+#include "local.h"
+
+#define LAYOUT "41:4:18/1ms"
+#define STORE "local?lead_ms=200"
+
+enum { MOST_MEMBERS = 2100, AT_ONCE = 8, LOG_ROOM = 1 << 20, BURST = 20, TWO_FOR_MS = 250 };
+enum ending { BY_CLOSE, BY_EXIT, BY_HANDLERS, BY_KILL, BY_EXEC, ENDINGS };
+
+static sfid_layout layout;
+
+struct family {
+    sfid *g;
+    atomic_int forks_left, alive, born, ended, begun;
+    _Atomic pid_t members[MOST_MEMBERS]; /* 0: has ended, or is about to */
+    _Atomic int64_t errors, an_error, highest, disorders;
+    bool first_stays;
+    uint64_t seed;
+};
+
+/* ---- a member ----------------------------------------------------------- */
+
+static void draw(struct family *f, struct idlog *log) {
+    const int64_t before = atomic_load_explicit(&f->highest, memory_order_acquire);
+    const int64_t id = sfid_next(f->g);
+    if (id < 0) {
+        atomic_fetch_add(&f->errors, 1);
+        atomic_store(&f->an_error, id);
+        return;
+    }
+    if (id <= before)
+        atomic_fetch_add(&f->disorders, 1);
+    idlog_put(log, id);
+    raise_to(&f->highest, id);
+}
+
+__attribute__((noreturn)) static void end(struct family *f, int number, enum ending how) {
+    if (how == BY_CLOSE)
+        sfid_close(f->g);
+    atomic_store(&f->members[number], 0);
+    atomic_fetch_add(&f->ended, 1);
+    if (how == BY_KILL)
+        raise(SIGKILL);
+    if (how == BY_EXEC)
+        execlp("true", "true", (char *)NULL);
+    if (how == BY_HANDLERS)
+        exit(0);
+    _exit(0);
+}
+
+static void live(struct family *f, int number);
+
+/* A fork is one of those that are left; there are never more than some at once. */
+static void fork_one(struct family *f) {
+    if (atomic_load(&f->alive) >= AT_ONCE || atomic_fetch_sub(&f->forks_left, 1) <= 0)
+        return;
+    const int number = atomic_fetch_add(&f->born, 1);
+    atomic_fetch_add(&f->alive, 1);
+    const pid_t child = fork();
+    if (child < 0)
+        die("fork: %s", strerror(errno));
+    if (child == 0)
+        live(f, number);
+}
+
+/* Whether a member may go, and then it is counted as gone. While there are forks left somebody has to be there to make them. */
+static bool may_go(struct family *f, int number) {
+    int alive = atomic_load(&f->alive);
+    for (;;) {
+        const bool over = atomic_load(&f->forks_left) <= 0;
+        if (number == 0 && f->first_stays ? !over || alive > 1 : !over && alive <= 2)
+            return false;
+        if (atomic_compare_exchange_weak(&f->alive, &alive, alive - 1))
+            return true;
+    }
+}
+
+/* Draws for a while, and forks; ends at some time after. */
+static void live(struct family *f, int number) {
+    uint64_t rng = f->seed + (uint64_t)number * 7919;
+    struct idlog log;
+    log_start(&log, LOG_ROOM, 1, 0, "member-%d", number);
+    atomic_store(&f->members[number], getpid());
+    const int64_t may_end = mono_ns() + (int64_t)(draw_random(&rng) % 60) * NS_PER_MS;
+    for (;;) {
+        for (int i = 0; i < BURST; i++)
+            draw(f, &log);
+        if (draw_random(&rng) % 8 == 0)
+            fork_one(f);
+        if (mono_ns() >= may_end && may_go(f, number))
+            break;
+        nap_us((long)(draw_random(&rng) % 8000));
+    }
+    end(f, number, number == 0 && f->first_stays ? BY_CLOSE : (enum ending)(draw_random(&rng) % ENDINGS));
+}
+
+static int first_member(void *arg) {
+    struct family *f = arg;
+    sfid_options opt = local_options("family", STORE, &layout);
+    opt.max_ahead_ms = 0;
+    signal(SIGCHLD, SIG_IGN);
+    f->g = open_or_die(&opt);
+    atomic_store(&f->begun, 1);
+    live(f, 0);
+    return 0;
+}
+
+/* ---- who watches -------------------------------------------------------- */
+
+struct watch {
+    unsigned looks, with_keeper, keepers, brief_twos, lasting_twos;
+    pid_t last;
+};
+
+struct keeper {
+    pid_t process, thread;
+};
+
+static size_t find_keepers(const struct family *f, struct keeper *found, size_t max) {
+    size_t n = 0;
+    const int born = atomic_load(&f->born);
+    for (int i = 0; i < born && n < max; i++) {
+        const pid_t process = atomic_load(&f->members[i]);
+        const pid_t thread = process ? thread_named(process, "sfid-keeper", NULL) : 0;
+        if (thread)
+            found[n++] = (struct keeper){process, thread};
+    }
+    return n;
+}
+
+static bool lives(const struct keeper *k) { return strchr("?ZXx", task_state(k->process, k->thread)) == NULL; }
+
+/* Members are looked at one after the other, and threads take a moment to vanish: two are two when they stay so. */
+static void look(const struct family *f, struct watch *w) {
+    struct keeper two[AT_ONCE];
+    size_t n = find_keepers(f, two, COUNT_OF(two));
+    w->looks++;
+    w->with_keeper += n > 0;
+    if (n > 0 && two[0].process != w->last)
+        w->keepers++, w->last = two[0].process;
+    const int64_t begin = mono_ns();
+    bool both = n > 1 && lives(&two[0]) && lives(&two[1]);
+    w->brief_twos += both;
+    while (both && mono_ns() - begin < TWO_FOR_MS * (int64_t)NS_PER_MS) {
+        nap_us(1000);
+        both = lives(&two[0]) && lives(&two[1]);
+    }
+    w->lasting_twos += both;
+}
+
+static void reap_orphans(void) {
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+/* Until all have ended. */
+static void watch(const struct family *f, struct watch *w) {
+    const int64_t end = mono_ns() + (int64_t)patience(60000) * NS_PER_MS;
+    while ((!atomic_load(&f->begun) || atomic_load(&f->alive) > 0) && mono_ns() < end) {
+        look(f, w);
+        reap_orphans();
+        nap_us(1000);
+    }
+}
+
+static bool no_child(void *arg) {
+    (void)arg;
+    reap_orphans();
+    return waitpid(-1, NULL, WNOHANG) < 0;
+}
+
+/* ---- what is left ------------------------------------------------------- */
+
+/* The names in a directory, sorted, one space between. */
+static const char *names_in(const char *dir) {
+    static char names[1000];
+    struct dirent **list = NULL;
+    const int n = scandir(dir, &list, NULL, alphasort);
+    size_t len = 0;
+    names[0] = '\0';
+    for (int i = 0; i < n; i++) {
+        if (strcmp(list[i]->d_name, ".") != 0 && strcmp(list[i]->d_name, "..") != 0 && len < sizeof names)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", len ? " " : "", list[i]->d_name);
+        free(list[i]);
+    }
+    free(list);
+    return names;
+}
+
+static void test_left_behind(const char *what) {
+    char path[4400];
+    is_i64(count_locks(dirs.shm, ""), 0, "%s: no lock is left", what);
+    is_str(names_in(dirs.run), "family", "%s: in the run directory is the app", what);
+    is_str(names_in(dirs.state), "family machine_id", "%s: in the state directory are machine and app", what);
+    snprintf(path, sizeof path, "%s/family", dirs.run);
+    is_str(names_in(path), "pid-0", "%s: one page is left", what);
+    snprintf(path, sizeof path, "%s/family", dirs.state);
+    is_str(names_in(path), "layout lock pid-0", "%s: and one mark, the layout and the doors", what);
+}
+
+static void test_family(bool first_stays, const char *what) {
+    struct family *f = shared_memory(sizeof *f);
+    struct watch w = {.looks = 0};
+    f->forks_left = (int)sized(200, 2000, 40);
+    f->first_stays = first_stays;
+    f->seed = seed();
+    f->born = f->alive = 1;
+    const int forks = f->forks_left, fds = count_fds();
+    int threads = count_threads();
+    const int64_t begin = mono_ns();
+    child_start(first_member, f);
+    watch(f, &w);
+    ok(tap_wait_until(no_child, NULL, patience(5000)), "%s: all end", what);
+    diag("figure: %s: %.2f s; %u looks, %u of them saw a keeper, %u keepers in turn, two for a moment %u times", what,
+         (double)(mono_ns() - begin) / 1e9, w.looks, w.with_keeper, w.keepers, w.brief_twos);
+    is_i64(f->born, forks + 1, "%s: all were born", what);
+    is_i64(f->ended, forks + 1, "%s: each came to its own end", what);
+    is_u64(w.lasting_twos, 0, "%s: never two keepers", what);
+    ok(w.with_keeper > 0 && (first_stays || w.keepers > 1), "%s: there is a keeper, and a new one when the first is gone", what);
+    if (!is_i64(f->errors, 0, "%s: no call fails", what))
+        diag("one got %" PRIi64, f->an_error);
+    is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID", what);
+    test_left_behind(what);
+    const sfid_options opt = local_options("family", STORE, &layout);
+    sfid *g = open_or_die(&opt);
+    is_i64(sfid_pid(g), 0, "%s: the pid is free again", what);
+    ok(next_within(g, patience(5000)) > f->highest, "%s: its IDs go on above", what);
+    sfid_close(g);
+    is_i64(count_fds(), fds, "%s: no descriptor is left", what);
+    ok(tap_wait_until(threads_are, &threads, patience(2000)), "%s: no thread is left", what);
+    judge(LAYOUT, "per-file", UINT64_MAX, what);
+    munmap(f, sizeof *f);
+}
+
+int main(void) {
+    dirs_make();
+    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* where locks are counted */
+    layout = layout_of(LAYOUT);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    test_family(true, "parent last");
+    test_family(false, "parent first");
+    return done_testing();
+}
