@@ -213,9 +213,8 @@ static void test_given_back(void) {
 static void test_passed_over(void) {
     const sfid_options opt = local_options("passed", "local?lead_ms=1000", &layout);
     sfid_options none_ahead = opt;
-    char mark[4400], run[200];
+    char run[200];
     none_ahead.max_ahead_ms = 0;
-    snprintf(mark, sizeof mark, "%s/passed/pid-0", dirs.state);
     snprintf(run, sizeof run, "%s/passed", dirs.run);
     struct holder *h = holder_start(&none_ahead, false);
     is_i64(h->pid, 0, "a process has pid 0");
@@ -223,7 +222,7 @@ static void test_passed_over(void) {
     holder_end(h, true);
     munmap(h, sizeof *h);
     remove_tree(run);
-    const uint64_t until = mark_tick(mark, &layout);
+    const uint64_t until = mark_tick("passed", 0, &layout);
     ok(until > tick_now(&layout), "it is killed, its page lost, its mark lies ahead");
     const int64_t begin = mono_ns();
     h = holder_start(&none_ahead, true);

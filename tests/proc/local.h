@@ -112,18 +112,29 @@ UNUSED static struct mark_entry newest_entry(int fd) {
     return two[two[1].serial > two[0].serial];
 }
 
-/* The tick that the mark of a pid says; every ID of a tick from there on is not to be issued yet. 0 without a mark. */
-UNUSED static uint64_t mark_tick(const char *path, const sfid_layout *l) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+/* The tick that a mark says: no ID of a tick from there on may have been issued yet. */
+UNUSED static uint64_t mark_tick_of(int fd, const sfid_layout *l) {
     struct mark_entry was, is = {0};
-    if (fd < 0)
-        return 0;
     do { /* a reader may see half of what is being written */
         was = is;
         is = newest_entry(fd);
     } while (memcmp(&was, &is, sizeof is) != 0);
-    close(fd);
     return is.position >> l->seq_bits;
+}
+
+UNUSED static int mark_open(const char *app, int64_t pid) {
+    char path[4400];
+    snprintf(path, sizeof path, "%s/%s/pid-%" PRId64, dirs.state, app, pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* 0 without a mark. */
+UNUSED static uint64_t mark_tick(const char *app, int64_t pid, const sfid_layout *l) {
+    const int fd = mark_open(app, pid);
+    const uint64_t tick = fd < 0 ? 0 : mark_tick_of(fd, l);
+    if (fd >= 0)
+        close(fd);
+    return tick;
 }
 
 /* ---- locks, threads ----------------------------------------------------- */
