@@ -53,6 +53,15 @@ bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct s
 
 static inline struct sfid__file_id sfid__file_id(const struct stat *st) { return (struct sfid__file_id){st->st_dev, st->st_ino}; }
 
+/*
+ * Lists the processes that took the locks of files `prefix`N, N from first to
+ * last, in dir: "12, 34", cut off where it is too long; "" where the kernel
+ * does not tell. For messages: a process named may have ended, and a child of
+ * it hold the lock.
+ */
+void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, uint64_t first, uint64_t last, char *out,
+                             size_t size);
+
 /* A name in the same directory that nobody else has, ".NAME.random": for files that are made whole, then named. */
 #define SFID__TEMP_NAME 128
 void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name);

@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define THREAD_NAME "sfid-keeper"
 #define STACK_BYTES (256 * 1024) /* callbacks of the user run on it; untouched pages cost nothing */
 #define BACKED_OFF_NAP_MS 50     /* how long a stop may go unheard */
 #define EVENT_PERIOD_MS 1000
@@ -200,8 +201,10 @@ static void *thread_main(void *arg) {
     struct sfid__keeper *k = arg;
     struct sfid__page *page = k->generator->page;
     if (k->holding == NULL) {
+        pthread_setname_np(pthread_self(), THREAD_NAME);
         run(k); /* it only tells this process's events: every process may have one */
     } else if (lock_page(page)) {
+        pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once one ends here */
         run(k);
         pthread_mutex_unlock(&page->keeper);
     }
@@ -221,8 +224,6 @@ static int create_thread(struct sfid__keeper *k) {
     rc = pthread_create(&k->thread, &attr, thread_main, k);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
-    if (rc == 0)
-        pthread_setname_np(k->thread, "sfid-keeper");
     return rc;
 }
 

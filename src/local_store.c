@@ -74,6 +74,16 @@ static int scan(struct local_store *s, const struct sfid__dir *app, uint64_t fro
     }
 }
 
+static int all_taken(const struct local_store *s, const struct sfid__dir *app, uint64_t from, uint64_t to,
+                     struct sfid__error *err) {
+    char lockers[160];
+    sfid__file_list_lockers(app, SFID__MARK_PREFIX, from, to, lockers, sizeof lockers);
+    return sfid__fail(err, SFID_ENOPID,
+                      "all %" PRIu64 " pids (%" PRIu64 " to %" PRIu64 ") of app \"%s\" are held by processes of this host (%s%s); "
+                      "`sfid doctor --app %s` lists them",
+                      to - from + 1, from, to, s->app, lockers[0] ? "" : "the kernel does not tell which", lockers, s->app);
+}
+
 static int claim_in(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask, struct sfid__reply *reply,
                     struct sfid__error *err) {
     const uint64_t from = s->had ? s->pid : s->store.terms.pid_min, to = s->had ? s->pid : s->store.terms.pid_max;
@@ -82,10 +92,7 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
     if (rc < 0 && spare <= to)
         rc = scan(s, app, spare, to, ask, false, &spare, reply, err);
     if (rc == SFID_EBUSY && !s->fixed && !s->had)
-        rc = sfid__fail(err, SFID_ENOPID,
-                        "all %" PRIu64 " pids (%" PRIu64 " to %" PRIu64 ") of app \"%s\" are held by processes of this host; "
-                        "`sfid doctor --app %s` lists them",
-                        to - from + 1, from, to, s->app, s->app);
+        rc = all_taken(s, app, from, to, err);
     return rc;
 }
 

@@ -124,7 +124,7 @@ static int lock(const struct sfid__mark *mark, const struct sfid__dir *app, stru
 int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, bool synced,
                     struct sfid__position *at, struct sfid__error *err) {
     *mark = (struct sfid__mark){.synced = synced, .layout = layout, .pid = pid, .dir_path = strdup(app->path)};
-    snprintf(mark->name, sizeof mark->name, "pid-%" PRIu64, pid);
+    snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, pid);
     if (mark->dir_path == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     struct stat st;

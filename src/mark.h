@@ -22,6 +22,8 @@
 
 #include "files.h"
 
+#define SFID__MARK_PREFIX "pid-" /* of a mark's file; then the pid */
+
 struct sfid__mark {
     char *dir_path; /* of the app's state directory */
     char name[32];
