@@ -4,13 +4,14 @@
  * calls return SFID_ECLOSED. Ending while threads draw, with and without a close: no crash. Opening and closing a thousand
  * times leaves no descriptor, no thread and no memory to speak of. The shared library loaded and unloaded 100 times.
  *
- * Sizes: twice 60 holders in turn (long: 600; sanitizer: 20), 20 ends (long: 200; sanitizer: 8), 1000 opens (sanitizer: 100).
+ * Sizes: three times 60 holders in turn (long: 1000; sanitizer: 20), 20 ends (long: 200; sanitizer: 8), 1000 opens (sanitizer: 100).
  */
 #include "proc.h"
 
 #include <dlfcn.h>
 
 #define LAYOUT "41:10:12/1ms"
+#define TEN_MS_TICKS "39:10:14/10ms"
 #define LONG_TICKS "30:2:31/1s" /* where a thread that is late by a moment still hits the current tick */
 
 enum { RIVALS = 3, THREADS = 16, LOG_ROOM = 100000, LATE_CALLS = 100 };
@@ -24,7 +25,7 @@ struct race {
     sfid_layout layout;
     int64_t pid;
     _Atomic uint64_t life;
-    _Atomic int64_t wrong, wrong_code, longest_close_ns;
+    _Atomic int64_t wrong, wrong_code, longest_close_ns, late_starts, latest_start;
     uint64_t lives;
 };
 
@@ -65,9 +66,19 @@ static void *draw_until_closed(void *arg) {
     return NULL;
 }
 
+/* A holder starts in the current tick, or in the next where its predecessor has used that up. */
+static void look_at_start(struct race *race, const sfid *g) {
+    sfid_status_info status;
+    if (sfid_status(g, &status) < 0 || !status.open)
+        die("status of a handle just opened");
+    raise_to(&race->latest_start, status.ahead_ms);
+    atomic_fetch_add(&race->late_starts, status.ahead_ms > race->layout.unit_ms);
+}
+
 static void hold_once(struct race *race, sfid *g, uint64_t *rng) {
     struct drawer drawers[THREADS];
     const uint64_t life = atomic_fetch_add(&race->life, 1) + 1;
+    look_at_start(race, g);
     for (unsigned i = 0; i < THREADS; i++) {
         drawers[i] = (struct drawer){.race = race, .g = g, .number = i};
         log_start(&drawers[i].log, LOG_ROOM, life, (uint64_t)race->pid, "life-%" PRIu64 "-%u", life, i);
@@ -109,7 +120,7 @@ static void test_race(const char *app, const char *layout_text, int64_t pid) {
     race->app = app;
     race->layout = layout_of(layout_text);
     race->pid = pid;
-    race->lives = sized(60, 600, 20);
+    race->lives = sized(60, 1000, 20);
     const int64_t begin = mono_ns();
     for (int i = 0; i < RIVALS; i++)
         children[i] = child_start(rival, race);
@@ -118,6 +129,8 @@ static void test_race(const char *app, const char *layout_text, int64_t pid) {
     diag("figure: %s: %" PRIu64 " holders in %.1f s, longest close %.2f ms", app, race->life, (double)(mono_ns() - begin) / 1e9,
          (double)race->longest_close_ns / 1e6);
     is_i64(bad, 0, "%s: closed while 16 threads draw, again and again: all processes end well", app);
+    is_i64(race->late_starts, 0, "%s: each holder starts in the current tick or the next (%" PRIi64 " ms ahead at most)", app,
+           race->latest_start);
     if (!is_i64(race->wrong, 0, "%s: threads get IDs until the close, and SFID_ECLOSED ever after", app))
         diag("one got %" PRIi64, race->wrong_code);
     ok(race->longest_close_ns < 1500 * (int64_t)NS_PER_MS * (SANITIZED ? 10 : 1), "%s: close returns within about a second", app);
@@ -290,13 +303,15 @@ static void test_library(void) {
         return;
     }
     dlclose(lib.handle);
-    is_i64(child_run(load_and_unload, NULL, patience(60000)), 0, "loaded, used and unloaded 100 times, then unloaded under threads");
+    is_i64(child_run(load_and_unload, NULL, patience(60000)), 0,
+           "loaded, used and unloaded 100 times, then unloaded under threads");
 }
 
 int main(void) {
     dirs_make();
     layout = layout_of(LAYOUT);
     test_race("saturated", LAYOUT, 77);
+    test_race("ten-ms-ticks", TEN_MS_TICKS, 76);
     test_race("long-ticks", LONG_TICKS, 1);
     test_end();
     test_often();
