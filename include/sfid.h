@@ -302,6 +302,17 @@ SFID_API SFID_MUST_CHECK int sfid_parse_n(const sfid_layout *l, const int64_t *i
 SFID_API SFID_MUST_CHECK int sfid_compose(const sfid_layout *l, const sfid_parts *in, int64_t *id);
 
 /**
+ * The tick that contains a moment, unix_ms in Unix milliseconds.
+ *
+ * Returns 0, or
+ *   SFID_EINVAL    tick is NULL, or the layout unusable
+ *   SFID_ECLOCK    the moment is before the layout's epoch
+ *   SFID_EOVERFLOW it is past the layout's end
+ * *tick is set on success only.
+ */
+SFID_API SFID_MUST_CHECK int sfid_tick_at(const sfid_layout *l, int64_t unix_ms, uint64_t *tick);
+
+/**
  * The lowest and the highest ID of the tick that contains a moment, for range
  * queries (SQL BETWEEN). unix_ms: Unix milliseconds; a moment outside the
  * layout's range counts as its nearer end.
@@ -312,7 +323,7 @@ SFID_API int64_t sfid_min_at(const sfid_layout *l, int64_t unix_ms);
 SFID_API int64_t sfid_max_at(const sfid_layout *l, int64_t unix_ms);
 
 /**
- * Reads a layout: a preset's name ("sfid", "ms", "twitter"), or
+ * Reads a layout: a preset's name (sfid_layout_preset() lists them), or
  * TIME:PID:SEQ[/UNIT][@EPOCH_MS] with UNIT like 1ms, 10ms, 1s; without UNIT
  * 1ms, without EPOCH_MS SFID_EPOCH_MS.
  *
@@ -344,9 +355,10 @@ SFID_API SFID_MUST_CHECK int sfid_layout_check(const sfid_layout *l);
 SFID_API SFID_MUST_CHECK int sfid_layout_describe(const sfid_layout *l, sfid_layout_facts *out);
 
 /**
- * Lists the fields of a layout under their own names, highest bits first.
- * fields has room for max of them; SFID_LAYOUT_FIELDS are always enough. Where
- * a preset splits the pid, its parts are listed.
+ * Lists the fields of a layout under their own names, highest bits first,
+ * which is also the order in which they decide how IDs sort. fields has room
+ * for max of them; SFID_LAYOUT_FIELDS are always enough. Where a preset splits
+ * the pid, its parts are listed.
  *
  * Returns how many there are, or SFID_EINVAL when fields is NULL or too short or the layout unusable.
  */
