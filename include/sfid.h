@@ -28,7 +28,9 @@
 
 #include "sfid/error.h"
 #include "sfid/layout.h"
+#include "sfid/text.h"
 #include "sfid/version.h"
+#include "sfid/wide.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -366,38 +368,6 @@ SFID_API SFID_MUST_CHECK int sfid_layout_fields(const sfid_layout *l, sfid_field
 
 /** The i-th preset's name, from 0; NULL past the last. */
 SFID_API const char *sfid_layout_preset(size_t i);
-
-/* ---- text --------------------------------------------------------------- */
-
-/** How an ID is written. */
-typedef enum sfid_form {
-    SFID_DEC = 0, /**< decimal, written with 1 to 19 digits; read with up to 20, zeros in front */
-    SFID_HEX      /**< written with 16 digits of 0-9a-f; read with 1 to 16, in either case */
-} sfid_form;
-
-/** Buffer size that holds an ID in any form, the NUL included. */
-#define SFID_TEXT_LEN 24
-
-/**
- * Reads an ID: exactly len bytes of text, all of them digits of the form, no
- * sign, no space.
- *
- * Returns 0; or SFID_EINVAL for a NULL, an unknown form, the empty text or a
- * byte that is no digit of it; SFID_EOVERFLOW for a value above INT64_MAX, or
- * more digits than the form has.
- * *id is set on success only.
- * Threads: any. Fork: safe. Signals: async-safe.
- */
-SFID_API SFID_MUST_CHECK int sfid_from_text(sfid_form form, const char *text, size_t len, int64_t *id);
-
-/**
- * Writes an ID as NUL-terminated text.
- *
- * Returns its length without the NUL, or SFID_EINVAL when id is negative, buf
- * NULL, size too small or the form unknown.
- * Threads: any. Fork: safe. Signals: async-safe.
- */
-SFID_API SFID_MUST_CHECK int sfid_to_text(sfid_form form, int64_t id, char *buf, size_t size);
 
 /* ---- directories -------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layout_text.c - the text form of a layout, and what follows from one. */
-#include "layout.h"
+#include "layout_text.h"
+
 #include "presets.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static const char *read_unit(const char *p, uint64_t *unit_ms) {
     return NULL;
 }
 
-static const char *read_epoch(const char *p, int64_t *epoch_ms) {
+const char *sfid__read_epoch(const char *p, int64_t *epoch_ms) {
     const bool negative = *p == '-';
     uint64_t value;
     p = read_number(negative ? p + 1 : p, (uint64_t)SFID__EPOCH_MAX, &value);
@@ -55,7 +56,7 @@ static int parse_widths(const char *p, sfid_layout *out) {
     }
     if (*p == '/' && (p = read_unit(p + 1, &unit_ms)) == NULL)
         return SFID_EINVAL;
-    if (*p == '@' && (p = read_epoch(p + 1, &epoch_ms)) == NULL)
+    if (*p == '@' && (p = sfid__read_epoch(p + 1, &epoch_ms)) == NULL)
         return SFID_EINVAL;
     if (*p != '\0' || bits[0] < 2 || bits[0] + bits[1] + bits[2] > 64)
         return SFID_EINVAL;
