@@ -48,14 +48,15 @@ int sfid_layout_check(const sfid_layout *l) {
     const uint64_t time = cover(l->time_bits, l->time_shift);
     const uint64_t pid = cover(l->pid_bits, l->pid_shift);
     const uint64_t seq = cover(l->seq_bits, l->seq_shift);
+    if (l->pid_shift > 63 || l->seq_shift > 63) /* also of a field without bits: it is shifted by */
+        return SFID_EINVAL;
     if (time == 0 || (l->pid_bits && !pid) || (l->seq_bits && !seq) || (time & pid) || (time & seq) || (pid & seq))
         return SFID_EINVAL;
     if ((pid | seq) >= time) /* IDs sort by time first; and only the tick can give up a top bit: it comes from the clock */
         return SFID_EINVAL;
 
+    /* So tick and sequence have 63 bits at most, and the state word keeps one for its closed mark. */
     const unsigned tick_bits = time >> 63 ? l->time_bits - 1u : l->time_bits;
-    if (tick_bits + l->seq_bits > 63) /* the state word keeps bit 63 for its closed mark */
-        return SFID_EINVAL;
     if (l->max_tick != ones(tick_bits) || l->max_pid != ones(l->pid_bits) || l->max_seq != ones(l->seq_bits))
         return SFID_EINVAL;
     return l->max_tick < ((uint64_t)INT64_MAX - (uint64_t)SFID__EPOCH_MAX) / l->unit_ms ? 0 : SFID_EINVAL;
