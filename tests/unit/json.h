@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json.h - a small reader of JSON, for files of our own: whole numbers only,
- * no \u, bad input ends the test. What it makes is never freed.
+ * no \u, bad input ends the test. One file a program, held in static memory.
  */
 #ifndef SFID_TESTS_JSON_H
 #define SFID_TESTS_JSON_H
@@ -101,9 +101,11 @@ static inline bool json_word(struct json_text *t, const char *word) {
 }
 
 static inline struct json *json_value(struct json_text *t, int depth) {
-    struct json *v = calloc(1, sizeof *v);
-    if (v == NULL || depth > 20)
-        bail("JSON: out of memory, or too deep");
+    static struct json pool[1 << 14];
+    static size_t used;
+    if (used == sizeof pool / sizeof pool[0] || depth > 20)
+        bail("JSON: too many values, or too deep");
+    struct json *v = &pool[used++];
     switch (json_peek(t)) {
     case '{':
         v->type = JSON_OBJECT;
@@ -141,9 +143,9 @@ static inline struct json *json_file(const char *name) {
     FILE *f = fopen(path, "rb");
     if (f == NULL)
         bail("cannot open %s (by hand: srcdir=… in the environment)", path);
-    char *text = malloc(1 << 20);
-    const size_t len = text ? fread(text, 1, (1 << 20) - 1, f) : 0;
-    if (text == NULL || len == 0 || !feof(f))
+    static char text[1 << 20];
+    const size_t len = fread(text, 1, sizeof text - 1, f);
+    if (len == 0 || !feof(f))
         bail("cannot read %s", path);
     fclose(f);
     text[len] = '\0';
