@@ -343,7 +343,9 @@ SFID_API SFID_MUST_CHECK int sfid_layout_parse(const char *text, sfid_layout *ou
 SFID_API SFID_MUST_CHECK int sfid_layout_format(const sfid_layout *l, char *buf, size_t size);
 
 /**
- * Checks that a layout could have been made by SFID_LAYOUT() or sfid_layout_parse().
+ * Checks that a layout could have been made by SFID_LAYOUT() or
+ * sfid_layout_parse(), or is as good: fields apart and inside the ID, the tick
+ * above the others, derived members that agree with the widths.
  *
  * Returns 0 or SFID_EINVAL.
  */

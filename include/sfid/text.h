@@ -60,7 +60,8 @@ SFID_API SFID_MUST_CHECK int sfid_from_text_at(sfid_form form, const char *text,
 
 /**
  * Writes an ID as NUL-terminated text (SFID_BYTES: 8 bytes, no NUL) into buf,
- * which has size bytes; SFID_TEXT_LEN are always enough.
+ * which has size bytes; SFID_TEXT_LEN are always enough. What of them lies
+ * behind the NUL may be overwritten.
  *
  * Returns its length without the NUL, or SFID_EINVAL when id is negative, buf
  * NULL, size too small, the form unknown or SFID_UUID.
