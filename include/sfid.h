@@ -28,7 +28,9 @@
 
 #include "sfid/error.h"
 #include "sfid/layout.h"
+#include "sfid/text.h"
 #include "sfid/version.h"
+#include "sfid/wide.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -302,6 +304,17 @@ SFID_API SFID_MUST_CHECK int sfid_parse_n(const sfid_layout *l, const int64_t *i
 SFID_API SFID_MUST_CHECK int sfid_compose(const sfid_layout *l, const sfid_parts *in, int64_t *id);
 
 /**
+ * The tick that contains a moment, unix_ms in Unix milliseconds.
+ *
+ * Returns 0, or
+ *   SFID_EINVAL    tick is NULL, or the layout unusable
+ *   SFID_ECLOCK    the moment is before the layout's epoch
+ *   SFID_EOVERFLOW it is past the layout's end
+ * *tick is set on success only.
+ */
+SFID_API SFID_MUST_CHECK int sfid_tick_at(const sfid_layout *l, int64_t unix_ms, uint64_t *tick);
+
+/**
  * The lowest and the highest ID of the tick that contains a moment, for range
  * queries (SQL BETWEEN). unix_ms: Unix milliseconds; a moment outside the
  * layout's range counts as its nearer end.
@@ -312,7 +325,7 @@ SFID_API int64_t sfid_min_at(const sfid_layout *l, int64_t unix_ms);
 SFID_API int64_t sfid_max_at(const sfid_layout *l, int64_t unix_ms);
 
 /**
- * Reads a layout: a preset's name ("sfid", "ms", "twitter"), or
+ * Reads a layout: a preset's name (sfid_layout_preset() lists them), or
  * TIME:PID:SEQ[/UNIT][@EPOCH_MS] with UNIT like 1ms, 10ms, 1s; without UNIT
  * 1ms, without EPOCH_MS SFID_EPOCH_MS.
  *
@@ -330,7 +343,9 @@ SFID_API SFID_MUST_CHECK int sfid_layout_parse(const char *text, sfid_layout *ou
 SFID_API SFID_MUST_CHECK int sfid_layout_format(const sfid_layout *l, char *buf, size_t size);
 
 /**
- * Checks that a layout could have been made by SFID_LAYOUT() or sfid_layout_parse().
+ * Checks that a layout could have been made by SFID_LAYOUT() or
+ * sfid_layout_parse(), or is as good: fields apart and inside the ID, the tick
+ * above the others, derived members that agree with the widths.
  *
  * Returns 0 or SFID_EINVAL.
  */
@@ -344,9 +359,10 @@ SFID_API SFID_MUST_CHECK int sfid_layout_check(const sfid_layout *l);
 SFID_API SFID_MUST_CHECK int sfid_layout_describe(const sfid_layout *l, sfid_layout_facts *out);
 
 /**
- * Lists the fields of a layout under their own names, highest bits first.
- * fields has room for max of them; SFID_LAYOUT_FIELDS are always enough. Where
- * a preset splits the pid, its parts are listed.
+ * Lists the fields of a layout under their own names, highest bits first,
+ * which is also the order in which they decide how IDs sort. fields has room
+ * for max of them; SFID_LAYOUT_FIELDS are always enough. Where a preset splits
+ * the pid, its parts are listed.
  *
  * Returns how many there are, or SFID_EINVAL when fields is NULL or too short or the layout unusable.
  */
@@ -354,38 +370,6 @@ SFID_API SFID_MUST_CHECK int sfid_layout_fields(const sfid_layout *l, sfid_field
 
 /** The i-th preset's name, from 0; NULL past the last. */
 SFID_API const char *sfid_layout_preset(size_t i);
-
-/* ---- text --------------------------------------------------------------- */
-
-/** How an ID is written. */
-typedef enum sfid_form {
-    SFID_DEC = 0, /**< decimal, written with 1 to 19 digits; read with up to 20, zeros in front */
-    SFID_HEX      /**< written with 16 digits of 0-9a-f; read with 1 to 16, in either case */
-} sfid_form;
-
-/** Buffer size that holds an ID in any form, the NUL included. */
-#define SFID_TEXT_LEN 24
-
-/**
- * Reads an ID: exactly len bytes of text, all of them digits of the form, no
- * sign, no space.
- *
- * Returns 0; or SFID_EINVAL for a NULL, an unknown form, the empty text or a
- * byte that is no digit of it; SFID_EOVERFLOW for a value above INT64_MAX, or
- * more digits than the form has.
- * *id is set on success only.
- * Threads: any. Fork: safe. Signals: async-safe.
- */
-SFID_API SFID_MUST_CHECK int sfid_from_text(sfid_form form, const char *text, size_t len, int64_t *id);
-
-/**
- * Writes an ID as NUL-terminated text.
- *
- * Returns its length without the NUL, or SFID_EINVAL when id is negative, buf
- * NULL, size too small or the form unknown.
- * Threads: any. Fork: safe. Signals: async-safe.
- */
-SFID_API SFID_MUST_CHECK int sfid_to_text(sfid_form form, int64_t id, char *buf, size_t size);
 
 /* ---- directories -------------------------------------------------------- */
 

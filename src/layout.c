@@ -48,14 +48,15 @@ int sfid_layout_check(const sfid_layout *l) {
     const uint64_t time = cover(l->time_bits, l->time_shift);
     const uint64_t pid = cover(l->pid_bits, l->pid_shift);
     const uint64_t seq = cover(l->seq_bits, l->seq_shift);
+    if (l->pid_shift > 63 || l->seq_shift > 63) /* also of a field without bits: it is shifted by */
+        return SFID_EINVAL;
     if (time == 0 || (l->pid_bits && !pid) || (l->seq_bits && !seq) || (time & pid) || (time & seq) || (pid & seq))
         return SFID_EINVAL;
-    if ((pid | seq) >> 63) /* only the tick can give up its top bit: its values come from the clock */
+    if ((pid | seq) >= time) /* IDs sort by time first; and only the tick can give up a top bit: it comes from the clock */
         return SFID_EINVAL;
 
+    /* So tick and sequence have 63 bits at most, and the state word keeps one for its closed mark. */
     const unsigned tick_bits = time >> 63 ? l->time_bits - 1u : l->time_bits;
-    if (tick_bits + l->seq_bits > 63) /* the state word keeps bit 63 for its closed mark */
-        return SFID_EINVAL;
     if (l->max_tick != ones(tick_bits) || l->max_pid != ones(l->pid_bits) || l->max_seq != ones(l->seq_bits))
         return SFID_EINVAL;
     return l->max_tick < ((uint64_t)INT64_MAX - (uint64_t)SFID__EPOCH_MAX) / l->unit_ms ? 0 : SFID_EINVAL;
@@ -102,24 +103,38 @@ int sfid_compose(const sfid_layout *l, const sfid_parts *in, int64_t *id) {
     return 0;
 }
 
-/* The tick of a moment, the nearer end of the range for one outside it. */
-static uint64_t tick_at(const sfid_layout *l, int64_t unix_ms) {
-    if (unix_ms <= l->epoch_ms)
-        return 0;
-    const uint64_t tick = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
-    return SFID__MIN(tick, l->max_tick);
+int sfid_tick_at(const sfid_layout *l, int64_t unix_ms, uint64_t *tick) {
+    l = sfid__layout_or_default(l);
+    if (tick == NULL || sfid_layout_check(l) < 0)
+        return SFID_EINVAL;
+    if (unix_ms < l->epoch_ms)
+        return SFID_ECLOCK;
+    const uint64_t at = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
+    if (at > l->max_tick)
+        return SFID_EOVERFLOW;
+    *tick = at;
+    return 0;
+}
+
+/* The tick of a moment, the nearer end of the range for one outside it. False for an unusable layout. */
+static bool nearest_tick(const sfid_layout *l, int64_t unix_ms, uint64_t *tick) {
+    *tick = 0;
+    const int rc = sfid_tick_at(l, unix_ms, tick);
+    if (rc == SFID_EOVERFLOW)
+        *tick = l->max_tick;
+    return rc != SFID_EINVAL;
 }
 
 int64_t sfid_min_at(const sfid_layout *l, int64_t unix_ms) {
+    uint64_t tick;
     l = sfid__layout_or_default(l);
-    if (sfid_layout_check(l) < 0)
-        return SFID_EINVAL;
-    return (int64_t)(tick_at(l, unix_ms) << l->time_shift);
+    return nearest_tick(l, unix_ms, &tick) ? (int64_t)(tick << l->time_shift) : SFID_EINVAL;
 }
 
 int64_t sfid_max_at(const sfid_layout *l, int64_t unix_ms) {
+    uint64_t tick;
     l = sfid__layout_or_default(l);
-    if (sfid_layout_check(l) < 0)
+    if (!nearest_tick(l, unix_ms, &tick))
         return SFID_EINVAL;
-    return (int64_t)(tick_at(l, unix_ms) << l->time_shift | l->max_pid << l->pid_shift | l->max_seq << l->seq_shift);
+    return (int64_t)(tick << l->time_shift | l->max_pid << l->pid_shift | l->max_seq << l->seq_shift);
 }

@@ -10,9 +10,9 @@
 /* Layout of a public call: NULL stands for the default. */
 static inline const sfid_layout *sfid__layout_or_default(const sfid_layout *l) { return l ? l : &SFID_LAYOUT_DEFAULT; }
 
-/* Begin of a tick, Unix milliseconds. Holds for max_tick + 1 as well. */
+/* Begin of a tick, Unix milliseconds. Holds for max_tick + 1 as well. Unsigned: of a layout nobody checked it is nonsense, no more. */
 static inline int64_t sfid__tick_begin_ms(const sfid_layout *l, uint64_t tick) {
-    return l->epoch_ms + (int64_t)(tick * l->unit_ms);
+    return (int64_t)((uint64_t)l->epoch_ms + tick * l->unit_ms);
 }
 
 /* Milliseconds to whole ticks, rounded down. */

@@ -1,35 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_text.c - presets, the text form of a layout, and what follows from one. */
-#include "layout.h"
+/* layout_text.c - the text form of a layout, and what follows from one. */
+#include "layout_text.h"
+
+#include "presets.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct preset {
-    const char *name;
-    sfid_layout layout;
-    const char *pid_high, *pid_low; /* names of a split pid's parts */
-} presets[] = {
-    {"sfid", SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS), NULL, NULL},
-    /* The common widths over our epoch. */
-    {"ms", SFID_LAYOUT(41, 10, 12, 1, SFID_EPOCH_MS), NULL, NULL},
-    /* Twitter's Snowflake of 2010, IdWorker.scala: epoch 1288834974657, 5 bits of datacenter over 5 of worker. */
-    {"twitter",
-     {INT64_C(1288834974657), 1, 41, 10, 12, 22, 12, 0, 5, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)},
-     "datacenter",
-     "worker"},
-};
-
-#define PRESETS (sizeof presets / sizeof presets[0])
-
-const char *sfid_layout_preset(size_t i) { return i < PRESETS ? presets[i].name : NULL; }
-
-static const struct preset *preset_of(const sfid_layout *l) {
-    const uint64_t fingerprint = sfid__layout_fingerprint(l);
-    for (size_t i = 0; i < PRESETS; i++)
-        if (sfid__layout_fingerprint(&presets[i].layout) == fingerprint)
-            return &presets[i];
-    return NULL;
+const char *sfid_layout_preset(size_t i) {
+    const struct sfid__preset *preset = sfid__preset(i);
+    return preset ? preset->name : NULL;
 }
 
 /* Reads decimal digits up to max; NULL where there are none or the value is larger. */
@@ -57,7 +37,7 @@ static const char *read_unit(const char *p, uint64_t *unit_ms) {
     return NULL;
 }
 
-static const char *read_epoch(const char *p, int64_t *epoch_ms) {
+const char *sfid__read_epoch(const char *p, int64_t *epoch_ms) {
     const bool negative = *p == '-';
     uint64_t value;
     p = read_number(negative ? p + 1 : p, (uint64_t)SFID__EPOCH_MAX, &value);
@@ -76,7 +56,7 @@ static int parse_widths(const char *p, sfid_layout *out) {
     }
     if (*p == '/' && (p = read_unit(p + 1, &unit_ms)) == NULL)
         return SFID_EINVAL;
-    if (*p == '@' && (p = read_epoch(p + 1, &epoch_ms)) == NULL)
+    if (*p == '@' && (p = sfid__read_epoch(p + 1, &epoch_ms)) == NULL)
         return SFID_EINVAL;
     if (*p != '\0' || bits[0] < 2 || bits[0] + bits[1] + bits[2] > 64)
         return SFID_EINVAL;
@@ -90,12 +70,11 @@ static int parse_widths(const char *p, sfid_layout *out) {
 int sfid_layout_parse(const char *text, sfid_layout *out) {
     if (text == NULL || out == NULL)
         return SFID_EINVAL;
-    for (size_t i = 0; i < PRESETS; i++)
-        if (strcmp(text, presets[i].name) == 0) {
-            *out = presets[i].layout;
-            return 0;
-        }
-    return parse_widths(text, out);
+    const struct sfid__preset *preset = sfid__preset_named(text);
+    if (preset == NULL)
+        return parse_widths(text, out);
+    *out = preset->layout;
+    return 0;
 }
 
 int sfid_layout_format(const sfid_layout *l, char *buf, size_t size) {
@@ -103,7 +82,7 @@ int sfid_layout_format(const sfid_layout *l, char *buf, size_t size) {
     if (buf == NULL || sfid_layout_check(l) < 0)
         return SFID_EINVAL;
     int n;
-    const struct preset *preset = preset_of(l);
+    const struct sfid__preset *preset = sfid__preset_of(l);
     if (preset)
         n = snprintf(buf, size, "%s", preset->name);
     else if (l->seq_shift != 0 || l->pid_shift != l->seq_bits || l->time_shift != l->pid_bits + l->seq_bits)
@@ -129,14 +108,16 @@ int sfid_layout_describe(const sfid_layout *l, sfid_layout_facts *out) {
     l = sfid__layout_or_default(l);
     if (out == NULL || sfid_layout_check(l) < 0)
         return SFID_EINVAL;
-    const struct preset *preset = preset_of(l);
+    const struct sfid__preset *preset = sfid__preset_of(l);
     *out = (sfid_layout_facts){
         .name = preset ? preset->name : NULL,
         .last_ms = sfid__tick_begin_ms(l, l->max_tick + 1),
         .ids_per_tick = l->max_seq + 1,
         .ids_per_second = per_second(l->max_seq + 1, l->unit_ms),
-        .processes = l->max_pid + 1,
+        .processes = l->max_pid + 1 - (preset ? preset->first_pid : 0),
         .fingerprint = sfid__layout_fingerprint(l),
+        .first_pid = preset ? preset->first_pid : 0,
+        .order = l->pid_bits && l->seq_shift > l->pid_shift ? SFID_ORDER_SEQ_PID : SFID_ORDER_PID_SEQ,
     };
     out->fleet_per_second = saturating_mul(out->ids_per_second, out->processes);
     return 0;
@@ -151,24 +132,26 @@ static void insert_by_shift(sfid_field *fields, int *count, sfid_field field) {
     fields[i] = field;
 }
 
+/* A preset's own word for a field, or else the general one. */
+static const char *word(const char *own, const char *general) { return own ? own : general; }
+
 int sfid_layout_fields(const sfid_layout *l, sfid_field *fields, size_t max) {
+    static const struct sfid__preset nameless;
     l = sfid__layout_or_default(l);
     if (fields == NULL || sfid_layout_check(l) < 0)
         return SFID_EINVAL;
     sfid_field all[SFID_LAYOUT_FIELDS];
     int count = 0;
-    const struct preset *preset = preset_of(l);
-    const unsigned low = preset ? preset->layout.pid_low : 0;
-    insert_by_shift(all, &count, (sfid_field){"time", l->time_shift, l->time_bits});
-    insert_by_shift(all, &count, (sfid_field){"seq", l->seq_shift, l->seq_bits});
-    if (low) {
-        insert_by_shift(all, &count, (sfid_field){preset->pid_high, l->pid_shift + low, l->pid_bits - low});
-        insert_by_shift(all, &count, (sfid_field){preset->pid_low, l->pid_shift, low});
-    } else {
-        insert_by_shift(all, &count, (sfid_field){"pid", l->pid_shift, l->pid_bits});
-    }
+    const struct sfid__preset *preset = sfid__preset_of(l);
+    if (preset == NULL)
+        preset = &nameless;
+    const unsigned low = preset->layout.pid_low, high = l->pid_bits - low;
+    insert_by_shift(all, &count, (sfid_field){word(preset->time, "time"), l->time_shift, l->time_bits, SFID_FIELD_TIME});
+    insert_by_shift(all, &count, (sfid_field){word(preset->seq, "seq"), l->seq_shift, l->seq_bits, SFID_FIELD_SEQ});
+    insert_by_shift(all, &count, (sfid_field){word(preset->pid_high, "pid"), l->pid_shift + low, high, SFID_FIELD_PID});
+    insert_by_shift(all, &count, (sfid_field){preset->pid_low, l->pid_shift, low, SFID_FIELD_PID});
     const unsigned top = all[0].shift + all[0].bits;
-    insert_by_shift(all, &count, (sfid_field){"reserved", top & 63, 64 - top});
+    insert_by_shift(all, &count, (sfid_field){"reserved", top & 63, 64 - top, SFID_FIELD_RESERVED});
     if ((size_t)count > max)
         return SFID_EINVAL;
     memcpy(fields, all, (size_t)count * sizeof *fields);

@@ -37,7 +37,7 @@ typedef struct sfid_layout {
     uint8_t time_shift;  /**< place of the tick's lowest bit in the ID */
     uint8_t pid_shift;   /**< place of the pid's lowest bit */
     uint8_t seq_shift;   /**< place of the sequence's lowest bit */
-    uint8_t pid_low;     /**< where the pid is two fields by name: width of the lower; else 0 */
+    uint8_t pid_low;     /**< for presets: how many low bits of the pid have a name of their own; else 0 */
     uint8_t reserved[5]; /**< zero */
     uint64_t max_tick;   /**< last tick that keeps an ID non-negative */
     uint64_t max_pid;    /**< highest pid, also its mask */
@@ -100,15 +100,32 @@ typedef struct sfid_parts {
     int64_t unix_ms; /**< begin of the tick, Unix milliseconds */
 } sfid_parts;
 
+/** What a field holds. Numbers are fixed; later versions add to them. */
+typedef enum sfid_field_kind {
+    SFID_FIELD_RESERVED = 0, /**< always 0 */
+    SFID_FIELD_TIME,         /**< the tick */
+    SFID_FIELD_PID,          /**< the pid, or a part of it */
+    SFID_FIELD_SEQ,          /**< the sequence, or a part of it */
+    SFID_FIELD_FIXED,        /**< the same in every ID: version and variant of a UUID */
+    SFID_FIELD_RANDOM        /**< random bits */
+} sfid_field_kind;
+
 /** One field of a layout, as sfid_layout_fields() tells it. */
 typedef struct sfid_field {
-    const char *name; /**< static: "reserved", "time", "pid", "seq", or the preset's own word */
-    unsigned shift;   /**< place of the lowest bit */
-    unsigned bits;    /**< width */
+    const char *name;     /**< static: "reserved", "time", "pid", "seq", or the preset's own word, of [a-z_] */
+    unsigned shift;       /**< place of the lowest bit */
+    unsigned bits;        /**< width */
+    sfid_field_kind kind; /**< what it is, whatever its name */
 } sfid_field;
 
-/** Room that sfid_layout_fields() needs at most. */
-#define SFID_LAYOUT_FIELDS 6
+/** Room that sfid_layout_fields() and sfid_wide_layout_fields() need at most. */
+#define SFID_LAYOUT_FIELDS 8
+
+/** By what IDs sort, as numbers: always by time first. */
+typedef enum sfid_order {
+    SFID_ORDER_PID_SEQ = 0, /**< then by pid, then by sequence: the IDs of one process and tick lie side by side */
+    SFID_ORDER_SEQ_PID      /**< then by sequence, then by pid: those of different processes alternate (Sonyflake) */
+} sfid_order;
 
 /** What follows from a layout, as sfid_layout_describe() tells it. */
 typedef struct sfid_layout_facts {
@@ -116,9 +133,11 @@ typedef struct sfid_layout_facts {
     int64_t last_ms;           /**< Unix milliseconds at which the last tick ends (exclusive) */
     uint64_t ids_per_tick;     /**< of one process */
     uint64_t ids_per_second;   /**< of one process, rounded down */
-    uint64_t processes;        /**< how many pids there are */
+    uint64_t processes;        /**< how many pids there are, from first_pid on */
     uint64_t fleet_per_second; /**< of all processes, saturating at UINT64_MAX */
     uint64_t fingerprint;      /**< differs for layouts that differ in anything that makes an ID */
+    uint64_t first_pid;        /**< lowest pid its makers use: 0, or 1 (Icicle). IDs with lower ones are still read and composed */
+    sfid_order order;          /**< which field decides between IDs of one tick */
 } sfid_layout_facts;
 
 /** Buffer size that holds any text of sfid_layout_format(), the NUL included. */

@@ -106,10 +106,18 @@ static void check_has_teeth(void) {
         {"a sequence of 62 bits", sfid__layout_make(2, 0, 62, 1, SFID_EPOCH_MS)},
         {"65 bits", sfid__layout_make(41, 11, 13, 1, SFID_EPOCH_MS)},
         {"ticks past the range of milliseconds", sfid__layout_make(63, 0, 0, 1, SFID_EPOCH_MS)},
+        {"a place outside for a pid of no bits",
+         {0, 1, 41, 0, 12, 12, 64, 0, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), 0, SFID__ONES(12)}},
+        {"a place outside for a sequence of no bits",
+         {0, 1, 41, 10, 0, 12, 0, 64, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), 0}},
         {"a pid in the sign bit",
          {SFID_EPOCH_MS, 1, 41, 10, 12, 12, 54, 0, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)}},
         {"a sequence in the sign bit",
          {SFID_EPOCH_MS, 1, 41, 10, 12, 10, 0, 52, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)}},
+        {"a pid above the tick",
+         {SFID_EPOCH_MS, 1, 41, 10, 12, 12, 53, 0, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)}},
+        {"a sequence above the tick",
+         {SFID_EPOCH_MS, 1, 41, 10, 11, 10, 0, 51, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(11)}},
         {"a sequence inside the tick",
          {SFID_EPOCH_MS, 1, 41, 10, 12, 10, 0, 20, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)}},
     };
@@ -270,6 +278,28 @@ static void ranges_saturate(const char *name, const sfid_layout *l) {
     ok(sfid_min_at(l, end - l->unit_ms - 1) < id[1], "%s: and no moment before that does", name);
 }
 
+static void tick_is(const sfid_layout *l, int64_t unix_ms, int rc, uint64_t tick, const char *what) {
+    uint64_t got = 77;
+    ok(sfid_tick_at(l, unix_ms, &got) == rc && got == (rc ? 77 : tick), "%s", what);
+}
+
+static void ticks_of_moments(void) {
+    const sfid_layout l = SFID_LAYOUT(4, 2, 3, 7, -100);
+    tick_is(&l, -100, 0, 0, "the epoch is in tick 0");
+    tick_is(&l, -101, SFID_ECLOCK, 0, "the millisecond before it in none");
+    tick_is(&l, INT64_MIN, SFID_ECLOCK, 0, "nor is anything earlier");
+    tick_is(&l, -94, 0, 0, "tick 0 is 7 ms long");
+    tick_is(&l, -93, 0, 1, "then tick 1 begins");
+    tick_is(&l, 11, 0, 15, "the last millisecond is in the last tick");
+    tick_is(&l, 12, SFID_EOVERFLOW, 0, "the one after it in none");
+    tick_is(&l, INT64_MAX, SFID_EOVERFLOW, 0, "nor is anything later");
+    tick_is(NULL, SFID_EPOCH_MS + 1999, 0, 1, "NULL is the default");
+    sfid_layout bad = l;
+    bad.max_tick--;
+    ok(sfid_tick_at(&bad, 0, &(uint64_t){0}) == SFID_EINVAL && sfid_tick_at(&l, 0, NULL) == SFID_EINVAL,
+       "an unusable layout has no ticks, and one wants a place");
+}
+
 static void ranges(void) {
     const sfid_layout small = SFID_LAYOUT(4, 2, 3, 7, 1000);
     const sfid_layout turned = {-30, 3, 4, 2, 3, 5, 0, 2, 0, {0, 0, 0, 0, 0}, 15, 3, 7};
@@ -316,6 +346,15 @@ static void facts(void) {
     facts_of("32:0:0/7s", NULL, 1, 0, 1, 0);
     facts_of("2:32:29", NULL, 536870912, 536870912000, UINT64_C(1) << 32, UINT64_MAX);
     facts_of("2:0:61/1s", NULL, UINT64_C(1) << 61, UINT64_C(1) << 61, 1, UINT64_C(1) << 61);
+    ok(sfid_layout_describe(NULL, &f) == 0 && f.order == SFID_ORDER_PID_SEQ && f.first_pid == 0,
+       "by default pid decides before seq");
+    ok(sfid_layout_describe(&sonyflake, &f) == 0 && f.order == SFID_ORDER_SEQ_PID, "sonyflake: seq decides before pid");
+    const sfid_layout no_pid = {0, 1, 46, 0, 17, 18, 0, 1, 0, {0, 0, 0, 0, 0}, SFID__ONES(45), 0, SFID__ONES(17)};
+    ok(sfid_layout_describe(&no_pid, &f) == 0 && f.order == SFID_ORDER_PID_SEQ, "a pid of no bits decides nothing");
+    facts_of("icicle", "icicle", 4096, 4096000, 1023, 4190208000);
+    sfid_layout icicle;
+    ok(sfid_layout_parse("icicle", &icicle) == 0 && sfid_layout_describe(&icicle, &f) == 0 && f.first_pid == 1,
+       "icicle counts pids from 1");
     sfid_layout bad = SFID_LAYOUT_DEFAULT;
     bad.unit_ms = 0;
     f.last_ms = 42;
@@ -366,14 +405,22 @@ static void fields_of(const char *name, const sfid_layout *l, const char *want) 
 static void fields(void) {
     sfid_layout l, bad = SFID_LAYOUT_DEFAULT;
     fields_of("default", NULL, "time 28+36, pid 17+11, seq 0+17");
-    fields_of("sonyflake", &sonyflake, "reserved 63+1, time 24+39, seq 16+8, pid 0+16");
+    fields_of("sonyflake", &sonyflake, "reserved 63+1, time 24+39, seq 16+8, machine 0+16");
     ok(sfid_layout_parse("twitter", &l) == 0, "twitter is a preset");
     fields_of("twitter", &l, "reserved 63+1, time 22+41, datacenter 17+5, worker 12+5, seq 0+12");
     ok(sfid_layout_parse("46:0:18", &l) == 0, "46:0:18 is read");
     fields_of("46:0:18", &l, "time 18+46, seq 0+18");
     ok(sfid_layout_parse("32:8:13", &l) == 0, "32:8:13 is read");
     fields_of("32:8:13", &l, "reserved 53+11, time 21+32, pid 13+8, seq 0+13");
+    ok(sfid_layout_parse("discord", &l) == 0, "discord is a preset");
+    fields_of("discord", &l, "time 22+42, worker 17+5, process 12+5, increment 0+12");
+    ok(sfid_layout_parse("tso", &l) == 0, "tso is a preset");
+    fields_of("tso", &l, "physical 18+46, logical 0+18");
     sfid_field f[SFID_LAYOUT_FIELDS];
+    ok(sfid_layout_parse("twitter", &l) == 0 && sfid_layout_fields(&l, f, 5) == 5 && f[0].kind == SFID_FIELD_RESERVED &&
+           f[1].kind == SFID_FIELD_TIME && f[2].kind == SFID_FIELD_PID && f[3].kind == SFID_FIELD_PID &&
+           f[4].kind == SFID_FIELD_SEQ,
+       "and what they hold is told apart from their names");
     bad.seq_shift = 1;
     ok(sfid_layout_fields(&bad, f, SFID_LAYOUT_FIELDS) == SFID_EINVAL && sfid_layout_fields(NULL, NULL, 6) == SFID_EINVAL,
        "an unusable layout has no fields, and NULL no room");
@@ -389,6 +436,7 @@ int main(void) {
     bad_ids();
     many_at_once();
     published_vectors();
+    ticks_of_moments();
     ranges();
     facts();
     fingerprints();

@@ -50,13 +50,21 @@ static void forms(void) {
 }
 
 static void presets(void) {
-    static const char *const names[] = {"sfid", "ms", "twitter"};
+    static const char *const names[] = {"sfid",    "sfid-0.1.13", "ms",        "js53",       "twitter",  "leaf",
+                                        "discord", "instagram",   "sonyflake", "sonyflake2", "mastodon", "icicle",
+                                        "kestrel", "cosid",       "baidu",     "tso"};
     for (size_t i = 0; i < COUNT(names); i++) {
         sfid_layout l;
         is_str(sfid_layout_preset(i), names[i], "preset %zu is %s", i, names[i]);
         ok(sfid_layout_parse(names[i], &l) == 0 && sfid_layout_check(&l) == 0, "%s is a good layout", names[i]);
         written(&l, names[i]);
     }
+    /* Two presets cut IDs alike. */
+    sfid_layout l;
+    char text[SFID_LAYOUT_STR_LEN];
+    ok(sfid_layout_parse("41:10:12/1ms@1288834974657", &l) == 0 && sfid_layout_format(&l, text, sizeof text) == 0 &&
+           strcmp(text, "twitter") == 0,
+       "a layout by its widths goes by the first preset that fits");
     ok(sfid_layout_preset(COUNT(names)) == NULL && sfid_layout_preset(SIZE_MAX) == NULL, "there is none behind the last");
 }
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sfid/wide.h - IDs of up to 128 bits: flake, awsflake, UUID version 7.
+ *
+ * All calls here are pure and allocate nothing. Threads: any. Fork: safe.
+ * Signals: async-safe.
+ */
+#ifndef SFID_WIDE_H
+#define SFID_WIDE_H
+
+#include "layout.h"
+#include "text.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A 128-bit ID: high * 2^64 + low. A 64-bit number is one with high 0. */
+typedef struct sfid_wide {
+    uint64_t high;
+    uint64_t low;
+} sfid_wide;
+
+/** Negative, 0 or positive, as a is below, equal to or above b: the order of the IDs and of their full-width texts. */
+SFID_API int sfid_wide_compare(sfid_wide a, sfid_wide b);
+
+/* ---- text --------------------------------------------------------------- */
+
+/** Buffer size that holds a wide ID in any form, the NUL included. */
+#define SFID_WIDE_TEXT_LEN 40
+
+/**
+ * Reads a wide ID from exactly len bytes of text, as sfid_from_text_at() does
+ * a narrow one. SFID_UUID wants the 36 characters of 8-4-4-4-12 and takes any
+ * version: which it is, sfid_wide_parse() looks at.
+ *
+ * Returns 0, or
+ *   SFID_EINVAL    text or id is NULL, the form unknown, the text empty, a byte out of place, or (SFID_UUID, SFID_BYTES) len
+ *                  is not 36 or 16
+ *   SFID_EOVERFLOW a value of 2^128 or more, or more digits than the form has
+ * *id is set on success only, *at (may be NULL) on failure only.
+ */
+SFID_API SFID_MUST_CHECK int sfid_wide_from_text(sfid_form form, const char *text, size_t len, sfid_wide *id, size_t *at);
+
+/**
+ * Writes a wide ID as NUL-terminated text (SFID_BYTES: 16 bytes, no NUL) into
+ * buf, which has size bytes; SFID_WIDE_TEXT_LEN are always enough. width is
+ * the least number of digits, as in sfid_to_text_padded(): 0 is the form's
+ * own (1, 32, 22, 26, 22 digits; the others have one width), 1 pads nothing.
+ *
+ * Returns its length without the NUL, or SFID_EINVAL when buf is NULL, size
+ * too small, the form unknown or width above what the form reads.
+ */
+SFID_API SFID_MUST_CHECK int sfid_wide_to_text(sfid_form form, sfid_wide id, unsigned width, char *buf, size_t size);
+
+/* ---- layouts ------------------------------------------------------------ */
+
+/** The wide layouts. Numbers are fixed; later versions add to them. */
+typedef enum sfid_wide_kind {
+    SFID_FLAKE = 1, /**< 128 bits, after Boundary's flake: 64 of milliseconds since 1970, worker 48 (a MAC address), sequence 16.
+                         As text: SFID_HEX */
+    SFID_AWSFLAKE,  /**< 77 bits: 41 of milliseconds since the epoch, region 5 and IP 16 (the last two octets) as the pid,
+                         sequence 15. As text: SFID_BASE62 without padding */
+    SFID_UUID7      /**< UUID version 7 (RFC 9562, section 5.7): 48 of milliseconds since 1970, then around version and variant
+                         sequence 14, pid 16, random 44; so that generators with different pids never meet, and the UUIDs of
+                         one increase. Those of other makers are read the same way: time is time, the rest has no meaning.
+                         As text: SFID_UUID */
+} sfid_wide_kind;
+
+/** A wide layout. Plain; made by sfid_wide_layout_parse(), or by hand with reserved 0. */
+typedef struct sfid_wide_layout {
+    sfid_wide_kind kind;
+    uint32_t reserved; /**< zero */
+    int64_t epoch_ms;  /**< tick 0 begins here, Unix milliseconds; any for SFID_AWSFLAKE, 0 for the others */
+} sfid_wide_layout;
+
+/** 2020-01-01T00:00:00Z in Unix milliseconds: the epoch of awsflake where no other was configured. */
+#define SFID_AWSFLAKE_EPOCH_MS INT64_C(1577836800000)
+
+/** What a wide ID is made of. */
+typedef struct sfid_wide_parts {
+    uint64_t tick;   /**< milliseconds since the epoch */
+    uint64_t pid;    /**< worker (flake), region << 16 | IP (awsflake), pid (uuid7) */
+    uint64_t seq;    /**< sequence number, split fields as one */
+    uint64_t random; /**< random bits (uuid7), else 0 */
+    int64_t unix_ms; /**< begin of the tick, Unix milliseconds */
+} sfid_wide_parts;
+
+/** What follows from a wide layout, as sfid_wide_layout_describe() tells it. */
+typedef struct sfid_wide_facts {
+    sfid_layout_facts facts; /**< as of a narrow layout */
+    uint64_t max_tick;       /**< the last tick */
+    uint64_t max_pid;        /**< the highest pid */
+    uint64_t max_seq;        /**< the highest sequence number */
+    uint64_t max_random;     /**< all random bits set; 0: there are none */
+    unsigned bits;           /**< width of an ID; all bits above are 0 */
+    sfid_form form;          /**< how its IDs are usually written */
+    unsigned width;          /**< with how many digits at least, for sfid_wide_to_text() */
+} sfid_wide_facts;
+
+/**
+ * Reads a wide layout: "flake", "awsflake", "uuid7", or "awsflake@EPOCH_MS"
+ * with Unix milliseconds.
+ *
+ * Returns 0, or SFID_EINVAL (out is then left alone).
+ */
+SFID_API SFID_MUST_CHECK int sfid_wide_layout_parse(const char *text, sfid_wide_layout *out);
+
+/**
+ * Writes a wide layout as text that sfid_wide_layout_parse() reads back. buf
+ * has size bytes; SFID_LAYOUT_STR_LEN is always enough.
+ *
+ * Returns 0, or SFID_EINVAL when l or buf is NULL, buf too small or the layout unusable.
+ */
+SFID_API SFID_MUST_CHECK int sfid_wide_layout_format(const sfid_wide_layout *l, char *buf, size_t size);
+
+/** The i-th wide layout's name, from 0; NULL past the last. */
+SFID_API const char *sfid_wide_layout_preset(size_t i);
+
+/**
+ * Tells what follows from a wide layout.
+ *
+ * Returns 0, or SFID_EINVAL when l or out is NULL or the layout unusable.
+ */
+SFID_API SFID_MUST_CHECK int sfid_wide_layout_describe(const sfid_wide_layout *l, sfid_wide_facts *out);
+
+/**
+ * Lists the fields of a wide layout under their own names, highest bits first,
+ * as sfid_layout_fields() does.
+ *
+ * Returns how many there are, or SFID_EINVAL when l or fields is NULL, fields too short or the layout unusable.
+ */
+SFID_API SFID_MUST_CHECK int sfid_wide_layout_fields(const sfid_wide_layout *l, sfid_field *fields, size_t max);
+
+/* ---- IDs ---------------------------------------------------------------- */
+
+/**
+ * Takes a wide ID apart.
+ *
+ * Returns 0, or (out is then left alone)
+ *   SFID_EINVAL    l or out is NULL, the layout unusable, a bit above its width set (awsflake), or version or variant another
+ *                  than that of UUID version 7
+ *   SFID_EOVERFLOW the tick begins past what unix_ms holds (flake)
+ */
+SFID_API SFID_MUST_CHECK int sfid_wide_parse(const sfid_wide_layout *l, sfid_wide id, sfid_wide_parts *out);
+
+/**
+ * Puts a wide ID together from in->tick, in->pid, in->seq and in->random
+ * (unix_ms is not read). Such an ID is outside the promise of uniqueness.
+ *
+ * Returns 0, or
+ *   SFID_EINVAL    l, in or id is NULL, the layout unusable, or pid, seq or random too large for it
+ *   SFID_EOVERFLOW tick is too large
+ */
+SFID_API SFID_MUST_CHECK int sfid_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in, sfid_wide *id);
+
+/* ---- regions of awsflake ------------------------------------------------ */
+
+/** Buffer size that holds a region's name, the NUL included. */
+#define SFID_AWS_REGION_LEN 16
+
+/**
+ * Writes the name of an awsflake region number, 0 to 31: of the twelve that
+ * awsflake knows, such as "us-east-1"; "region-NN" of the others.
+ *
+ * Returns 0, or SFID_EINVAL when region is above 31, buf NULL or size too small.
+ */
+SFID_API SFID_MUST_CHECK int sfid_aws_region_name(unsigned region, char *buf, size_t size);
+
+/** The number of a region by such a name; SFID_EINVAL where it is none, or name NULL. */
+SFID_API int sfid_aws_region(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
