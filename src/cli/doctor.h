@@ -79,6 +79,7 @@ struct survey {
     struct moment now;
     struct app *apps;
     size_t app_count;
+    int why; /* errno, where apps could not be listed */
     struct stray *strays;
     size_t stray_count;
     bool locks_told; /* /proc/locks lists every lock, whoever took it */

@@ -19,8 +19,10 @@
 static DIR *open_list(const char *path) {
     const int fd = look_open(path, O_DIRECTORY);
     DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    const int why = errno;
     if (list == NULL && fd >= 0)
         close(fd);
+    errno = why;
     return list;
 }
 
@@ -52,8 +54,13 @@ static void add_app(struct survey *survey, const char *name) {
     char path[PATH_ROOM];
     struct stat st;
     struct app app = {.slots = NULL};
-    if (!is_app_name(name) || snprintf(path, sizeof path, "%s/%s", survey->state, name) >= (int)sizeof path ||
-        lstat(path, &st) < 0 || S_ISREG(st.st_mode))
+    if (!is_app_name(name) || snprintf(path, sizeof path, "%s/%s", survey->state, name) >= (int)sizeof path)
+        return;
+    if (lstat(path, &st) < 0) {
+        survey->why = errno;
+        return;
+    }
+    if (S_ISREG(st.st_mode))
         return;
     snprintf(app.name, sizeof app.name, "%s", name);
     DIR *list = open_list(path);
@@ -74,6 +81,7 @@ static void take_stock(struct survey *survey, const char *only) {
         return;
     }
     DIR *list = open_list(survey->state);
+    survey->why = list ? 0 : errno;
     for (const struct dirent *e; list && (e = readdir(list)) != NULL;)
         add_app(survey, e->d_name);
     if (list)
@@ -309,7 +317,10 @@ void doctor_apps(struct report *report, const char *run, const char *state, cons
         look_at(report, &survey, &survey.apps[a]);
     if (survey.app_count == 0) {
         report_topic(report, "apps");
-        if (only)
+        if (survey.why && survey.why != ENOENT)
+            report_problem(report, STATUS_STATE, "see to the state directory", "they cannot be told: %s: %s", state,
+                           strerror(survey.why));
+        else if (only)
             report_problem(report, STATUS_GOOD, "see to the app's name and the state directory",
                            "no process has drawn IDs for %s here", only);
         else

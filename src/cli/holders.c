@@ -278,11 +278,9 @@ static void forget(struct survey *survey, const struct index *index) {
 
 /* Whether locks and mappings fit together: they do not while a pid is taken or given back, or just was. */
 static bool fits(const struct survey *survey, const struct index *index) {
-    for (size_t i = 0; i < index->count; i++) {
-        const struct slot *slot = index->slots[i];
-        if (slot->locked ? slot->holder_count == 0 && survey->hidden == 0 : slot->holder_count > 0 && survey->locks_told)
+    for (size_t i = 0; i < index->count; i++)
+        if (index->slots[i]->locked != (index->slots[i]->holder_count > 0) && survey->locks_told)
             return false;
-    }
     return true;
 }
 
