@@ -75,6 +75,29 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
     return reject(err, dir, name, "is replaced again and again");
 }
 
+int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, struct sfid__error *err) {
+    struct stat mapped, st;
+    const int again = sfid__fd_above_standard(openat(dir->fd, name, OPEN_FLAGS));
+    if (again < 0 || fstat(fd, &mapped) < 0 || fstat(again, &st) < 0) {
+        fail_errno(err, dir, name, errno);
+        close(fd);
+        if (again >= 0)
+            close(again);
+        return -1;
+    }
+    close(fd);
+    if (st.st_dev == mapped.st_dev && st.st_ino == mapped.st_ino && flock(again, LOCK_EX | LOCK_NB) == 0)
+        return again;
+    close(again);
+    return 0;
+}
+
+void sfid__file_close_kept(int fd, const struct sfid__file_id *id) {
+    struct stat st;
+    if (fd > 0 && fstat(fd, &st) == 0 && st.st_dev == id->device && st.st_ino == id->inode)
+        close(fd);
+}
+
 /* ---- the door ------------------------------------------------------------ */
 
 #define DOORS ((UINT64_C(1) << 40) - 1) /* numbers that share a byte only wait for each other */

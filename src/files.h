@@ -9,6 +9,9 @@
  * inherit, or a recycled number could confuse. fork() copies the mapping and
  * with it the hold on the lock; munmap, exec and exit let go. LOCK_UN is never
  * used on such a lock: it would take it from a child as well.
+ *
+ * On a file system stacked on another (overlayfs, seen with Linux 6.18) a
+ * mapping is of the file below, and keeps no lock. There a descriptor is kept.
  */
 #ifndef SFID_FILES_H
 #define SFID_FILES_H
@@ -47,6 +50,17 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
  */
 int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__error *err);
 void sfid__door_leave(int door);
+
+/*
+ * Closes the descriptor of a file that is locked and mapped, and looks whether
+ * the mapping keeps the lock. 0: it does. A descriptor, which is to be kept for
+ * as long as the lock: it does not. -1 with SFID_ESTATE: it cannot be known.
+ * For who is alone with the file while it asks.
+ */
+int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, struct sfid__error *err);
+
+/* Closes such a descriptor, if it still is that: a daemon may have closed it, and opened another of its number. 0: fine. */
+void sfid__file_close_kept(int fd, const struct sfid__file_id *id);
 
 /* True when `name` in dir still is the file `id`. */
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);

@@ -108,17 +108,26 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     return backed < FILE_SIZE ? write_blocks(mark, app, fd, blocks, err) : 0;
 }
 
-/* Takes the lock, which nobody tries while its holder looks whether it is the last. A descriptor, or -1 with err filled in. */
-static int lock(const struct sfid__mark *mark, const struct sfid__dir *app, struct stat *st, struct sfid__error *err) {
-    const int door = sfid__door_enter(app, mark->pid, err);
-    if (door < 0)
-        return -1;
-    const int fd = sfid__file_lock(app, mark->name, true, st, err);
-    sfid__door_leave(door);
-    if (fd < 0 && err->code == SFID_EBUSY)
-        sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", mark->pid,
-                   app->path, mark->name);
-    return fd;
+/* Locks, reads and maps the file, inside the door. */
+static int take_inside(struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__position *at, struct sfid__error *err) {
+    struct stat st;
+    const int fd = sfid__file_lock(app, mark->name, true, &st, err);
+    if (fd < 0)
+        return err->code;
+    mark->id = sfid__file_id(&st);
+    if (read_position(mark, app, fd, at, err) < 0) {
+        close(fd);
+        return err->code;
+    }
+    void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* holds the lock, too: files.h */
+    if (map == MAP_FAILED) {
+        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot map %s/%s", app->path, mark->name);
+        close(fd);
+        return err->code;
+    }
+    mark->map = map;
+    mark->kept_fd = sfid__file_keep_lock(app, mark->name, fd, err);
+    return mark->kept_fd < 0 ? err->code : 0;
 }
 
 int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, bool synced,
@@ -127,22 +136,13 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64
     snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, pid);
     if (mark->dir_path == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    struct stat st;
-    const int fd = lock(mark, app, &st, err);
-    if (fd < 0) {
-        sfid__mark_drop(mark);
-        return err->code;
-    }
-    mark->id = sfid__file_id(&st);
-    int rc = read_position(mark, app, fd, at, err);
-    if (rc == 0) {
-        mark->map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* holds the lock, too: files.h */
-        if (mark->map == MAP_FAILED) {
-            mark->map = NULL;
-            rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot map %s/%s", app->path, mark->name);
-        }
-    }
-    close(fd);
+    const int door = sfid__door_enter(app, mark->pid, err);
+    int rc = door < 0 ? err->code : take_inside(mark, app, at, err);
+    if (door >= 0)
+        sfid__door_leave(door);
+    if (rc == SFID_EBUSY)
+        sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", mark->pid,
+                   app->path, mark->name);
     if (rc < 0)
         sfid__mark_drop(mark);
     return rc;
@@ -152,6 +152,8 @@ static void let_go(struct sfid__mark *mark) {
     if (mark->map)
         munmap(mark->map, FILE_SIZE);
     mark->map = NULL;
+    sfid__file_close_kept(mark->kept_fd, &mark->id);
+    mark->kept_fd = 0;
 }
 
 /* The file through a description of its own; -1 with errno set. ESTALE: there is another in its place, or none. */
@@ -219,9 +221,13 @@ static bool is_last(struct sfid__mark *mark) {
     if (fd < 0)
         return false;
     /* The new mapping takes the old one's place, and with that goes our share of the old lock. */
-    const bool last = mmap(mark->map, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED &&
-                      flock(fd, LOCK_EX | LOCK_NB) == 0;
-    close(fd);
+    const bool mapped = mmap(mark->map, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+    const bool keeps_fd = mark->kept_fd > 0;
+    sfid__file_close_kept(mark->kept_fd, &mark->id);
+    const bool last = mapped && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    mark->kept_fd = last && keeps_fd ? fd : 0;
+    if (mark->kept_fd == 0)
+        close(fd);
     return last;
 }
 

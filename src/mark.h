@@ -29,6 +29,7 @@ struct sfid__mark {
     char name[32];
     struct sfid__file_id id;
     void *map;   /* of the file, shared: keeps the lock; NULL when not held */
+    int kept_fd; /* that keeps the lock where the mapping does not; 0: it does */
     bool synced; /* what is written is waited for until it is durable; else it outlives the process, and no power loss */
     uint64_t layout, pid;
     uint64_t settled; /* sfid__process() of who has seen the newest entry synced */

@@ -68,24 +68,27 @@ struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count
     struct sfid__record *r = &page->records[count];
     struct sfid__record *old = count > 0 ? &page->records[count - 1] : NULL;
     uint64_t position = start->position, hi = start->now, lead = 0;
-    bool granted_ahead = true; /* the position is one that was given, not just where the record before stopped */
+    /*
+     * A start ahead of the clock is treated as a regression of that size: issued at once up to max_ahead. But for one
+     * tick, where exhaustion leaves every word, and not where the record before just stopped there: else each of many
+     * short lives would begin further ahead. Another pid begins a tick later, for which nobody is to wait.
+     */
+    bool regressed = true;
+    uint64_t expected = 1;
     if (old) {
         const uint64_t stopped = sfid__record_close(old);
         const uint64_t next_tick = (stopped >> old->seq_bits) + 1;
-        granted_ahead = start->position > stopped;
-        position = SFID__MAX(position, sfid__record_pid(old) == start->pid ? stopped : next_tick << old->seq_bits);
+        const bool same_pid = sfid__record_pid(old) == start->pid;
+        regressed = !same_pid || start->position > stopped;
+        expected = same_pid ? 1 : 0;
+        position = SFID__MAX(position, same_pid ? stopped : next_tick << old->seq_bits);
         hi = SFID__MAX(hi, atomic_load_explicit(&old->hi, memory_order_relaxed));
         lead = SFID__MIN(atomic_load_explicit(&old->lead, memory_order_relaxed), start->max_ahead);
     }
     const uint64_t tick = position >> start->layout->seq_bits;
     fill(r, start, tick);
-
-    /*
-     * A position given ahead of the clock is treated as a regression of that size: issued at once up to max_ahead. But
-     * for one tick, where exhaustion leaves every word: else each of many short lives would begin a tick further ahead.
-     */
-    if (granted_ahead && tick > start->now + 1)
-        lead = SFID__MAX(lead, SFID__MIN(tick - start->now - 1, start->max_ahead));
+    if (regressed && tick > start->now + expected)
+        lead = SFID__MAX(lead, SFID__MIN(tick - start->now - expected, start->max_ahead));
     atomic_store_explicit(&r->hi, hi, memory_order_relaxed);
     atomic_store_explicit(&r->lead, lead, memory_order_relaxed);
     atomic_store_explicit(&r->first, position, memory_order_relaxed);

@@ -103,6 +103,12 @@ static int expect(int fd, uint64_t layout, struct sfid__page_id *id) {
     return 0;
 }
 
+/* Closes the descriptor of the slot's file, now that it is mapped and has its name; keeps one where that keeps the lock. */
+static int keep_lock(struct sfid__slot *slot, int fd, struct sfid__error *err) {
+    slot->kept_fd = sfid__file_keep_lock(&slot->dir, slot->name, fd, err);
+    return slot->kept_fd < 0 ? err->code : 0;
+}
+
 /* ---- a new file ---------------------------------------------------------- */
 
 static int write_blocks(int fd, off_t from, off_t to) {
@@ -153,8 +159,9 @@ static int make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__erro
     int rc = fill_new(slot, fd, layout, err);
     if (rc == 0 && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, slot->name);
-    if (rc < 0)
-        unlinkat(slot->dir.fd, temp, 0);
+    if (rc == 0)
+        return keep_lock(slot, fd, err);
+    unlinkat(slot->dir.fd, temp, 0);
     close(fd);
     return rc;
 }
@@ -226,19 +233,27 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
 
 static int take(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
     struct stat st;
-    const int door = want->pid == SFID__ANY_PID ? enter_door(slot, &slot->dir, err) : 0;
+    const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
+    if (fd < 0)
+        return err->code ? err->code : make_file(slot, want->layout, err);
+    int rc = attach(slot, fd, &st, want, err);
+    if (rc == 0 && !slot->put_aside[0])
+        return keep_lock(slot, fd, err);
+    if (rc == 0)
+        rc = make_file(slot, want->layout, err);
+    close(fd); /* the old one's lock is held until its name is gone */
+    return rc;
+}
+
+/* Who has the right to the slot comes alone; others have to ask one at a time. */
+static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
+    if (want->pid != SFID__ANY_PID)
+        return take(slot, want, err);
+    const int door = enter_door(slot, &slot->dir, err);
     if (door < 0)
         return err->code;
-    const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
-    const int missing = fd < 0 && err->code == 0 ? make_file(slot, want->layout, err) : 0;
-    if (door > 0)
-        sfid__door_leave(door);
-    if (fd < 0)
-        return err->code ? err->code : missing;
-    int rc = attach(slot, fd, &st, want, err);
-    if (rc == 0 && slot->put_aside[0])
-        rc = make_file(slot, want->layout, err); /* the old one's lock is held until its name is gone */
-    close(fd);
+    const int rc = take(slot, want, err);
+    sfid__door_leave(door);
     return rc;
 }
 
@@ -250,7 +265,7 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
     flock(slot->dir.fd, LOCK_SH | LOCK_NB); /* a request to cleaners, no right: done without where it is refused */
     int rc = fstat(slot->dir.fd, &slot->dir_stat) < 0
                  ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path)
-                 : take(slot, want, err);
+                 : take_by_door(slot, want, err);
     if (rc < 0)
         sfid__slot_drop(slot);
     return rc;
@@ -258,10 +273,13 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
 
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
     struct sfid__slot_map *old = slot->map;
+    const struct sfid__file_id old_id = slot->id;
+    const int old_fd = slot->kept_fd;
     const int rc = make_file(slot, layout, err);
     if (rc < 0)
         return rc;
     retire_map(old);
+    sfid__file_close_kept(old_fd, &old_id);
     return 0;
 }
 
@@ -319,8 +337,12 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
     const int door = enter_door(slot, &dir, &ignored);
     const int fd = door < 0 ? -1 : map_again(slot, &dir);
     if (fd >= 0) {
+        const bool keeps_fd = slot->kept_fd > 0;
+        sfid__file_close_kept(slot->kept_fd, &slot->id);
         last = flock(fd, LOCK_EX | LOCK_NB) == 0;
-        close(fd);
+        slot->kept_fd = last && keeps_fd ? fd : 0;
+        if (slot->kept_fd == 0)
+            close(fd);
     }
     if (door >= 0)
         sfid__door_leave(door);
@@ -358,6 +380,8 @@ void sfid__slot_leave(struct sfid__slot *slot) {
     const bool reusable = map_unlocked(slot);
     if (!reusable)
         map_closed_copy(slot); /* where even that fails the lock stays ours until exit: wasteful, and safe */
+    sfid__file_close_kept(slot->kept_fd, &slot->id);
+    slot->kept_fd = 0;
     /* Release, with the CAS in find_map. A closed copy is left marked as in use: it serves late threads only. */
     if (reusable)
         atomic_store_explicit(&slot->map->in_use, 0, memory_order_release);

@@ -27,6 +27,7 @@ struct sfid__slot {
     struct stat dir_stat;
     char name[32];
     struct sfid__file_id id;
+    int kept_fd;        /* that keeps the lock where the mapping does not; 0: it does */
     uint32_t records;   /* how many the page has; 0: it is new */
     char put_aside[96]; /* why the file found there was not used, or "" */
 };

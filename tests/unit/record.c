@@ -132,6 +132,10 @@ static void inherits(void) {
     atomic_store(&r->word, AT(665, 3));
     r = append(4, 7, AT(665, 3), 900, 660, 10);
     is_u64(atomic_load(&r->lead), 0, "but none where the record before just stopped ahead of the clock");
+    atomic_store(&r->word, AT(670, 3));
+    r = append(5, 8, 0, 900, 670, 10);
+    ok(sfid__record_position(r) == AT(671, 0) && atomic_load(&r->lead) == 1,
+       "another pid begins in the next tick, for which nobody waits");
 }
 
 static void closing(void) {

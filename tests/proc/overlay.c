@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Directories on overlayfs, as in a container without a volume. There a mapping keeps no lock of the file it maps, so the
+ * library keeps a descriptor: the pid is refused to others while it is held, also when only a child holds it, and free then.
+ *
+ * One size. Mounts in a private mount namespace, which takes root.
+ */
+#include "proc.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+
+enum { NO_MOUNT = 60, NO_OVERLAY = 61 };
+
+static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
+static atomic_int *go_on;
+
+static int opens(const sfid_options *opt) {
+    sfid *g = NULL;
+    const int rc = sfid_open(&g, opt);
+    sfid_close(g);
+    return rc;
+}
+
+static int draw_till_told(void *arg) {
+    sfid *g = arg;
+    const bool drew = sfid_next(g) >= 0;
+    flag_wait(go_on, 1, patience(20000));
+    const bool drew_on = sfid_next(g) >= 0;
+    sfid_close(g);
+    return drew && drew_on ? 0 : 1;
+}
+
+/* On overlayfs a mapping keeps no lock: the pid is refused to others all the same, also while only a child has it. */
+static int on_overlay(void *arg) {
+    const char *where = arg;
+    char lower[150], upper[150], work[150], merged[150], options[600];
+    snprintf(lower, sizeof lower, "%s/lower", where);
+    snprintf(upper, sizeof upper, "%s/upper", where);
+    snprintf(work, sizeof work, "%s/work", where);
+    snprintf(merged, sizeof merged, "%s/merged", where);
+    snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work);
+    if (mkdir(where, 0700) < 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tmpfs", where, "tmpfs", MS_NOSUID | MS_NODEV, "size=8m") < 0)
+        return NO_MOUNT;
+    if (mkdir(lower, 0700) < 0 || mkdir(upper, 0700) < 0 || mkdir(work, 0700) < 0 || mkdir(merged, 0700) < 0)
+        return DIED;
+    if (mount("overlay", merged, "overlay", 0, options) < 0)
+        return NO_OVERLAY;
+    sfid_options opt = options_of("dir", 1, layout), elsewhere;
+    opt.run_dir = opt.state_dir = merged;
+    elsewhere = opt;
+    elsewhere.run_dir = dirs.run;
+    sfid *g = open_or_die(&opt);
+    if (opens(&opt) != SFID_EBUSY || opens(&elsewhere) != SFID_EBUSY)
+        return 1;
+    const pid_t child = child_start(draw_till_told, g);
+    sfid_close(g);
+    if (opens(&opt) != SFID_EBUSY || opens(&elsewhere) != SFID_EBUSY)
+        return 2;
+    atomic_store(go_on, 1);
+    if (child_wait(child, patience(30000)) != 0)
+        return 3;
+    const int fds = count_fds();
+    if (opens(&opt) != 0 || opens(&opt) != 0)
+        return 4;
+    return count_fds() == fds ? 0 : 5;
+}
+
+int main(void) {
+    char where[100];
+    dirs_make();
+    go_on = shared_memory(sizeof *go_on);
+    snprintf(where, sizeof where, "%s/stacked", dirs.shm);
+    const int status = child_run(on_overlay, where, patience(60000));
+    if (status == NO_MOUNT)
+        skip(1, "cannot mount a file system here");
+    else if (status == NO_OVERLAY)
+        skip(1, "this kernel has no overlayfs");
+    else
+        is_i64(status, 0, "a pid held is refused, also while only a child has it; then it is free");
+    return done_testing();
+}
