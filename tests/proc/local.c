@@ -4,13 +4,13 @@
  * different ones; a pid comes back when its holder closes, ends or is killed, and its IDs go on above. A range is kept to;
  * who finds it taken is told by whom. Fixed pids and leased ones keep out of each other's way.
  *
- * One size.
+ * One size, but for as many processes as pids that start together: 60 times (long: 1000; sanitizer: 10).
  */
 #include "local.h"
 
 #define LAYOUT "41:4:12/1ms"
 
-enum { ALL = 16, PROCESSES = 8, THREADS = 8, TIMES = 100 };
+enum { ALL = 16, PROCESSES = 8, THREADS = 8, TIMES = 100, STARTERS = 8 };
 
 static sfid_layout layout;
 
@@ -241,6 +241,88 @@ static void test_passed_over(void) {
     munmap(next, sizeof *next);
 }
 
+static int open_and_die(void *arg) {
+    const sfid_options *opt = arg;
+    (void)!open_or_die(opt);
+    return 0;
+}
+
+/* A process whose window would end before the position it found, and that dies with its page, takes nothing of that back. */
+static void test_never_back(void) {
+    sfid_options opt = local_options("never-back", "local?lead_ms=100", &layout);
+    int64_t ids[10], last = 0;
+    opt.exhaustion = SFID_BORROW;
+    opt.pid_min = opt.pid_max = 1;
+    opt.max_ahead_ms = 1500;
+    sfid *g = open_or_die(&opt);
+    while (last >= 0 && (id_tick(&layout, last) < tick_now(&layout) + 1000 || ((uint64_t)last & layout.max_seq) < 2000))
+        last = sfid_next_n(g, ids, COUNT_OF(ids)) == COUNT_OF(ids) ? ids[COUNT_OF(ids) - 1] : -1;
+    ok(last > 0, "a process draws a second ahead, up to the middle of a tick");
+    sfid_close(g);
+    opt.max_ahead_ms = 0;
+    is_i64(child_run(open_and_die, &opt, patience(20000)), 0, "the next one has a window that ends before that, and dies at once");
+    char run[200];
+    snprintf(run, sizeof run, "%s/never-back", dirs.run);
+    remove_tree(run);
+    g = open_or_die(&opt);
+    const int64_t id = next_within(g, patience(5000));
+    ok(id > last, "its page is lost, too: the third goes on above the first");
+    diag("the first ended at tick %" PRIu64 " with %" PRIu64 ", the third begins at tick %" PRIu64 " with %" PRIu64,
+         id_tick(&layout, last), (uint64_t)last & layout.max_seq, id_tick(&layout, id), (uint64_t)id & layout.max_seq);
+    sfid_close(g);
+}
+
+/* ---- as many processes as pids ------------------------------------------ */
+
+struct start {
+    atomic_int ready, go, opened, may_die;
+    _Atomic int64_t refused, other;
+};
+
+static int open_at_once(void *arg) {
+    struct start *s = arg;
+    sfid_options opt = local_options("start", "local?lead_ms=1000", &layout);
+    sfid *g = NULL;
+    opt.pid_min = 1;
+    opt.pid_max = STARTERS;
+    atomic_fetch_add(&s->ready, 1);
+    while (!atomic_load(&s->go))
+        ;
+    const int rc = sfid_open(&g, &opt);
+    if (rc != 0)
+        atomic_fetch_add(rc == SFID_ENOPID ? &s->refused : &s->other, 1);
+    atomic_fetch_add(&s->opened, 1);
+    return flag_wait(&s->may_die, 1, patience(20000)) ? 0 : DIED;
+}
+
+/* They start together, die and lose their pages, again and again: the others never hold more than all pids but one. */
+static void test_starts(void) {
+    char run[200];
+    int bad = 0;
+    int64_t refused = 0, other = 0;
+    const uint64_t rounds = sized(60, 1000, 10);
+    snprintf(run, sizeof run, "%s/start", dirs.run);
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct start *s = shared_memory(sizeof *s);
+        pid_t children[STARTERS];
+        for (int i = 0; i < STARTERS; i++)
+            children[i] = child_start(open_at_once, s);
+        bad += !flag_wait(&s->ready, STARTERS, patience(10000));
+        atomic_store(&s->go, 1);
+        bad += !flag_wait(&s->opened, STARTERS, patience(20000));
+        atomic_store(&s->may_die, 1);
+        for (int i = 0; i < STARTERS; i++)
+            bad += child_wait(children[i], patience(20000)) != 0;
+        refused += s->refused;
+        other += s->other;
+        munmap(s, sizeof *s);
+        remove_tree(run);
+    }
+    is_i64(bad, 0, "as many processes as pids start together, %" PRIu64 " times: all end well", rounds);
+    is_i64(refused, 0, "none is told that all pids are taken");
+    is_i64(other, 0, "nor anything else");
+}
+
 /* ---- beside others ------------------------------------------------------ */
 
 static void test_fixed(void) {
@@ -345,6 +427,8 @@ int main(void) {
     test_threads();
     test_given_back();
     test_passed_over();
+    test_never_back();
+    test_starts();
     test_fixed();
     test_layouts();
     test_forked();
