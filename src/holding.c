@@ -30,7 +30,7 @@ static uint64_t clock_tick(const struct sfid__holding *h) {
 
 /* NULL while there is none. */
 static struct sfid__record *last_record(const struct sfid__holding *h) {
-    return h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
+    return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
 }
 
 /* Relaxed where the word of a record is looked at here: (a) of draw.c does not hang on it. */
@@ -156,7 +156,9 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
 
 /* Asks the store; *next gets its answer. */
 static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+    const struct sfid__record *r = last_record(h);
     const struct sfid__ask ask = {.lease = a,
+                                  .position = r ? sfid__record_position(r) : 0,
                                   .now = clock_tick(h),
                                   .deadline_ms = monotonic_ms(h) + EXCHANGE_MS,
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,

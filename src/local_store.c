@@ -129,7 +129,9 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
         sfid__fail(err, SFID_ELEASE, "pid %" PRIu64 " is not held by this process", ask->lease->pid);
         return SFID__LOST;
     }
-    const int rc = sfid__mark_write(&s->mark, (struct sfid__position){limit << s->layout.seq_bits, ask->page, false, false}, err);
+    /* A window may end before the tick where the pid stands, some numbers of which are used: never back below those. */
+    const uint64_t word = SFID__MAX(limit << s->layout.seq_bits, ask->position);
+    const int rc = sfid__mark_write(&s->mark, (struct sfid__position){word, ask->page, false, false}, err);
     if (rc < 0)
         return rc == SFID_ELEASE ? SFID__LOST : SFID__REFUSED;
     s->durable = limit;

@@ -20,6 +20,7 @@ struct sfid__ask {
     uint64_t now;                           /* clock tick */
     int64_t deadline_ms;                    /* monotonic: an answer later than this is none */
     uint64_t page;                          /* nonce of the page in use, once there is one */
+    uint64_t position;                      /* word of its record, once there is one: it may lie past the limit */
 
     /*
      * Claim: has the caller look at a pid before it is taken for good, since a

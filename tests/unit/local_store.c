@@ -140,6 +140,16 @@ static void windows(void) {
        "never past the end of the layout");
     drop(s);
 
+    s = make(-1, 5, 5);
+    const uint64_t ahead = (uint64_t)(NOW + 5000) << 12 | 77;
+    const struct sfid__lease_action action = {.kind = SFID__DO_RENEW, .pid = 5, .limit = NOW + 5000};
+    const struct sfid__ask far = {.lease = &action, .now = NOW, .page = 3, .position = ahead};
+    ok(claim(s) == SFID__GRANTED && s->ops->renew(s, &far, &reply, &err) == SFID__GRANTED, "a pid that stands past its window");
+    drop(s);
+    s = make(-1, 5, 5);
+    ok(claim(s) == SFID__GRANTED && reply.position == ahead, "is marked where it stands, not where the tick begins");
+    drop(s);
+
     s = make(-1, 6, 6);
     ok(claim(s) == SFID__GRANTED && reply.position == s->terms.end << 12 && !reply.exact && reply.page == 77,
        "whoever comes next finds how far it went, and on which page");
