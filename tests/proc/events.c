@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each kind of event, raised by what it stands for: its fields are as sfid.h says and its text is one sentence that can be
+ * printed. All come from the one background thread, one at a time, in the order things happened; sfid_next, sfid_status and
+ * sfid_parse work inside, sfid_close does nothing there. None comes after sfid_close has returned.
+ *
+ * Sizes: 200 times opened and closed while events are told (long: 2000; sanitizer: 40). The clock is moved by a preloaded
+ * shim; an event about a file system that is no tmpfs takes one.
+ */
+#include "disk.h"
+
+#include <sys/resource.h>
+#include <sys/vfs.h>
+
+#define LAYOUT "41:4:8/1ms"
+
+enum { MOST = 400, TEXT_MOST = 600, KINDS = SFID_EVENT_NOT_DURABLE + 1, TMPFS = 0x01021994 };
+
+static sfid_layout layout;
+
+/* ---- who listens -------------------------------------------------------- */
+
+struct seen {
+    sfid_event_kind kind;
+    int code;
+    int64_t pid, value;
+    char text[TEXT_MOST];
+};
+
+struct listener {
+    struct seen seen[MOST];
+    atomic_int n;              /* events so far; those past MOST are only counted */
+    _Atomic(sfid *) g;         /* to be used inside, once it is known */
+    atomic_int inside, closed; /* a callback runs; sfid_close has returned */
+    _Atomic pid_t thread;
+    atomic_int many, late, foreign; /* at once; after the close; from another thread, or the caller's */
+    atomic_int bad_texts, bad_calls, calls, by_kind[KINDS];
+    long linger_us; /* in the callback */
+};
+
+static bool is_sentence(const char *text) {
+    const size_t len = text ? strlen(text) : 0;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+            return false;
+    return len >= 10 && len < TEXT_MOST;
+}
+
+static void use_inside(struct listener *l, sfid *g) {
+    sfid_status_info st;
+    sfid_parts parts;
+    const int64_t id = sfid_next(g);
+    const bool refused = id == SFID_EAGAIN || id == SFID_ELEASE || id == SFID_ECLOCK || id == SFID_ECLOSED;
+    const int status = sfid_status(g, &st), parsed = id < 0 ? 0 : sfid_parse(&layout, id, &parts);
+    sfid_close(g); /* does nothing here */
+    if (id < 0 ? !refused : parsed != 0 || status != 0 || sfid_pid(g) == SFID_ECLOSED)
+        atomic_fetch_add(&l->bad_calls, 1);
+    atomic_fetch_add(&l->calls, id >= 0);
+}
+
+static void check_thread(struct listener *l) {
+    pid_t none = 0;
+    const pid_t self = gettid();
+    if ((!atomic_compare_exchange_strong(&l->thread, &none, self) && none != self) || self == getpid())
+        atomic_fetch_add(&l->foreign, 1);
+}
+
+static void listen_to(void *user, const sfid_event *e) {
+    struct listener *l = user;
+    if (atomic_load(&l->closed))
+        atomic_fetch_add(&l->late, 1);
+    if (atomic_fetch_add(&l->inside, 1) != 0)
+        atomic_fetch_add(&l->many, 1);
+    check_thread(l);
+    if (!is_sentence(e->text))
+        atomic_fetch_add(&l->bad_texts, 1);
+    const int n = atomic_load(&l->n);
+    if (n < MOST) {
+        l->seen[n] = (struct seen){.kind = e->kind, .code = e->code, .pid = e->pid, .value = e->value};
+        snprintf(l->seen[n].text, TEXT_MOST, "%s", e->text ? e->text : "(none)");
+    }
+    if ((unsigned)e->kind < KINDS)
+        atomic_fetch_add(&l->by_kind[e->kind], 1);
+    if (atomic_load(&l->g))
+        use_inside(l, atomic_load(&l->g));
+    if (l->linger_us)
+        nap_us(l->linger_us);
+    if (atomic_load(&l->closed))
+        atomic_fetch_add(&l->late, 1);
+    atomic_fetch_sub(&l->inside, 1);
+    atomic_store(&l->n, n + 1);
+}
+
+static struct listener *listener_new(sfid_options *opt) {
+    struct listener *l = calloc(1, sizeof *l);
+    if (!l)
+        die("out of memory");
+    opt->on_event = listen_to;
+    opt->user = l;
+    return l;
+}
+
+/* ---- waiting for one ---------------------------------------------------- */
+
+struct wanted {
+    const struct listener *l;
+    sfid_event_kind kind;
+    int from;
+    sfid *g; /* drawn from meanwhile; or NULL */
+    const struct seen *found;
+};
+
+static bool has_come(void *arg) {
+    struct wanted *w = arg;
+    if (w->g)
+        (void)!sfid_next(w->g);
+    const int n = atomic_load(&w->l->n);
+    for (int i = w->from; i < n && i < MOST; i++)
+        if (w->l->seen[i].kind == w->kind) {
+            w->found = &w->l->seen[i];
+            return true;
+        }
+    return false;
+}
+
+/* The first event of a kind from number `from` on; its text is shown. */
+static const struct seen *event_of(const struct listener *l, sfid_event_kind kind, int from, sfid *g, const char *name) {
+    static const struct seen none = {.text = ""};
+    struct wanted w = {l, kind, from, g, NULL};
+    if (ok(tap_wait_until(has_come, &w, patience(5000)), "%s is told", name))
+        diag("%s: pid %" PRIi64 ", value %" PRIi64 ", code %d: %s", name, w.found->pid, w.found->value, w.found->code,
+             w.found->text);
+    return w.found ? w.found : &none;
+}
+
+static void close_and_check(sfid *g, struct listener *l, const char *what) {
+    atomic_store(&l->g, NULL);
+    sfid_close(g);
+    atomic_store(&l->closed, 1);
+    is_i64(l->bad_texts, 0, "%s: each text is a sentence that can be printed", what);
+    is_i64(l->foreign, 0, "%s: all come from one thread, the library's", what);
+    is_i64(l->many, 0, "%s: one at a time", what);
+    is_i64(l->bad_calls, 0, "%s: calls inside work, and close does nothing", what);
+    is_i64(l->late, 0, "%s: none after the close", what);
+}
+
+/* ---- the kinds ---------------------------------------------------------- */
+
+/* Files may not be written: nothing is said meanwhile, since standard output may be one. */
+static void refuse_writes_until(struct wanted *w) {
+    struct rlimit files;
+    signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &files) < 0 || setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) < 0)
+        die("setrlimit: %s", strerror(errno));
+    tap_wait_until(has_come, w, patience(5000));
+    setrlimit(RLIMIT_FSIZE, &files);
+}
+
+static void test_window(void) {
+    sfid_options opt = local_options("window", "local?lead_ms=300", &layout);
+    opt.max_ahead_ms = 0;
+    opt.pid_min = opt.pid_max = 5;
+    struct listener *l = listener_new(&opt);
+    sfid *g = open_or_die(&opt);
+    atomic_store(&l->g, g);
+    const struct seen *e = event_of(l, SFID_EVENT_LEASED, 0, NULL, "LEASED");
+    ok(e->pid == 5 && e->code == 0 && strchr(e->text, '5'), "LEASED: its pid is the one that is held");
+    const struct seen *renewed = event_of(l, SFID_EVENT_RENEWED, 0, g, "RENEWED");
+    ok(renewed > e && renewed->pid == 5 && renewed->code == 0, "RENEWED: after LEASED, for the same pid");
+    ok(renewed->value > 100 && renewed->value <= 304, "RENEWED: the value is the window it has now");
+    int from = l->n;
+    refuse_writes_until(&(struct wanted){l, SFID_EVENT_RENEW_FAILED, from, g, NULL});
+    e = event_of(l, SFID_EVENT_RENEW_FAILED, from, NULL, "RENEW_FAILED");
+    ok(e->code == SFID_ESTATE && e->pid == 5, "RENEW_FAILED: its code is why");
+    ok(strstr(e->text, dirs.state) && strstr(e->text, "pid-5"), "RENEW_FAILED: the text names the file");
+    from = l->n;
+    event_of(l, SFID_EVENT_RENEWED, from, g, "RENEWED, when it can be");
+    sfid_status_info st;
+    ok(sfid_status(g, &st) == 0 && st.renewals >= 2 && st.renew_failures == 0, "and counted");
+    ok(l->calls > 0, "IDs were drawn inside");
+    close_and_check(g, l, "window");
+    free(l);
+}
+
+static void test_clock(void) {
+    sfid_options opt = local_options("clock", "local", &layout);
+    struct listener *l = listener_new(&opt);
+    sfid *g = open_or_die(&opt);
+    atomic_store(&l->g, g);
+    bool good = sfid_next(g) > 0;
+    atomic_fetch_sub(&disk.control->clock_offset_ns, 5000 * (int64_t)NS_PER_MS);
+    good = good && sfid_next(g) > 0;
+    const struct seen *e = event_of(l, SFID_EVENT_REGRESSION, 0, g, "REGRESSION");
+    ok(good && e->value >= 4900 && e->value <= 5100, "REGRESSION: the value is how far the clock went back");
+    ok(e->pid == sfid_pid(g), "REGRESSION: pid");
+    const int from = l->n;
+    atomic_fetch_add(&disk.control->clock_offset_ns, 5000 * (int64_t)NS_PER_MS);
+    good = sfid_next(g) > 0;
+    atomic_fetch_sub(&disk.control->clock_offset_ns, 500 * (int64_t)NS_PER_MS);
+    for (int i = 0; i < 1000; i++)
+        good = good && sfid_next(g) > 0;
+    atomic_fetch_add(&disk.control->clock_offset_ns, 500 * (int64_t)NS_PER_MS);
+    ok(good && l->by_kind[SFID_EVENT_REGRESSION] == 1 && l->n >= from, "half a second is not worth an event");
+    close_and_check(g, l, "clock");
+    free(l);
+}
+
+static bool exhaustion_told(void *arg) {
+    const struct listener *l = ((void **)arg)[0];
+    const int64_t refused = *(int64_t *)((void **)arg)[1];
+    int64_t told = 0;
+    for (int i = 0; i < l->n && i < MOST; i++)
+        told += l->seen[i].kind == SFID_EVENT_EXHAUSTED ? l->seen[i].value : 0;
+    return told == refused;
+}
+
+static void test_exhausted(void) {
+    sfid_options opt = local_options("exhausted", "local", &layout);
+    opt.exhaustion = SFID_FAIL;
+    struct listener *l = listener_new(&opt);
+    sfid *g = open_or_die(&opt);
+    int64_t refused = 0;
+    void *both[] = {l, &refused};
+    for (int i = 0; i < 100000; i++)
+        refused += sfid_next(g) == SFID_EAGAIN;
+    ok(refused > 0, "%" PRIi64 " calls are refused", refused);
+    const struct seen *e = event_of(l, SFID_EVENT_EXHAUSTED, 0, NULL, "EXHAUSTED");
+    ok(e->value > 0 && e->pid == sfid_pid(g), "EXHAUSTED: the value is how many calls");
+    ok(tap_wait_until(exhaustion_told, both, patience(5000)), "EXHAUSTED: all of them, each once");
+    close_and_check(g, l, "exhausted");
+    free(l);
+}
+
+/* A layout that ends in about 200 days. */
+static void test_end_of_life(void) {
+    char text[80];
+    const int64_t days = 86400000, now = wall_ns() / NS_PER_MS, life = (INT64_C(1) << 35), epoch = now - life + 200 * days;
+    snprintf(text, sizeof text, "35:4:8/1ms@%" PRIi64, epoch);
+    const sfid_layout ending = layout_of(text);
+    sfid_options opt = local_options("ending", "local", &ending);
+    struct listener *l = listener_new(&opt);
+    sfid *g = open_or_die(&opt);
+    const struct seen *e = event_of(l, SFID_EVENT_END_OF_LIFE, 0, NULL, "END_OF_LIFE");
+    ok(e->value > 200 * days - 60000 && e->value <= 200 * days, "END_OF_LIFE: the value is what is left");
+    close_and_check(g, l, "end of life");
+    free(l);
+}
+
+static bool on_tmpfs(const char *path) {
+    struct statfs fs;
+    return statfs(path, &fs) == 0 && fs.f_type == TMPFS;
+}
+
+static void test_not_tmpfs(void) {
+    char run[4300];
+    snprintf(run, sizeof run, "%s/run", on_tmpfs(dirs.tmp) ? "." : dirs.tmp);
+    if (on_tmpfs(dirs.tmp) && on_tmpfs(".")) {
+        skip(2, "no file system here but tmpfs");
+        return;
+    }
+    sfid_options opt = local_options("disk", "local", &layout);
+    struct listener *l = listener_new(&opt);
+    opt.run_dir = run;
+    sfid *g = open_or_die(&opt);
+    const struct seen *e = event_of(l, SFID_EVENT_NOT_TMPFS, 0, NULL, "NOT_TMPFS");
+    ok(e->pid == sfid_pid(g) && sfid_next(g) > 0, "NOT_TMPFS: it works all the same");
+    close_and_check(g, l, "not a tmpfs");
+    remove_tree(run);
+    free(l);
+}
+
+static void test_not_durable(void) {
+    sfid_options opt = local_options("unsynced", "local?mark=none", &layout);
+    struct listener *l = listener_new(&opt);
+    sfid *g = open_or_die(&opt);
+    const struct seen *e = event_of(l, SFID_EVENT_NOT_DURABLE, 0, NULL, "NOT_DURABLE");
+    ok(strstr(e->text, "power") != NULL, "NOT_DURABLE: the text says when it matters");
+    event_of(l, SFID_EVENT_LEASED, 0, NULL, "LEASED, too");
+    is_i64(l->by_kind[SFID_EVENT_NOT_DURABLE], 1, "NOT_DURABLE: once");
+    is_i64(l->by_kind[SFID_EVENT_NOT_TMPFS] + l->by_kind[SFID_EVENT_END_OF_LIFE] + l->by_kind[SFID_EVENT_SLOT_REPLACED], 0,
+           "and nothing that is not so");
+    close_and_check(g, l, "not durable");
+    free(l);
+}
+
+static void test_slot_replaced(void) {
+    sfid_options opt = local_options("spoilt", "local", &layout);
+    char page[200];
+    is_i64(pid_of_open(&opt), 0, "a pid is had and given back");
+    snprintf(page, sizeof page, "%s/spoilt/pid-0", dirs.run);
+    const int fd = open(page, O_WRONLY | O_CLOEXEC);
+    ok(fd >= 0 && pwrite(fd, "nonsense", 8, 8) == 8 && close(fd) == 0, "its page is spoilt");
+    struct listener *l = listener_new(&opt);
+    sfid *g = open_or_die(&opt);
+    const struct seen *e = event_of(l, SFID_EVENT_SLOT_REPLACED, 0, NULL, "SLOT_REPLACED");
+    ok(e->pid == 0 && sfid_pid(g) == 0 && sfid_next(g) > 0, "SLOT_REPLACED: the pid has another page");
+    close_and_check(g, l, "slot replaced");
+    free(l);
+}
+
+static void test_lost(void) {
+    sfid_options opt = local_options("lost", "local?lead_ms=300", &layout);
+    char state[4300];
+    struct idlog log;
+    opt.max_ahead_ms = 0;
+    struct listener *l = listener_new(&opt);
+    sfid *g = open_or_die(&opt);
+    log_start(&log, 1000000, 1, IDLOG_ANY_PID, "lost");
+    event_of(l, SFID_EVENT_RENEWED, 0, g, "RENEWED");
+    idlog_put(&log, sfid_next(g));
+    snprintf(state, sizeof state, "%s/lost", dirs.state);
+    remove_tree(state);
+    const struct seen *lost = event_of(l, SFID_EVENT_LOST, 0, g, "LOST"),
+                      *again = event_of(l, SFID_EVENT_LEASED_AGAIN, 0, g, "LEASED_AGAIN");
+    ok(lost->code < 0 && strstr(lost->text, state), "LOST: code and text tell why");
+    is_i64(lost->pid, -1, "LOST: no pid is held");
+    ok(again > lost && again->pid == sfid_pid(g) && again->code == 0, "LEASED_AGAIN: after LOST, with the pid that is held now");
+    event_of(l, SFID_EVENT_RENEWED, (int)(again - l->seen), g, "RENEWED, as before");
+    sfid_status_info st;
+    ok(sfid_status(g, &st) == 0 && st.losses == 1, "the loss is counted");
+    is_i64(l->by_kind[SFID_EVENT_LEASED], 1, "LEASED is told once");
+    for (int i = 0; i < 1000; i++)
+        idlog_put(&log, sfid_next(g));
+    close_and_check(g, l, "lost");
+    judge(LAYOUT, "per-file", UINT64_MAX, "lost");
+    free(l);
+}
+
+/* ---- closed while events are told --------------------------------------- */
+
+struct noise {
+    sfid *g;
+    pthread_t thread;
+};
+
+/* Uses up the sequence and sees the clock jump, until the handle is closed. */
+static void *make_noise(void *arg) {
+    struct noise *n = arg;
+    for (int i = 0; sfid_next(n->g) != SFID_ECLOSED; i++)
+        if (i % 500 == 0)
+            atomic_fetch_add(&disk.control->clock_offset_ns, (i / 500 % 2 ? 1 : -1) * 1500 * (int64_t)NS_PER_MS);
+    return NULL;
+}
+
+static void test_closed(uint64_t *rng) {
+    const uint64_t times = sized(200, 2000, 40);
+    uint64_t late = 0, bad = 0, events = 0, in_the_middle = 0;
+    for (uint64_t i = 0; i < times; i++) {
+        sfid_options opt = local_options("noise", "local?lead_ms=100&mark=none", &layout);
+        opt.exhaustion = SFID_FAIL;
+        struct listener *l = listener_new(&opt); /* not freed before the end: whoever is late may still write there */
+        struct noise n;
+        l->linger_us = (long)(draw_random(rng) % 1500);
+        n.g = open_or_die(&opt);
+        start_thread(&n.thread, make_noise, &n);
+        nap_us((long)(draw_random(rng) % 8000));
+        in_the_middle += atomic_load(&l->inside) > 0;
+        sfid_close(n.g);
+        atomic_store(&l->closed, 1);
+        pthread_join(n.thread, NULL);
+        events += (uint64_t)l->n;
+        bad += l->bad_texts || l->foreign || l->many;
+        late += (uint64_t)l->late;
+        if (i % 2)
+            free(l);
+    }
+    diag("figure: opened and closed %" PRIu64 " times: %" PRIu64 " events, %" PRIu64 " times the close began inside one", times,
+         events, in_the_middle);
+    is_u64(late, 0, "none comes, or goes on, after sfid_close has returned");
+    is_u64(bad, 0, "all come from one thread, one at a time, with sentences");
+    ok(events >= times && in_the_middle > 0, "there were some, and closes in the middle of them");
+    atomic_store(&disk.control->clock_offset_ns, 0);
+}
+
+int main(int argc, char **argv) {
+    uint64_t rng = seed();
+    (void)argc;
+    dirs_make();
+    if (!disk_begin(&rng))
+        skip_all("no shared library built");
+    if (!getenv("SFID_SHIM_LOADED")) { /* once more, with the shim */
+        setenv("SFID_SHIM_LOADED", "1", 1);
+        execv("/proc/self/exe", argv);
+    }
+    layout = layout_of(LAYOUT);
+    test_window();
+    test_clock();
+    test_exhausted();
+    test_end_of_life();
+    test_not_tmpfs();
+    test_not_durable();
+    test_slot_replaced();
+    test_lost();
+    test_closed(&rng);
+    return done_testing();
+}
