@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The app's state directory is removed under processes that draw with the "local" store: locks and marks are gone. Whoever
+ * holds a pid goes on and has it again, nobody who comes meanwhile gets it, and no ID is repeated. In a forked family the
+ * first to renew makes the loss good; parent and child go on whichever of them closes or is killed.
+ *
+ * Sizes: removed 10 times under four processes (long: 100; sanitizer: 4), and once under each family.
+ */
+#include "local.h"
+
+#define LAYOUT "41:5:12/1ms"
+#define STORE "local?lead_ms=200"
+
+enum { PROCESSES = 4, LOG_ROOM = 1 << 19, BURST = 10 };
+enum end { PARENT_CLOSES, PARENT_KILLED, CHILD_CLOSES, CHILD_KILLED };
+
+static sfid_layout layout;
+
+static struct report {
+    atomic_int done;
+    _Atomic int64_t drawn[PROCESSES + 2], errors, an_error, losses;
+    atomic_int closed; /* who was to close has */
+} * report;
+
+static sfid_options options(const char *app) {
+    sfid_options opt = local_options(app, STORE, &layout);
+    opt.max_ahead_ms = 0;
+    return opt;
+}
+
+static void draw(sfid *g, struct idlog *log, int number) {
+    for (int i = 0; i < BURST && !idlog_full(log); i++) {
+        const int64_t id = sfid_next(g);
+        if (id >= 0)
+            idlog_put(log, id);
+        else if (atomic_fetch_add(&report->errors, 1) == 0)
+            atomic_store(&report->an_error, id);
+        atomic_fetch_add(&report->drawn[number], id >= 0);
+    }
+    nap_us(1000);
+}
+
+struct wait_more {
+    int number;
+    int64_t until;
+};
+
+static bool has_more(void *arg) {
+    const struct wait_more *w = arg;
+    return atomic_load(&report->drawn[w->number]) >= w->until;
+}
+
+/* All from one number to another draw on for longer than a window. */
+static bool go_on(int from, int to) {
+    const int64_t begin = mono_ns();
+    while (mono_ns() - begin < 300 * (int64_t)NS_PER_MS)
+        for (int i = from; i <= to; i++)
+            if (!tap_wait_until(has_more, &(struct wait_more){i, atomic_load(&report->drawn[i]) + BURST}, patience(5000)))
+                return false;
+    return true;
+}
+
+static void remove_state(const char *app) {
+    char path[4300];
+    snprintf(path, sizeof path, "%s/%s", dirs.state, app);
+    remove_tree(path);
+}
+
+/* ---- processes ---------------------------------------------------------- */
+
+static int one_of_many(void *arg) {
+    const int number = *(int *)arg;
+    const sfid_options opt = options("many");
+    struct idlog log;
+    sfid_status_info st;
+    sfid *g = open_or_die(&opt);
+    log_start(&log, LOG_ROOM, 1, (uint64_t)sfid_pid(g), "one-%d", number);
+    while (!atomic_load(&report->done))
+        draw(g, &log, number);
+    if (sfid_status(g, &st) == 0)
+        atomic_fetch_add(&report->losses, (int64_t)st.losses);
+    sfid_close(g);
+    return 0;
+}
+
+/* Comes while the others' locks are gone, draws a little and leaves. */
+static int newcomer(void *arg) {
+    static int number;
+    const sfid_options opt = options("many");
+    struct idlog log;
+    (void)arg;
+    sfid *g = open_or_die(&opt);
+    log_start(&log, 1000, 2, (uint64_t)sfid_pid(g), "new-%d-%d", (int)getpid(), number++);
+    for (int i = 0; i < 20; i++)
+        draw(g, &log, PROCESSES);
+    sfid_close(g);
+    return 0;
+}
+
+static void test_many(void) {
+    pid_t children[PROCESSES];
+    const uint64_t times = sized(10, 100, 4);
+    int bad = 0;
+    memset(report, 0, sizeof *report);
+    for (int i = 0; i < PROCESSES; i++)
+        children[i] = child_start(one_of_many, &i);
+    for (int i = 0; i < PROCESSES; i++)
+        bad += !tap_wait_until(has_more, &(struct wait_more){i, 100}, patience(10000));
+    for (uint64_t i = 0; i < times; i++) {
+        remove_state("many");
+        bad += child_run(newcomer, NULL, patience(20000)) != 0;
+        bad += i % 3 == 2 && !go_on(0, PROCESSES - 1);
+    }
+    atomic_store(&report->done, 1);
+    for (int i = 0; i < PROCESSES; i++)
+        bad += child_wait(children[i], patience(10000)) != 0;
+    is_i64(bad, 0, "many: removed %" PRIu64 " times: holders go on, newcomers get pids of their own", times);
+    if (!is_i64(report->errors, 0, "many: no call fails"))
+        diag("one got %" PRIi64, report->an_error);
+    ok(report->losses > 0, "many: the loss is noticed (%" PRIi64 " times)", report->losses);
+    is_i64(count_locks(dirs.shm, ""), 0, "many: no lock is left");
+    judge(LAYOUT, "per-file", UINT64_MAX, "many");
+}
+
+/* ---- families ----------------------------------------------------------- */
+
+struct family {
+    sfid *g;
+    const char *app;
+    enum end end;
+};
+
+static int child_of(void *arg) {
+    const struct family *f = arg;
+    struct idlog log;
+    log_start(&log, LOG_ROOM, 1, 0, "child");
+    while (atomic_load(&report->done) < (f->end == CHILD_CLOSES ? 1 : 2))
+        draw(f->g, &log, 1);
+    sfid_close(f->g);
+    atomic_store(&report->closed, 1);
+    return 0;
+}
+
+static int parent_of(void *arg) {
+    struct family *f = arg;
+    const sfid_options opt = options(f->app);
+    struct idlog log;
+    f->g = open_or_die(&opt);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(child_of(f));
+    log_start(&log, LOG_ROOM, 1, 0, "parent");
+    while (atomic_load(&report->done) < (f->end == PARENT_CLOSES ? 1 : 2)) {
+        draw(f->g, &log, 0);
+        if (f->end == CHILD_KILLED && atomic_load(&report->done) == 1 && !atomic_load(&report->closed)) {
+            child_kill(child);
+            atomic_store(&report->closed, 1);
+        }
+    }
+    sfid_close(f->g);
+    atomic_store(&report->closed, 1);
+    return waitpid(child, NULL, 0) == child || f->end == CHILD_KILLED ? 0 : 1;
+}
+
+/* Draws until the loss was noticed by whoever renews. */
+static void test_family(enum end end, const char *app, const char *what) {
+    struct family f = {.app = app, .end = end};
+    const int who_stays = end == PARENT_CLOSES || end == PARENT_KILLED ? 1 : 0;
+    const sfid_options opt = options(app);
+    memset(report, 0, sizeof *report);
+    const pid_t parent = child_start(parent_of, &f);
+    ok(tap_wait_until(has_more, &(struct wait_more){0, 100}, patience(10000)) &&
+           tap_wait_until(has_more, &(struct wait_more){1, 100}, patience(10000)),
+       "%s: parent and child draw", what);
+    remove_state(app);
+    ok(go_on(0, 1), "%s: both go on when the state is removed", what);
+    atomic_store(&report->done, 1);
+    if (end == PARENT_KILLED)
+        child_kill(parent);
+    else
+        ok(flag_wait(&report->closed, 1, patience(10000)), "%s: it happens", what);
+    ok(go_on(who_stays, who_stays), "%s: the other one goes on", what);
+    ok(pid_of_open(&opt) != 0, "%s: its pid is nobody else's", what);
+    atomic_store(&report->done, 2);
+    if (end != PARENT_KILLED)
+        is_i64(child_wait(parent, patience(10000)), 0, "%s: all end well", what);
+    else
+        ok(waitpid(-1, NULL, 0) > 0, "%s: the child ends", what);
+    if (!is_i64(report->errors, 0, "%s: no call fails", what))
+        diag("one got %" PRIi64, report->an_error);
+    is_i64(count_locks(dirs.shm, ""), 0, "%s: no lock is left", what);
+    is_i64(pid_of_open(&opt), 0, "%s: the pid is free", what);
+    judge(LAYOUT, "per-file", UINT64_MAX, what);
+}
+
+int main(void) {
+    dirs_make();
+    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* where locks are counted */
+    layout = layout_of(LAYOUT);
+    report = shared_memory(sizeof *report);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    test_many();
+    test_family(PARENT_CLOSES, "first", "parent closes");
+    test_family(PARENT_KILLED, "second", "parent killed");
+    test_family(CHILD_CLOSES, "third", "child closes");
+    test_family(CHILD_KILLED, "fourth", "child killed");
+    return done_testing();
+}
