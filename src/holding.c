@@ -123,6 +123,12 @@ static void tell_pid(const struct sfid__holding *h, sfid_event_kind kind, const 
     tell(h, kind, 0, 0, text);
 }
 
+static void tell_lost(const struct sfid__holding *h) {
+    char text[SFID__ERROR_TEXT + 40];
+    snprintf(text, sizeof text, "pid %" PRIu64 " is held no more: %s", h->lease.pid, h->error.text);
+    tell(h, SFID_EVENT_LOST, h->error.code, 0, text);
+}
+
 static void extend(struct sfid__holding *h) {
     struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
     sfid__record_raise_limit(r, h->lease.limit);
@@ -207,7 +213,7 @@ static bool carry_out(struct sfid__holding *h, const struct sfid__lease_action *
         tell_renewed(h);
         return false;
     case SFID__DO_TELL_LOST:
-        tell(h, SFID_EVENT_LOST, h->error.code, 0, h->error.text);
+        tell_lost(h);
         return false;
     case SFID__DO_TELL_FAILED:
         tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);

@@ -71,8 +71,9 @@ bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_
 static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t value, const char *text) {
     if (k->on_event == NULL)
         return;
-    const struct sfid__record *r = sfid__page_current(k->generator->page);
-    const sfid_event event = {kind, code, (int64_t)sfid__record_pid(r), value, text};
+    const bool held = k->holding == NULL || k->holding->lease.state == SFID__LEASE_HELD;
+    const int64_t pid = held ? (int64_t)sfid__record_pid(sfid__page_current(k->generator->page)) : -1;
+    const sfid_event event = {kind, code, pid, value, text};
     k->on_event(k->user, &event);
 }
 
