@@ -166,7 +166,7 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
     const struct sfid__ask ask = {.lease = a,
                                   .position = r ? sfid__record_position(r) : 0,
                                   .now = clock_tick(h),
-                                  .deadline_ms = monotonic_ms(h) + EXCHANGE_MS,
+                                  .deadline_ms = SFID__MIN(monotonic_ms(h) + EXCHANGE_MS, h->deadline_ms),
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
                                   .accept = accept_pid,
                                   .accepter = h};
@@ -351,6 +351,7 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
                        int64_t deadline_ms) {
     h->generator = g;
     h->settings = settings;
+    h->deadline_ms = deadline_ms;
     char machine[SFID__MACHINE_ID];
     int rc = open_directories(h, &settings->opt, machine);
     if (rc == 0)
@@ -366,6 +367,7 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
     }
     sfid__dir_close(&h->run);
     h->settings = NULL;
+    h->deadline_ms = SFID__FOREVER;
     return rc;
 }
 

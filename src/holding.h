@@ -29,6 +29,7 @@ struct sfid__holding {
     bool gave_up;                          /* there is no pid to be had */
     const struct sfid__settings *settings; /* while opening only */
     struct sfid__dir run;                  /* while opening only */
+    int64_t deadline_ms;                   /* monotonic, while opening; later SFID__FOREVER */
     char identity[SFID__MACHINE_ID + 32];
     bool run_is_tmpfs;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "local_store.h"
 
+#include "clock.h"
 #include "identity.h"
 #include "layout.h"
 #include "mark.h"
@@ -61,16 +62,25 @@ static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid
     return rc;
 }
 
+/* Somebody who stays in a door is waited for a moment: there may be many doors. */
+static bool is_late(const struct sfid__ask *ask) {
+    return ask->deadline_ms != 0 && sfid__system_clock.monotonic_ns(&sfid__system_clock) / 1000000 >= ask->deadline_ms;
+}
+
 /* The first pid in a range that can be had; *spare gets the first that could be, if need be. */
 static int scan(struct local_store *s, const struct sfid__dir *app, uint64_t from, uint64_t to, const struct sfid__ask *ask,
                 bool picky, uint64_t *spare, struct sfid__reply *reply, struct sfid__error *err) {
-    int rc = SFID_EBUSY;
     for (uint64_t pid = from;; pid++) {
-        rc = take(s, app, pid, ask, picky, reply, err);
+        const int rc = take(s, app, pid, ask, picky, reply, err);
         if (rc == SFID_EAGAIN && *spare > pid)
             *spare = pid;
         if (pid == to || (rc != SFID_EBUSY && rc != SFID_EAGAIN))
             return rc;
+        if (is_late(ask))
+            return sfid__fail(err, SFID_ENOPID,
+                              "no pid of app \"%s\" could be had in time: %" PRIu64 " to %" PRIu64
+                              " were tried; `sfid doctor --app %s` tells who holds them",
+                              s->app, from, pid, s->app);
     }
 }
 

@@ -108,46 +108,6 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     return backed < FILE_SIZE ? write_blocks(mark, app, fd, blocks, err) : 0;
 }
 
-/* Locks, reads and maps the file, inside the door. */
-static int take_inside(struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__position *at, struct sfid__error *err) {
-    struct stat st;
-    const int fd = sfid__file_lock(app, mark->name, true, &st, err);
-    if (fd < 0)
-        return err->code;
-    mark->id = sfid__file_id(&st);
-    if (read_position(mark, app, fd, at, err) < 0) {
-        close(fd);
-        return err->code;
-    }
-    void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* holds the lock, too: files.h */
-    if (map == MAP_FAILED) {
-        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot map %s/%s", app->path, mark->name);
-        close(fd);
-        return err->code;
-    }
-    mark->map = map;
-    mark->kept_fd = sfid__file_keep_lock(app, mark->name, fd, err);
-    return mark->kept_fd < 0 ? err->code : 0;
-}
-
-int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, bool synced,
-                    struct sfid__position *at, struct sfid__error *err) {
-    *mark = (struct sfid__mark){.synced = synced, .layout = layout, .pid = pid, .dir_path = strdup(app->path)};
-    snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, pid);
-    if (mark->dir_path == NULL)
-        return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    const int door = sfid__door_enter(app, mark->pid, err);
-    int rc = door < 0 ? err->code : take_inside(mark, app, at, err);
-    if (door >= 0)
-        sfid__door_leave(door);
-    if (rc == SFID_EBUSY)
-        sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", mark->pid,
-                   app->path, mark->name);
-    if (rc < 0)
-        sfid__mark_drop(mark);
-    return rc;
-}
-
 static void let_go(struct sfid__mark *mark) {
     if (mark->map)
         munmap(mark->map, FILE_SIZE);
@@ -174,6 +134,53 @@ static int open_again(const struct sfid__mark *mark) {
     close(fd);
     errno = ESTALE;
     return -1;
+}
+
+/* Locks and maps the file. Inside the door, and so no waiting for a disk here. */
+static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__error *err) {
+    struct stat st;
+    const int fd = sfid__file_lock(app, mark->name, true, &st, err);
+    if (fd < 0)
+        return err->code;
+    mark->id = sfid__file_id(&st);
+    void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* holds the lock, too: files.h */
+    if (map == MAP_FAILED) {
+        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot map %s/%s", app->path, mark->name);
+        close(fd);
+        return err->code;
+    }
+    mark->map = map; /* not to be touched before read_position() has seen to the file's length */
+    mark->kept_fd = sfid__file_keep_lock(app, mark->name, fd, err);
+    return mark->kept_fd < 0 ? err->code : 0;
+}
+
+static int lock_by_door(struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__error *err) {
+    const int door = sfid__door_enter(app, mark->pid, err);
+    const int rc = door < 0 ? err->code : lock_and_map(mark, app, err);
+    if (door >= 0)
+        sfid__door_leave(door);
+    if (rc == SFID_EBUSY)
+        sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", mark->pid,
+                   app->path, mark->name);
+    return rc;
+}
+
+int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, bool synced,
+                    struct sfid__position *at, struct sfid__error *err) {
+    *mark = (struct sfid__mark){.synced = synced, .layout = layout, .pid = pid, .dir_path = strdup(app->path)};
+    snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, pid);
+    if (mark->dir_path == NULL)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    int rc = lock_by_door(mark, app, err);
+    const int fd = rc == 0 ? open_again(mark) : -1;
+    if (rc == 0)
+        rc = fd < 0 ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot use file %s/%s", app->path, mark->name)
+                    : read_position(mark, app, fd, at, err);
+    if (fd >= 0)
+        close(fd);
+    if (rc < 0)
+        sfid__mark_drop(mark);
+    return rc;
 }
 
 static int store_entry(const struct sfid__mark *mark, int fd, int which, const struct entry *e) {

@@ -18,7 +18,7 @@ struct sfid__reply;
 struct sfid__ask {
     const struct sfid__lease_action *lease; /* what the machine wants: which members are set, lease.h says */
     uint64_t now;                           /* clock tick */
-    int64_t deadline_ms;                    /* monotonic: an answer later than this is none */
+    int64_t deadline_ms;                    /* monotonic: an answer later than this is none. 0: whenever it comes */
     uint64_t page;                          /* nonce of the page in use, once there is one */
     uint64_t position;                      /* word of its record, once there is one: it may lie past the limit */
 

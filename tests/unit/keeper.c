@@ -92,6 +92,7 @@ static void begin(bool events) {
     k.generator = &f.g;
     memset((void *)&h, 0, sizeof h);
     h.generator = &f.g;
+    h.deadline_ms = SFID__FOREVER;
     h.store = &store->store;
     h.slot.page = f.page;
     sfid__lease_init(&h.lease, &store->store.terms);
