@@ -65,10 +65,15 @@ static void want(lease *l, const event *e, uint64_t start) {
     l->retry_ms = 0;
 }
 
+/* R8: no store grants more than its window from its now. */
+static bool is_within_reach(const lease *l, const event *e) {
+    return l->terms.reach == 0 || e->limit <= e->tick || e->limit - e->tick <= l->terms.reach;
+}
+
 /* R8 */
 static bool claim_is_possible(const lease *l, const event *e) {
     return e->pid >= l->terms.pid_min && e->pid <= l->terms.pid_max && e->floor <= e->limit &&
-           e->limit - e->floor <= l->terms.window;
+           e->limit - e->floor <= l->terms.window && is_within_reach(l, e);
 }
 
 static void claim_answered(lease *l, const event *e, actions *out) {
@@ -147,8 +152,13 @@ static void lost(lease *l, const event *e, actions *out) {
     claim(l, out);
 }
 
+/* R4, R8. A limit that stays where it is was possible once, wherever the clock has been set since. */
+static bool renewal_is_possible(const lease *l, const event *e) {
+    return e->limit == l->limit || (e->limit > l->limit && is_within_reach(l, e));
+}
+
 static void renewal_answered(lease *l, const event *e, actions *out) {
-    if (e->answer == SFID__GRANTED && e->limit >= l->limit) /* R4, R8 */
+    if (e->answer == SFID__GRANTED && renewal_is_possible(l, e))
         renewed(l, e, out);
     else if (e->answer == SFID__LOST)
         lost(l, e, out);

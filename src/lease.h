@@ -38,6 +38,7 @@
 struct sfid__lease_terms {
     uint64_t window;           /* ticks: what a renewal grants from now on */
     uint64_t end;              /* first tick past the layout: a limit there needs no renewal */
+    uint64_t reach;            /* ticks from ours that a limit granted may lie: window and skew of the clocks; 0: any */
     uint64_t pid_min, pid_max; /* inclusive */
     int64_t heartbeat_ms;      /* between renewals */
     int64_t retry_first_ms, retry_longest_ms;
