@@ -84,7 +84,8 @@ static void claim_answered(lease *l, const event *e, actions *out) {
     } else if (e->answer == SFID__LATER) {
         l->start = e->start;
         l->retry_ms = 0;
-        l->due_ms = e->now_ms + e->after_ms;
+        /* R8. Not at once, nor never: what is taken may be given back before its time. */
+        l->due_ms = e->now_ms + SFID__MIN(SFID__MAX(e->after_ms, l->terms.retry_first_ms), l->terms.heartbeat_ms);
         sleep_until(out, l->due_ms);
     } else if (e->answer == SFID__REFUSED && !l->opened) {
         push(out, SFID__DO_GIVE_UP);

@@ -84,7 +84,7 @@ enum sfid__lease_event_kind {
 
 enum sfid__lease_answer {
     SFID__GRANTED, /* claim: pid, floor, limit; renewal: limit */
-    SFID__LATER,   /* claim: every pid is taken for now; after_ms, start */
+    SFID__LATER,   /* claim: every pid is taken for now; after_ms (a heartbeat at most), start */
     SFID__LOST,    /* renewal: not ours any more, or not known */
     SFID__FAILED,  /* no answer, or one to be tried again */
     SFID__REFUSED  /* trying again will not help soon */
