@@ -125,6 +125,7 @@ static void adopted(lease *l, const event *e, actions *out) {
     l->state = SFID__LEASE_HELD;
     l->limit = e->limit;
     l->position = UINT64_MAX;
+    l->soonest_ms = e->now_ms;
     if (e->sure && e->limit > e->tick) {
         usable(l, out);
         rest_till_heartbeat(l, e, out);
@@ -142,6 +143,7 @@ static void renewed(lease *l, const event *e, actions *out) {
     if (l->told)
         push(out, SFID__DO_TELL_RENEWED);
     usable(l, out);
+    l->soonest_ms = e->now_ms + l->terms.heartbeat_ms / 8;
     rest_till_heartbeat(l, e, out);
 }
 
@@ -169,12 +171,17 @@ static void renewal_answered(lease *l, const event *e, actions *out) {
         back_off(l, e, out);
 }
 
-/* Renews where it is time to, or where half of the window has gone, be it that the word runs ahead of the clock. */
+/*
+ * Renews where it is time to, or where half of the window has gone, be it that
+ * the word runs ahead of the clock: but not at once again, since where our
+ * clock is ahead of the store's another renewal gains nothing.
+ */
 static void attend(lease *l, const event *e, actions *out) {
     const bool due = e->now_ms >= l->due_ms;
+    const bool is_short = e->now_ms >= l->soonest_ms && e->tick + l->terms.window / 2 >= l->limit;
     if (l->limit >= l->terms.end) {
         l->due_ms = SFID__FOREVER; /* the window ends with the layout */
-    } else if (l->retry_ms != 0 ? due : due || e->tick + l->terms.window / 2 >= l->limit) {
+    } else if (l->retry_ms != 0 ? due : due || is_short) {
         if (!l->terms.rests || e->position != l->position || e->poked || l->retry_ms != 0) {
             l->position = e->position;
             renew(l, e, out);
@@ -226,6 +233,7 @@ static void resume(lease *l, const event *e, actions *out) {
     l->exchange = 0;
     l->retry_ms = 0;
     l->position = UINT64_MAX;
+    l->soonest_ms = e->now_ms;
     if (!l->terms.testifies) {
         rest_till_heartbeat(l, e, out);
         return;

@@ -26,6 +26,7 @@
  *   R8  An answer that is not possible is no answer.
  *   R9  What a restart finds is renewed under what it found, before anything
  *       is claimed.
+ *   R10 No answer makes it ask over and over.
  */
 #ifndef SFID_LEASE_H
 #define SFID_LEASE_H
@@ -67,6 +68,7 @@ struct sfid__lease {
     uint64_t start;      /* where a claim looks first */
     uint64_t position;   /* of the word at the last renewal */
     int64_t due_ms;      /* when to look again */
+    int64_t soonest_ms;  /* no renewal ahead of due_ms before this */
     int64_t retry_ms;    /* pause after the next failure; 0: none failed */
 };
 
