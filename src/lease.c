@@ -15,6 +15,11 @@ static struct sfid__lease_action *push(actions *out, enum sfid__lease_action_kin
 
 static void sleep_until(actions *out, int64_t due_ms) { push(out, SFID__DO_SLEEP)->due_ms = due_ms; }
 
+static void give_up(lease *l, actions *out) {
+    l->gave_up = true;
+    push(out, SFID__DO_GIVE_UP);
+}
+
 /* An action that shows or keeps what the pid is held under. */
 static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_action_kind kind, const lease *l) {
     struct sfid__lease_action *a = push(out, kind);
@@ -61,6 +66,7 @@ static void want(lease *l, const event *e, uint64_t start) {
     l->token = e->random[0];
     l->nonce = e->random[1];
     l->next_nonce = 0;
+    l->gave_up = false;
     l->start = start;
     l->retry_ms = 0;
 }
@@ -88,7 +94,7 @@ static void claim_answered(lease *l, const event *e, actions *out) {
         l->due_ms = e->now_ms + SFID__MIN(SFID__MAX(e->after_ms, l->terms.retry_first_ms), l->terms.heartbeat_ms);
         sleep_until(out, l->due_ms);
     } else if (e->answer == SFID__REFUSED && !l->opened) {
-        push(out, SFID__DO_GIVE_UP);
+        give_up(l, out);
     } else {
         back_off(l, e, out);
     }
@@ -118,7 +124,7 @@ static void unfit(lease *l, const event *e, actions *out) {
     if (l->opened)
         back_off(l, e, out);
     else
-        push(out, SFID__DO_GIVE_UP);
+        give_up(l, out);
 }
 
 static void adopted(lease *l, const event *e, actions *out) {
@@ -166,7 +172,7 @@ static void renewal_answered(lease *l, const event *e, actions *out) {
     else if (e->answer == SFID__LOST)
         lost(l, e, out);
     else if (e->answer == SFID__REFUSED && !l->opened)
-        push(out, SFID__DO_GIVE_UP);
+        give_up(l, out);
     else
         back_off(l, e, out);
 }
@@ -196,8 +202,8 @@ static void attend(lease *l, const event *e, actions *out) {
 /* ---- events ---------------------------------------------------------------- */
 
 static void woken(lease *l, const event *e, actions *out) {
-    if (l->exchange != 0 || l->state == SFID__LEASE_ENDED)
-        sleep_until(out, SFID__FOREVER); /* until the answer */
+    if (l->exchange != 0 || l->gave_up || l->state == SFID__LEASE_ENDED)
+        sleep_until(out, SFID__FOREVER); /* until the answer, if there is one to come */
     else if (l->state == SFID__LEASE_HELD)
         attend(l, e, out);
     else if (e->now_ms >= l->due_ms)
@@ -223,6 +229,7 @@ static void answered(lease *l, const event *e, actions *out) {
 /* R9: as it was found, and whatever was under way before is not. */
 static void resume(lease *l, const event *e, actions *out) {
     l->state = SFID__LEASE_HELD;
+    l->gave_up = false;
     l->opened = true;
     l->told = true; /* by who opened it */
     l->pid = e->pid;

@@ -59,6 +59,7 @@ struct sfid__lease {
     bool opened;         /* numbers could be drawn once: from then on it goes on trying, whatever the store says */
     bool lost;           /* the last pid was; nobody was told yet that there is another */
     bool told;           /* that a pid is held */
+    bool gave_up;        /* nothing is asked any more, but a release */
     uint64_t pid, limit; /* of the lease, or of the lost one */
     uint64_t token;      /* what it is held or claimed under */
     uint64_t nonce;      /* last one answered */
