@@ -55,7 +55,13 @@ static void rest_till_heartbeat(lease *l, const event *e, actions *out) {
 
 /* ---- claiming -------------------------------------------------------------- */
 
-static void claim(lease *l, actions *out) {
+/*
+ * Under a nonce of its own (R6): an attempt that reaches the store when another
+ * one was answered, and the pid has had another holder since, must not bring
+ * back to life what the answered one is renewed under.
+ */
+static void claim(lease *l, const event *e, actions *out) {
+    l->nonce = e->random[1];
     begin_exchange(l);
     push_lease(out, SFID__DO_CLAIM, l);
 }
@@ -64,7 +70,6 @@ static void claim(lease *l, actions *out) {
 static void want(lease *l, const event *e, uint64_t start) {
     l->state = SFID__LEASE_WANTED;
     l->token = e->random[0];
-    l->nonce = e->random[1];
     l->next_nonce = 0;
     l->gave_up = false;
     l->start = start;
@@ -158,7 +163,7 @@ static void lost(lease *l, const event *e, actions *out) {
     l->told = false;
     push(out, SFID__DO_TELL_LOST);
     want(l, e, l->pid);
-    claim(l, out);
+    claim(l, e, out);
 }
 
 /* R4, R8. A limit that stays where it is was possible once, wherever the clock has been set since. */
@@ -207,7 +212,7 @@ static void woken(lease *l, const event *e, actions *out) {
     else if (l->state == SFID__LEASE_HELD)
         attend(l, e, out);
     else if (e->now_ms >= l->due_ms)
-        claim(l, out);
+        claim(l, e, out);
     else
         sleep_until(out, l->due_ms);
 }
@@ -271,7 +276,7 @@ void sfid__lease_step(struct sfid__lease *l, const struct sfid__lease_event *e, 
     switch (l->state == SFID__LEASE_ENDED && e->kind != SFID__LEASE_ANSWER ? SFID__LEASE_WAKE : e->kind) {
     case SFID__LEASE_OPEN:
         want(l, e, e->start);
-        claim(l, out);
+        claim(l, e, out);
         break;
     case SFID__LEASE_RESUME:
         resume(l, e, out);

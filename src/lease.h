@@ -21,7 +21,8 @@
  *   R5  A pid that was lost is never shown again: what comes after is claimed
  *       under a fresh token.
  *   R6  A claim whose answer was lost is made again under the same token, so
- *       that it leaves one pid taken, not two.
+ *       that it leaves one pid taken, not two; and under a nonce of its own, so
+ *       that an attempt served late is not taken for the one answered.
  *   R7  Release comes after the record is closed, once, and nothing after it.
  *   R8  An answer that is not possible is no answer.
  *   R9  What a restart finds is renewed under what it found, before anything
