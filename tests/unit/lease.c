@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* lease.c - the lease machine: what each event does in each situation. */
+#include "leases.h"
+
+/* ---- the table ------------------------------------------------------------- */
+
+enum situation {
+    NEW,
+    CLAIMING,
+    PAUSING,
+    ADOPTING,
+    HELD,
+    RENEWING,
+    RETRYING,
+    REPLACING,
+    READOPTING,
+    RELEASING,
+    ENDED,
+    GAVE_UP,
+    SITUATIONS
+};
+
+static const char *const situations[] = {"new",      "claiming",  "pausing",    "adopting",  "held",  "renewing",
+                                         "retrying", "replacing", "readopting", "releasing", "ended", "given up"};
+
+static void put_into(enum situation situation) {
+    if (situation == NEW || situation == CLAIMING || situation == PAUSING || situation == GAVE_UP || situation == ADOPTING)
+        begin(&usual);
+    else
+        begin_held(&usual);
+    if (situation == CLAIMING || situation == PAUSING || situation == ADOPTING || situation == GAVE_UP)
+        open_lease();
+    if (situation == PAUSING)
+        answer(SFID__FAILED);
+    if (situation == GAVE_UP)
+        answer(SFID__REFUSED);
+    if (situation == RENEWING || situation == RETRYING || situation == REPLACING || situation == READOPTING)
+        wake_when_due();
+    if (situation == RETRYING)
+        answer(SFID__FAILED);
+    if (situation == REPLACING || situation == READOPTING)
+        answer(SFID__LOST);
+    if (situation == ADOPTING || situation == READOPTING)
+        grant(4, TICK, TICK + WINDOW);
+    if (situation == RELEASING || situation == ENDED)
+        close_lease();
+    if (situation == ENDED)
+        answer(SFID__GRANTED);
+}
+
+/* Columns: open, resume, wake too early, wake in time; granted, later, lost, failed, refused; adopted, adopted but not
+   sure, unfit; close. Where nothing is under way the answers have the number 0, of no exchange. NULL: no caller does that,
+   such as to wake it between a grant and what came of the record for it. */
+enum { COLUMNS = 13 };
+static const char *const table[SITUATIONS][COLUMNS] = {
+    [NEW] = {"w C", "h NR", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
+    [CLAIMING] = {"w C", "h NR", "w S", "w S", "w A", "w S", "w FS", "w FS", "w G", NULL, NULL, NULL, "e S"},
+    [PAUSING] = {"w C", "h NR", "w S", "w C", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
+    [ADOPTING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "h LS", "h NR", "w G", "e S"},
+    [HELD] = {"w C", "h NR", "h S", "h NR", "h S", "h S", "h S", "h S", "h S", NULL, NULL, NULL, "e V"},
+    [RENEWING] = {"w C", "h NR", "h S", "h S", "h ENWS", "h FS", "w XC", "h FS", "h FS", NULL, NULL, NULL, "e V"},
+    [RETRYING] = {"w C", "h NR", "h S", "h NR", "h S", "h S", "h S", "h S", "h S", NULL, NULL, NULL, "e V"},
+    [REPLACING] = {"w C", "h NR", "w S", "w S", "w A", "w S", "w FS", "w FS", "w FS", NULL, NULL, NULL, "e S"},
+    [READOPTING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "h MS", "h NR", "w FS", "e S"},
+    [RELEASING] = {"e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
+    [ENDED] = {"e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
+    [GAVE_UP] = {"w C", "h NR", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
+};
+
+static const char *do_column(unsigned column) {
+    switch (column) {
+    case 0:
+        return open_lease();
+    case 1:
+        return resume(TICK + WINDOW, 0);
+    case 2:
+        return wake(true);
+    case 3:
+        now = l.due_ms == SFID__FOREVER ? now + 1000 * HEARTBEAT : l.due_ms;
+        return wake(false);
+    case 4:
+        return grant(4, TICK, TICK + 2 * WINDOW - (l.state == SFID__LEASE_WANTED ? WINDOW : 0));
+    case 9:
+        return adopted(TICK + WINDOW, true);
+    case 10:
+        return adopted(TICK + WINDOW, false);
+    case 11:
+        return step((struct sfid__lease_event){.kind = SFID__LEASE_UNFIT});
+    case 12:
+        return close_lease();
+    default:
+        return answer((enum sfid__lease_answer)(column - 4));
+    }
+}
+
+static void the_table(void) {
+    static const char *const columns[COLUMNS] = {"open",   "resume",  "early wake", "wake",        "granted", "later", "lost",
+                                                 "failed", "refused", "adopted",    "not so sure", "unfit",   "close"};
+    for (unsigned s = 0; s < SITUATIONS; s++)
+        for (unsigned c = 0; c < COLUMNS; c++) {
+            if (table[s][c] == NULL)
+                continue;
+            put_into((enum situation)s);
+            is_str(do_column(c), table[s][c], "%s: %s", situations[s], columns[c]);
+        }
+}
+
+/* R1: whatever comes of an exchange that was given up, in whatever situation: nothing changes, and what is under way goes on. */
+static void too_late(void) {
+    for (unsigned s = CLAIMING; s < SITUATIONS; s++) {
+        bool same = true;
+        for (int what = SFID__GRANTED; what <= SFID__REFUSED; what++)
+            for (uint64_t other = 1; other <= 4; other++) {
+                put_into((enum situation)s);
+                if (other == l.exchange)
+                    continue;
+                const struct sfid__lease before = l;
+                step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
+                                                .exchange = other,
+                                                .answer = (enum sfid__lease_answer)what,
+                                                .pid = 4,
+                                                .floor = TICK,
+                                                .limit = TICK + WINDOW});
+                same &= memcmp(&before, &l, sizeof l) == 0 && strcmp(said() + 2, "S") == 0;
+                same &= last()->due_ms == (l.exchange ? SFID__FOREVER : l.due_ms);
+            }
+        ok(same, "%s: answers to other exchanges change nothing", situations[s]);
+    }
+}
+
+int main(void) {
+    the_table();
+    too_late();
+    return done_testing();
+}

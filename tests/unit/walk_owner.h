@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk_owner.h - an owner of the walk: drives one lease machine as a process
+ * would, keeps its page, and draws numbers from that.
+ *
+ * A process may draw as long as its record is open and below its limit,
+ * however late and whatever its clock shows; so do these.
+ */
+#ifndef SFID_TESTS_WALK_OWNER_H
+#define SFID_TESTS_WALK_OWNER_H
+
+#include "walk_store.h"
+
+static unsigned place_of(const struct owner *o) { return (unsigned)(o - w.owner); }
+
+static void note(const struct owner *o, const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+    trace((int)place_of(o), what, a, b, c, d);
+}
+
+static int64_t host_ms(const struct owner *o) { return w.now + o->ahead_ms; }
+
+static bool is_stopped(const struct owner *o) { return w.now < o->stopped_till; }
+
+/* ---- coverage -------------------------------------------------------------- */
+
+enum { EVENTS = 17, SITUATIONS = 6 };
+static uint64_t covered[SITUATIONS][EVENTS];
+
+static void cover(const struct owner *o, const struct sfid__lease_event *e) {
+    const struct sfid__lease *l = &o->machine;
+    const unsigned situation = (unsigned)l->state * 2 + (l->exchange != 0);
+    unsigned event;
+    switch (e->kind) {
+    case SFID__LEASE_ANSWER:
+        event = 3 + (unsigned)e->answer + (e->exchange == l->exchange && l->exchange ? 0 : 5);
+        break;
+    case SFID__LEASE_ADOPTED:
+        event = e->sure ? 13 : 14;
+        break;
+    case SFID__LEASE_UNFIT:
+        event = 15;
+        break;
+    case SFID__LEASE_CLOSE:
+        event = 16;
+        break;
+    default:
+        event = (unsigned)e->kind;
+    }
+    covered[situation][event]++;
+}
+
+/* ---- numbers --------------------------------------------------------------- */
+
+/* Whether the numbers of an open record count: of two copies only one is known to the store. */
+static bool counts(const struct owner *o) {
+    return !o->gated && !is_superseded_copy(lease_info(o->page.token), o->page.pid, place_of(o));
+}
+
+/* Holds a window against those of all others that may still draw, also after a restart. */
+static void check_overlap(const struct owner *o) {
+    const struct page *p = &o->page;
+    if (!counts(o))
+        return;
+    for (unsigned i = 0; i < OWNERS; i++) {
+        const struct owner *other = &w.owner[i];
+        const struct page *q = &other->page;
+        if (other == o || other->phase == NOBODY || !q->there || !q->open || q->pid != p->pid || !counts(other))
+            continue;
+        const uint64_t from = SFID__MAX(p->word / SEQUENCE, q->word / SEQUENCE), to = SFID__MIN(p->limit, q->limit);
+        if (from < to)
+            broken(OVERLAP, "owners %u and %u may both draw tick %" PRIu64 " of pid %" PRIu64, place_of(o), i, from, p->pid);
+    }
+}
+
+/* Whether another lease has drawn a tick of the pid; *by gets who. */
+static bool is_spent(const struct owner *o, uint64_t tick, unsigned *by) {
+    const struct page *p = &o->page;
+    const unsigned lease = tick < TICKS ? paper.drawn[p->pid][tick].lease : 0;
+    *by = tick < TICKS ? paper.drawn[p->pid][tick].owner : 0;
+    return lease && lease != paper.lease_of[p->token >> 24] && !is_superseded_copy(&paper.lease[lease], p->pid, *by);
+}
+
+/* A window that begins or grows has no tick in it that was drawn under another lease, though that be closed. */
+static void check_unspent(const struct owner *o) {
+    const struct page *p = &o->page;
+    unsigned by;
+    for (uint64_t tick = p->word / SEQUENCE; tick < p->limit && counts(o); tick++)
+        if (is_spent(o, tick, &by))
+            broken(DRAWN_TWICE, "owner %u may draw tick %" PRIu64 " of pid %" PRIu64 ", which owner %u drew", place_of(o), tick,
+                   p->pid, by);
+}
+
+static void check_window(const struct owner *o) {
+    check_overlap(o);
+    check_unspent(o);
+}
+
+static void count_number(struct owner *o, uint64_t number) {
+    const struct page *p = &o->page;
+    const uint64_t tick = number / SEQUENCE;
+    struct lease_info *lease = lease_info(p->token);
+    if (!lease->cloned && number < lease->next_word)
+        broken(WORD_BACK, "owner %u drew %" PRIu64 " of pid %" PRIu64 " after %" PRIu64, place_of(o), number, p->pid,
+               lease->next_word - 1);
+    lease->next_word = SFID__MAX(lease->next_word, number + 1);
+    figures.drawn++;
+    if (!counts(o))
+        return;
+    if (tick >= TICKS)
+        bail("tick %" PRIu64 " is past the walk's paper", tick);
+    unsigned by;
+    if (is_spent(o, tick, &by))
+        broken(DRAWN_TWICE, "owner %u drew tick %" PRIu64 " of pid %" PRIu64 ", as owner %u did under another lease", place_of(o),
+               tick, p->pid, by);
+    paper.drawn[p->pid][tick].lease = paper.lease_of[p->token >> 24];
+    paper.drawn[p->pid][tick].owner = (uint8_t)place_of(o);
+    paper.last_tick = SFID__MAX(paper.last_tick, tick);
+}
+
+/* One number: of the clock's tick, or any that the window allows. Asks for the keeper as callers do. */
+static void draw(struct owner *o, bool far) {
+    struct page *p = &o->page;
+    if (o->phase != UP || is_stopped(o) || !p->there || !p->open)
+        return;
+    const uint64_t clock = tick_of(host_ms(o)), end = p->limit * SEQUENCE;
+    uint64_t number = SFID__MAX(p->word, clock * SEQUENCE);
+    if (far && p->word < end)
+        number = p->word + below(end - p->word);
+    if (clock + w.terms.window / 2 >= p->limit)
+        o->poked = true;
+    if (number >= end || o->gated)
+        return;
+    p->word = number + 1;
+    count_number(o, number);
+}
+
+/* ---- what the machine wants ------------------------------------------------ */
+
+/* Till when the network keeps a message; mostly not at all. */
+static int64_t hold(unsigned rate, int64_t longest_ms) {
+    return w.calm || !chance(rate) ? 0 : w.now + (int64_t)below((uint64_t)longest_ms);
+}
+
+static void put_message(const struct message *m) {
+    if (w.messages == MESSAGES) { /* the oldest goes */
+        memmove(&w.message[0], &w.message[1], sizeof w.message[0] * (MESSAGES - 1));
+        w.messages--;
+        figures.lost_messages++;
+    }
+    w.message[w.messages++] = *m;
+}
+
+/* Exchanges are paid for with time: one each retry_first_ms in the long run, a dozen at once. */
+static void check_pace(struct owner *o) {
+    const int64_t price = SFID__MIN(w.terms.retry_first_ms, w.terms.heartbeat_ms / 8) * 9 / 10;
+    o->sends_allowed_ms = SFID__MIN(o->sends_allowed_ms + w.now - o->last_step_ms, 12 * price) - price;
+    o->last_step_ms = w.now;
+    if (o->sends_allowed_ms < 0)
+        broken(TOO_OFTEN, "owner %u asks more often than each %" PRId64 " ms", place_of(o), price);
+}
+
+static void check_send(struct owner *o, const struct sfid__lease_action *a) {
+    const bool releases = a->kind == SFID__DO_RELEASE;
+    if (o->released)
+        broken(releases ? RELEASED_TWICE : SENT_AFTER_RELEASE, "owner %u asks after it gave its pid back", place_of(o));
+    if (releases && (o->page.token != a->token || o->page.pid != a->pid || o->page.open || lease_info(a->token)->released))
+        broken(RELEASED_TWICE, "owner %u releases what it does not hold", place_of(o));
+    if (a->token == o->lost_token)
+        broken(LOST_TOKEN, "owner %u shows the token of a pid that it was told is lost", place_of(o));
+    if (o->gave_up && a->kind == SFID__DO_CLAIM)
+        broken(GIVEN_UP, "owner %u claims after giving up", place_of(o));
+    if (o->found_token && (a->kind == SFID__DO_CLAIM || a->token != o->found_token))
+        broken(RESTART, "owner %u found a lease and asks for something else first", place_of(o));
+    o->found_token = 0;
+    check_pace(o);
+}
+
+static void send(struct owner *o, const struct sfid__lease_action *a) {
+    check_send(o, a);
+    struct lease_info *lease = lease_info(a->token);
+    if (a->kind == SFID__DO_CLAIM)
+        lease->want = o->want;
+    if (a->kind == SFID__DO_RELEASE) {
+        o->released = true;
+        lease->released = !lease->cloned;
+    }
+    o->exchange = a->exchange;
+    o->sent_ms = w.now;
+    o->asked = (struct request){.kind = a->kind,
+                                .server = o->server,
+                                .pid = a->pid,
+                                .token = a->token,
+                                .nonce = a->nonce,
+                                .next_nonce = a->next_nonce,
+                                .limit = a->limit,
+                                .position = a->floor,
+                                .start = a->start,
+                                .host_ms = host_ms(o)};
+    note(o,
+         a->kind == SFID__DO_CLAIM   ? "claims"
+         : a->kind == SFID__DO_RENEW ? "renews"
+                                     : "releases",
+         a->pid, a->token, a->nonce, a->next_nonce);
+    if (!w.calm && (w.now < o->cut_off_till || chance(w.loss_rate))) {
+        figures.lost_messages++;
+        return;
+    }
+    put_message(&(struct message){.owner = place_of(o),
+                                  .life = o->life,
+                                  .exchange = a->exchange,
+                                  .held_till = hold(a->kind == SFID__DO_CLAIM ? 2 * w.hold_rate : w.hold_rate, w.hold_ms),
+                                  .request = o->asked});
+}
+
+/* Nothing that it sends arrives for a while; and what it had sent arrives rather towards the end of that. */
+static void cut_off(struct owner *o) {
+    const uint64_t window = (uint64_t)window_ms();
+    o->cut_off_till = w.now + (int64_t)below(window * 5);
+    note(o, "is cut off", (uint64_t)o->cut_off_till, 0, 0, 0);
+    for (unsigned i = 0; i < w.messages; i++)
+        if (w.message[i].owner == place_of(o) && !w.message[i].is_reply)
+            w.message[i].held_till = o->cut_off_till - (int64_t)below(window);
+}
+
+/* A new record on the page: the old one is closed, and the word goes on above it. */
+static void adopt(struct owner *o, const struct sfid__lease_action *a) {
+    struct page *p = &o->page;
+    const struct lease_info *lease = lease_info(a->token);
+    if (a->pid < w.terms.pid_min || a->pid > w.terms.pid_max || a->limit > lease->granted[a->pid] ||
+        a->floor < lease->floor[a->pid] || a->floor > a->limit) {
+        broken(NOT_GRANTED, "owner %u adopts pid %" PRIu64 ", ticks %" PRIu64 " to %" PRIu64, place_of(o), a->pid, a->floor,
+               a->limit);
+        return;
+    }
+    uint64_t word = a->floor * SEQUENCE;
+    if (p->there)
+        word = SFID__MAX(word, p->pid == a->pid ? p->word : (p->word / SEQUENCE + 1) * SEQUENCE);
+    *p = (struct page){true, true, a->pid, a->token, a->nonce, a->next_nonce, a->floor, a->limit, word};
+    if (o->is_copy && !lease->cloned)
+        o->gated = false; /* a pid of its own */
+    if (!w.calm && (w.faults & 1u << CUT_OFF) && chance(100))
+        cut_off(o);
+    check_window(o);
+}
+
+static void extend(struct owner *o, const struct sfid__lease_action *a) {
+    struct page *p = &o->page;
+    if (a->limit < p->limit)
+        broken(LIMIT_DOWN, "owner %u: from %" PRIu64 " to %" PRIu64, place_of(o), p->limit, a->limit);
+    if (a->token != p->token || a->limit > lease_info(p->token)->granted[p->pid])
+        broken(NOT_GRANTED, "owner %u raises the limit of pid %" PRIu64 " to %" PRIu64, place_of(o), p->pid, a->limit);
+    p->limit = a->limit;
+    o->gated = false;
+    o->answered_nonce = o->asked.next_nonce;
+    check_window(o);
+}
+
+static void tell(struct owner *o, enum sfid__lease_action_kind kind) {
+    bool good = true;
+    switch (kind) {
+    case SFID__DO_TELL_LEASED:
+    case SFID__DO_TELL_LEASED_AGAIN:
+        good = !o->told && o->lost_told == (kind == SFID__DO_TELL_LEASED_AGAIN);
+        o->told = o->may_not_give_up = true;
+        o->lost_told = false;
+        break;
+    case SFID__DO_TELL_LOST:
+        if (!o->hears_lost)
+            broken(LOST_UNHEARD, "owner %u was told by nobody", place_of(o));
+        o->lost_told = o->lost_told || o->told;
+        o->told = false;
+        o->lost_token = o->page.token;
+        o->want = ++w.wants;
+        figures.losses++;
+        figures.copies_found += lease_info(o->page.token)->cloned;
+        break;
+    case SFID__DO_TELL_RENEWED:
+        good = o->told;
+        break;
+    default:
+        break;
+    }
+    if (!good)
+        broken(TOLD, "owner %u tells %d when it has told the like already", place_of(o), (int)kind);
+}
+
+static void carry_out(struct owner *o, const struct sfid__lease_action *a) {
+    switch (a->kind) {
+    case SFID__DO_NOTE:
+        if (o->page.open && o->page.token == a->token) {
+            o->page.nonce = a->nonce;
+            o->page.next_nonce = a->next_nonce;
+        }
+        break;
+    case SFID__DO_ADOPT:
+        adopt(o, a);
+        break;
+    case SFID__DO_EXTEND:
+        extend(o, a);
+        break;
+    case SFID__DO_CLAIM:
+    case SFID__DO_RENEW:
+    case SFID__DO_RELEASE:
+        send(o, a);
+        break;
+    case SFID__DO_GIVE_UP:
+        if (o->may_not_give_up)
+            broken(GIVEN_UP, "owner %u gives up, having had a pid", place_of(o));
+        o->gave_up = true;
+        figures.gave_up++;
+        break;
+    case SFID__DO_SLEEP:
+        o->asleep_till = a->due_ms;
+        break;
+    default:
+        tell(o, a->kind);
+    }
+}
+
+/* ---- steps of the machine -------------------------------------------------- */
+
+static void crash(struct owner *o) {
+    note(o, "dies", o->page.pid, o->page.token, o->page.limit, 0);
+    o->phase = DOWN;
+    o->exchange = 0;
+    figures.crashes++;
+}
+
+static void step(struct owner *o, struct sfid__lease_event e) {
+    struct sfid__lease_actions out;
+    bool adopts = false;
+    e.now_ms = w.now;
+    e.tick = SFID__MAX(tick_of(host_ms(o)), o->page.there ? o->page.word / SEQUENCE : 0);
+    e.random[0] = fresh();
+    e.random[1] = fresh();
+    if (e.kind == SFID__LEASE_WAKE)
+        e.position = o->page.word;
+    cover(o, &e);
+    sfid__lease_step(&o->machine, &e, &out);
+    for (unsigned i = 0; i < out.count && !w.broken; i++) {
+        if (!w.calm && (w.faults & 1u << DIES_BETWEEN) && chance(1)) {
+            crash(o);
+            return;
+        }
+        if (out.list[i].kind == SFID__DO_ADOPT && !w.calm && (w.faults & 1u << NO_RECORD) && chance(100)) {
+            figures.unfit++;
+            step(o, (struct sfid__lease_event){.kind = SFID__LEASE_UNFIT});
+            return;
+        }
+        carry_out(o, &out.list[i]);
+        adopts |= out.list[i].kind == SFID__DO_ADOPT;
+    }
+    if (adopts && !w.broken)
+        step(o, (struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED, .limit = o->page.limit, .sure = !chance(w.unsure_rate)});
+}
+
+/* An answer reaches the process that asked; whether it waits for that one still, the machine has to know. */
+static void hear(struct owner *o, uint64_t exchange, const struct reply *r) {
+    const bool awaited = o->exchange != 0 && o->exchange == exchange;
+    if (awaited)
+        o->exchange = 0;
+    else
+        figures.stale_answers++;
+    figures.answers++;
+    if (r->answer == SFID__FAILED && (w.calm || chance(500)))
+        o->server = w.master;
+    note(o, awaited ? "hears" : "hears, too late", r->answer, r->pid, r->floor, r->limit);
+    o->hears_lost = awaited && r->answer == SFID__LOST && o->asked.kind == SFID__DO_RENEW;
+    step(o, (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
+                                       .exchange = exchange,
+                                       .answer = r->answer,
+                                       .pid = r->pid,
+                                       .floor = r->floor,
+                                       .limit = r->limit,
+                                       .start = r->start,
+                                       .after_ms = r->after_ms});
+    o->hears_lost = false;
+}
+
+/* ---- a process begins, lives, leaves --------------------------------------- */
+
+/* From its page where that is open; else anew. A child that takes over has the machine as it was at the fork. */
+static void start(struct owner *o, bool takes_over) {
+    o->phase = UP;
+    o->life = ++w.lives;
+    o->exchange = 0;
+    o->stopped_till = 0;
+    o->lost_token = o->found_token = o->answered_nonce = 0;
+    o->released = o->gave_up = o->poked = false;
+    o->server = chance(800) ? w.master : 1 - w.master;
+    if (takes_over)
+        o->machine = o->forked;
+    else
+        sfid__lease_init(&o->machine, &w.terms);
+    o->told = o->machine.told;
+    o->lost_told = o->machine.lost;
+    o->may_not_give_up = o->machine.opened;
+    o->has_child = false;
+    o->sends_allowed_ms = 12 * w.terms.retry_first_ms;
+    o->last_step_ms = w.now;
+    const struct page *p = &o->page;
+    if (!p->there || !p->open || (p->limit <= tick_of(host_ms(o)) && chance(500))) {
+        o->want = ++w.wants;
+        note(o, "opens", 0, 0, 0, 0);
+        step(o, (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = w.terms.pid_min + below(PIDS)});
+        return;
+    }
+    figures.restarts++;
+    o->told = o->may_not_give_up = true;
+    o->found_token = p->token;
+    note(o, takes_over ? "takes over" : "goes on", p->pid, p->token, p->nonce, p->next_nonce);
+    step(o, (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
+                                       .pid = p->pid,
+                                       .limit = p->limit,
+                                       .token = p->token,
+                                       .nonce = p->nonce,
+                                       .next_nonce = p->next_nonce});
+    if (w.terms.testifies && o->phase == UP && o->exchange == 0)
+        broken(RESTART, "owner %u found a lease and asks nobody", place_of(o));
+    check_window(o);
+}
+
+static void leave(struct owner *o) {
+    struct page *p = &o->page;
+    note(o, "leaves", p->pid, p->token, p->word, p->limit);
+    p->open = false;
+    o->phase = LEAVING;
+    o->leaving_till = w.now + 1000;
+    figures.closes++;
+    step(o, (struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = (p->word + SEQUENCE - 1) / SEQUENCE});
+}
+
+/* What an ended machine is told by a careless caller changes nothing. */
+static void disturb(struct owner *o) {
+    static const enum sfid__lease_event_kind kinds[] = {SFID__LEASE_OPEN,    SFID__LEASE_RESUME, SFID__LEASE_WAKE,
+                                                        SFID__LEASE_ADOPTED, SFID__LEASE_UNFIT,  SFID__LEASE_CLOSE};
+    const struct page *p = &o->page;
+    step(o, (struct sfid__lease_event){.kind = kinds[below(6)],
+                                       .pid = p->pid,
+                                       .limit = p->limit,
+                                       .token = p->token,
+                                       .nonce = p->nonce,
+                                       .sure = chance(500),
+                                       .position = p->word / SEQUENCE});
+}
+
+static void live(struct owner *o) {
+    if (is_stopped(o) || o->phase == NOBODY || o->phase == DOWN)
+        return;
+    if (o->exchange && (w.now - o->sent_ms > w.patience_ms || (!w.calm && chance(5)))) {
+        hear(o, o->exchange, &(struct reply){.answer = SFID__FAILED}); /* its time is over, or the connection broke */
+    } else if (o->phase == LEAVING) {
+        if (!w.calm && chance(300))
+            disturb(o);
+        else if (o->exchange == 0 || w.now > o->leaving_till)
+            o->phase = DOWN;
+    } else if (o->gave_up && chance(200)) {
+        leave(o);
+    } else if (w.now >= o->asleep_till || o->poked || chance(20)) {
+        const bool poked = o->poked;
+        o->poked = false;
+        step(o, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
+    }
+}
+
+#endif
