@@ -304,14 +304,14 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
 }
 
 /* Drives the machine until numbers can be drawn, it gives up, or time is over. */
-static int get_pid(struct sfid__holding *h, int64_t deadline_ms) {
+static int get_pid(struct sfid__holding *h) {
     int64_t due = feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = h->lease.terms.pid_min});
     while (!h->lease.opened && !h->gave_up) {
         const int64_t now = monotonic_ms(h);
-        if (now >= deadline_ms)
+        if (now >= h->deadline_ms)
             return h->error.code ? h->error.code : sfid__fail(&h->error, SFID_ENOPID, "no pid within the time to open");
         if (due > now)
-            h->generator->clock->sleep_ns(h->generator->clock, (SFID__MIN(due, deadline_ms) - now) * 1000000);
+            h->generator->clock->sleep_ns(h->generator->clock, (SFID__MIN(due, h->deadline_ms) - now) * 1000000);
         due = sfid__holding_step(h, false);
     }
     return h->gave_up ? h->error.code : 0;
@@ -358,7 +358,7 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
         rc = sfid__local_store_new(&h->store, settings, g->max_ahead, &h->error);
     if (rc == 0) {
         sfid__lease_init(&h->lease, &h->store->terms);
-        rc = get_pid(h, deadline_ms);
+        rc = get_pid(h);
     }
     if (rc == 0) {
         snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
