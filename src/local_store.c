@@ -84,6 +84,8 @@ static int scan(struct local_store *s, const struct sfid__dir *app, uint64_t fro
     }
 }
 
+#define LONGEST_NAP_MS 128
+
 static int all_taken(const struct local_store *s, const struct sfid__dir *app, uint64_t from, uint64_t to,
                      struct sfid__error *err) {
     char lockers[160];
@@ -101,7 +103,14 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
     int rc = scan(s, app, from, to, ask, from < to, &spare, reply, err);
     if (rc < 0 && spare <= to)
         rc = scan(s, app, spare, to, ask, false, &spare, reply, err);
-    if (rc == SFID_EBUSY && !s->fixed && !s->had)
+    if (s->fixed || s->had)
+        return rc;
+    /* Who looks at a pid and passes it over has its lock for a moment: where all seem taken it is looked at again. */
+    for (int64_t nap_ms = 1; rc == SFID_EBUSY && nap_ms <= LONGEST_NAP_MS && !is_late(ask); nap_ms *= 2) {
+        sfid__system_clock.sleep_ns(&sfid__system_clock, nap_ms * 1000000);
+        rc = scan(s, app, from, to, ask, false, &spare, reply, err);
+    }
+    if (rc == SFID_EBUSY)
         rc = all_taken(s, app, from, to, err);
     return rc;
 }
