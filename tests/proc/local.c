@@ -391,6 +391,7 @@ static void test_forked(void) {
     const sfid_options opt = local_options("forked", "local", &layout);
     struct child *c = shared_memory(sizeof *c);
     c->g = open_or_die(&opt);
+    let_threads_start();
     const pid_t child = child_start(forked, c);
     ok(flag_wait(&c->pid, 1, patience(20000)) && c->good, "a forked child shares its parent's pid, and leases one of its own");
     sfid_close(c->g);

@@ -214,6 +214,26 @@ UNUSED static char task_state(pid_t process, pid_t thread) {
     return letter;
 }
 
+/* All other threads of this process. */
+UNUSED static bool others_sleep(void *arg) {
+    (void)arg;
+    bool sleep = true;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *e; tasks && (e = readdir(tasks)) != NULL;) {
+        const pid_t thread = (pid_t)atoi(e->d_name);
+        sleep = sleep && (thread <= 0 || thread == gettid() || strchr("S?", task_state(getpid(), thread)) != NULL);
+    }
+    if (tasks)
+        closedir(tasks);
+    return sleep;
+}
+
+/* Before a fork. A sanitizer's allocator stays locked for ever in a child that was forked while a thread was just starting. */
+UNUSED static void let_threads_start(void) {
+    if (SANITIZED)
+        tap_wait_until(others_sleep, NULL, patience(5000));
+}
+
 /* ---- mounts ------------------------------------------------------------- */
 
 /* Mounts made from here on are this process's own. */

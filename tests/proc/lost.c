@@ -146,6 +146,7 @@ static int parent_of(void *arg) {
     const sfid_options opt = options(f->app);
     struct idlog log;
     f->g = open_or_die(&opt);
+    let_threads_start();
     const pid_t child = fork();
     if (child == 0)
         _exit(child_of(f));
