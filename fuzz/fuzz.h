@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz.h - a fuzz target is a function of some bytes that ends the process
- * where a promise of sfid.h is broken.
+ * where a promise of a header is broken.
  *
  * `make fuzz` builds each for libFuzzer (clang). tests/unit/corpus.c is built
  * with all of them and replays fuzz/corpus.
@@ -17,6 +17,7 @@
 int fuzz_layout(const uint8_t *data, size_t size);
 int fuzz_parse(const uint8_t *data, size_t size);
 int fuzz_text(const uint8_t *data, size_t size);
+int fuzz_uri(const uint8_t *data, size_t size);
 
 #ifdef FUZZ_REPLAY
 #define FUZZ_TARGET(name)

@@ -12,7 +12,7 @@
 static const struct target {
     const char *name;
     int (*run)(const uint8_t *data, size_t size);
-} targets[] = {{"layout", fuzz_layout}, {"parse", fuzz_parse}, {"text", fuzz_text}};
+} targets[] = {{"layout", fuzz_layout}, {"parse", fuzz_parse}, {"text", fuzz_text}, {"uri", fuzz_uri}};
 
 static bool run_file(const struct target *target, const char *path) {
     static uint8_t data[65536];
@@ -21,7 +21,8 @@ static bool run_file(const struct target *target, const char *path) {
     if (f == NULL || !feof(f))
         return false;
     fclose(f);
-    target->run(data, size);
+    for (size_t i = 0; i <= size; i++) /* whole, and cut off anywhere */
+        target->run(data, i);
     return true;
 }
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any bytes as a store's URL: what is accepted is within bounds, and what is refused is refused in words that do not
+ * depend on user and password.
+ */
+#include "uri.h"
+
+#include "fuzz.h"
+
+static bool ended(const char *text, size_t size) { return memchr(text, '\0', size) != NULL; }
+
+static void check_accepted(const struct sfid__uri *u) {
+    char shown[SFID__URI_SHOWN];
+    HOLDS(ended(u->user, sizeof u->user) && ended(u->password, sizeof u->password) && ended(u->host, sizeof u->host) &&
+          ended(u->path, sizeof u->path) && ended(u->client_name, sizeof u->client_name));
+    HOLDS((u->host[0] == '\0') != (u->path[0] == '\0'));
+    HOLDS((u->port == 0) == (u->host[0] == '\0'));
+    HOLDS(u->user[0] == '\0' || u->password[0] != '\0');
+    HOLDS(u->path[0] == '\0' || u->path[0] == '/');
+    HOLDS(u->db <= INT32_MAX);
+    HOLDS(u->timeout_ms >= 10 && u->timeout_ms <= 600000);
+    HOLDS(u->connect_timeout_ms >= 10 && u->connect_timeout_ms <= 600000);
+    memset(shown, 'x', sizeof shown);
+    sfid__uri_describe(u, shown, sizeof shown);
+    HOLDS(ended(shown, sizeof shown) && strlen(shown) < sizeof shown - 1);
+}
+
+/* Letters and digits of what may be user and password become x, but for those of an escape. False when there is nothing. */
+static bool mask(char *url) {
+    char *from = strstr(url, "://"), *to = strrchr(url, '@');
+    if (from == NULL || to == NULL || to < from)
+        return false;
+    for (char *c = from + 3; c < to; c++)
+        if (sfid__is_ascii_alnum(*c) && c[-1] != '%' && c[-2] != '%')
+            *c = 'x';
+    return true;
+}
+
+int fuzz_uri(const uint8_t *data, size_t size) {
+    struct sfid__error err = {0, ""}, masked_err = {0, ""};
+    struct sfid__uri uri, other;
+    char *url = fuzz_copy(data, size, 1);
+    const int rc = sfid__uri_parse(url, &uri, &err);
+    HOLDS(rc == 0 || rc == SFID_EINVAL || rc == SFID_EUNSUPPORTED);
+    if (rc == 0)
+        check_accepted(&uri);
+    else
+        HOLDS(err.code == rc && err.text[0] != '\0' && ended(err.text, sizeof err.text));
+    if (mask(url)) {
+        HOLDS(sfid__uri_parse(url, &other, &masked_err) == rc);
+        HOLDS(strcmp(err.text, masked_err.text) == 0);
+    }
+    free(url);
+    return 0;
+}
+
+FUZZ_TARGET(uri)

@@ -1,0 +1,433 @@
+-- SPDX-License-Identifier: MIT
+--
+-- Who may use which pid of an app, and for which ticks. One EVAL is one exchange; all that is known lies in one hash, and
+-- this script alone changes it. It runs on Redis 5 and later and on Valkey. Why each rule is there stands beside it; that no
+-- two holders are ever granted the same tick of the same pid is what all of them together are for.
+--
+-- KEYS[1]  sfid:APP, and no other: the registrations' names are made from it. In a cluster they have to share its slot, so APP
+--          needs a hash tag there ("{orders}") unless registration is off.
+--
+-- ARGV     numbers are decimal, times are Unix milliseconds
+--   1 op   claim renew release init look
+--   2 bits   the layout's fields as text without a space, such as 36:11:17
+--   3 epoch   4 unit   5 W, the window: a multiple of the unit, at least two   6 S, the skew budget
+--   7 clock of the asking host   8 how far it may be from the server's (0: not looked at)
+--   9 pid_min   10 pid_max   (both included, at most 65535)
+--   11 registration: 1 or 0
+--   claim    12 first pid to look at   13 nonce   14 base
+--   renew    12 pid   13 nonce of the last renewal answered   14 base   15 nonce of this one   16 limit that the holder has
+--   release  12 pid   13, 14, 15 as for renew   16 position: the first tick not used   17 limit that the holder has
+--   init     12 state that `look` told, or nothing: whatever the state is
+--   look     12 first pid to tell of
+--   A nonce has neither space nor line end. base is machine:seq:TOKEN, its TOKEN never used for another lease. A claim or
+--   renewal without an answer is made again with the same nonces and base; a release is sent once and never again.
+--
+-- Answers are arrays of strings: a word, the server's clock, and what the word brings along. Ticks and pids are decimal; `era`
+-- is 8 hexadecimal digits that differ when the server has forgotten the app since.
+--   claim    OK now lo limit pid era    the ticks lo <= t < limit of the pid. lo lies in the future by one tick at most,
+--                                       but for a claim made again. limit is the tick of now + W, but for a claim made
+--                                       again after the server's clock was set back
+--            RETRY now tick next q era  nothing fits before that tick, going by what was looked at: 4096 pids at most. The next
+--                                       claim starts at next; when that is where this one started, all were looked at.
+--                                       Before q, pids that the server knows nothing of have to wait
+--   renew    OK now limit-before limit pid era    the window goes on, from the holder's limit to this one, never below it
+--            LOST now era               the pid is another's, or was in between, or this lease was shown to the server by two
+--            GONE now q era             the server has forgotten the lease, and another may have begun
+--   release  OK now era, LOST now era, GONE now q era
+--   init     OK now era                 pids without a record are handed out at once, from now on
+--            CHANGED now               not done: the hash is not what `look` saw
+--   look     OK now known lay q g state next (pid kind tick who)…
+--                                       known: none (no hash, then lay q g are -), old (the next change will forget it) or
+--                                       current. Records of up to 256 pids from the first asked for, ascending; next is where
+--                                       to go on, pid_max + 1 at the end. kind: held (tick is the limit), released (the first
+--                                       tick not used), foreign (a registration without a record of ours; tick when it
+--                                       runs out, - if not known). who: base or registration, - when released. Writes nothing
+--   any      EPOCH now                  the server's clock is before the epoch
+--            SKEW now                   the clocks of host and server differ by more than allowed
+--            LAYOUT now lay             the app is used with other settings: lay is 'bits/unit@epoch W S'
+--            TAG now                    a cluster, registration, and no hash tag in the app's name
+--            NOINFO now                 INFO does not tell run_id and master_replid2: some proxy answers it
+--            DENIED now command what    the user may not use the command, or (what is `key` instead of `command`) not on this key
+--   After these, but for DENIED, nothing was written. Other errors of the server (READONLY, OOM, MISCONF, NOREPLICAS,
+--   WRONGTYPE …) are returned as error replies that begin with that word.
+--
+-- The hash has no time to live: it is there as a whole or not at all.
+--   lay   bits/unit@epoch W S
+--   inc   run_id:master_replid2 of the server that wrote it
+--   q     before this tick a window granted by a server that has been forgotten may still be open
+--   g     a limit from this tick on shows that nobody else can have begun
+--   PID   'limit nonce base' while held, 'position' after a release
+-- sfid:APP: and the pid as two bytes, low byte first, holds the base until the limit: for other programs to see that the pid
+-- is taken. To this script it proves nothing, and losing it changes nothing.
+
+local key, op, bits, registers = KEYS[1], ARGV[1], ARGV[2], ARGV[11] == '1'
+
+local function int(i)
+  return assert(tonumber(ARGV[i]), 'argument ' .. i .. ' is not a number')
+end
+local epoch, unit, W, S = int(3), int(4), int(5), int(6)
+local host, max_skew, pid_min, pid_max = int(7), int(8), int(9), int(10)
+assert(unit >= 1 and W >= 2 * unit and W % unit == 0, 'argument 5 is not a multiple of the unit, at least two')
+assert(S >= 0 and pid_min >= 0 and pid_min <= pid_max and pid_max <= 65535, 'arguments 6, 9, 10')
+
+-- All of a bound's digits: Lua's own conversion keeps 14.
+local function dec(x)
+  return string.format('%.0f', x)
+end
+
+-- Set by exchange() below. `pxat`: SET knows PXAT.
+local now, t, limit, q, g, era, pxat = 0, 0, 0, 0, 0, '', false
+
+-- Rounds down, wherever a bound is compared with it: a tick has begun when its first millisecond has.
+local function tick(ms)
+  return math.floor((ms - epoch) / unit)
+end
+
+-- What the server refuses ends the exchange: {command, its text}.
+local function call(command, ...)
+  local reply = redis.pcall(command, ...)
+  if type(reply) == 'table' and reply.err then
+    error({command, reply.err}, 0)
+  end
+  return reply
+end
+
+-- ---- the server -----------------------------------------------------------------------------------------------------------
+
+-- The server in its present role, or nothing. run_id is new at each start; it stays the same when a master becomes a replica
+-- and then master again, having missed what the other granted: master_replid2 changes with each promotion.
+local function incarnation(about, replication)
+  local run = string.match(about, 'run_id:(%x+)')
+  local before = string.match(replication, 'master_replid2:(%x+)')
+  return run and before and run .. ':' .. before
+end
+
+-- min-replicas-to-write keeps a master that has lost its replicas, and may be superseded, from granting. Before Redis 7 it did
+-- not apply to scripts. (INFO has the line only where the setting is in force.)
+local function is_alone(replication)
+  return string.find(replication, 'min_slaves_good_slaves:0', 1, true)
+end
+
+-- In a cluster a name without a tag lies where its hash says, the registrations elsewhere.
+local function misses_tag(about)
+  return registers and string.find(about, '_mode:cluster', 1, true) and not string.find(key, '^[^{]*{[^}]+}')
+end
+
+local function knows_pxat(about)
+  local major, minor = string.match(about, 'redis_version:(%d+)%.(%d+)')
+  return major and tonumber(major) * 100 + tonumber(minor) >= 602
+end
+
+-- ---- records --------------------------------------------------------------------------------------------------------------
+
+-- What a record is, its tick, and where in it nonce and base begin. A claim reads thousands: no text is cut out here.
+local function read(record)
+  if not record then
+    return 'none'
+  end
+  local at, rest = string.match(record, '^(%d+) ?()')
+  if not at then
+    return 'unreadable'
+  end
+  return rest > #record and 'released' or 'held', tonumber(at), rest
+end
+
+-- Of a record that is held.
+local function nonce_and_base(record, rest)
+  return string.match(record, '^(%S+) (.+)$', rest)
+end
+
+local function registration(pid)
+  return key .. ':' .. string.char(pid % 256, math.floor(pid / 256))
+end
+
+-- What is registered: false when nothing is, '' when it is no text and so not ours.
+local function registered(pid)
+  local reply = redis.pcall('GET', registration(pid))
+  if type(reply) ~= 'table' then
+    return reply
+  elseif string.find(reply.err, 'WRONGTYPE', 1, true) then
+    return ''
+  end
+  error({'GET', reply.err}, 0)
+end
+
+-- The record last: a command that is not permitted shows before anything is granted. On servers that do not know an absolute
+-- time the registration may end a moment off the limit; nothing here goes by it.
+local function grant(pid, lo, l, nonce, base)
+  if registers then
+    local ends = epoch + l * unit
+    if pxat then
+      call('SET', registration(pid), base, 'PXAT', dec(ends))
+    else
+      call('SET', registration(pid), base, 'PX', dec(ends - now))
+    end
+  end
+  call('HSET', key, dec(pid), string.format('%011.0f %s %s', l, nonce, base))
+  return {'OK', dec(now), dec(lo), dec(l), dec(pid), era}
+end
+
+-- ---- claim ----------------------------------------------------------------------------------------------------------------
+
+-- What a pid has to offer: the first tick and the limit; or nothing, and the tick from which it may (none: not known).
+local function offer(kind, at, mine)
+  if kind == 'none' then
+    -- Whoever had it may have been forgotten, and may use up a window from before.
+    if t >= q then
+      return t, limit
+    end
+    return nil, q
+  elseif kind == 'released' then
+    -- Its holder said where it stopped, to this server: no need to wait for q.
+    if at <= t + 1 then
+      return math.max(t, at), limit
+    end
+    return nil, at - 1
+  elseif kind == 'held' and mine then
+    -- Granted, but the answer was lost: the same again, from no earlier than then.
+    return math.max(t, at - W / unit + 1), math.max(limit, at)
+  elseif kind == 'held' then
+    -- Run out. Before q that shows nothing: a renewal that came late may have written it after the server forgot another.
+    local free = math.max(at, q)
+    if t >= free then
+      return t, limit
+    end
+    return nil, free
+  end
+end
+
+-- Does somebody use the pid who does not go by the hash? What a record of ours put there does not count.
+local function foreign(pid, base, recorded)
+  local who = registers and registered(pid)
+  return who and who ~= base and who ~= recorded
+end
+
+-- The pid's window for the claimer, granted; or nothing, and from which tick on.
+local function try(pid, record, nonce, base)
+  local kind, at, rest = read(record)
+  local mine = kind == 'held' and string.sub(record, -#base - 1) == ' ' .. base
+  local lo, l = offer(kind, at, mine)
+  if not lo then
+    return nil, l
+  end
+  local recorded_nonce, recorded
+  if kind == 'held' then
+    recorded_nonce, recorded = nonce_and_base(record, rest)
+  end
+  if foreign(pid, base, recorded) then
+    -- It may go at any time; holders are heard of three times in a window.
+    return nil, tick(now + W / 3) + 1
+  end
+  -- A claim that arrives after its holder has renewed must not bring back the older nonce.
+  return grant(pid, lo, l, mine and recorded_nonce or nonce, base)
+end
+
+local function records(first, count)
+  local names = {}
+  for i = 1, count do
+    names[i] = first + i - 1
+  end
+  return call('HMGET', key, unpack(names))
+end
+
+local function claim()
+  local nonce, base = ARGV[13], ARGV[14]
+  local pids = pid_max - pid_min + 1
+  local start, looked, soonest = int(12) - pid_min, 0, nil
+  -- The server does nothing else meanwhile: so many, and the client comes again.
+  local most = math.min(pids, 4096)
+  while looked < most do
+    local at = (start + looked) % pids
+    local found = records(pid_min + at, math.min(256, most - looked, pids - at))
+    for i, record in ipairs(found) do
+      local answer, from = try(pid_min + at + i - 1, record, nonce, base)
+      if answer then
+        return answer
+      end
+      soonest = from and math.min(from, soonest or from) or soonest
+    end
+    looked = looked + #found
+  end
+  return {'RETRY', dec(now), dec(soonest or limit), dec(pid_min + (start + looked) % pids), dec(q), era}
+end
+
+-- ---- renew, release -------------------------------------------------------------------------------------------------------
+
+-- Is the record the one that granted the holder its limit, or a later one that the holder asked for?
+-- A copy of a process has the same base: the first of the two to renew leaves a nonce that the second knows nothing of.
+-- And a claim that was held up for longer than its lease makes a record like the first, when another has had the pid in
+-- between. Whoever has not renewed since shows that claim's nonce. But such a record was made after the holder's limit.
+local function own(record, at, rest, limit_held)
+  local nonce, base = nonce_and_base(record, rest)
+  if base ~= ARGV[14] then
+    return false
+  elseif nonce == ARGV[13] then
+    return at - W / unit < limit_held
+  end
+  return nonce == ARGV[15]
+end
+
+local function renew()
+  local pid, base, nonce, had = int(12), ARGV[14], ARGV[15], int(16)
+  local record = call('HGET', key, dec(pid))
+  local kind, at, rest = read(record)
+  if kind == 'none' then
+    -- Forgotten. The holder's own limit speaks for it, if nobody can have been granted the pid since it was.
+    if had < g then
+      return {'GONE', dec(now), dec(q), era}
+    end
+    at = 0
+  elseif kind ~= 'held' or not own(record, at, rest, had) then
+    return {'LOST', dec(now), era}
+  end
+  -- Never lower: what was granted may be in use, also when the clock went back or an answer was lost.
+  return grant(pid, had, math.max(limit, had, at), nonce, base)
+end
+
+-- A release is no testimony: of a record that was forgotten it makes none.
+local function release()
+  local pid, base, position, had = int(12), ARGV[14], int(16), int(17)
+  local record = call('HGET', key, dec(pid))
+  local kind, at, rest = read(record)
+  if kind == 'none' then
+    return {'GONE', dec(now), dec(q), era}
+  elseif kind ~= 'held' or not own(record, at, rest, had) then
+    return {'LOST', dec(now), era}
+  end
+  call('HSET', key, dec(pid), string.format('%011.0f', position))
+  if registers and registered(pid) == base then
+    call('DEL', registration(pid))
+  end
+  return {'OK', dec(now), era}
+end
+
+-- ---- init, look -----------------------------------------------------------------------------------------------------------
+
+-- The operator says: no process of this app is running anywhere. g stays: one that runs all the same has to prove itself.
+local function init()
+  call('HSET', key, 'q', '0')
+  return {'OK', dec(now), era}
+end
+
+-- Appends what there is to tell of a pid.
+local function tell(answer, pid, record)
+  local kind, at, rest = read(record)
+  local _, base
+  if kind == 'held' then
+    _, base = nonce_and_base(record, rest)
+  end
+  local who = kind ~= 'held' and registers and registered(pid)
+  local ends = at and dec(at) or '-'
+  if who then
+    -- Its end is worth a command that may be denied.
+    local left = redis.pcall('PTTL', registration(pid))
+    kind, base = 'foreign', who
+    ends = type(left) == 'number' and left > 0 and dec(tick(now + left)) or '-'
+  end
+  if kind ~= 'none' then
+    for _, text in ipairs({dec(pid), kind, ends, base or '-'}) do
+      answer[#answer + 1] = text
+    end
+  end
+end
+
+local function look(known, meta, state)
+  local first = math.max(int(12), pid_min)
+  local count = math.min(256, pid_max - first + 1)
+  local answer = {'OK', dec(now), known, meta[1] or '-', meta[3] or '-', meta[4] or '-', state, dec(first + math.max(count, 0))}
+  if count > 0 then
+    for i, record in ipairs(records(first, count)) do
+      tell(answer, first + i - 1, record)
+    end
+  end
+  return answer
+end
+
+-- ---- the exchange ---------------------------------------------------------------------------------------------------------
+
+-- Reads the clock once: it goes on within a script, before Redis 7.2, and bounds from two readings would not fit together.
+-- The word that refuses at once, if any.
+local function refused()
+  local time = call('TIME')
+  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  if now < epoch then
+    return 'EPOCH'
+  elseif max_skew > 0 and math.abs(host - now) > max_skew then
+    return 'SKEW'
+  end
+end
+
+-- Whenever the server may have forgotten something, everything is forgotten: what an old file, a lagging replica or a master
+-- of former days still knows is worse than nothing. W and S from now every window granted before has ended; and by S from now
+-- every server superseded has granted its last, going by clocks that differ by S at most.
+local function forget(lay, inc)
+  q, g = tick(now + W + S) + 1, tick(now + S) + 1
+  call('DEL', key)
+  call('HSET', key, 'lay', lay, 'inc', inc, 'q', dec(q), 'g', dec(g))
+end
+
+local ops = {claim = claim, renew = renew, release = release, init = init, look = look}
+assert(ops[op], 'argument 1 is no operation')
+
+local function exchange()
+  local word = refused()
+  if word then
+    return {word, dec(now)}
+  end
+  local lay = string.format('%s/%s@%s %s %s', bits, dec(unit), dec(epoch), dec(W), dec(S))
+  local meta = call('HMGET', key, 'lay', 'inc', 'q', 'g')
+  if meta[1] and meta[1] ~= lay then
+    return {'LAYOUT', dec(now), meta[1]}
+  end
+  local about, replication = call('INFO', 'server'), call('INFO', 'replication')
+  local inc = incarnation(about, replication)
+  if not inc then
+    return {'NOINFO', dec(now)}
+  elseif misses_tag(about) then
+    return {'TAG', dec(now)}
+  end
+  t, limit, q, g = tick(now), tick(now + W), tonumber(meta[3]), tonumber(meta[4])
+  local known = not meta[1] and 'none' or (meta[2] == inc and q and g) and 'current' or 'old'
+  local state = redis.sha1hex((meta[2] or '-') .. ' ' .. inc)
+  if op == 'look' then
+    return look(known, meta, state)
+  elseif is_alone(replication) then
+    return {err = 'NOREPLICAS Not enough good replicas to write.'}
+  elseif op == 'init' and ARGV[12] ~= '' and ARGV[12] ~= state then
+    return {'CHANGED', dec(now)}
+  end
+  if known ~= 'current' then
+    forget(lay, inc)
+  end
+  pxat, era = knows_pxat(about), string.sub(redis.sha1hex(inc .. ' ' .. dec(g)), 1, 8)
+  return ops[op]()
+end
+
+-- Redis 5 and 6 may be told to replicate scripts by their text, which would run them on another clock.
+if redis.replicate_commands then
+  redis.replicate_commands()
+end
+
+-- How the servers say that an ACL forbids a command or a key.
+local function denied(text)
+  for _, words in ipairs({"can't run this", 'ACL failure', 'NOPERM', "can't access"}) do
+    if string.find(text, words, 1, true) then
+      local key_denied = string.find(text, "can't access", 1, true) or string.find(text, 'to access', 1, true)
+      return key_denied and 'key' or 'command'
+    end
+  end
+end
+
+local done, answer = pcall(exchange)
+if done then
+  return answer
+elseif type(answer) ~= 'table' then
+  error(answer, 0)
+end
+local command, text = answer[1], answer[2]
+local what = denied(text)
+if what then
+  return {'DENIED', dec(now), string.lower(command), what}
+end
+-- Before Redis 7, some errors come with where in the script they arose.
+return {err = string.match(text, '^@user_script: *%d+: %-?(.*)') or text}

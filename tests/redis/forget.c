@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whenever the server may have forgotten something, everything is forgotten: the hash gone, the server started anew, from
+ * nothing or an old file, a replica promoted, a master of former days back in its role.
+ */
+#include "app.h"
+#include "tap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two leases, on pids 0 and 1; the second is on file only if it was saved after. */
+static void two_leases(struct app *a, struct redis *r, bool save_between) {
+    app_ready(a, r);
+    app_say(a, "claim", "0", "n", "m:0:A", NULL);
+    if (save_between)
+        redis_do(r, "SAVE", NULL);
+    app_say(a, "claim", "0", "n", "m:0:B", NULL);
+}
+
+/* T0 + 1, all forgotten: the holders go on, and nobody else begins before all that was granted has run out. */
+static void all_forgotten(struct app *a, const char *how) {
+    char name[200];
+    char era_before[sizeof a->era];
+    memcpy(era_before, a->era, sizeof era_before);
+    app_at(a, T0 + 1, 0);
+    snprintf(name, sizeof name, "%s: claims wait", how);
+    says(a, "RETRY 1000014 0 1000014", name, "claim", "0", "n", "m:0:C", NULL);
+    snprintf(name, sizeof name, "%s: told by another era", how);
+    ok(strcmp(era_before, a->era) != 0, "%s", name);
+    snprintf(name, sizeof name, "%s: a holder goes on", how);
+    says(a, "OK 1000010 1000011 1", name, "renew", "1", "n", "m:0:B", "n1", "1000010", NULL);
+    snprintf(name, sizeof name, "%s: so does the other", how);
+    says(a, "OK 1000010 1000011 0", name, "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    snprintf(name, sizeof name, "%s: not one whose limit shows nothing", how);
+    says(a, "GONE 1000014", name, "renew", "2", "n", "m:0:D", "n1", "1000003", NULL);
+    app_at(a, T0 + 13, 999);
+    snprintf(name, sizeof name, "%s: 1 ms before q", how);
+    says(a, "RETRY 1000014 0 1000014", name, "claim", "0", "n", "m:0:C", NULL);
+    app_at(a, T0 + 14, 0);
+    snprintf(name, sizeof name, "%s: at q", how);
+    says(a, "OK 1000014 1000024 0", name, "claim", "0", "n", "m:0:C", NULL);
+}
+
+/* A file knows of a nonce shown since, and of a release, only what was so then. */
+static void old_file(struct redis *r) {
+    struct app a;
+    two_leases(&a, r, false);
+    says(&a, "OK", "a lease is given back", "release", "1", "n", "m:0:B", "", "1000001", "1000010", NULL);
+    redis_do(r, "SAVE", NULL);
+    says(&a, "OK 1000001 1000010 1", "after that its pid is another's", "claim", "1", "n", "m:0:C", NULL);
+    says(&a, "OK 1000010 1000010 0", "and a holder has shown another nonce", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    redis_restart(r, false);
+    app_at(&a, T0 + 2, 0);
+    says(&a, "RETRY 1000015 1 1000015", "the old file does not free the pid", "claim", "1", "n", "m:0:D", NULL);
+    says(&a, "OK 1000010 1000012 0", "nor does it make the holder a copy", "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
+}
+
+static void flushed(struct redis *r) {
+    struct app a;
+    two_leases(&a, r, false);
+    redis_do(r, "FLUSHALL", NULL);
+    all_forgotten(&a, "flushed");
+    two_leases(&a, r, false);
+    redis_do(r, "DEL", a.key, NULL);
+    all_forgotten(&a, "hash deleted");
+    two_leases(&a, r, false);
+    redis_do(r, "HDEL", a.key, "q", NULL);
+    all_forgotten(&a, "q deleted");
+    two_leases(&a, r, false);
+    redis_do(r, "HDEL", a.key, "g", NULL);
+    all_forgotten(&a, "g deleted");
+}
+
+static void restarted(struct redis *r) {
+    struct app a;
+    two_leases(&a, r, true);
+    redis_restart(r, true);
+    all_forgotten(&a, "restarted from nothing");
+    two_leases(&a, r, true);
+    redis_restart(r, false);
+    all_forgotten(&a, "restarted from an old file");
+    two_leases(&a, r, false);
+    redis_do(r, "SAVE", NULL);
+    redis_restart(r, false);
+    all_forgotten(&a, "restarted from a file that has everything");
+}
+
+/* The same process: nothing is forgotten. */
+static void remembered(struct redis *r) {
+    struct app a;
+    char era[sizeof a.era];
+    two_leases(&a, r, false);
+    memcpy(era, a.era, sizeof era);
+    resp_close(r->conn);
+    r->conn = NULL;
+    app_at(&a, T0 + 1, 0);
+    says(&a, "OK 1000001 1000011 2", "another connection: all is known", "claim", "0", "n", "m:0:C", NULL);
+    is_str(a.era, era, "and the era is the same");
+    redis_do(r, "SCRIPT", "FLUSH", NULL);
+    says(&a, "OK 1000010 1000011 0", "scripts forgotten: all is known", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+}
+
+/* The master grants what its replica never gets; the replica takes over; and later the old master is made master again. */
+static void failed_over(struct redis *r) {
+    struct redis master, replica;
+    struct app a, b;
+    redis_start(&master, r->program, "master", REDIS_PORT | REDIS_CLOCK, NULL);
+    redis_start(&replica, r->program, "replica", REDIS_PORT | REDIS_CLOCK, NULL);
+    app_ready(&a, &master);
+    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+    redis_clock_offset(&master, 0); /* before Redis 7, a copy is made only when some time has passed */
+    redis_replicate(&replica, &master);
+    app_at(&a, T0, 0);
+    b = a;
+    b.redis = &replica;
+    app_at(&b, T0, 0);
+    says(&b, "-READONLY *", "a replica grants nothing", "claim", "0", "n", "m:0:C", NULL);
+    redis_pause(&replica);
+    redis_do(&master, "CLIENT", "KILL", "TYPE", "replica", NULL);
+    says(&a, "OK 1000010 1000010 0", "renewed on the master", "renew", "0", "n", "m:0:A", "n", "1000010", NULL);
+    says(&a, "OK 1000000 1000010 1", "granted by the master, never replicated", "claim", "0", "n", "m:0:B", NULL);
+    redis_pause(&master);
+    redis_resume(&replica);
+    redis_promote(&replica);
+    has(&b, b.key, "1", "nil", "the replica misses a lease");
+    memcpy(b.era, a.era, sizeof b.era);
+    all_forgotten(&b, "failed over");
+    redis_resume(&master);
+    redis_do(&master, "REPLICAOF", "127.0.0.1", "1", NULL);
+    redis_promote(&master);
+    has(&a, a.key, "1", "00001000010 n m:0:B", "the old master is back, as it was");
+    all_forgotten(&a, "failed back");
+    redis_kill(&master);
+    redis_kill(&replica);
+}
+
+/* Old records that are written back are not believed: the server that wrote them was another, or in another role. */
+static void role_and_back(struct redis *r) {
+    struct app a;
+    two_leases(&a, r, false);
+    redis_do(r, "REPLICAOF", "127.0.0.1", "1", NULL);
+    redis_promote(r);
+    all_forgotten(&a, "demoted and promoted");
+}
+
+static void test(struct redis *r) {
+    flushed(r);
+    restarted(r);
+    old_file(r);
+    remembered(r);
+    failed_over(r);
+    role_and_back(r);
+}
+
+int main(void) { return for_each_server(REDIS_CLOCK, test); }

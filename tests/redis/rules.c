@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Takes each rule out of the lease script (rules.h) and shows that a test finds it missing: one that goes by the rule, and
+ * for those without which two leases get the same tick also the random games. The script as it is passes them all.
+ *
+ * Sizes: one server, up to 600 games for rules that take few (long: each server installed, up to 10000 games for all); with
+ * the script as it is 60 (long: 2000).
+ */
+#define _GNU_SOURCE 1
+#include "app.h"
+#include "rules.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PASSED, FOUND, OTHER };
+
+static char tests_dir[1000];
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- edits ---------------------------------------------------------------- */
+
+/* The script with the rule taken out; NULL when it does not have the text exactly once. For free(). */
+static char *without(const struct rule *rule) {
+    const char *script = app_script(), *at = strstr(script, rule->from);
+    char *edited = NULL;
+    if (!at || strstr(at + 1, rule->from))
+        return NULL;
+    if (asprintf(&edited, "%.*s%s%s", (int)(at - script), script, rule->to, at + strlen(rule->from)) < 0)
+        bail("out of memory");
+    return edited;
+}
+
+static void write_file(const char *path, const char *text) {
+    FILE *f = fopen(path, "we");
+    if (!f || fputs(text, f) == EOF || fclose(f) == EOF)
+        bail("%s: %s", path, strerror(errno));
+}
+
+/* An edit that no server can run would be found by anything. */
+static bool still_runs(struct redis *r, const char *script) {
+    static const char *const ops[] = {"look", "init", "claim", "renew", "look", "release"};
+    struct app a;
+    app_new(&a, r);
+    a.script = script;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        if (app_say(&a, ops[i], strcmp(ops[i], "init") == 0 ? "" : "0", "n", "m:0:A", "n1", "1000010", "1000010", NULL)[0] == '-')
+            return false;
+    return true;
+}
+
+/* ---- runs ----------------------------------------------------------------- */
+
+/* The random games end with the first tick granted twice. So many are enough for each rule. */
+
+static const char *games(void) { return getenv("SFID_TEST_LONG") ? "10000" : "600"; }
+
+static void run(const char *test, const char *script, const char *server, const char *output) {
+    char path[1100];
+    const int out = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    dup2(out, 1);
+    snprintf(path, sizeof path, "%s/%s", tests_dir, test);
+    setenv("SFID_TEST_SCRIPT", script, 1);
+    setenv("SFID_TEST_SERVERS", server, 1);
+    setenv("SFID_TEST_GAMES", games(), 0);
+    execl(path, path, (char *)NULL);
+    _exit(126);
+}
+
+/* Runs one of the tests with that script. said: what failed first. */
+static int outcome(const char *test, const char *script, const char *server, char *said, size_t size) {
+    char output[160], line[600];
+    int status;
+    snprintf(output, sizeof output, "%s/output", tap_tmpdir());
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0)
+        run(test, script, server, output);
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        bail("fork: %s", strerror(errno));
+    FILE *f = fopen(output, "re");
+    snprintf(said, size, "nothing");
+    bool failed = false;
+    while (f && !failed && fgets(line, sizeof line, f)) {
+        failed = strncmp(line, "not ok", 6) == 0;
+        if (failed)
+            snprintf(said, size, "%.*s", (int)strcspn(line, "\n"), line);
+    }
+    if (f)
+        fclose(f);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return PASSED;
+    return failed && WIFEXITED(status) && WEXITSTATUS(status) == 1 ? FOUND : OTHER;
+}
+
+static void found_by(const struct rule *rule, const char *test, const char *script, const char *server) {
+    char said[300];
+    const int64_t begin = now_ms();
+    const int how = outcome(test, script, server, said, sizeof said);
+    if (ok(how == FOUND, "without \"%s\" %s fails", rule->name, test))
+        diag("%s: %s (%" PRId64 " ms)", server, said, now_ms() - begin);
+    else
+        diag("%s: %s", server, how == PASSED ? "it passed" : "it did not come to its end");
+}
+
+static void taken_out(struct redis *r, const struct rule *rule) {
+    char path[160];
+    char *edited = without(rule);
+    snprintf(path, sizeof path, "%s/script", tap_tmpdir());
+    if (ok(edited != NULL && still_runs(r, edited), "the script has \"%s\" once, and runs without", rule->name)) {
+        write_file(path, edited);
+        found_by(rule, rule->test, path, r->program);
+        if (rule->games == SOON || (rule->games == LATE && getenv("SFID_TEST_LONG")))
+            found_by(rule, "chaos", path, r->program);
+    }
+    free(edited);
+}
+
+static void as_it_is(struct redis *r) {
+    static const char *const tests[] = {"chaos", "claim", "forget", "many", "operator", "refuse", "registration", "renew"};
+    char path[160], said[300];
+    snprintf(path, sizeof path, "%s/script", tap_tmpdir());
+    write_file(path, app_script());
+    setenv("SFID_TEST_GAMES", getenv("SFID_TEST_LONG") ? "2000" : "60", 1);
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        if (!ok(outcome(tests[i], path, r->program, said, sizeof said) == PASSED, "%s: with all rules %s passes", r->program,
+                tests[i]))
+            diag("%s", said);
+    unsetenv("SFID_TEST_GAMES");
+}
+
+static void test(struct redis *r) {
+    static bool once;
+    const char *only = getenv("SFID_TEST_RULE");
+    if (once && !getenv("SFID_TEST_LONG"))
+        return;
+    once = true;
+    as_it_is(r);
+    for (size_t i = 0; i < RULES; i++)
+        if (!only || strcmp(only, rules[i].name) == 0)
+            taken_out(r, &rules[i]);
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    snprintf(tests_dir, sizeof tests_dir, "%s", dirname(argv[0]));
+    return for_each_server(REDIS_CLOCK, test);
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * connection.c and wire.c - servers that are slow, silent, gone or late: every call is back at its deadline, nothing that
+ * arrives after it is read, nothing is left over. SIGPIPE has its default effect all the while.
+ */
+#include "peer.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { DEADLINE_MS = 300 };
+
+/* statm is off by what each CPU has not added up yet. */
+static long resident_kb(void) {
+    char line[200];
+    long kb = -1;
+    FILE *in = fopen("/proc/self/smaps_rollup", "r");
+    while (in && kb < 0 && fgets(line, sizeof line, in))
+        sscanf(line, "Rss: %ld", &kb);
+    if (in)
+        fclose(in);
+    return kb;
+}
+
+/* ---- slow and silent ----------------------------------------------------- */
+
+/* A byte each 100 ms, of a reply that would take half a minute. */
+static void serve_drip(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    next_command(in, fd, s, name, sizeof name);
+    say_text(fd, "$250\r\n");
+    do
+        poll(NULL, 0, 100);
+    while (say_text(fd, "x"));
+}
+
+/* An error's line as fast as it can, forever. */
+static void serve_flood(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    next_command(in, fd, s, name, sizeof name);
+    say_text(fd, "-");
+    while (say_text(fd, "flood flood flood flood flood "))
+        ;
+}
+
+/* Arrays nested a million deep. */
+static void serve_nested(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    next_command(in, fd, s, name, sizeof name);
+    for (int i = 0; i < 1000000 && say_text(fd, "*1\r\n"); i++)
+        ;
+    wait_for_end(fd);
+}
+
+/* A string of 2 GB, and it comes. */
+static void serve_huge(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    next_command(in, fd, s, name, sizeof name);
+    say_text(fd, "$2147483647\r\n");
+    while (say(fd, s->send, sizeof s->send))
+        ;
+}
+
+static void serve_half_line(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    next_command(in, fd, s, name, sizeof name);
+    say_text(fd, "+PON");
+    wait_for_end(fd);
+}
+
+static void serve_nothing(int fd, FILE *in, struct peer_shared *s) {
+    (void)in, (void)s;
+    wait_for_end(fd);
+}
+
+/* Takes nothing either: not a byte of the command is read. */
+static void serve_deaf(int fd, FILE *in, struct peer_shared *s) {
+    (void)fd, (void)in, (void)s;
+    pause();
+}
+
+static void test_slow(bool tcp, serve_function *serve, const char *what) {
+    struct peer p = start_peer(tcp, serve);
+    struct sfid__connection *c = new_connection(p.url);
+    const int rc = ping(c, DEADLINE_MS);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(DEADLINE_MS, DEADLINE_MS),
+       "%s ends at the deadline", what);
+    ok(!sfid__connection_is_up(c) && reply.count == 0, "and with it the connection");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+static void test_too_much(serve_function *serve, const char *what) {
+    struct peer p = start_peer(true, serve);
+    struct sfid__connection *c = new_connection(p.url);
+    const long before = resident_kb();
+    ok(ping(c, LONG_MS) == SFID_EREDIS && reply.class == SFID__REPLY_CONFIG && within(0, 0), "%s ends at once", what);
+    const long growth = resident_kb() - before;
+    if (memory_is_own())
+        ok(growth < 1024, "and takes no memory (%ld kB)", growth);
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+static void test_large_command(void) {
+    static char large[8 << 20];
+    memset(large, 'x', sizeof large);
+    const char *const argv[] = {"SET", large};
+    const size_t lengths[] = {3, sizeof large};
+    struct peer p = start_peer(false, serve_deaf);
+    struct sfid__connection *c = new_connection(p.url);
+    ok(ping(c, DEADLINE_MS) < 0 && within(DEADLINE_MS, DEADLINE_MS), "a server that reads nothing ends at the deadline");
+    const int64_t began = sfid__deadline_now_ms();
+    const int rc = sfid__connection_exchange(c, 2, argv, lengths, began + DEADLINE_MS, NULL, &reply, &err);
+    took_ms = sfid__deadline_now_ms() - began;
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(DEADLINE_MS, DEADLINE_MS),
+       "also under a command that does not fit the socket");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+/* Greets at once and answers after 400 ms. */
+static void serve_slowly(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    while (next_command(in, fd, s, name, sizeof name)) {
+        poll(NULL, 0, 400);
+        say_text(fd, "+PONG\r\n");
+    }
+}
+
+static void test_two_limits(void) {
+    struct peer p = start_peer(true, serve_slowly);
+    char url[300];
+    snprintf(url, sizeof url, "%s?connect_timeout=200", p.url);
+    struct sfid__connection *c = new_connection(url);
+    ok(said(ping(c, LONG_MS), "PONG") && within(400, 400), "an answer may take longer than connecting may");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+static void test_past_deadline(void) {
+    struct peer p = start_peer(true, serve_nothing);
+    struct sfid__connection *c = new_connection(p.url);
+    ok(ping(c, 0) == SFID_EREDIS && within(0, 0), "a deadline of now is over at once");
+    ok(ping(c, -5000) == SFID_EREDIS && within(0, 0), "and one that is past");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+/* ---- nobody there -------------------------------------------------------- */
+
+static void test_refused(void) {
+    struct peer p = {.listener = -1};
+    int fd = listen_tcp(&p, 1);
+    close(fd);
+    struct sfid__connection *c = new_connection(p.url);
+    int rc = ping(c, LONG_MS);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "connecting: cannot connect: Connection refused") && within(0, 0),
+       "a port that nobody listens at is refused at once");
+    sfid__connection_drop(c);
+    fd = listen_unix(&p, 1);
+    close(fd);
+    c = new_connection(p.url);
+    rc = ping(c, LONG_MS);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "Connection refused") && within(0, 0), "so is a socket left behind");
+    unlink(p.path);
+    rc = ping(c, LONG_MS);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "No such file") && within(0, 0), "and one that is not there");
+    sfid__connection_drop(c);
+}
+
+/* Connections made until the queue of a listener that accepts nothing is full. */
+static int fill(const struct sockaddr *at, socklen_t len, int fds[], int most) {
+    int n = 0;
+    for (; n < most; n++) {
+        fds[n] = socket(at->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        struct pollfd polled = {.fd = fds[n], .events = POLLOUT};
+        if (connect(fds[n], at, len) < 0 && (errno == EAGAIN || (errno == EINPROGRESS && poll(&polled, 1, 200) == 0)))
+            return n + 1;
+    }
+    bail("a backlog that does not fill");
+}
+
+static void test_backlog(void) {
+    int fds[64];
+    struct peer p = {.listener = -1};
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    p.listener = listen_tcp(&p, 1);
+    in.sin_port = htons((uint16_t)p.port);
+    int n = fill((struct sockaddr *)&in, sizeof in, fds, COUNT(fds));
+    struct sfid__connection *c = new_connection(p.url);
+    int rc = ping(c, DEADLINE_MS);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(DEADLINE_MS, DEADLINE_MS),
+       "connecting into a full queue ends at the deadline");
+    sfid__connection_drop(c);
+    char url[300];
+    snprintf(url, sizeof url, "%s?connect_timeout=200", p.url);
+    c = new_connection(url);
+    rc = ping(c, LONG_MS);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(200, 200), "or at connect_timeout");
+    sfid__connection_drop(c);
+    while (n > 0)
+        close(fds[--n]);
+    close(p.listener);
+
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    p.listener = listen_unix(&p, 0);
+    memcpy(un.sun_path, p.path, sizeof un.sun_path);
+    n = fill((struct sockaddr *)&un, sizeof un, fds, COUNT(fds));
+    c = new_connection(p.url);
+    rc = ping(c, DEADLINE_MS);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "too many wait") && within(DEADLINE_MS, DEADLINE_MS),
+       "so it is with a Unix socket");
+    sfid__connection_drop(c);
+    while (n > 0)
+        close(fds[--n]);
+    close(p.listener);
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+/* step 0: closes in the middle of a reply; 1: resets there; 2: closes at once; 3: resets at once; 4: says why, and closes. */
+static void serve_end(int fd, FILE *in, struct peer_shared *s) {
+    const int step = atomic_load(&s->step);
+    const struct linger reset = {1, 0};
+    char name[256];
+    if (step < 2) {
+        next_command(in, fd, s, name, sizeof name);
+        say_text(fd, "$10\r\nhalf");
+    }
+    if (step == 4)
+        say_text(fd, "-ERR max number of clients reached\r\n");
+    if (step % 2 == 1)
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+}
+
+static void test_ends(bool tcp) {
+    static const char *const words[] = {"the server closed the connection", "", "", "", "ERR max number of clients reached"};
+    const char *how = tcp ? "TCP" : "Unix";
+    struct peer p = start_peer(tcp, serve_end);
+    struct sfid__connection *c = new_connection(p.url);
+    for (int step = 0; step < (int)COUNT(words); step++) {
+        atomic_store(&p.s->step, step);
+        for (int round = 0; round < 20; round++) {
+            const int rc = ping(c, LONG_MS);
+            if (rc != SFID_EREDIS || reply.class != SFID__REPLY_RETRY || !strstr(err.text, words[step]) || reply.count != 0 ||
+                took_ms > SLACK_MS) {
+                ok(false, "%s: end %d, round %d", how, step, round);
+                diag("code %d, class %d, %lld ms, %s", rc, (int)reply.class, (long long)took_ms, err.text);
+                break;
+            }
+            if (round == 19)
+                ok(!sfid__connection_is_up(c), "%s: end %d is told at once, 20 times", how, step);
+        }
+    }
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+/* Closes without reading: what is sent then meets a closed socket. */
+static void serve_closed(int fd, FILE *in, struct peer_shared *s) {
+    (void)in, (void)s;
+    shutdown(fd, SHUT_RD);
+    say_text(fd, "+OK\r\n+OK\r\n+OK\r\n");
+}
+
+static void test_sigpipe(void) {
+    static char large[1 << 20];
+    memset(large, 'x', sizeof large);
+    const char *const argv[] = {"SET", large};
+    const size_t lengths[] = {3, sizeof large};
+    struct peer p = start_peer(false, serve_closed);
+    struct sfid__connection *c = new_connection(p.url);
+    int bad = 0;
+    for (int i = 0; i < 20; i++)
+        bad += sfid__connection_exchange(c, 2, argv, lengths, sfid__deadline_now_ms() + LONG_MS, NULL, &reply, &err) != SFID_EREDIS;
+    is_i64(bad, 0, "sending to who has closed fails, and raises no SIGPIPE");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+/* ---- late, idle ---------------------------------------------------------- */
+
+/* The first connection answers when the test says so: too late. The others at once, each with its number. */
+static void serve_late(int fd, FILE *in, struct peer_shared *s) {
+    char name[256], line[32];
+    const int number = atomic_load(&s->accepted);
+    while (next_command(in, fd, s, name, sizeof name)) {
+        while (number == 1 && atomic_load(&s->step) == 0)
+            poll(NULL, 0, 2);
+        snprintf(line, sizeof line, "+%d\r\n", number);
+        say_text(fd, line);
+    }
+}
+
+static void test_late(void) {
+    struct peer p = start_peer(true, serve_late);
+    struct sfid__connection *c = new_connection(p.url);
+    ok(ping(c, DEADLINE_MS) == SFID_EREDIS, "an answer that comes after the deadline is none");
+    atomic_store(&p.s->step, 1);
+    ok(said(ping(c, LONG_MS), "2"), "and is not taken for that of the next exchange");
+    ok(said(ping(c, LONG_MS), "2"), "which has a connection of its own");
+    is_i64(atomic_load(&p.s->accepted), 2, "two were made");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+/* Answers; and when the test says so speaks unasked (step 1) or closes (step 2). */
+static void serve_idle(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    while (next_command(in, fd, s, name, sizeof name)) {
+        say_text(fd, "+PONG\r\n");
+        if (atomic_load(&s->accepted) > 1)
+            continue;
+        while (atomic_load(&s->step) == 0)
+            poll(NULL, 0, 2);
+        if (atomic_load(&s->step) == 2)
+            return;
+        say_text(fd, "+WHAT\r\n");
+    }
+}
+
+static bool is_down(void *c) { return !sfid__connection_is_up(c); }
+
+static void test_idle(int step, const char *what) {
+    struct peer p = start_peer(true, serve_idle);
+    struct sfid__connection *c = new_connection(p.url);
+    const int fds = entries("/proc/self/fd");
+    ok(said(ping(c, LONG_MS), "PONG") && sfid__connection_is_up(c), "a connection is up");
+    atomic_store(&p.s->step, step);
+    ok(tap_wait_until(is_down, c, LONG_MS), "until the server %s", what);
+    is_i64(entries("/proc/self/fd"), fds, "then its descriptor is gone");
+    ok(said(ping(c, LONG_MS), "PONG"), "and the next exchange has a new one");
+    is_i64(atomic_load(&p.s->accepted), 2, "the second");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+/* ---- being closed -------------------------------------------------------- */
+
+static _Atomic int stop;
+
+static void *stop_soon(void *arg) {
+    (void)arg;
+    poll(NULL, 0, 100);
+    atomic_store(&stop, 1);
+    return NULL;
+}
+
+static void test_stop(void) {
+    static const char *const argv[] = {"PING"};
+    struct peer p = start_peer(true, serve_nothing);
+    struct sfid__connection *c = new_connection(p.url);
+    pthread_t thread;
+    atomic_store(&stop, 0);
+    if (pthread_create(&thread, NULL, stop_soon, NULL) != 0)
+        bail("no thread");
+    int rc = ask_with(c, LONG_MS, &stop, 1, argv);
+    pthread_join(thread, NULL);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "being closed") && within(500, 620),
+       "a stop leaves an exchange half a second");
+    rc = ask_with(c, LONG_MS, &stop, 1, argv);
+    ok(rc == SFID_EREDIS && within(500, 520), "so it does one that begins after it");
+    rc = ask_with(c, 100, &stop, 1, argv);
+    ok(rc == SFID_EREDIS && within(100, 100), "but the deadline where that is sooner");
+    atomic_store(&stop, 0);
+    rc = ask_with(c, DEADLINE_MS, &stop, 1, argv);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(DEADLINE_MS, DEADLINE_MS),
+       "a flag that is not set changes nothing");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+static void serve_pong(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    while (next_command(in, fd, s, name, sizeof name))
+        say_text(fd, "+PONG\r\n");
+}
+
+static void test_stop_answered(void) {
+    static const char *const argv[] = {"PING"};
+    struct peer p = start_peer(true, serve_pong);
+    struct sfid__connection *c = new_connection(p.url);
+    atomic_store(&stop, 1);
+    ok(said(ask_with(c, LONG_MS, &stop, 1, argv), "PONG"), "within that half second an answer is taken");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+/* ---- a thousand times ---------------------------------------------------- */
+
+static void serve_any_end(int fd, FILE *in, struct peer_shared *s) {
+    const int step = atomic_fetch_add(&s->step, 1) % 5;
+    const struct linger reset = {1, 0};
+    char name[256];
+    if (step >= 1)
+        next_command(in, fd, s, name, sizeof name);
+    if (step == 2)
+        say_text(fd, "$10\r\nhalf");
+    if (step == 3)
+        say_text(fd, "*1\r\n*1\r\n");
+    if (step == 4)
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+}
+
+static void test_thousand(void) {
+    struct peer p = start_peer(true, serve_any_end), gone = {.listener = -1};
+    close(listen_tcp(&gone, 1));
+    struct sfid__connection *c = new_connection(p.url), *none = new_connection(gone.url);
+    const int tasks = entries("/proc/self/task"); /* a sanitizer may have one of its own */
+    int bad = 0, fds = 0;
+    long memory = 0;
+    for (int i = 0; i < 1000; i++) {
+        bad += ping(i % 10 ? c : none, LONG_MS) != SFID_EREDIS;
+        if (i == 99) {
+            fds = entries("/proc/self/fd");
+            memory = resident_kb();
+        }
+    }
+    is_i64(bad, 0, "1000 exchanges fail");
+    is_i64(entries("/proc/self/fd"), fds, "and leave no descriptor");
+    const long growth = resident_kb() - memory;
+    diag("the last 900 added %ld kB", growth);
+    if (memory_is_own() && memory >= 0)
+        ok(growth <= 64, "nor memory");
+    is_i64(entries("/proc/self/task"), tasks, "nor a thread");
+    sfid__connection_drop(c);
+    sfid__connection_drop(none);
+    stop_peer(&p);
+}
+
+int main(void) {
+    signal(SIGPIPE, SIG_DFL);
+    test_slow(true, serve_drip, "a byte each 100 ms");
+    test_slow(false, serve_half_line, "half a line");
+    test_slow(true, serve_nothing, "silence over TCP");
+    test_slow(false, serve_nothing, "silence over a Unix socket");
+    test_too_much(serve_flood, "a line that never ends");
+    test_too_much(serve_nested, "an array nested a million deep");
+    test_too_much(serve_huge, "a string of 2 GB");
+    test_large_command();
+    test_two_limits();
+    test_past_deadline();
+    test_refused();
+    test_backlog();
+    test_ends(true);
+    test_ends(false);
+    test_sigpipe();
+    test_late();
+    test_idle(1, "speaks unasked");
+    test_idle(2, "closes");
+    test_stop();
+    test_stop_answered();
+    test_thousand();
+    diag("the worst deadline was overrun by %lld ms", (long long)worst_overrun_ms);
+    return done_testing();
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* uri.c - URLs of Redis servers: what is read, what is refused and in which words, and that no secret is ever in them. */
+#include "uri.h"
+
+#include "tap.h"
+
+#include <sfid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static struct sfid__error err;
+static struct sfid__uri uri;
+
+static int parse(const char *url) {
+    err = (struct sfid__error){0, ""};
+    memset(&uri, 0x55, sizeof uri);
+    return sfid__uri_parse(url, &uri, &err);
+}
+
+/* ---- read --------------------------------------------------------------- */
+
+static const struct {
+    const char *url, *user, *password, *host, *path;
+    uint16_t port;
+    uint32_t db;
+    const char *shown;
+} good[] = {
+    {"redis://localhost", "", "", "localhost", "", 6379, 0, "redis://localhost:6379/0"},
+    {"valkey://localhost", "", "", "localhost", "", 6379, 0, "redis://localhost:6379/0"},
+    {"redis://localhost/", "", "", "localhost", "", 6379, 0, "redis://localhost:6379/0"},
+    {"redis://127.0.0.1:7000/3", "", "", "127.0.0.1", "", 7000, 3, "redis://127.0.0.1:7000/3"},
+    {"redis://h:1", "", "", "h", "", 1, 0, "redis://h:1/0"},
+    {"redis://h:65535?db=2147483647", "", "", "h", "", 65535, 2147483647, "redis://h:65535/2147483647"},
+    {"redis://h/?db=4", "", "", "h", "", 6379, 4, "redis://h:6379/4"},
+    {"redis://my_cache-1.example.org.:6380", "", "", "my_cache-1.example.org.", "", 6380, 0,
+     "redis://my_cache-1.example.org.:6380/0"},
+    {"redis://[::1]", "", "", "::1", "", 6379, 0, "redis://[::1]:6379/0"},
+    {"redis://[::ffff:10.0.0.1]:7000/1", "", "", "::ffff:10.0.0.1", "", 7000, 1, "redis://[::ffff:10.0.0.1]:7000/1"},
+    {"redis://[fe80::1%25eth0]:7000", "", "", "fe80::1%eth0", "", 7000, 0, "redis://[fe80::1%eth0]:7000/0"},
+    {"redis://ann:sesame@h", "ann", "sesame", "h", "", 6379, 0, "redis://h:6379/0"},
+    {"redis://:sesame@h:1/2", "", "sesame", "h", "", 1, 2, "redis://h:1/2"},
+    {"redis://ann:se:sa:me@[::1]:1", "ann", "se:sa:me", "::1", "", 1, 0, "redis://[::1]:1/0"},
+    {"redis://a%3Ann:s%40%2f%3F%23%25%20me@h", "a:nn", "s@/?#% me", "h", "", 6379, 0, "redis://h:6379/0"},
+    {"redis://ann:s\xc3\xa9same@h", "ann", "s\xc3\xa9same", "h", "", 6379, 0, "redis://h:6379/0"},
+    {"unix:///run/redis.sock", "", "", "", "/run/redis.sock", 0, 0, "unix:///run/redis.sock?db=0"},
+    {"unix:///run/redis.sock?db=5", "", "", "", "/run/redis.sock", 0, 5, "unix:///run/redis.sock?db=5"},
+    {"unix:///run/a%20b%40c?db=5", "", "", "", "/run/a b@c", 0, 5, "unix:///run/a b@c?db=5"},
+    {"unix:///run/a%0ab", "", "", "", "/run/a\nb", 0, 0, "unix:///run/a?b?db=0"},
+    {"unix://ann:sesame@/run/redis.sock", "ann", "sesame", "", "/run/redis.sock", 0, 0, "unix:///run/redis.sock?db=0"},
+    {"unix://:sesame@/r", "", "sesame", "", "/r", 0, 0, "unix:///r?db=0"},
+};
+
+static void test_good(void) {
+    for (size_t i = 0; i < COUNT(good); i++) {
+        char shown[SFID__URI_SHOWN];
+        if (!ok(parse(good[i].url) == 0, "%s is read", good[i].url)) {
+            diag("%s", err.text);
+            continue;
+        }
+        is_str(uri.user, good[i].user, "its user");
+        is_str(uri.password, good[i].password, "its password");
+        is_str(uri.host, good[i].host, "its host");
+        is_str(uri.path, good[i].path, "its path");
+        is_u64(uri.port, good[i].port, "its port");
+        is_u64(uri.db, good[i].db, "its database");
+        sfid__uri_describe(&uri, shown, sizeof shown);
+        is_str(shown, good[i].shown, "as shown");
+    }
+}
+
+static void test_parameters(void) {
+    ok(parse("redis://h") == 0 && uri.connect_timeout_ms == 1000 && uri.timeout_ms == 2000 && uri.client_name[0] == '\0' &&
+           uri.registration,
+       "what holds without parameters");
+    ok(parse("redis://h?connect_timeout=300&timeout=10&client_name=a%2Bb&db=7&registration=off") == 0 &&
+           uri.connect_timeout_ms == 300 && uri.timeout_ms == 10 && strcmp(uri.client_name, "a+b") == 0 && uri.db == 7 &&
+           !uri.registration,
+       "all parameters at once");
+    ok(parse("unix:///s?timeout=250ms&connect_timeout=600s&registration=on") == 0 && uri.timeout_ms == 250 &&
+           uri.connect_timeout_ms == 600000 && uri.registration,
+       "timeouts with a unit");
+    ok(parse("redis://h?timeout=600000") == 0 && uri.timeout_ms == 600000, "the longest timeout");
+    ok(parse("redis://h?client_name=%7Bapp%7D.1") == 0 && strcmp(uri.client_name, "{app}.1") == 0, "a name with braces");
+}
+
+/* ---- refused ------------------------------------------------------------ */
+
+/* The words that say which part is at fault, or what would be right. */
+static const struct {
+    const char *url;
+    int rc;
+    const char *says;
+} refused[] = {
+    {"", SFID_EINVAL, "redis://host:port"},
+    {"redis", SFID_EINVAL, "redis://host:port"},
+    {"redis:h", SFID_EINVAL, "redis://host:port"},
+    {"://h", SFID_EINVAL, "redis://host:port"},
+    {"http://h", SFID_EINVAL, "redis://host:port"},
+    {"REDIS://h", SFID_EINVAL, "redis://host:port"},
+    {"rediss://h", SFID_EUNSUPPORTED, "rediss://...: this version knows no TLS"},
+    {"valkeys://h", SFID_EUNSUPPORTED, "valkeys://...: this version knows no TLS"},
+    {"redis+sentinel://h/m", SFID_EUNSUPPORTED, "Sentinel"},
+    {"rediss+cluster://h", SFID_EUNSUPPORTED, "Cluster"},
+    {"redis://", SFID_EINVAL, "host is missing"},
+    {"redis:///0", SFID_EINVAL, "host is missing"},
+    {"redis://:6379", SFID_EINVAL, "host is missing"},
+    {"redis://?db=1", SFID_EINVAL, "host is missing"},
+    {"redis://h:", SFID_EINVAL, "port, 1 to 65535"},
+    {"redis://h:0", SFID_EINVAL, "port, 1 to 65535"},
+    {"redis://h:65536", SFID_EINVAL, "port, 1 to 65535"},
+    {"redis://h:99999999999999999999", SFID_EINVAL, "port, 1 to 65535"},
+    {"redis://h:+1", SFID_EINVAL, "port, 1 to 65535"},
+    {"redis://h:6379:6380", SFID_EINVAL, "port, 1 to 65535"},
+    {"redis://::1", SFID_EINVAL, "host is missing"},
+    {"redis://fe80::1", SFID_EINVAL, "[ ]"},
+    {"redis://[::1", SFID_EINVAL, "without ]"},
+    {"redis://[::1]6379", SFID_EINVAL, "only :port may follow"},
+    {"redis://[::1]:", SFID_EINVAL, "port, 1 to 65535"},
+    {"redis://[::g]", SFID_EINVAL, "no IPv6 address"},
+    {"redis://[127.0.0.1]", SFID_EINVAL, "no IPv6 address"},
+    {"redis://[fe80::1%eth0]", SFID_EINVAL, "%25"},
+    {"redis://[fe80::1%25]", SFID_EINVAL, "no IPv6 address"},
+    {"redis://[::1%00]", SFID_EINVAL, "NUL"},
+    {"redis://a,b", SFID_EINVAL, "one host"},
+    {"redis://h%20", SFID_EINVAL, "the host has a character"},
+    {"redis://b\xc3\xbc"
+     "cher",
+     SFID_EINVAL, "the host has a character"},
+    {"redis://h h", SFID_EINVAL, "space"},
+    {"redis://h\n", SFID_EINVAL, "control character"},
+    {"redis://h\x7f", SFID_EINVAL, "control character"},
+    {"redis://h/x", SFID_EINVAL, "database has to be a number"},
+    {"redis://h/1/", SFID_EINVAL, "database has to be a number"},
+    {"redis://h//1", SFID_EINVAL, "database has to be a number"},
+    {"redis://h/-1", SFID_EINVAL, "database has to be a number"},
+    {"redis://h/2147483648", SFID_EINVAL, "database has to be a number"},
+    {"redis://h/1?db=1", SFID_EINVAL, "database is given twice"},
+    {"redis://h?db=1&db=1", SFID_EINVAL, "parameter db is given twice"},
+    {"redis://h?db=", SFID_EINVAL, "database has to be a number"},
+    {"redis://h?db", SFID_EINVAL, "db has to be followed by ="},
+    {"redis://h?", SFID_EINVAL, "a parameter is empty"},
+    {"redis://h?db=1&", SFID_EINVAL, "a parameter is empty"},
+    {"redis://h?&db=1", SFID_EINVAL, "a parameter is empty"},
+    {"redis://u:p/x@h", SFID_EINVAL, "@ stands once at most, right before the host"},
+    {"redis://u:p@h/x@y", SFID_EINVAL, "@ stands once at most, right before the host"},
+    {"redis://h?client_name=x@y", SFID_EINVAL, "@ stands once at most, right before the host"},
+    {"unix:///run/x@y", SFID_EINVAL, "@ stands once at most, right before the host"},
+    {"redis://h#1", SFID_EINVAL, "%23"},
+    {"redis://h?timeout=1#x", SFID_EINVAL, "%23"},
+    {"redis://h?tiemout=1", SFID_EINVAL, "no parameter \"tiemout\""},
+    {"redis://h?Timeout=1000", SFID_EINVAL, "no parameter \"Timeout\""},
+    {"redis://h?=1", SFID_EINVAL, "no parameter \"\""},
+    {"redis://h?timeout=9", SFID_EINVAL, "parameter timeout has to be a number of milliseconds"},
+    {"redis://h?timeout=600001", SFID_EINVAL, "parameter timeout has to be a number of milliseconds"},
+    {"redis://h?timeout=601s", SFID_EINVAL, "parameter timeout has to be a number of milliseconds"},
+    {"redis://h?timeout=99999999999999999999s", SFID_EINVAL, "parameter timeout has to be a number of milliseconds"},
+    {"redis://h?timeout=0s", SFID_EINVAL, "parameter timeout has to be a number of milliseconds"},
+    {"redis://h?timeout=s", SFID_EINVAL, "parameter timeout has to be a number of milliseconds"},
+    {"redis://h?timeout=ms", SFID_EINVAL, "parameter timeout has to be a number of milliseconds"},
+    {"redis://h?timeout=1.5s", SFID_EINVAL, "parameter timeout has to be a number of milliseconds"},
+    {"redis://h?connect_timeout=x", SFID_EINVAL, "parameter connect_timeout has to be a number of milliseconds"},
+    {"redis://h?client_name=", SFID_EINVAL, "client_name has to be 1 to 128"},
+    {"redis://h?client_name=a%20b", SFID_EINVAL, "client_name has to be 1 to 128"},
+    {"redis://h?client_name=a%0ab", SFID_EINVAL, "client_name has to be 1 to 128"},
+    {"redis://h?client_name=a%4", SFID_EINVAL, "client_name has a % without"},
+    {"redis://h?client_name=%00", SFID_EINVAL, "client_name has a NUL"},
+    {"redis://h?registration=yes", SFID_EINVAL, "registration has to be on or off"},
+    {"redis://h?registration=", SFID_EINVAL, "registration has to be on or off"},
+    {"redis://h?ca=/x", SFID_EUNSUPPORTED, "parameter ca"},
+    {"redis://h?cert=/x", SFID_EUNSUPPORTED, "parameter cert"},
+    {"redis://h?key=/x", SFID_EUNSUPPORTED, "parameter key"},
+    {"redis://h?sni=x", SFID_EUNSUPPORTED, "parameter sni"},
+    {"redis://h?replicas=1", SFID_EUNSUPPORTED, "parameter replicas"},
+    {"unix://", SFID_EINVAL, "begin with /"},
+    {"unix://run/redis.sock", SFID_EINVAL, "begin with /"},
+    {"unix:run", SFID_EINVAL, "redis://host:port"},
+    {"unix://?db=1", SFID_EINVAL, "begin with /"},
+    {"unix://u:p@h/run", SFID_EINVAL, "begin with /"},
+    {"unix:///run/%00x", SFID_EINVAL, "the path has a NUL"},
+    {"unix:///run/%zz", SFID_EINVAL, "the path has a %"},
+    {"unix:///run/r.sock?db=x", SFID_EINVAL, "database has to be a number"},
+};
+
+static void test_refused(void) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        const bool right = parse(refused[i].url) == refused[i].rc && err.code == refused[i].rc && strstr(err.text, refused[i].says);
+        if (!ok(right, "\"%s\" is refused", refused[i].url))
+            diag("code %d, \"%s\"\nwant %d, \"...%s...\"", err.code, err.text, refused[i].rc, refused[i].says);
+        ok(uri.port == 0x5555, "and nothing is written");
+    }
+}
+
+/* ---- secrets ------------------------------------------------------------ */
+
+/* URLs whose user is "alice" and whose password has "sesame", or that somebody may have meant that way. */
+static const char *const secret[] = {
+    "redis://alice:se@sesame@host",      /* two @ */
+    "redis://alice:sesame@w@host",       /* two @ */
+    "redis://@:sesame@host",             /* two @ */
+    "redis://alice:se/sesame@host/0",    /* taken apart by /, ? and # it would be another host */
+    "redis://alice:1/sesame@host",       /* with a good port */
+    "redis://alice:1?sesame@host",       /* with a good port and a parameter */
+    "redis://alice:1?timeout=sesame@h",  /* with a value */
+    "redis://alice:1?db=1&sesame=1@h",   /* and another parameter */
+    "redis://alice:1#sesame@host",       /* with a fragment */
+    "redis://alice:sesame",              /* no host */
+    "redis://alice:sesame/0",            /* no host */
+    "redis://alice:sesame?db=1",         /* no host */
+    "redis://sesame@host",               /* no user */
+    "redis://alice:@host",               /* no password */
+    "redis://alice:sesame@",             /* no host */
+    "redis://alice:sesame@/0",           /* no host */
+    "redis://alice:sesame@host:99999",   /* the port is wrong */
+    "redis://alice:sesame@ho,st",        /* the host is */
+    "redis://alice:sesame@[::g]",        /* the address is */
+    "redis://alice:sesame@host/x",       /* the database is */
+    "redis://alice:sesame@host?timeout", /* a parameter is */
+    "redis://alice:sesame@host?x=1",     /* there is no such parameter */
+    "redis://host?password=sesame",      /* not there */
+    "redis://host?user=alice",           /* not there */
+    "redis://host?password:sesame",      /* nor so */
+    "redis://host?password%3Dsesame",    /* nor so */
+    "redis://alice:sesame%@host",        /* an escape cut off */
+    "redis://alice:sesame%zz@host",      /* no escape */
+    "redis://alice:sesame%00@host",      /* a NUL */
+    "redis://alice%:sesame@host",        /* in the user */
+    "redis://alice:sesame @host",        /* a space */
+    "redis://alice:sesame\n@host",       /* a line end */
+    "rediss://alice:sesame@host",        /* not in this version */
+    "redis+sentinel://alice:sesame@h/m", /* not in this version */
+    "redis://alice:sesame@host?ca=/x",   /* not in this version */
+    "http://alice:sesame@host",          /* another scheme */
+    "alice:sesame@host",                 /* none */
+    "alice:sesame://host",               /* no scheme either */
+    "sesame://host",                     /* nor this */
+    "unix://alice:sesame@",              /* no path */
+    "unix://alice:sesame@run/r",         /* a path that is not absolute */
+    "unix://alice:sesame/run/r",         /* no @ */
+    "unix:///run@alice:sesame@/run/r",   /* two @ */
+    "unix:///alice:sesame@/run/r",       /* a slash before them */
+};
+
+static void test_secrets(void) {
+    char url[8192];
+    for (size_t i = 0; i < COUNT(secret); i++) {
+        ok(parse(secret[i]) < 0, "%s is refused", secret[i]);
+        if (!ok(!strstr(err.text, "sesame") && !strstr(err.text, "alice"), "and neither user nor password are shown"))
+            diag("%s", err.text);
+    }
+    /* Too long, each where it can be. */
+    char longest[300];
+    memset(longest, 's', sizeof longest);
+    snprintf(url, sizeof url, "redis://alice:%.256s@host", longest);
+    ok(parse(url) == SFID_EINVAL && strstr(err.text, "the password is longer than 255") && !strstr(err.text, "ssss"),
+       "a password of 256 bytes is refused");
+    snprintf(url, sizeof url, "redis://alice:%.255s@host", longest);
+    ok(parse(url) == 0 && strlen(uri.password) == 255, "one of 255 is not");
+    snprintf(url, sizeof url, "redis://%.256s:sesame@host", longest);
+    ok(parse(url) == SFID_EINVAL && strstr(err.text, "the user is longer than 255") && !strstr(err.text, "ssss"),
+       "a user of 256 bytes is refused");
+    snprintf(url, sizeof url, "redis://%.254s", longest);
+    ok(parse(url) == SFID_EINVAL && strstr(err.text, "host is longer than 253"), "a host of 254 is refused");
+    snprintf(url, sizeof url, "unix:///%.107s", longest);
+    ok(parse(url) == SFID_EINVAL && strstr(err.text, "the path is longer than 107"), "a path of 108 is refused");
+    snprintf(url, sizeof url, "unix:///%.106s", longest);
+    ok(parse(url) == 0 && strlen(uri.path) == 107, "one of 107 is not");
+    snprintf(url, sizeof url, "redis://h?client_name=%.129s", longest);
+    ok(parse(url) == SFID_EINVAL && strstr(err.text, "client_name"), "a client's name of 129 is refused");
+    memset(url, 's', sizeof url);
+    memcpy(url, "redis://h?", 10);
+    url[4097] = '\0';
+    ok(parse(url) == SFID_EINVAL && strstr(err.text, "4096"), "a URL of 4097 bytes is refused");
+    url[4096] = '\0';
+    ok(parse(url) == SFID_EINVAL && strstr(err.text, "no parameter"), "one of 4096 is looked at");
+}
+
+/* A description fits any room. */
+static void test_room(void) {
+    char shown[12];
+    parse("redis://ann:sesame@some.host:7000/1");
+    memset(shown, 'x', sizeof shown);
+    sfid__uri_describe(&uri, shown, 8);
+    ok(strcmp(shown, "redis:/") == 0 && shown[8] == 'x', "a description is cut where there is no room");
+}
+
+int main(void) {
+    test_good();
+    test_parameters();
+    test_refused();
+    test_secrets();
+    test_room();
+    return done_testing();
+}
