@@ -60,7 +60,12 @@ typedef enum sfid_event_kind {
     SFID_EVENT_SLOT_REPLACED, /**< the slot file found was of no use and was replaced; the text says why */
     SFID_EVENT_LOST,          /**< the pid is held no more; its window may be used up, and another pid is looked for */
     SFID_EVENT_LEASED_AGAIN,  /**< another pid is held after a loss; pid is set */
-    SFID_EVENT_NOT_DURABLE    /**< the mark is not synced ("local?mark=none"): after a power loss IDs may repeat */
+    SFID_EVENT_NOT_DURABLE,   /**< the mark is not synced ("local?mark=none"): after a power loss IDs may repeat */
+    SFID_EVENT_CONNECTED,     /**< the store's server answers; value: milliseconds that this took */
+    SFID_EVENT_DISCONNECTED,  /**< it does not; code and text are set */
+    SFID_EVENT_FAILOVER,      /**< the server that answers is not the one it was, or has forgotten the app since */
+    SFID_EVENT_SKEW           /**< the clocks of host and server are over 1 s apart, or no longer so; value: milliseconds
+                                   that the host is ahead */
 } sfid_event_kind;
 
 /** What sfid_open() does when Redis does not know the app. */
@@ -103,7 +108,10 @@ typedef struct sfid_options {
     uint32_t ttl_ms;            /**< 600000: how long a lease from Redis lasts without renewal. 1000 to 86400000 */
     uint32_t heartbeat_ms;      /**< 180000: how often it is renewed. At least 100, at most ttl_ms / 3 */
     uint32_t open_timeout_ms;   /**< 5000: how long sfid_open() may wait for a lease, at least 1 */
-    uint32_t max_skew_ms;       /**< 300000: how far this host's clock may be from that of Redis */
+    uint32_t max_skew_ms;       /**< 300000: how far this host's clock may be from that of Redis; half of ttl_ms at most
+                                     counts. 0: half of ttl_ms */
+    uint32_t skew_budget_ms;    /**< 15000: how far the clocks of an app's Redis servers may differ, and for how long a
+                                     superseded one may go on granting. At most 3600000; the same for all of an app */
     sfid_on_unknown on_unknown; /**< SFID_WAIT_OUT */
     void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called from the background thread only, in order;
                                      sfid_status, sfid_parse and sfid_next may be called inside, sfid_open and sfid_close not */
@@ -113,7 +121,7 @@ typedef struct sfid_options {
 #define SFID_OPTIONS_INIT \
     { \
         sizeof(sfid_options), NULL, NULL, -1, 0, 0, NULL, NULL, NULL, SFID_WAIT, 2000, 10000, 0, 600000, 180000, 5000, 300000, \
-            SFID_WAIT_OUT, NULL, NULL \
+            15000, SFID_WAIT_OUT, NULL, NULL \
     }
 
 /* ---- a generator -------------------------------------------------------- */
@@ -237,8 +245,12 @@ typedef struct sfid_status_info {
     uint64_t renewals;             /**< windows extended, by this handle's whole fork family */
     uint64_t renew_failures;       /**< renewals that failed in this process since the last that did not */
     int keeper_here;               /**< 1 when this process runs the background thread of the generator */
+    int connected;                 /**< 1 while the store's server answers this process; 0 without a server */
     char identity[160];            /**< machine_id:slot, or empty without an app */
-    uint64_t reserved[15];         /**< zero */
+    int64_t skew_ms;               /**< how far this host's clock was ahead of the server's at this process's last renewal */
+    uint64_t first_tick;           /**< the window: IDs may have this tick, */
+    uint64_t limit_tick;           /**< and those up to this one, exclusive */
+    uint64_t reserved[12];         /**< zero */
 } sfid_status_info;
 
 /**

@@ -48,9 +48,23 @@ static void *refuse(struct exchange *x, const char *why) {
     return NULL;
 }
 
-/* Room for one more string, or NULL. */
-static char *next_string(struct exchange *x) {
-    return x->reply->count < SFID__REPLY_STRINGS ? x->reply->strings[x->reply->count++] : refuse(x, "too many elements");
+/* Room for one more string of at most size bytes, its NUL included; or NULL. */
+static char *next_string(struct exchange *x, size_t size) {
+    struct sfid__redis_reply *reply = x->reply;
+    if (reply->count == SFID__REPLY_STRINGS)
+        return refuse(x, "too many elements");
+    if (size > sizeof reply->bytes - reply->used)
+        return refuse(x, "it is too long");
+    char *out = reply->bytes + reply->used;
+    reply->strings[reply->count++] = out;
+    reply->used += size;
+    return out;
+}
+
+static void take_nothing(struct sfid__redis_reply *reply) {
+    reply->count = 0;
+    reply->used = 0;
+    reply->strings[0] = "";
 }
 
 /* The length of a secret that begins at text; 0: none does. A user only as a whole word: it may well be one like "app". */
@@ -81,7 +95,7 @@ static void take_line(struct exchange *x, const char *text, size_t len, char *ou
 
 static void *take_error(struct exchange *x, const char *text, size_t len) {
     char line[SFID__REPLY_STRING];
-    char *out = next_string(x);
+    char *out = next_string(x, SFID__REPLY_STRING);
     if (out == NULL)
         return NULL;
     snprintf(line, sizeof line, "%.*s", (int)SFID__MIN(len, sizeof line - 1), text);
@@ -105,7 +119,7 @@ static void *take_string(const redisReadTask *task, char *text, size_t len) {
         return refuse(x, "a string with a NUL in it");
     if (memcmp(text + len, "\r\n", 2) != 0) /* of a string with a length the reader skips them unseen */
         return refuse(x, "a string without its end");
-    char *out = next_string(x);
+    char *out = next_string(x, len + 1);
     if (out == NULL)
         return NULL;
     memcpy(out, text, len);
@@ -115,10 +129,11 @@ static void *take_string(const redisReadTask *task, char *text, size_t len) {
 
 static void *take_integer(const redisReadTask *task, long long value) {
     struct exchange *x = task->privdata;
-    char *out = next_string(x);
+    enum { DIGITS = 24 };
+    char *out = next_string(x, DIGITS);
     if (out == NULL)
         return NULL;
-    snprintf(out, SFID__REPLY_STRING, "%lld", value);
+    snprintf(out, DIGITS, "%lld", value);
     return x;
 }
 
@@ -174,7 +189,7 @@ static int fail(struct exchange *x, enum sfid__reply_class class, int code, cons
 /* What stopped the wire, with how long that took. */
 static int fail_wire(struct exchange *x, enum sfid__reply_class class, const struct sfid__error *why, const char *what) {
     char text[SFID__ERROR_TEXT];
-    x->reply->count = 0;
+    take_nothing(x->reply);
     snprintf(text, sizeof text, "%.200s (after %" PRId64 " ms)", why->text, sfid__deadline_now_ms() - x->began_ms);
     return fail(x, class, why->code, what, text);
 }
@@ -183,7 +198,7 @@ static int fail_wire(struct exchange *x, enum sfid__reply_class class, const str
 
 static int fail_protocol(struct exchange *x, const char *what, const char *why) {
     char text[160];
-    x->reply->count = 0;
+    take_nothing(x->reply);
     snprintf(text, sizeof text, "not a reply as a Redis server would send it: %.100s", why);
     return fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, what, text);
 }
@@ -258,7 +273,7 @@ static int take_reply(struct exchange *x, const char *what) {
     char chunk[4096];
     struct sfid__error why;
     size_t received = 0, n;
-    memset(x->reply, 0, sizeof *x->reply);
+    take_nothing(x->reply);
     x->is_error = false;
     for (;;) {
         void *taken = NULL;
@@ -351,7 +366,7 @@ static int connect_and_greet(struct exchange *x) {
     if (class != SFID__REPLY_OK)
         return fail_wire(x, class, &why, "connecting");
     const int rc = greet(x);
-    x->reply->count = 0; /* the command was not answered */
+    take_nothing(x->reply); /* the command was not answered */
     return rc;
 }
 
@@ -402,7 +417,8 @@ int sfid__connection_exchange(struct sfid__connection *c, int argc, const char *
                               struct sfid__error *err) {
     struct exchange x = {
         .c = c, .deadline = {deadline_ms, stop, 0}, .began_ms = sfid__deadline_now_ms(), .reply = reply, .err = err};
-    memset(reply, 0, sizeof *reply);
+    reply->class = SFID__REPLY_OK;
+    take_nothing(reply);
     sfid__connection_is_up(c); /* closes what cannot be used any more */
     x.reader = redisReaderCreateWithFunctions(&functions);
     if (x.reader == NULL)

@@ -28,7 +28,7 @@
 struct sfid__connection; /* opaque */
 
 /* Bounds of a command, of a reply, and of what of it is read before it is whole. */
-enum { SFID__COMMAND_ARGS = 24, SFID__REPLY_STRINGS = 8, SFID__REPLY_STRING = 256, SFID__REPLY_BYTES = 16384 };
+enum { SFID__COMMAND_ARGS = 24, SFID__REPLY_STRINGS = 272, SFID__REPLY_STRING = 256, SFID__REPLY_BYTES = 24576 };
 
 /*
  * A reply of at most one level: a status, a string, an integer as text, or an
@@ -38,7 +38,9 @@ enum { SFID__COMMAND_ARGS = 24, SFID__REPLY_STRINGS = 8, SFID__REPLY_STRING = 25
 struct sfid__redis_reply {
     enum sfid__reply_class class;
     unsigned count;
-    char strings[SFID__REPLY_STRINGS][SFID__REPLY_STRING]; /* ended by NUL, and without one inside: others are protocol errors */
+    const char *strings[SFID__REPLY_STRINGS]; /* in bytes; ended by NUL, and without one inside: others are protocol errors */
+    size_t used;
+    char bytes[SFID__REPLY_BYTES];
 };
 
 /*

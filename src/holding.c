@@ -3,15 +3,16 @@
 
 #include "layout.h"
 #include "local_store.h"
+#include "numbered.h"
+#include "process.h"
 #include "random.h"
 #include "record.h"
+#include "redis_store.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#define EXCHANGE_MS 2000
 
 /* ---- time ------------------------------------------------------------------ */
 
@@ -57,13 +58,12 @@ static uint64_t position_of(const struct sfid__holding *h, const struct sfid__re
  * draws from it yet. Its window is empty where the store has granted none.
  */
 static struct sfid__record *append_record(struct sfid__holding *h, const struct sfid__start *start) {
-    struct sfid__generator *g = h->generator;
     struct sfid__slot *slot = &h->slot;
     if (slot->records == SFID__PAGE_RECORDS && h->lease.opened) {
         sfid__fail(&h->error, SFID_ESTATE, "the page is full after %u lost leases: open the generator anew", slot->records);
         return NULL;
     }
-    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, sfid__layout_fingerprint(&g->layout), &h->error) < 0)
+    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, h->fingerprint, &h->error) < 0)
         return NULL;
     if (sfid__slot_reserve(slot, slot->records, &h->error) < 0)
         return NULL;
@@ -81,6 +81,9 @@ static void mend_highest(struct sfid__record *r) {
  * at the position where it stopped. The record comes first and its window
  * after, so that whoever dies in between leaves a position that the next one
  * finds. Where a process died inside its window that is still good.
+ *
+ * A server's clock may be ahead of this host's: the first tick that it grants
+ * is then issued at once, whatever may be borrowed otherwise.
  */
 static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const uint64_t now = clock_tick(h), max_ahead = h->generator->max_ahead;
@@ -88,14 +91,16 @@ static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, s
     struct sfid__record *r = last_record(h);
     const uint8_t seq_bits = h->generator->layout.seq_bits;
     const uint64_t position = position_of(h, reply, SFID__MAX(now, a->floor) << seq_bits);
-    if (r == NULL || is_closed(r) || h->lease.opened) {
+    const bool found = r && !is_closed(r) && !h->lease.opened && !h->numbered;
+    if (!found) {
         const bool granted = a->limit > a->floor;
+        const uint64_t behind = granted && a->floor > now ? a->floor - now : 0;
         const struct sfid__start start = {.layout = &h->generator->layout,
                                           .pid = a->pid,
                                           .position = position,
                                           .limit = granted ? a->limit : position >> seq_bits,
                                           .now = now,
-                                          .max_ahead = max_ahead,
+                                          .max_ahead = SFID__MAX(max_ahead, behind),
                                           .token = a->token,
                                           .nonce = a->nonce};
         r = append_record(h, &start);
@@ -166,10 +171,14 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
     const struct sfid__ask ask = {.lease = a,
                                   .position = r ? sfid__record_position(r) : 0,
                                   .now = clock_tick(h),
-                                  .deadline_ms = SFID__MIN(monotonic_ms(h) + EXCHANGE_MS, h->deadline_ms),
+                                  .deadline_ms = SFID__MIN(monotonic_ms(h) + h->store->exchange_ms, h->deadline_ms),
+                                  .give_up_ms = h->deadline_ms,
+                                  .stop = h->stop,
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
                                   .accept = accept_pid,
-                                  .accepter = h};
+                                  .accepter = h,
+                                  .tell = h->tell,
+                                  .listener = h->listener};
     h->reply = (struct sfid__reply){.pid = 0};
     h->answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
                                           : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
@@ -186,7 +195,7 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
 }
 
 static void release(struct sfid__holding *h, const struct sfid__lease_action *a) {
-    const struct sfid__ask ask = {.lease = a, .now = clock_tick(h), .deadline_ms = monotonic_ms(h) + EXCHANGE_MS};
+    const struct sfid__ask ask = {.lease = a, .now = clock_tick(h), .deadline_ms = monotonic_ms(h) + h->store->exchange_ms};
     h->store->ops->release(h->store, &ask, h->stopped);
 }
 
@@ -251,18 +260,28 @@ int64_t sfid__holding_step(struct sfid__holding *h, bool poked) {
     return feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }
 
-void sfid__holding_resume(struct sfid__holding *h) {
+/* What the page's current record says of its lease. */
+static struct sfid__lease_event found_on_page(struct sfid__holding *h) {
     /* Acquire, with [publish]: a record that another process of the family appended. */
     h->slot.records = atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1;
     const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
-    feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
-                                       .pid = sfid__record_pid(r),
-                                       .limit = limit_of(r),
-                                       .token = r->token,
-                                       /* Relaxed: their writer is a keeper that is no more. */
-                                       .nonce = atomic_load_explicit(&r->nonce, memory_order_relaxed),
-                                       .next_nonce = atomic_load_explicit(&r->next_nonce, memory_order_relaxed)});
+    return (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
+                                      .pid = sfid__record_pid(r),
+                                      .limit = limit_of(r),
+                                      .token = r->token,
+                                      /* Relaxed: their writer is a keeper that is no more. */
+                                      .nonce = atomic_load_explicit(&r->nonce, memory_order_relaxed),
+                                      .next_nonce = atomic_load_explicit(&r->next_nonce, memory_order_relaxed)};
 }
+
+void sfid__holding_resume(struct sfid__holding *h) {
+    if (h->process == sfid__process())
+        return;
+    h->process = sfid__process();
+    feed(h, found_on_page(h));
+}
+
+void sfid__holding_unfollow(struct sfid__holding *h) { h->process = 0; }
 
 /* ---- open ------------------------------------------------------------------ */
 
@@ -277,8 +296,7 @@ static int take_slot(struct sfid__holding *h, const struct sfid__reply *reply, s
         return rc;
     snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
     /* A mark that was never written, or was lost, bounds nothing: then the page, if there is one, knows best. */
-    const struct sfid__slot_want want = {sfid__layout_fingerprint(&h->generator->layout), reply->pid, reply->page,
-                                         reply->position ? reply->limit : UINT64_MAX};
+    const struct sfid__slot_want want = {h->fingerprint, reply->pid, reply->page, reply->position ? reply->limit : UINT64_MAX};
     return sfid__slot_take(&h->slot, &app, name, &want, err);
 }
 
@@ -303,9 +321,32 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
     return sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", reply->pid);
 }
 
+/*
+ * A lease that a process of this slot left behind. Inside its window it goes on
+ * at once, and is renewed by the keeper, whether the server can be reached or
+ * not; else it is renewed first.
+ */
+static bool goes_on(struct sfid__holding *h, struct sfid__lease_event *found) {
+    struct sfid__record *r = last_record(h);
+    if (r == NULL || is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min || sfid__record_pid(r) > h->lease.terms.pid_max)
+        return false;
+    mend_highest(r);
+    *found = found_on_page(h);
+    found->cold = limit_of(r) <= SFID__MAX(clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
+    return true;
+}
+
 /* Drives the machine until numbers can be drawn, it gives up, or time is over. */
 static int get_pid(struct sfid__holding *h) {
-    int64_t due = feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = h->lease.terms.pid_min});
+    struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
+    if (h->numbered && goes_on(h, &begin) && !begin.cold) {
+        h->lease.state = SFID__LEASE_HELD;
+        h->lease.opened = true;
+        h->lease.pid = begin.pid;
+        return 0;
+    }
+    h->process = sfid__process();
+    int64_t due = feed(h, begin);
     while (!h->lease.opened && !h->gave_up) {
         const int64_t now = monotonic_ms(h);
         if (now >= h->deadline_ms)
@@ -347,6 +388,39 @@ static int open_directories(struct sfid__holding *h, const sfid_options *opt, ch
     return rc;
 }
 
+static int open_local(struct sfid__holding *h, const char *machine) {
+    h->fingerprint = sfid__layout_fingerprint(&h->generator->layout);
+    int rc = sfid__local_store_new(&h->store, h->settings, h->generator->max_ahead, &h->error);
+    if (rc < 0)
+        return rc;
+    sfid__lease_init(&h->lease, &h->store->terms);
+    rc = get_pid(h);
+    snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
+    return rc;
+}
+
+/* The slot first: what lies there may be gone on with, and its number is part of who we are to the server. */
+static int open_redis(struct sfid__holding *h, const char *machine) {
+    const struct sfid__generator *g = h->generator;
+    char server[SFID__URI_SHOWN];
+    uint64_t number;
+    h->numbered = true;
+    /* Another server has other holders: nothing of its leases is gone on with. */
+    sfid__uri_describe(&h->settings->uri, server, sizeof server);
+    h->fingerprint = sfid__hash(sfid__layout_fingerprint(&g->layout), server, strlen(server));
+    const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
+    const struct sfid__slot_want want = {h->fingerprint, SFID__ANY_PID, 0, clock_tick(h) + 2 * window};
+    int rc = sfid__numbered_take(&h->slot, &h->run, h->settings->opt.app, &want, g->layout.max_pid + 1, &number, &h->error);
+    if (rc < 0)
+        return rc;
+    snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, number);
+    rc = sfid__redis_store_new(&h->store, h->settings, h->identity, &h->error);
+    if (rc < 0)
+        return rc;
+    sfid__lease_init(&h->lease, &h->store->terms);
+    return get_pid(h);
+}
+
 int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const struct sfid__settings *settings,
                        int64_t deadline_ms) {
     h->generator = g;
@@ -355,13 +429,8 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
     char machine[SFID__MACHINE_ID];
     int rc = open_directories(h, &settings->opt, machine);
     if (rc == 0)
-        rc = sfid__local_store_new(&h->store, settings, g->max_ahead, &h->error);
+        rc = settings->store == SFID__STORE_REDIS ? open_redis(h, machine) : open_local(h, machine);
     if (rc == 0) {
-        sfid__lease_init(&h->lease, &h->store->terms);
-        rc = get_pid(h);
-    }
-    if (rc == 0) {
-        snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
         g->page = h->slot.page;
         g->half_window = h->store->terms.window / 2;
     }
@@ -373,17 +442,31 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
 
 /* ---- close ----------------------------------------------------------------- */
 
+/* The first tick that was not used, nor ever will be; never past the window, where a word may lie that was refused. */
+static uint64_t first_unused(const struct sfid__holding *h, const struct sfid__record *r) {
+    const uint64_t in_tick = (UINT64_C(1) << h->generator->layout.seq_bits) - 1;
+    const uint64_t tick = (h->stopped + in_tick) >> h->generator->layout.seq_bits;
+    return h->numbered ? SFID__MIN(tick, limit_of(r)) : tick;
+}
+
 /* Every step left out is made good by the next open. */
 void sfid__holding_close(struct sfid__holding *h) {
-    const bool last = h->store->ops->leave(h->store);
-    if (last)
-        h->stopped = sfid__record_close(sfid__page_current(h->slot.page));
+    struct sfid__lease_event close = {.kind = SFID__LEASE_CLOSE};
+    const bool last = h->numbered ? sfid__slot_is_last(&h->slot) : h->store->ops->leave(h->store);
+    if (last) {
+        struct sfid__record *r = sfid__page_current(h->slot.page);
+        if (h->numbered && h->process != sfid__process()) { /* what is to be given back is what the page has */
+            struct sfid__lease_actions none;
+            const struct sfid__lease_event found = found_on_page(h);
+            sfid__lease_step(&h->lease, &found, &none);
+        }
+        h->stopped = sfid__record_close(r);
+        close.position = first_unused(h, r);
+    }
     sfid__slot_leave(&h->slot); /* before the pid is free: who gets that next wants this lock, too */
     h->slot.records = 0;
-    if (last) {
-        const uint64_t first_unused = (h->stopped >> h->generator->layout.seq_bits) + 1;
-        feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = first_unused});
-    }
+    if (last)
+        feed(h, close);
 }
 
 void sfid__holding_drop(struct sfid__holding *h) {

@@ -27,6 +27,10 @@ struct sfid__holding {
     struct sfid__error error;              /* why the last thing that failed did */
     uint64_t stopped;                      /* the word, once closed */
     bool gave_up;                          /* there is no pid to be had */
+    uint64_t fingerprint;                  /* of what the page has to be of */
+    bool numbered;                         /* the slot came first, and says who is last; else the pid did */
+    uint64_t process;                      /* in which the machine knows what the page has; 0: none */
+    const _Atomic int *stop;               /* of the keeper: not to be kept waiting */
     const struct sfid__settings *settings; /* while opening only */
     struct sfid__dir run;                  /* while opening only */
     int64_t deadline_ms;                   /* monotonic, while opening; later SFID__FOREVER */
@@ -46,8 +50,11 @@ struct sfid__holding {
 int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const struct sfid__settings *settings,
                        int64_t deadline_ms);
 
-/* Goes on where the page stands, in a process or thread that did not follow it so far. */
+/* Goes on where the page stands, in a process that did not follow it so far; nothing where it did. */
 void sfid__holding_resume(struct sfid__holding *h);
+
+/* Another process's keeper has the page: what the machine knows of it gets out of date. */
+void sfid__holding_unfollow(struct sfid__holding *h);
 
 /* Does what is due. Returns when to be called again, monotonic milliseconds; SFID__FOREVER: when poked. */
 int64_t sfid__holding_step(struct sfid__holding *h, bool poked);

@@ -112,6 +112,10 @@ static void tell_pending(struct sfid__keeper *k) {
         snprintf(text, sizeof text, "the layout ends in %" PRId64 " days", left / 86400000);
         tell(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
     }
+    if (pending & 1u << SFID_EVENT_CONNECTED) {
+        snprintf(text, sizeof text, "%s answers", k->holding->store->server);
+        tell(k, SFID_EVENT_CONNECTED, 0, 0, text);
+    }
     if (pending & 1u << SFID_EVENT_LEASED) {
         snprintf(text, sizeof text, "pid %" PRIu64 " is held", sfid__record_pid(sfid__page_current(k->generator->page)));
         tell(k, SFID_EVENT_LEASED, 0, 0, text);
@@ -174,6 +178,7 @@ static void run(struct sfid__keeper *k) {
     if (k->holding) {
         k->holding->tell = tell_of_holding;
         k->holding->listener = k;
+        k->holding->stop = &k->stop;
         sfid__holding_resume(k->holding);
     }
     /* Acquire, with the release in sfid__keeper_stop. */
@@ -208,6 +213,8 @@ static void *thread_main(void *arg) {
         pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once one ends here */
         run(k);
         pthread_mutex_unlock(&page->keeper);
+    } else {
+        sfid__holding_unfollow(k->holding);
     }
     atomic_store_explicit(&k->owner, own(ENDED), memory_order_release); /* with the acquire in sfid__keeper_start */
     return NULL;

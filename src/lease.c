@@ -235,8 +235,8 @@ static void answered(lease *l, const event *e, actions *out) {
 static void resume(lease *l, const event *e, actions *out) {
     l->state = SFID__LEASE_HELD;
     l->gave_up = false;
-    l->opened = true;
-    l->told = true; /* by who opened it */
+    l->opened = !e->cold;
+    l->told = !e->cold; /* by who opened it */
     l->pid = e->pid;
     l->limit = e->limit;
     l->token = e->token;

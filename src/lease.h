@@ -78,7 +78,7 @@ struct sfid__lease {
 
 enum sfid__lease_event_kind {
     SFID__LEASE_OPEN,    /* a pid is wanted; start and random are set */
-    SFID__LEASE_RESUME,  /* a record was found, or taken over: pid, limit, token, nonce, next_nonce */
+    SFID__LEASE_RESUME,  /* a record was found, or taken over: pid, limit, token, nonce, next_nonce, cold */
     SFID__LEASE_WAKE,    /* time has passed, or the generator asked (poked); position */
     SFID__LEASE_ANSWER,  /* exchange, answer, and what that says */
     SFID__LEASE_ADOPTED, /* the record of a grant is there: limit, and whether the store knows of it (sure) */
@@ -107,6 +107,7 @@ struct sfid__lease_event {
     uint64_t start;
     int64_t after_ms;
     bool poked, sure;
+    bool cold; /* RESUME: nobody draws from it yet */
 };
 
 /* ---- what to do ------------------------------------------------------------ */

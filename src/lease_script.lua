@@ -38,10 +38,11 @@
 --            CHANGED now               not done: the hash is not what `look` saw
 --   look     OK now known lay q g state next (pid kind tick who)…
 --                                       known: none (no hash, then lay q g are -), old (the next change will forget it) or
---                                       current. Records of up to 256 pids from the first asked for, ascending; next is where
+--                                       current. Records of up to 64 pids from the first asked for, ascending; next is where
 --                                       to go on, pid_max + 1 at the end. kind: held (tick is the limit), released (the first
 --                                       tick not used), foreign (a registration without a record of ours; tick when it
---                                       runs out, - if not known). who: base or registration, - when released. Writes nothing
+--                                       runs out, - if not known). who: base or registration (at most 160
+--                                       characters, ? for what is not printable), - when released. Writes nothing
 --   any      EPOCH now                  the server's clock is before the epoch
 --            SKEW now                   the clocks of host and server differ by more than allowed
 --            LAYOUT now lay             the app is used with other settings: lay is 'bits/unit@epoch W S'
@@ -309,6 +310,11 @@ local function init()
   return {'OK', dec(now), era}
 end
 
+-- Of a foreign registration: anybody may have written anything.
+local function shown(who)
+  return (string.gsub(string.sub(who, 1, 160), '[^ -~]', '?'))
+end
+
 -- Appends what there is to tell of a pid.
 local function tell(answer, pid, record)
   local kind, at, rest = read(record)
@@ -321,7 +327,7 @@ local function tell(answer, pid, record)
   if who then
     -- Its end is worth a command that may be denied.
     local left = redis.pcall('PTTL', registration(pid))
-    kind, base = 'foreign', who
+    kind, base = 'foreign', shown(who)
     ends = type(left) == 'number' and left > 0 and dec(tick(now + left)) or '-'
   end
   if kind ~= 'none' then
@@ -333,7 +339,7 @@ end
 
 local function look(known, meta, state)
   local first = math.max(int(12), pid_min)
-  local count = math.min(256, pid_max - first + 1)
+  local count = math.min(64, pid_max - first + 1)
   local answer = {'OK', dec(now), known, meta[1] or '-', meta[3] or '-', meta[4] or '-', state, dec(first + math.max(count, 0))}
   if count > 0 then
     for i, record in ipairs(records(first, count)) do

@@ -179,6 +179,7 @@ static void drop(struct sfid__store *store) {
 
 #define RETRY_FIRST_MS 50
 #define RETRY_LONGEST_MS 5000
+#define EXCHANGE_MS 2000
 
 static const struct sfid__store_ops ops = {claim, renew, leave, release, drop};
 
@@ -199,15 +200,17 @@ int sfid__local_store_new(struct sfid__store **out, const struct sfid__settings 
         return rc;
     }
     const uint64_t window = SFID__MAX(sfid__ms_to_ticks(&s->layout, settings->lead_ms) + max_ahead, 2) + 1;
-    s->store = (struct sfid__store){&ops,
-                                    {.window = window,
-                                     .end = sfid__layout_end(&s->layout),
-                                     .pid_min = (uint64_t)(s->fixed ? opt->pid : opt->pid_min),
-                                     .pid_max = (uint64_t)(s->fixed ? opt->pid : opt->pid_max),
-                                     .heartbeat_ms = (int64_t)(window * s->layout.unit_ms / 3),
-                                     .retry_first_ms = RETRY_FIRST_MS,
-                                     .retry_longest_ms = RETRY_LONGEST_MS,
-                                     .rests = true}};
+    s->store.ops = &ops;
+    s->store.terms = (struct sfid__lease_terms){.window = window,
+                                                .end = sfid__layout_end(&s->layout),
+                                                .pid_min = (uint64_t)(s->fixed ? opt->pid : opt->pid_min),
+                                                .pid_max = (uint64_t)(s->fixed ? opt->pid : opt->pid_max),
+                                                .heartbeat_ms = (int64_t)(window * s->layout.unit_ms / 3),
+                                                .retry_first_ms = RETRY_FIRST_MS,
+                                                .retry_longest_ms = RETRY_LONGEST_MS,
+                                                .rests = true};
+    s->store.start = s->store.terms.pid_min;
+    s->store.exchange_ms = EXCHANGE_MS;
     *out = &s->store;
     return 0;
 }

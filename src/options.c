@@ -93,21 +93,41 @@ static int read_local_parameters(const char *text, struct sfid__settings *out, s
 
 /* Of a URL only the scheme is shown: what follows may hold a password. */
 static int read_store(const char *store, struct sfid__settings *out, struct sfid__error *err) {
-    static const char *const later[] = {"redis",          "rediss",        "valkey",          "valkeys",       "unix",
-                                        "redis+sentinel", "redis+cluster", "rediss+sentinel", "rediss+cluster"};
     out->store = SFID__STORE_LOCAL;
     if (strcmp(store, "local") == 0)
         return 0;
     if (strncmp(store, "local?", 6) == 0)
         return read_local_parameters(store + 6, out, err);
-    const char *colon = strstr(store, "://");
-    for (size_t i = 0; colon && i < sizeof later / sizeof later[0]; i++)
-        if (strlen(later[i]) == (size_t)(colon - store) && strncmp(store, later[i], (size_t)(colon - store)) == 0)
-            return sfid__fail(err, SFID_EUNSUPPORTED, "store %s://...: this version leases from \"local\" only", later[i]);
+    if (strstr(store, "://")) {
+        out->store = SFID__STORE_REDIS;
+        return sfid__uri_parse(store, &out->uri, err);
+    }
     char word[40], shown[40];
     snprintf(word, sizeof word, "%.*s", (int)SFID__MIN(strcspn(store, ":?"), sizeof word - 1), store);
     printable(word, shown, sizeof shown);
-    return sfid__fail(err, SFID_EINVAL, "store \"%s\" is none that is known: give \"local\"", shown);
+    return sfid__fail(err, SFID_EINVAL, "store \"%s\" is none that is known: give \"local\", or the URL of a Redis server", shown);
+}
+
+/* ---- Redis --------------------------------------------------------------- */
+
+#define PID_MOST 65535 /* two bytes name one in Redis */
+#define BUDGET_MAX_MS 3600000
+
+/* pid_max is filled in: where that is the whole layout, the part that Redis has names for is meant. */
+static int check_redis(struct sfid__settings *out, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    const uint64_t unit = o->layout->unit_ms;
+    if (o->pid_max > PID_MOST && (uint64_t)o->pid_max == o->layout->max_pid && o->pid_min <= PID_MOST)
+        o->pid_max = PID_MOST;
+    if (o->pid_max > PID_MOST)
+        return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max, PID_MOST);
+    if (o->ttl_ms < 2 * unit)
+        return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is less than two ticks of the layout (%" PRIu64 " ms)", o->ttl_ms,
+                          2 * unit);
+    if (o->skew_budget_ms > BUDGET_MAX_MS)
+        return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms, BUDGET_MAX_MS);
+    out->window_ms = (o->ttl_ms + unit - 1) / unit * unit;
+    return 0;
 }
 
 static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
@@ -198,6 +218,7 @@ int sfid__options_read(const sfid_options *given, struct sfid__settings *out, st
     if (o->app && check_app(o->app, err) < 0)
         return err->code;
     if (check_pid(o, l, err) < 0 || choose_store(out, err) < 0 || check_policy(o, l, err) < 0 || check_lease(o, err) < 0 ||
+        (out->store == SFID__STORE_REDIS && check_redis(out, err) < 0) ||
         check_dir("run_dir", o->run_dir, err) < 0 || check_dir("state_dir", o->state_dir, err) < 0)
         return err->code;
     return 0;

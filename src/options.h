@@ -4,22 +4,22 @@
 #define SFID_OPTIONS_H
 
 #include "error.h"
+#include "uri.h"
 
 #include <sfid.h>
 
 /* How far ahead of the clock a mark lies, before max_ahead; renewed at each third of it while IDs are drawn. */
 #define SFID__MARK_LEAD_MS 30000
 
-enum sfid__store_kind { SFID__STORE_NONE, SFID__STORE_FIXED, SFID__STORE_LOCAL };
+enum sfid__store_kind { SFID__STORE_NONE, SFID__STORE_FIXED, SFID__STORE_LOCAL, SFID__STORE_REDIS };
 
 struct sfid__settings {
     sfid_options opt; /* layout and pid range filled in; pointers still are the caller's */
-    /* How far ahead of the clock a mark lies, before max_ahead; renewed at each third of it while IDs are drawn. */
-#define SFID__MARK_LEAD_MS 30000
-
     enum sfid__store_kind store;
-    uint32_t lead_ms; /* how far ahead of use the mark lies, before max_ahead */
-    bool synced;      /* the mark is */
+    uint32_t lead_ms;      /* local, fixed: how far ahead of use the mark lies, before max_ahead */
+    bool synced;           /* the mark is */
+    struct sfid__uri uri;  /* redis */
+    uint64_t window_ms;    /* ttl_ms, made a multiple of the unit */
 };
 
 /*

@@ -50,6 +50,12 @@ static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status
     out->renew_failures = load(&rest->keeper.failures);
     out->losses = load(&rest->keeper.losses);
     out->keeper_here = sfid__keeper_runs(&rest->keeper);
+    out->first_tick = v.r->floor;
+    out->limit_tick = v.limit;
+    if (rest->holding.store) {
+        out->connected = atomic_load_explicit(&rest->holding.store->connected, memory_order_relaxed); /* as load() */
+        out->skew_ms = atomic_load_explicit(&rest->holding.store->skew_ms, memory_order_relaxed);
+    }
     snprintf(out->identity, sizeof out->identity, "%s", rest->holding.identity);
 }
 

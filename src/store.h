@@ -13,12 +13,16 @@
 #include "error.h"
 #include "lease.h"
 
+#include <sfid.h>
+
 struct sfid__reply;
 
 struct sfid__ask {
     const struct sfid__lease_action *lease; /* what the machine wants: which members are set, lease.h says */
     uint64_t now;                           /* clock tick */
     int64_t deadline_ms;                    /* monotonic: an answer later than this is none. 0: whenever it comes */
+    int64_t give_up_ms;                     /* monotonic: claims are not made again from then on; SFID__FOREVER: they are */
+    const _Atomic int *stop;                /* not 0: the answer had better come soon; may be NULL */
     uint64_t page;                          /* nonce of the page in use, once there is one */
     uint64_t position;                      /* word of its record, once there is one: it may lie past the limit */
 
@@ -30,6 +34,10 @@ struct sfid__ask {
      */
     int (*accept)(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
     void *accepter;
+
+    /* For events of the store's own; NULL: nobody listens. */
+    void (*tell)(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);
+    void *listener;
 };
 
 struct sfid__reply {
@@ -55,7 +63,8 @@ struct sfid__store_ops {
 
     /*
      * Gives up this process's share of the pid, before anything is released.
-     * True when no other process (a forked child) shares it: then release() has to follow.
+     * True when no other process (a forked child) shares it, as far as the store
+     * knows: then release() has to follow.
      */
     bool (*leave)(struct sfid__store *store);
 
@@ -69,6 +78,11 @@ struct sfid__store_ops {
 struct sfid__store {
     const struct sfid__store_ops *ops;
     struct sfid__lease_terms terms;
+    uint64_t start;          /* pid to look at first */
+    int64_t exchange_ms;     /* how long an answer may take */
+    const char *server;      /* where it is asked, for people; NULL: on this host */
+    _Atomic int connected;   /* the server answered the last time. For sfid_status(), */
+    _Atomic int64_t skew_ms; /* as is how far this host's clock was ahead of the server's then */
 };
 
 #endif

@@ -40,11 +40,11 @@ static void looks_far(struct redis *r) {
     struct app a;
     app_ready(&a, r);
     a.pid_max = 600;
-    app_say(&a, "claim", "255", "n", "m:0:A", NULL);
-    app_say(&a, "claim", "256", "n", "m:0:B", NULL);
-    says(&a, "OK current " LAY " 0 1000003 256 255 held 1000010 m:0:A", "the first 256", "look", "0", NULL);
-    says(&a, "OK current " LAY " 0 1000003 512 256 held 1000010 m:0:B", "the next", "look", "256", NULL);
-    says(&a, "OK current " LAY " 0 1000003 601", "the last", "look", "512", NULL);
+    app_say(&a, "claim", "63", "n", "m:0:A", NULL);
+    app_say(&a, "claim", "64", "n", "m:0:B", NULL);
+    says(&a, "OK current " LAY " 0 1000003 64 63 held 1000010 m:0:A", "the first 64", "look", "0", NULL);
+    says(&a, "OK current " LAY " 0 1000003 128 64 held 1000010 m:0:B", "the next", "look", "64", NULL);
+    says(&a, "OK current " LAY " 0 1000003 601", "the last", "look", "576", NULL);
 }
 
 static void inits(struct redis *r) {

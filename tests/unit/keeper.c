@@ -72,14 +72,15 @@ static void begin(bool events) {
     fake_close(&f);
     f.page = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     store = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    store->store = (struct sfid__store){&store_ops,
-                                        {.window = 300,
-                                         .end = sfid__layout_end(&f.g.layout),
-                                         .pid_max = 1023,
-                                         .heartbeat_ms = 100,
-                                         .retry_first_ms = 50,
-                                         .retry_longest_ms = 5000,
-                                         .rests = true}};
+    store->store = (struct sfid__store){.ops = &store_ops,
+                                        .terms = {.window = 300,
+                                                  .end = sfid__layout_end(&f.g.layout),
+                                                  .pid_max = 1023,
+                                                  .heartbeat_ms = 100,
+                                                  .retry_first_ms = 50,
+                                                  .retry_longest_ms = 5000,
+                                                  .rests = true},
+                                        .exchange_ms = 2000};
     sfid__page_reset_keeper(f.page);
     const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + 300, real_tick(), f.g.max_ahead, 0, 0};
     sfid__record_append(f.page, 0, &start);

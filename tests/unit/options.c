@@ -109,10 +109,10 @@ static const struct {
     const char *in_text[2];
 } wrong_stores[] = {
     {"", SFID_EINVAL, {"\"\"", "local"}},
-    {"redis://:secret@127.0.0.1:6379/0", SFID_EUNSUPPORTED, {"redis://", "local"}},
-    {"unix:///run/redis.sock?db=1", SFID_EUNSUPPORTED, {"unix://", "local"}},
+    {"rediss://:secret@127.0.0.1:6379/0", SFID_EUNSUPPORTED, {"rediss://", "TLS"}},
+    {"redis://:secret@127.0.0.1:port", SFID_EINVAL, {"redis://...", "port"}},
     {"redis", SFID_EINVAL, {"\"redis\"", "local"}},
-    {"redisx://host", SFID_EINVAL, {"\"redisx\"", "local"}},
+    {"redisx://host", SFID_EINVAL, {"no URL that is known", "redis://"}},
     {"locals", SFID_EINVAL, {"\"locals\"", "local"}},
     {"LOCAL", SFID_EINVAL, {"\"LOCAL\"", "local"}},
     {"local?", SFID_EINVAL, {"\"\"", "mark=none"}},
