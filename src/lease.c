@@ -53,6 +53,21 @@ static void rest_till_heartbeat(lease *l, const event *e, actions *out) {
     sleep_until(out, l->due_ms);
 }
 
+/* ---- nonces ---------------------------------------------------------------- */
+
+#define NONCE_RANDOM_BITS 40
+
+/*
+ * One that no copy of us comes by, and above the one before: of two attempts
+ * to claim that a store serves, it lets the later stand, in whatever order they
+ * arrive. After 2^24 of one lease they are random alone, and that rule, which
+ * spares a false loss, is off.
+ */
+static uint64_t nonce_after(uint64_t nonce, uint64_t random) {
+    const uint64_t most = UINT64_MAX >> NONCE_RANDOM_BITS, count = SFID__MIN((nonce >> NONCE_RANDOM_BITS) + 1, most);
+    return count << NONCE_RANDOM_BITS | random >> (64 - NONCE_RANDOM_BITS);
+}
+
 /* ---- claiming -------------------------------------------------------------- */
 
 /*
@@ -61,7 +76,7 @@ static void rest_till_heartbeat(lease *l, const event *e, actions *out) {
  * back to life what the answered one is renewed under.
  */
 static void claim(lease *l, const event *e, actions *out) {
-    l->nonce = e->random[1];
+    l->nonce = nonce_after(l->nonce, e->random[1]);
     begin_exchange(l);
     push_lease(out, SFID__DO_CLAIM, l);
 }
@@ -70,6 +85,7 @@ static void claim(lease *l, const event *e, actions *out) {
 static void want(lease *l, const event *e, uint64_t start) {
     l->state = SFID__LEASE_WANTED;
     l->token = e->random[0];
+    l->nonce = 0;
     l->next_nonce = 0;
     l->gave_up = false;
     l->start = start;
@@ -110,7 +126,7 @@ static void claim_answered(lease *l, const event *e, actions *out) {
 /* R2: the nonce that is not answered yet stays the one to show. R3: noted before it is sent. */
 static void renew(lease *l, const event *e, actions *out) {
     if (l->next_nonce == 0)
-        l->next_nonce = e->random[1];
+        l->next_nonce = nonce_after(l->nonce, e->random[1]);
     push_lease(out, SFID__DO_NOTE, l);
     begin_exchange(l);
     push_lease(out, SFID__DO_RENEW, l);

@@ -19,7 +19,7 @@
 --   release  12 pid   13, 14, 15 as for renew   16 position: the first tick not used   17 limit that the holder has
 --   init     12 state that `look` told, or nothing: whatever the state is
 --   look     12 first pid to tell of
---   A nonce has neither space nor line end. base is machine:seq:TOKEN, its TOKEN never used for another lease. A claim or
+--   A nonce has neither space nor line end; of two of one base the later one is above the other (as text). base is machine:seq:TOKEN, its TOKEN never used for another lease. A claim or
 --   renewal without an answer is made again with the same nonces and base; a release is sent once and never again.
 --
 -- Answers are arrays of strings: a word, the server's clock, and what the word brings along. Ticks and pids are decimal; `era`
@@ -219,8 +219,8 @@ local function try(pid, record, nonce, base)
     -- It may go at any time; holders are heard of three times in a window.
     return nil, tick(now + W / 3) + 1
   end
-  -- A claim that arrives after its holder has renewed must not bring back the older nonce.
-  return grant(pid, lo, l, mine and recorded_nonce or nonce, base)
+  -- Nonces of one base grow: an attempt that arrives after a later one was answered must not bring back the older nonce.
+  return grant(pid, lo, l, mine and recorded_nonce > nonce and recorded_nonce or nonce, base)
 end
 
 local function records(first, count)

@@ -81,7 +81,11 @@ static void again(struct redis *r) {
     has(&a, a.key, "0", "00001000013 n m:0:A", "the record keeps its limit");
     says(&a, "OK 999995 1000005 1", "another's base that ends like this one is another's", "claim", "0", "n", "0:A", NULL);
     app_at(&a, T0, 0);
-    says(&a, "OK 1000013 1000013 0", "renewed", "renew", "0", "n", "m:0:A", "n2", "1000013", NULL);
+    says(&a, "OK 1000004 1000013 0", "under the nonce of another attempt", "claim", "0", "n1", "m:0:A", NULL);
+    has(&a, a.key, "0", "00001000013 n1 m:0:A", "the later one stands");
+    says(&a, "OK 1000004 1000013 0", "and the earlier one, late", "claim", "0", "n", "m:0:A", NULL);
+    has(&a, a.key, "0", "00001000013 n1 m:0:A", "does not bring back its own");
+    says(&a, "OK 1000013 1000013 0", "renewed", "renew", "0", "n1", "m:0:A", "n2", "1000013", NULL);
     says(&a, "OK 1000004 1000013 0", "the claim arrives once more, late", "claim", "0", "n", "m:0:A", NULL);
     says(&a, "OK 1000013 1000013 0", "and did not bring back the old nonce", "renew", "0", "n2", "m:0:A", "n3", "1000013", NULL);
 }

@@ -16,7 +16,7 @@ static void tokens_of_claims(void) {
     wake_when_due();
     const struct sfid__lease_action second = *last();
     is_u64(second.token, first.token, "R6: made again it has the same token");
-    ok(second.nonce != first.nonce, "R6: and a nonce of its own");
+    ok(second.nonce > first.nonce, "R6: and a nonce of its own, above the one before");
     ok(second.exchange != first.exchange, "R1: and a number of its own");
     step((struct sfid__lease_event){
         .kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = SFID__LATER, .start = 8, .after_ms = 700});
@@ -39,7 +39,7 @@ static void nonces_of_renewals(void) {
     const uint64_t token = l.token, nonce = l.nonce;
     wake_when_due();
     const struct sfid__lease_action noted = out.list[0], sent = *last();
-    ok(sent.next_nonce != 0 && sent.next_nonce != nonce, "R2: a renewal has a new nonce");
+    ok(sent.next_nonce > nonce, "R2: a renewal has a new nonce, above the one before");
     ok(noted.kind == SFID__DO_NOTE && noted.nonce == nonce && noted.next_nonce == sent.next_nonce, "R3: noted before with the old");
     ok(sent.pid == 4 && sent.token == token && sent.nonce == nonce && sent.limit == TICK + WINDOW, "a renewal shows what is held");
     answer(SFID__FAILED);
@@ -72,6 +72,20 @@ static void what_restarts_show(void) {
     resume(TICK - 20, 73);
     is_str(answer(SFID__LOST), "w XC", "a restart that comes too late hears that it is lost");
     is_u64(last()->start, 3, "and looks for a pid there first");
+
+    begin(&usual);
+    is_str(resume_cold(TICK - 20), "h NR", "R9: of a window that is over, too, before anything is claimed");
+    ok(!l.opened, "but nothing may be drawn until it is answered");
+    is_str(grant(3, 0, TICK + WINDOW), "h ENLS", "answered: there is a pid");
+    ok(l.opened, "and numbers are drawn");
+    begin(&usual);
+    resume_cold(TICK - 20);
+    is_str(answer(SFID__LOST), "w XC", "lost: another is claimed");
+    grant(4, TICK, TICK + WINDOW);
+    is_str(adopted(TICK + WINDOW, true), "h LS", "whose opener hears of one that is held, not of a loss");
+    begin(&usual);
+    resume_cold(TICK - 20);
+    is_str(answer(SFID__REFUSED), "h G", "refused, and there never was one: given up");
 
     struct sfid__lease_terms terms = usual;
     terms.testifies = false;

@@ -97,6 +97,12 @@ static inline const char *resume(uint64_t limit, uint64_t next_nonce) {
         .kind = SFID__LEASE_RESUME, .pid = 3, .limit = limit, .token = 71, .nonce = 72, .next_nonce = next_nonce});
 }
 
+/* As resume(), where nobody draws from what was found. */
+static inline const char *resume_cold(uint64_t limit) {
+    return step((struct sfid__lease_event){
+        .kind = SFID__LEASE_RESUME, .pid = 3, .limit = limit, .token = 71, .nonce = 72, .next_nonce = 73, .cold = true});
+}
+
 static inline const char *close_lease(void) { return step((struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = 543}); }
 
 /* Time passes until the machine wants to look again. */
