@@ -148,16 +148,27 @@ typedef struct sfid_options {
  *                       lead_ms=N      how far ahead of use the mark lies: 30000;
  *                                      100 to 86400000. A longer one is synced less
  *                                      often and waited for longer after power loss
- *   store "redis://…" Redis; not in this version
+ *   store "redis://…" leased from a Redis or Valkey server: unique over all hosts
+ *                     that lease from it under this app name. Also valkey://,
+ *                     and unix:///path/of/socket?db=N
+ *                       redis://[user:password@]host[:port][/db][?name=value&…]
+ *                     Parameters: connect_timeout (1000) and timeout (2000) in
+ *                     milliseconds, db, client_name, registration=off. The server
+ *                     is asked here, by the background thread and by sfid_close(),
+ *                     and by no other call
  *
  * Returns 0, or
  *   SFID_EINVAL       out or opt NULL; an option out of range (the text names it)
  *   SFID_ENOMEM       out of memory
  *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid
- *   SFID_ENOPID       all pids are taken
- *   SFID_ECLOCK       the clock is before the layout's epoch
+ *   SFID_ENOPID       all pids are taken, or the server does not know the app (the text
+ *                     says by whom, and until when)
+ *   SFID_EREDIS       the server cannot be reached, or answers something else
+ *   SFID_EAUTH        user, password, or a permission of the user (it is named)
+ *   SFID_ECLOCK       the clock is before the layout's epoch, or further from the server's than max_skew_ms
  *   SFID_EOVERFLOW    the clock is past the layout's end
- *   SFID_ELAYOUT      this app has another layout on this host
+ *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms or
+ *                     skew_budget_ms on the server
  *   SFID_ESTATE       a directory or file cannot be used (the text says which and why)
  *   SFID_EUNSUPPORTED the store is one that this build cannot use
  * Threads: any (different out). Fork: the handle is shared with children. Signals: not safe.
@@ -276,7 +287,8 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * it, gives the pid back with the exact position reached.
  *
  * Writes to the state directory once, and waits for what its thread is writing
- * there: milliseconds, unless that disk hangs. Calls of other threads that are under way
+ * there: milliseconds, unless that disk hangs; or asks the server once, and
+ * waits for a second at most. Calls of other threads that are under way
  * return an ID drawn before or SFID_ECLOSED; so do later ones (sfid_next,
  * sfid_try_next, sfid_next_n, sfid_pid, sfid_retry_ms, sfid_status,
  * sfid_last_error): some 400 bytes of a handle that was open stay behind for
