@@ -2,6 +2,7 @@
 #include "redis_app.h"
 
 #include "deadline.h"
+#include "layout.h"
 #include "scripts.h"
 
 #include <inttypes.h>
@@ -83,7 +84,7 @@ bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint6
 }
 
 int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick) {
-    return app->layout.epoch_ms + (int64_t)(tick * app->layout.unit_ms);
+    return sfid__tick_begin_ms(&app->layout, tick);
 }
 
 void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]) {

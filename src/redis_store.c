@@ -147,6 +147,8 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
         !sfid__redis_app_number(&s->app, 4, &open_tick))
         return nonsense(s, "claim", err);
     note_era(s, ask, 5);
+    tick = SFID__MIN(tick, s->store.terms.end);
+    open_tick = SFID__MIN(open_tick, s->store.terms.end);
     sfid__random(&random, sizeof random);
     const int64_t left = sfid__redis_app_time(&s->app, tick) - s->app.now_ms;
     reply->start = next;
