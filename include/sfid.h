@@ -94,7 +94,8 @@ typedef struct sfid_options {
                                      and without store: then uniqueness ends with the process */
     const char *store;          /**< where pids are leased, see sfid_open(); NULL with pid, and only then */
     int64_t pid;                /**< -1: lease one; else this pid, fixed by the caller */
-    int64_t pid_min, pid_max;   /**< the part of the layout's pids to lease from, both inclusive; both 0: all of them */
+    int64_t pid_min, pid_max;   /**< the part of the layout's pids to lease from, both inclusive; both 0: all of them, from the
+                                     first that the makers of a preset use (icicle: 1) */
     const sfid_layout *layout;  /**< NULL: SFID_LAYOUT_DEFAULT */
     const char *run_dir;        /**< slot files; NULL: $SFID_RUN_DIR, else /dev/shm/sfid-UID */
     const char *state_dir;      /**< locks and durable marks; NULL: $SFID_STATE_DIR, else $STATE_DIRECTORY, else

@@ -38,8 +38,11 @@ static int check_app(const char *app, struct sfid__error *err) {
 static int check_pid(sfid_options *o, const sfid_layout *l, struct sfid__error *err) {
     if (o->pid < -1 || (o->pid >= 0 && (uint64_t)o->pid > l->max_pid))
         return sfid__fail(err, SFID_EINVAL, "pid %" PRId64 " is out of range: the layout has 0 to %" PRIu64, o->pid, l->max_pid);
-    if (o->pid_min == 0 && o->pid_max == 0)
+    sfid_layout_facts facts;
+    if (o->pid_min == 0 && o->pid_max == 0) {
+        o->pid_min = sfid_layout_describe(l, &facts) == 0 ? (int64_t)facts.first_pid : 0;
         o->pid_max = (int64_t)l->max_pid;
+    }
     if (o->pid_min < 0 || o->pid_max < o->pid_min || (uint64_t)o->pid_max > l->max_pid)
         return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are no part of the layout's 0 to %" PRIu64,
                           o->pid_min, o->pid_max, l->max_pid);
