@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "sfid/error.h"
+#include "sfid/lane.h"
 #include "sfid/layout.h"
 #include "sfid/text.h"
 #include "sfid/version.h"

@@ -199,6 +199,12 @@ static void shrink_lead(struct sfid__generator *g, struct view *v) {
             return;
 }
 
+/* May be over max_ahead where a server's clock is ahead of ours: its first tick was granted (holding.c). */
+static uint64_t lead_of(const struct sfid__generator *g, const struct sfid__record *r) {
+    const uint64_t lead = load(&r->lead);
+    return g->exhaustion == SFID_BORROW ? SFID__MAX(lead, g->max_ahead) : lead;
+}
+
 static int look(struct sfid__generator *g, struct sfid__call *call, struct view *v) {
     /* Acquire, with the release that published the record ([publish] in record.c, or open): its fields are there. */
     v->r = call->in_hand ? call->from : atomic_load_explicit(&g->record, memory_order_acquire);
@@ -230,7 +236,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
         regressed(g, v); /* 5 */
     else
         shrink_lead(g, v); /* 6 */
-    v->lead = g->exhaustion == SFID_BORROW ? g->max_ahead : SFID__MIN(load(&v->r->lead), g->max_ahead);
+    v->lead = lead_of(g, v->r);
     if (g->half_window != 0 && v->clock + g->half_window >= v->limit)
         want_keeper(g, call->may_sleep, false);
     return GO;
@@ -323,8 +329,11 @@ int sfid__draw(struct sfid__generator *g, struct sfid__call *call) {
         if (rc == GO)
             rc = call->in_hand ? settle(g, call, &v) : take(g, call, &v);
     } while (rc == AGAIN);
-    if (rc < 0)
-        atomic_store_explicit(&g->last_code, rc, memory_order_relaxed); /* a statistic, last writer wins */
+    if (rc < 0) {
+        if (call->in_hand) /* given up, and nobody's any more */
+            atomic_fetch_add_explicit(&call->from->skipped, 1, memory_order_relaxed);
+        atomic_store_explicit(&g->last_code, rc, memory_order_relaxed); /* statistics, both; the last writer wins */
+    }
     return rc;
 }
 
@@ -341,7 +350,7 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
         return SFID_EOVERFLOW;
     v.limit = atomic_load_explicit(&v.r->limit, memory_order_acquire); /* [limit] */
     v.hi = SFID__MAX(load(&v.r->hi), v.clock);
-    v.lead = g->exhaustion == SFID_BORROW ? g->max_ahead : SFID__MIN(load(&v.r->lead), g->max_ahead);
+    v.lead = lead_of(g, v.r);
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
     const bool may_now = wt <= v.clock || due(&v, wt);
     if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)

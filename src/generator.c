@@ -25,26 +25,8 @@
  */
 #include "generator.h"
 
+#include "hint.h"
 #include "layout.h"
-
-#include <time.h>
-
-/* The tick the clock shows, perhaps a little ago; huge before the epoch. */
-static inline uint64_t hint(struct sfid__generator *g, const struct sfid__record *r) {
-    uint64_t units;
-    if (likely(g->source == SFID__TICK_SECONDS)) {
-        units = (uint64_t)time(NULL) - r->epoch_units;
-    } else if (likely(g->source == SFID__TICK_COUNTER)) {
-        return sfid__ticks_now(&g->ticks);
-    } else if (likely(g->source == SFID__TICK_PRECISE)) {
-        struct timespec ts;
-        clock_gettime(CLOCK_REALTIME, &ts);
-        units = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 - r->epoch_units;
-    } else {
-        return (uint64_t)(sfid__now(g->clock).ms - g->layout.epoch_ms) / g->layout.unit_ms;
-    }
-    return likely(r->unit == 1) ? units : units / r->unit;
-}
 
 static SFID__COLD int64_t next_slow(struct sfid__generator *g, struct sfid__call call) {
     const int rc = sfid__draw(g, &call);
@@ -53,7 +35,7 @@ static SFID__COLD int64_t next_slow(struct sfid__generator *g, struct sfid__call
 
 static inline int64_t next(struct sfid__generator *g, bool may_sleep) {
     struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
-    const uint64_t tick = hint(g, r);
+    const uint64_t tick = sfid__hint(g, r);
     uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
     if (unlikely(n >> r->seq_bits != tick || tick >= atomic_load_explicit(&r->limit, memory_order_acquire)))
         return next_slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1});
