@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.c - several threads: on one word, beside as many that add to one word and share nothing else; and with a lane
+ * each, beside as many that share nothing at all.
+ */
+#include "bench.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+static const sfid_layout layout = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS);
+
+enum { DRAWS = 5000000 };
+
+enum { THREADS = 8 };
+enum kind { FLOOR_OWN, FLOOR_SHARED, LANE, SHARED };
+
+struct worker {
+    enum kind kind;
+    sfid *g;
+    pthread_t thread;
+};
+
+static atomic_int go;
+static _Alignas(64) _Atomic uint64_t shared_word;
+
+static uint64_t add(_Atomic uint64_t *word) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < DRAWS; i++)
+        sum += (uint64_t)time(NULL) + atomic_fetch_add_explicit(word, 1, memory_order_relaxed);
+    return sum;
+}
+
+static uint64_t draw(sfid *g) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < DRAWS; i++)
+        sum += (uint64_t)sfid_next(g);
+    return sum;
+}
+
+static uint64_t draw_lane(sfid_lane *lane) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < DRAWS; i++)
+        sum += (uint64_t)sfid_lane_next(lane);
+    return sum;
+}
+
+static void *work(void *arg) {
+    struct worker *w = arg;
+    _Alignas(64) _Atomic uint64_t own = 0;
+    sfid_lane *lane = NULL;
+    if (w->kind == LANE && sfid_lane_open(&lane, w->g) < 0)
+        abort();
+    while (atomic_load_explicit(&go, memory_order_acquire) == 0)
+        ;
+    const uint64_t sum = w->kind == LANE     ? draw_lane(lane)
+                         : w->kind == SHARED ? draw(w->g)
+                                             : add(w->kind == FLOOR_OWN ? &own : &shared_word);
+    KEEP(sum);
+    sfid_lane_close(lane);
+    return NULL;
+}
+
+/* IDs a nanosecond by so many threads. */
+static double rate(enum kind kind, sfid *g, int threads) {
+    struct worker workers[THREADS];
+    atomic_store(&go, 0);
+    for (int i = 0; i < threads; i++) {
+        workers[i] = (struct worker){.kind = kind, .g = g};
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+            abort();
+    }
+    const double begin = now_ns();
+    atomic_store_explicit(&go, 1, memory_order_release);
+    for (int i = 0; i < threads; i++)
+        pthread_join(workers[i].thread, NULL);
+    return (double)threads * DRAWS / (now_ns() - begin);
+}
+
+static int threads_now;
+
+static double shared_floor(void *none, uint64_t n) {
+    (void)none, (void)n;
+    return 1 / rate(FLOOR_SHARED, NULL, threads_now);
+}
+
+static double shared_draw(void *g, uint64_t n) {
+    (void)n;
+    return 1 / rate(SHARED, g, threads_now);
+}
+
+void bench_shared(void) {
+    static const char *const names[] = {"sfid_next, 1 s, 2 threads", "sfid_next, 1 s, 4 threads", "sfid_next, 1 s, 8 threads"};
+    sfid *g = open_pid("bench-shared", &layout, NULL);
+    for (int i = 0; i < 3; i++) {
+        threads_now = 2 << i;
+        run_row(&(struct row){names[i], "time() + fetch_add on one word", shared_floor, shared_draw, NULL, g, DRAWS, 0, "ID"});
+    }
+    sfid_close(g);
+}
+
+void bench_lanes(void) {
+    static const char name[] = "lanes: gain of a second thread, of the floor's";
+    double gains[ROUNDS_MAX], costs[ROUNDS_MAX], both[ROUNDS_MAX];
+    if (!wanted(name))
+        return;
+    sfid *g = open_pid("bench-lanes", &layout, NULL);
+    for (int i = 0; i < settings.rounds; i++) {
+        const double floor_one = rate(FLOOR_OWN, NULL, 1), one = rate(LANE, g, 1), floor_two = rate(FLOOR_OWN, NULL, 2),
+                     two = rate(LANE, g, 2);
+        gains[i] = two / one / (floor_two / floor_one);
+        costs[i] = 1 / one;
+        both[i] = 2 / two;
+    }
+    tell_figure(name, "time() + private add: 1", gains, settings.rounds, 0.95, true);
+    tell_figure("lanes: one thread", "ns an ID", costs, settings.rounds, 0, false);
+    tell_figure("lanes: each of two threads", "ns an ID", both, settings.rounds, 0, false);
+    sfid_close(g);
+}
