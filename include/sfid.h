@@ -424,6 +424,7 @@ SFID_API const char *sfid_version(void);
 }
 #endif
 
+#include "sfid/admin.h"
 #include "sfid/inline.h"
 
 #endif

@@ -47,8 +47,9 @@ static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user
 int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
                      bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, int64_t deadline_ms,
                      const _Atomic int *stop, struct sfid__error *err) {
-    bool more = each != NULL;
+    bool more = each != NULL, same = true;
     uint64_t next = more ? app->pid_min : app->pid_max + 1;
+    char state[sizeof view->state] = "";
     do {
         char first[24];
         const uint64_t asked = next;
@@ -59,7 +60,11 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
         if (!read_view(app, view) || !sfid__redis_app_number(app, 7, &next) || !read_pids(app, each, user, &more) ||
             (next <= asked && next <= app->pid_max))
             return sfid__redis_app_nonsense(app, "look", err);
+        same = same && (state[0] == '\0' || strcmp(state, view->state) == 0);
+        snprintf(state, sizeof state, "%s", view->state);
     } while (more && next <= app->pid_max);
+    if (!same)
+        view->state[0] = '\0';
     return 0;
 }
 

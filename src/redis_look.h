@@ -9,7 +9,7 @@
 struct sfid__redis_view {
     enum { SFID__APP_UNKNOWN, SFID__APP_OLD, SFID__APP_CURRENT } known; /* OLD: the next change will forget all of it */
     uint64_t open_tick; /* q: from this tick on pids without a record are handed out; 0: always, or not known */
-    char state[48];     /* of the hash, for init */
+    char state[48];     /* of the hash, for init; "" when that changed while it was looked at */
 };
 
 /* One pid that somebody has, or had. */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sfid/admin.h - an app at its Redis server, for whoever looks after it: who
+ * holds which pid, and that a new app may begin at once.
+ *
+ * No generator is needed, and none that runs is in the way. Each call makes a
+ * connection of its own and has ended it when it returns. Of the options, app,
+ * store, layout, ttl_ms, skew_budget_ms, max_skew_ms and the range of pids
+ * count, as in sfid_open(): all but the last two have to be those that the
+ * app's processes use. A call is back within open_timeout_ms, however many
+ * exchanges it takes.
+ */
+#ifndef SFID_ADMIN_H
+#define SFID_ADMIN_H
+
+#include "../sfid.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What the server knows of an app. Numbers are fixed. */
+typedef enum sfid_app_state {
+    SFID_APP_UNKNOWN = 0, /**< nothing: the app is new here, or what was known is gone */
+    SFID_APP_FORGOTTEN,   /**< what is left from before a restart or a failover: the next change will forget all of it */
+    SFID_APP_KNOWN        /**< who holds what */
+} sfid_app_state;
+
+/** An app, as sfid_app_look() and sfid_app_init() find it. Times are in Unix milliseconds, by the server's clock. */
+typedef struct sfid_app_info {
+    sfid_app_state state;
+    int64_t server_unix_ms;     /**< the server's clock */
+    int64_t skew_ms;            /**< how far this host's clock is ahead of it, as far as the time of the exchange tells */
+    int64_t open_unix_ms;       /**< from when on pids without a record are handed out; 0: always. Not known yet: -1 */
+    int64_t wait_ms;            /**< how long they wait when the server has forgotten the app: ttl_ms and skew_budget_ms */
+    uint64_t pid_min, pid_max;  /**< the pids looked at, both included */
+    uint64_t held;              /**< how many of them have a holder whose window lies ahead, */
+    uint64_t foreign;           /**< are registered by somebody that the server's records do not know, */
+    uint64_t run_out;           /**< had a holder that did not renew, */
+    uint64_t released;          /**< or were given back */
+    int64_t held_until_unix_ms; /**< until when the last of those held or foreign is; 0: there is none; -1: some without end */
+    char server[320];           /**< its URL, without user, password and parameters but db */
+    uint64_t reserved[8];       /**< zero */
+} sfid_app_info;
+
+/** What a pid is to the server. Numbers are fixed; later versions add to them. */
+typedef enum sfid_lease_kind {
+    SFID_LEASE_HELD = 1, /**< leased, and the lease has not run out */
+    SFID_LEASE_RUN_OUT,  /**< leased, and not renewed in time: the next claim may have it, and its holder cannot use it */
+    SFID_LEASE_RELEASED, /**< given back */
+    SFID_LEASE_FOREIGN   /**< registered, without a record: by a program that is not of this library, or by one of this library
+                              that the server has forgotten. Claims pass over it */
+} sfid_lease_kind;
+
+/** One pid that somebody has, or had. Valid during the callback only; later versions add members at the end. */
+typedef struct sfid_lease_info {
+    sfid_lease_kind kind;
+    uint64_t pid;
+    int64_t
+        until_unix_ms; /**< when it ends unless renewed; when given back, begin of the first tick that was not used; -1: not known */
+    int64_t left_ms;   /**< how far that lies ahead of the server's clock, negative: behind; 0 where it is not known */
+    const char *holder; /**< machine_id:slot, as sfid_status_info has it; of a foreign one what it registered, with ? for
+                                what cannot be printed; "" when given back */
+} sfid_lease_info;
+
+/** Room that why needs at most, the NUL included. */
+#define SFID_WHY_LEN 512
+
+/**
+ * Looks at an app and its pids; changes nothing.
+ *
+ * each (may be NULL) is called for every pid from opt->pid_min to opt->pid_max
+ * that is held, run out, released or foreign, ascending, with user as its first
+ * argument; it returns 0 to go on, or anything else to hear of no further pid
+ * (they still are looked at and counted). It may call any function of the
+ * library. *out (may be NULL) is written on success only. why, with room for
+ * why_size bytes, gets one sentence on failure, cut where it is longer, and ""
+ * on success; NULL: not wanted. The server tells of 64 pids at a time, so that
+ * neighbours may have changed in between.
+ *
+ * Returns 0, or
+ *   SFID_EINVAL       opt NULL; an option out of range; no app; in a cluster, a name that cannot be used there
+ *   SFID_ENOMEM       out of memory
+ *   SFID_EUNSUPPORTED the store keeps no leases of this kind ("local", a fixed pid), or this build cannot use it
+ *   SFID_EREDIS       the server cannot be reached, does not answer in time, or not as it should
+ *   SFID_EAUTH        user or password is wrong, or the user lacks a permission
+ *   SFID_ECLOCK       the clocks of host and server are too far apart, or the server's is before the layout's epoch
+ *   SFID_ELAYOUT      the app is used with another layout, ttl_ms or skew_budget_ms
+ * Threads: any. Fork: safe, but not inside each. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_info *out,
+                                           int (*each)(void *user, const sfid_lease_info *lease), void *user, char *why,
+                                           size_t why_size);
+
+/**
+ * Says that no process of this app is running anywhere: pids without a record
+ * are handed out at once, instead of when every window that may have been
+ * granted before has ended (sfid_app_info.wait_ms after the server was asked
+ * first). The same holds where the server has been out of reach of all of them
+ * for that long. Where neither is true, IDs may repeat.
+ *
+ * It looks first, at all pids from opt->pid_min to opt->pid_max, and refuses
+ * while any of them is held or foreign; not so with force (not 0). What is
+ * changed is what was looked at: where a restart or failover came in between,
+ * it looks again. Leases that the server knows of stay as they are. Doing it
+ * twice does no harm.
+ *
+ * *out (may be NULL) is what was found before, written on success and with
+ * SFID_EBUSY. why and why_size are as in sfid_app_look(); with SFID_EBUSY the
+ * sentence tells who holds what, and until when.
+ *
+ * Returns 0, or as sfid_app_look(), or
+ *   SFID_EBUSY   pids are held or foreign
+ *   SFID_EAGAIN  the server was restarted or failed over whenever it was looked at
+ *   SFID_EREDIS  as above, and also for a server that accepts no writes. Where the answer was lost it may have been done
+ * Threads: any. Fork: safe. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *why, size_t why_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sfid_app_look() and sfid_app_init() before a server that says what the test tells it to: what changes between looking and
+ * doing is looked at again, nonsense is not believed, and every call is back in time. tests/redis/admin.c has the real ones.
+ */
+#include "peer.h"
+
+#include <time.h>
+
+enum { LINE = 256, LINES = 16, LOG = 1 << 15 };
+
+static char why[SFID_WHY_LEN];
+static struct peer server;
+
+/* ---- the server ---------------------------------------------------------- */
+
+/* A line of words as an array; NOW is the clock. */
+static void answer(int fd, const char *line) {
+    char words[LINE], body[2 * LINE] = "", text[2 * LINE + 16];
+    int count = 0;
+    size_t used = 0;
+    snprintf(words, sizeof words, "%.*s", LINE - 1, line);
+    for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL; count++) {
+        char now[24];
+        snprintf(now, sizeof now, "%lld000", (long long)time(NULL));
+        if (strcmp(word, "NOW") == 0)
+            word = now;
+        used += (size_t)snprintf(body + used, sizeof body - used, "$%zu\r\n%s\r\n", strlen(word), word);
+    }
+    snprintf(text, sizeof text, "*%d\r\n%s", count, body);
+    say_text(fd, text);
+}
+
+/* One line of s->send for each command, the last one again and again; what was asked is noted behind them. */
+static void serve_lines(int fd, FILE *in, struct peer_shared *s) {
+    char asked[1024];
+    while (next_command(in, fd, s, asked, sizeof asked)) {
+        const int step = atomic_fetch_add(&s->step, 1);
+        const char *line = s->send, *op = strstr(asked, " sfid:orders ");
+        for (int i = 0; i < step && line[strlen(line) + 1] != '\0'; i++)
+            line += strlen(line) + 1;
+        char *log = s->send + LOG;
+        snprintf(log + strlen(log), LOG - strlen(log), "%.4s%s ", op ? op + 13 : "?", strrchr(asked, ' '));
+        if (strcmp(line, "SILENCE") != 0)
+            answer(fd, line);
+    }
+}
+
+/* The server will say this, one line for each question; NULL behind. */
+static void will_say(const char *const *lines) {
+    char *at = server.s->send;
+    memset(at, 0, sizeof server.s->send);
+    for (; *lines; lines++)
+        at += sprintf(at, "%s", *lines) + 1;
+    atomic_store(&server.s->step, 0);
+}
+
+#define WILL_SAY(...) will_say((const char *const[]){__VA_ARGS__, NULL})
+
+/* "OPERATION LAST-ARGUMENT " of each question since. */
+static const char *asked(void) { return server.s->send + LOG; }
+
+/* ---- asking -------------------------------------------------------------- */
+
+static sfid_options options(int64_t pid_max) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.app = "orders";
+    opt.store = server.url;
+    opt.pid_max = pid_max;
+    return opt;
+}
+
+static int init(const sfid_options *opt, int force) { return sfid_app_init(opt, force, NULL, why, sizeof why); }
+
+static bool failed(int rc, int code, const char *words) {
+    if (rc == code && strstr(why, words))
+        return true;
+    diag("code %d, \"%s\"\nwant %d, \"...%s...\"", rc, why, code, words);
+    return false;
+}
+
+/* ---- what changes meanwhile ---------------------------------------------- */
+
+#define LOOK(known, state, ...) "OK NOW " known " - 0 5 " state __VA_ARGS__
+#define HELD " 1 held 9999999999 host:0:T"
+
+static void test_stale(void) {
+    const sfid_options opt = options(2), wide = options(100);
+    WILL_SAY(LOOK("none", "a", " 3"), "OK NOW era");
+    ok(init(&opt, 0) == 0, "nothing came in between");
+    is_str(asked(), "look 0 init a ", "what was looked at is what is changed");
+    WILL_SAY(LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("current", "b", " 3"), "OK NOW era");
+    ok(init(&opt, 0) == 0, "a restart came in between");
+    is_str(asked(), "look 0 init a look 0 init b ", "it is looked at again");
+    WILL_SAY(LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("current", "b", " 3" HELD), "OK NOW era");
+    ok(failed(init(&opt, 0), SFID_EBUSY, "pid 1 is held by host:0 until "), "and somebody who holds a pid since");
+    is_str(asked(), "look 0 init a look 0 ", "that is seen");
+    WILL_SAY(LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("current", "b", " 3" HELD), "OK NOW era");
+    ok(init(&opt, 1) == 0, "forced it is done");
+    is_str(asked(), "look 0 init a look 0 init b ", "with what was seen last");
+    WILL_SAY(LOOK("none", "a", " 64"), LOOK("none", "b", " 101"), LOOK("old", "b", " 64"), LOOK("old", "b", " 101"), "OK NOW era");
+    ok(init(&wide, 0) == 0, "a restart while looking");
+    is_str(asked(), "look 0 look 64 look 0 look 64 init b ", "nothing is done by halves of two");
+    WILL_SAY(LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("none", "a", " 3"), "CHANGED NOW",
+             LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("none", "a", " 3"), "CHANGED NOW");
+    ok(failed(init(&opt, 0), SFID_EAGAIN, "each of the 5 times"), "one that never stays the same is left alone at last");
+}
+
+/* ---- nonsense ------------------------------------------------------------ */
+
+static const char *const nonsense[] = {
+    "OK",
+    "OK NOW",
+    "OK never none - 0 5 a 3",
+    "OK NOW some - 0 5 a 3",
+    "OK NOW none - 0 5 a",
+    "OK NOW none - 0 5 a x",
+    "OK NOW none - x 5 a 3",
+    "OK NOW none - 0 5 a 0",
+    "OK NOW current - 0 5 a 3 1",
+    "OK NOW current - 0 5 a 3 1 held 5",
+    "OK NOW current - 0 5 a 3 x held 5 h:0:T",
+    "OK NOW current - 0 5 a 3 1 had 5 h:0:T",
+    "RETRY NOW 1 2 3 4",
+    "SKEWED NOW",
+};
+
+static void test_nonsense(void) {
+    const sfid_options opt = options(2);
+    for (size_t i = 0; i < COUNT(nonsense); i++) {
+        WILL_SAY(nonsense[i]);
+        const int rc = sfid_app_look(&opt, NULL, NULL, NULL, why, sizeof why);
+        ok(failed(rc, SFID_EREDIS, "none of the lease script's"), "not believed: %s", nonsense[i]);
+        WILL_SAY(nonsense[i], "OK NOW era");
+        ok(init(&opt, 1) == SFID_EREDIS && strncmp(asked(), "look 0 ", 7) == 0 && !strstr(asked(), "init"),
+           "and nothing is done by it");
+    }
+    WILL_SAY(LOOK("none", "a", " 3"), "LOST NOW era");
+    ok(failed(init(&opt, 0), SFID_EREDIS, "init of app \"orders\""), "nor such an answer to init");
+}
+
+/* ---- options, time ------------------------------------------------------- */
+
+static void test_options(void) {
+    sfid_options opt = options(2);
+    ok(failed(sfid_app_look(NULL, NULL, NULL, NULL, why, sizeof why), SFID_EINVAL, "no options"), "no options");
+    opt.app = NULL;
+    ok(failed(init(&opt, 0), SFID_EINVAL, "app is not given"), "no app");
+    opt = options(2), opt.store = NULL;
+    ok(failed(init(&opt, 0), SFID_EINVAL, "neither store nor pid"), "no store");
+    opt = options(2), opt.store = "local";
+    ok(failed(init(&opt, 0), SFID_EUNSUPPORTED, "`sfid doctor --app orders`"), "the local store has no leases of this kind");
+    opt = options(2), opt.store = NULL, opt.pid = 1;
+    ok(failed(init(&opt, 0), SFID_EUNSUPPORTED, "a fixed pid is not leased"), "a fixed pid has not");
+    opt = options(2), opt.store = "rediss://:sesame@localhost";
+    ok(failed(init(&opt, 0), SFID_EUNSUPPORTED, "rediss://...") && !strstr(why, "sesame"), "a store that is not known here");
+    opt = options(2), opt.ttl_ms = 999;
+    ok(failed(init(&opt, 0), SFID_EINVAL, "ttl_ms 999"), "an option out of range");
+    opt = options(2), opt.open_timeout_ms = 0;
+    ok(failed(init(&opt, 0), SFID_EINVAL, "open_timeout_ms"), "no time");
+    is_i64(sfid_app_look(NULL, NULL, NULL, NULL, NULL, 100), SFID_EINVAL, "nowhere to put the sentence");
+    is_i64(sfid_app_look(NULL, NULL, NULL, NULL, why, 0), SFID_EINVAL, "no room for it");
+}
+
+static void test_time(void) {
+    sfid_options opt = options(100);
+    opt.open_timeout_ms = 400;
+    WILL_SAY("SILENCE");
+    int64_t began = sfid__deadline_now_ms();
+    ok(failed(sfid_app_look(&opt, NULL, NULL, NULL, why, sizeof why), SFID_EREDIS, ""), "a server that says nothing");
+    took_ms = sfid__deadline_now_ms() - began;
+    ok(within(400, 400), "is waited for as long as the options say");
+    WILL_SAY(LOOK("none", "a", " 64"), "SILENCE");
+    began = sfid__deadline_now_ms();
+    ok(failed(init(&opt, 0), SFID_EREDIS, ""), "one that stops in the middle");
+    took_ms = sfid__deadline_now_ms() - began;
+    ok(within(400, 400), "no longer");
+}
+
+int main(void) {
+    server = start_peer(false, serve_lines);
+    test_stale();
+    test_nonsense();
+    test_options();
+    test_time();
+    stop_peer(&server);
+    return done_testing();
+}
