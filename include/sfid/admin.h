@@ -93,11 +93,13 @@ SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_inf
                                            size_t why_size);
 
 /**
- * Says that no process of this app is running anywhere: pids without a record
- * are handed out at once, instead of when every window that may have been
- * granted before has ended (sfid_app_info.wait_ms after the server was asked
- * first). The same holds where the server has been out of reach of all of them
- * for that long. Where neither is true, IDs may repeat.
+ * Says that no process of this app is running anywhere, and that none will go
+ * on with a lease that it left behind on its host, by a kill or without
+ * sfid_close(), and that has not run out. Pids without a record are then handed
+ * out at once, instead of when every window that may have been granted before
+ * has ended (sfid_app_info.wait_ms after the server was asked first). It holds
+ * as well where the server has been out of reach of all of them for that long.
+ * Where it does not hold, IDs may repeat.
  *
  * It looks first, at all pids from opt->pid_min to opt->pid_max, and refuses
  * while any of them is held or foreign; not so with force (not 0). What is

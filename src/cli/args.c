@@ -206,6 +206,19 @@ bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value) 
     return false;
 }
 
+bool args_between(const struct args *args, int i, uint32_t least, uint32_t most, uint32_t *value) {
+    uint64_t number;
+    if (args->value[i] == NULL)
+        return true;
+    if (read_u64(args->value[i], most, &number) && number >= least) {
+        *value = (uint32_t)number;
+        return true;
+    }
+    say("%s: %s is no number from %lu to %lu, digits alone", args->label[i], QUOTE(args->value[i]), (unsigned long)least,
+        (unsigned long)most);
+    return false;
+}
+
 bool is_app_name(const char *name) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.{}-";
     const size_t len = strlen(name);

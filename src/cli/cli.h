@@ -26,7 +26,8 @@ enum status {
     STATUS_GOOD = 0,
     STATUS_BAD_INPUT = 1, /* the rest was still done */
     STATUS_USAGE = 2,
-    STATUS_INTERNAL = 70, /* clock, end of layout, memory */
+    STATUS_UNREACHABLE = 69, /* a server */
+    STATUS_INTERNAL = 70,    /* clock, end of layout, memory */
     STATUS_STATE = 73,
     STATUS_IO = 74,
     STATUS_BUSY = 75,
@@ -46,7 +47,8 @@ void remark(const char *text);
 
 /*
  * Untrusted text for a message: in quotes, cut where it is long, every byte
- * that is not printable ASCII as \xNN, so that it cannot drive a terminal.
+ * that is not printable ASCII as \xNN, so that it cannot drive a terminal. Of a
+ * URL only the scheme: a password may stand behind it.
  */
 #define QUOTE_LEN 240
 struct quoted {
@@ -263,6 +265,9 @@ int args_choice(const struct args *args, int i, const char *const *names);
 /* As a number of at most max; *value is left alone when the option is not given. False when it is none, which is told. */
 bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value);
 
+/* The same from `least` to `most`, where those fit the value. */
+bool args_between(const struct args *args, int i, uint32_t least, uint32_t most, uint32_t *value);
+
 /* As a time; it has to be given. False when it is none, which is told. */
 bool args_time(const struct args *args, int i, struct moment now, struct moment *moment);
 
@@ -284,6 +289,22 @@ bool read_layout(const char *label, const char *text, sfid_layout *layout);
 /* layout_fault.c: what is wrong with a text of numbers that is no layout, perhaps in room. */
 const char *layout_fault(const char *text, char *room, size_t size);
 
+/* ---- store.c: leases from a server ----------------------------------------- */
+
+/* Options that commands have which ask one. The first two have to be the same for all of an app. */
+#define OPTION_TTL \
+    { "ttl-ms", 0, "MS", NULL, "how long a lease lasts, the same for all of APP (600000)" }
+#define OPTION_BUDGET \
+    { "skew-budget-ms", 0, "MS", NULL, "how far servers' clocks may differ, likewise (15000)" }
+#define OPTION_TIMEOUT \
+    { "timeout-ms", 0, "MS", NULL, "how long to wait for the server (5000)" }
+
+/* Their values, and what follows from them. False when one is none, which is told. */
+bool store_options(const struct args *args, int ttl, int budget, int timeout, sfid_options *opt);
+
+/* Tells why the library could not do it. Returns the exit status. What it calls invalid is the store: the rest was checked. */
+int store_failure(int code, const char *why);
+
 /* The name nearest to a misspelt one, or NULL where none is near. next(i) lists them, NULL at the end. */
 const char *nearest(const char *text, const char *(*next)(size_t i));
 
@@ -304,7 +325,7 @@ void help_command(const struct command *command);
 /* The usage line of a command (NULL: of all) on standard error. Returns STATUS_USAGE. */
 int usage(const struct command *command);
 
-extern const struct command command_gen, command_decode, command_encode, command_range, command_layout, command_doctor,
-    command_help;
+extern const struct command command_gen, command_decode, command_encode, command_range, command_layout, command_init, command_lease,
+    command_doctor, command_help;
 
 #endif

@@ -9,17 +9,20 @@
 
 #define BATCH 4096
 
-enum { COUNT, APP, STORE, PID, LAYOUT, FORMAT, RUN_DIR, STATE_DIR };
+enum { COUNT, APP, STORE, PID, LAYOUT, FORMAT, RUN_DIR, STATE_DIR, TTL, BUDGET, TIMEOUT };
 
 static const struct option_spec options[] = {
     [COUNT] = {"count", 'n', "COUNT", NULL, "how many (1)"},
     [APP] = {"app", 0, "APP", "SFID_APP", "what the IDs are for (cli- and the layout's fingerprint)"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where the process ID is leased (local: this host)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "leases the process ID: local, or a Redis URL (local)"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "or a fixed one"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex or json (dec)"},
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    [TTL] = OPTION_TTL,
+    [BUDGET] = OPTION_BUDGET,
+    [TIMEOUT] = OPTION_TIMEOUT,
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -74,7 +77,7 @@ static bool read_options(const struct args *args, struct gen *gen) {
         return false;
     ids_begin(&gen->ids, &gen->layout, format);
     if (!read_source(args, gen) || !read_app(args, gen) || !args_directory(args, RUN_DIR, &gen->opt.run_dir) ||
-        !args_directory(args, STATE_DIR, &gen->opt.state_dir))
+        !args_directory(args, STATE_DIR, &gen->opt.state_dir) || !store_options(args, TTL, BUDGET, TIMEOUT, &gen->opt))
         return false;
     gen->opt.layout = &gen->layout;
     if (gen->opt.max_wait_ms < gen->layout.unit_ms)
@@ -122,11 +125,23 @@ static int draw(struct gen *gen, sfid *g) {
     return 0;
 }
 
-/* What is left for the library to call invalid is the store: the rest was checked here. */
 static int fail(const struct gen *gen, const sfid *g, int code) {
     const char *text = sfid_last_error(g);
-    say("%s%s", text[0] ? text : sfid_strerror(code), code == SFID_EBUSY && gen->opt.pid >= 0 ? "; give another --pid" : "");
-    return code == SFID_EINVAL && gen->opt.store ? STATUS_CONFIG : status_of(code);
+    if (code == SFID_EBUSY && gen->opt.pid >= 0) {
+        say("%s; give another --pid", text);
+        return status_of(code);
+    }
+    return store_failure(code, text);
+}
+
+/*
+ * A lease from a server is left to its time to live. Whoever comes next on this
+ * host finds it in the run directory, and goes on at the next number without
+ * asking anybody; a pid given back would be asked for again each time.
+ */
+static void leave(const struct gen *gen, sfid *g, bool opened) {
+    if (!opened || gen->opt.store == NULL || strstr(gen->opt.store, "://") == NULL)
+        sfid_close(g);
 }
 
 static int run(const struct args *args) {
@@ -140,27 +155,31 @@ static int run(const struct args *args) {
 
     if (gen.by_default)
         remark("pids come from store local: IDs are unique among the processes of this user on this host, and nowhere else");
-    sfid *g = NULL;
+    static sfid *g; /* static: where it is left open it is no leak */
     int code = sfid_open(&g, &gen.opt);
-    if (code == 0)
+    const bool opened = code == 0;
+    if (opened)
         code = draw(&gen, g);
     const int status = code < 0 ? fail(&gen, g, code) : STATUS_GOOD;
-    sfid_close(g);
+    leave(&gen, g, opened);
     return status;
 }
 
 const struct command command_gen = {
     .name = "gen",
     .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--layout LAYOUT] [--format dec|hex|json] [--run-dir DIR] "
-                "[--state-dir DIR]",
+                "[--state-dir DIR] [--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "draw IDs",
     .about = "Draws COUNT IDs, one a line, increasing. Where the sequence is used up it waits for\n"
              "the next tick.\n\n"
              "Processes that draw for one APP at the same time need different process IDs. STORE\n"
-             "local finds one that no other process of this user holds on this host; where other\n"
-             "hosts draw for APP too, give each process its PID. One that is in use on this host, and\n"
-             "none being free, end with status 75. local?mark=none does not wait for the disk, and\n"
-             "after a loss of power IDs may repeat.\n\n"
+             "local finds one that no other process of this user holds on this host. Where other\n"
+             "hosts draw for APP too, STORE is a Redis server that leases one (redis://HOST:PORT/DB,\n"
+             "unix:///PATH; see sfid init), or each process is given its PID. A PID in use on this\n"
+             "host, and none being free, end with status 75. local?mark=none does not wait for the\n"
+             "disk, and after a loss of power IDs may repeat.\n\n"
+             "A URL with a password belongs into $SFID_STORE: others can read a command line. A lease\n"
+             "is not given back but left to run out, and a gen on this host goes on with it.\n\n"
              "LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms.\n"
              "IDs can be guessed: never use one as a password or token.\n",
     .options = options,

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_gen,    &command_decode, &command_encode, &command_range,
-                                                 &command_layout, &command_doctor, &command_help};
+static const struct command *const commands[] = {&command_gen,  &command_decode, &command_encode, &command_range, &command_layout,
+                                                 &command_init, &command_lease,  &command_doctor, &command_help};
 
 const struct command *command_at(size_t i) { return i < COUNT_OF(commands) ? commands[i] : NULL; }
 
@@ -53,9 +53,9 @@ void help_all(void) {
               "  --help     this text; behind a command, what that one does\n"
               "  --version  the version of the library\n\n"
               "Data goes to standard output, diagnostics to standard error.\n"
-              "Exit status: 0 good, 1 some input invalid, 2 usage, 70 internal or clock, 73 directory,\n"
-              "74 input or output failed, 75 pid in use, 76 lease lost, 77 not authorised,\n"
-              "78 configuration.\n");
+              "Exit status: 0 good, 1 some input invalid, 2 usage, 69 server out of reach, 70 internal or\n"
+              "clock, 73 directory, 74 input or output failed, 75 pid in use, 76 lease lost, 77 not\n"
+              "authorised, 78 configuration.\n");
 }
 
 static void help_option(const struct option_spec *option) {

@@ -22,6 +22,8 @@ int status_of(int code) {
         return STATUS_BUSY;
     case SFID_ELEASE:
         return STATUS_LEASE;
+    case SFID_EREDIS:
+        return STATUS_UNREACHABLE;
     case SFID_EAUTH:
         return STATUS_AUTH;
     case SFID_ELAYOUT:
@@ -68,9 +70,18 @@ void remark(const char *text) {
         say("%s", text);
 }
 
-struct quoted quote(const char *text, size_t len) {
+/* How much of a text is shown: of a URL the scheme. */
+static size_t open_part(const char *text, size_t len) {
+    for (size_t i = 0; i + 3 <= len; i++)
+        if (memcmp(text + i, "://", 3) == 0)
+            return i + 3;
+    return len;
+}
+
+struct quoted quote(const char *text, size_t whole) {
     enum { SHOWN = 48 };
     struct quoted q;
+    const size_t len = open_part(text, whole);
     char *p = q.text;
     *p++ = '\'';
     for (size_t i = 0; i < len && i < SHOWN; i++) {
@@ -81,7 +92,7 @@ struct quoted quote(const char *text, size_t len) {
             p += snprintf(p, 5, "\\x%02x", c);
     }
     memcpy(p, "'", 2);
-    if (len > SHOWN)
+    if (len > SHOWN || len < whole)
         memcpy(p, "'...", 5);
     return q;
 }
