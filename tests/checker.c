@@ -11,6 +11,9 @@
  *                     file names
  *     life breaks     with --order pid: an ID of a pid not above all IDs of the pid's earlier lives
  *     lost IDs        a log was too short
+ * and where the files of windows are there, too (they need --layout),
+ *     IDs outside     of every window that their process was granted
+ *     overlaps        of the windows of one pid: checker_windows.c says which these are
  * prints up to ten of each with their places, then one line of counts. Exits 0 when there are IDs (N of them, if given)
  * and no finding, 1 with findings, 2 when it cannot judge. "No IDs" is a finding: a test that drew none showed nothing.
  *
@@ -30,13 +33,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "proc/idlog.h"
+#include "checker.h"
 
 enum { GOOD = 0, FINDINGS = 1, CANNOT_JUDGE = 2, SHOWN = 10 };
 enum order { ORDER_NONE, ORDER_PER_FILE, ORDER_PID };
-enum finding { DUPLICATE, ORDER_BREAK, FOREIGN, LIFE_BREAK, LOST, KINDS };
 
-static const char *const finding_names[KINDS] = {"duplicates", "order breaks", "foreign IDs", "life breaks", "lost IDs"};
+static const char *const finding_names[KINDS] = {"duplicates", "order breaks", "foreign IDs", "life breaks",
+                                                 "lost IDs",   "IDs outside",  "overlaps"};
 
 struct source {
     const char *path;
@@ -66,7 +69,7 @@ static struct {
     uint64_t found[KINDS];
 } checker = {.order = ORDER_PER_FILE, .want_count = UINT64_MAX};
 
-__attribute__((format(printf, 1, 2), noreturn)) static void give_up(const char *fmt, ...) {
+void give_up(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     fputs("checker: ", stdout);
@@ -76,13 +79,11 @@ __attribute__((format(printf, 1, 2), noreturn)) static void give_up(const char *
     exit(CANNOT_JUDGE);
 }
 
-/* Counts a finding; true while it is one of the few to be printed. */
-static bool found(enum finding kind) {
+bool found(enum finding kind) {
     return ++checker.found[kind] <= SHOWN;
 }
 
-/* One element more at the end of an array that doubles. */
-static void *grown(void *array, size_t n, size_t size) {
+void *grown(void *array, size_t n, size_t size) {
     if ((n & (n - 1)) != 0)
         return array;
     void *more = realloc(array, (n ? 2 * n : 1) * size);
@@ -97,6 +98,15 @@ static void *grown(void *array, size_t n, size_t size) {
 static bool not_begun(const struct idlog_head *head) {
     static const char nothing[sizeof head->magic];
     return head->count == 0 && memcmp(head->magic, nothing, sizeof nothing) == 0;
+}
+
+static void add_windows(const char *path, const struct idlog_head *head, size_t size) {
+    const uint64_t room = (size - sizeof *head) / sizeof(struct winlog_window);
+    if (head->capacity != room || head->count > room || head->lost > 0)
+        give_up("%s: too small for its windows, or cut off", path);
+    if (!checker.decode)
+        give_up("%s: windows need --layout", path);
+    windows_add((const struct winlog_window *)(head + 1), head->count, head->process, path);
 }
 
 static void add_file(const char *path) {
@@ -120,6 +130,10 @@ static void add_file(const char *path) {
     const uint64_t room = ((uint64_t)st.st_size - sizeof *head) / sizeof(int64_t);
     if (not_begun(head))
         return;
+    if (memcmp(head->magic, WINLOG_MAGIC, sizeof head->magic) == 0) {
+        add_windows(path, head, (size_t)st.st_size);
+        return;
+    }
     if (memcmp(head->magic, IDLOG_MAGIC, sizeof head->magic) != 0 || head->capacity != room || head->count > room)
         give_up("%s: not a log, or cut off", path);
     checker.sources[checker.sources_n - 1] =
@@ -180,6 +194,9 @@ static void inspect_id(const struct source *s, size_t i) {
     }
     if (checker.decode && s->head->pid != IDLOG_ANY_PID && parts.pid != s->head->pid && found(FOREIGN))
         printf("%" PRId64 " carries pid %" PRIu64 " instead of %" PRIu64 ": %s[%zu]\n", id, parts.pid, s->head->pid, s->path, i);
+    if (checker.decode && s->head->process != 0 && !windows_cover(s->head->process, parts.pid, parts.tick) && found(OUTSIDE))
+        printf("%" PRId64 ", tick %" PRIu64 " of pid %" PRIu64 ", lies in no window of process %" PRIu64 ": %s[%zu]\n", id,
+               parts.tick, parts.pid, s->head->process, s->path, i);
     if (checker.order == ORDER_PID) {
         struct span *span = span_of(parts.pid, s->head->life, s->path);
         if (id < span->lowest)
@@ -366,6 +383,7 @@ int main(int argc, char **argv) {
     size_t used = 0;
     for (int i = options(argc, argv); i < argc; i++)
         add(argv[i]);
+    windows_sort();
     for (size_t i = 0; i < checker.sources_n; i++) {
         inspect(&checker.sources[i]);
         ids += checker.sources[i].count;
@@ -378,6 +396,7 @@ int main(int argc, char **argv) {
     if (used > 0)
         merge(checker.sources, used);
     check_lives();
+    windows_judge_overlaps();
     bool good = ids > 0 && (checker.want_count == UINT64_MAX || ids == checker.want_count);
     if (ids == 0)
         printf("no IDs at all\n");
@@ -388,6 +407,8 @@ int main(int argc, char **argv) {
         printf(", %" PRIu64 " %s", checker.found[kind], finding_names[kind]);
         good = good && checker.found[kind] == 0;
     }
+    if (windows_count() > 0)
+        printf(", %zu windows", windows_count());
     printf("\n");
     return good ? GOOD : FINDINGS;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * idlog.h - the files that tests/checker reads: one per thread, all IDs that
- * its calls returned, in order.
+ * its calls returned, in order; and one per process, the windows that it was
+ * granted.
  *
  *     struct idlog log;
  *     idlog_open(&log, path, 1000000, 1, 7);
@@ -23,18 +24,33 @@
 #include <unistd.h>
 
 #define IDLOG_MAGIC "sfidlog"
+#define WINLOG_MAGIC "sfidwin"
 #define IDLOG_ANY_PID UINT64_MAX
 
-/* The first 64 bytes of a file; IDs follow, 8 bytes each, in the machine's own order. */
+/* The first 64 bytes of a file; IDs or windows follow, in the machine's own order. */
 struct idlog_head {
     char magic[8];
-    uint64_t capacity;    /* IDs there is room for */
-    uint64_t count;       /* IDs that are there */
-    uint64_t lost;        /* IDs that found no room: a fault of the test */
-    uint64_t life;        /* which life of its pid wrote it, from 1; files of one life may have been written at once */
-    uint64_t pid;         /* what each ID has to carry, or IDLOG_ANY_PID */
-    uint64_t reserved[2]; /* zero */
+    uint64_t capacity; /* IDs there is room for */
+    uint64_t count;    /* IDs that are there */
+    uint64_t lost;     /* IDs that found no room: a fault of the test */
+    uint64_t life;     /* which life of its pid wrote it, from 1; files of one life may have been written at once */
+    uint64_t pid;      /* what each ID has to carry, or IDLOG_ANY_PID */
+    uint64_t process;  /* which process, each with a number of its own; 0: nothing is known of its windows */
+    uint64_t reserved; /* zero */
 };
+
+/*
+ * A window as sfid_status() tells it, each time that may have changed. Windows
+ * of one pid, holder and first tick are one lease, which was renewed, shared by
+ * forked children, or gone on with by the next process of the slot.
+ */
+struct winlog_window {
+    uint64_t pid, first, limit;
+    uint64_t holder; /* of the identity and the slot's directory: two machines may bear one name */
+    uint64_t flags;
+};
+
+enum { WINLOG_GIVEN_BACK = 1 }; /* from here on the store may lend what was not used to somebody else */
 
 struct idlog {
     struct idlog_head *head;
@@ -43,18 +59,30 @@ struct idlog {
     size_t mapped;
 };
 
-/* Makes the file anew. Returns false, with errno, when it cannot. */
-static inline bool idlog_open(struct idlog *log, const char *path, uint64_t capacity, uint64_t life, uint64_t pid) {
-    const size_t size = sizeof(struct idlog_head) + capacity * sizeof(int64_t);
+struct winlog {
+    struct idlog_head *head;
+    struct winlog_window *windows;
+};
+
+/* A new file of so many bytes behind its head; NULL, with errno, when there can be none. */
+static inline struct idlog_head *idlog_make(const char *path, size_t size) {
+    size += sizeof(struct idlog_head);
     const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     void *at = MAP_FAILED;
     if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
         at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
-    if (at == MAP_FAILED)
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* Makes the file anew. Returns false, with errno, when it cannot. */
+static inline bool idlog_open(struct idlog *log, const char *path, uint64_t capacity, uint64_t life, uint64_t pid) {
+    const size_t size = capacity * sizeof(int64_t);
+    struct idlog_head *at = idlog_make(path, size);
+    if (at == NULL)
         return false;
-    *log = (struct idlog){.head = at, .ids = (int64_t *)((struct idlog_head *)at + 1), .capacity = capacity, .mapped = size};
+    *log = (struct idlog){.head = at, .ids = (int64_t *)(at + 1), .capacity = capacity, .mapped = sizeof *at + size};
     log->head->capacity = capacity;
     log->head->life = life;
     log->head->pid = pid;
@@ -86,6 +114,30 @@ static inline void idlog_close(struct idlog *log) {
     if (log->head)
         munmap(log->head, log->mapped);
     *log = (struct idlog){0};
+}
+
+/* The same for windows. */
+static inline bool winlog_open(struct winlog *log, const char *path, uint64_t capacity, uint64_t process) {
+    log->head = idlog_make(path, capacity * sizeof *log->windows);
+    if (log->head == NULL)
+        return false;
+    log->windows = (struct winlog_window *)(log->head + 1);
+    log->head->capacity = capacity;
+    log->head->process = process;
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+    memcpy(log->head->magic, WINLOG_MAGIC, sizeof log->head->magic);
+    return true;
+}
+
+/* One writer at a time. */
+static inline void winlog_put(struct winlog *log, const struct winlog_window *window) {
+    const uint64_t n = log->head->count;
+    if (n == log->head->capacity) {
+        log->head->lost++;
+        return;
+    }
+    log->windows[n] = *window;
+    __atomic_store_n(&log->head->count, n + 1, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -157,6 +157,112 @@ static void test_lives(void) {
     is_i64(run_checker("--layout " LAYOUT " --order pid"), 1, "lives count by their number, not by file name");
 }
 
+/* ---- windows ------------------------------------------------------------- */
+
+/* A process that draws one ID in each of these ticks of pid 1, and was granted these windows. */
+static void write_process(uint64_t process, const uint64_t *ticks, size_t n, const struct winlog_window *windows, size_t windows_n) {
+    char name[40], path[4300];
+    struct idlog log;
+    struct winlog granted;
+    log_start(&log, n, 1, 1, "ids-%" PRIu64, process);
+    log.head->process = process;
+    for (size_t i = 0; i < n; i++)
+        idlog_put(&log, id_of(ticks[i], 1, process));
+    idlog_close(&log);
+    snprintf(name, sizeof name, "windows-%" PRIu64, process);
+    snprintf(path, sizeof path, "%s/%s", dirs.logs, name);
+    if (!winlog_open(&granted, path, windows_n, process))
+        bail("%s: %s", path, strerror(errno));
+    for (size_t i = 0; i < windows_n; i++)
+        winlog_put(&granted, &windows[i]);
+}
+
+static void expect_windows(int status, const char *text, const char *what) {
+    is_i64(run_checker("--layout " LAYOUT), status, "%s: exit status", what);
+    if (!ok(strstr(said, text) != NULL, "%s: it says so", what))
+        diag("wanted \"%s\" in:\n%s", text, said);
+}
+
+#define TICKS(...) ((const uint64_t[]){__VA_ARGS__}), sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
+#define WINDOWS(...) \
+    ((const struct winlog_window[]){__VA_ARGS__}), sizeof((const struct winlog_window[]){__VA_ARGS__}) / sizeof(struct winlog_window)
+
+enum { BACK = WINLOG_GIVEN_BACK, MINE = 70, THEIRS = 80 }; /* flags; holders */
+
+static void test_outside(void) {
+    write_process(1, TICKS(10, 15, 19), WINDOWS({1, 10, 20, MINE, 0}));
+    expect_windows(0, " 0 IDs outside, 0 overlaps, 1 windows", "IDs from the first to the last tick of a window");
+    write_process(1, TICKS(9, 15), WINDOWS({1, 10, 20, MINE, 0}));
+    expect_windows(1, " 1 IDs outside", "an ID before its window");
+    write_process(1, TICKS(10, 20), WINDOWS({1, 10, 20, MINE, 0}));
+    expect_windows(1, "lies in no window of process 1", "an ID at the limit");
+    write_process(1, TICKS(10, 25, 39), WINDOWS({1, 10, 20, MINE, 0}, {1, 10, 40, MINE, 0}));
+    expect_windows(0, " 0 IDs outside", "a window that was renewed");
+    write_process(1, TICKS(10, 25, 30), WINDOWS({1, 10, 20, MINE, 0}, {1, 30, 40, MINE, 0}));
+    expect_windows(1, " 1 IDs outside", "an ID in the gap between two windows");
+    write_process(1, TICKS(15), WINDOWS({2, 10, 20, MINE, 0}));
+    expect_windows(1, " 1 IDs outside", "a window of another pid");
+    write_process(1, TICKS(15), WINDOWS({1, 10, 20, MINE, 0}));
+    write_process(2, TICKS(35, 15), WINDOWS({1, 30, 40, THEIRS, 0}));
+    expect_windows(1, "lies in no window of process 2", "a window of another process");
+    write_process(1, TICKS(15), NULL, 0);
+    expect_windows(1, " 1 IDs outside", "a process that was granted none");
+}
+
+static void test_overlaps(void) {
+    write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}));
+    write_process(2, TICKS(20), WINDOWS({1, 20, 30, THEIRS, 0}));
+    expect_windows(0, " 0 overlaps", "a lease from the tick where the one before ends");
+    write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}));
+    write_process(2, TICKS(25), WINDOWS({1, 19, 30, THEIRS, 0}));
+    expect_windows(1, " 1 overlaps", "leases of two processes with a tick in common, though nobody drew from it");
+    write_process(1, TICKS(10), WINDOWS({1, 10, 99, MINE, 0}));
+    write_process(2, TICKS(20), WINDOWS({2, 20, 30, THEIRS, 0}));
+    write_process(3, TICKS(40), WINDOWS({1, 40, 50, THEIRS, 0}));
+    expect_windows(1, " 1 overlaps", "a lease inside a longer one of its pid");
+    write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}, {1, 10, 60, MINE, 0}));
+    write_process(2, TICKS(12, 70), WINDOWS({1, 10, 60, MINE, 0}, {1, 10, 80, MINE, 0}));
+    expect_windows(0, " 0 overlaps", "a lease that the next process of the slot goes on with");
+    write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}));
+    write_process(2, TICKS(12), WINDOWS({1, 10, 20, THEIRS, 0}));
+    expect_windows(1, " 1 overlaps", "the same window of two slots");
+    write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}, {1, 15, 30, MINE, 0}));
+    expect_windows(1, " 1 overlaps", "a process that lost its pid and got it again too early");
+    write_process(1, TICKS(10, 12), WINDOWS({1, 10, 20, MINE, 0}, {1, 10, 20, MINE, BACK}));
+    write_process(2, TICKS(13), WINDOWS({1, 13, 30, THEIRS, 0}));
+    expect_windows(0, " 0 overlaps", "what a lease given back did not use");
+    write_process(1, TICKS(10, 13), WINDOWS({1, 10, 20, MINE, BACK}));
+    write_process(2, TICKS(14), WINDOWS({1, 13, 30, THEIRS, 0}));
+    expect_windows(1, " 1 overlaps", "a tick that a lease given back did use");
+    write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, BACK}));
+    write_process(2, TICKS(16), WINDOWS({1, 10, 20, MINE, 0}));
+    write_process(3, TICKS(18), WINDOWS({1, 15, 30, THEIRS, 0}));
+    expect_windows(1, " 1 overlaps", "a tick that a lease given back did use in another process");
+}
+
+static void test_window_files(void) {
+    char path[4300];
+    write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}));
+    is_i64(run_checker(""), CANNOT, "windows without a layout are not judged");
+    write_process(1, TICKS(10), WINDOWS({1, 20, 10, MINE, 0}));
+    is_i64(run_checker("--layout " LAYOUT), CANNOT, "a window that ends before it begins is none");
+    write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}));
+    snprintf(path, sizeof path, "%s/windows-1", dirs.logs);
+    is_i64(truncate(path, 80), 0, "a file of windows is cut off");
+    is_i64(run_checker("--layout " LAYOUT), CANNOT, "windows cut off are not judged");
+    struct winlog short_one;
+    const struct winlog_window window = {1, 10, 20, MINE, 0};
+    write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}));
+    snprintf(path, sizeof path, "%s/short", dirs.logs);
+    if (!winlog_open(&short_one, path, 1, 1))
+        bail("%s: %s", path, strerror(errno));
+    winlog_put(&short_one, &window);
+    winlog_put(&short_one, &window);
+    is_i64(run_checker("--layout " LAYOUT), CANNOT, "nor where there was no room for them all");
+}
+
+/* ---- files --------------------------------------------------------------- */
+
 static void test_files(void) {
     struct idlog log;
     char path[4300];
@@ -215,6 +321,9 @@ int main(void) {
     test_order();
     test_foreign();
     test_lives();
+    test_outside();
+    test_overlaps();
+    test_window_files();
     test_files();
     test_many_files();
     return done_testing();
