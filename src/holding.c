@@ -42,10 +42,16 @@ static bool is_closed(const struct sfid__record *r) {
 /* The keeper is the limit's only writer: relaxed. */
 static uint64_t limit_of(const struct sfid__record *r) { return atomic_load_explicit(&r->limit, memory_order_relaxed); }
 
-/* Where the next number of the pid stands, as far as page and store know. */
+/*
+ * Where the next number of the pid stands, as far as page and store know. A
+ * server grants from `first` on: below it the pid may have been another's since
+ * this page had it.
+ */
 static uint64_t position_of(const struct sfid__holding *h, const struct sfid__reply *reply, uint64_t first) {
     const struct sfid__record *r = last_record(h);
     const uint64_t on_page = r && sfid__record_pid(r) == reply->pid ? sfid__record_position(r) : 0;
+    if (h->numbered)
+        return SFID__MAX(on_page, first);
     /* The page that was last used knows it best; the mark is a bound ahead of it, but where the pid was given back. */
     if (on_page && !reply->exact && reply->page == h->slot.page->id.nonce)
         return on_page;
