@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An app with next to no pid left: with 2000 of 2048 taken an open asks the server three times at most, wherever the free ones
+ * lie; with all of them taken it says so in time, names the machines that have them, and the time of day when the first comes
+ * free. One that waits long enough gets that, and not before.
+ *
+ * Sizes: 6 opens for each of 3 ways to lie (long: 16), 12 opens in vain at once (long: 40; sanitizer: 6).
+ */
+#include "fleet.h"
+
+#define LAYOUT "36:11:17/1s"
+#define APP "crowd"
+
+enum { PIDS = 2048, FREE = 48, MOST_VAIN = 40, ALPHA = 1500, LONG_TICKS = 100, SOON_TICKS = 60 };
+enum way { TOGETHER, SCATTERED, LAST };
+
+static sfid_layout layout;
+static uint64_t rng;
+
+/* ---- filling -------------------------------------------------------------- */
+
+/*
+ * The app is made by the library; then its hash gets records as src/lease_script.lua writes them. To say that no process of an
+ * app is running (SFID_TRUST) takes that none was in this tick.
+ */
+static void make_app(struct redis *r) {
+    const sfid_options opt = fleet_options(r, APP, &layout);
+    struct member *m = members_new(1, &opt);
+    tick_passes(&layout, tick_now(&layout), patience(3000));
+    redis_do(r, "FLUSHALL", NULL);
+    if (member_open_one(m) != 0)
+        die("open: %s", m->text);
+    member_end(m);
+    members_free(m, 1);
+}
+
+/* All pids but those that are free, until a tick; the first 1500 by machine alpha, the rest by beta. */
+static void take_pids(struct redis *r, const bool is_free[PIDS], uint64_t limit) {
+    static char fields[PIDS][8], records[PIDS][80];
+    const char *args[2 + 2 * PIDS] = {"HSET", "sfid:" APP};
+    size_t n = 2;
+    redis_do(r, "HDEL", "sfid:" APP, "0", NULL);
+    for (int pid = 0; pid < PIDS; pid++) {
+        snprintf(fields[pid], sizeof fields[pid], "%d", pid);
+        snprintf(records[pid], sizeof records[pid], "%011" PRIu64 " %016x %s:%d:%016x", limit, pid + 1u,
+                 pid < ALPHA ? "alpha-8kq2" : "beta-77xy", pid, pid + 7u);
+        if (is_free && is_free[pid]) {
+            redis_do(r, "HDEL", "sfid:" APP, fields[pid], NULL);
+            continue;
+        }
+        args[n++] = fields[pid];
+        args[n++] = records[pid];
+    }
+    reply_free(redis_ask_n(r, n, args, NULL));
+}
+
+static void set_limit(struct redis *r, int pid, uint64_t limit) {
+    char field[8], record[80];
+    snprintf(field, sizeof field, "%d", pid);
+    snprintf(record, sizeof record, "%011" PRIu64 " 0000000000000001 gamma-03pw:0:00000000000000aa", limit);
+    redis_do(r, "HSET", "sfid:" APP, field, record, NULL);
+}
+
+static void choose_free(bool is_free[PIDS], enum way way) {
+    memset(is_free, 0, PIDS * sizeof *is_free);
+    const uint64_t first = way == LAST ? PIDS - FREE : draw_random(&rng) % (PIDS - FREE);
+    for (uint64_t n = 0; n < FREE;) {
+        const uint64_t pid = way == SCATTERED ? draw_random(&rng) % PIDS : first + n;
+        n += !is_free[pid];
+        is_free[pid] = true;
+    }
+}
+
+/* ---- few left --------------------------------------------------------------- */
+
+static void test_few_left(struct redis *r, enum way way, const char *what) {
+    static bool is_free[PIDS];
+    const sfid_options opt = fleet_options(r, APP, &layout);
+    const unsigned n = (unsigned)sized(6, 16, 3);
+    struct member *all = members_new(n, &opt);
+    unsigned failed = 0, taken = 0;
+    uint64_t most = 0;
+    int64_t longest = 0;
+    choose_free(is_free, way);
+    take_pids(r, is_free, tick_now(&layout) + LONG_TICKS);
+    for (unsigned i = 0; i < n; i++) {
+        on_host(&all[i].opt, i); /* each begins to look at another pid */
+        all[i].opt.on_unknown = SFID_WAIT_OUT;
+        all[i].opt.heartbeat_ms = all[i].opt.ttl_ms / 3;
+        redis_do(r, "CONFIG", "RESETSTAT", NULL);
+        failed += member_open_one(&all[i]) != 0;
+        const uint64_t calls = evals(r);
+        const int64_t pid = atomic_load(&all[i].pid);
+        taken += pid < 0 || pid >= PIDS || !is_free[pid];
+        if (pid >= 0 && pid < PIDS)
+            is_free[pid] = false;
+        most = calls > most ? calls : most;
+        longest = all[i].open_ns > longest ? all[i].open_ns : longest;
+    }
+    is_u64(failed, 0, "%s: with 2000 of 2048 taken each open gets a pid", what);
+    is_u64(taken, 0, "%s: one that is free", what);
+    ok(most >= 1 && most <= 3, "%s: after 3 questions at most", what);
+    diag("figure: %s: at most %" PRIu64 " scripts for an open, the longest took %.2f ms", what, most, (double)longest / 1e6);
+    for (unsigned i = 0; i < n; i++)
+        failed += member_end(&all[i]) != 0;
+    is_u64(failed, 0, "%s: all end well", what);
+    members_free(all, n);
+}
+
+/* ---- none left -------------------------------------------------------------- */
+
+static void time_of_day(uint64_t tick, char out[16]) {
+    const time_t at = (time_t)((layout.epoch_ms + (int64_t)(tick * layout.unit_ms)) / 1000);
+    struct tm then;
+    localtime_r(&at, &then);
+    strftime(out, 16, "%H:%M:%S", &then);
+}
+
+static bool says_who_and_when(const char *text, const char *when) {
+    return strstr(text, "alpha-8kq2 (1500)") && strstr(text, "beta-77xy (547)") && strstr(text, "gamma-03pw (1)") &&
+           strstr(text, when);
+}
+
+static void test_none_left(struct redis *r) {
+    const sfid_options opt = fleet_options(r, APP, &layout);
+    const uint64_t now = tick_now(&layout);
+    struct member *m = members_new(1, &opt);
+    char when[16];
+    take_pids(r, NULL, now + LONG_TICKS);
+    set_limit(r, 1999, now + SOON_TICKS);
+    time_of_day(now + SOON_TICKS, when);
+    m->opt.open_timeout_ms = 1000;
+    is_i64(member_open_one(m), SFID_ENOPID, "with all taken: SFID_ENOPID");
+    diag("%s", m->text);
+    diag("figure: with all taken: given up after %.1f ms of 1000", (double)m->open_ns / 1e6);
+    ok(m->open_ns >= 900 * (int64_t)NS_PER_MS && m->open_ns <= (SANITIZED ? 1500 : 1100) * (int64_t)NS_PER_MS,
+       "after open_timeout_ms, and no later than 100 ms more");
+    if (!ok(says_who_and_when(m->text, when), "its text names the machines and when the first pid comes free"))
+        diag("not \"%s\" or not all of alpha-8kq2 (1500), beta-77xy (547), gamma-03pw (1)", when);
+    is_i64(member_end(m), 0, "and the process ends well");
+    members_free(m, 1);
+}
+
+/* Whenever the last question comes before the end of its time: the answer is the same. */
+static void test_in_vain(struct redis *r) {
+    const sfid_options opt = fleet_options(r, APP, &layout);
+    const unsigned n = (unsigned)sized(12, MOST_VAIN, 6);
+    struct member *all = members_new(n, &opt);
+    unsigned wrong = 0, wordless = 0, bad = 0;
+    int64_t latest = 0, firsts[MOST_VAIN];
+    for (unsigned i = 0; i < n; i++) {
+        all[i].opt.open_timeout_ms = 2000 + 1500 * i / n;
+        member_start(&all[i]);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        bad += !flag_wait(&all[i].opened, 1, patience(10000));
+        wrong += all[i].rc != SFID_ENOPID;
+        wordless += !strstr(all[i].text, "alpha-8kq2") || !strstr(all[i].text, "comes free at");
+        if (all[i].rc != SFID_ENOPID || !strstr(all[i].text, "comes free at"))
+            diag("%u ms: %d: %s", all[i].opt.open_timeout_ms, all[i].rc, all[i].text);
+        firsts[i] = all[i].open_ns - all[i].opt.open_timeout_ms * (int64_t)NS_PER_MS;
+        latest = firsts[i] > latest ? firsts[i] : latest;
+        bad += member_end(&all[i]) != 0;
+    }
+    is_u64(bad, 0, "%u opens in vain at once: all end well", n);
+    is_u64(wrong, 0, "each says that there is no pid");
+    is_u64(wordless, 0, "and who has them, and until when");
+    diag("figure: in vain: the latest %.1f ms after its time, half of them %.1f", (double)latest / 1e6,
+         (double)median(firsts, n) / 1e6);
+    ok(median(firsts, n) <= 100 * (int64_t)NS_PER_MS * (SANITIZED ? 5 : 1), "half of them within 100 ms");
+    ok(latest <= 500 * (int64_t)NS_PER_MS * (SANITIZED ? 4 : 1), "all of them within 500 ms");
+    members_free(all, n);
+}
+
+static void test_comes_free(struct redis *r) {
+    const sfid_options opt = fleet_options(r, APP, &layout);
+    struct member *m = members_new(1, &opt);
+    const uint64_t limit = tick_now(&layout) + 3;
+    set_limit(r, 1234, limit);
+    m->opt.open_timeout_ms = patience(10000);
+    is_i64(member_open_one(m), 0, "a pid comes free before the time is over: it is had");
+    is_i64(atomic_load(&m->pid), 1234, "that one");
+    ok(member_draws(m, 1, patience(5000)), "it draws");
+    ok(id_tick(&layout, m->first_id) >= limit, "no ID of a tick before the limit of who had it");
+    ok(m->open_ns < patience(7000) / 2 * (int64_t)NS_PER_MS, "within 3 s of waiting and 3 s of pauses between looks");
+    diag("figure: a pid that comes free: had after %.1f s", (double)m->open_ns / 1e9);
+    is_i64(member_end(m), 0, "ends well");
+    members_free(m, 1);
+}
+
+static void test_crowd(struct redis *r) {
+    make_app(r);
+    test_few_left(r, TOGETHER, "together");
+    make_app(r);
+    test_few_left(r, SCATTERED, "scattered");
+    make_app(r);
+    test_few_left(r, LAST, "the last ones");
+    test_none_left(r);
+    test_in_vain(r);
+    test_comes_free(r);
+    judge(LAYOUT, "per-file", UINT64_MAX, "crowd");
+}
+
+int main(void) {
+    rng = fleet_begin();
+    layout = layout_of(LAYOUT);
+    on_servers(0, 0, test_crowd);
+    return done_testing();
+}
