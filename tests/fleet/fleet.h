@@ -136,7 +136,8 @@ struct member {
     sfid_status_info status;  /* at the end, before the close */
     struct seen seen[EVENTS_KEPT];
     atomic_int events, of_kind[EVENT_KINDS];
-    pid_t child;
+    pid_t child; /* 0: has ended, with this status */
+    int ended;
 };
 
 /* Numbers of processes, over all members of a test. */
@@ -342,10 +343,18 @@ UNUSED static int member_open_one(struct member *m) {
     return m->rc;
 }
 
-/* Lets it end. Returns its status. */
+/* Lets it end, unless it has. Returns its status. */
 UNUSED static int member_end(struct member *m) {
     atomic_store(&m->may_end, 1);
-    return child_wait(m->child, patience(30000));
+    if (m->child != 0)
+        m->ended = child_wait(m->child, patience(30000));
+    m->child = 0;
+    return m->ended;
+}
+
+UNUSED static void member_kill(struct member *m) {
+    child_kill(m->child);
+    m->child = 0;
 }
 
 /* Waits until it has drawn so many IDs more. */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process of a slot is killed with SIGKILL and started again at once, over and over: with the server up, with the server
+ * stopped, with the server dead. Always the same pid, increasing IDs, none twice. With no server to be had it goes on inside
+ * the window, restarts included, then its calls fail with SFID_ELEASE; with the server back it goes on within a heartbeat and
+ * two deadlines. A server that comes back empty inside the window costs nothing; one that comes back later has to wait until
+ * every window it may have forgotten has ended.
+ *
+ * Sizes: 20 kills with the server up (long: 200; sanitizer: 10), 5 in each outage (long: 20).
+ */
+#include "fleet.h"
+
+#define LAYOUT "39:3:14/10ms"
+
+enum { TTL = 1500, HEARTBEAT = 450, DEADLINE = 300 };
+
+static sfid_layout layout;
+static uint64_t rng;
+
+/* A member that never closes: it is killed. */
+static struct member *new_holder(struct redis *r, const char *app) {
+    sfid_options opt = fleet_options(r, app, &layout);
+    opt.ttl_ms = TTL;
+    opt.heartbeat_ms = HEARTBEAT;
+    opt.max_wait_ms = 20;
+    struct member *m = members_new(1, &opt);
+    m->leaves = true;
+    if (member_open_one(m) != 0 || !member_draws(m, 1, patience(5000)))
+        die("open: %s", m->text);
+    return m;
+}
+
+/* What lives told, gathered over restarts. */
+struct tally {
+    unsigned lives, failed, moved, fallen;
+    int64_t firsts[400], pid, last;
+    int64_t errors;
+};
+
+/* Kills it some time after its first ID, starts it again and waits for an ID. False when there is none. */
+static bool kill_and_restart(struct member *m, struct tally *t, uint64_t most_ms) {
+    nap_us((long)(draw_random(&rng) % (most_ms * 1000)));
+    const int64_t pid = atomic_load(&m->pid);
+    member_kill(m);
+    const int64_t last = atomic_load(&m->last_id);
+    t->errors += atomic_load(&m->errors);
+    const bool opened = member_open_one(m) == 0 && member_draws(m, atomic_load(&m->ids) == 0, patience(5000));
+    t->failed += !opened;
+    t->moved += atomic_load(&m->pid) != pid;
+    t->fallen += atomic_load(&m->first_id) <= last;
+    if (t->lives < COUNT_OF(t->firsts))
+        t->firsts[t->lives] = atomic_load(&m->first_ns);
+    t->lives++;
+    if (!opened)
+        diag("life %u: %s", t->lives, m->text);
+    return opened;
+}
+
+static void check_tally(struct tally *t, const char *what) {
+    is_u64(t->failed, 0, "%s: %u lives after a kill all open and draw", what, t->lives);
+    is_u64(t->moved, 0, "%s: with the same pid", what);
+    is_u64(t->fallen, 0, "%s: above the IDs before", what);
+    const int64_t middle = median(t->firsts, t->lives);
+    diag("figure: %s: call of open to first ID: median %.2f ms, worst %.2f ms of %u", what, (double)middle / 1e6,
+         (double)t->firsts[t->lives - 1] / 1e6, t->lives);
+    ok(SANITIZED || middle < 50 * (int64_t)NS_PER_MS, "%s: half of them within 50 ms", what);
+}
+
+/* ---- the server up ---------------------------------------------------------- */
+
+static void test_up(struct redis *r) {
+    struct member *m = new_holder(r, "up");
+    struct tally t = {.lives = 0};
+    for (uint64_t i = 0; i < sized(20, 200, 10); i++)
+        kill_and_restart(m, &t, 60);
+    check_tally(&t, "server up");
+    is_i64(t.errors, 0, "server up: no call fails");
+    ok(member_event(m, SFID_EVENT_RENEWED, 0, patience(5000)), "server up: what was gone on with is renewed");
+    member_kill(m);
+    members_free(m, 1);
+    judge(LAYOUT, "pid", UINT64_MAX, "server up");
+}
+
+/* ---- the server stopped ------------------------------------------------------- */
+
+/* From a renewal on the server is away; the window is used to its end, by several lives. */
+static void outlast(struct member *m, void (*away)(struct redis *r), struct redis *r, const char *what) {
+    struct tally t = {.lives = 0};
+    const int renewed = atomic_load(&m->events);
+    ok(member_event(m, SFID_EVENT_RENEWED, renewed, patience(3000)), "%s: renewed", what);
+    away(r);
+    const int64_t begin = mono_ns();
+    for (uint64_t i = 0; i < sized(5, 20, 3) && mono_ns() - begin < (TTL - 2 * HEARTBEAT) * (int64_t)NS_PER_MS; i++)
+        kill_and_restart(m, &t, 30);
+    check_tally(&t, what);
+    is_i64(t.errors, 0, "%s: no call fails inside the window", what);
+    ok(member_draws(m, 10, patience(1000)), "%s: it goes on drawing", what);
+    ok(member_fails(m, patience(TTL + 1000)), "%s: until the window is over", what);
+    is_i64(atomic_load(&m->error), SFID_ELEASE, "%s: then calls fail with SFID_ELEASE", what);
+    const int64_t held = atomic_load(&m->error_at_ns) - begin;
+    diag("figure: %s: a call failed %.0f ms after the server was gone; the window is %d ms", what, (double)held / 1e6, TTL);
+    ok(held > (TTL - HEARTBEAT) * (int64_t)NS_PER_MS && held < patience(TTL + 500) * (int64_t)NS_PER_MS,
+       "%s: no sooner than a window after the last renewal", what);
+}
+
+/* From the server's return to the next ID. */
+static int64_t comes_back(struct member *m, void (*back)(struct redis *r), struct redis *r, unsigned limit_ms) {
+    back(r);
+    const int64_t begin = mono_ns();
+    return member_draws(m, 1, limit_ms) ? mono_ns() - begin : -1;
+}
+
+static void test_stopped(struct redis *r) {
+    struct member *m = new_holder(r, "stopped");
+    outlast(m, redis_pause, r, "server stopped");
+    const int64_t pid = atomic_load(&m->pid);
+    const int64_t took = comes_back(m, redis_resume, r, patience(5000));
+    diag("figure: server stopped: an ID %.0f ms after it went on", (double)took / 1e6);
+    ok(took >= 0 && took < (HEARTBEAT + 2 * DEADLINE) * (int64_t)NS_PER_MS * (SANITIZED ? 3 : 1),
+       "server stopped: with the server back it goes on within a heartbeat and two deadlines");
+    is_i64(atomic_load(&m->pid), pid, "server stopped: with the same pid");
+    member_kill(m);
+    members_free(m, 1);
+    judge(LAYOUT, "pid", UINT64_MAX, "server stopped");
+}
+
+/* ---- dead for longer than a window ---------------------------------------------- */
+
+/* Killed, and started again when its window is over. */
+static void sleep_past_window(struct member *m) {
+    member_kill(m);
+    tick_passes(&layout, tick_now(&layout) + TTL / 10, patience(TTL));
+}
+
+static void test_late_restart(struct redis *r) {
+    struct member *m = new_holder(r, "restart");
+    sfid_options opt = m->opt;
+    const int64_t pid = atomic_load(&m->pid), last = atomic_load(&m->last_id);
+    redis_pause(r);
+    sleep_past_window(m);
+    m->opt.open_timeout_ms = 500;
+    is_i64(member_open_one(m), SFID_EREDIS, "late restart: the window over and no server: SFID_EREDIS");
+    ok(m->open_ns < (SANITIZED ? 2000 : 600) * (int64_t)NS_PER_MS, "late restart: after open_timeout_ms");
+    diag("figure: late restart: given up after %.1f ms of 500: %s", (double)m->open_ns / 1e6, m->text);
+    member_end(m);
+    redis_resume(r);
+    m->opt = opt;
+    ok(member_open_one(m) == 0 && member_draws(m, 1, patience(2000)), "late restart: with the server back it opens");
+    is_i64(atomic_load(&m->pid), pid, "late restart: with the pid that nobody has taken since");
+    ok(m->first_id > last, "late restart: above the IDs before");
+    sleep_past_window(m);
+    on_host(&opt, 1);
+    opt.pid_min = opt.pid_max = pid;
+    struct member *other = members_new(1, &opt);
+    is_i64(member_open_one(other), 0, "late restart: another process gets the pid when its window is over");
+    ok(member_open_one(m) == 0 && member_draws(m, 1, patience(2000)), "late restart: then the slot opens, too");
+    ok(atomic_load(&m->pid) != pid, "late restart: with another pid");
+    is_i64(member_end(other), 0, "late restart: the other one ends well");
+    member_kill(m);
+    members_free(m, 1);
+    members_free(other, 1);
+    judge(LAYOUT, "per-file", UINT64_MAX, "late restart");
+}
+
+/* ---- the server dead ----------------------------------------------------------- */
+
+static void back_empty(struct redis *r) { redis_restart(r, true); }
+
+static void test_back_in_time(struct redis *r) {
+    struct member *m = new_holder(r, "back");
+    struct tally t = {.lives = 0};
+    for (int i = 0; i < (int)sized(2, 6, 2); i++) {
+        ok(member_event(m, SFID_EVENT_RENEWED, atomic_load(&m->events), patience(3000)), "back in time: renewed");
+        redis_kill(r);
+        kill_and_restart(m, &t, 30);
+        back_empty(r);
+        const int from = atomic_load(&m->events);
+        ok(member_event(m, SFID_EVENT_RENEWED, from, patience(3000)), "back in time: renewed by the server that forgot everything");
+    }
+    check_tally(&t, "back in time");
+    is_i64(t.errors + atomic_load(&m->errors), 0, "back in time: no call fails");
+    member_kill(m);
+    members_free(m, 1);
+    judge(LAYOUT, "pid", UINT64_MAX, "back in time");
+}
+
+static void test_back_late(struct redis *r) {
+    struct member *m = new_holder(r, "late");
+    const int64_t budget = TTL + m->opt.skew_budget_ms;
+    outlast(m, redis_kill, r, "server dead");
+    const int64_t took = comes_back(m, back_empty, r, patience((unsigned)budget + 8000));
+    diag("figure: server dead: an ID %.0f ms after an empty one was there; W + S is %" PRIi64 " ms", (double)took / 1e6, budget);
+    ok(took >= budget * (int64_t)NS_PER_MS - 2 * HEARTBEAT * (int64_t)NS_PER_MS,
+       "server dead: an empty one hands out nothing before every old window has ended");
+    ok(took >= 0 && took < (budget + 3000 + HEARTBEAT + 2 * DEADLINE) * (int64_t)NS_PER_MS * (SANITIZED ? 2 : 1),
+       "server dead: and then does");
+    member_kill(m);
+    members_free(m, 1);
+    judge(LAYOUT, "per-file", UINT64_MAX, "server dead");
+}
+
+int main(void) {
+    rng = fleet_begin();
+    layout = layout_of(LAYOUT);
+    on_servers(0, 0, test_up);
+    on_servers(1, 0, test_stopped);
+    on_servers(0, 0, test_late_restart);
+    on_servers(0, 0, test_back_in_time);
+    on_servers(1, 0, test_back_late);
+    return done_testing();
+}
