@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Beside clients that go by the registrations alone, as the Rust crate sfid does: a pid that such a client has set (SET key value
+ * EX 600 NX, the key ending in the pid as two bytes, low byte first) is passed over and its key never touched; and its SET NX
+ * finds our key where we hold a pid.
+ */
+#include "fleet.h"
+
+#define APP "beside"
+#define LAYOUT "39:9:8/10ms"
+
+static sfid_layout layout;
+
+/* What the foreign client does. True when it got the pid. */
+static bool foreign_set(struct redis *r, int64_t pid, const char *value) {
+    char key[100];
+    const size_t size = registration_of(APP, pid, key);
+    const char *const args[] = {"SET", key, value, "EX", "600", "NX"};
+    const size_t sizes[] = {3, size, strlen(value), 2, 3, 2};
+    struct reply *reply = redis_ask_n(r, COUNT_OF(args), args, sizes);
+    const bool got = reply->type == '+';
+    reply_free(reply);
+    return got;
+}
+
+static struct reply *ask_key(struct redis *r, const char *command, int64_t pid) {
+    char key[100];
+    const size_t size = registration_of(APP, pid, key);
+    const char *const args[] = {command, key};
+    const size_t sizes[] = {strlen(command), size};
+    return redis_ask_n(r, 2, args, sizes);
+}
+
+static bool is_value(struct redis *r, int64_t pid, const char *value) {
+    struct reply *reply = ask_key(r, "GET", pid);
+    const bool same = reply->type == '$' && strcmp(reply->text, value) == 0;
+    reply_free(reply);
+    return same;
+}
+
+static bool is_gone(struct redis *r, int64_t pid) {
+    struct reply *reply = ask_key(r, "EXISTS", pid);
+    const bool gone = reply->type == ':' && reply->number == 0;
+    reply_free(reply);
+    return gone;
+}
+
+static sfid_options range(struct redis *r, int64_t pid_min, int64_t pid_max) {
+    sfid_options opt = fleet_options(r, APP, &layout);
+    opt.pid_min = pid_min;
+    opt.pid_max = pid_max;
+    return opt;
+}
+
+/* One pid after the other of a range, each but one foreign: that one is had. Pids on both sides of a byte's end. */
+static void test_passed_over(struct redis *r) {
+    unsigned wrong = 0, overwritten = 0;
+    for (int64_t pid = 253; pid <= 258; pid++)
+        if (pid != 256)
+            wrong += !foreign_set(r, pid, "rust-host:0");
+    const sfid_options opt = range(r, 253, 258);
+    struct member *m = members_new(1, &opt);
+    is_i64(member_open_one(m), 0, "with five of six pids in foreign hands one is had");
+    is_i64(atomic_load(&m->pid), 256, "the sixth");
+    ok(member_draws(m, 10, patience(5000)), "and drawn from");
+    ok(!foreign_set(r, 256, "rust-host:1"), "there the foreign client's SET NX finds our key");
+    ok(is_value(r, 256, "rust-host:1") == false, "which is not its own");
+    ok(member_event(m, SFID_EVENT_RENEWED, 0, patience(5000)), "it is renewed");
+    const int64_t heartbeats = atomic_load(&m->events);
+    ok(!foreign_set(r, 256, "rust-host:1") && heartbeats > 0, "then, too");
+    is_i64(member_end(m), 0, "it closes");
+    for (int64_t pid = 253; pid <= 258; pid++)
+        overwritten += pid != 256 && !is_value(r, pid, "rust-host:0");
+    is_u64(wrong + overwritten, 0, "no foreign key was overwritten or removed");
+    ok(is_gone(r, 256), "ours is gone");
+    ok(foreign_set(r, 256, "rust-host:1"), "so that the foreign client may have that pid");
+    members_free(m, 1);
+}
+
+static void test_all_foreign(struct redis *r) {
+    sfid_options opt = range(r, 253, 258);
+    struct member *m = members_new(1, &opt);
+    unsigned overwritten = 0;
+    m->opt.open_timeout_ms = 700;
+    is_i64(member_open_one(m), SFID_ENOPID, "with all six in foreign hands: SFID_ENOPID");
+    diag("%s", m->text);
+    ok(strstr(m->text, "rust-host") != NULL, "its text names who has them");
+    for (int64_t pid = 253; pid <= 258; pid++)
+        overwritten += !is_value(r, pid, pid == 256 ? "rust-host:1" : "rust-host:0");
+    is_u64(overwritten, 0, "and leaves them alone");
+    is_i64(member_end(m), 0, "ends well");
+    struct reply *gone = ask_key(r, "DEL", 254);
+    reply_free(gone);
+    m->opt.open_timeout_ms = patience(8000);
+    is_i64(member_open_one(m), 0, "one of them given back is had");
+    is_i64(atomic_load(&m->pid), 254, "that one");
+    ok(member_draws(m, 1, patience(5000)), "and drawn from");
+    is_i64(member_end(m), 0, "ends well, too");
+    members_free(m, 1);
+}
+
+/* A registration is no evidence to us: with it gone or another's, the holder goes on, and nobody of ours gets its pid. */
+static void test_registration_lost(struct redis *r) {
+    const sfid_options opt = range(r, 10, 10);
+    struct member *m = members_new(1, &opt), *other = members_new(1, &opt);
+    is_i64(member_open_one(m), 0, "a pid is held");
+    ok(member_draws(m, 1, patience(5000)), "and drawn from");
+    struct reply *gone = ask_key(r, "DEL", 10);
+    reply_free(gone);
+    other->opt.open_timeout_ms = 300;
+    is_i64(member_open_one(other), SFID_ENOPID, "its registration removed, another process does not get it");
+    member_end(other);
+    const int from = atomic_load(&m->events);
+    ok(member_event(m, SFID_EVENT_RENEWED, from, patience(5000)), "the holder renews it");
+    ok(!foreign_set(r, 10, "rust-host:2"), "and the registration is back");
+    is_i64(atomic_load(&m->errors), 0, "no call failed");
+    is_i64(member_end(m), 0, "ends well");
+    members_free(m, 1);
+    members_free(other, 1);
+}
+
+static void test_beside(struct redis *r) {
+    test_passed_over(r);
+    test_all_foreign(r);
+    test_registration_lost(r);
+    judge(LAYOUT, "per-file", UINT64_MAX, "beside");
+}
+
+int main(void) {
+    fleet_begin();
+    layout = layout_of(LAYOUT);
+    on_servers(1, 0, test_beside);
+    return done_testing();
+}

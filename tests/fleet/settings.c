@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that comes to a known app with another layout, unit, epoch, window or skew budget is refused with SFID_ELAYOUT, and
+ * nothing of the app changes: neither its hash nor a registration, to the byte. Who holds a pid goes on. The same holds for a
+ * process whose clock is far from the server's.
+ */
+#include "fleet.h"
+
+#define APP "settings"
+#define LAYOUT "36:11:17/1s"
+
+static sfid_layout layout, finer, wider, slower, later;
+
+/* ---- what the server has ----------------------------------------------------- */
+
+struct contents {
+    struct reply *hash, *registration;
+};
+
+static int by_field(const void *a, const void *b) {
+    return strcmp(((const struct reply *)a)->text, ((const struct reply *)b)->text);
+}
+
+/* The hash field by field, sorted: DUMP tells their order in memory as well, which changes with looking. */
+static struct contents contents_of(struct redis *r, int64_t pid) {
+    char key[100];
+    const char *const dump[] = {"DUMP", key};
+    const size_t sizes[] = {strlen("DUMP"), registration_of(APP, pid, key)};
+    struct contents c = {redis_ask(r, "HGETALL", "sfid:" APP, NULL), redis_ask_n(r, 2, dump, sizes)};
+    if (c.hash->type == '*')
+        qsort(c.hash->list, c.hash->count / 2, 2 * sizeof *c.hash->list, by_field);
+    return c;
+}
+
+static bool same_text(const struct reply *a, const struct reply *b) {
+    return a->type == '$' && b->type == '$' && a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
+}
+
+static bool same_hash(const struct reply *a, const struct reply *b) {
+    bool same = a->type == '*' && b->type == '*' && a->count == b->count && a->count >= 10; /* lay, inc, q, g and a record */
+    for (size_t i = 0; same && i < a->count; i++)
+        same = same_text(&a->list[i], &b->list[i]);
+    return same;
+}
+
+static bool same_contents(struct contents before, struct contents after) {
+    const bool same = same_hash(before.hash, after.hash) && same_text(before.registration, after.registration);
+    reply_free(before.hash);
+    reply_free(before.registration);
+    reply_free(after.hash);
+    reply_free(after.registration);
+    return same;
+}
+
+/* ---- one who differs ------------------------------------------------------- */
+
+static void refused(struct redis *r, const sfid_options *opt, int64_t pid, int code, const char *word, const char *what) {
+    struct member *m = members_new(1, opt);
+    const struct contents before = contents_of(r, pid);
+    is_i64(member_open_one(m), code, "%s: refused with %s", what, sfid_strerror(code));
+    ok(same_contents(before, contents_of(r, pid)), "%s: hash and registration are the same, to the byte", what);
+    if (!ok(strstr(m->text, APP) || strstr(m->text, word), "%s: the text says what differs", what))
+        diag("%s", m->text);
+    ok(strstr(m->text, word) != NULL, "%s: and what would be right", what);
+    diag("%s", m->text);
+    is_i64(member_end(m), 0, "%s: ends well", what);
+    members_free(m, 1);
+}
+
+static void test_settings(struct redis *r) {
+    sfid_options opt = fleet_options(r, APP, &layout);
+    opt.ttl_ms = 300000; /* no renewal comes between two looks */
+    opt.heartbeat_ms = 100000;
+    struct member *m = members_new(1, &opt);
+    if (member_open_one(m) != 0 || !member_draws(m, 1, patience(5000)))
+        die("open: %s", m->text);
+    const int64_t pid = atomic_load(&m->pid);
+    sfid_options other = opt;
+    other.layout = &wider;
+    refused(r, &other, pid, SFID_ELAYOUT, "36:11:17", "other widths");
+    other.layout = &finer;
+    refused(r, &other, pid, SFID_ELAYOUT, "/1000@", "another unit");
+    other.layout = &slower;
+    refused(r, &other, pid, SFID_ELAYOUT, "/1000@", "a longer unit");
+    other.layout = &later;
+    refused(r, &other, pid, SFID_ELAYOUT, "@1766361600000", "another epoch");
+    other = opt;
+    other.ttl_ms = 301000;
+    refused(r, &other, pid, SFID_ELAYOUT, " 300000 ", "another window");
+    other = opt;
+    other.skew_budget_ms = 501;
+    refused(r, &other, pid, SFID_ELAYOUT, " 500 ", "another skew budget");
+    redis_clock_offset(r, 200 * 1000); /* further, and the registration has its end */
+    refused(r, &opt, pid, SFID_ECLOCK, "behind", "a server 200 s ahead");
+    redis_clock_offset(r, -3600 * 1000);
+    refused(r, &opt, pid, SFID_ECLOCK, "ahead", "a server an hour behind");
+    redis_clock_offset(r, -20 * 365 * INT64_C(86400000));
+    refused(r, &opt, pid, SFID_ECLOCK, "epoch", "a server before the epoch");
+    redis_clock_offset(r, 0);
+    other = opt;
+    other.heartbeat_ms = 90000;
+    other.open_timeout_ms += 1;
+    struct member *fits = members_new(1, &other);
+    is_i64(member_open_one(fits), 0, "one that differs in its own settings only is let in");
+    is_i64(member_end(fits), 0, "and ends well");
+    members_free(fits, 1);
+    ok(member_draws(m, 10, patience(5000)), "who held a pid all along goes on");
+    is_i64(atomic_load(&m->errors), 0, "and no call of it failed");
+    is_i64(member_end(m), 0, "it ends well");
+    members_free(m, 1);
+    judge(LAYOUT, "per-file", UINT64_MAX, "settings");
+}
+
+int main(void) {
+    fleet_begin();
+    layout = layout_of(LAYOUT);
+    wider = layout_of("36:10:18/1s");
+    finer = layout_of("39:11:13/100ms");
+    slower = layout_of("36:11:17/2s");
+    later = layout_of("36:11:17/1s@1766361601000");
+    on_servers(0, REDIS_CLOCK, test_settings);
+    return done_testing();
+}
