@@ -118,10 +118,11 @@ struct seen {
 struct member {
     sfid_options opt;
     unsigned threads, burst;
-    long nap_us;     /* between bursts, and as much again at random */
-    bool leaves;     /* ends without closing */
-    bool waits;      /* with opening, until it may */
-    bool closes_fds; /* all it has but the standard ones, once it is open */
+    long nap_us;      /* between bursts, and as much again at random */
+    bool leaves;      /* ends without closing */
+    bool waits;       /* with opening, until it may */
+    bool own_run_dir; /* a file system of its own is mounted there, seen by nobody else */
+    bool closes_fds;  /* all it has but the standard ones, once it is open */
 
     atomic_int may_open, may_draw, may_end; /* may_draw: 1 from the start */
 
@@ -266,6 +267,8 @@ UNUSED static void *member_draw(void *arg) {
 
 UNUSED static void member_open(struct member *m, sfid **g) {
     sfid_options opt = m->opt;
+    if (m->own_run_dir && (!own_mounts() || !mount_tmpfs(opt.run_dir, "size=8m")))
+        die("cannot mount a file system on %s: %s", opt.run_dir, strerror(errno));
     witness.m = m;
     pthread_mutex_init(&witness.lock, NULL);
     opt.on_event = hear;

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Forked children share pid and window: when the parent exits, closes or is killed first, they go on, renew, and the last one
+ * out gives the pid back; a child that closes first gives nothing back. A daemon that closes all descriptors after opening, the
+ * connection's too, goes on and renews.
+ *
+ * Sizes: the child goes on for two windows (long: five).
+ */
+#include "fleet.h"
+
+#define LAYOUT "39:3:14/10ms"
+
+enum { TTL = 1000, HEARTBEAT = 300 };
+enum ending { CLOSES, EXITS, KILLED_OFF, STAYS };
+
+static sfid_layout layout;
+
+struct family {
+    struct member *m; /* parent, child */
+    enum ending ending;
+    _Atomic pid_t parent;
+    char app[40];
+};
+
+static sfid_options family_options(struct redis *r, const char *app) {
+    sfid_options opt = fleet_options(r, app, &layout);
+    opt.ttl_ms = TTL;
+    opt.heartbeat_ms = HEARTBEAT;
+    return opt;
+}
+
+/* ---- inside ------------------------------------------------------------------- */
+
+static void draw_till_end(struct member *m, sfid *g) {
+    struct idlog log;
+    member_log(&log, 1 << 19, 0);
+    while (!atomic_load(&m->may_end)) {
+        for (int i = 0; i < 4; i++)
+            member_note(m, &log, sfid_next(g));
+        nap_us(1000);
+    }
+    idlog_close(&log);
+}
+
+static int parent_life(void *arg) {
+    struct family *f = arg;
+    sfid *g = NULL;
+    member_open(&f->m[0], &g);
+    if (f->m[0].rc != 0)
+        die("open: %s", f->m[0].text);
+    let_threads_start();
+    const pid_t child = fork();
+    struct member *m = &f->m[child == 0];
+    if (child == 0) {
+        witness.m = m;
+        witness_begin(&witness, g);
+    }
+    draw_till_end(m, g);
+    if (child == 0 || f->ending == CLOSES || f->ending == STAYS)
+        member_close(m, g);
+    while (child != 0 && f->ending == KILLED_OFF)
+        pause();
+    return child < 0;
+}
+
+/* ---- outside ------------------------------------------------------------------ */
+
+/* The child is the test's own once its parent has gone. */
+static bool reap_one(void *arg) { return waitpid(-1, arg, WNOHANG) > 0; }
+
+static struct family *family_start(struct redis *r, enum ending ending, const char *what, pid_t *parent) {
+    struct family *f = shared_memory(sizeof *f);
+    snprintf(f->app, sizeof f->app, "family-%d", (int)ending);
+    const sfid_options opt = family_options(r, f->app);
+    f->m = members_new(2, &opt);
+    f->ending = ending;
+    *parent = child_start(parent_life, f);
+    ok(member_draws(&f->m[0], 10, patience(10000)) && member_draws(&f->m[1], 10, patience(10000)), "%s: parent and child draw",
+       what);
+    is_i64(atomic_load(&f->m[1].pid), atomic_load(&f->m[0].pid), "%s: from one pid", what);
+    return f;
+}
+
+static bool is_held(struct redis *r, const struct family *f) {
+    char record[RECORD];
+    return strlen(record_of(r, f->app, atomic_load(&f->m[0].pid), record)) > 12;
+}
+
+/* Windows go by while a member draws; nothing is lost. */
+static void outlives(struct member *m, const char *who, const char *what) {
+    const int64_t errors = atomic_load(&m->errors), end = mono_ns() + (int64_t)sized(2, 5, 2) * TTL * NS_PER_MS;
+    bool draws = true;
+    while (draws && mono_ns() < end)
+        draws = member_draws(m, 20, patience(2000));
+    ok(draws, "%s: %s goes on for windows", what, who);
+    is_i64(atomic_load(&m->errors), errors, "%s: no call of it fails", what);
+}
+
+static void check_next(struct redis *r, const struct family *f, const char *what) {
+    char record[RECORD];
+    sfid_options opt = family_options(r, f->app);
+    opt.pid_min = opt.pid_max = atomic_load(&f->m[0].pid);
+    if (opt.pid_max == 0) /* both 0 would be all of them */
+        opt.pid_max = 1;
+    ok(is_released(record_of(r, f->app, opt.pid_min, record)), "%s: when the last one has closed the pid is given back", what);
+    struct member *next = members_new(1, &opt);
+    is_i64(member_open_one(next), 0, "%s: and can be had at once", what);
+    ok(member_draws(next, 10, patience(2000)), "%s: and drawn from", what);
+    ok(next->open_ns < 300 * (int64_t)NS_PER_MS * (SANITIZED ? 5 : 1), "%s: after %.1f ms", what, (double)next->open_ns / 1e6);
+    is_i64(member_end(next), 0, "%s: the next one ends well", what);
+    members_free(next, 1);
+}
+
+static void family_end(struct family *f, const char *what) {
+    members_free(f->m, 2);
+    munmap(f, sizeof *f);
+    judge(LAYOUT, "per-file", UINT64_MAX, what);
+}
+
+static void parent_first(struct redis *r, enum ending ending, const char *what) {
+    pid_t parent;
+    int status = -1;
+    struct family *f = family_start(r, ending, what, &parent);
+    if (ending == KILLED_OFF) {
+        child_kill(parent);
+    } else {
+        atomic_store(&f->m[0].may_end, 1);
+        is_i64(child_wait(parent, patience(10000)), 0, "%s: the parent ends well", what);
+    }
+    ok(is_held(r, f), "%s: the pid is still held", what);
+    outlives(&f->m[1], "the child", what);
+    ok(atomic_load(&f->m[1].of_kind[SFID_EVENT_RENEWED]) > 0, "%s: the child renews", what);
+    is_i64(atomic_load(&f->m[1].of_kind[SFID_EVENT_LOST]), 0, "%s: and loses nothing", what);
+    ok(is_held(r, f), "%s: the pid is still held after that", what);
+    atomic_store(&f->m[1].may_end, 1);
+    ok(tap_wait_until(reap_one, &status, patience(10000)) && status == 0, "%s: the child ends well", what);
+    check_next(r, f, what);
+    family_end(f, what);
+}
+
+static void child_first(struct redis *r) {
+    static const char what[] = "the child closes first";
+    pid_t parent;
+    struct family *f = family_start(r, STAYS, what, &parent);
+    atomic_store(&f->m[1].may_end, 1);
+    ok(flag_wait(&f->m[1].closed, 1, patience(5000)), "%s: it has", what);
+    ok(is_held(r, f), "%s: the pid is not given back", what);
+    outlives(&f->m[0], "the parent", what);
+    is_i64(atomic_load(&f->m[0].of_kind[SFID_EVENT_LOST]), 0, "%s: the parent loses nothing", what);
+    atomic_store(&f->m[0].may_end, 1);
+    is_i64(child_wait(parent, patience(10000)), 0, "%s: the parent ends well", what);
+    int status;
+    tap_wait_until(reap_one, &status, patience(5000));
+    check_next(r, f, what);
+    family_end(f, what);
+}
+
+static void test_families(struct redis *r) {
+    parent_first(r, CLOSES, "the parent closes first");
+    parent_first(r, EXITS, "the parent exits first");
+    parent_first(r, KILLED_OFF, "the parent is killed first");
+    child_first(r);
+}
+
+/* ---- all descriptors closed ------------------------------------------------------ */
+
+static void test_daemon(struct redis *r) {
+    char record[RECORD];
+    const sfid_options opt = family_options(r, "daemon");
+    struct member *m = members_new(1, &opt);
+    m->closes_fds = true;
+    is_i64(member_open_one(m), 0, "daemon: opens, and closes all descriptors");
+    const int64_t pid = atomic_load(&m->pid);
+    const int from = atomic_load(&m->events);
+    outlives(m, "it", "daemon");
+    ok(member_event(m, SFID_EVENT_RENEWED, from, patience(2000)) != NULL, "daemon: its lease is renewed");
+    is_i64(atomic_load(&m->pid), pid, "daemon: its pid is the same");
+    is_i64(atomic_load(&m->of_kind[SFID_EVENT_LOST]), 0, "daemon: nothing is lost");
+    is_i64(member_end(m), 0, "daemon: ends well");
+    ok(is_released(record_of(r, "daemon", pid, record)), "daemon: and gives its pid back");
+    members_free(m, 1);
+    judge(LAYOUT, "per-file", UINT64_MAX, "daemon");
+}
+
+int main(void) {
+    fleet_begin();
+    layout = layout_of(LAYOUT);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    on_servers(0, 0, test_families);
+    on_servers(1, 0, test_daemon);
+    return done_testing();
+}
