@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server that forgets, in each of its ways, under processes that lease from it: no ID is issued twice, who holds a pid goes
+ * on without a gap, and who comes new waits as long as the documents say.
+ *
+ * Each way has a server of its own, all at once. Four processes hold the four pids there are. When it happens one of them is
+ * stopped for half a window, so that it testifies late; another one until its pid was handed out anew, so that it comes back
+ * to find itself forgotten. A newcomer has to wait for that one; a second one gets the pid that a holder gives back meanwhile.
+ *
+ * Printed is how long holders stalled and newcomers waited, with W, H and S as used.
+ */
+#include "holders.h"
+
+#include <glob.h>
+
+enum { HOLDER, LEAVER, NAPPER, SLEEPER, NEWCOMER, SUCCESSOR, MEMBERS };
+
+struct scene;
+
+struct way {
+    const char *name, *args[4];
+    void (*before)(struct scene *s); /* when two of four pids are held; NULL: nothing */
+    void (*happens)(struct scene *s);
+    bool forgets; /* the server hears of an app that it does not know, and cannot tell for a while who has what */
+};
+
+struct scene {
+    const struct way *way;
+    const char *program;
+    struct redis r;
+    struct member *m;
+    int renewed[MEMBERS]; /* before it happened */
+    int64_t outage_ms;
+};
+
+/* ---- what happens -------------------------------------------------------- */
+
+static void flush(struct scene *s) { redis_do(&s->r, "FLUSHALL", NULL); }
+
+static void del_hash(struct scene *s) {
+    char key[60];
+    snprintf(key, sizeof key, "sfid:%s", s->m->app);
+    redis_do(&s->r, "DEL", key, NULL);
+}
+
+static void del_registrations(struct scene *s) {
+    for (int64_t pid = s->m->pid_min; pid <= s->m->pid_max; pid++) {
+        char key[60];
+        const int n = snprintf(key, sizeof key, "sfid:%s:%c", s->m->app, (int)pid);
+        const char *const args[] = {"DEL", key};
+        struct reply *reply = redis_ask_n(&s->r, 2, args, (const size_t[]){3, (size_t)n + 1}); /* its NUL is the high byte */
+        ok(reply->type == ':' && reply->number == 1, "%s: pid %" PRId64 " was registered", s->program, pid);
+        reply_free(reply);
+    }
+}
+
+static void del_both(struct scene *s) {
+    del_hash(s);
+    del_registrations(s);
+}
+
+static void restart_empty(struct scene *s) { redis_restart(&s->r, true); }
+
+static void save(struct scene *s) { redis_do(&s->r, "SAVE", NULL); }
+
+static void restart_as_saved(struct scene *s) { redis_restart(&s->r, false); }
+
+/* The newest of its files without the last 100 bytes: what was being written when the power went. */
+static void restart_from_cut_log(struct scene *s) {
+    char pattern[160];
+    struct stat st;
+    glob_t found = {0};
+    redis_kill(&s->r);
+    snprintf(pattern, sizeof pattern, "%s/appendonlydir/*.incr.aof", s->r.dir);
+    if (glob(pattern, 0, NULL, &found) != 0) { /* before Redis 7 there is one */
+        snprintf(pattern, sizeof pattern, "%s/appendonly.aof", s->r.dir);
+        if (glob(pattern, 0, NULL, &found) != 0)
+            bail("%s: no log to cut", s->program);
+    }
+    const char *path = found.gl_pathv[found.gl_pathc - 1];
+    if (stat(path, &st) < 0 || st.st_size < 1000 || truncate(path, st.st_size - 100) < 0)
+        bail("cannot cut %s", path);
+    globfree(&found);
+    redis_restart(&s->r, false);
+}
+
+static const struct way ways[] = {
+    {"FLUSHALL", {NULL}, NULL, flush, true},
+    {"DEL of the hash", {NULL}, NULL, del_hash, true},
+    {"DEL of registrations", {NULL}, NULL, del_registrations, false},
+    {"DEL of both", {NULL}, NULL, del_both, true},
+    {"restart, empty", {NULL}, NULL, restart_empty, true},
+    {"restart, old RDB", {NULL}, save, restart_as_saved, true},
+    {"restart, cut AOF", {"--appendonly", "yes", "--appendfsync", "always"}, NULL, restart_from_cut_log, true},
+};
+
+/* ---- the play ------------------------------------------------------------ */
+
+static void begin(struct scene *s, const struct way *way, const char *program, size_t number) {
+    static const char *const names[MEMBERS] = {"holder", "leaver", "napper", "sleeper", "newcomer", "successor"};
+    size_t args = 0;
+    *s = (struct scene){.way = way, .program = program, .m = members_make(MEMBERS)};
+    while (args < COUNT_OF(way->args) && way->args[args])
+        args++;
+    redis_start_n(&s->r, program, "forget", 0, args, way->args);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        char log[40], app[40];
+        snprintf(log, sizeof log, "%s-%zu", names[i], number);
+        snprintf(app, sizeof app, "forget-%zu", number);
+        member_set(&s->m[i], s->r.socket, app, log);
+        s->m[i].pid_min = 4 * (int64_t)number; /* of its own, so that the checker can see all at once */
+        s->m[i].pid_max = s->m[i].pid_min + 3;
+    }
+    s->m[HOLDER].trust = true;
+    member_start_or_bail(&s->m[HOLDER]);
+    member_start_or_bail(&s->m[LEAVER]);
+    if (way->before)
+        way->before(s);
+    member_start_or_bail(&s->m[NAPPER]);
+    member_start_or_bail(&s->m[SLEEPER]);
+}
+
+static void happen(struct scene *s) {
+    for (int i = HOLDER; i <= SLEEPER; i++)
+        if (!member_event_after(&s->m[i], SFID_EVENT_RENEWED, 0, 1, WINDOW_MS))
+            bail("%s, %s: no renewal", s->program, s->way->name);
+    member_stop(&s->m[NAPPER]);
+    member_stop(&s->m[SLEEPER]);
+    member_forget_gaps(&s->m[HOLDER]);
+    member_forget_gaps(&s->m[LEAVER]);
+    const int64_t began = mono_ns();
+    s->way->happens(s);
+    s->outage_ms = (mono_ns() - began) / NS_PER_MS;
+    for (int i = HOLDER; i <= SLEEPER; i++)
+        s->renewed[i] = member_events(&s->m[i], SFID_EVENT_RENEWED);
+    member_start(&s->m[NEWCOMER]);
+}
+
+/* The one that slept testifies; those awake have. One of these goes, and gives its pid back. */
+static void testify(struct scene *s) {
+    member_go_on(&s->m[NAPPER]);
+    for (int i = HOLDER; i <= NAPPER; i++)
+        ok(member_event_after(&s->m[i], SFID_EVENT_RENEWED, s->renewed[i], 1, WINDOW_MS), "%s, %s: %s is renewed after it",
+           s->program, s->way->name, s->m[i].log);
+    member_end(&s->m[LEAVER]);
+    member_start(&s->m[SUCCESSOR]);
+}
+
+static void come(struct scene *s) {
+    const struct member *newcomer = &s->m[NEWCOMER], *successor = &s->m[SUCCESSOR];
+    ok(member_opened(&s->m[SUCCESSOR], 3 * WAIT_MOST_MS) && member_opened(&s->m[NEWCOMER], 3 * WAIT_MOST_MS),
+       "%s, %s: who comes new gets a pid", s->program, s->way->name);
+    const bool swapped = atomic_load(&newcomer->pid) != atomic_load(&s->m[SLEEPER].pid); /* it looked at the right moment */
+    const int64_t quick = atomic_load(&(swapped ? newcomer : successor)->open_ms);
+    const int64_t slow = atomic_load(&(swapped ? successor : newcomer)->open_ms);
+    ok(swapped || quick <= SLACK_MS, "%s, %s: a pid given back since is had at once (%" PRId64 " ms)", s->program, s->way->name,
+       quick);
+    ok(slow <= WAIT_MOST_MS + SLACK_MS, "%s, %s: one of who does not testify after W + S (%" PRId64 " ms)", s->program,
+       s->way->name, slow);
+    if (!swapped)
+        ok(slow >= WINDOW_MS - HEARTBEAT_MS - SLACK_MS / 2, "%s, %s: and not before its window is over", s->program, s->way->name);
+}
+
+/* It has lost its pid and knows; when there is one again it has that. */
+static void wake(struct scene *s) {
+    struct member *sleeper = &s->m[SLEEPER];
+    ok(member_event_after(sleeper, SFID_EVENT_LOST, 0, 1, WINDOW_MS), "%s, %s: who slept too long loses its pid", s->program,
+       s->way->name);
+    member_end(&s->m[NEWCOMER]);
+}
+
+static void recover(struct scene *s) {
+    struct member *sleeper = &s->m[SLEEPER];
+    ok(member_event_after(sleeper, SFID_EVENT_LEASED_AGAIN, 0, 1, 2 * WAIT_MOST_MS) && member_draws(sleeper, 10, WINDOW_MS),
+       "%s, %s: and has one again once one is free", s->program, s->way->name);
+}
+
+static void end(struct scene *s) {
+    const struct member *holder = &s->m[HOLDER], *leaver = &s->m[LEAVER];
+    const int64_t gap = atomic_load(&holder->gap_ms), other = atomic_load(&leaver->gap_ms);
+    int bad = 0;
+    for (int i = 0; i < MEMBERS; i++)
+        bad += member_end(&s->m[i]) != 0;
+    is_i64(bad, 0, "%s, %s: all end well", s->program, s->way->name);
+    is_i64(atomic_load(&holder->errors) + atomic_load(&leaver->errors), 0, "%s, %s: holders see no error", s->program,
+           s->way->name);
+    is_i64(member_events(holder, SFID_EVENT_LOST) + member_events(leaver, SFID_EVENT_LOST) +
+               member_events(&s->m[NAPPER], SFID_EVENT_LOST),
+           0, "%s, %s: and lose nothing", s->program, s->way->name);
+    ok(gap <= SLACK_MS && other <= SLACK_MS, "%s, %s: and go on without a gap", s->program, s->way->name);
+    is_i64(member_events(holder, SFID_EVENT_FAILOVER) > 0, s->way->forgets, "%s, %s: they are told if the server forgot",
+           s->program, s->way->name);
+    diag("figure: %-14s %-21s %5" PRId64 " %7" PRId64 " %9" PRId64 " %9" PRId64, s->program, s->way->name, s->outage_ms,
+         gap > other ? gap : other, atomic_load(&s->m[SUCCESSOR].open_ms), atomic_load(&s->m[NEWCOMER].open_ms));
+    redis_kill(&s->r);
+}
+
+static int64_t after_ms(int64_t since_ns, int64_t ms) { return since_ns + ms * NS_PER_MS - mono_ns(); }
+
+static void play(const char *const *programs, size_t n) {
+    static struct scene scenes[2 * COUNT_OF(ways)];
+    size_t count = 0;
+    for (size_t p = 0; p < n; p++)
+        for (size_t w = 0; w < COUNT_OF(ways); w++, count++)
+            begin(&scenes[count], &ways[w], programs[p], count);
+    for (size_t i = 0; i < count; i++)
+        happen(&scenes[i]);
+    const int64_t happened = mono_ns(), left = after_ms(happened, WINDOW_MS / 2);
+    if (left > 0)
+        nap_us((long)(left / 1000)); /* that is how long it naps */
+    for (size_t i = 0; i < count; i++)
+        testify(&scenes[i]);
+    for (size_t i = 0; i < count; i++)
+        come(&scenes[i]);
+    for (size_t i = 0; i < count; i++)
+        member_go_on(&scenes[i].m[SLEEPER]);
+    for (size_t i = 0; i < count; i++)
+        wake(&scenes[i]);
+    for (size_t i = 0; i < count; i++)
+        recover(&scenes[i]);
+    diag("figure: W %d ms, H %d ms, S %d ms: holders go on, released pids at once, others wait W + S and may look %d ms later",
+         WINDOW_MS, HEARTBEAT_MS, BUDGET_MS, JITTER_MS);
+    diag("figure: %-14s %-21s %5s %7s %9s %9s  (ms)", "server", "what", "away", "holders", "released", "others");
+    for (size_t i = 0; i < count; i++)
+        end(&scenes[i]);
+}
+
+int main(void) {
+    const char *programs[2];
+    dirs_make();
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    if (n > 0) {
+        play(programs, n);
+        judge(LAYOUT, "per-file", UINT64_MAX, "what forgets");
+    }
+    return done_testing();
+}
