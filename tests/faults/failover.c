@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Failovers that lose acknowledged writes, under processes that lease: no ID is issued twice, and who holds a pid goes on.
+ *
+ * A name (a symbolic link to a socket) leads to whoever is master. Two pids were given back, and the replica knows that; then
+ * it is stopped, its link cut, and both are claimed. The master dies, or is merely not reached any more, and the replica is
+ * promoted: its records say that the pids are free from where they were given back. One of the two is stopped for a while
+ * within its window, and goes on; the other one until its pid was given to a newcomer, who has to wait for that.
+ *
+ * Then the way back: the former master, alive all the while or restarted, follows, misses a claim in its turn, and is promoted.
+ */
+#include "holders.h"
+
+enum { HOLDER, SECOND, QUICK, SLOW, NEWCOMER, MEMBERS };
+
+struct pair {
+    const char *program;
+    struct redis node[2];
+    int master;
+    char name[140]; /* what leads to it */
+    struct member *m;
+    size_t number;
+    int lost, again, failovers[QUICK + 1]; /* events so far: of the slow one, of the others */
+    bool restarts; /* the former master was dead in between; else it lives, and has the same run_id as ever */
+};
+
+/* Whoever connects from now on gets to this node. */
+static void lead_to(struct pair *p, int node) {
+    char next[160];
+    snprintf(next, sizeof next, "%s.next", p->name);
+    unlink(next);
+    if (symlink(p->node[node].socket, next) < 0 || rename(next, p->name) < 0)
+        bail("%s: %s", p->name, strerror(errno));
+    p->master = node;
+}
+
+/* Begins to; redis_replicate() waits until it does. Many begin at once. */
+static void follow(struct pair *p) {
+    char port[16];
+    snprintf(port, sizeof port, "%d", p->node[p->master].port);
+    redis_do(&p->node[1 - p->master], "REPLICAOF", "127.0.0.1", port, NULL);
+}
+
+static void begin(struct pair *p, const char *program, bool restarts, size_t number) {
+    static const char *const names[MEMBERS] = {"holder", "second", "quick", "slow", "newcomer"};
+    *p = (struct pair){.program = program, .m = members_make(MEMBERS), .number = number, .restarts = restarts};
+    redis_start(&p->node[0], program, "one", REDIS_PORT, NULL);
+    redis_start(&p->node[1], program, "two", REDIS_PORT, NULL);
+    snprintf(p->name, sizeof p->name, "%s/master-%zu", tap_tmpdir(), number);
+    lead_to(p, 0);
+    follow(p);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        char log[40], app[40];
+        snprintf(log, sizeof log, "%s-%zu", names[i], number);
+        snprintf(app, sizeof app, "failover-%zu", number);
+        member_set(&p->m[i], p->name, app, log);
+        p->m[i].pid_min = 4 * (int64_t)number;
+        p->m[i].pid_max = p->m[i].pid_min + 3;
+    }
+    p->m[HOLDER].trust = true;
+    member_start_or_bail(&p->m[HOLDER]);
+    member_start_or_bail(&p->m[SECOND]);
+}
+
+static bool is_alone(void *arg) {
+    char value[16];
+    return strcmp(redis_info(arg, "replication", "connected_slaves", value, sizeof value), "0") == 0;
+}
+
+/* "released", "held" or "none": what a server knows of a member's pid. */
+static const char *known_of(struct redis *r, const struct member *m) {
+    char key[60], pid[24];
+    snprintf(key, sizeof key, "sfid:%s", m->app);
+    snprintf(pid, sizeof pid, "%" PRId64, atomic_load(&m->pid));
+    struct reply *reply = redis_ask(r, "HGET", key, pid, NULL);
+    const char *known = reply->type != '$' ? "none" : strchr(reply->text, ' ') ? "held" : "released";
+    reply_free(reply);
+    return known;
+}
+
+struct known {
+    struct redis *r;
+    const struct member *m;
+};
+
+static bool is_released(void *arg) {
+    const struct known *k = arg;
+    return strcmp(known_of(k->r, k->m), "released") == 0;
+}
+
+/* Gives its pid back; the replica hears of that. */
+static void give_back(struct pair *p, int i) {
+    member_end(&p->m[i]);
+    if (!tap_wait_until(is_released, &(struct known){&p->node[1 - p->master], &p->m[i]}, 10000))
+        bail("%s: the replica does not hear of a release", p->program);
+}
+
+static void cut(struct pair *p) {
+    redis_pause(&p->node[1 - p->master]);
+    redis_do(&p->node[p->master], "CLIENT", "KILL", "TYPE", "replica", NULL);
+    if (!tap_wait_until(is_alone, &p->node[p->master], 10000))
+        bail("%s: the replica's link stays", p->program);
+}
+
+/* Claims, draws, and is stopped. */
+static void claim_unheard(struct pair *p, int i) {
+    member_start_or_bail(&p->m[i]);
+    if (!member_draws(&p->m[i], 10, WINDOW_MS))
+        bail("%s: no IDs", p->program);
+    member_stop(&p->m[i]);
+    is_str(known_of(&p->node[p->master], &p->m[i]), "held", "%s: the master has a claim", p->program);
+}
+
+/* The master is gone, or merely out of reach; its replica takes over with what it has. */
+static void fail_over(struct pair *p, bool dies, bool misses_quick) {
+    struct redis *former = &p->node[p->master], *next = &p->node[1 - p->master];
+    if (dies)
+        redis_kill(former);
+    redis_resume(next);
+    redis_promote(next);
+    lead_to(p, 1 - p->master);
+    is_str(known_of(next, &p->m[SLOW]), "released", "%s: which the next one never heard of", p->program);
+    if (misses_quick)
+        is_str(known_of(next, &p->m[QUICK]), "released", "%s: nor of another", p->program);
+    if (!dies)
+        redis_do(former, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
+    member_start(&p->m[NEWCOMER]);
+    for (int i = HOLDER; i <= QUICK; i++) {
+        p->failovers[i] = member_events(&p->m[i], SFID_EVENT_FAILOVER);
+        member_forget_gaps(&p->m[i]);
+    }
+}
+
+/* ---- there and back ------------------------------------------------------ */
+
+static void go(struct pair *p) {
+    redis_replicate(&p->node[1 - p->master], &p->node[p->master]);
+    member_start_or_bail(&p->m[QUICK]);
+    member_start_or_bail(&p->m[SLOW]);
+    give_back(p, QUICK);
+    give_back(p, SLOW);
+    cut(p);
+    claim_unheard(p, QUICK);
+    claim_unheard(p, SLOW);
+    fail_over(p, p->restarts, true);
+}
+
+/* The former master follows the new one, and misses what that grants last. */
+static void go_back(struct pair *p) {
+    redis_replicate(&p->node[1 - p->master], &p->node[p->master]);
+    give_back(p, SLOW);
+    cut(p);
+    claim_unheard(p, SLOW);
+    fail_over(p, true, false);
+}
+
+static void holders_go_on(struct pair *p, const char *what) {
+    for (int i = HOLDER; i <= QUICK; i++) {
+        struct member *m = &p->m[i];
+        ok(member_event_after(m, SFID_EVENT_FAILOVER, p->failovers[i], 1, 2 * WINDOW_MS) &&
+               member_event_after(m, SFID_EVENT_RENEWED, member_events(m, SFID_EVENT_RENEWED), 1, 2 * WINDOW_MS) &&
+               member_draws(m, 10, WINDOW_MS),
+           "%s, %s: %s goes on", p->program, what, m->log);
+        is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s, %s: without a loss", p->program, what);
+    }
+}
+
+static void others_wait(struct pair *p, const char *what) {
+    struct member *newcomer = &p->m[NEWCOMER], *slow = &p->m[SLOW];
+    ok(member_opened(newcomer, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", p->program, what);
+    const int64_t waited = atomic_load(&newcomer->open_ms);
+    is_i64(atomic_load(&newcomer->pid), atomic_load(&slow->pid), "%s, %s: that of who does not testify", p->program, what);
+    ok(waited <= WAIT_MOST_MS + SLACK_MS, "%s, %s: after W + S (%" PRId64 " ms)", p->program, what, waited);
+    ok(waited >= WINDOW_MS, "%s, %s: and not earlier, though its record said that it was free", p->program, what);
+    p->lost = member_events(slow, SFID_EVENT_LOST);
+    p->again = member_events(slow, SFID_EVENT_LEASED_AGAIN);
+    member_go_on(slow);
+}
+
+static void slow_loses(struct pair *p, const char *what) {
+    ok(member_event_after(&p->m[SLOW], SFID_EVENT_LOST, p->lost, 1, 2 * WINDOW_MS), "%s, %s: who comes back then has lost it",
+       p->program, what);
+    member_end(&p->m[NEWCOMER]);
+}
+
+static void slow_recovers(struct pair *p, const char *what) {
+    const int64_t a = atomic_load(&p->m[HOLDER].gap_ms), b = atomic_load(&p->m[SECOND].gap_ms);
+    ok(member_event_after(&p->m[SLOW], SFID_EVENT_LEASED_AGAIN, p->again, 1, 2 * WAIT_MOST_MS), "%s, %s: and has one again",
+       p->program, what);
+    is_i64(atomic_load(&p->m[HOLDER].errors) + atomic_load(&p->m[SECOND].errors), 0, "%s, %s: holders see no error", p->program,
+           what);
+    ok(a <= SLACK_MS && b <= SLACK_MS, "%s, %s: nor a gap", p->program, what);
+    diag("figure: %-14s %-26s %7" PRId64 " %9" PRId64 "  (ms)", p->program, what, a > b ? a : b,
+         atomic_load(&p->m[NEWCOMER].open_ms));
+}
+
+static void turn_round(struct pair *p) {
+    if (p->restarts)
+        redis_restart(&p->node[1 - p->master], true);
+    follow(p);
+}
+
+static void leg(struct pair *pairs, size_t count, void (*run)(struct pair *p), const char *const what[2]) {
+    static void (*const then[])(struct pair * p, const char *what) = {holders_go_on, others_wait, slow_loses, slow_recovers};
+    for (size_t i = 0; i < count; i++)
+        run(&pairs[i]);
+    for (size_t i = 0; i < count; i++)
+        member_go_on(&pairs[i].m[QUICK]);
+    for (size_t k = 0; k < COUNT_OF(then); k++)
+        for (size_t i = 0; i < count; i++)
+            then[k](&pairs[i], what[pairs[i].restarts]);
+}
+
+static void end(struct pair *p) {
+    int bad = 0;
+    for (int i = 0; i < MEMBERS; i++)
+        bad += member_end(&p->m[i]) != 0;
+    is_i64(bad, 0, "%s: all end well", p->program);
+    redis_kill(&p->node[0]);
+    redis_kill(&p->node[1]);
+}
+
+int main(void) {
+    static const char *const there[] = {"failover, master lives on", "failover, master dies"};
+    static const char *const back[] = {"back, former one alive", "back, former one restarted"};
+    static struct pair pairs[4];
+    const char *programs[2];
+    size_t count = 0;
+    dirs_make();
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    for (size_t i = 0; i < 2 * n; i++, count++)
+        begin(&pairs[i], programs[i / 2], i % 2 == 1, i);
+    diag("figure: W %d ms, H %d ms, S %d ms: the longest gap of holders, how long newcomers waited", WINDOW_MS, HEARTBEAT_MS,
+         BUDGET_MS);
+    leg(pairs, count, go, there);
+    for (size_t i = 0; i < count; i++)
+        turn_round(&pairs[i]);
+    leg(pairs, count, go_back, back);
+    for (size_t i = 0; i < count; i++)
+        end(&pairs[i]);
+    if (count > 0)
+        judge(LAYOUT, "per-file", UINT64_MAX, "failovers");
+    return done_testing();
+}
