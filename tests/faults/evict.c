@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server with too little memory, under processes that lease from it. With volatile-ttl it throws registrations away, which
+ * prove nothing; with allkeys-lru the hash itself, again and again: nobody notices but by an event, and no ID is issued twice.
+ * With noeviction it refuses (OOM): holders are told, and go on; once there is memory they are renewed.
+ *
+ * Processes come and go all the while: who comes new waits for a pid until the server has known the app for W + S.
+ */
+#include "holders.h"
+
+enum { HOLDER, SECOND, GUEST, MEMBERS, KEY_BYTES = 20000, EVICTED_TIMES = 5 };
+
+struct scene {
+    const char *policy, *program;
+    struct redis r;
+    struct member *m;
+    uint64_t rng;
+    int lost;     /* how often the hash was found missing */
+    int unlisted; /* how many registrations were */
+};
+
+static void set_memory(struct scene *s, int64_t bytes) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, bytes);
+    redis_do(&s->r, "CONFIG", "SET", "maxmemory", text, NULL);
+}
+
+static int64_t memory_used(struct scene *s) {
+    char text[32];
+    return strtoll(redis_info(&s->r, "memory", "used_memory", text, sizeof text), NULL, 10);
+}
+
+static bool has_hash(struct scene *s) {
+    char key[60];
+    snprintf(key, sizeof key, "sfid:%s", s->m->app);
+    return redis_do(&s->r, "EXISTS", key, NULL) == 1;
+}
+
+static bool is_registered(struct scene *s, int64_t pid) {
+    char key[60];
+    const int n = snprintf(key, sizeof key, "sfid:%s:%c", s->m->app, (int)pid);
+    struct reply *reply = redis_ask_n(&s->r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, (size_t)n + 1});
+    const bool is = reply->type == ':' && reply->number == 1;
+    reply_free(reply);
+    return is;
+}
+
+/* Others' keys, more than there is room for; they last long, so that registrations go first where time to live decides. */
+static void fill(struct scene *s, int keys) {
+    static char value[KEY_BYTES + 1];
+    char key[32];
+    memset(value, 'x', KEY_BYTES);
+    for (int i = 0; i < keys; i++) {
+        snprintf(key, sizeof key, "filler%" PRIu64, draw_random(&s->rng) % 4000);
+        reply_free(redis_ask(&s->r, "SET", key, value, "EX", "10000", NULL)); /* or OOM */
+    }
+}
+
+static void begin(struct scene *s, const char *program, const char *policy, size_t number) {
+    static const char *const names[MEMBERS] = {"holder", "second", "guest"};
+    *s = (struct scene){.policy = policy, .program = program, .m = members_make(MEMBERS), .rng = number + 1};
+    redis_start(&s->r, program, "evict", 0, "--maxmemory-policy", policy, "--maxmemory-samples", "1", NULL);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        char log[40], app[40];
+        snprintf(log, sizeof log, "%s-%zu", names[i], number);
+        snprintf(app, sizeof app, "evict-%zu", number);
+        member_set(&s->m[i], s->r.socket, app, log);
+        s->m[i].pid_min = 3 * (int64_t)number;
+        s->m[i].pid_max = s->m[i].pid_min + 2;
+    }
+    s->m[HOLDER].trust = true;
+    for (int i = 0; i < MEMBERS; i++)
+        member_start_or_bail(&s->m[i]);
+    set_memory(s, memory_used(s) + 40 * KEY_BYTES);
+    for (int i = 0; i < MEMBERS; i++)
+        member_forget_gaps(&s->m[i]);
+}
+
+/* One round of pressure. */
+static void press(struct scene *s) {
+    fill(s, 60);
+    s->lost += !has_hash(s);
+    for (int i = 0; i < GUEST; i++)
+        s->unlisted += !is_registered(s, atomic_load(&s->m[i].pid));
+}
+
+static void holders_are_well(struct scene *s) {
+    for (int i = HOLDER; i <= SECOND; i++) {
+        struct member *m = &s->m[i];
+        const int renewed = member_events(m, SFID_EVENT_RENEWED);
+        ok(member_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS) && member_draws(m, 10, WINDOW_MS),
+           "%s, %s: %s is renewed", s->program, s->policy, m->log);
+        is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s, %s: it lost nothing", s->program, s->policy);
+        is_i64(atomic_load(&m->errors), 0, "%s, %s: saw no error", s->program, s->policy);
+        ok(atomic_load(&m->gap_ms) <= SLACK_MS, "%s, %s: nor a gap", s->program, s->policy);
+    }
+}
+
+/* Closed and opened again, under pressure; a pid that was given back is had at once, unless that was forgotten since. */
+static void come_and_go(struct scene *s) {
+    member_end(&s->m[GUEST]);
+    press(s);
+    s->m[GUEST].open_timeout_ms = 600000;
+    member_start(&s->m[GUEST]);
+}
+
+static void end(struct scene *s) {
+    struct member *guest = &s->m[GUEST];
+    const int failovers = member_events(&s->m[HOLDER], SFID_EVENT_FAILOVER);
+    set_memory(s, 0);
+    const int64_t began = mono_ns();
+    ok(member_opened(guest, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", s->program, s->policy);
+    const int64_t waited = (mono_ns() - began) / NS_PER_MS;
+    ok(waited <= WAIT_MOST_MS + SLACK_MS, "%s, %s: W + S after the last eviction at most", s->program, s->policy);
+    holders_are_well(s);
+    if (strcmp(s->policy, "allkeys-lru") == 0)
+        ok(s->lost >= EVICTED_TIMES && failovers > 0, "%s, %s: the hash was evicted, and holders are told", s->program, s->policy);
+    else
+        ok(s->unlisted >= EVICTED_TIMES && s->lost == 0 && failovers == 0, "%s, %s: registrations were evicted, the hash was not",
+           s->program, s->policy);
+    diag("figure: %-14s %-13s hash missing %d times, registrations %d; holders' gap %" PRId64 " ms, newcomer %" PRId64
+         " ms after it",
+         s->program, s->policy, s->lost, s->unlisted, atomic_load(&s->m[HOLDER].gap_ms), waited);
+    int bad = 0;
+    for (int i = 0; i < MEMBERS; i++)
+        bad += member_end(&s->m[i]) != 0;
+    is_i64(bad, 0, "%s, %s: all end well", s->program, s->policy);
+    redis_kill(&s->r);
+}
+
+static bool enough(const struct scene *s, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if ((strcmp(s[i].policy, "allkeys-lru") == 0 ? s[i].lost : s[i].unlisted) < EVICTED_TIMES)
+            return false;
+    return true;
+}
+
+/* At least three windows long, and until each has lost enough. */
+static void evicting(const char *const *programs, size_t n) {
+    static const char *const policies[] = {"volatile-ttl", "allkeys-lru"};
+    static struct scene scenes[4];
+    size_t count = 0;
+    for (size_t i = 0; i < 2 * n; i++, count++)
+        begin(&scenes[i], programs[i / 2], policies[i % 2], i);
+    const int64_t began = mono_ns(), least = (int64_t)sized(2000, 60000, 2000) * NS_PER_MS, most = least + INT64_C(60000000000);
+    for (size_t i = 0; i < count; i++)
+        come_and_go(&scenes[i]);
+    while (mono_ns() < began + least || (!enough(scenes, count) && mono_ns() < began + most)) {
+        for (size_t i = 0; i < count; i++)
+            press(&scenes[i]);
+        nap_us(20000);
+    }
+    for (size_t i = 0; i < count; i++)
+        end(&scenes[i]);
+}
+
+/* ---- none is evicted ----------------------------------------------------- */
+
+static bool was_refused(void *arg) { return strstr(((struct member *)arg)->failed_text, "OOM") != NULL; }
+
+/* No room at all: renewals fail, windows last. */
+static void refusing(const char *program, size_t number) {
+    struct scene s;
+    begin(&s, program, "noeviction", number);
+    struct member *m = &s.m[HOLDER];
+    set_memory(&s, 1);
+    ok(tap_wait_until(was_refused, m, patience(2 * HEARTBEAT_MS)), "%s: OOM is told by an event", program);
+    is_i64(atomic_load(&m->failed_code), SFID_EREDIS, "%s: with its code", program);
+    ok(strstr(m->failed_text, s.r.socket) != NULL, "%s: and the server's name", program);
+    member_end(&s.m[GUEST]);
+    ok(member_draws(m, 10, WINDOW_MS), "%s: IDs flow meanwhile", program);
+    s.m[GUEST].open_timeout_ms = 400;
+    s.m[GUEST].pid_max++; /* its own was not given back either */
+    member_start(&s.m[GUEST]);
+    ok(tap_wait_until(member_has_opened, &s.m[GUEST], patience(5000)) && atomic_load(&s.m[GUEST].opened) == SFID_EREDIS &&
+           strstr(s.m[GUEST].error, "OOM"),
+       "%s: who comes new is refused with it", program);
+    child_wait(s.m[GUEST].process, patience(5000));
+    s.m[GUEST].process = 0;
+    set_memory(&s, 0);
+    holders_are_well(&s);
+    for (int i = 0; i < MEMBERS; i++)
+        member_end(&s.m[i]);
+    redis_kill(&s.r);
+}
+
+int main(void) {
+    const char *programs[2];
+    dirs_make();
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    for (size_t i = 0; i < n; i++)
+        refusing(programs[i], 10 + i);
+    if (n > 0) {
+        evicting(programs, n);
+        judge(LAYOUT, "per-file", UINT64_MAX, "eviction");
+    }
+    return done_testing();
+}
