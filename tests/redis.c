@@ -137,12 +137,12 @@ static int free_port(void) {
 }
 
 static void set_clock_shim(const struct redis *r) {
-    const char *given = getenv("SFID_CLOCK_SHIM");
-    char path[128], *shim = realpath(given ? given : "./tests/.libs/clockshim.so", NULL);
+    const char *given = getenv("SFID_SHIM");
+    char path[128], *shim = realpath(given ? given : "./tests/.libs/shim.so", NULL);
     if (!shim)
         _exit(126);
     snprintf(path, sizeof path, "%s/clock", r->dir);
-    setenv("SFID_TEST_CLOCK", path, 1);
+    setenv("SFID_SHIM_CONTROL", path, 1);
     setenv("LD_PRELOAD", shim, 1);
 }
 
@@ -342,9 +342,9 @@ void redis_replicate(struct redis *r, const struct redis *master) {
 
 void redis_promote(struct redis *r) { redis_do(r, "REPLICAOF", "NO", "ONE", NULL); }
 
-void redis_clock_fix(struct redis *r, int64_t unix_ms) { atomic_store(&r->clock->fixed_ns, unix_ms * 1000000); }
+void redis_clock_fix(struct redis *r, int64_t unix_ms) { atomic_store(&r->clock->clock_fixed_ns, unix_ms * 1000000); }
 
 void redis_clock_offset(struct redis *r, int64_t ms) {
-    atomic_store(&r->clock->offset_ns, ms * 1000000);
-    atomic_store(&r->clock->fixed_ns, 0);
+    atomic_store(&r->clock->clock_offset_ns, ms * 1000000);
+    atomic_store(&r->clock->clock_fixed_ns, 0);
 }

@@ -18,8 +18,8 @@
 #ifndef SFID_TESTS_REDIS_H
 #define SFID_TESTS_REDIS_H
 
-#include "clockshim.h"
 #include "resp.h"
+#include "shim.h"
 
 #include <sys/types.h>
 
@@ -37,7 +37,7 @@ struct redis {
     char dir[96], socket[108];
     char args[REDIS_ARGS][64]; /* further ones, of the start */
     struct resp *conn;
-    struct test_clock *clock; /* with REDIS_CLOCK */
+    struct shim_control *clock; /* with REDIS_CLOCK */
 };
 
 /**

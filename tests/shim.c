@@ -2,27 +2,46 @@
 /*
  * shim.c - to be preloaded: another time of day, and an account of what was synced. See shim.h.
  *
- * Without its variables in the environment it changes nothing.
+ * Without its variables in the environment it changes nothing. Monotonic clocks stay as they are, as they do when somebody
+ * sets the clock.
  */
+#include "shim_notes.h" /* first: it says which C library is wanted */
+
 #include "shim.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timex.h>
 #include <time.h>
 
-static struct shim_control *control; /* NULL: none */
-static const char *state, *disk;
+enum { NS = 1000000000 };
 
-__attribute__((constructor)) static void begin(void) {
-    const char *path = getenv("SFID_SHIM_CONTROL");
-    const int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+static struct shim_control *control; /* NULL: none */
+static const char *state, *disk, *kernel;
+static int64_t ahead_ns, step_ns; /* of the environment */
+static _Atomic int slept;
+
+static int64_t number(const char *name) {
+    const char *text = getenv(name);
+    return text ? atoll(text) : 0;
+}
+
+static void *map_control(const char *path) {
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
     void *at = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
-    if (at == MAP_FAILED)
-        return;
-    control = at;
+    return at == MAP_FAILED ? NULL : at;
+}
+
+__attribute__((constructor)) static void begin(void) {
+    const char *path = getenv("SFID_SHIM_CONTROL");
+    ahead_ns = number("SFID_SHIM_AHEAD_S") * NS;
+    step_ns = number("SFID_SHIM_STEP_MS") * (NS / 1000);
+    kernel = getenv("SFID_SHIM_KERNEL");
+    control = path ? map_control(path) : NULL;
     state = getenv("SFID_SHIM_STATE");
     disk = getenv("SFID_SHIM_DISK");
 }
@@ -33,13 +52,21 @@ static bool is_time_of_day(clockid_t clock) {
     return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
 }
 
+/* What the time of day is here, where the kernel says ns. */
+static int64_t shown(int64_t ns) {
+    const int64_t fixed = control ? atomic_load(&control->clock_fixed_ns) : 0;
+    if (fixed != 0)
+        return fixed;
+    return ns + ahead_ns + (atomic_load(&slept) ? step_ns : 0) + (control ? atomic_load(&control->clock_offset_ns) : 0);
+}
+
 int clock_gettime(clockid_t clock, struct timespec *t) {
     const int rc = (int)syscall(SYS_clock_gettime, clock, t);
-    if (rc < 0 || control == NULL || !is_time_of_day(clock))
+    if (rc < 0 || !is_time_of_day(clock))
         return rc;
-    const int64_t ns = (int64_t)t->tv_sec * 1000000000 + t->tv_nsec + atomic_load(&control->clock_offset_ns);
-    t->tv_sec = ns / 1000000000;
-    t->tv_nsec = ns % 1000000000;
+    const int64_t ns = shown((int64_t)t->tv_sec * NS + t->tv_nsec);
+    t->tv_sec = ns / NS;
+    t->tv_nsec = ns % NS;
     return rc;
 }
 
@@ -59,6 +86,26 @@ time_t time(time_t *out) {
     if (out)
         *out = t.tv_sec;
     return t.tv_sec;
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left) {
+    atomic_store(&slept, 1);
+    return (int)syscall(SYS_nanosleep, wanted, left);
+}
+
+int adjtimex(struct timex *t) {
+    if (kernel == NULL)
+        return (int)syscall(SYS_adjtimex, t);
+    memset(t, 0, sizeof *t);
+    t->maxerror = 1500;
+    if (strcmp(kernel, "denied") == 0) {
+        errno = EPERM;
+        return -1;
+    }
+    if (strcmp(kernel, "unkept") != 0)
+        return strcmp(kernel, "leap") == 0 ? TIME_INS : TIME_OK;
+    t->status = STA_UNSYNC;
+    return TIME_ERROR;
 }
 
 /* ---- syncs -------------------------------------------------------------- */

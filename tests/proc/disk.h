@@ -3,7 +3,7 @@
  * disk.h - a power loss, simulated: the state directory is brought back as a
  * disk may have it.
  *
- * What was synced is there (shim.h notes it). Of everything else nothing is
+ * What was synced is there (shim_notes.h). Of everything else nothing is
  * certain: each block of a file that was written after may have reached the
  * disk or not, or in part; so may each name that was made after.
  */
@@ -12,6 +12,7 @@
 
 #include "local.h"
 #include "../shim.h"
+#include "../shim_notes.h"
 
 #include <limits.h>
 
