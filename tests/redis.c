@@ -158,6 +158,7 @@ static void run(const struct redis *r) {
     snprintf(log, sizeof log, "%s/log", r->dir);
     for (size_t i = 0; i < REDIS_ARGS && r->args[i][0]; i++)
         args[n++] = r->args[i];
+    unsetenv("LD_PRELOAD"); /* what a test has preloaded is for the test */
     if (r->flags & REDIS_CLOCK)
         set_clock_shim(r);
     execvp(r->program, (char *const *)args);
@@ -180,7 +181,7 @@ static void spawn(struct redis *r) {
     note_alive(0, r->pid);
 }
 
-/* Has it ended, or does it answer? LOADING is an answer of one that will. */
+/* Has it ended, or does it answer? */
 static bool up_or_gone(void *arg) {
     struct redis *r = arg;
     if (waitpid(r->pid, NULL, WNOHANG) == r->pid) {
@@ -192,7 +193,7 @@ static bool up_or_gone(void *arg) {
         r->conn = resp_unix(r->socket);
     const char *const ping[] = {"PING"};
     struct reply *reply = r->conn && resp_send(r->conn, 1, ping, NULL) ? resp_read(r->conn, ASK_MS) : NULL;
-    const bool up = reply && reply->type == '+';
+    const bool up = reply && (reply->type == '+' || ((r->flags & REDIS_LOADING) && reply_is_error(reply, "LOADING")));
     if (!reply)
         disconnect(r); /* of one that listened and then ended, maybe */
     reply_free(reply);

@@ -24,8 +24,9 @@
 #include <sys/types.h>
 
 enum {
-    REDIS_PORT = 1,  /* listens on a port, too: replicas want one */
-    REDIS_CLOCK = 2, /* its wall clock can be set */
+    REDIS_PORT = 1,    /* listens on a port, too: replicas want one */
+    REDIS_CLOCK = 2,   /* its wall clock can be set */
+    REDIS_LOADING = 4, /* up is also one that is loading */
     REDIS_ARGS = 16
 };
 
