@@ -3,7 +3,7 @@
  * connection.c - what is taken for a reply and what is not, against servers that say what the test wants; that errors
  * show no secret; descriptors, fork, and a process that closes them all.
  */
-#include "peer.h"
+#include "asker.h"
 
 #include <netinet/tcp.h>
 #include <sys/resource.h>

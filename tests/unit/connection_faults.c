@@ -3,7 +3,7 @@
  * connection.c and wire.c - servers that are slow, silent, gone or late: every call is back at its deadline, nothing that
  * arrives after it is read, nothing is left over. SIGPIPE has its default effect all the while.
  */
-#include "peer.h"
+#include "asker.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* connection.c against real servers: who we are, which database, what is let through, and every error that can be provoked. */
-#include "peer.h"
+#include "asker.h"
 #include "redis.h"
 
 static const char *program; /* the server's */

@@ -3,7 +3,7 @@
  * resolve.c and wire.c - names: looked up within a deadline by a resolver that answers when the test lets it, and every
  * address of a name tried. The program has a getaddrinfo() of its own, which the library calls instead of the system's.
  */
-#include "peer.h"
+#include "asker.h"
 
 #include "resolve.h"
 #include "wire.h"
