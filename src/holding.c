@@ -178,6 +178,14 @@ static void fill_event(struct sfid__holding *h, struct sfid__lease_event *e) {
 
 static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
 
+/* What there is to say of a grant, until the machine has found it possible and it is carried out. */
+static void doubt(struct sfid__holding *h, const char *what) {
+    const char *server = h->store->server;
+    sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
+               "%s: the answer to a %s cannot be: pid %" PRIu64 ", limit %" PRIu64 ", where the clock is at tick %" PRIu64,
+               server ? server : "local", what, h->reply.pid, h->reply.limit, clock_tick(h));
+}
+
 /* Asks the store; *next gets its answer. */
 static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const struct sfid__record *r = last_record(h);
@@ -196,7 +204,7 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
     h->answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
                                           : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
     if (h->answer == SFID__GRANTED)
-        h->error.code = 0;
+        doubt(h, a->kind == SFID__DO_CLAIM ? "claim" : "renewal");
     *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
                                        .exchange = a->exchange,
                                        .answer = h->answer,
@@ -220,9 +228,11 @@ static bool carry_out(struct sfid__holding *h, const struct sfid__lease_action *
         ask_store(h, a, next);
         return true;
     case SFID__DO_ADOPT:
+        h->error.code = 0;
         adopt(h, a, next);
         return true;
     case SFID__DO_EXTEND:
+        h->error.code = 0;
         extend(h);
         return false;
     case SFID__DO_TELL_LEASED:

@@ -174,7 +174,8 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
     if (s->app.word == SFID__REDIS_RETRY)
         return wait_for_pid(s, ask, reply, err);
     if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_number(&s->app, 2, &reply->floor) ||
-        !sfid__redis_app_number(&s->app, 3, &reply->limit) || !sfid__redis_app_number(&s->app, 4, &reply->pid))
+        !sfid__redis_app_number(&s->app, 3, &reply->limit) || !sfid__redis_app_number(&s->app, 4, &reply->pid) ||
+        reply->floor >= reply->limit)
         return nonsense(s, "claim", err);
     reply->limit = SFID__MIN(reply->limit, store->terms.end);
     reply->floor = SFID__MIN(reply->floor, reply->limit);

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Servers that are not there, do not answer, or answer what no server would: sfid_open() is back in time with a sentence that
+ * tells which server and what it did; and after a thousand such rounds (short: 50) nothing is left of them.
+ */
+#include "opens.h"
+#include "peer.h"
+
+#include <poll.h>
+#include <sched.h>
+
+/* ---- what a server does -------------------------------------------------- */
+
+/* What the test has set, as the answer to each command but those of the greeting. */
+static void serve_words(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    while (next_command(in, fd, s, name, sizeof name))
+        say(fd, s->send, s->send_len);
+}
+
+/* As an answer to anything. */
+static void serve_words_at_once(int fd, FILE *in, struct peer_shared *s) {
+    (void)in;
+    say(fd, s->send, s->send_len);
+    wait_for_end(fd);
+}
+
+/* A byte each second, of a reply that would take minutes. */
+static void serve_drip(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    next_command(in, fd, s, name, sizeof name);
+    say_text(fd, "$250\r\n");
+    do
+        nap_us(1000000);
+    while (say_text(fd, "x"));
+}
+
+static void serve_nothing(int fd, FILE *in, struct peer_shared *s) {
+    (void)in, (void)s;
+    wait_for_end(fd);
+}
+
+static void serve_end(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    (void)fd;
+    next_command(in, fd, s, name, sizeof name);
+}
+
+static void serve_reset(int fd, FILE *in, struct peer_shared *s) {
+    const struct linger reset = {1, 0};
+    serve_end(fd, in, s);
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+}
+
+/* Arrays nested a million deep. */
+static void serve_nested(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    next_command(in, fd, s, name, sizeof name);
+    for (int i = 0; i < 1000000 && say_text(fd, "*1\r\n"); i++)
+        ;
+    wait_for_end(fd);
+}
+
+/* With user and password before the host. */
+static void url_with_secrets(const struct peer *p, char *url, size_t size) {
+    if (p->path[0])
+        snprintf(url, size, "unix://%s:%s@%s", USER, PASSWORD, p->path);
+    else
+        snprintf(url, size, "redis://%s:%s@127.0.0.1:%d", USER, PASSWORD, p->port);
+}
+
+static void name_of(const struct peer *p, char *name, size_t size) {
+    if (p->path[0])
+        snprintf(name, size, "%s", p->path);
+    else
+        snprintf(name, size, "127.0.0.1:%d", p->port);
+}
+
+static void test_peer(bool tcp, serve_function *serve, const void *bytes, size_t n, int code, const char *words, const char *what) {
+    struct peer p = start_peer(tcp, serve);
+    char url[300], name[120];
+    set_words(&p, bytes, n);
+    url_with_secrets(&p, url, sizeof url);
+    name_of(&p, name, sizeof name);
+    fails_with(url, "orders", code, name, words, what);
+    stop_peer(&p);
+}
+
+/* ---- answers that are no replies, or errors ------------------------------ */
+
+#define PROTOCOL "not a reply as a Redis server would send it"
+
+static void test_garbage(uint64_t *rng) {
+    static const char *const replies[] = {"$2147483647\r\n",
+                                          ">3\r\n$10\r\ninvalidate\r\n$1\r\na\r\n$1\r\nb\r\n",
+                                          "%1\r\n+a\r\n+b\r\n",
+                                          "*1\r\n*1\r\n+OK\r\n",
+                                          "*-2\r\n",
+                                          "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
+                                          "+OK\r\n+OK\r\n",
+                                          "*2\r\n$2\r\nOK\r\n$20\r\n12345678901234567890\r\n",
+                                          "\r\n\r\n"};
+    for (size_t i = 0; i < COUNT_OF(replies); i++) {
+        const bool nonsense = strncmp(replies[i], "*2", 2) == 0;
+        char what[100];
+        snprintf(what, sizeof what, "%.10s", replies[i]);
+        what[strcspn(what, "\r")] = '\0';
+        test_peer(i % 2, serve_words, replies[i], strlen(replies[i]), SFID_EREDIS,
+                  nonsense ? "none of the lease script's" : PROTOCOL, what);
+    }
+    char noise[5000];
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (char)draw_random(rng);
+    noise[0] = '\x01';
+    test_peer(true, serve_words, noise, sizeof noise, SFID_EREDIS, PROTOCOL, "random bytes");
+    test_peer(true, serve_words_at_once, noise, sizeof noise, SFID_EREDIS, PROTOCOL, "random bytes before anything was asked");
+    test_peer(true, serve_nested, "", 0, SFID_EREDIS, PROTOCOL, "arrays nested a million deep");
+}
+
+static void test_silence(void) {
+    test_peer(true, serve_drip, "", 0, SFID_EREDIS, "no answer in time", "one byte a second");
+    test_peer(true, serve_nothing, "", 0, SFID_EREDIS, "no answer in time", "silence");
+    test_peer(false, serve_nothing, "", 0, SFID_EREDIS, "no answer in time", "silence over a Unix socket");
+    test_peer(true, serve_words, "+O", 2, SFID_EREDIS, "no answer in time", "half a line");
+    test_peer(true, serve_end, "", 0, SFID_EREDIS, "closed the connection", "an end instead of an answer");
+    test_peer(true, serve_reset, "", 0, SFID_EREDIS, "", "a reset instead of an answer");
+}
+
+static void test_errors(void) {
+    static const struct {
+        int code;
+        const char *line;
+    } rows[] = {{SFID_EREDIS, "LOADING Redis is loading the dataset in memory"},
+                {SFID_EREDIS, "READONLY You can't write against a read only replica."},
+                {SFID_EREDIS, "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."},
+                {SFID_EREDIS, "OOM command not allowed when used memory > 'maxmemory'."},
+                {SFID_EREDIS, "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."},
+                {SFID_EREDIS, "NOREPLICAS Not enough good replicas to write."},
+                {SFID_EREDIS, "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."},
+                {SFID_EREDIS, "CLUSTERDOWN Hash slot not served"},
+                {SFID_EREDIS, "MOVED 3999 127.0.0.1:6381"},
+                {SFID_EREDIS, "ERR max number of clients reached"},
+                {SFID_EREDIS, "ERR unknown command 'EVAL'"},
+                {SFID_EREDIS, "WRONGTYPE Operation against a key holding the wrong kind of value"},
+                {SFID_EAUTH, "NOAUTH Authentication required."},
+                {SFID_EAUTH, "WRONGPASS invalid username-password pair or user is disabled."},
+                {SFID_EAUTH, "NOPERM User " USER " has no permissions to run the 'eval' command"}};
+    char line[200], word[20];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        snprintf(line, sizeof line, "-%s\r\n", rows[i].line);
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(rows[i].line, " "), rows[i].line);
+        test_peer(i % 2, serve_words, line, strlen(line), rows[i].code, word, rows[i].line);
+    }
+}
+
+/* ---- answers that are possible in form only ------------------------------- */
+
+static size_t claim_answer(char *out, size_t size, int64_t lo, int64_t limit, const char *pid) {
+    const sfid_layout l = layout_of(LAYOUT);
+    const int64_t now = wall_ns() / NS_PER_MS, tick = (now - l.epoch_ms) / l.unit_ms;
+    char parts[6][32] = {"OK", "", "", "", "", "0123abcd"};
+    size_t n = (size_t)snprintf(out, size, "*6\r\n");
+    snprintf(parts[1], sizeof parts[1], "%" PRId64, now);
+    snprintf(parts[2], sizeof parts[2], "%" PRId64, tick + lo);
+    snprintf(parts[3], sizeof parts[3], "%" PRId64, tick + limit);
+    snprintf(parts[4], sizeof parts[4], "%s", pid);
+    for (int i = 0; i < 6; i++)
+        n += (size_t)snprintf(out + n, size - n, "$%zu\r\n%s\r\n", strlen(parts[i]), parts[i]);
+    return n;
+}
+
+/* A window that no store would grant is not adopted. */
+static void test_impossible(void) {
+    enum { TICKS = WINDOW_MS / UNIT_MS };
+    static const struct {
+        int64_t lo, limit;
+        const char *pid, *words, *what;
+    } rows[] = {{0, 10 * TICKS, "1", "cannot be", "a window ten times too long"},
+                {TICKS, 0, "1", "none of the lease script's", "one that ends before it begins"},
+                {20 * TICKS, 21 * TICKS, "1", "cannot be", "one far ahead"},
+                {0, TICKS, "256", "cannot be", "a pid that the layout has not"},
+                {0, TICKS, "-1", "none of the lease script's", "a pid below 0"},
+                {0, TICKS, "99999999999999999999", "none of the lease script's", "a pid of 20 digits"}};
+    char answer[300];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct peer p = start_peer(true, serve_words);
+        char name[120], url[300];
+        set_words(&p, answer, claim_answer(answer, sizeof answer, rows[i].lo, rows[i].limit, rows[i].pid));
+        name_of(&p, name, sizeof name);
+        snprintf(url, sizeof url, "%s", p.url);
+        const struct attempt a = attempt_open(url, "orders", false); /* the claim comes first */
+        if (!ok(a.code == SFID_EREDIS && strstr(a.text, name) && strstr(a.text, rows[i].words), "%s: is not taken, and told",
+                rows[i].what))
+            diag("%d after %" PRId64 " ms: %s", a.code, a.ms, a.text);
+        stop_peer(&p);
+    }
+}
+
+/* ---- nobody there -------------------------------------------------------- */
+
+static void test_unreachable(void) {
+    struct peer p = {.listener = -1};
+    char url[300], name[120];
+    int fd = listen_tcp(&p, 1);
+    close(fd);
+    url_with_secrets(&p, url, sizeof url);
+    name_of(&p, name, sizeof name);
+    fails_with(url, "orders", SFID_EREDIS, name, "Connection refused", "a port that nobody listens at");
+    fd = listen_unix(&p, 1);
+    close(fd);
+    url_with_secrets(&p, url, sizeof url);
+    fails_with(url, "orders", SFID_EREDIS, p.path, "Connection refused", "a socket left behind");
+    unlink(p.path);
+    fails_with(url, "orders", SFID_EREDIS, p.path, "No such file", "one that is not there");
+}
+
+/* Connections made until the queue of a listener that accepts nothing is full. */
+static int fill(const struct sockaddr *at, socklen_t len, int fds[], int most) {
+    int n = 0;
+    for (; n < most; n++) {
+        fds[n] = socket(at->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        struct pollfd polled = {.fd = fds[n], .events = POLLOUT};
+        if (connect(fds[n], at, len) < 0 && (errno == EAGAIN || (errno == EINPROGRESS && poll(&polled, 1, 200) == 0)))
+            return n + 1;
+    }
+    bail("a backlog that does not fill");
+}
+
+static void test_backlog(void) {
+    int fds[64];
+    char url[300], name[120];
+    struct peer p = {.listener = -1}, q = {.listener = -1};
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    int listener = listen_tcp(&p, 1);
+    in.sin_port = htons((uint16_t)p.port);
+    int n = fill((struct sockaddr *)&in, sizeof in, fds, COUNT_OF(fds));
+    url_with_secrets(&p, url, sizeof url);
+    name_of(&p, name, sizeof name);
+    fails_with(url, "orders", SFID_EREDIS, name, "no answer in time", "a full queue");
+    while (n > 0)
+        close(fds[--n]);
+    close(listener);
+    listener = listen_unix(&q, 0);
+    memcpy(un.sun_path, q.path, sizeof un.sun_path);
+    n = fill((struct sockaddr *)&un, sizeof un, fds, COUNT_OF(fds));
+    url_with_secrets(&q, url, sizeof url);
+    fails_with(url, "orders", SFID_EREDIS, q.path, "too many wait", "a full queue of a Unix socket");
+    while (n > 0)
+        close(fds[--n]);
+    close(listener);
+}
+
+/* ---- an address that swallows everything --------------------------------- */
+
+static int run(const char *command) {
+    const int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/*
+ * In a network of its own: addresses that lead to the loopback interface and belong to nobody there are lost without a word.
+ */
+static int in_own_network(void *arg) {
+    struct attempt *a = arg;
+    if (unshare(CLONE_NEWNET) < 0 || run("ip link set lo up && ip route add 192.0.2.0/24 dev lo 2>/dev/null") != 0)
+        return 2;
+    for (int i = 0; i < TRIES && (i == 0 || a->ms > OPEN_MS + GRACE_MS); i++)
+        *a = attempt_open("redis://" USER ":" PASSWORD "@192.0.2.1:6379", "orders", true);
+    return 0;
+}
+
+static void test_blackhole(void) {
+    struct attempt *a = shared_memory(sizeof *a);
+    if (child_run(in_own_network, a, patience(20000)) == 2) {
+        skip(1, "cannot make a network namespace here");
+        return;
+    }
+    if (!ok(a->code == SFID_EREDIS && a->ms <= OPEN_MS + GRACE_MS && a->ms >= OPEN_MS / 2 && strstr(a->text, "192.0.2.1:6379") &&
+                strstr(a->text, "no answer in time") && !strstr(a->text, PASSWORD) && !strstr(a->text, USER),
+            "an address that swallows everything: told in time"))
+        diag("%d after %" PRId64 " ms: %s", a->code, a->ms, a->text);
+}
+
+/* ---- a thousand times ---------------------------------------------------- */
+
+/* Each connection another way to fail. */
+static void serve_any(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    const struct linger reset = {1, 0};
+    const int step = atomic_fetch_add(&s->step, 1) % 6;
+    if (step >= 1)
+        next_command(in, fd, s, name, sizeof name);
+    if (step == 2)
+        say_text(fd, "$10\r\nhalf");
+    if (step == 3)
+        say_text(fd, "*1\r\n*1\r\n");
+    if (step == 4)
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    if (step == 5)
+        say_text(fd, "-NOPERM no\r\n");
+}
+
+/* statm is off by what each CPU has not added up yet. */
+static long resident_kb(void) {
+    char line[200];
+    long kb = -1;
+    FILE *in = fopen("/proc/self/smaps_rollup", "re");
+    while (in && kb < 0 && fgets(line, sizeof line, in))
+        sscanf(line, "Rss: %ld", &kb);
+    if (in)
+        fclose(in);
+    return kb;
+}
+
+struct rounds {
+    char peer[200], gone[200], refusing[300];
+    int bad, fds, threads, fds_then, threads_then;
+    long kb, kb_then;
+};
+
+static int do_rounds(void *arg) {
+    struct rounds *r = arg;
+    const int rounds = (int)sized(50, 1000, 50), warm = rounds / 5;
+    for (int i = 0; i < rounds; i++) {
+        const char *url = i % 7 == 6 ? r->gone : i % 5 == 4 && r->refusing[0] ? r->refusing : r->peer;
+        sfid *g = NULL;
+        struct member m = {.open_timeout_ms = 30,
+                           .ttl_ms = WINDOW_MS,
+                           .heartbeat_ms = HEARTBEAT_MS,
+                           .budget_ms = BUDGET_MS,
+                           .max_skew_ms = 300000,
+                           .app = "rounds"};
+        const sfid_layout l = layout_of(LAYOUT);
+        snprintf(m.store, sizeof m.store, "%s", url);
+        const sfid_options opt = member_options(&m, &l);
+        const int rc = sfid_open(&g, &opt);
+        r->bad += rc != SFID_EREDIS && rc != SFID_EAUTH;
+        sfid_close(g);
+        if (i == warm) {
+            r->fds_then = count_fds();
+            r->threads_then = count_threads();
+            r->kb_then = resident_kb();
+        }
+    }
+    r->fds = count_fds();
+    r->threads = count_threads();
+    r->kb = resident_kb();
+    return 0;
+}
+
+static void test_rounds(void) {
+    struct rounds *r = shared_memory(sizeof *r);
+    struct peer p = start_peer(true, serve_any), gone = {.listener = -1};
+    struct redis server = {.pid = 0};
+    const char *programs[2];
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    close(listen_tcp(&gone, 1));
+    snprintf(r->peer, sizeof r->peer, "%s", p.url);
+    snprintf(r->gone, sizeof r->gone, "%s", gone.url);
+    if (n > 0) {
+        redis_start(&server, programs[0], "refusing", 0, NULL);
+        reply_free(redis_ask(&server, "ACL", "SETUSER", USER, "on", ">" PASSWORD, "~sfid:*", "+@connection", "+eval", NULL));
+        snprintf(r->refusing, sizeof r->refusing, "unix://%s:%s@%s", USER, PASSWORD, server.socket);
+    }
+    is_i64(child_run(do_rounds, r, patience(200000)), 0, "many opens fail, one after the other");
+    is_i64(r->bad, 0, "each with the code of its cause");
+    is_i64(r->fds, r->fds_then, "they leave no descriptor");
+    is_i64(r->threads, r->threads_then, "nor a thread");
+    diag("figure: after %d opens %ld kB more", (int)sized(50, 1000, 50), r->kb - r->kb_then);
+    if (!SANITIZED)
+        ok(r->kb - r->kb_then <= 64, "nor memory");
+    if (n > 0) {
+        is_i64(redis_do(&server, "DBSIZE", NULL), 0, "nor a key in a server");
+        redis_kill(&server);
+    }
+    stop_peer(&p);
+}
+
+int main(void) {
+    dirs_make();
+    uint64_t rng = seed();
+    test_unreachable();
+    test_backlog();
+    test_blackhole();
+    test_silence();
+    test_garbage(&rng);
+    test_errors();
+    test_impossible();
+    test_rounds();
+    diag("figure: the slowest open of %d ms took %" PRId64, OPEN_MS, worst_open_ms);
+    return done_testing();
+}
