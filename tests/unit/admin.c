@@ -3,7 +3,7 @@
  * sfid_app_look() and sfid_app_init() before a server that says what the test tells it to: what changes between looking and
  * doing is looked at again, nonsense is not believed, and every call is back in time. tests/redis/admin.c has the real ones.
  */
-#include "peer.h"
+#include "asker.h"
 
 #include <time.h>
 
