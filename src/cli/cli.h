@@ -326,6 +326,6 @@ void help_command(const struct command *command);
 int usage(const struct command *command);
 
 extern const struct command command_gen, command_decode, command_encode, command_range, command_layout, command_init, command_lease,
-    command_doctor, command_help;
+    command_bench, command_doctor, command_help;
 
 #endif

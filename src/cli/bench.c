@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* bench.c - sfid bench: what IDs of a layout cost here, and how many of them there are. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LAYOUT, THREADS, SECONDS, FORMAT };
+enum { BATCH = 4096, BURST = 200000, THREADS_MAX = 64, ROUNDS_MAX = 400 };
+
+static const struct option_spec options[] = {
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how IDs are cut into fields (sfid)"},
+    [THREADS] = {"threads", 0, "N", NULL, "how many share a generator, at most 64 (2)"},
+    [SECONDS] = {"seconds", 0, "N", NULL, "how long each line is measured for, 1 to 60 (1)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+enum way { WAY_CLOCK, WAY_NEXT, WAY_MANY, WAY_LANE, WAYS };
+static const char *const way_names[WAYS] = {"reading the clock", "sfid_next", "sfid_next_n of 4096", "sfid_lane_next"};
+
+/* Bursts are drawn until the sequence of a tick is used up: what is waited for then is not what an ID costs. */
+struct bench {
+    sfid *g;
+    enum way way;
+    unsigned threads;
+    unsigned lag_ms; /* of the clock that tells when a tick has begun */
+    bool json, stop;
+    pthread_barrier_t start, end;
+};
+
+/* One that draws; the first is the caller itself. Its memory lasts for a line, so that only the first burst meets it cold. */
+struct worker {
+    struct bench *bench;
+    pthread_t thread;
+    sfid_lane *lane;
+    uint64_t ids, begin_ns, end_ns;
+    int64_t batch[BATCH];
+};
+
+static uint64_t now_ns(clockid_t clock) {
+    struct timespec ts;
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Draws until a call fails, or there were enough. */
+static uint64_t draw(struct worker *w) {
+    sfid *g = w->bench->g;
+    uint64_t n = 0;
+    int64_t got = 1;
+    switch (w->bench->way) {
+    case WAY_CLOCK:
+        for (; n < BURST; n++)
+            got += (int64_t)now_ns(CLOCK_REALTIME);
+        return got ? n : 0;
+    case WAY_NEXT:
+        while (n < BURST && sfid_next(g) >= 0)
+            n++;
+        return n;
+    case WAY_MANY:
+        while (n < BURST && (got = sfid_next_n(g, w->batch, BATCH)) > 0)
+            n += (uint64_t)got;
+        return n;
+    default:
+        while (n < BURST && sfid_lane_next(w->lane) >= 0)
+            n++;
+        return n;
+    }
+}
+
+static void burst(struct worker *w) {
+    w->begin_ns = now_ns(CLOCK_MONOTONIC);
+    w->ids = draw(w);
+    w->end_ns = now_ns(CLOCK_MONOTONIC);
+}
+
+static void *work(void *arg) {
+    struct worker *w = arg;
+    for (;;) {
+        pthread_barrier_wait(&w->bench->start);
+        if (w->bench->stop)
+            return NULL;
+        burst(w);
+        pthread_barrier_wait(&w->bench->end);
+    }
+}
+
+/* One burst by all, in a tick that has room. Nanoseconds an ID; 0 when there was none. */
+static double run_burst(struct bench *b, struct worker *workers) {
+    const int ms = b->way == WAY_CLOCK ? 0 : sfid_retry_ms(b->g);
+    uint64_t ids = 0, begin = UINT64_MAX, end = 0;
+    if (ms > 0)
+        nanosleep(&(struct timespec){(ms + (int)b->lag_ms) / 1000, (ms + (int)b->lag_ms) % 1000 * 1000000L}, NULL);
+    pthread_barrier_wait(&b->start);
+    burst(&workers[0]);
+    pthread_barrier_wait(&b->end);
+    for (unsigned i = 0; i < b->threads; i++) {
+        ids += workers[i].ids;
+        begin = workers[i].begin_ns < begin ? workers[i].begin_ns : begin;
+        end = workers[i].end_ns > end ? workers[i].end_ns : end;
+    }
+    return ids > 0 ? (double)(end - begin) / (double)ids : 0;
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median over bursts, for so long. */
+static double median_of_bursts(struct bench *b, struct worker *workers, uint64_t seconds) {
+    double rounds[ROUNDS_MAX];
+    size_t n = 0;
+    const uint64_t end = now_ns(CLOCK_MONOTONIC) + seconds * 1000000000;
+    run_burst(b, workers); /* the cold one */
+    for (size_t tries = 0; tries < ROUNDS_MAX && (n < 3 || now_ns(CLOCK_MONOTONIC) < end); tries++) {
+        const double ns = run_burst(b, workers);
+        if (ns > 0)
+            rounds[n++] = ns;
+    }
+    qsort(rounds, n, sizeof *rounds, by_value);
+    return n > 0 ? rounds[n / 2] : -1;
+}
+
+/* Negative when it cannot be told. */
+static double cost_ns(struct bench *b, uint64_t seconds) {
+    struct worker *workers = calloc(b->threads, sizeof *workers);
+    const unsigned wanted = b->threads;
+    double ns = -1;
+    if (workers == NULL)
+        return ns;
+    pthread_barrier_init(&b->start, NULL, wanted);
+    pthread_barrier_init(&b->end, NULL, wanted);
+    b->stop = false;
+    unsigned made = 0;
+    for (; made < wanted; made++) {
+        workers[made].bench = b;
+        if (sfid_lane_open(&workers[made].lane, b->g) < 0 ||
+            (made > 0 && pthread_create(&workers[made].thread, NULL, work, &workers[made]) != 0))
+            break;
+    }
+    if (made < wanted)
+        return ns; /* those that were made wait for the others till the end of the process */
+    ns = median_of_bursts(b, workers, seconds);
+    b->stop = true;
+    pthread_barrier_wait(&b->start);
+    for (unsigned i = 1; i < made; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (unsigned i = 0; i < wanted; i++)
+        sfid_lane_close(workers[i].lane);
+    pthread_barrier_destroy(&b->start);
+    pthread_barrier_destroy(&b->end);
+    free(workers);
+    return ns;
+}
+
+/* ---- the full sequence ------------------------------------------------------- */
+
+struct fill {
+    double per_second, processor; /* of one */
+};
+
+/* For whole ticks, from the begin of one. */
+static struct fill fill_up(sfid *g, const sfid_layout *l, uint64_t seconds) {
+    uint64_t n = 0;
+    const int64_t left = (int64_t)l->unit_ms - (moment_now().unix_ms - l->epoch_ms) % (int64_t)l->unit_ms;
+    seconds = (seconds * 1000 + l->unit_ms - 1) / l->unit_ms * l->unit_ms / 1000;
+    nanosleep(&(struct timespec){left / 1000, left % 1000 * 1000000}, NULL);
+    const uint64_t begin = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID), end = begin + seconds * 1000000000;
+    while (now_ns(CLOCK_MONOTONIC) < end)
+        n += sfid_next(g) >= 0;
+    const double ns = (double)(now_ns(CLOCK_MONOTONIC) - begin);
+    return (struct fill){(double)n * 1e9 / ns, (double)(now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu) / ns};
+}
+
+/* ---- telling ----------------------------------------------------------------- */
+
+static void tell(const struct bench *b, double ns) {
+    char name[64];
+    snprintf(name, sizeof name, b->threads > 1 ? "%s, %u threads" : "%s", way_names[b->way], b->threads);
+    if (b->json) {
+        json_open(NULL, '{');
+        json_text("what", way_names[b->way]);
+        json_uint("threads", b->threads);
+        json_int("picoseconds", ns < 0 ? -1 : (int64_t)(ns * 1000));
+        json_close('}');
+    } else if (ns < 0) {
+        out_print("  %-34s          -\n", name);
+    } else {
+        out_print("  %-34s %10.2f\n", name, ns);
+    }
+    out_flush();
+}
+
+static void tell_fill(const struct bench *b, struct fill f, const sfid_layout_facts *facts) {
+    const double most = (double)facts->ids_per_second, share = most > 0 ? 100 * f.per_second / most : 0;
+    if (b->json) {
+        json_close(']');
+        json_uint("ids_per_second", (uint64_t)f.per_second);
+        json_uint("most_per_second", facts->ids_per_second);
+        json_uint("processor_percent", (uint64_t)(100 * f.processor + 0.5));
+        json_close('}');
+        json_end();
+        return;
+    }
+    out_print("\none thread that draws all it can: %.0f IDs a second, %.1f %% of the layout's %" PRIu64
+              " for one pid,\nwith %.0f %% of a processor\n",
+              f.per_second, share, facts->ids_per_second, 100 * f.processor);
+}
+
+static sfid *open_generator(const sfid_layout *layout, sfid_exhaustion exhaustion, int *status) {
+    sfid *g = NULL;
+    sfid_options opt = SFID_OPTIONS_INIT;
+    sfid_layout_facts facts;
+    opt.layout = layout;
+    opt.exhaustion = exhaustion;
+    opt.pid =
+        sfid_layout_describe(layout, &facts) == 0 ? (int64_t)facts.first_pid : 0; /* no app: nobody else is asked, or kept away */
+    opt.max_wait_ms = 120000;
+    const int code = sfid_open(&g, &opt);
+    if (code == 0)
+        return g;
+    say("%s", sfid_last_error(g));
+    sfid_close(g);
+    *status = status_of(code);
+    return NULL;
+}
+
+static void measure_costs(struct bench *b, unsigned threads, uint64_t seconds) {
+    for (int way = 0; way < WAYS && out_good(); way++) {
+        b->way = (enum way)way;
+        b->threads = 1;
+        tell(b, cost_ns(b, seconds));
+    }
+    for (int way = WAY_NEXT; way < WAYS && threads > 1 && out_good(); way++) {
+        b->way = (enum way)way;
+        b->threads = threads;
+        tell(b, cost_ns(b, seconds));
+    }
+}
+
+static int run(const struct args *args) {
+    static const char *const formats[] = {"text", "json", NULL};
+    struct bench b = {.g = NULL};
+    uint64_t threads = 2, seconds = 1;
+    sfid_layout layout;
+    sfid_layout_facts facts;
+    int status = STATUS_GOOD;
+    const int format = args_choice(args, FORMAT, formats);
+    if (!args_no_operands(args, ""))
+        return usage(args->command);
+    if (format < 0 || !args_layout(args, LAYOUT, &layout) || !args_number(args, THREADS, THREADS_MAX, &threads) ||
+        !args_number(args, SECONDS, 60, &seconds))
+        return STATUS_USAGE;
+    b.json = format == 1;
+    b.lag_ms = layout.unit_ms >= 1000 ? 10 : 0;
+    b.g = open_generator(&layout, SFID_FAIL, &status);
+    if (b.g == NULL || sfid_layout_describe(&layout, &facts) < 0)
+        return status;
+    if (b.json) {
+        char text[SFID_LAYOUT_STR_LEN];
+        json_open(NULL, '{');
+        json_text("layout", sfid_layout_format(&layout, text, sizeof text) < 0 ? "" : text);
+        json_open("costs", '[');
+    } else {
+        out_print("nanoseconds an ID, median of bursts; of several threads: until all have theirs, for each ID\n\n");
+    }
+    measure_costs(&b, threads > 0 ? (unsigned)threads : 1, seconds > 0 ? seconds : 1);
+    sfid_close(b.g);
+    b.g = open_generator(&layout, SFID_WAIT, &status);
+    if (b.g)
+        tell_fill(&b, fill_up(b.g, &layout, seconds > 0 ? seconds : 1), &facts);
+    sfid_close(b.g);
+    return status;
+}
+
+const struct command command_bench = {
+    .name = "bench",
+    .synopsis = "[--layout LAYOUT] [--threads N] [--seconds N] [--format text|json]",
+    .summary = "measure what IDs of a layout cost on this machine",
+    .about = "Draws from memory alone, with no app and no store: IDs cost the same with one. Reading\n"
+             "the clock is there to compare with. Costs are measured while a tick has room; the last\n"
+             "line tells how many IDs one thread gets when it draws all it can, sleeping in between.\n",
+    .options = options,
+    .run = run,
+};
