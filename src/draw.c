@@ -199,12 +199,6 @@ static void shrink_lead(struct sfid__generator *g, struct view *v) {
             return;
 }
 
-/* May be over max_ahead where a server's clock is ahead of ours: its first tick was granted (holding.c). */
-static uint64_t lead_of(const struct sfid__generator *g, const struct sfid__record *r) {
-    const uint64_t lead = load(&r->lead);
-    return g->exhaustion == SFID_BORROW ? SFID__MAX(lead, g->max_ahead) : lead;
-}
-
 static int look(struct sfid__generator *g, struct sfid__call *call, struct view *v) {
     /* Acquire, with the release that published the record ([publish] in record.c, or open): its fields are there. */
     v->r = call->in_hand ? call->from : atomic_load_explicit(&g->record, memory_order_acquire);
@@ -236,7 +230,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
         regressed(g, v); /* 5 */
     else
         shrink_lead(g, v); /* 6 */
-    v->lead = lead_of(g, v->r);
+    v->lead = g->exhaustion == SFID_BORROW ? g->max_ahead : SFID__MIN(load(&v->r->lead), g->max_ahead);
     if (g->half_window != 0 && v->clock + g->half_window >= v->limit)
         want_keeper(g, call->may_sleep, false);
     return GO;
@@ -350,7 +344,7 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
         return SFID_EOVERFLOW;
     v.limit = atomic_load_explicit(&v.r->limit, memory_order_acquire); /* [limit] */
     v.hi = SFID__MAX(load(&v.r->hi), v.clock);
-    v.lead = lead_of(g, v.r);
+    v.lead = g->exhaustion == SFID_BORROW ? g->max_ahead : SFID__MIN(load(&v.r->lead), g->max_ahead);
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
     const bool may_now = wt <= v.clock || due(&v, wt);
     if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)

@@ -76,17 +76,10 @@ static struct sfid__record *append_record(struct sfid__holding *h, const struct 
     return sfid__record_append(slot->page, slot->records++, start);
 }
 
-/*
- * A record that is gone on with. No clock tick past a limit is noted, and no
- * lead is longer than what may be borrowed or two clocks differ by: a record
- * that says so is damaged, or of other options, and would let IDs run ahead.
- */
-static void mend(const struct sfid__holding *h, struct sfid__record *r) {
-    const uint64_t most = SFID__MAX(h->generator->max_ahead, h->numbered ? h->lease.terms.window / 2 : 0);
+/* No clock tick past a limit is noted: a record that says so is damaged, and would let IDs run up to it. */
+static void mend_highest(struct sfid__record *r) {
     if (atomic_load_explicit(&r->hi, memory_order_relaxed) > limit_of(r))
         atomic_store_explicit(&r->hi, limit_of(r), memory_order_relaxed);
-    if (atomic_load_explicit(&r->lead, memory_order_relaxed) > most)
-        atomic_store_explicit(&r->lead, most, memory_order_relaxed);
 }
 
 /*
@@ -118,7 +111,7 @@ static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, s
                                           .nonce = a->nonce};
         r = append_record(h, &start);
     } else {
-        mend(h, r);
+        mend_highest(r);
     }
     *next = (struct sfid__lease_event){.kind = r ? SFID__LEASE_ADOPTED : SFID__LEASE_UNFIT};
     if (r == NULL)
@@ -353,7 +346,7 @@ static bool goes_on(struct sfid__holding *h, struct sfid__lease_event *found) {
     struct sfid__record *r = last_record(h);
     if (r == NULL || is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min || sfid__record_pid(r) > h->lease.terms.pid_max)
         return false;
-    mend(h, r);
+    mend_highest(r);
     *found = found_on_page(h);
     found->cold = limit_of(r) <= SFID__MAX(clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
     return true;
