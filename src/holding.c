@@ -182,10 +182,12 @@ static void doubt(struct sfid__holding *h, const char *what) {
 /* Asks the store; *next gets its answer. */
 static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const struct sfid__record *r = last_record(h);
+    const struct sfid__error before = h->error;
+    const int64_t whole_ms = monotonic_ms(h) + h->store->exchange_ms;
     const struct sfid__ask ask = {.lease = a,
                                   .position = r ? sfid__record_position(r) : 0,
                                   .now = clock_tick(h),
-                                  .deadline_ms = SFID__MIN(monotonic_ms(h) + h->store->exchange_ms, h->deadline_ms),
+                                  .deadline_ms = SFID__MIN(whole_ms, h->deadline_ms),
                                   .give_up_ms = h->deadline_ms,
                                   .stop = h->stop,
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
@@ -198,6 +200,9 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
                                           : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
     if (h->answer == SFID__GRANTED)
         doubt(h, a->kind == SFID__DO_CLAIM ? "claim" : "renewal");
+    /* An attempt cut short by the end of opening tells less than the one before it. */
+    if (h->answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && monotonic_ms(h) >= h->deadline_ms)
+        h->error = before;
     *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
                                        .exchange = a->exchange,
                                        .answer = h->answer,

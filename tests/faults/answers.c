@@ -40,6 +40,15 @@ static void serve_nothing(int fd, FILE *in, struct peer_shared *s) {
     wait_for_end(fd);
 }
 
+/* Once; then nothing any more. */
+static void serve_words_once(int fd, FILE *in, struct peer_shared *s) {
+    char name[256];
+    next_command(in, fd, s, name, sizeof name);
+    if (atomic_load(&s->commands) == 1)
+        say(fd, s->send, s->send_len);
+    wait_for_end(fd);
+}
+
 static void serve_end(int fd, FILE *in, struct peer_shared *s) {
     char name[256];
     (void)fd;
@@ -151,6 +160,12 @@ static void test_errors(void) {
         snprintf(word, sizeof word, "%.*s", (int)strcspn(rows[i].line, " "), rows[i].line);
         test_peer(i % 2, serve_words, line, strlen(line), rows[i].code, word, rows[i].line);
     }
+}
+
+/* The last attempt gets no time to fail by itself: what was told before it counts. */
+static void test_cause_kept(void) {
+    static const char loading[] = "-LOADING Redis is loading the dataset in memory\r\n";
+    test_peer(true, serve_words_once, loading, strlen(loading), SFID_EREDIS, "LOADING", "an error, then silence");
 }
 
 /* ---- answers that are possible in form only ------------------------------- */
@@ -386,6 +401,7 @@ int main(void) {
     test_silence();
     test_garbage(&rng);
     test_errors();
+    test_cause_kept();
     test_impossible();
     test_rounds();
     diag("figure: the slowest open of %d ms took %" PRId64, OPEN_MS, worst_open_ms);
