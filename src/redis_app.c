@@ -137,6 +137,12 @@ static int fail_denied(struct sfid__redis_app *app, struct sfid__error *err) {
                    command, command);
 }
 
+/* EVAL itself was refused for its key, which the server's words do not name. */
+static int fail_key(struct sfid__redis_app *app, struct sfid__error *err) {
+    return REFUSED(app, err, SFID_EAUTH, "%s: the user may not use key \"sfid:%s\": it needs the permission ~sfid:* (EVAL: %.100s)",
+                   app->shown, app->name, app->reply.strings[0]);
+}
+
 static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid__error *err) {
     const char *word = app->reply.strings[0];
     char there[SFID__TIME_TEXT];
@@ -187,6 +193,8 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, unsigned ar
         add(&q, argv[i]);
     const int rc = sfid__connection_exchange(app->connection, q.argc, q.argv, NULL, SFID__MIN(deadline_ms, began + app->timeout_ms),
                                              stop, &app->reply, err);
+    if (rc == SFID_EAUTH && app->reply.count > 0 && strstr(app->reply.strings[0], " key"))
+        return fail_key(app, err);
     if (rc < 0)
         return rc;
     if (!sfid__redis_app_number(app, 1, &now_ms))
