@@ -167,7 +167,7 @@ static void rest(struct sfid__keeper *k, int64_t due_ms) {
         ms = EVENT_PERIOD_MS;
     if (k->holding == NULL || k->holding->lease.retry_ms == 0)
         sleep_on_poke(page, ms);
-    else /* a failure backs off, whoever pokes */
+    else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* a failure backs off, whoever pokes; as in run() */
         k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
 }
 
