@@ -222,14 +222,16 @@ struct held {
     int failed, renewed; /* so far */
 };
 
-static void hold(struct held *h, const char *name) {
+static void hold(struct held *h, const char *name, int number) {
+    char log[40];
     *h = (struct held){.program = program = name, .m = members_make(1)};
     start(&h->r, 0);
-    member_set(h->m, h->r.socket, name, name);
+    snprintf(log, sizeof log, "held-%d", number);
+    member_set(h->m, h->r.socket, log, log);
     url_of(&h->r, h->m->store, sizeof h->m->store);
     h->m->heartbeat_ms = 300;
     h->m->trust = true;
-    h->m->pid_min = h->m->pid_max = name[0]; /* servers are not told apart by the checker */
+    h->m->pid_min = h->m->pid_max = number; /* servers are not told apart by the checker */
     member_start_or_bail(h->m);
 }
 
@@ -262,7 +264,7 @@ static void survive(struct held *held, size_t n, const struct state *s) {
 static void test_holders(const char *const *programs, size_t n) {
     static struct held held[2];
     for (size_t i = 0; i < n; i++)
-        hold(&held[i], programs[i]);
+        hold(&held[i], programs[i], (int)i + 1);
     for (size_t i = 0; i < COUNT_OF(states); i++)
         survive(held, n, &states[i]);
     for (size_t i = 0; i < n; i++) {
