@@ -40,7 +40,9 @@
  *   18  else                                      draw one, keep it in hand, to 10
  *
  * Due means: tick <= max(clock + lead, hi). A failing call leaves the word
- * alone, but for the one number it may have in hand.
+ * alone, but for the one number it may have in hand. Where the store's clock
+ * was ahead of ours a record begins with that lead, be it above max_ahead:
+ * the time of day is the store's then.
  */
 #include "draw.h"
 
@@ -158,6 +160,12 @@ static int take_newer(struct sfid__generator *g, struct sfid__call *call, const 
     return AGAIN; /* 11 */
 }
 
+/* How far ahead of the clock may be issued. */
+static uint64_t lead_of(const struct sfid__generator *g, const struct sfid__record *r) {
+    const uint64_t lead = SFID__MIN(load(&r->lead), SFID__MAX(g->max_ahead, g->max_skew));
+    return g->exhaustion == SFID_BORROW ? SFID__MAX(lead, g->max_ahead) : lead;
+}
+
 /* ---- rows 1 to 6 --------------------------------------------------------- */
 
 /* Raises *p to at least value; true when this call did. */
@@ -189,9 +197,9 @@ static void regressed(struct sfid__generator *g, struct view *v) {
 static void shrink_lead(struct sfid__generator *g, struct view *v) {
     if (load(&v->r->behind) != 0)
         atomic_store_explicit(&v->r->behind, 0, memory_order_relaxed);
-    if (g->exhaustion == SFID_BORROW)
-        return;
     uint64_t lead = load(&v->r->lead);
+    if (g->exhaustion == SFID_BORROW && lead <= g->max_ahead)
+        return;
     const uint64_t wt = tick_of(v->r, load(&v->r->word));
     const uint64_t ahead = wt > v->clock ? wt - v->clock : 0;
     while (lead > ahead)
@@ -230,7 +238,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
         regressed(g, v); /* 5 */
     else
         shrink_lead(g, v); /* 6 */
-    v->lead = g->exhaustion == SFID_BORROW ? g->max_ahead : SFID__MIN(load(&v->r->lead), g->max_ahead);
+    v->lead = lead_of(g, v->r);
     if (g->half_window != 0 && v->clock + g->half_window >= v->limit)
         want_keeper(g, call->may_sleep, false);
     return GO;
@@ -344,7 +352,7 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
         return SFID_EOVERFLOW;
     v.limit = atomic_load_explicit(&v.r->limit, memory_order_acquire); /* [limit] */
     v.hi = SFID__MAX(load(&v.r->hi), v.clock);
-    v.lead = g->exhaustion == SFID_BORROW ? g->max_ahead : SFID__MIN(load(&v.r->lead), g->max_ahead);
+    v.lead = lead_of(g, v.r);
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
     const bool may_now = wt <= v.clock || due(&v, wt);
     if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)

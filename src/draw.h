@@ -30,6 +30,7 @@ struct sfid__generator {
     uint32_t max_wait_ms;
     uint64_t end;                                     /* tick: sfid__layout_end() */
     uint64_t max_ahead;                               /* ticks */
+    uint64_t max_skew;                                /* ticks that the clock of the store may be ahead of ours; 0: it has none */
     uint64_t random_start;                            /* bound of the sequence start, 0: always 0 */
     uint64_t half_window;                             /* ticks: with less left the keeper is asked for; 0: nobody renews */
     void (*keeper_wanted)(struct sfid__generator *g); /* called where sleeping is allowed; NULL: no keeper */

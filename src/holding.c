@@ -21,11 +21,13 @@ static int64_t monotonic_ms(const struct sfid__holding *h) {
     return clock->monotonic_ns(clock) / 1000000;
 }
 
-static uint64_t clock_tick(const struct sfid__holding *h) {
+static uint64_t tick_in(const struct sfid__holding *h, int64_t more_ms) {
     const sfid_layout *l = &h->generator->layout;
-    const int64_t ms = sfid__now(h->generator->clock).ms - l->epoch_ms;
+    const int64_t ms = sfid__now(h->generator->clock).ms + more_ms - l->epoch_ms;
     return ms < 0 ? 0 : (uint64_t)ms / l->unit_ms; /* open saw it past the epoch, but it may be set at any time */
 }
+
+static uint64_t clock_tick(const struct sfid__holding *h) { return tick_in(h, 0); }
 
 /* ---- the record ------------------------------------------------------------ */
 
@@ -83,16 +85,25 @@ static void mend_highest(struct sfid__record *r) {
 }
 
 /*
+ * The server's clock may be ahead of ours: what it grants is issued at once
+ * then, whatever may be borrowed otherwise. A tick that the server itself still
+ * waits for is not. Relaxed: pace alone hangs on it, and this thread wrote both.
+ */
+static void follow_server(const struct sfid__holding *h, struct sfid__record *r, uint64_t floor, uint64_t now) {
+    const int64_t skew_ms = atomic_load_explicit(&h->store->skew_ms, memory_order_relaxed);
+    const uint64_t tick = SFID__MIN(floor, tick_in(h, -skew_ms));
+    if (tick > now && tick - now > atomic_load_explicit(&r->lead, memory_order_relaxed))
+        atomic_store_explicit(&r->lead, tick - now, memory_order_relaxed);
+}
+
+/*
  * A record for what was granted: the one where a process died, else a new one
  * at the position where it stopped. The record comes first and its window
  * after, so that whoever dies in between leaves a position that the next one
  * finds. Where a process died inside its window that is still good.
- *
- * A server's clock may be ahead of this host's: the first tick that it grants
- * is then issued at once, whatever may be borrowed otherwise.
  */
 static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
-    const uint64_t now = clock_tick(h), max_ahead = h->generator->max_ahead;
+    const uint64_t now = clock_tick(h);
     const struct sfid__reply *reply = &h->reply;
     struct sfid__record *r = last_record(h);
     const uint8_t seq_bits = h->generator->layout.seq_bits;
@@ -100,16 +111,12 @@ static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, s
     const bool found = r && !is_closed(r) && !h->lease.opened && !h->numbered;
     if (!found) {
         const bool granted = a->limit > a->floor;
-        const uint64_t behind = granted && a->floor > now ? a->floor - now : 0;
-        const struct sfid__start start = {.layout = &h->generator->layout,
-                                          .pid = a->pid,
-                                          .position = position,
-                                          .limit = granted ? a->limit : position >> seq_bits,
-                                          .now = now,
-                                          .max_ahead = SFID__MAX(max_ahead, behind),
-                                          .token = a->token,
-                                          .nonce = a->nonce};
+        const uint64_t limit = granted ? a->limit : position >> seq_bits;
+        const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit, now,
+                                          h->generator->max_ahead, a->token, a->nonce};
         r = append_record(h, &start);
+        if (r && granted)
+            follow_server(h, r, a->floor, now);
     } else {
         mend_highest(r);
     }
@@ -172,8 +179,7 @@ static void fill_event(struct sfid__holding *h, struct sfid__lease_event *e) {
 static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
 
 /* What there is to say of a grant, until the machine has found it possible and it is carried out. */
-static void doubt(struct sfid__holding *h, const char *what) {
-    const char *server = h->store->server;
+static void doubt(struct sfid__holding *h, const char *server, const char *what) {
     sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
                "%s: the answer to a %s cannot be: pid %" PRIu64 ", limit %" PRIu64 ", where the clock is at tick %" PRIu64,
                server ? server : "local", what, h->reply.pid, h->reply.limit, clock_tick(h));
@@ -199,7 +205,7 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
     h->answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
                                           : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
     if (h->answer == SFID__GRANTED)
-        doubt(h, a->kind == SFID__DO_CLAIM ? "claim" : "renewal");
+        doubt(h, h->store->server, a->kind == SFID__DO_CLAIM ? "claim" : "renewal");
     /* An attempt cut short by the end of opening tells less than the one before it. */
     if (h->answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && monotonic_ms(h) >= h->deadline_ms)
         h->error = before;
@@ -454,6 +460,7 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
     if (rc == 0) {
         g->page = h->slot.page;
         g->half_window = h->store->terms.window / 2;
+        g->max_skew = h->numbered ? h->store->terms.window / 2 + 2 : 0; /* clocks further apart are refused */
     }
     sfid__dir_close(&h->run);
     h->settings = NULL;

@@ -23,11 +23,12 @@ enum { WINDOW_MS = 3000, HEARTBEAT_MS = 900, BUDGET_MS = 1000, EXCHANGE_MS = 500
 enum { WAIT_MS = WINDOW_MS + BUDGET_MS + UNIT_MS, WAIT_MOST_MS = WAIT_MS + JITTER_MS };
 
 struct member {
-    char store[300], app[40], log[40];
+    char store[300], app[64], log[64];
     uint32_t ttl_ms, heartbeat_ms, budget_ms, open_timeout_ms, max_skew_ms;
     bool trust;
     int64_t pid_min, pid_max;
-    pid_t process; /* 0: none */
+    const char *layout; /* NULL: LAYOUT */
+    pid_t process;      /* 0: none */
     int starts;
 
     _Atomic int opened; /* 0: not yet; 1: it is; else the code that it failed with */
@@ -92,7 +93,7 @@ static inline int member_main(void *arg) {
     struct member *m = arg;
     struct idlog log;
     sfid *g = NULL;
-    const sfid_layout l = layout_of(LAYOUT);
+    const sfid_layout l = layout_of(m->layout ? m->layout : LAYOUT);
     const sfid_options opt = member_options(m, &l);
     log_start(&log, LOG_IDS, (uint64_t)m->starts, IDLOG_ANY_PID, "%s-%d", m->log, m->starts);
     int64_t began = mono_ns();

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hosts whose clock is not their server's. A second or a minute off, either way: sfid_open() is quick, IDs flow at once, close
+ * gives the pid back, the next holder gets it. An hour off: SFID_ECLOCK in time, both clocks in the text, nothing written.
+ *
+ * The server's clock is moved, by a shim; then, under the same shim, that of the processes, and the server's stays.
+ */
+#include "opens.h"
+
+static const char *program; /* the server's */
+static const char *layout;  /* of what is drawn */
+static bool host_is_off;    /* else the server is */
+
+#define SECONDS "36:11:17/1s" /* the default one */
+
+struct off {
+    int64_t host_ahead_ms;
+    const char *what;
+};
+
+/* Either the server's clock is set, or that of all processes of this test; the latter have it in their environment. */
+static struct shim_control *host_clock;
+
+static void set_clocks(struct redis *r, int64_t host_ahead_ms) {
+    if (host_is_off)
+        atomic_store(&host_clock->clock_offset_ns, host_ahead_ms * NS_PER_MS);
+    else
+        redis_clock_offset(r, -host_ahead_ms);
+}
+
+/* Tick of the server's clock. */
+static int64_t server_tick(struct redis *r) {
+    const sfid_layout l = layout_of(layout);
+    struct reply *t = redis_ask(r, "TIME", NULL);
+    const int64_t ms = strtoll(t->list[0].text, NULL, 10) * 1000 + strtoll(t->list[1].text, NULL, 10) / 1000;
+    reply_free(t);
+    return (ms - l.epoch_ms) / l.unit_ms;
+}
+
+static void set_member(struct member *m, const struct redis *r, const char *app, const char *log) {
+    member_set(m, r->socket, app, log);
+    m->ttl_ms = 600000;
+    m->heartbeat_ms = 180000;
+    m->budget_ms = 15000;
+    m->open_timeout_ms = 5000;
+    m->trust = true;
+    m->layout = layout;
+}
+
+static int64_t first_tick(const struct member *m) {
+    struct idlog_head head = {.count = 0};
+    int64_t id = -1;
+    char path[4300];
+    snprintf(path, sizeof path, "%s/%s-%d", dirs.logs, m->log, m->starts);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, &head, sizeof head) == sizeof head && head.count > 0 && read(fd, &id, sizeof id) != sizeof id)
+        id = -1;
+    close(fd);
+    return id < 0 ? -1 : (int64_t)((uint64_t)id >> layout_of(layout).time_shift);
+}
+
+/* ---- what works ------------------------------------------------------------ */
+
+static void test_small(struct redis *r, const struct off *off, int64_t pid) {
+    struct member *m = members_make(2);
+    char app[40], log[60];
+    for (int i = 0; i < 2; i++) {
+        snprintf(app, sizeof app, "off%s%d-%" PRId64, host_is_off ? "-host" : "", (int)layout_of(layout).unit_ms, pid);
+        snprintf(log, sizeof log, "off-%d-%" PRId64 "-%d", host_is_off, pid, i);
+        set_member(&m[i], r, app, log);
+        m[i].pid_min = pid;
+        m[i].pid_max = pid + 1; /* of two: where the host is ahead, one given back is the future's for a while */
+    }
+    set_clocks(r, off->host_ahead_ms);
+    const int64_t before = server_tick(r), unit = layout_of(layout).unit_ms;
+    member_start_or_bail(m);
+    ok(atomic_load(&m->open_ms) <= SLACK_MS, "%s, %s: opens at once", program, off->what);
+    ok(member_draws(m, 200, 5000), "%s, %s: IDs flow", program, off->what);
+    ok(atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0, "%s, %s: at once (%" PRId64 " ms)", program, off->what,
+       atomic_load(&m->gap_ms));
+    const int64_t tick = first_tick(m), lead = (off->host_ahead_ms > 0 ? off->host_ahead_ms : 0) / unit;
+    ok(tick >= before && tick <= before + lead + 1 + SLACK_MS / unit, "%s, %s: from the later of both clocks on", program,
+       off->what);
+    ok(llabs(tick - before - lead) * unit <= SLACK_MS + unit, "%s, %s: as they are now", program, off->what);
+    member_kill(m);
+    member_start_or_bail(m);
+    ok(member_draws(m, 200, 5000) && atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0,
+       "%s, %s: killed and started again it goes on at once", program, off->what);
+    is_i64(member_end(m), 0, "%s, %s: closes", program, off->what);
+    ok(atomic_load(&m->closed) && atomic_load(&m->close_ms) <= SLACK_MS, "%s, %s: in time", program, off->what);
+    member_start_or_bail(&m[1]);
+    ok(atomic_load(&m[1].open_ms) <= SLACK_MS && member_draws(&m[1], 100, 5000), "%s, %s: the next one opens at once", program,
+       off->what);
+    is_i64(member_end(&m[1]), 0, "%s, %s: and closes", program, off->what);
+    diag("figure: %-14s %-34s open %" PRId64 " ms, longest gap %" PRId64 " ms, next open %" PRId64 " ms", program, off->what,
+         atomic_load(&m->open_ms), atomic_load(&m->gap_ms), atomic_load(&m[1].open_ms));
+}
+
+/* The same pid, from a host ahead: the next one waits as long as the clock was ahead, no longer. */
+static void test_next_of_one(struct redis *r) {
+    struct member *m = members_make(2);
+    for (int i = 0; i < 2; i++) {
+        char log[40];
+        snprintf(log, sizeof log, "one-%d-%d", host_is_off, i);
+        set_member(&m[i], r, host_is_off ? "one-host" : "one", log);
+        m[i].pid_min = m[i].pid_max = host_is_off ? 201 : 200;
+    }
+    set_clocks(r, 1000);
+    member_start_or_bail(m);
+    member_draws(m, 100, 5000);
+    member_end(m);
+    member_start_or_bail(&m[1]);
+    const int64_t waited = atomic_load(&m[1].open_ms);
+    ok(waited <= 1000 + JITTER_MS + SLACK_MS, "%s: the very pid, a second ahead: had in %" PRId64 " ms", program, waited);
+    member_draws(&m[1], 100, 5000);
+    member_end(&m[1]);
+}
+
+/* ---- what is refused ------------------------------------------------------- */
+
+/* The time of day a minute or less around a moment is in the text. */
+static bool tells_time(const char *text, int64_t unix_ms) {
+    for (int64_t s = -3; s <= 3; s++) {
+        const time_t at = (time_t)(unix_ms / 1000 + s);
+        struct tm tm;
+        char clock[16];
+        localtime_r(&at, &tm);
+        strftime(clock, sizeof clock, "%H:%M:%S", &tm);
+        if (strstr(text, clock))
+            return true;
+    }
+    return false;
+}
+
+/* What DUMP has, as text. */
+static char *contents(struct redis *r, const char *app) {
+    char key[60];
+    snprintf(key, sizeof key, "sfid:%s", app);
+    struct reply *dump = redis_ask(r, "DUMP", key, NULL);
+    const size_t size = dump->type == '$' ? dump->size : 0;
+    char *text = calloc(1, 2 * size + 1);
+    if (text == NULL)
+        bail("out of memory");
+    for (size_t i = 0; i < size; i++)
+        snprintf(text + 2 * i, 3, "%02x", (unsigned char)dump->text[i]);
+    reply_free(dump);
+    return text;
+}
+
+static int hour_off(void *arg) {
+    struct attempt *a = arg;
+    *a = attempt_open(a->text, "hour", true);
+    return 0;
+}
+
+static void test_large(struct redis *r, const struct off *off) {
+    struct attempt *a = shared_memory(sizeof *a);
+    struct member *m = members_make(1);
+    set_clocks(r, 0);
+    redis_do(r, "FLUSHALL", NULL);
+    for (int known = 0; known < 2; known++) {
+        if (known) { /* somebody with the right time has been there */
+            set_clocks(r, 0);
+            member_set(m, r->socket, "hour", "hour");
+            m->trust = true;
+            m->pid_min = m->pid_max = 250;
+            member_start_or_bail(m);
+            member_end(m);
+        }
+        char *before = contents(r, "hour");
+        const int64_t keys = redis_do(r, "DBSIZE", NULL);
+        set_clocks(r, off->host_ahead_ms);
+        snprintf(a->text, sizeof a->text, "unix://%s", r->socket);
+        child_run(hour_off, a, patience(10000));
+        const int64_t server = server_tick(r) * UNIT_MS + layout_of(layout).epoch_ms;
+        char *after = contents(r, "hour");
+        is_i64(a->code, SFID_ECLOCK, "%s, %s: refused", program, off->what);
+        ok(a->ms <= OPEN_MS + GRACE_MS, "%s, %s: in %" PRId64 " ms", program, off->what, a->ms);
+        if (!ok(tells_time(a->text, server) && tells_time(a->text, server + off->host_ahead_ms) && strstr(a->text, r->socket),
+                "%s, %s: with both clocks in the text", program, off->what))
+            diag("%s", a->text);
+        is_str(after, before, "%s, %s: the app is as it was", program, off->what);
+        is_i64(redis_do(r, "DBSIZE", NULL), keys, "%s, %s: and nothing was written", program, off->what);
+        free(before);
+        free(after);
+    }
+}
+
+/* A holder whose clock goes wrong and comes right again: what it issues lies in its window all the while, or is refused. */
+static void test_holding(struct redis *r, int64_t pid) {
+    struct member *m = members_make(1);
+    char log[40];
+    snprintf(log, sizeof log, "holding-%d", host_is_off);
+    member_set(m, r->socket, log, log);
+    m->heartbeat_ms = 300;
+    m->trust = true;
+    m->pid_min = m->pid_max = pid;
+    set_clocks(r, 0);
+    member_start_or_bail(m);
+    for (int i = 0; i < 2; i++) {
+        const int failed = member_events(m, SFID_EVENT_RENEW_FAILED);
+        set_clocks(r, i ? -3600000 : 3600000);
+        ok(member_event_after(m, SFID_EVENT_RENEW_FAILED, failed, 1, 2 * WINDOW_MS) && atomic_load(&m->failed_code) == SFID_ECLOCK,
+           "%s: a holder whose clock jumps an hour is told", program);
+        const int renewed = member_events(m, SFID_EVENT_RENEWED);
+        set_clocks(r, 0);
+        ok(member_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 4 * WINDOW_MS) && member_draws(m, 100, 2 * WINDOW_MS),
+           "%s: and goes on when it is right again", program);
+    }
+    is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s: with the pid it had", program);
+    member_end(m);
+}
+
+static void test_server(int64_t pid) {
+    static const struct off small[] = {
+        {1000, "host 1 s ahead"}, {-1000, "host 1 s behind"}, {60000, "host 1 min ahead"}, {-60000, "host 1 min behind"}};
+    static const struct off large[] = {{3600000, "host 1 h ahead"}, {-3600000, "host 1 h behind"}};
+    struct redis r;
+    redis_start(&r, program, "offsets", REDIS_CLOCK, NULL);
+    layout = LAYOUT;
+    for (size_t i = 0; i < COUNT_OF(small); i++)
+        test_small(&r, &small[i], pid + 2 * (int64_t)i);
+    test_next_of_one(&r);
+    for (size_t i = 0; i < COUNT_OF(large); i++)
+        test_large(&r, &large[i]);
+    test_holding(&r, pid + 20);
+    judge(layout, "per-file", UINT64_MAX, program);
+    layout = SECONDS;
+    for (size_t i = 0; i < COUNT_OF(small); i++)
+        test_small(&r, &small[i], pid + 2 * (int64_t)i);
+    judge(layout, "per-file", UINT64_MAX, program);
+    set_clocks(&r, 0);
+    redis_kill(&r);
+}
+
+/* The whole again, by a child that has the shim. */
+static int with_shim(const char *shim) {
+    char control[200];
+    snprintf(control, sizeof control, "%s/host-clock", dirs.shm);
+    setenv("SFID_SHIM_CONTROL", control, 1);
+    setenv("LD_PRELOAD", shim, 1);
+    setenv("SFID_SHIM_LOADED", "1", 1);
+    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), patience(200000));
+    return status >= 0 && status < KILLED ? status : DIED;
+}
+
+int main(void) {
+    const char *programs[2], *given = getenv("SFID_SHIM");
+    dirs_make();
+    host_clock = shared_file("host-clock", sizeof *host_clock);
+    char *shim = realpath(given ? given : "./tests/.libs/shim.so", NULL);
+    if (shim == NULL)
+        skip_all("no shared library built");
+    if (!getenv("SFID_SHIM_LOADED"))
+        return with_shim(shim);
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    for (size_t i = 0; i < 2 * n; i++) {
+        program = programs[i / 2];
+        host_is_off = i % 2;
+        diag("%s: the clock of the %s is moved", program, host_is_off ? "host" : "server");
+        test_server(1);
+    }
+    return done_testing();
+}
