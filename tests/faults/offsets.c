@@ -75,7 +75,7 @@ static void test_small(struct redis *r, const struct off *off, int64_t pid) {
     const int64_t before = server_tick(r), unit = layout_of(layout).unit_ms;
     member_start_or_bail(m);
     ok(atomic_load(&m->open_ms) <= SLACK_MS, "%s, %s: opens at once", program, off->what);
-    ok(member_draws(m, 200, 5000), "%s, %s: IDs flow", program, off->what);
+    ok(member_draws(m, 40, 5000), "%s, %s: IDs flow", program, off->what);
     ok(atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0, "%s, %s: at once (%" PRId64 " ms)", program, off->what,
        atomic_load(&m->gap_ms));
     const int64_t tick = first_tick(m), lead = (off->host_ahead_ms > 0 ? off->host_ahead_ms : 0) / unit;
@@ -84,12 +84,12 @@ static void test_small(struct redis *r, const struct off *off, int64_t pid) {
     ok(llabs(tick - before - lead) * unit <= SLACK_MS + unit, "%s, %s: as they are now", program, off->what);
     member_kill(m);
     member_start_or_bail(m);
-    ok(member_draws(m, 200, 5000) && atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0,
+    ok(member_draws(m, 40, 5000) && atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0,
        "%s, %s: killed and started again it goes on at once", program, off->what);
     is_i64(member_end(m), 0, "%s, %s: closes", program, off->what);
     ok(atomic_load(&m->closed) && atomic_load(&m->close_ms) <= SLACK_MS, "%s, %s: in time", program, off->what);
     member_start_or_bail(&m[1]);
-    ok(atomic_load(&m[1].open_ms) <= SLACK_MS && member_draws(&m[1], 100, 5000), "%s, %s: the next one opens at once", program,
+    ok(atomic_load(&m[1].open_ms) <= SLACK_MS && member_draws(&m[1], 20, 5000), "%s, %s: the next one opens at once", program,
        off->what);
     is_i64(member_end(&m[1]), 0, "%s, %s: and closes", program, off->what);
     diag("figure: %-14s %-34s open %" PRId64 " ms, longest gap %" PRId64 " ms, next open %" PRId64 " ms", program, off->what,
@@ -101,18 +101,18 @@ static void test_next_of_one(struct redis *r) {
     struct member *m = members_make(2);
     for (int i = 0; i < 2; i++) {
         char log[40];
-        snprintf(log, sizeof log, "one-%d-%d", host_is_off, i);
-        set_member(&m[i], r, host_is_off ? "one-host" : "one", log);
-        m[i].pid_min = m[i].pid_max = host_is_off ? 201 : 200;
+        snprintf(log, sizeof log, "one-%d", i);
+        set_member(&m[i], r, "one", log);
+        m[i].pid_min = m[i].pid_max = 200;
     }
     set_clocks(r, 1000);
     member_start_or_bail(m);
-    member_draws(m, 100, 5000);
+    member_draws(m, 20, 5000);
     member_end(m);
     member_start_or_bail(&m[1]);
     const int64_t waited = atomic_load(&m[1].open_ms);
     ok(waited <= 1000 + JITTER_MS + SLACK_MS, "%s: the very pid, a second ahead: had in %" PRId64 " ms", program, waited);
-    member_draws(&m[1], 100, 5000);
+    member_draws(&m[1], 20, 5000);
     member_end(&m[1]);
 }
 
@@ -189,9 +189,7 @@ static void test_large(struct redis *r, const struct off *off) {
 /* A holder whose clock goes wrong and comes right again: what it issues lies in its window all the while, or is refused. */
 static void test_holding(struct redis *r, int64_t pid) {
     struct member *m = members_make(1);
-    char log[40];
-    snprintf(log, sizeof log, "holding-%d", host_is_off);
-    member_set(m, r->socket, log, log);
+    member_set(m, r->socket, "holding", "holding");
     m->heartbeat_ms = 300;
     m->trust = true;
     m->pid_min = m->pid_max = pid;
@@ -220,10 +218,12 @@ static void test_server(int64_t pid) {
     layout = LAYOUT;
     for (size_t i = 0; i < COUNT_OF(small); i++)
         test_small(&r, &small[i], pid + 2 * (int64_t)i);
-    test_next_of_one(&r);
+    if (!host_is_off)
+        test_next_of_one(&r);
     for (size_t i = 0; i < COUNT_OF(large); i++)
         test_large(&r, &large[i]);
-    test_holding(&r, pid + 20);
+    if (host_is_off)
+        test_holding(&r, pid + 20);
     judge(layout, "per-file", UINT64_MAX, program);
     layout = SECONDS;
     for (size_t i = 0; i < COUNT_OF(small); i++)
