@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything at random, for a while: servers that forget, restart from nothing or an old file, stand still, run out of memory,
+ * close connections, have their clock set; holders that are killed, stopped, closed and started again. No ID is issued twice;
+ * and when it is over everybody who holds a pid, or wants one, gets to draw within W + S.
+ *
+ * Sizes: 5 s (long: 120 s) on each server, both at once. $SFID_TEST_SEED sets another seed.
+ */
+#include "holders.h"
+
+enum { MEMBERS = 6, PIDS = 8, SKEW_MS = 400 };
+
+struct scene {
+    const char *program;
+    struct redis r;
+    struct member *m;
+    bool saved, stands, stopped[MEMBERS];
+    int64_t resume_ns, go_on_ns[MEMBERS]; /* when */
+    uint64_t faults, deaths, *rng;
+};
+
+static uint64_t below(struct scene *s, uint64_t n) { return draw_random(s->rng) % n; }
+
+static void begin(struct scene *s, const char *program, size_t number, uint64_t *rng) {
+    *s = (struct scene){.program = program, .m = members_make(MEMBERS), .rng = rng};
+    redis_start(&s->r, program, "storm", REDIS_CLOCK, NULL);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        char log[40], app[40];
+        snprintf(log, sizeof log, "storm-%zu-%zu", number, i);
+        snprintf(app, sizeof app, "storm-%zu", number);
+        member_set(&s->m[i], s->r.socket, app, log);
+        s->m[i].heartbeat_ms = 500;
+        s->m[i].open_timeout_ms = 3600000;
+        s->m[i].pid_min = PIDS * (int64_t)number;
+        s->m[i].pid_max = s->m[i].pid_min + PIDS - 1;
+    }
+    s->m[0].trust = true;
+    member_start_or_bail(&s->m[0]);
+    s->m[0].trust = false;
+    for (size_t i = 1; i < MEMBERS; i++)
+        member_start_or_bail(&s->m[i]);
+}
+
+/* ---- to the server --------------------------------------------------------- */
+
+static void forget_keys(struct scene *s, bool hash, bool registrations) {
+    char key[60];
+    const int n = snprintf(key, sizeof key, "sfid:%s", s->m->app);
+    if (hash)
+        redis_do(&s->r, "DEL", key, NULL);
+    for (int64_t pid = s->m->pid_min; registrations && pid <= s->m->pid_max; pid++) {
+        snprintf(key + n, sizeof key - (size_t)n, ":%c", (int)pid);
+        reply_free(redis_ask_n(&s->r, 2, (const char *const[]){"DEL", key}, (const size_t[]){3, (size_t)n + 3}));
+    }
+}
+
+/* For a third of a second at most: its windows are not to end for this alone. */
+static void stand_still(struct scene *s) {
+    redis_pause(&s->r);
+    s->stands = true;
+    s->resume_ns = mono_ns() + (int64_t)below(s, 300) * NS_PER_MS;
+}
+
+static void hit_server(struct scene *s) {
+    switch (below(s, 10)) {
+    case 0:
+        redis_do(&s->r, "FLUSHALL", NULL);
+        break;
+    case 1:
+        forget_keys(s, true, false);
+        break;
+    case 2:
+        forget_keys(s, below(s, 2), true);
+        break;
+    case 3:
+        redis_do(&s->r, "SAVE", NULL);
+        s->saved = true;
+        break;
+    case 4:
+        redis_restart(&s->r, !s->saved);
+        break;
+    case 5:
+        redis_restart(&s->r, true);
+        s->saved = false;
+        break;
+    case 6:
+        stand_still(s);
+        break;
+    case 7:
+        redis_do(&s->r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
+        break;
+    case 8:
+        redis_do(&s->r, "CONFIG", "SET", "maxmemory", below(s, 2) ? "1" : "0", NULL);
+        break;
+    default:
+        redis_clock_offset(&s->r, (int64_t)below(s, 2 * SKEW_MS) - SKEW_MS);
+    }
+}
+
+/* ---- to a holder ----------------------------------------------------------- */
+
+static void hit_member(struct scene *s, size_t i) {
+    struct member *m = &s->m[i];
+    if (s->stopped[i])
+        return;
+    switch (below(s, 3)) {
+    case 0: /* up to twice a window */
+        member_stop(m);
+        s->stopped[i] = true;
+        s->go_on_ns[i] = mono_ns() + (int64_t)below(s, 2 * WINDOW_MS) * NS_PER_MS;
+        break;
+    case 1:
+        member_kill(m);
+        s->deaths++;
+        member_start(m);
+        break;
+    default:
+        if (atomic_load(&m->opened) == 1) { /* one that waits for a pid does not hear */
+            member_end(m);
+            member_start(m);
+        }
+    }
+}
+
+/* What has stood still long enough goes on. */
+static void go_on(struct scene *s, bool all) {
+    if (s->stands && (all || mono_ns() >= s->resume_ns)) {
+        redis_resume(&s->r);
+        s->stands = false;
+    }
+    for (size_t i = 0; i < MEMBERS; i++)
+        if (s->stopped[i] && (all || mono_ns() >= s->go_on_ns[i])) {
+            member_go_on(&s->m[i]);
+            s->stopped[i] = false;
+        }
+}
+
+static void storm(struct scene *s) {
+    go_on(s, false);
+    if (s->stands)
+        return;
+    s->faults++;
+    if (below(s, 2))
+        hit_server(s);
+    else
+        hit_member(s, below(s, MEMBERS));
+}
+
+/* ---- afterwards ------------------------------------------------------------ */
+
+static void calm_down(struct scene *s) {
+    go_on(s, true);
+    redis_clock_offset(&s->r, 0);
+    redis_do(&s->r, "CONFIG", "SET", "maxmemory", "0", NULL);
+}
+
+static void all_draw(struct scene *s, int64_t began) {
+    int good = 0;
+    for (size_t i = 0; i < MEMBERS; i++)
+        good += member_opened(&s->m[i], 2 * WAIT_MOST_MS) && member_draws(&s->m[i], 10, 2 * WAIT_MOST_MS);
+    const int64_t took = (mono_ns() - began) / NS_PER_MS;
+    is_i64(good, MEMBERS, "%s: afterwards all of them draw", s->program);
+    ok(took <= WAIT_MOST_MS + HEARTBEAT_MS + SLACK_MS, "%s: W + S later at most (%" PRId64 " ms)", s->program, took);
+    int bad = 0, lost = 0;
+    for (size_t i = 0; i < MEMBERS; i++) {
+        lost += member_events(&s->m[i], SFID_EVENT_LOST);
+        bad += member_end(&s->m[i]) != 0;
+    }
+    is_i64(bad, 0, "%s: and end well", s->program);
+    diag("figure: %-14s %" PRIu64 " faults, %" PRIu64 " deaths, %d pids lost; all draw again after %" PRId64 " ms", s->program,
+         s->faults, s->deaths, lost, took);
+    redis_kill(&s->r);
+}
+
+int main(void) {
+    static struct scene scenes[2];
+    const char *programs[2];
+    dirs_make();
+    uint64_t rng = seed();
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    for (size_t i = 0; i < n; i++)
+        begin(&scenes[i], programs[i], i, &rng);
+    const int64_t end = mono_ns() + (int64_t)sized(5000, 120000, 5000) * NS_PER_MS;
+    while (n > 0 && mono_ns() < end) {
+        for (size_t i = 0; i < n; i++)
+            storm(&scenes[i]);
+        nap_us((long)(draw_random(&rng) % 200000));
+    }
+    for (size_t i = 0; i < n; i++)
+        calm_down(&scenes[i]);
+    const int64_t calm = mono_ns();
+    for (size_t i = 0; i < n; i++)
+        all_draw(&scenes[i], calm);
+    if (n > 0)
+        judge(LAYOUT, "per-file", UINT64_MAX, "a storm");
+    return done_testing();
+}
