@@ -8,9 +8,9 @@
  */
 #include "fleet.h"
 
-#define LAYOUT "41:6:16/1ms"
+#define LAYOUT "40:7:16/1ms"
 
-enum { MOST = 64, THREADS = 2 };
+enum { MOST = 64 + 1, THREADS = 2 };
 
 static sfid_layout layout;
 
@@ -107,16 +107,13 @@ static void check_nothing_left(struct redis *r, const sfid_options *opt, size_t 
     char record[RECORD];
     unsigned held = 0, refused = 0;
     int64_t longest = 0;
-    for (size_t pid = 0; pid < n; pid++)
+    for (size_t pid = 1; pid <= n; pid++)
         held += !is_released(record_of(r, "together", (int64_t)pid, record));
     is_u64(held, 0, "when all have closed each record is one of a release");
     is_u64(count_registrations(r), 0, "and there is no registration");
     struct member *again = members_new(1, opt);
-    for (size_t pid = 0; pid < n; pid++) {
-        again->opt.pid_min = (int64_t)pid;
-        again->opt.pid_max = pid ? (int64_t)pid : 0;
-        if (pid == 0) /* both 0 would be all of them */
-            again->opt.pid_max = 1;
+    for (size_t pid = 1; pid <= n; pid++) {
+        again->opt.pid_min = again->opt.pid_max = (int64_t)pid;
         refused += member_open_one(again) != 0 || !member_draws(again, 1, patience(5000));
         longest = again->open_ns > longest ? again->open_ns : longest;
         refused += member_end(again) != 0;
@@ -129,7 +126,7 @@ static void check_nothing_left(struct redis *r, const sfid_options *opt, size_t 
 static void test_together(struct redis *r) {
     const size_t n = sized(16, 64, 6);
     sfid_options opt = fleet_options(r, "together", &layout);
-    opt.pid_max = (int64_t)n - 1;
+    opt.pid_max = (int64_t)n;
     struct member *all = start_together(&opt, n);
     check_open(all, n);
     is_u64(count_registrations(r), n, "each pid is registered");

@@ -17,6 +17,12 @@ enum way { TOGETHER, SCATTERED, LAST };
 static sfid_layout layout;
 static uint64_t rng;
 
+static sfid_options any_pid(struct redis *r) {
+    sfid_options opt = fleet_options(r, APP, &layout);
+    opt.pid_min = opt.pid_max = 0;
+    return opt;
+}
+
 /* ---- filling -------------------------------------------------------------- */
 
 /*
@@ -24,7 +30,7 @@ static uint64_t rng;
  * app is running (SFID_TRUST) takes that none was in this tick.
  */
 static void make_app(struct redis *r) {
-    const sfid_options opt = fleet_options(r, APP, &layout);
+    const sfid_options opt = any_pid(r);
     struct member *m = members_new(1, &opt);
     tick_passes(&layout, tick_now(&layout), patience(3000));
     redis_do(r, "FLUSHALL", NULL);
@@ -75,7 +81,7 @@ static void choose_free(bool is_free[PIDS], enum way way) {
 
 static void test_few_left(struct redis *r, enum way way, const char *what) {
     static bool is_free[PIDS];
-    const sfid_options opt = fleet_options(r, APP, &layout);
+    const sfid_options opt = any_pid(r);
     const unsigned n = (unsigned)sized(6, 16, 3);
     struct member *all = members_new(n, &opt);
     unsigned failed = 0, taken = 0;
@@ -122,7 +128,7 @@ static bool says_who_and_when(const char *text, const char *when) {
 }
 
 static void test_none_left(struct redis *r) {
-    const sfid_options opt = fleet_options(r, APP, &layout);
+    const sfid_options opt = any_pid(r);
     const uint64_t now = tick_now(&layout);
     struct member *m = members_new(1, &opt);
     char when[16];
@@ -143,7 +149,7 @@ static void test_none_left(struct redis *r) {
 
 /* Whenever the last question comes before the end of its time: the answer is the same. */
 static void test_in_vain(struct redis *r) {
-    const sfid_options opt = fleet_options(r, APP, &layout);
+    const sfid_options opt = any_pid(r);
     const unsigned n = (unsigned)sized(12, MOST_VAIN, 6);
     struct member *all = members_new(n, &opt);
     unsigned wrong = 0, wordless = 0, bad = 0;
@@ -173,7 +179,7 @@ static void test_in_vain(struct redis *r) {
 }
 
 static void test_comes_free(struct redis *r) {
-    const sfid_options opt = fleet_options(r, APP, &layout);
+    const sfid_options opt = any_pid(r);
     struct member *m = members_new(1, &opt);
     const uint64_t limit = tick_now(&layout) + 3;
     set_limit(r, 1234, limit);

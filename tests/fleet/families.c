@@ -100,8 +100,6 @@ static void check_next(struct redis *r, const struct family *f, const char *what
     char record[RECORD];
     sfid_options opt = family_options(r, f->app);
     opt.pid_min = opt.pid_max = atomic_load(&f->m[0].pid);
-    if (opt.pid_max == 0) /* both 0 would be all of them */
-        opt.pid_max = 1;
     ok(is_released(record_of(r, f->app, opt.pid_min, record)), "%s: when the last one has closed the pid is given back", what);
     struct member *next = members_new(1, &opt);
     is_i64(member_open_one(next), 0, "%s: and can be had at once", what);

@@ -145,7 +145,7 @@ static void hand_over(struct redis *r, bool in_turn, int64_t pid_min, int64_t pi
 
 static void test_handover(struct redis *r) {
     hand_over(r, true, 1, 1, "in-turn");
-    hand_over(r, false, 0, 1, "at-will");
+    hand_over(r, false, 1, 2, "at-will");
 }
 
 int main(void) {

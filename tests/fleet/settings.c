@@ -69,6 +69,7 @@ static void refused(struct redis *r, const sfid_options *opt, int64_t pid, int c
 
 static void test_settings(struct redis *r) {
     sfid_options opt = fleet_options(r, APP, &layout);
+    opt.pid_max = 1000;  /* of all of these layouts */
     opt.ttl_ms = 300000; /* no renewal comes between two looks */
     opt.heartbeat_ms = 100000;
     struct member *m = members_new(1, &opt);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of a lease from a server, each raised by what it stands for: a server that stops, dies, comes back empty, is
+ * flushed, whose clock is set; a pid that another process takes while its holder stands still. Their fields are as sfid.h says,
+ * and sfid_status() agrees.
+ */
+#include "fleet.h"
+
+#define LAYOUT "39:3:14/10ms"
+
+enum { TTL = 6000, HEARTBEAT = 300, SKEW_MS = 2000 };
+
+static sfid_layout layout;
+
+static struct member *new_member(const sfid_options *opt) {
+    struct member *m = members_new(1, opt);
+    if (member_open_one(m) != 0 || !member_draws(m, 1, patience(5000)))
+        die("open: %s", m->text);
+    return m;
+}
+
+static sfid_options event_options(struct redis *r, const char *app) {
+    sfid_options opt = fleet_options(r, app, &layout);
+    opt.ttl_ms = TTL;
+    opt.heartbeat_ms = HEARTBEAT;
+    return opt;
+}
+
+/* The next event of a kind; a zeroed one, and a failed check, when it does not come. */
+static struct seen told(struct member *m, sfid_event_kind kind, int from, const char *name) {
+    const struct seen *e = member_event(m, kind, from, patience(5000));
+    if (ok(e != NULL, "%s is told", name))
+        diag("%s: pid %" PRIi64 ", value %" PRIi64 ", code %d: %s", name, e->pid, e->value, e->code, e->text);
+    return e ? *e : (struct seen){.pid = -2};
+}
+
+/* Where a kind stands in the order of events from number `from` on; -1: nowhere. */
+static int place(const struct member *m, sfid_event_kind kind, int from) {
+    for (int i = from; i < atomic_load(&m->events) && i < EVENTS_KEPT; i++)
+        if (m->seen[i].kind == kind)
+            return i;
+    return -1;
+}
+
+static void test_begin(struct redis *r, struct member *m) {
+    const struct seen connected = told(m, SFID_EVENT_CONNECTED, 0, "CONNECTED");
+    ok(connected.code == 0 && strstr(connected.text, r->socket), "CONNECTED: its text names the server");
+    const struct seen leased = told(m, SFID_EVENT_LEASED, 0, "LEASED");
+    is_i64(leased.pid, atomic_load(&m->pid), "LEASED: its pid is the one that IDs carry");
+    ok(place(m, SFID_EVENT_CONNECTED, 0) < place(m, SFID_EVENT_LEASED, 0), "LEASED: after CONNECTED");
+    const struct seen renewed = told(m, SFID_EVENT_RENEWED, 0, "RENEWED");
+    ok(renewed.pid == leased.pid && renewed.value > TTL - 1000 && renewed.value <= TTL + 10,
+       "RENEWED: its value is the window that there is now");
+}
+
+/* Stopped: it accepts, and does not answer. Dead: nobody is there. */
+static void test_away(struct redis *r, struct member *m, bool dead, const char *what) {
+    const int from = atomic_load(&m->events);
+    if (dead)
+        redis_kill(r);
+    else
+        redis_pause(r);
+    struct seen e = told(m, SFID_EVENT_DISCONNECTED, from, "DISCONNECTED");
+    ok(e.code == SFID_EREDIS && strstr(e.text, r->socket), "%s: its code says so, its text which server", what);
+    is_i64(e.pid, atomic_load(&m->pid), "%s: the pid is held meanwhile", what);
+    e = told(m, SFID_EVENT_RENEW_FAILED, from, "RENEW_FAILED");
+    ok(e.code == SFID_EREDIS && strstr(e.text, r->socket), "%s: its code says why", what);
+    ok(e.pid == atomic_load(&m->pid), "%s: and for which pid", what);
+    const int back = atomic_load(&m->events);
+    if (dead)
+        redis_restart(r, true);
+    else
+        redis_resume(r);
+    e = told(m, SFID_EVENT_CONNECTED, back, "CONNECTED");
+    ok(e.code == 0 && e.value >= 0, "%s: and connected again", what);
+    told(m, SFID_EVENT_RENEWED, back, "RENEWED");
+    is_i64(atomic_load(&m->of_kind[SFID_EVENT_LOST]), 0, "%s: nothing is lost", what);
+    is_i64(atomic_load(&m->errors), 0, "%s: no call fails", what);
+    is_i64(place(m, SFID_EVENT_FAILOVER, from) >= 0, dead, "%s: FAILOVER is told if the server has forgotten", what);
+}
+
+static void test_flush(struct redis *r, struct member *m) {
+    const int from = atomic_load(&m->events);
+    redis_do(r, "FLUSHALL", NULL);
+    const struct seen e = told(m, SFID_EVENT_FAILOVER, from, "FAILOVER");
+    ok(e.code == 0 && strstr(e.text, r->socket), "FAILOVER: its text names the server");
+    ok(place(m, SFID_EVENT_DISCONNECTED, from) < 0, "FAILOVER: by a flush, without a broken connection");
+    told(m, SFID_EVENT_RENEWED, from, "RENEWED");
+    is_i64(atomic_load(&m->errors), 0, "FAILOVER: no call fails");
+    const int later = atomic_load(&m->events);
+    told(m, SFID_EVENT_RENEWED, later, "RENEWED again");
+    is_i64(place(m, SFID_EVENT_FAILOVER, later), -1, "FAILOVER: told once");
+}
+
+static void test_skew(struct redis *r, struct member *m) {
+    for (int sign = -1; sign <= 1; sign += 2) {
+        int from = atomic_load(&m->events);
+        redis_clock_offset(r, sign * SKEW_MS);
+        struct seen e = told(m, SFID_EVENT_SKEW, from, "SKEW");
+        ok(llabs(e.value + sign * SKEW_MS) < 500, "SKEW: its value is how far the host is ahead of the server");
+        ok(strstr(e.text, sign > 0 ? "behind" : "ahead") != NULL, "SKEW: its text says in which direction");
+        from = atomic_load(&m->events);
+        told(m, SFID_EVENT_RENEWED, from, "RENEWED");
+        is_i64(place(m, SFID_EVENT_SKEW, from), -1, "SKEW: told once");
+        redis_clock_offset(r, 0);
+        e = told(m, SFID_EVENT_SKEW, from, "SKEW, over");
+        ok(llabs(e.value) < 1000, "SKEW: when it is over, too");
+    }
+    is_i64(atomic_load(&m->of_kind[SFID_EVENT_LOST]), 0, "SKEW: nothing is lost");
+    is_i64(atomic_load(&m->errors), 0, "SKEW: no call fails");
+    /* Further than half a window: no renewal, and the code of a clock. */
+    const int from = atomic_load(&m->events);
+    redis_clock_offset(r, TTL);
+    const struct seen e = told(m, SFID_EVENT_RENEW_FAILED, from, "RENEW_FAILED");
+    is_i64(e.code, SFID_ECLOCK, "SKEW: too far, and nothing is renewed");
+    ok(place(m, SFID_EVENT_DISCONNECTED, from) < 0, "SKEW: the server does answer");
+    redis_clock_offset(r, 0);
+    told(m, SFID_EVENT_RENEWED, from, "RENEWED, with the clock right");
+}
+
+static void test_events(struct redis *r) {
+    const sfid_options opt = event_options(r, "events");
+    struct member *m = new_member(&opt);
+    test_begin(r, m);
+    test_away(r, m, false, "stopped");
+    test_away(r, m, true, "dead");
+    test_flush(r, m);
+    test_skew(r, m);
+    is_i64(member_end(m), 0, "ends well");
+    is_u64(m->status.losses, 0, "sfid_status: no loss");
+    is_u64(m->status.renew_failures, 0, "sfid_status: no failure since the last renewal");
+    is_i64(m->status.connected, 1, "sfid_status: connected");
+    ok(llabs(m->status.skew_ms) < 1000, "sfid_status: the skew of the last renewal");
+    members_free(m, 1);
+    judge(LAYOUT, "pid", UINT64_MAX, "events");
+}
+
+static void test_lost(struct redis *r) {
+    sfid_options opt = event_options(r, "lost");
+    opt.ttl_ms = 1000;
+    opt.max_wait_ms = patience(5000);
+    struct member *m = new_member(&opt);
+    const int64_t pid = atomic_load(&m->pid);
+    kill(m->child, SIGSTOP);
+    on_host(&opt, 1);
+    opt.pid_min = opt.pid_max = pid;
+    struct member *taker = members_new(1, &opt);
+    tick_passes(&layout, tick_now(&layout) + 100, patience(2000));
+    is_i64(member_open_one(taker), 0, "LOST: another process takes a pid");
+    const int from = atomic_load(&m->events);
+    kill(m->child, SIGCONT);
+    struct seen e = told(m, SFID_EVENT_LOST, from, "LOST");
+    is_i64(e.code, SFID_ELEASE, "LOST: its code");
+    is_i64(e.pid, -1, "LOST: no pid is held");
+    e = told(m, SFID_EVENT_LEASED_AGAIN, from, "LEASED_AGAIN");
+    ok(e.pid >= 0 && (e.pid != pid || atomic_load(&taker->pid) != pid), "LEASED_AGAIN: its pid is the new one");
+    ok(place(m, SFID_EVENT_LOST, from) < place(m, SFID_EVENT_LEASED_AGAIN, from), "LEASED_AGAIN: after LOST");
+    ok(member_draws(m, 10, patience(5000)), "LEASED_AGAIN: IDs again");
+    is_i64(atomic_load(&m->pid), e.pid, "LEASED_AGAIN: with that pid");
+    is_i64(atomic_load(&m->of_kind[SFID_EVENT_LEASED]), 1, "LEASED was told at the beginning alone");
+    is_i64(member_end(m) + member_end(taker), 0, "LOST: both end well");
+    is_u64(m->status.losses, 1, "sfid_status: one loss");
+    members_free(m, 1);
+    members_free(taker, 1);
+    judge(LAYOUT, "per-file", UINT64_MAX, "lost");
+}
+
+int main(void) {
+    fleet_begin();
+    layout = layout_of(LAYOUT);
+    on_servers(0, REDIS_CLOCK, test_events);
+    on_servers(1, 0, test_lost);
+    return done_testing();
+}
