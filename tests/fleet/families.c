@@ -52,7 +52,7 @@ static int parent_life(void *arg) {
     const pid_t child = fork();
     struct member *m = &f->m[child == 0];
     if (child == 0) {
-        witness.m = m;
+        witness_prepare(&witness, m);
         witness_begin(&witness, g);
     }
     draw_till_end(m, g);

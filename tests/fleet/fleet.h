@@ -50,7 +50,8 @@ UNUSED static void on_servers(unsigned number, unsigned flags, void (*test)(stru
     }
 }
 
-/* A lease that lasts 4 s, renewed each second, from an app that nobody has used before. Pid 0 is left out: a range of that alone cannot be said. */
+/* A lease that lasts 4 s, renewed each second, from an app that nobody has used before. Without pid 0: a range of that alone
+   cannot be said. */
 UNUSED static sfid_options fleet_options(const struct redis *r, const char *app, const sfid_layout *l) {
     static char stores[64][180];
     static unsigned used;
@@ -193,6 +194,13 @@ UNUSED static void witness_id(struct witness *w, const sfid_layout *l, int64_t i
     pthread_mutex_unlock(&w->lock);
 }
 
+/* While there is no thread that may look: before an open, and in a forked child. */
+UNUSED static void witness_prepare(struct witness *w, struct member *m) {
+    memset(w, 0, sizeof *w);
+    w->m = m;
+    pthread_mutex_init(&w->lock, NULL);
+}
+
 /* A file of windows of its own, for a process that has opened, or was forked off by one that had. */
 UNUSED static void witness_begin(struct witness *w, sfid *g) {
     char path[4400];
@@ -200,7 +208,6 @@ UNUSED static void witness_begin(struct witness *w, sfid *g) {
     sfid_status_info status;
     w->process = atomic_fetch_add(processes, 1) + 1;
     snprintf(path, sizeof path, "%s/windows-%" PRIu64, dirs.logs, w->process);
-    pthread_mutex_init(&w->lock, NULL);
     pthread_mutex_lock(&w->lock);
     w->last = (struct winlog_window){.pid = UINT64_MAX};
     if (stat(w->m->opt.run_dir, &st) < 0 || sfid_status(g, &status) != 0)
@@ -271,8 +278,7 @@ UNUSED static void member_open(struct member *m, sfid **g) {
     sfid_options opt = m->opt;
     if (m->own_run_dir && (!own_mounts() || !mount_tmpfs(opt.run_dir, "size=8m")))
         die("cannot mount a file system on %s: %s", opt.run_dir, strerror(errno));
-    witness.m = m;
-    pthread_mutex_init(&witness.lock, NULL);
+    witness_prepare(&witness, m);
     opt.on_event = hear;
     opt.user = &witness;
     witness.begin_ns = mono_ns();

@@ -67,14 +67,20 @@ static void live_once(struct race *race, int runner, uint64_t *rng) {
     member_close(m, g);
 }
 
+static bool await_turn(struct race *race, int number) {
+    const int64_t end = mono_ns() + patience(10000) * (int64_t)NS_PER_MS;
+    while (atomic_load(&race->turn) % RUNNERS != number && mono_ns() < end)
+        nap_us(50);
+    return atomic_load(&race->turn) % RUNNERS == number;
+}
+
 static int run(void *arg) {
     const struct runner *runner = arg;
     struct race *race = runner->race;
     uint64_t rng = (uint64_t)runner->number + 1;
     for (;;) {
-        if (race->in_turn)
-            while (atomic_load(&race->turn) % RUNNERS != runner->number)
-                nap_us(50);
+        if (race->in_turn && !await_turn(race, runner->number))
+            return DIED;
         if (atomic_load(&race->lives) >= atomic_load(&race->most) || atomic_load(&race->error) != 0)
             break;
         live_once(race, runner->number, &rng);
