@@ -121,11 +121,12 @@ struct seen {
 struct member {
     sfid_options opt;
     unsigned threads, burst;
-    long nap_us;      /* between bursts, and as much again at random */
-    bool leaves;      /* ends without closing */
-    bool waits;       /* with opening, until it may */
-    bool own_run_dir; /* a file system of its own is mounted there, seen by nobody else */
-    bool closes_fds;  /* all it has but the standard ones, once it is open */
+    long nap_us;                       /* between bursts, and as much again at random */
+    bool leaves;                       /* ends without closing */
+    bool waits;                        /* with opening, until it may */
+    void (*prepare)(struct member *m); /* in its process, before anything else; NULL: nothing */
+    _Atomic int64_t clock_offset_ns;   /* for a test that gives members clocks of their own */
+    bool closes_fds;                   /* all it has but the standard ones, once it is open */
 
     atomic_int may_open, may_draw, may_end; /* may_draw: 1 from the start */
 
@@ -276,8 +277,6 @@ UNUSED static void *member_draw(void *arg) {
 
 UNUSED static void member_open(struct member *m, sfid **g) {
     sfid_options opt = m->opt;
-    if (m->own_run_dir && (!own_mounts() || !mount_tmpfs(opt.run_dir, "size=8m")))
-        die("cannot mount a file system on %s: %s", opt.run_dir, strerror(errno));
     witness_prepare(&witness, m);
     opt.on_event = hear;
     opt.user = &witness;
@@ -304,6 +303,8 @@ UNUSED static int member_live(void *arg) {
     struct member *m = arg;
     pthread_t threads[MOST_THREADS];
     sfid *g = NULL;
+    if (m->prepare)
+        m->prepare(m);
     atomic_store(&m->ready, 1);
     if (m->waits && !flag_wait(&m->may_open, 1, patience(60000)))
         return DIED;

@@ -15,13 +15,18 @@ static sfid_layout layout;
 
 /* ---- namespaces -------------------------------------------------------------- */
 
+static void mount_run_dir(struct member *m) {
+    if (!own_mounts() || !mount_tmpfs(m->opt.run_dir, "size=8m"))
+        die("cannot mount a file system on %s: %s", m->opt.run_dir, strerror(errno));
+}
+
 static void test_namespaces(struct redis *r) {
     const sfid_options opt = fleet_options(r, "twins", &layout);
     struct member *all = members_new(TWINS, &opt);
     bool taken[8] = {false};
     unsigned failed = 0, shared = 0, strange = 0, mute = 0;
     for (int i = 0; i < TWINS; i++) {
-        all[i].own_run_dir = true;
+        all[i].prepare = mount_run_dir;
         member_start(&all[i]);
     }
     for (int i = 0; i < TWINS; i++) {
