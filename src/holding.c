@@ -4,12 +4,12 @@
 #include "layout.h"
 #include "local_store.h"
 #include "numbered.h"
+#include "places.h"
 #include "process.h"
 #include "random.h"
 #include "record.h"
 #include "redis_store.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -385,36 +385,6 @@ static int get_pid(struct sfid__holding *h) {
     return h->gave_up ? h->error.code : 0;
 }
 
-/* Pages and marks bear the same names: in one directory for both, pages lie in one of their own, whose name no app has. */
-static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, struct sfid__error *err) {
-    struct stat a, b;
-    if (fstat(run->fd, &a) < 0 || fstat(state->fd, &b) < 0)
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", run->path);
-    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
-        return 0;
-    struct sfid__dir both = *run;
-    *run = (struct sfid__dir)SFID__DIR_NONE;
-    const int rc = sfid__dir_open_sub(run, &both, ".run", err);
-    sfid__dir_close(&both);
-    return rc;
-}
-
-/* The run directory, and the machine ID, made where there is none yet. */
-static int open_directories(struct sfid__holding *h, const sfid_options *opt, char machine[SFID__MACHINE_ID]) {
-    struct sfid__dir state = SFID__DIR_NONE;
-    h->run = (struct sfid__dir)SFID__DIR_NONE;
-    int rc = sfid__dir_open_run(&h->run, opt->run_dir, &h->error);
-    if (rc == 0)
-        rc = sfid__dir_open_state(&state, opt->state_dir, &h->error);
-    if (rc == 0)
-        rc = keep_apart(&h->run, &state, &h->error);
-    if (rc == 0)
-        rc = sfid__machine_id(&state, machine, &h->error);
-    sfid__dir_close(&state);
-    h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
-    return rc;
-}
-
 static int open_local(struct sfid__holding *h, const char *machine) {
     h->fingerprint = sfid__layout_fingerprint(&h->generator->layout);
     int rc = sfid__local_store_new(&h->store, h->settings, h->generator->max_ahead, &h->error);
@@ -454,7 +424,8 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
     h->settings = settings;
     h->deadline_ms = deadline_ms;
     char machine[SFID__MACHINE_ID];
-    int rc = open_directories(h, &settings->opt, machine);
+    int rc = sfid__places_open(&h->run, machine, &settings->opt, &h->error);
+    h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
     if (rc == 0)
         rc = settings->store == SFID__STORE_REDIS ? open_redis(h, machine) : open_local(h, machine);
     if (rc == 0) {

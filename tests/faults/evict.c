@@ -31,13 +31,13 @@ static int64_t memory_used(struct scene *s) {
 }
 
 static bool has_hash(struct scene *s) {
-    char key[60];
+    char key[100];
     snprintf(key, sizeof key, "sfid:%s", s->m->app);
     return redis_do(&s->r, "EXISTS", key, NULL) == 1;
 }
 
 static bool is_registered(struct scene *s, int64_t pid) {
-    char key[60];
+    char key[100];
     const int n = snprintf(key, sizeof key, "sfid:%s:%c", s->m->app, (int)pid);
     struct reply *reply = redis_ask_n(&s->r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, (size_t)n + 1});
     const bool is = reply->type == ':' && reply->number == 1;

@@ -69,7 +69,7 @@ static bool is_alone(void *arg) {
 
 /* "released", "held" or "none": what a server knows of a member's pid. */
 static const char *known_of(struct redis *r, const struct member *m) {
-    char key[60], pid[24];
+    char key[100], pid[24];
     snprintf(key, sizeof key, "sfid:%s", m->app);
     snprintf(pid, sizeof pid, "%" PRId64, atomic_load(&m->pid));
     struct reply *reply = redis_ask(r, "HGET", key, pid, NULL);

@@ -38,14 +38,14 @@ struct scene {
 static void flush(struct scene *s) { redis_do(&s->r, "FLUSHALL", NULL); }
 
 static void del_hash(struct scene *s) {
-    char key[60];
+    char key[100];
     snprintf(key, sizeof key, "sfid:%s", s->m->app);
     redis_do(&s->r, "DEL", key, NULL);
 }
 
 static void del_registrations(struct scene *s) {
     for (int64_t pid = s->m->pid_min; pid <= s->m->pid_max; pid++) {
-        char key[60];
+        char key[100];
         const int n = snprintf(key, sizeof key, "sfid:%s:%c", s->m->app, (int)pid);
         const char *const args[] = {"DEL", key};
         struct reply *reply = redis_ask_n(&s->r, 2, args, (const size_t[]){3, (size_t)n + 1}); /* its NUL is the high byte */

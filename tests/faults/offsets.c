@@ -134,7 +134,7 @@ static bool tells_time(const char *text, int64_t unix_ms) {
 
 /* What DUMP has, as text. */
 static char *contents(struct redis *r, const char *app) {
-    char key[60];
+    char key[100];
     snprintf(key, sizeof key, "sfid:%s", app);
     struct reply *dump = redis_ask(r, "DUMP", key, NULL);
     const size_t size = dump->type == '$' ? dump->size : 0;

@@ -33,7 +33,7 @@ static void start(struct redis *r, unsigned flags) {
 /* Of the app there is at most what the server first saw of it. */
 static bool none_is_held(struct redis *r, const char *app) {
     enum { META = 4 };
-    char key[60];
+    char key[100];
     snprintf(key, sizeof key, "sfid:%s", app);
     return redis_do(r, "HLEN", key, NULL) <= META;
 }

@@ -44,7 +44,7 @@ static void begin(struct scene *s, const char *program, size_t number, uint64_t 
 /* ---- to the server --------------------------------------------------------- */
 
 static void forget_keys(struct scene *s, bool hash, bool registrations) {
-    char key[60];
+    char key[100];
     const int n = snprintf(key, sizeof key, "sfid:%s", s->m->app);
     if (hash)
         redis_do(&s->r, "DEL", key, NULL);
