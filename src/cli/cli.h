@@ -289,6 +289,9 @@ bool read_layout(const char *label, const char *text, sfid_layout *layout);
 /* layout_fault.c: what is wrong with a text of numbers that is no layout, perhaps in room. */
 const char *layout_fault(const char *text, char *room, size_t size);
 
+/* The name nearest to a misspelt one, or NULL where none is near. next(i) lists them, NULL at the end. */
+const char *nearest(const char *text, const char *(*next)(size_t i));
+
 /* ---- store.c: leases from a server ----------------------------------------- */
 
 /* Options that commands have which ask one. The first two have to be the same for all of an app. */
@@ -304,9 +307,6 @@ bool store_options(const struct args *args, int ttl, int budget, int timeout, sf
 
 /* Tells why the library could not do it. Returns the exit status. What it calls invalid is the store: the rest was checked. */
 int store_failure(int code, const char *why);
-
-/* The name nearest to a misspelt one, or NULL where none is near. next(i) lists them, NULL at the end. */
-const char *nearest(const char *text, const char *(*next)(size_t i));
 
 /* ---- help.c, and one file per command ------------------------------------- */
 
