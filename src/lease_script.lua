@@ -394,7 +394,7 @@ local function exchange()
   end
   t, limit, q, g = tick(now), tick(now + W), tonumber(meta[3]), tonumber(meta[4])
   local known = not meta[1] and 'none' or (meta[2] == inc and q and g) and 'current' or 'old'
-  local state = redis.sha1hex((meta[2] or '-') .. ' ' .. inc)
+  local state = redis.sha1hex((meta[2] or '-') .. ' ' .. (meta[4] or '-') .. ' ' .. inc)
   if op == 'look' then
     return look(known, meta, state)
   elseif is_alone(replication) then

@@ -82,6 +82,12 @@ static void inits_what_it_saw(struct redis *r) {
     redis_do(r, "FLUSHALL", NULL);
     says(&a, "CHANGED", "flushed meanwhile", "init", a.state, NULL);
     says(&a, "OK", "whatever there is", "init", "", NULL);
+    app_say(&a, "look", "0", NULL);
+    redis_do(r, "FLUSHALL", NULL);
+    app_at(&a, T0 + 5, 0);
+    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "CHANGED", "flushed, and known anew", "init", a.state, NULL);
+    has(&a, a.key, "q", "1000018", "q stays");
     free(before);
     free(after);
 }

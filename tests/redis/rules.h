@@ -101,8 +101,8 @@ static const struct rule rules[] = {
     /* ---- the operator ---- */
     {"init: g stays", "call('HSET', key, 'q', '0')", "call('HSET', key, 'q', '0', 'g', '0')", "operator", NO},
     {"init: what was seen", "ARGV[12] ~= '' and ARGV[12] ~= state", "false", "operator", NO},
-    {"init: on the server that was seen", "redis.sha1hex((meta[2] or '-') .. ' ' .. inc)", "redis.sha1hex(meta[2] or '-')",
-     "operator", NO},
+    {"init: on the server that was seen", "(meta[4] or '-') .. ' ' .. inc)", "(meta[4] or '-'))", "operator", NO},
+    {"init: on the hash that was seen", "(meta[4] or '-') .. ' ' .. inc)", "inc)", "operator", NO},
     {"looking writes nothing", "if op == 'look' then\n", "if op == 'look' then\ncall('HSET', key, 'seen', '1')\n", "operator", NO},
 };
 
