@@ -9,63 +9,7 @@
  *
  * Then the way back: the former master, alive all the while or restarted, follows, misses a claim in its turn, and is promoted.
  */
-#include "holders.h"
-
-enum { HOLDER, SECOND, QUICK, SLOW, NEWCOMER, MEMBERS };
-
-struct pair {
-    const char *program;
-    struct redis node[2];
-    int master;
-    char name[140]; /* what leads to it */
-    struct member *m;
-    size_t number;
-    int lost, again, failovers[QUICK + 1]; /* events so far: of the slow one, of the others */
-    bool restarts; /* the former master was dead in between; else it lives, and has the same run_id as ever */
-};
-
-/* Whoever connects from now on gets to this node. */
-static void lead_to(struct pair *p, int node) {
-    char next[160];
-    snprintf(next, sizeof next, "%s.next", p->name);
-    unlink(next);
-    if (symlink(p->node[node].socket, next) < 0 || rename(next, p->name) < 0)
-        bail("%s: %s", p->name, strerror(errno));
-    p->master = node;
-}
-
-/* Begins to; redis_replicate() waits until it does. Many begin at once. */
-static void follow(struct pair *p) {
-    char port[16];
-    snprintf(port, sizeof port, "%d", p->node[p->master].port);
-    redis_do(&p->node[1 - p->master], "REPLICAOF", "127.0.0.1", port, NULL);
-}
-
-static void begin(struct pair *p, const char *program, bool restarts, size_t number) {
-    static const char *const names[MEMBERS] = {"holder", "second", "quick", "slow", "newcomer"};
-    *p = (struct pair){.program = program, .m = members_make(MEMBERS), .number = number, .restarts = restarts};
-    redis_start(&p->node[0], program, "one", REDIS_PORT, NULL);
-    redis_start(&p->node[1], program, "two", REDIS_PORT, NULL);
-    snprintf(p->name, sizeof p->name, "%s/master-%zu", tap_tmpdir(), number);
-    lead_to(p, 0);
-    follow(p);
-    for (size_t i = 0; i < MEMBERS; i++) {
-        char log[40], app[40];
-        snprintf(log, sizeof log, "%s-%zu", names[i], number);
-        snprintf(app, sizeof app, "failover-%zu", number);
-        member_set(&p->m[i], p->name, app, log);
-        p->m[i].pid_min = 4 * (int64_t)number;
-        p->m[i].pid_max = p->m[i].pid_min + 3;
-    }
-    p->m[HOLDER].trust = true;
-    member_start_or_bail(&p->m[HOLDER]);
-    member_start_or_bail(&p->m[SECOND]);
-}
-
-static bool is_alone(void *arg) {
-    char value[16];
-    return strcmp(redis_info(arg, "replication", "connected_slaves", value, sizeof value), "0") == 0;
-}
+#include "pair.h"
 
 /* "released", "held" or "none": what a server knows of a member's pid. */
 static const char *known_of(struct redis *r, const struct member *m) {
@@ -93,13 +37,6 @@ static void give_back(struct pair *p, int i) {
     member_end(&p->m[i]);
     if (!tap_wait_until(is_released, &(struct known){&p->node[1 - p->master], &p->m[i]}, 10000))
         bail("%s: the replica does not hear of a release", p->program);
-}
-
-static void cut(struct pair *p) {
-    redis_pause(&p->node[1 - p->master]);
-    redis_do(&p->node[p->master], "CLIENT", "KILL", "TYPE", "replica", NULL);
-    if (!tap_wait_until(is_alone, &p->node[p->master], 10000))
-        bail("%s: the replica's link stays", p->program);
 }
 
 /* Claims, draws, and is stopped. */
@@ -229,7 +166,7 @@ int main(void) {
     dirs_make();
     const size_t n = servers_installed(programs, COUNT_OF(programs));
     for (size_t i = 0; i < 2 * n; i++, count++)
-        begin(&pairs[i], programs[i / 2], i % 2 == 1, i);
+        begin(&pairs[i], programs[i / 2], i % 2 == 1, i, NULL);
     diag("figure: W %d ms, H %d ms, S %d ms: the longest gap of holders, how long newcomers waited", WINDOW_MS, HEARTBEAT_MS,
          BUDGET_MS);
     leg(pairs, count, go, there);

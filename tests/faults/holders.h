@@ -23,7 +23,7 @@ enum { WINDOW_MS = 3000, HEARTBEAT_MS = 900, BUDGET_MS = 1000, EXCHANGE_MS = 500
 enum { WAIT_MS = WINDOW_MS + BUDGET_MS + UNIT_MS, WAIT_MOST_MS = WAIT_MS + JITTER_MS };
 
 struct member {
-    char store[300], app[64], log[64];
+    char store[300], app[40], log[64];
     uint32_t ttl_ms, heartbeat_ms, budget_ms, open_timeout_ms, max_skew_ms;
     bool trust;
     int64_t pid_min, pid_max;
