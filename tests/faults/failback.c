@@ -9,7 +9,7 @@
  */
 #include "pair.h"
 
-enum { TTL_MS = 5000, STOPPED_MS = 1500 };
+enum { TTL_MS = 4000, STOPPED_MS = 1500 };
 
 static void lead_nowhere(struct pair *p) {
     unlink(p->name);

@@ -7,6 +7,8 @@
  */
 #include "opens.h"
 
+#include <limits.h>
+
 static const char *program; /* the server's */
 static const char *layout;  /* of what is drawn */
 static bool host_is_off;    /* else the server is */
@@ -246,10 +248,10 @@ static int with_shim(const char *shim) {
 
 int main(void) {
     const char *programs[2], *given = getenv("SFID_SHIM");
+    char shim[PATH_MAX];
     dirs_make();
     host_clock = shared_file("host-clock", sizeof *host_clock);
-    char *shim = realpath(given ? given : "./tests/.libs/shim.so", NULL);
-    if (shim == NULL)
+    if (realpath(given ? given : "./tests/.libs/shim.so", shim) == NULL)
         skip_all("no shared library built");
     if (!getenv("SFID_SHIM_LOADED"))
         return with_shim(shim);
