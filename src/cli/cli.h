@@ -66,6 +66,9 @@ char *out_room(size_t n);
 /* Says that the output now ends here, inside the room of the last out_room(). */
 void out_until(const char *end);
 
+/* Bytes, as many as there are. */
+void out_bytes(const char *text, size_t len);
+
 /* At most OUT_ROOM bytes of formatted text. */
 void out_print(const char *fmt, ...) CLI_PRINTF(1, 2);
 
@@ -81,28 +84,43 @@ int out_end(int status);
 
 /* ---- in.c: lines of input ------------------------------------------------ */
 
-/* No ID is longer: what exceeds it is cut off, and never kept in memory. */
-#define IN_LINE_MAX 256
+/* No line is longer: what exceeds it is cut off, and never kept in memory. */
+#define IN_LINE_MAX (1024 * 1024)
+#define IN_BLOCK (256 * 1024) /* what is read at once */
 
 struct in {
     int fd;
-    bool skip;         /* inside a line already handed out cut */
-    bool end;          /* read(2) told the end */
-    size_t at, filled; /* what is not handed out yet: buf[at..filled) */
-    uint64_t line;     /* number of the line handed out last, from 1 */
-    char buf[256 * 1024];
+    size_t max;   /* the longest line that is wanted whole */
+    bool skip;    /* inside a line already handed out cut */
+    bool end;     /* read(2) told the end */
+    size_t start; /* of what was handed out last, in buf */
+    size_t at;    /* of what is not handed out yet: buf[at..filled) */
+    size_t filled;
+    uint64_t line;  /* number of the line handed out last, from 1 */
+    uint64_t bytes; /* read so far */
+    char buf[IN_LINE_MAX + 2 * IN_BLOCK];
 };
 
 struct line {
     const char *text; /* without its end, LF or CRLF; valid until the next in_line() */
     size_t len;
-    bool cut; /* longer than IN_LINE_MAX: only its beginning */
+    bool crlf;
+    bool cut; /* longer than in.max: only its beginning */
 };
 
-void in_begin(struct in *in, int fd);
+void in_begin(struct in *in, int fd, size_t max);
 
 /* The next line. Returns 1, 0 at the end, -1 with errno when reading failed. Flushes the output before it would wait for input. */
 int in_line(struct in *in, struct line *line);
+
+/* The line handed out last, with the next one behind it. Returns as in_line(); may be cut, too. */
+int in_more(struct in *in, struct line *line);
+
+/* Goes back inside what was handed out last: to its place-th byte, behind line `number`. */
+void in_back(struct in *in, size_t place, uint64_t number);
+
+/* The next `size` bytes, fewer at the end, as line and numbered as such. Returns as in_line(). */
+int in_block(struct in *in, size_t size, struct line *block);
 
 /* ---- digits.c, date.c: fast text ------------------------------------------ */
 
@@ -119,7 +137,6 @@ struct dec {
 /* Each writes at p, without a NUL, and returns the end. */
 char *put_dec(struct dec *cache, char *p, uint64_t value);
 char *put_int(struct dec *cache, char *p, int64_t value);
-char *put_hex(char *p, uint64_t value);
 char *put_text(char *p, const char *text);
 
 /* Digits alone, at most max; false otherwise. */
@@ -212,6 +229,7 @@ int report_end(struct report *report);
 
 /* ---- ids.c: IDs as they are, one a line ----------------------------------- */
 
+#define ID_FORMATS "dec|hex|base62|base32|base58|bytes|json"
 extern const char *const id_formats[]; /* for args_choice() */
 
 struct ids {
@@ -325,7 +343,7 @@ void help_command(const struct command *command);
 /* The usage line of a command (NULL: of all) on standard error. Returns STATUS_USAGE. */
 int usage(const struct command *command);
 
-extern const struct command command_gen, command_decode, command_encode, command_range, command_layout, command_init, command_lease,
-    command_bench, command_doctor, command_help;
+extern const struct command command_gen, command_decode, command_encode, command_convert, command_range, command_layout,
+    command_init, command_lease, command_bench, command_doctor, command_help;
 
 #endif

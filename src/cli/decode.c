@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* decode.c - sfid decode: takes IDs apart. */
-#include "cli.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,131 +11,48 @@ enum { LAYOUT, FROM, FORMAT, HEADER };
 
 static const struct option_spec options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how the IDs are cut into fields (sfid)"},
-    [FROM] = {"from", 0, "FORM", NULL, "how IDs are written that are not digits alone: dec or hex (dec)"},
+    [FROM] = {"from", 0, "FORM", NULL, "how IDs are written that are not digits alone (dec)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text, json or tsv (text)"},
     [HEADER] = {"header", 0, NULL, NULL, "with tsv: the names of the columns first"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const char *const forms[] = {"dec", "hex", NULL};
 static const char *const formats[] = {[VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", NULL};
 
-/* Digits of the widest 64-bit number, zeros before included. */
-#define DEC_WIDTH 20
-#define HEX_WIDTH 16
-
 struct decode {
-    sfid_form from;
+    struct reader reader;
     struct view view;
     struct in in;
     int status;
 };
 
-/* An ID as it was given, and how it is read. */
-struct given {
-    const char *text;
-    size_t len;
-    sfid_form form;
-    const char *digits; /* behind an 0x */
-    size_t count;
-};
-
-/*
- * Digits alone are decimal. But gen writes hex in 16 digits, and one in some
- * thousand of those happens to have no letter: where hex was announced, that
- * width decides.
- */
-static sfid_form form_of(const struct decode *decode, const struct given *given) {
-    if (decode->from != SFID_HEX || given->count == 0)
-        return decode->from;
-    if (given->count == HEX_WIDTH)
-        return SFID_HEX;
-    for (size_t i = 0; i < given->count; i++)
-        if (given->digits[i] < '0' || given->digits[i] > '9')
-            return SFID_HEX;
-    return SFID_DEC;
-}
-
-static struct given look_at(const struct decode *decode, const char *text, size_t len) {
-    struct given given = {text, len, SFID_DEC, text, len};
-    if (len > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        given.form = SFID_HEX;
-        given.digits += 2;
-        given.count -= 2;
-    } else {
-        given.form = form_of(decode, &given);
-    }
-    return given;
-}
-
-/* ---- what is wrong ------------------------------------------------------- */
-
-static size_t first_wrong(const struct given *given) {
-    size_t i = 0;
-    int64_t value;
-    while (i < given->count && sfid_from_text(given->form, given->digits + i, 1, &value) == 0)
-        i++;
-    return i;
-}
-
-static const char *wanted(sfid_form form) {
-    return form == SFID_HEX ? "1 to 16 hex digits" : "1 to 19 decimal digits, or 0x and hex digits";
-}
-
-static void complain(struct decode *decode, const char *where, const struct given *given, bool cut) {
-    char why[160];
-    const size_t at = first_wrong(given);
-    int64_t id;
-    if (given->len == 0)
-        snprintf(why, sizeof why, "is empty; wanted: %s", wanted(given->form));
-    else if (cut)
-        snprintf(why, sizeof why, "is longer than any ID; wanted: %s", wanted(given->form));
-    else if (at < given->count)
-        snprintf(why, sizeof why, "has no %s digit at character %zu; wanted: %s", given->form == SFID_HEX ? "hex" : "decimal",
-                 (size_t)(given->digits - given->text) + at + 1, wanted(given->form));
-    else if (given->count > (given->form == SFID_HEX ? HEX_WIDTH : DEC_WIDTH))
-        snprintf(why, sizeof why, "has %zu digits; wanted: %s", given->count, wanted(given->form));
-    else if (sfid_from_text(given->form, given->digits, given->count, &id) < 0)
-        snprintf(why, sizeof why, "is above the highest ID, 9223372036854775807");
-    else
+static void complain(struct decode *decode, const char *unit, uint64_t number, const struct line *line) {
+    char why[READER_WHY];
+    sfid_wide id;
+    if (line->cut)
+        snprintf(why, sizeof why, "is longer than any ID");
+    else if (reader_read(&decode->reader, line->text, line->len, &id))
         snprintf(why, sizeof why, "sets a bit above the fields of layout %s; another --layout?", decode->view.name);
-    say("%s: %s %s", where, quote(given->text, given->len).text, why);
+    else
+        reader_explain(&decode->reader, line->text, line->len, why);
+    say_bad(unit, number, line->text, line->len, why);
     decode->status = STATUS_BAD_INPUT;
 }
 
-/* ---- taking apart -------------------------------------------------------- */
-
-static bool show(struct decode *decode, const struct given *given) {
-    int64_t id;
-    return given->count <= (given->form == SFID_HEX ? HEX_WIDTH : DEC_WIDTH) &&
-           sfid_from_text(given->form, given->digits, given->count, &id) == 0 && view_id(&decode->view, id);
-}
-
-static void decode_argument(struct decode *decode, int number, const char *text) {
-    const struct given given = look_at(decode, text, strlen(text));
-    if (show(decode, &given))
-        return;
-    char where[32];
-    snprintf(where, sizeof where, "argument %d", number);
-    complain(decode, where, &given, false);
-}
-
-/* Empty lines are passed over: files end in them. */
-static void decode_line(struct decode *decode, const struct line *line) {
-    const struct given given = look_at(decode, line->text, line->len);
-    if (line->len == 0 || (!line->cut && show(decode, &given)))
-        return;
-    char where[40];
-    snprintf(where, sizeof where, "line %llu", (unsigned long long)decode->in.line);
-    complain(decode, where, &given, line->cut);
+static void decode_text(struct decode *decode, const char *unit, uint64_t number, const struct line *line) {
+    sfid_wide id;
+    if (line->cut || !reader_read(&decode->reader, line->text, line->len, &id) || !view_id(&decode->view, (int64_t)id.low))
+        complain(decode, unit, number, line);
 }
 
 static void decode_input(struct decode *decode) {
+    enum { LONGEST = 256 };
     struct line line;
     int rc;
-    in_begin(&decode->in, STDIN_FILENO);
+    in_begin(&decode->in, STDIN_FILENO, LONGEST);
     while ((rc = in_line(&decode->in, &line)) > 0) {
-        decode_line(decode, &line);
+        if (line.len > 0) /* files end in empty lines */
+            decode_text(decode, "line", decode->in.line, &line);
         if (!out_good())
             return;
     }
@@ -147,7 +64,7 @@ static void decode_input(struct decode *decode) {
 
 static bool read_options(const struct args *args, struct decode *decode) {
     sfid_layout layout;
-    const int from = args_choice(args, FROM, forms);
+    const int from = args_choice(args, FROM, id_forms);
     const int format = args_choice(args, FORMAT, formats);
     if (from < 0 || format < 0 || !args_layout(args, LAYOUT, &layout))
         return false;
@@ -155,7 +72,7 @@ static bool read_options(const struct args *args, struct decode *decode) {
         say("--header goes with --format tsv alone");
         return false;
     }
-    decode->from = from == 1 ? SFID_HEX : SFID_DEC;
+    reader_begin(&decode->reader, (sfid_form)from, false);
     view_begin(&decode->view, &layout, (enum view_format)format);
     if (args->value[HEADER])
         view_header();
@@ -172,19 +89,21 @@ static int run(const struct args *args) {
         if (strcmp(args->operands[i], "-") == 0)
             decode_input(&decode);
         else
-            decode_argument(&decode, i + 1, args->operands[i]);
+            decode_text(&decode, "argument", (uint64_t)i + 1,
+                        &(struct line){args->operands[i], strlen(args->operands[i]), false, false});
     return decode.status;
 }
 
 const struct command command_decode = {
     .name = "decode",
     .alias = "parse",
-    .synopsis = "[--layout LAYOUT] [--from dec|hex] [--format text|json|tsv] [--header] [ID... | -]",
+    .synopsis = "[--layout LAYOUT] [--from FORM] [--format text|json|tsv] [--header] [ID... | -]",
     .summary = "take IDs apart into time, pid and sequence",
     .about = "Takes apart the IDs given, or those on standard input, one a line, where none or\n"
              "\"-\" is given. Empty lines are passed over. What is no ID of the layout is named on\n"
              "standard error, the rest is done, and the exit status is 1.\n\n"
-             "Digits alone are decimal (with --from hex, exactly 16 of them are hex); 0x is hex.\n"
+             "Digits alone are decimal, but of FORM where they are as many as it is written with\n"
+             "(hex: 16); 0x is hex.\n"
              "LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms.\n",
     .options = options,
     .run = run,

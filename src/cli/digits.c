@@ -49,12 +49,6 @@ char *put_int(struct dec *cache, char *p, int64_t value) {
     return put_dec(cache, p + 1, -(uint64_t)value);
 }
 
-char *put_hex(char *p, uint64_t value) {
-    for (int i = 15; i >= 0; i--, value >>= 4)
-        p[i] = "0123456789abcdef"[value & 15];
-    return p + 16;
-}
-
 char *put_text(char *p, const char *text) {
     const size_t len = strlen(text);
     memcpy(p, text, len);

@@ -9,7 +9,7 @@ static const struct option_spec options[] = {
     [TIME] = {"time", 0, "TIME", NULL, "when, such as 2026-11-21T10:30:00Z, now or -1h"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "the process ID"},
     [SEQ] = {"seq", 0, "SEQ", NULL, "the sequence number"},
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex or json (dec)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes or json (dec)"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -56,7 +56,7 @@ static int run(const struct args *args) {
 
 const struct command command_encode = {
     .name = "encode",
-    .synopsis = "[--layout LAYOUT] --time TIME --pid PID --seq SEQ [--format dec|hex|json]",
+    .synopsis = "[--layout LAYOUT] --time TIME --pid PID --seq SEQ [--format " ID_FORMATS "]",
     .summary = "put an ID together from time, pid and seq",
     .about = "Writes the ID of the tick that TIME lies in, of PID and SEQ. Such an ID is outside the\n"
              "promise of uniqueness: nothing keeps a generator from drawing the same.\n\n"

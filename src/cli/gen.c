@@ -17,7 +17,7 @@ static const struct option_spec options[] = {
     [STORE] = {"store", 0, "STORE", "SFID_STORE", "leases the process ID: local, or a Redis URL (local)"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "or a fixed one"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex or json (dec)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes or json (dec)"},
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
     [TTL] = OPTION_TTL,
@@ -167,7 +167,7 @@ static int run(const struct args *args) {
 
 const struct command command_gen = {
     .name = "gen",
-    .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--layout LAYOUT] [--format dec|hex|json] [--run-dir DIR] "
+    .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--layout LAYOUT] [--format " ID_FORMATS "] [--run-dir DIR] "
                 "[--state-dir DIR] [--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "draw IDs",
     .about = "Draws COUNT IDs, one a line, increasing. Where the sequence is used up it waits for\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* in.c - lines of input, of any length, in constant memory. */
+/* in.c - lines and blocks of input, of any length, in constant memory. */
 #include "cli.h"
 
 #include <errno.h>
@@ -7,11 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-void in_begin(struct in *in, int fd) {
+void in_begin(struct in *in, int fd, size_t max) {
     in->fd = fd;
+    in->max = max < IN_LINE_MAX ? max : IN_LINE_MAX;
     in->skip = in->end = false;
-    in->at = in->filled = 0;
-    in->line = 0;
+    in->start = in->at = in->filled = 0;
+    in->line = in->bytes = 0;
 }
 
 /* What is done should be seen while we wait for more: the producer may be a tail -f. */
@@ -21,16 +22,25 @@ static void wait_until_readable(const struct in *in) {
         out_flush();
 }
 
-/* Reads on behind what is left. Returns -1 with errno, else 0 and perhaps in->end. */
+/*
+ * Reads on behind what is left. Whoever keeps up is always given the first
+ * pages of the buffer, which the processor's cache holds. Returns -1 with
+ * errno, else 0 and perhaps in->end.
+ */
 static int fill(struct in *in) {
-    in->filled -= in->at;
-    memmove(in->buf, in->buf + in->at, in->filled);
-    in->at = 0;
+    if (in->start > 0) {
+        in->filled -= in->start;
+        memmove(in->buf, in->buf + in->start, in->filled);
+        in->at -= in->start;
+        in->start = 0;
+    }
+    const size_t room = sizeof in->buf - in->filled;
     for (;;) {
         wait_until_readable(in);
-        const ssize_t n = read(in->fd, in->buf + in->filled, sizeof in->buf - in->filled);
+        const ssize_t n = read(in->fd, in->buf + in->filled, room < IN_BLOCK ? room : IN_BLOCK);
         if (n >= 0) {
             in->filled += (size_t)n;
+            in->bytes += (size_t)n;
             in->end = n == 0;
             return 0;
         }
@@ -47,7 +57,7 @@ static int fill(struct in *in) {
 static int skip_line(struct in *in) {
     while (in->skip) {
         const char *end = memchr(in->buf + in->at, '\n', in->filled - in->at);
-        in->at = end ? (size_t)(end + 1 - in->buf) : in->filled;
+        in->start = in->at = end ? (size_t)(end + 1 - in->buf) : in->filled;
         in->skip = end == NULL && !in->end;
         if (in->skip && fill(in) < 0)
             return -1;
@@ -55,13 +65,14 @@ static int skip_line(struct in *in) {
     return 0;
 }
 
-int in_line(struct in *in, struct line *line) {
-    if (in->skip && skip_line(in) < 0)
-        return -1;
+/* What is handed out now ends where the next line does. */
+static int take(struct in *in, struct line *line) {
     const char *end;
+    size_t seen = in->at - in->start; /* from in->start on, which fill() may move: no byte is looked at twice */
     for (;;) {
-        end = memchr(in->buf + in->at, '\n', in->filled - in->at);
-        if (end || in->end || in->filled - in->at > IN_LINE_MAX + 1)
+        end = memchr(in->buf + in->start + seen, '\n', in->filled - in->start - seen);
+        seen = in->filled - in->start;
+        if (end || in->end || seen > in->max + 1)
             break;
         if (fill(in) < 0)
             return -1;
@@ -70,14 +81,43 @@ int in_line(struct in *in, struct line *line) {
         return 0;
 
     in->line++;
-    line->text = in->buf + in->at;
+    line->text = in->buf + in->start;
     line->len = (size_t)((end ? end : in->buf + in->filled) - line->text);
     in->skip = end == NULL && !in->end;
     in->at = end ? (size_t)(end + 1 - in->buf) : in->filled;
-    if (line->len > 0 && line->text[line->len - 1] == '\r' && !in->skip)
-        line->len--;
-    line->cut = line->len > IN_LINE_MAX;
+    line->crlf = line->len > 0 && line->text[line->len - 1] == '\r' && !in->skip;
+    line->len -= line->crlf;
+    line->cut = line->len > in->max;
     if (line->cut)
-        line->len = IN_LINE_MAX;
+        line->len = in->max;
+    return 1;
+}
+
+int in_line(struct in *in, struct line *line) {
+    if (in->skip && skip_line(in) < 0)
+        return -1;
+    in->start = in->at;
+    return take(in, line);
+}
+
+int in_more(struct in *in, struct line *line) { return take(in, line); }
+
+void in_back(struct in *in, size_t place, uint64_t number) {
+    in->at = in->start + place;
+    in->line = number;
+    in->skip = false;
+}
+
+int in_block(struct in *in, size_t size, struct line *block) {
+    in->start = in->at;
+    while (in->filled - in->at < size && !in->end)
+        if (fill(in) < 0)
+            return -1;
+    const size_t left = in->filled - in->at;
+    if (left == 0)
+        return 0;
+    *block = (struct line){.text = in->buf + in->at, .len = left < size ? left : size};
+    in->at += block->len;
+    in->line++;
     return 1;
 }

@@ -21,6 +21,17 @@ char *out_room(size_t n) {
 
 void out_until(const char *end) { used = (size_t)(end - buffer); }
 
+void out_bytes(const char *text, size_t len) {
+    while (len > 0) {
+        const size_t n = len < OUT_ROOM ? len : OUT_ROOM;
+        char *p = out_room(n);
+        memcpy(p, text, n);
+        out_until(p + n);
+        text += n;
+        len -= n;
+    }
+}
+
 void out_print(const char *fmt, ...) {
     char *p = out_room(OUT_ROOM);
     va_list args;
