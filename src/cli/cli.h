@@ -142,17 +142,34 @@ char *put_text(char *p, const char *text);
 /* Digits alone, at most max; false otherwise. */
 bool read_u64(const char *text, uint64_t max, uint64_t *value);
 
-/* RFC 3339 in UTC with milliseconds, exact for all of int64_t; years past 9999 with a plus sign, those before 0 with a minus. */
+/* What times are told in. */
+struct zone {
+    enum { ZONE_UTC, ZONE_FIXED, ZONE_SYSTEM } kind; /* ZONE_SYSTEM: of localtime_r(3) */
+    int32_t shift;                                   /* seconds ahead of UTC, whole minutes */
+    int64_t minute;                                  /* ZONE_SYSTEM: since 1970, that shift is of */
+    bool known;
+};
+
+/* "utc", "local", "+HH:MM" or a name of the time zone database. NULL, or what is wrong, to stand behind the text in a message. */
+const char *zone_begin(struct zone *zone, const char *text);
+int32_t zone_shift(struct zone *zone, int64_t second);
+
+/* RFC 3339 with milliseconds, exact for all of int64_t; years past 9999 with a plus sign, those before 0 with a minus. */
 #define DATE_ROOM 48
 struct date {
     bool known;
+    struct zone zone;
     int64_t second; /* since 1970, that text is about */
     int64_t day;
-    size_t len, day_len;
+    size_t len, day_len, tail_len;
     char text[DATE_ROOM]; /* YYYY-MM-DDTHH:MM:SS. */
+    char tail[8];         /* Z or +HH:MM */
 };
 char *put_date(struct date *cache, char *p, int64_t unix_ms);
 void date_text(char text[DATE_ROOM], int64_t unix_ms);
+
+/* YYYY-MM-DD of the time written last; with hour YYYY-MM-DDTHH. */
+char *put_partition(const struct date *cache, char *p, bool hour);
 
 struct moment {
     int64_t unix_ms;
@@ -167,26 +184,8 @@ struct moment moment_now(void);
  */
 const char *read_time(const char *text, struct moment now, struct moment *out);
 
-/* ---- view.c: an ID taken apart, as text ---------------------------------- */
-
-enum view_format { VIEW_TEXT, VIEW_JSON, VIEW_TSV };
-
-struct view {
-    sfid_layout layout;
-    enum view_format format;
-    bool later; /* some ID was shown: the text form puts an empty line between */
-    char name[SFID_LAYOUT_STR_LEN];
-    sfid_field parts[SFID_LAYOUT_FIELDS]; /* of a split pid */
-    int part_count;
-    struct dec id, unix_ms, tick, rest;
-    struct date date;
-};
-
-void view_begin(struct view *view, const sfid_layout *layout, enum view_format format);
-void view_header(void);
-
-/* Shows one ID. False, and nothing shown, when it is not of the layout. */
-bool view_id(struct view *view, int64_t id);
+/* How commands show what they found. */
+enum view_format { VIEW_TEXT, VIEW_JSON, VIEW_TSV, VIEW_CSV, VIEW_TABLE };
 
 /* ---- json.c: JSON --------------------------------------------------------- */
 
@@ -227,23 +226,9 @@ void report_problem(struct report *report, int status, const char *cure, const c
 /* Returns the exit status: of the first fault, STATUS_GOOD where there is none. */
 int report_end(struct report *report);
 
-/* ---- ids.c: IDs as they are, one a line ----------------------------------- */
-
-#define ID_FORMATS "dec|hex|base62|base32|base58|bytes|json"
-extern const char *const id_formats[]; /* for args_choice() */
-
-struct ids {
-    int format; /* place in id_formats */
-    struct dec cache;
-    struct view view;
-};
-
-void ids_begin(struct ids *ids, const sfid_layout *layout, int format);
-void ids_show(struct ids *ids, const int64_t *list, size_t n);
-
 /* ---- args.c: options ------------------------------------------------------ */
 
-#define ARGS_MAX 12
+#define ARGS_MAX 20
 
 struct option_spec {
     const char *name; /* without its dashes; NULL ends the list */

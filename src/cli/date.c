@@ -75,11 +75,26 @@ static void cache_day(struct date *cache, int64_t day) {
     cache->day_len = (size_t)(p - cache->text);
 }
 
+static void cache_zone(struct date *cache, int32_t shift) {
+    char *p = cache->tail;
+    if (cache->zone.kind == ZONE_UTC) {
+        *p++ = 'Z';
+    } else {
+        const unsigned minutes = (unsigned)(shift < 0 ? -shift : shift) / 60;
+        *p++ = shift < 0 ? '-' : '+';
+        p = put_two(p, minutes / 60);
+        *p++ = ':';
+        p = put_two(p, minutes % 60);
+    }
+    cache->tail_len = (size_t)(p - cache->tail);
+}
+
 static void cache_second(struct date *cache, int64_t second) {
-    const int64_t day = floor_div(second, DAY);
+    const int32_t shift = zone_shift(&cache->zone, second);
+    const int64_t day = floor_div(second + shift, DAY);
     if (!cache->known || day != cache->day)
         cache_day(cache, day);
-    const unsigned of_day = (unsigned)(second - day * DAY);
+    const unsigned of_day = (unsigned)(second + shift - day * DAY);
     char *p = put_two(cache->text + cache->day_len, of_day / 3600);
     *p++ = ':';
     p = put_two(p, of_day / 60 % 60);
@@ -87,6 +102,7 @@ static void cache_second(struct date *cache, int64_t second) {
     p = put_two(p, of_day % 60);
     *p++ = '.';
     cache->len = (size_t)(p - cache->text);
+    cache_zone(cache, shift);
     cache->second = second;
     cache->known = true;
 }
@@ -100,8 +116,14 @@ char *put_date(struct date *cache, char *p, int64_t unix_ms) {
     const unsigned ms = (unsigned)(unix_ms - second * 1000);
     *p++ = (char)('0' + ms / 100);
     p = put_two(p, ms % 100);
-    *p++ = 'Z';
-    return p;
+    memcpy(p, cache->tail, sizeof cache->tail);
+    return p + cache->tail_len;
+}
+
+char *put_partition(const struct date *cache, char *p, bool hour) {
+    const size_t len = hour ? cache->day_len + 2 : cache->day_len - 1;
+    memcpy(p, cache->text, len);
+    return p + len;
 }
 
 void date_text(char text[DATE_ROOM], int64_t unix_ms) {

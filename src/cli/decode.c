@@ -1,110 +1,124 @@
 /* SPDX-License-Identifier: MIT */
-/* decode.c - sfid decode: takes IDs apart. */
-#include "reader.h"
+/* decode.c - sfid decode: takes IDs apart, wherever they are. */
+#include "decode.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { LAYOUT, FROM, FORMAT, HEADER };
+/* ---- what is wrong ------------------------------------------------------- */
 
-static const struct option_spec options[] = {
-    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how the IDs are cut into fields (sfid)"},
-    [FROM] = {"from", 0, "FORM", NULL, "how IDs are written that are not digits alone (dec)"},
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "text, json or tsv (text)"},
-    [HEADER] = {"header", 0, NULL, NULL, "with tsv: the names of the columns first"},
-    {NULL, 0, NULL, NULL, NULL},
-};
-
-static const char *const formats[] = {[VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", NULL};
-
-struct decode {
-    struct reader reader;
-    struct view view;
-    struct in in;
-    int status;
-};
-
-static void complain(struct decode *decode, const char *unit, uint64_t number, const struct line *line) {
-    char why[READER_WHY];
-    sfid_wide id;
-    if (line->cut)
-        snprintf(why, sizeof why, "is longer than any ID");
-    else if (reader_read(&decode->reader, line->text, line->len, &id))
-        snprintf(why, sizeof why, "sets a bit above the fields of layout %s; another --layout?", decode->view.name);
+/* An ID that is read, but not of the layout. */
+static void explain_layout(const struct view *view, char why[READER_WHY]) {
+    if (!view->wide)
+        snprintf(why, READER_WHY, "sets a bit above the fields of layout %s; another --layout?", view->name);
+    else if (view->wide_layout.kind == SFID_UUID7)
+        snprintf(why, READER_WHY, "is no UUID of version 7, variant 2");
     else
-        reader_explain(&decode->reader, line->text, line->len, why);
-    say_bad(unit, number, line->text, line->len, why);
-    decode->status = STATUS_BAD_INPUT;
+        snprintf(why, READER_WHY, "is above the highest ID of layout %s; another --layout?", view->name);
 }
 
-static void decode_text(struct decode *decode, const char *unit, uint64_t number, const struct line *line) {
+static void complain(struct decode *decode, const struct found *found, const char *unit) {
+    char why[READER_WHY];
     sfid_wide id;
-    if (line->cut || !reader_read(&decode->reader, line->text, line->len, &id) || !view_id(&decode->view, (int64_t)id.low))
-        complain(decode, unit, number, line);
+    decode->status = STATUS_BAD_INPUT;
+    if (found->fault) {
+        say_bad(unit, found->line, found->record, found->record_len, found->fault);
+        return;
+    }
+    if (reader_read(&decode->reader, found->id, found->len, &id))
+        explain_layout(&decode->view, why);
+    else
+        reader_explain(&decode->reader, found->id, found->len, why);
+    say_bad(unit, found->line, found->id, found->len, why);
+}
+
+/* ---- taking apart -------------------------------------------------------- */
+
+/*
+ * Text is full of numbers that are no IDs. Small ones would have been drawn in
+ * the layout's first hours; others have a time that is still to come.
+ */
+static bool is_likely(const struct view *view, const struct taken *taken) {
+    const int64_t day = 24 * 3600 * 1000;
+    const int64_t epoch = view->wide ? view->wide_layout.epoch_ms : view->layout.epoch_ms;
+    return taken->unix_ms - day >= epoch && !view_is_future(taken);
+}
+
+static void decode_found(struct decode *decode, const struct found *found, const char *unit, bool keep) {
+    struct source *source = &decode->source;
+    struct taken taken;
+    sfid_wide id;
+    bool good = false;
+    if (!found->fault && !found->none)
+        good = reader_read(&decode->reader, found->id, found->len, &id) && view_take(&decode->view, id, &taken) &&
+               (!source->quiet || is_likely(&decode->view, &taken));
+    if (found->fault || (!good && !found->none && !source->quiet))
+        complain(decode, found, unit);
+    else if (keep)
+        source->keep(source, found, &decode->view, good ? &taken : NULL);
+    else if (good)
+        view_show(&decode->view, &taken);
 }
 
 static void decode_input(struct decode *decode) {
-    enum { LONGEST = 256 };
-    struct line line;
-    int rc;
-    in_begin(&decode->in, STDIN_FILENO, LONGEST);
-    while ((rc = in_line(&decode->in, &line)) > 0) {
-        if (line.len > 0) /* files end in empty lines */
-            decode_text(decode, "line", decode->in.line, &line);
-        if (!out_good())
-            return;
+    struct source *source = &decode->source;
+    struct found found;
+    int rc = 1;
+    const int status = source->begin ? source->begin(source, &decode->view) : STATUS_GOOD;
+    if (status != STATUS_GOOD) {
+        decode->status = status;
+        return;
     }
+    while (out_good() && (rc = source->next(source, &found)) > 0)
+        decode_found(decode, &found, source->unit, source->keep != NULL);
     if (rc < 0) {
         say("standard input: %s", strerror(errno));
         decode->status = STATUS_IO;
     }
 }
 
-static bool read_options(const struct args *args, struct decode *decode) {
-    sfid_layout layout;
-    const int from = args_choice(args, FROM, id_forms);
-    const int format = args_choice(args, FORMAT, formats);
-    if (from < 0 || format < 0 || !args_layout(args, LAYOUT, &layout))
-        return false;
-    if (args->value[HEADER] && format != VIEW_TSV) {
-        say("--header goes with --format tsv alone");
-        return false;
-    }
-    reader_begin(&decode->reader, (sfid_form)from, false);
-    view_begin(&decode->view, &layout, (enum view_format)format);
-    if (args->value[HEADER])
-        view_header();
-    return true;
+static void decode_argument(struct decode *decode, int number, const char *text) {
+    const size_t len = strlen(text);
+    decode_found(decode, &(struct found){.record = text, .record_len = len, .id = text, .len = len, .line = (uint64_t)number},
+                 "argument", false);
 }
 
 static int run(const struct args *args) {
     static struct decode decode;
-    if (!read_options(args, &decode))
+    if (!decode_read_options(args, &decode))
         return STATUS_USAGE;
     if (args->operand_count == 0)
         decode_input(&decode);
     for (int i = 0; i < args->operand_count && out_good(); i++)
-        if (strcmp(args->operands[i], "-") == 0)
+        if (strcmp(args->operands[i], "-") == 0) {
             decode_input(&decode);
-        else
-            decode_text(&decode, "argument", (uint64_t)i + 1,
-                        &(struct line){args->operands[i], strlen(args->operands[i]), false, false});
+        } else if (decode.streams) {
+            say("decode: %s is too much: IDs are looked for in standard input", QUOTE(args->operands[i]));
+            return usage(args->command);
+        } else {
+            decode_argument(&decode, i + 1, args->operands[i]);
+        }
     return decode.status;
 }
 
 const struct command command_decode = {
     .name = "decode",
     .alias = "parse",
-    .synopsis = "[--layout LAYOUT] [--from FORM] [--format text|json|tsv] [--header] [ID... | -]",
+    .synopsis = "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
+                "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [ID... | -]",
     .summary = "take IDs apart into time, pid and sequence",
     .about = "Takes apart the IDs given, or those on standard input, one a line, where none or\n"
              "\"-\" is given. Empty lines are passed over. What is no ID of the layout is named on\n"
              "standard error, the rest is done, and the exit status is 1.\n\n"
              "Digits alone are decimal, but of FORM where they are as many as it is written with\n"
-             "(hex: 16); 0x is hex.\n"
-             "LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms.\n",
-    .options = options,
+             "(hex: 16); 0x is hex. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as\n"
+             "41:10:12/1ms, or one of 128 bits: flake, awsflake[@EPOCH_MS], uuid7.\n\n"
+             "With --csv, --tsv and --key everything is kept, and what an ID is made of added: as\n"
+             "columns sfid_time, sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member\n"
+             "\"sfid\". KEY leads into objects with dots: user.id. With --grep times are put behind the\n"
+             "IDs in the text, where these make sense. In another --format than that of the input, CSV\n"
+             "and TSV keep their columns where it is csv, tsv or json; else the IDs alone are shown.\n",
+    .options = decode_options,
     .run = run,
 };

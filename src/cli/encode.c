@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* encode.c - sfid encode: puts an ID together. */
-#include "cli.h"
+#include "view.h"
 
 enum { LAYOUT, TIME, PID, SEQ, FORMAT };
 

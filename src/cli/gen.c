@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* gen.c - sfid gen: draws IDs. */
-#include "cli.h"
+#include "view.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ids.c - IDs as they are, one a line. */
-#include "cli.h"
+#include "view.h"
 
 enum { DEC, HEX, BASE62, BASE32, BASE58, BYTES, JSON };
 const char *const id_formats[] = {[DEC] = "dec",       [HEX] = "hex",     [BASE62] = "base62", [BASE32] = "base32",

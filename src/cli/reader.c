@@ -23,6 +23,15 @@ void reader_begin(struct reader *reader, sfid_form form, bool wide) {
     *reader = (struct reader){.wide = wide, .form = form, .least = width, .most = width};
 }
 
+void reader_begin_wide(struct reader *reader, const sfid_wide_layout *layout) {
+    sfid_wide_facts facts;
+    reader_begin(reader, sfid_wide_layout_describe(layout, &facts) < 0 ? SFID_HEX : facts.form, true);
+    if (layout->kind == SFID_AWSFLAKE) { /* not padded; 12 digits until 2021, and 13 since */
+        reader->least = 12;
+        reader->most = 13;
+    }
+}
+
 /* A text, and how it is read. */
 struct given {
     sfid_form form;

@@ -21,6 +21,9 @@ struct reader {
 
 void reader_begin(struct reader *reader, sfid_form form, bool wide);
 
+/* For the form that IDs of a wide layout are usually written in. */
+void reader_begin_wide(struct reader *reader, const sfid_wide_layout *layout);
+
 /* False where it is none. */
 bool reader_read(const struct reader *reader, const char *text, size_t len, sfid_wide *id);
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* decode.h - what the files of `sfid decode` share. */
+#ifndef CLI_DECODE_H
+#define CLI_DECODE_H
+
+#include "source.h"
+
+struct decode {
+    struct reader reader;
+    struct view view;
+    struct source source;
+    bool streams; /* IDs are inside something: there is nothing to be given as an argument */
+    int status;
+};
+
+/* ---- decode_options.c ------------------------------------------------------ */
+
+extern const struct option_spec decode_options[];
+
+/* Sets all of decode but its status. False for misuse, which is told. */
+bool decode_read_options(const struct args *args, struct decode *decode);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* zone.c - how far clocks are ahead of UTC. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* +HH:MM, in seconds. */
+static bool read_shift(const char *p, int32_t *shift) {
+    if ((p[0] != '+' && p[0] != '-') || !is_digit(p[1]) || !is_digit(p[2]) || p[3] != ':' || !is_digit(p[4]) || !is_digit(p[5]) ||
+        p[6] != '\0')
+        return false;
+    const int hours = (p[1] - '0') * 10 + p[2] - '0', minutes = (p[4] - '0') * 10 + p[5] - '0';
+    *shift = (hours * 60 + minutes) * (p[0] == '-' ? -60 : 60);
+    return hours < 24 && minutes < 60;
+}
+
+/* tzset(3) takes what it cannot find for UTC, without a word. */
+static bool is_known(const char *name) {
+    const char *directory = getenv("TZDIR");
+    char path[512];
+    struct stat st;
+    const int n = snprintf(path, sizeof path, "%s/%s", directory && directory[0] ? directory : "/usr/share/zoneinfo", name);
+    return name[0] != '/' && name[0] != '.' && strstr(name, "..") == NULL && n < (int)sizeof path && stat(path, &st) == 0 &&
+           S_ISREG(st.st_mode);
+}
+
+const char *zone_begin(struct zone *zone, const char *text) {
+    *zone = (struct zone){.kind = ZONE_FIXED};
+    if (strcmp(text, "utc") == 0 || strcmp(text, "UTC") == 0 || strcmp(text, "Z") == 0) {
+        zone->kind = ZONE_UTC;
+        return NULL;
+    }
+    if (text[0] == '+' || text[0] == '-')
+        return read_shift(text, &zone->shift) ? NULL : "is no zone; give one such as +01:00";
+    zone->kind = ZONE_SYSTEM;
+    if (strcmp(text, "local") == 0) {
+        tzset();
+        return NULL;
+    }
+    if (!is_known(text))
+        return "is no zone that this host knows; give one such as Europe/Berlin, +01:00, local or utc";
+    if (setenv("TZ", text, 1) < 0)
+        return "cannot be set: out of memory";
+    tzset();
+    return NULL;
+}
+
+/*
+ * Since February 1972 clocks have been set at whole minutes and by whole
+ * minutes. Before, a zone may be off by seconds; RFC 3339 has no place for
+ * them, so the minute is cut, and the time told is that minute's.
+ */
+int32_t zone_shift(struct zone *zone, int64_t second) {
+    const int64_t february_1972 = 65750400, minute = second / 60;
+    if (zone->kind != ZONE_SYSTEM || (zone->known && zone->minute == minute && second >= february_1972))
+        return zone->shift;
+    const time_t at = (time_t)second;
+    struct tm tm;
+    zone->shift = localtime_r(&at, &tm) ? (int32_t)(tm.tm_gmtoff / 60 * 60) : 0;
+    zone->minute = minute;
+    zone->known = true;
+    return zone->shift;
+}
