@@ -45,19 +45,38 @@ static bool is_likely(const struct view *view, const struct taken *taken) {
     return taken->unix_ms - day >= epoch && !view_is_future(taken);
 }
 
+/* Takes an ID apart. False where it is none. */
+static bool read_found(struct decode *decode, const struct found *found, struct taken *taken) {
+    sfid_wide id;
+    return reader_read(&decode->reader, found->id, found->len, &id) && view_take(&decode->view, id, taken) &&
+           (!decode->source.quiet || is_likely(&decode->view, taken));
+}
+
+static void guess_found(struct decode *decode, const struct found *found, const char *unit) {
+    if (found->none || (!found->fault && guess_add(&decode->guess, found->id, found->len)))
+        return;
+    if (found->fault)
+        complain(decode, found, unit);
+    else if (!decode->source.quiet)
+        say_bad(unit, found->line, found->id, found->len, "is an ID of no layout that has a name");
+    decode->status = decode->source.quiet && !found->fault ? decode->status : STATUS_BAD_INPUT;
+}
+
 static void decode_found(struct decode *decode, const struct found *found, const char *unit, bool keep) {
     struct source *source = &decode->source;
     struct taken taken;
-    sfid_wide id;
-    bool good = false;
-    if (!found->fault && !found->none)
-        good = reader_read(&decode->reader, found->id, found->len, &id) && view_take(&decode->view, id, &taken) &&
-               (!source->quiet || is_likely(&decode->view, &taken));
+    if (decode->task == TASK_GUESS) {
+        guess_found(decode, found, unit);
+        return;
+    }
+    const bool good = !found->fault && !found->none && read_found(decode, found, &taken);
     if (found->fault || (!good && !found->none && !source->quiet))
         complain(decode, found, unit);
-    else if (keep)
+    else if (decode->task == TASK_STATS && good)
+        stats_add(&decode->stats, taken.id.low);
+    else if (decode->task == TASK_SHOW && keep)
         source->keep(source, found, &decode->view, good ? &taken : NULL);
-    else if (good)
+    else if (decode->task == TASK_SHOW && good)
         view_show(&decode->view, &taken);
 }
 
@@ -84,6 +103,17 @@ static void decode_argument(struct decode *decode, int number, const char *text)
                  "argument", false);
 }
 
+/* What can be told only when all IDs are known. Returns the exit status. */
+static int finish(struct decode *decode) {
+    const enum view_format format = decode->view.format;
+    if (decode->task == TASK_GUESS)
+        guess_report(&decode->guess, format, decode->header);
+    if (decode->task != TASK_STATS)
+        return decode->status;
+    const int status = stats_report(&decode->stats, format);
+    return status == STATUS_GOOD ? decode->status : status;
+}
+
 static int run(const struct args *args) {
     static struct decode decode;
     if (!decode_read_options(args, &decode))
@@ -99,14 +129,14 @@ static int run(const struct args *args) {
         } else {
             decode_argument(&decode, i + 1, args->operands[i]);
         }
-    return decode.status;
+    return finish(&decode);
 }
 
 const struct command command_decode = {
     .name = "decode",
     .alias = "parse",
     .synopsis = "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
-                "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [ID... | -]",
+                "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess | --stats] [ID... | -]",
     .summary = "take IDs apart into time, pid and sequence",
     .about = "Takes apart the IDs given, or those on standard input, one a line, where none or\n"
              "\"-\" is given. Empty lines are passed over. What is no ID of the layout is named on\n"
@@ -118,7 +148,9 @@ const struct command command_decode = {
              "columns sfid_time, sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member\n"
              "\"sfid\". KEY leads into objects with dots: user.id. With --grep times are put behind the\n"
              "IDs in the text, where these make sense. In another --format than that of the input, CSV\n"
-             "and TSV keep their columns where it is csv, tsv or json; else the IDs alone are shown.\n",
+             "and TSV keep their columns where it is csv, tsv or json; else the IDs alone are shown.\n\n"
+             "--guess ranks the layouts that have a name, and says why. --stats tells first and last\n"
+             "time, duplicates, breaks of the order, peaks and gaps, and which pids draw most.\n",
     .options = decode_options,
     .run = run,
 };

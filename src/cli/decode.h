@@ -3,9 +3,18 @@
 #ifndef CLI_DECODE_H
 #define CLI_DECODE_H
 
+#include "guess.h"
 #include "source.h"
+#include "stats.h"
+
+/* What is done with the IDs. */
+enum task { TASK_SHOW, TASK_GUESS, TASK_STATS };
 
 struct decode {
+    enum task task;
+    bool header;
+    struct guess guess;
+    struct stats stats;
     struct reader reader;
     struct view view;
     struct source source;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, UTC, LOCAL, ZONE, AGE, PARTITION };
+enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, STATS };
 
 const struct option_spec decode_options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how the IDs are cut into fields (sfid)"},
@@ -20,6 +20,8 @@ const struct option_spec decode_options[] = {
     [ZONE] = {"zone", 0, "ZONE", NULL, "times of a zone, such as Europe/Berlin or +01:00"},
     [AGE] = {"age", 0, NULL, NULL, "how long ago as well"},
     [PARTITION] = {"partition", 0, "UNIT", NULL, "the day or hour as well"},
+    [GUESS] = {"guess", 0, NULL, NULL, "instead: which layouts the IDs may have been drawn with"},
+    [STATS] = {"stats", 0, NULL, NULL, "instead: what they have in common"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -139,13 +141,47 @@ static bool read_source(const struct args *args, struct decode *decode, int from
     return false;
 }
 
+/* ---- what is done with them -------------------------------------------------- */
+
+/* False where an option is given that has no place in a task. */
+static bool free_of(const struct args *args, int task, const int *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (args->value[list[i]] && !args->from_env[list[i]]) {
+            say("--%s and --%s do not go together", decode_options[task].name, decode_options[list[i]].name);
+            return false;
+        }
+    return true;
+}
+
+static bool read_task(const struct args *args, struct decode *decode, enum view_format format) {
+    static const int tasks[] = {GUESS, STATS}, plain[] = {UTC, LOCAL, ZONE, AGE, PARTITION}, layout[] = {LAYOUT};
+    const int task = one_of(args, tasks, COUNT_OF(tasks));
+    if (task < 0)
+        return task == -1;
+    if (!free_of(args, task, plain, COUNT_OF(plain)))
+        return false;
+    if (task == GUESS) {
+        decode->task = TASK_GUESS;
+        guess_begin(&decode->guess, args->value[FROM] ? decode->reader.form : SFID_DEC);
+        return free_of(args, task, layout, COUNT_OF(layout));
+    }
+    decode->task = TASK_STATS;
+    stats_begin(&decode->stats, &decode->view.layout);
+    if (decode->view.wide)
+        say("--stats is for layouts of 64 bits; %s has more", decode->view.name);
+    else if (format != VIEW_TEXT && format != VIEW_JSON)
+        say("--stats: --format is text or json");
+    return !decode->view.wide && (format == VIEW_TEXT || format == VIEW_JSON);
+}
+
 bool decode_read_options(const struct args *args, struct decode *decode) {
     static const int sources[] = {CSV, TSV, KEY, GREP};
     const int from = one_of(args, sources, COUNT_OF(sources));
+    const bool shown = args->value[GUESS] == NULL && args->value[STATS] == NULL;
     int format = args_choice(args, FORMAT, formats);
     if (from == -2 || format < 0)
         return false;
-    if (args->value[FORMAT] == NULL)
+    if (args->value[FORMAT] == NULL && shown)
         format = from == CSV ? VIEW_CSV : from == TSV ? VIEW_TSV : from == KEY ? VIEW_JSON : VIEW_TEXT;
     const bool named = format == VIEW_TSV || format == VIEW_CSV, columns = from == CSV || from == TSV;
     if (args->value[HEADER] && !named && !columns) {
@@ -153,9 +189,10 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
         return false;
     }
     if (!read_kind(args, decode, (enum view_format)format) || !read_times(args, &decode->view) ||
-        !read_source(args, decode, from, (enum view_format)format))
+        !read_source(args, decode, from, (enum view_format)format) || !read_task(args, decode, (enum view_format)format))
         return false;
-    if (format == VIEW_TABLE || (args->value[HEADER] && !columns))
+    decode->header = args->value[HEADER] != NULL;
+    if (shown && (format == VIEW_TABLE || (decode->header && !columns)))
         view_header(&decode->view);
     return true;
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* stats_show.c - what many IDs have in common, as text and JSON. */
+#include "stats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A pid with more than so many times its share is hot. */
+#define HOT 2
+
+static bool is_hot(const struct summary *s, const struct pid_count *pid) { return pid->count * s->pids > s->count * HOT; }
+
+/* In tenths of a per cent: JSON and text agree to the digit. */
+static unsigned per_mille(const struct summary *s, size_t count) { return (unsigned)((uint64_t)count * 1000 / s->count); }
+
+static void age_text(char text[40], int64_t ms) { *view_put_age(text, ms) = '\0'; }
+
+static int64_t ms_of(const sfid_layout *layout, uint64_t id) {
+    sfid_parts parts = {0};
+    return sfid_parse(layout, (int64_t)id, &parts) == 0 ? parts.unix_ms : 0;
+}
+
+/* ---- text ------------------------------------------------------------------ */
+
+static void show_lists(const sfid_layout *layout, const struct summary *s) {
+    char date[DATE_ROOM], to[DATE_ROOM], span[40];
+    for (size_t i = 0; i < s->hot; i++) {
+        const struct pid_count *pid = &s->hottest[i];
+        const unsigned share = per_mille(s, pid->count);
+        out_print("%-14s  %" PRIu64 ": %zu IDs, %u.%u %%%s\n", "pid", pid->pid, pid->count, share / 10, share % 10,
+                  is_hot(s, pid) ? ", hot" : "");
+    }
+    for (size_t i = 0; i < s->gaps; i++) {
+        date_text(date, s->gap[i].from);
+        date_text(to, s->gap[i].to);
+        age_text(span, s->gap[i].to - s->gap[i].from);
+        out_print("%-14s  %s, from %s to %s\n", "gap", span, date, to);
+    }
+    for (size_t i = 0; i < s->repeats; i++)
+        out_print("%-14s  %" PRIu64 ", %zu times\n", "duplicate", s->repeat[i].id, s->repeat[i].count);
+    for (size_t i = 0; i < s->order.shown; i++) {
+        const struct misplaced *m = &s->order.list[i];
+        date_text(date, ms_of(layout, m->id));
+        out_print("%-14s  %" PRIu64 " of %s, ID number %zu, is %zu places away from where it belongs\n", "order break", m->id, date,
+                  m->number, m->places);
+    }
+}
+
+static void show_text(const sfid_layout *layout, const struct summary *s) {
+    char date[DATE_ROOM], span[40];
+    out_print("%-14s  %zu\n", "IDs", s->count);
+    if (s->count == 0)
+        return;
+    date_text(date, s->first);
+    out_print("%-14s  %s\n", "first", date);
+    date_text(date, s->last);
+    out_print("%-14s  %s\n", "last", date);
+    age_text(span, s->last - s->first);
+    out_print("%-14s  %s\n", "span", span);
+    out_print("%-14s  %zu\n", "duplicates", s->count - s->distinct);
+    out_print("%-14s  %zu", "order breaks", s->breaks);
+    if (s->breaks > 0)
+        out_print(", the farthest by %zu places", s->order.farthest.places);
+    date_text(date, s->second_peak_at);
+    out_print("\n%-14s  %zu on the mean of %zu seconds with IDs, %zu at most, at %s\n", "IDs per second", s->count / s->seconds,
+              s->seconds, s->second_peak, date);
+    out_print("%-14s  %zu seconds with over 4 times the mean\n", "bursts", s->bursts);
+    date_text(date, s->tick_peak_at);
+    out_print("%-14s  %zu of %" PRIu64 " at most, pid %" PRIu64 " at %s\n", "pid and tick", s->tick_peak, layout->max_seq + 1,
+              s->tick_peak_pid, date);
+    out_print("%-14s  %zu\n", "pids", s->pids);
+    show_lists(layout, s);
+}
+
+/* ---- JSON ------------------------------------------------------------------ */
+
+static void put_time(const char *key, int64_t unix_ms) {
+    char date[DATE_ROOM];
+    date_text(date, unix_ms);
+    json_text(key, date);
+}
+
+static void put_id(const char *key, uint64_t id) {
+    char text[DEC_ROOM];
+    snprintf(text, sizeof text, "%" PRIu64, id);
+    json_text(key, text);
+}
+
+static void put_peaks(const sfid_layout *layout, const struct summary *s) {
+    json_uint("seconds", s->seconds);
+    json_uint("ids_per_second", s->count / s->seconds);
+    json_open("second_peak", '{');
+    json_uint("ids", s->second_peak);
+    put_time("time", s->second_peak_at);
+    json_close('}');
+    json_uint("bursts", s->bursts);
+    json_open("tick_peak", '{');
+    json_uint("ids", s->tick_peak);
+    json_uint("of", layout->max_seq + 1);
+    json_uint("pid", s->tick_peak_pid);
+    put_time("time", s->tick_peak_at);
+    json_close('}');
+}
+
+static void put_pids(const struct summary *s) {
+    json_uint("pids", s->pids);
+    json_open("hottest", '[');
+    for (size_t i = 0; i < s->hot; i++) {
+        json_open(NULL, '{');
+        json_uint("pid", s->hottest[i].pid);
+        json_uint("ids", s->hottest[i].count);
+        json_bool("hot", is_hot(s, &s->hottest[i]));
+        json_close('}');
+    }
+    json_close(']');
+}
+
+static void put_lists(const struct summary *s) {
+    json_open("gaps", '[');
+    for (size_t i = 0; i < s->gaps; i++) {
+        json_open(NULL, '{');
+        put_time("from", s->gap[i].from);
+        put_time("to", s->gap[i].to);
+        json_int("ms", s->gap[i].to - s->gap[i].from);
+        json_close('}');
+    }
+    json_close(']');
+    json_open("duplicate_ids", '[');
+    for (size_t i = 0; i < s->repeats; i++) {
+        json_open(NULL, '{');
+        put_id("id", s->repeat[i].id);
+        json_uint("times", s->repeat[i].count);
+        json_close('}');
+    }
+    json_close(']');
+    json_open("misplaced_ids", '[');
+    for (size_t i = 0; i < s->order.shown; i++) {
+        json_open(NULL, '{');
+        put_id("id", s->order.list[i].id);
+        json_uint("number", s->order.list[i].number);
+        json_uint("places", s->order.list[i].places);
+        json_close('}');
+    }
+    json_close(']');
+}
+
+static void show_json(const sfid_layout *layout, const struct summary *s) {
+    char name[SFID_LAYOUT_STR_LEN];
+    json_open(NULL, '{');
+    if (sfid_layout_format(layout, name, sizeof name) == 0)
+        json_text("layout", name);
+    json_uint("ids", s->count);
+    if (s->count > 0) {
+        put_time("first", s->first);
+        put_time("last", s->last);
+        json_int("span_ms", s->last - s->first);
+        json_uint("duplicates", s->count - s->distinct);
+        json_uint("order_breaks", s->breaks);
+        json_uint("farthest_break", s->order.farthest.places);
+        put_peaks(layout, s);
+        put_pids(s);
+        put_lists(s);
+    }
+    json_close('}');
+    json_end();
+}
+
+void stats_show(const sfid_layout *layout, const struct summary *summary, enum view_format format) {
+    if (format == VIEW_JSON)
+        show_json(layout, summary);
+    else
+        show_text(layout, summary);
+}
