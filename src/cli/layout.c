@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT, HEADER };
+enum { FORMAT, HEADER, SQL, COLUMN };
 
 static const struct option_spec options[] = {
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json, list also tsv (text)"},
     [HEADER] = {"header", 0, NULL, NULL, "with tsv: the names of the columns first"},
+    [SQL] = {"sql", 0, "DIALECT", NULL, "with show: as SQL for postgres, mysql or sqlite"},
+    [COLUMN] = {"column", 0, "NAME", NULL, "with --sql: the column of the IDs (id)"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -39,8 +41,34 @@ static int list(const struct args *args, enum view_format format) {
     return STATUS_INTERNAL;
 }
 
+/* A name, perhaps with that of its table: nothing that would have to be quoted. */
+static bool is_column(const char *name) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_", more[] = ".0123456789";
+    char all[sizeof letters + sizeof more];
+    snprintf(all, sizeof all, "%s%s", letters, more);
+    return name[0] && strchr(letters, name[0]) && name[strspn(name, all)] == '\0' && strlen(name) < SQL_COLUMN;
+}
+
+static int show_sql(const struct args *args, enum view_format format) {
+    struct shown shown;
+    const char *column = args->value[COLUMN] ? args->value[COLUMN] : "id";
+    const int dialect = args_choice(args, SQL, sql_dialects);
+    if (dialect < 0)
+        return STATUS_USAGE;
+    if (!is_column(column)) {
+        say("--column: %s is no name of a column: letters, digits, _ and points, fewer than 64", QUOTE(column));
+        return STATUS_USAGE;
+    }
+    const int status = read_operand(args, &shown);
+    if (status == STATUS_GOOD)
+        layout_sql(&shown, (enum sql_dialect)dialect, column, format == VIEW_JSON);
+    return status;
+}
+
 static int show(const struct args *args, enum view_format format) {
     struct shown shown;
+    if (args->value[SQL])
+        return show_sql(args, format);
     const int status = read_operand(args, &shown);
     if (status != STATUS_GOOD)
         return status;
@@ -76,6 +104,22 @@ static size_t find_action(const char *name) {
     return i;
 }
 
+/* Whether options go together, with each other and with what is to be done. Told, when not. */
+static bool are_fitting(const struct args *args, const char *action, enum view_format format) {
+    const char *wrong = NULL;
+    if (format == VIEW_TSV && strcmp(action, "list") != 0)
+        wrong = "--format tsv goes with layout list alone";
+    else if (args->value[HEADER] && format != VIEW_TSV)
+        wrong = "--header goes with --format tsv alone";
+    else if (args->value[SQL] && strcmp(action, "show") != 0)
+        wrong = "--sql goes with layout show alone";
+    else if (args->value[COLUMN] && args->value[SQL] == NULL)
+        wrong = "--column goes with --sql alone";
+    if (wrong)
+        say("%s", wrong);
+    return wrong == NULL;
+}
+
 static int run(const struct args *args) {
     const char *name = args->operand_count > 0 ? args->operands[0] : "list";
     const size_t i = find_action(name);
@@ -89,27 +133,20 @@ static int run(const struct args *args) {
         return usage(args->command);
     }
     const int format = args_choice(args, FORMAT, formats);
-    if (format < 0)
+    if (format < 0 || !are_fitting(args, name, (enum view_format)format))
         return STATUS_USAGE;
-    if (format == VIEW_TSV && i != 0) {
-        say("--format tsv goes with layout list alone");
-        return STATUS_USAGE;
-    }
-    if (args->value[HEADER] && format != VIEW_TSV) {
-        say("--header goes with --format tsv alone");
-        return STATUS_USAGE;
-    }
     return actions[i].run(args, (enum view_format)format);
 }
 
 const struct command command_layout = {
     .name = "layout",
-    .synopsis = "[list | show [LAYOUT] | check [LAYOUT]] [--format text|json|tsv] [--header]",
+    .synopsis = "[list | show [LAYOUT] | check [LAYOUT]] [--format text|json|tsv] [--header] [--sql DIALECT [--column NAME]]",
     .summary = "list layouts, show or check how one cuts IDs into fields",
     .about = "list   the layouts that have a name: unit, epoch, last date and widths; where nothing\n"
              "       else is asked for\n"
              "show   the fields of LAYOUT from the top bit down, its unit, epoch and last date, how\n"
-             "       many IDs and processes it has room for, and by what its IDs sort\n"
+             "       many IDs and processes it has room for, and by what its IDs sort; with --sql the\n"
+             "       expressions for time, pid, parts of it, seq and day, a line each behind its name\n"
              "check  whether LAYOUT is one (if not, why; exit status 1) and can be drawn from now\n"
              "       (else 78), how long it lasts, and what to mind\n\n"
              "Without LAYOUT: that of $SFID_LAYOUT, else the default. LAYOUT is a preset or\n"

@@ -31,6 +31,15 @@ void layout_json(const struct shown *shown);
 /* All presets. */
 bool layout_list(enum view_format format, bool header);
 
+/* ---- layout_sql.c --------------------------------------------------------- */
+
+enum sql_dialect { SQL_POSTGRES, SQL_MYSQL, SQL_SQLITE };
+extern const char *const sql_dialects[]; /* for args_choice() */
+
+/* Expressions over a column of IDs: a line each, name, TAB, expression; or one JSON object. */
+#define SQL_COLUMN 64
+void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json);
+
 /* ---- layout_check.c ------------------------------------------------------- */
 
 /* What follows from a layout, and whether it can be drawn from now. Returns the exit status. */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout_sql.c - what an ID is made of, as expressions of SQL.
+ *
+ * Each is one that an index, a generated column or a partition may be built
+ * on: none depends on a session's time zone. Shifts and masks stand in
+ * brackets always, since databases disagree about what binds stronger.
+ */
+#include "layouts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EXPRESSION 256
+
+const char *const sql_dialects[] = {[SQL_POSTGRES] = "postgres", [SQL_MYSQL] = "mysql", [SQL_SQLITE] = "sqlite", NULL};
+
+/* ---- fields ---------------------------------------------------------------- */
+
+/* MySQL's shifts are unsigned, and what is then less than 0 an error. */
+static void shifted(char text[EXPRESSION], enum sql_dialect dialect, const char *id, unsigned shift) {
+    if (dialect == SQL_MYSQL)
+        snprintf(text, EXPRESSION, "CAST(%s >> %u AS SIGNED)", id, shift);
+    else
+        snprintf(text, EXPRESSION, "(%s >> %u)", id, shift);
+}
+
+static void masked(char text[EXPRESSION], const char *id, unsigned shift, unsigned bits) {
+    const uint64_t mask = (UINT64_C(1) << bits) - 1;
+    if (bits == 0)
+        snprintf(text, EXPRESSION, "0");
+    else if (shift == 0)
+        snprintf(text, EXPRESSION, "(%s & %" PRIu64 ")", id, mask);
+    else
+        snprintf(text, EXPRESSION, "((%s >> %u) & %" PRIu64 ")", id, shift, mask);
+}
+
+/* Unix milliseconds. The time is the top field: nothing is above that a mask would take away. */
+static void milliseconds(char text[EXPRESSION], enum sql_dialect dialect, const sfid_layout *l, const char *id) {
+    char tick[EXPRESSION], unit[24] = "", epoch[32] = "";
+    shifted(tick, dialect, id, l->time_shift);
+    if (l->unit_ms != 1)
+        snprintf(unit, sizeof unit, " * %" PRIu32, l->unit_ms);
+    if (l->epoch_ms != 0)
+        snprintf(epoch, sizeof epoch, " %c %" PRId64, l->epoch_ms < 0 ? '-' : '+', l->epoch_ms < 0 ? -l->epoch_ms : l->epoch_ms);
+    snprintf(text, EXPRESSION, "(%.180s%s%s)", tick, unit, epoch);
+}
+
+/* ---- times ------------------------------------------------------------------ */
+
+struct times {
+    char ms[EXPRESSION], time[EXPRESSION * 6], day[EXPRESSION * 7];
+};
+
+/* Intervals are multiplied as doubles: in milliseconds that is exact only until the year 4253. */
+static void postgres(struct times *t) {
+    char local[EXPRESSION * 3];
+    snprintf(local, sizeof local, "(timestamp 'epoch' + %s / 1000 * interval '1 second' + %s %% 1000 * interval '1 millisecond')",
+             t->ms, t->ms);
+    snprintf(t->time, sizeof t->time, "%s AT TIME ZONE 'UTC'", local);
+    snprintf(t->day, sizeof t->day, "%s::date", local);
+}
+
+static void mysql(struct times *t) {
+    snprintf(t->time, sizeof t->time, "TIMESTAMPADD(MICROSECOND, %s * 1000, TIMESTAMP '1970-01-01 00:00:00')", t->ms);
+    snprintf(t->day, sizeof t->day, "DATE(%s)", t->time);
+}
+
+/* Division there goes towards 0, which before 1970 is the wrong way. */
+static void sqlite(struct times *t, bool before_1970) {
+    char rest[EXPRESSION + 64], second[EXPRESSION * 3];
+    snprintf(rest, sizeof rest, before_1970 ? "((%s %% 1000 + 1000) %% 1000)" : "%s %% 1000", t->ms);
+    if (before_1970)
+        snprintf(second, sizeof second, "(%s - %s) / 1000", t->ms, rest);
+    else
+        snprintf(second, sizeof second, "%s / 1000", t->ms);
+    snprintf(t->time, sizeof t->time, "strftime('%%Y-%%m-%%dT%%H:%%M:%%S', %s, 'unixepoch') || printf('.%%03dZ', %s)", second,
+             rest);
+    snprintf(t->day, sizeof t->day, "date(%s, 'unixepoch')", second);
+}
+
+/* ---- what is shown ----------------------------------------------------------- */
+
+static void put(bool json, const char *name, const char *expression) {
+    if (json)
+        json_text(name, expression);
+    else
+        out_print("%s\t%s\n", name, expression);
+}
+
+void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
+    const sfid_layout *l = &shown->layout;
+    char field[EXPRESSION];
+    struct times times;
+    milliseconds(times.ms, dialect, l, id);
+    if (dialect == SQL_POSTGRES)
+        postgres(&times);
+    else if (dialect == SQL_MYSQL)
+        mysql(&times);
+    else
+        sqlite(&times, l->epoch_ms < 0);
+
+    if (json)
+        json_open(NULL, '{');
+    put(json, "time", times.time);
+    put(json, "unix_ms", times.ms);
+    masked(field, id, l->pid_shift, l->pid_bits);
+    put(json, "pid", field);
+    for (int i = 0; i < shown->count; i++)
+        if (shown->fields[i].kind == SFID_FIELD_PID && shown->fields[i].bits < l->pid_bits) {
+            masked(field, id, shown->fields[i].shift, shown->fields[i].bits);
+            put(json, shown->fields[i].name, field);
+        }
+    masked(field, id, l->seq_shift, l->seq_bits);
+    put(json, "seq", field);
+    put(json, "day", times.day);
+    if (json) {
+        json_close('}');
+        json_end();
+    }
+}
