@@ -122,6 +122,17 @@ void in_back(struct in *in, size_t place, uint64_t number);
 /* The next `size` bytes, fewer at the end, as line and numbered as such. Returns as in_line(). */
 int in_block(struct in *in, size_t size, struct line *block);
 
+/* ---- progress.c: how far long input is, on a terminal ---------------------- */
+
+/* Now and then, from in.c. */
+void progress(const struct in *in);
+
+/* Output comes at the end only, so that there is progress also where it goes to a terminal. */
+void progress_silent(void);
+
+/* Before anything else is written to a terminal. */
+void progress_clear(void);
+
 /* ---- digits.c, date.c: fast text ------------------------------------------ */
 
 /* Numbers of 64 bits have at most this many digits; writers below may scribble over this much room. */

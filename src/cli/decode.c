@@ -106,6 +106,7 @@ static void decode_argument(struct decode *decode, int number, const char *text)
 /* What can be told only when all IDs are known. Returns the exit status. */
 static int finish(struct decode *decode) {
     const enum view_format format = decode->view.format;
+    progress_clear();
     if (decode->task == TASK_GUESS)
         guess_report(&decode->guess, format, decode->header);
     if (decode->task != TASK_STATS)
@@ -118,6 +119,8 @@ static int run(const struct args *args) {
     static struct decode decode;
     if (!decode_read_options(args, &decode))
         return STATUS_USAGE;
+    if (decode.task != TASK_SHOW)
+        progress_silent();
     if (args->operand_count == 0)
         decode_input(&decode);
     for (int i = 0; i < args->operand_count && out_good(); i++)

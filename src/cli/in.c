@@ -35,6 +35,7 @@ static int fill(struct in *in) {
         in->start = 0;
     }
     const size_t room = sizeof in->buf - in->filled;
+    progress(in);
     for (;;) {
         wait_until_readable(in);
         const ssize_t n = read(in->fd, in->buf + in->filled, room < IN_BLOCK ? room : IN_BLOCK);

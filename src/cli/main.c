@@ -46,5 +46,7 @@ static int dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
     fill_standard_descriptors();
     signal(SIGPIPE, SIG_IGN); /* write(2) tells of it, and the generator is closed before we end */
-    return out_end(dispatch(argc, argv));
+    const int status = dispatch(argc, argv);
+    progress_clear();
+    return out_end(status);
 }

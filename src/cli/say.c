@@ -61,6 +61,7 @@ void say(const char *fmt, ...) {
         len = sizeof line - 2;
     line[len++] = '\n';
 
+    progress_clear();
     out_flush();            /* on one terminal, a message stands where it belongs */
     write_error(line, len); /* in one piece: other processes may share the terminal */
 }

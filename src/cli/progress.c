@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * progress.c - how far long input is, on a terminal.
+ *
+ * It stands on the terminal's last line and is wiped off before anything else
+ * is written there. Where standard output is a pipe there is none: its reader
+ * may be a pager on the same terminal.
+ */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_MS 1000 /* what is done by then needs none */
+#define EVERY_MS 200
+
+static struct {
+    bool begun, wanted, shown, silent;
+    int64_t begin, next; /* ms */
+    uint64_t size;       /* of the input; 0: nobody knows */
+} state;
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A terminal that output goes to needs no progress, unless output comes only at the end. */
+static bool is_wanted(int fd) {
+    struct stat st;
+    if (!isatty(STDERR_FILENO) || isatty(fd) || fstat(STDOUT_FILENO, &st) < 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+        return false;
+    return state.silent || !isatty(STDOUT_FILENO);
+}
+
+static void begin(int fd) {
+    struct stat st;
+    const off_t at = lseek(fd, 0, SEEK_CUR);
+    state.begun = true;
+    state.wanted = is_wanted(fd);
+    state.begin = now_ms();
+    state.next = state.begin + FIRST_MS;
+    if (at >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > at)
+        state.size = (uint64_t)(st.st_size - at);
+}
+
+static void write_terminal(const char *text) {
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        state.wanted = false; /* it has gone */
+}
+
+static void show(const struct in *in, int64_t now) {
+    char line[120], part[24] = "";
+    const uint64_t rate = in->line * 1000 / (uint64_t)(now - state.begin);
+    if (state.size > 0)
+        snprintf(part, sizeof part, ", %" PRIu64 " %%", in->bytes < state.size ? in->bytes * 100 / state.size : 100);
+    snprintf(line, sizeof line, "\r%" PRIu64 " lines%s, %" PRIu64 " a second\033[K", in->line, part, rate);
+    write_terminal(line);
+    state.shown = true;
+}
+
+void progress_silent(void) { state.silent = true; }
+
+void progress(const struct in *in) {
+    if (!state.begun)
+        begin(in->fd);
+    if (!state.wanted)
+        return;
+    const int64_t now = now_ms();
+    if (now < state.next)
+        return;
+    state.next = now + EVERY_MS;
+    show(in, now);
+}
+
+void progress_clear(void) {
+    if (state.shown)
+        write_terminal("\r\033[K");
+    state.shown = false;
+}
