@@ -16,6 +16,7 @@
 
 int fuzz_layout(const uint8_t *data, size_t size);
 int fuzz_parse(const uint8_t *data, size_t size);
+int fuzz_streams(const uint8_t *data, size_t size);
 int fuzz_text(const uint8_t *data, size_t size);
 int fuzz_uri(const uint8_t *data, size_t size);
 

@@ -105,7 +105,7 @@ static void keep(struct source *source, const struct found *found, struct view *
     if (taken)
         out_until(view_put_note(view, out_room(OUT_ROOM), taken));
     if (source->at == SIZE_MAX)
-        out_bytes("\r\n" + !found->crlf, 1 + found->crlf);
+        out_bytes(found->crlf ? "\r\n" : "\n", 1 + (size_t)found->crlf);
 }
 
 void source_grep(struct source *source, const struct reader *reader, bool keep_lines) {

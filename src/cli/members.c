@@ -94,7 +94,7 @@ static bool take_value(struct scan *s, const char **text, size_t *len) {
 
 /* How a member goes on with the key that is wanted: not at all, to be looked into, or it is the one. */
 static size_t matches(const char *name, size_t len, const char *key) {
-    return strncmp(name, key, len) == 0 && (key[len] == '\0' || key[len] == '.') ? len + 1 : 0;
+    return strnlen(key, len) == len && memcmp(name, key, len) == 0 && (key[len] == '\0' || key[len] == '.') ? len + 1 : 0;
 }
 
 struct wanted {
@@ -185,7 +185,7 @@ static void keep(struct source *source, const struct found *found, struct view *
         char *p = view_put_members(view, put_text(out_room(OUT_ROOM), ",\"sfid\":{"), taken);
         out_until(put_text(p, "}}"));
     }
-    out_bytes("\r\n" + !found->crlf, 1 + (size_t)found->crlf);
+    out_bytes(found->crlf ? "\r\n" : "\n", 1 + (size_t)found->crlf);
 }
 
 void source_key(struct source *source, const struct reader *reader, const char *key, bool keep_lines) {

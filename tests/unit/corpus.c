@@ -12,7 +12,7 @@
 static const struct target {
     const char *name;
     int (*run)(const uint8_t *data, size_t size);
-} targets[] = {{"layout", fuzz_layout}, {"parse", fuzz_parse}, {"text", fuzz_text}, {"uri", fuzz_uri}};
+} targets[] = {{"layout", fuzz_layout}, {"parse", fuzz_parse}, {"streams", fuzz_streams}, {"text", fuzz_text}, {"uri", fuzz_uri}};
 
 static bool run_file(const struct target *target, const char *path) {
     static uint8_t data[65536];

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any bytes as CSV, TSV, JSON lines and text: what is handed out lies inside
+ * its record, records are in order, and what is kept comes out as it was. CSV
+ * is cut up once more, one byte at a time.
+ */
+#define _GNU_SOURCE 1
+#include "cli/source.h"
+
+#include "fuzz.h"
+
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- output and diagnostics of the command, caught ------------------------- */
+
+static char caught[1024 * 1024];
+static size_t caught_len;
+
+char *out_room(size_t n) {
+    HOLDS(n <= OUT_ROOM && caught_len + n <= sizeof caught);
+    return caught + caught_len;
+}
+
+void out_until(const char *end) {
+    HOLDS(end >= caught + caught_len && end <= caught + caught_len + OUT_ROOM);
+    caught_len = (size_t)(end - caught);
+}
+
+void out_bytes(const char *text, size_t len) {
+    HOLDS(caught_len + len <= sizeof caught);
+    memcpy(caught + caught_len, text, len);
+    caught_len += len;
+}
+
+void out_print(const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    caught_len += (size_t)vsnprintf(out_room(OUT_ROOM), OUT_ROOM, fmt, args);
+    va_end(args);
+}
+
+bool out_flush(void) { return true; }
+bool out_pending(void) { return false; }
+void progress(const struct in *in) { (void)in; }
+void say(const char *fmt, ...) { (void)fmt; }
+
+struct quoted quote(const char *text, size_t len) {
+    struct quoted q;
+    snprintf(q.text, sizeof q.text, "'%.*s'", len < 48 ? (int)len : 48, text);
+    return q;
+}
+
+/* ---- promises --------------------------------------------------------------- */
+
+/* The column-th field of a record that is whole, by the letter of RFC 4180. False where there are fewer. */
+static bool naive_field(const struct found *found, const struct column *column, size_t *from, size_t *to) {
+    size_t number = 0, i = 0;
+    for (;; i++, number++) {
+        const bool quoted = column->separator == ',' && i < found->record_len && found->record[i] == '"';
+        bool inside = quoted;
+        *from = i += quoted;
+        while (i < found->record_len && (inside || found->record[i] != column->separator)) {
+            if (inside && found->record[i] == '"')
+                inside = i + 1 < found->record_len && found->record[i + 1] == '"' ? (i++, true) : false;
+            i++;
+        }
+        HOLDS(!inside);
+        *to = i - quoted;
+        if (number == column->index)
+            return true;
+        if (i >= found->record_len)
+            return false;
+    }
+}
+
+static void check_column(const struct source *source, const struct found *found) {
+    size_t from, to;
+    HOLDS(naive_field(found, &source->column, &from, &to) || found->record_len == 0);
+    if (found->record_len == 0)
+        return;
+    if (source->column.separator == '\t' && to - from >= 2 && found->record[from] == '"' && found->record[to - 1] == '"') {
+        from++;
+        to--;
+    }
+    HOLDS(found->id == found->record + from && found->len == to - from);
+}
+
+static void check_found(const struct source *source, const struct found *found, uint64_t line, bool columns) {
+    HOLDS(found->line >= line);
+    HOLDS(found->fault == NULL || found->fault[0] != '\0');
+    if (found->fault || found->none)
+        return;
+    HOLDS(found->id >= found->record && found->id + found->len <= found->record + found->record_len);
+    if (columns)
+        check_column(source, found);
+}
+
+/* Text comes out as it went in, when nothing is added; at its end there is a line end. */
+static void check_text(const char *data, size_t size) {
+    const bool open = size > 0 && data[size - 1] != '\n';
+    HOLDS(caught_len == size + open && memcmp(caught, data, size) == 0 && (!open || caught[size] == '\n'));
+}
+
+static int input(const char *data, size_t size) {
+    const int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    HOLDS(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
+    return fd;
+}
+
+enum { CSV, TSV, KEY, GREP, LINES, KINDS };
+
+static void begin(struct source *source, const struct reader *reader, unsigned kind, unsigned flags) {
+    static const enum view_format formats[] = {VIEW_CSV, VIEW_TSV, VIEW_JSON, VIEW_TEXT};
+    const struct column column = {.separator = kind == CSV ? ',' : '\t',
+                                  .name = flags & 4 ? "id" : NULL,
+                                  .index = flags >> 4 & 3,
+                                  .header = (flags & 8) != 0};
+    if (kind == CSV || kind == TSV)
+        source_column(source, reader, &column, formats[flags & 3]);
+    else if (kind == KEY)
+        source_key(source, reader, flags & 1 ? "a.b.c" : "id", true);
+    else if (kind == GREP)
+        source_grep(source, reader, true);
+    else
+        source_lines(source, reader);
+}
+
+static void run(struct source *source, unsigned kind, bool limited, const char *data, size_t size) {
+    static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, 1288834974657);
+    struct found found;
+    static struct view view;
+    uint64_t line = 0;
+    bool cut = false;
+    view_begin(&view, &layout, VIEW_TEXT);
+    caught_len = 0;
+    if (limited)
+        source->in.max = 32;
+    if (source->begin && source->begin(source, &view) != STATUS_GOOD)
+        return;
+    while (source->next(source, &found) > 0) {
+        struct taken taken;
+        sfid_wide id;
+        check_found(source, &found, line, kind == CSV || kind == TSV);
+        line = found.line;
+        cut |= found.fault != NULL;
+        const bool good =
+            !found.fault && !found.none && reader_read(source->reader, found.id, found.len, &id) && view_take(&view, id, &taken);
+        if (source->keep && !found.fault)
+            source->keep(source, &found, &view, good && kind != GREP ? &taken : NULL);
+        if (caught_len > sizeof caught / 2)
+            return;
+    }
+    if (kind == GREP && !cut)
+        check_text(data, size);
+}
+
+int fuzz_streams(const uint8_t *data, size_t size) {
+    static struct source source;
+    struct reader reader;
+    const unsigned kind = (unsigned)fuzz_take(&data, &size, 1) % KINDS, flags = (unsigned)fuzz_take(&data, &size, 1);
+    const unsigned form = (unsigned)fuzz_take(&data, &size, 1);
+    char *text = fuzz_copy(data, size, 0);
+    reader_begin(&reader, form % (kind == LINES ? SFID_BYTES + 1 : SFID_BYTES), (form & 64) != 0);
+    begin(&source, &reader, kind, flags);
+    source.in.fd = input(text, size);
+    run(&source, kind, (form & 128) != 0, text, size);
+    close(source.in.fd);
+    free(text);
+    return 0;
+}
+
+FUZZ_TARGET(streams)
