@@ -201,6 +201,7 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
                                   .accepter = h,
                                   .tell = h->tell,
                                   .listener = h->listener};
+    const struct sfid__error before = h->error;
     h->reply = (struct sfid__reply){.pid = 0};
     h->answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
                                           : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
@@ -378,9 +379,10 @@ static int get_pid(struct sfid__holding *h) {
         const int64_t now = monotonic_ms(h);
         if (now >= h->deadline_ms)
             return h->error.code ? h->error.code : sfid__fail(&h->error, SFID_ENOPID, "no pid within the time to open");
-        if (due > now)
+        if (due > now) /* then another look at the deadline: nothing is asked for which there is no time */
             h->generator->clock->sleep_ns(h->generator->clock, (SFID__MIN(due, h->deadline_ms) - now) * 1000000);
-        due = sfid__holding_step(h, false);
+        else
+            due = sfid__holding_step(h, false);
     }
     return h->gave_up ? h->error.code : 0;
 }

@@ -112,13 +112,13 @@ static int take_largest(const struct tally *t, bool taken[MACHINES]) {
     return largest;
 }
 
-void sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms, const _Atomic int *stop) {
+bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms, const _Atomic int *stop) {
     struct tally t = {.count = 0};
     struct sfid__redis_view view;
     struct sfid__error ignored;
     bool taken[MACHINES] = {false};
     size_t used = 0;
-    sfid__redis_look(app, &view, count_holder, &t, deadline_ms, stop, &ignored);
+    const bool all = sfid__redis_look(app, &view, count_holder, &t, deadline_ms, stop, &ignored) == 0;
     out[0] = '\0';
     for (int n = 0, i; n < SHOWN && (i = take_largest(&t, taken)) >= 0 && used < size; n++)
         used += (size_t)snprintf(out + used, size - used, "%s%.60s (%u)", n ? ", " : "", t.machines[i].name, t.machines[i].pids);
@@ -127,4 +127,5 @@ void sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, in
         rest += taken[i] ? 0 : t.machines[i].pids;
     if (rest > 0 && used < size)
         snprintf(out + used, size - used, " and %u others", rest);
+    return all;
 }

@@ -30,7 +30,10 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
                      bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, int64_t deadline_ms,
                      const _Atomic int *stop, struct sfid__error *err);
 
-/* "host-a (5), host-b (3) and 12 others": who holds most of the pids, as far as the server tells by the deadline. */
-void sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms, const _Atomic int *stop);
+/*
+ * "host-a (5), host-b (3) and 12 others": who holds most of the pids, as far as
+ * the server tells by the deadline. False when that is not all.
+ */
+bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms, const _Atomic int *stop);
 
 #endif

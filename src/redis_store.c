@@ -122,7 +122,7 @@ static int trust(struct redis_store *s, const struct sfid__ask *ask, struct sfid
     return rc;
 }
 
-/* Nothing to be had before a tick: says until when, and who has it all. */
+/* Nothing to be had before a tick: says until when, and who has it all. What was said before stays if time is over now. */
 static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uint64_t tick, bool unknown, struct sfid__error *err) {
     char when[SFID__TIME_TEXT], holders[300] = "";
     sfid__redis_app_clock(&s->app, sfid__redis_app_time(&s->app, tick), when);
@@ -133,7 +133,8 @@ static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uin
                    s->app.shown, s->app.name, when, s->app.name, s->app.shown);
         return;
     }
-    sfid__redis_holders(&s->app, holders, sizeof holders, ask->deadline_ms, ask->stop);
+    if (!sfid__redis_holders(&s->app, holders, sizeof holders, ask->give_up_ms, ask->stop) && err->code == SFID_ENOPID)
+        return;
     sfid__fail(err, SFID_ENOPID,
                "%s: every pid of app \"%s\" from %" PRIu64 " to %" PRIu64 " is taken%s%s; the first whose holder does not renew it "
                "comes free at %s",
@@ -155,7 +156,8 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
     reply->after_ms = SFID__MIN(SFID__MAX(left, 0), POLL_MS) + (int64_t)(random % (POLL_MS / 2));
     if (next != ask->lease->start) /* some were not looked at yet */
         reply->after_ms = 0;
-    if (ask->give_up_ms - sfid__deadline_now_ms() <= reply->after_ms) /* it will not be asked again */
+    /* It will not be asked again, or with less time than an answer may take. */
+    if (ask->give_up_ms - sfid__deadline_now_ms() <= reply->after_ms + s->store.exchange_ms)
         explain_wait(s, ask, tick, sfid__redis_app_time(&s->app, open_tick) > s->app.now_ms, err);
     return SFID__LATER;
 }
