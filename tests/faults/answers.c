@@ -4,71 +4,10 @@
  * tells which server and what it did; and after a thousand such rounds (short: 50) nothing is left of them.
  */
 #include "opens.h"
-#include "peer.h"
+#include "strangers.h"
 
 #include <poll.h>
 #include <sched.h>
-
-/* ---- what a server does -------------------------------------------------- */
-
-/* What the test has set, as the answer to each command but those of the greeting. */
-static void serve_words(int fd, FILE *in, struct peer_shared *s) {
-    char name[256];
-    while (next_command(in, fd, s, name, sizeof name))
-        say(fd, s->send, s->send_len);
-}
-
-/* As an answer to anything. */
-static void serve_words_at_once(int fd, FILE *in, struct peer_shared *s) {
-    (void)in;
-    say(fd, s->send, s->send_len);
-    wait_for_end(fd);
-}
-
-/* A byte each second, of a reply that would take minutes. */
-static void serve_drip(int fd, FILE *in, struct peer_shared *s) {
-    char name[256];
-    next_command(in, fd, s, name, sizeof name);
-    say_text(fd, "$250\r\n");
-    do
-        nap_us(1000000);
-    while (say_text(fd, "x"));
-}
-
-static void serve_nothing(int fd, FILE *in, struct peer_shared *s) {
-    (void)in, (void)s;
-    wait_for_end(fd);
-}
-
-/* Once; then nothing any more. */
-static void serve_words_once(int fd, FILE *in, struct peer_shared *s) {
-    char name[256];
-    next_command(in, fd, s, name, sizeof name);
-    if (atomic_load(&s->commands) == 1)
-        say(fd, s->send, s->send_len);
-    wait_for_end(fd);
-}
-
-static void serve_end(int fd, FILE *in, struct peer_shared *s) {
-    char name[256];
-    (void)fd;
-    next_command(in, fd, s, name, sizeof name);
-}
-
-static void serve_reset(int fd, FILE *in, struct peer_shared *s) {
-    const struct linger reset = {1, 0};
-    serve_end(fd, in, s);
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-}
-
-/* Arrays nested a million deep. */
-static void serve_nested(int fd, FILE *in, struct peer_shared *s) {
-    char name[256];
-    next_command(in, fd, s, name, sizeof name);
-    for (int i = 0; i < 1000000 && say_text(fd, "*1\r\n"); i++)
-        ;
-    wait_for_end(fd);
-}
 
 /* With user and password before the host. */
 static void url_with_secrets(const struct peer *p, char *url, size_t size) {

@@ -175,6 +175,26 @@ static inline bool member_event_after(struct member *m, sfid_event_kind kind, in
     return tap_wait_until(event_seen, &(struct member_wait){m, kind, before + more}, patience(limit_ms));
 }
 
+struct failure_wait {
+    struct member *m;
+    int failed, code; /* failed: renewals that had failed before */
+    const char *words, *server;
+};
+
+static inline bool failure_seen(void *arg) {
+    const struct failure_wait *w = arg;
+    return atomic_load(&w->m->events[SFID_EVENT_RENEW_FAILED]) > w->failed && atomic_load(&w->m->failed_code) == w->code &&
+           strstr(w->m->failed_text, w->words) && strstr(w->m->failed_text, w->server);
+}
+
+/* Waits until an event tells of a renewal that failed like this. One that was under way may fail otherwise, before. */
+static inline bool member_told(struct member *m, int failed, int code, const char *words, const char *server) {
+    if (tap_wait_until(failure_seen, &(struct failure_wait){m, failed, code, words, server}, patience(WINDOW_MS)))
+        return true;
+    diag("%d: %s", atomic_load(&m->failed_code), m->failed_text);
+    return false;
+}
+
 static inline int member_events(const struct member *m, sfid_event_kind kind) { return atomic_load(&m->events[kind]); }
 
 static inline bool ids_seen(void *arg) {

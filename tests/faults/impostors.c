@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A holder that comes upon another server than its own: one that says nothing, or what no Redis server would, or that it is
+ * loading. Each time it is told so by an event, draws on, and is renewed when its own server is back in its place.
+ *
+ * A name (a symbolic link to a socket) leads to whoever is there.
+ */
+#include "strangers.h"
+
+struct impostor {
+    const char *name;
+    serve_function *serve;
+    const char *says, *words; /* words: in the event's text */
+};
+
+#define PROTOCOL "not a reply as a Redis server would send it"
+
+static const struct impostor impostors[] = {
+    {"silence", serve_nothing, "", "no answer in time"},
+    {"one byte a second", serve_drip, "", "no answer in time"},
+    {"an end", serve_end, "", "closed the connection"},
+    {"a reset", serve_reset, "", ""},
+    {"garbage", serve_words, "\1\2\3 what is this\r\n", PROTOCOL},
+    {"a string of 2 GB", serve_words, "$2147483647\r\n", PROTOCOL},
+    {"a push", serve_words, ">3\r\n$10\r\ninvalidate\r\n$1\r\na\r\n$1\r\nb\r\n", PROTOCOL},
+    {"nested arrays", serve_nested, "", PROTOCOL},
+    {"another protocol", serve_words, "HTTP/1.1 400 Bad Request\r\n\r\n", PROTOCOL},
+    {"OK and nothing else", serve_words, "+OK\r\n", "none of the lease script's"},
+    {"an answer with parts missing", serve_words, "*2\r\n$2\r\nOK\r\n$13\r\n1795000000000\r\n", "none of the lease script's"},
+    {"a word that is unknown", serve_words, "*2\r\n$5\r\nMAYBE\r\n$13\r\n1795000000000\r\n", "none of the lease script's"},
+    {"loading", serve_words, "-LOADING Redis is loading the dataset in memory\r\n", "LOADING"},
+    {"cannot save", serve_words, "-MISCONF Errors writing to the AOF file: No space left on device\r\n", "MISCONF"},
+    {"a cluster", serve_words, "-MOVED 3999 127.0.0.1:6381\r\n", "MOVED"},
+};
+
+static char name[120]; /* the link */
+
+static void lead_to(const char *socket) {
+    char next[140];
+    snprintf(next, sizeof next, "%s.next", name);
+    unlink(next);
+    if (symlink(socket, next) < 0 || rename(next, name) < 0)
+        bail("%s: %s", name, strerror(errno));
+}
+
+static void meet(struct redis *r, struct member *m, const struct impostor *who) {
+    struct peer p = start_peer(false, who->serve);
+    const int failed = member_events(m, SFID_EVENT_RENEW_FAILED);
+    set_words(&p, who->says, strlen(who->says));
+    lead_to(p.path);
+    redis_do(r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
+    ok(member_told(m, failed, SFID_EREDIS, who->words, name), "%s, %s: the holder is told what, and by whom", r->program,
+       who->name);
+    ok(member_draws(m, 20, WINDOW_MS), "%s, %s: IDs flow meanwhile", r->program, who->name);
+    const int renewed = member_events(m, SFID_EVENT_RENEWED);
+    lead_to(r->socket);
+    stop_peer(&p);
+    ok(member_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS), "%s, %s: it is renewed when its server is back",
+       r->program, who->name);
+}
+
+static void test_server(const char *program, int number) {
+    struct redis r;
+    struct member *m = members_make(1);
+    char log[40];
+    redis_start(&r, program, "impostors", 0, NULL);
+    lead_to(r.socket);
+    snprintf(log, sizeof log, "held-%d", number);
+    member_set(m, name, log, log);
+    snprintf(m->store, sizeof m->store, "unix://%s?timeout=200", name);
+    m->heartbeat_ms = 300;
+    m->trust = true;
+    m->pid_min = m->pid_max = number;
+    member_start_or_bail(m);
+    for (size_t i = 0; i < COUNT_OF(impostors); i++)
+        meet(&r, m, &impostors[i]);
+    is_i64(atomic_load(&m->errors), 0, "%s: no call failed in all that time", program);
+    is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", program);
+    diag("figure: %s: longest gap of the holder %" PRId64 " ms", program, atomic_load(&m->gap_ms));
+    is_i64(member_end(m), 0, "%s: it ends well", program);
+    redis_kill(&r);
+}
+
+int main(void) {
+    const char *programs[2];
+    dirs_make();
+    snprintf(name, sizeof name, "%s/server", tap_tmpdir());
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    for (size_t i = 0; i < n; i++)
+        test_server(programs[i], (int)i + 1);
+    if (n > 0)
+        judge(LAYOUT, "per-file", UINT64_MAX, "the holders");
+    return done_testing();
+}
