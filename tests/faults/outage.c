@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server that is away for a while, with what it knew or without: how long holders go on, when they stop, and how they come
+ * back. While it is away for less than a window and a heartbeat nobody notices. When a window ends nothing is issued any more;
+ * with the server's memory kept, holders go on with their pid as soon as it is back; with that lost, they want another, which
+ * is to be had W + S later.
+ */
+#include "holders.h"
+
+enum { HOLDERS = 3 };
+
+struct outage {
+    const char *name;
+    int64_t away_ms;
+    bool forgets; /* killed, and started again from nothing; else stopped, and resumed */
+    bool stalls;  /* windows end meanwhile */
+};
+
+static const struct outage outages[] = {
+    {"stopped for W - H - D", WINDOW_MS - HEARTBEAT_MS - EXCHANGE_MS, false, false},
+    {"dead for W - 2H - S", WINDOW_MS - 2 * HEARTBEAT_MS - BUDGET_MS, true, false},
+    {"stopped for W + 1 s", WINDOW_MS + 1000, false, true},
+    {"dead for W + 1 s", WINDOW_MS + 1000, true, true},
+};
+
+struct scene {
+    const struct outage *outage;
+    const char *program;
+    struct redis r;
+    struct member *m;
+    int64_t since_ns, back_ns, pid[HOLDERS];
+    int renewed[HOLDERS], lost[HOLDERS];
+    bool is_back;
+};
+
+static void begin(struct scene *s, const char *program, const struct outage *outage, size_t number) {
+    *s = (struct scene){.outage = outage, .program = program, .m = members_make(HOLDERS)};
+    redis_start(&s->r, program, "outage", 0, NULL);
+    for (size_t i = 0; i < HOLDERS; i++) {
+        char log[40], app[40];
+        snprintf(log, sizeof log, "outage-%zu-%zu", number, i);
+        snprintf(app, sizeof app, "outage-%zu", number);
+        member_set(&s->m[i], s->r.socket, app, log);
+        s->m[i].pid_min = HOLDERS * (int64_t)number;
+        s->m[i].pid_max = s->m[i].pid_min + HOLDERS - 1;
+        s->m[i].trust = i == 0;
+        member_start_or_bail(&s->m[i]);
+    }
+}
+
+static void go(struct scene *s) {
+    for (int i = 0; i < HOLDERS; i++) {
+        if (!member_event_after(&s->m[i], SFID_EVENT_RENEWED, 0, 1, WINDOW_MS))
+            bail("%s: no renewal", s->program);
+        member_forget_gaps(&s->m[i]);
+        s->pid[i] = atomic_load(&s->m[i].pid);
+    }
+    if (s->outage->forgets)
+        redis_kill(&s->r);
+    else
+        redis_pause(&s->r);
+    s->since_ns = mono_ns();
+}
+
+static void come_back(struct scene *s) {
+    for (int i = 0; i < HOLDERS; i++)
+        s->renewed[i] = member_events(&s->m[i], SFID_EVENT_RENEWED);
+    if (s->outage->forgets)
+        redis_restart(&s->r, true);
+    else
+        redis_resume(&s->r);
+    s->back_ns = mono_ns();
+    s->is_back = true;
+}
+
+/* Until all are back, in the order in which their time comes. */
+static void wait_out(struct scene *scenes, size_t count) {
+    for (size_t left = count; left > 0; nap_us(2000))
+        for (size_t i = 0; i < count; i++)
+            if (!scenes[i].is_back && mono_ns() >= scenes[i].since_ns + scenes[i].outage->away_ms * NS_PER_MS) {
+                come_back(&scenes[i]);
+                left--;
+            }
+}
+
+/* Nothing was lost, or too late for anybody to show that it still is theirs. */
+static void settle(struct scene *s) {
+    const bool loses = s->outage->forgets && s->outage->stalls;
+    int64_t gap = 0;
+    for (int i = 0; i < HOLDERS; i++) {
+        struct member *m = &s->m[i];
+        if (loses)
+            ok(member_event_after(m, SFID_EVENT_LEASED_AGAIN, 0, 1, 2 * WAIT_MOST_MS) && member_events(m, SFID_EVENT_LOST) == 1,
+               "%s, %s: %s loses its pid, and has one again", s->program, s->outage->name, m->log);
+        else
+            ok(member_event_after(m, SFID_EVENT_RENEWED, s->renewed[i], 1, WINDOW_MS) && member_events(m, SFID_EVENT_LOST) == 0 &&
+                   atomic_load(&m->pid) == s->pid[i],
+               "%s, %s: %s keeps its pid", s->program, s->outage->name, m->log);
+        ok(member_draws(m, 10, WINDOW_MS), "%s, %s: and draws", s->program, s->outage->name);
+        gap = atomic_load(&m->gap_ms) > gap ? atomic_load(&m->gap_ms) : gap;
+        if (!s->outage->stalls)
+            is_i64(atomic_load(&m->errors), 0, "%s, %s: without an error", s->program, s->outage->name);
+    }
+    /* The table of what happens when: no stall; a heartbeat and what exchanges take; W + S. */
+    const int64_t most = loses ? WAIT_MOST_MS + HEARTBEAT_MS : HEARTBEAT_MS + 2 * EXCHANGE_MS;
+    const int64_t least = s->outage->away_ms - WINDOW_MS - UNIT_MS; /* by then windows have ended */
+    if (!s->outage->stalls)
+        ok(gap <= SLACK_MS, "%s, %s: no stall (%" PRId64 " ms)", s->program, s->outage->name, gap);
+    else
+        ok(gap >= least && gap <= s->outage->away_ms - WINDOW_MS + HEARTBEAT_MS + most + SLACK_MS,
+           "%s, %s: nothing is issued past the window, and the stall ends in time (%" PRId64 " ms)", s->program, s->outage->name,
+           gap);
+    diag("figure: %-14s %-22s %5" PRId64 " ms away, longest gap %5" PRId64 " ms", s->program, s->outage->name,
+         (s->back_ns - s->since_ns) / NS_PER_MS, gap);
+}
+
+static void end(struct scene *s) {
+    int bad = 0;
+    for (int i = 0; i < HOLDERS; i++)
+        bad += member_end(&s->m[i]) != 0;
+    is_i64(bad, 0, "%s, %s: all end well", s->program, s->outage->name);
+    redis_kill(&s->r);
+}
+
+int main(void) {
+    static struct scene scenes[2 * COUNT_OF(outages)];
+    const char *programs[2];
+    size_t count = 0;
+    dirs_make();
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    for (size_t p = 0; p < n; p++)
+        for (size_t i = 0; i < COUNT_OF(outages); i++, count++)
+            begin(&scenes[count], programs[p], &outages[i], count);
+    diag("figure: W %d ms, H %d ms, S %d ms, D %d ms", WINDOW_MS, HEARTBEAT_MS, BUDGET_MS, EXCHANGE_MS);
+    for (size_t i = 0; i < count; i++)
+        go(&scenes[i]);
+    wait_out(scenes, count);
+    for (size_t i = 0; i < count; i++)
+        settle(&scenes[i]);
+    for (size_t i = 0; i < count; i++)
+        end(&scenes[i]);
+    if (count > 0)
+        judge(LAYOUT, "per-file", UINT64_MAX, "outages");
+    return done_testing();
+}
