@@ -201,7 +201,6 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
                                   .accepter = h,
                                   .tell = h->tell,
                                   .listener = h->listener};
-    const struct sfid__error before = h->error;
     h->reply = (struct sfid__reply){.pid = 0};
     h->answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
                                           : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
