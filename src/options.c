@@ -123,12 +123,14 @@ static int check_redis(struct sfid__settings *out, struct sfid__error *err) {
     if (o->pid_max > PID_MOST && (uint64_t)o->pid_max == o->layout->max_pid && o->pid_min <= PID_MOST)
         o->pid_max = PID_MOST;
     if (o->pid_max > PID_MOST)
-        return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max, PID_MOST);
+        return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max,
+                          PID_MOST);
     if (o->ttl_ms < 2 * unit)
         return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is less than two ticks of the layout (%" PRIu64 " ms)", o->ttl_ms,
                           2 * unit);
     if (o->skew_budget_ms > BUDGET_MAX_MS)
-        return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms, BUDGET_MAX_MS);
+        return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
+                          BUDGET_MAX_MS);
     out->window_ms = (o->ttl_ms + unit - 1) / unit * unit;
     return 0;
 }
@@ -221,8 +223,8 @@ int sfid__options_read(const sfid_options *given, struct sfid__settings *out, st
     if (o->app && check_app(o->app, err) < 0)
         return err->code;
     if (check_pid(o, l, err) < 0 || choose_store(out, err) < 0 || check_policy(o, l, err) < 0 || check_lease(o, err) < 0 ||
-        (out->store == SFID__STORE_REDIS && check_redis(out, err) < 0) ||
-        check_dir("run_dir", o->run_dir, err) < 0 || check_dir("state_dir", o->state_dir, err) < 0)
+        (out->store == SFID__STORE_REDIS && check_redis(out, err) < 0) || check_dir("run_dir", o->run_dir, err) < 0 ||
+        check_dir("state_dir", o->state_dir, err) < 0)
         return err->code;
     return 0;
 }

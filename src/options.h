@@ -16,10 +16,10 @@ enum sfid__store_kind { SFID__STORE_NONE, SFID__STORE_FIXED, SFID__STORE_LOCAL, 
 struct sfid__settings {
     sfid_options opt; /* layout and pid range filled in; pointers still are the caller's */
     enum sfid__store_kind store;
-    uint32_t lead_ms;      /* local, fixed: how far ahead of use the mark lies, before max_ahead */
-    bool synced;           /* the mark is */
-    struct sfid__uri uri;  /* redis */
-    uint64_t window_ms;    /* ttl_ms, made a multiple of the unit */
+    uint32_t lead_ms;     /* local, fixed: how far ahead of use the mark lies, before max_ahead */
+    bool synced;          /* the mark is */
+    struct sfid__uri uri; /* redis */
+    uint64_t window_ms;   /* ttl_ms, made a multiple of the unit */
 };
 
 /*

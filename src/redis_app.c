@@ -83,9 +83,7 @@ bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint6
     return true;
 }
 
-int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick) {
-    return sfid__tick_begin_ms(&app->layout, tick);
-}
+int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick) { return sfid__tick_begin_ms(&app->layout, tick); }
 
 void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]) {
     const time_t at = (time_t)(unix_ms / 1000), now = (time_t)(sfid__now(app->clock).ms / 1000);

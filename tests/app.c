@@ -71,7 +71,7 @@ static struct reply *eval(struct app *a, const char *op, va_list rest) {
     }
     while (n < sizeof args / sizeof args[0] && (args[n] = va_arg(rest, const char *)) != NULL)
         n++;
-    if (a->stub && asprintf(&both, "%s\n%s", a->stub, args[1]) > 0)
+    if (a->prelude && asprintf(&both, "%s\n%s", a->prelude, args[1]) > 0)
         args[1] = both;
     struct reply *reply = redis_ask_n(a->redis, n, args, NULL);
     free(both);

@@ -27,7 +27,7 @@ struct app {
     int64_t now, host_ahead, max_skew;   /* ms; now is the server's clock */
     int pid_min, pid_max, registration;  /* as in the script */
     const char *script;                  /* NULL: app_script() */
-    const char *stub;                    /* Lua before the script; NULL: none */
+    const char *prelude;                 /* Lua before the script; NULL: none */
     char said[4096], era[16], state[48]; /* by the last answer */
 };
 

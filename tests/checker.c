@@ -58,7 +58,7 @@ struct span {
 
 static struct {
     enum order order;
-    bool decode, plain;               /* plain: tick above pid above seq, checked by arithmetic of our own as well */
+    bool decode, plain; /* plain: tick above pid above seq, checked by arithmetic of our own as well */
     unsigned time_bits, pid_bits, seq_bits;
     sfid_layout layout;
     uint64_t want_count;
@@ -79,9 +79,7 @@ void give_up(const char *fmt, ...) {
     exit(CANNOT_JUDGE);
 }
 
-bool found(enum finding kind) {
-    return ++checker.found[kind] <= SHOWN;
-}
+bool found(enum finding kind) { return ++checker.found[kind] <= SHOWN; }
 
 void *grown(void *array, size_t n, size_t size) {
     if ((n & (n - 1)) != 0)
@@ -237,9 +235,7 @@ static void inspect(struct source *s) {
 
 /* ---- all files together ------------------------------------------------- */
 
-static inline int64_t front(const struct source *s) {
-    return s->ids[s->at];
-}
+static inline int64_t front(const struct source *s) { return s->ids[s->at]; }
 
 static int by_front(const void *a, const void *b) {
     const int64_t x = front(a), y = front(b);

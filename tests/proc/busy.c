@@ -175,7 +175,8 @@ static void test_lost_after_close(void) {
     l->closing = true;
     for (int i = 0; i < 10; i++) {
         const int64_t begin = mono_ns();
-        is_i64(child_run(draw_some, l, patience(WAITED_FOR_S * 1000)), 0, "closed each time, with the run directory lost each time: above");
+        is_i64(child_run(draw_some, l, patience(WAITED_FOR_S * 1000)), 0,
+               "closed each time, with the run directory lost each time: above");
         ok(mono_ns() - begin < 5000 * (int64_t)NS_PER_MS, "and at once");
         lose_run_dir(l);
     }
@@ -236,7 +237,8 @@ static void test_layouts(void) {
     is_i64(child_run(draw_one, highest, patience(20000)), 0, "an app has its layout");
     const uint64_t before = sum_of_files("layouts");
     for (size_t i = 0; i < COUNT_OF(others); i++) {
-        is_i64(child_run(other_layout, (void *)(uintptr_t)others[i], patience(10000)), 0, "%s is refused: SFID_ELAYOUT, with a reason", others[i]);
+        is_i64(child_run(other_layout, (void *)(uintptr_t)others[i], patience(10000)), 0,
+               "%s is refused: SFID_ELAYOUT, with a reason", others[i]);
         ok(sum_of_files("layouts") == before, "%s: nothing changed", others[i]);
     }
     is_i64(child_run(draw_one, highest, patience(20000)), 0, "its own layout goes on above");

@@ -75,7 +75,9 @@ static void draw_by_threads(const sfid_options *opt, struct drawer *drawers, uns
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(drawers[i].thread, NULL);
     diag("figure: %s: word at most %" PRIi64 " ms ahead", what, ahead);
-    const int64_t cap = opt->exhaustion == SFID_BORROW ? opt->max_ahead_ms + 1 : 1 + (THREADS + (int64_t)opt->layout->max_seq) / (int64_t)(opt->layout->max_seq + 1);
+    const int64_t cap = opt->exhaustion == SFID_BORROW
+                            ? opt->max_ahead_ms + 1
+                            : 1 + (THREADS + (int64_t)opt->layout->max_seq) / (int64_t)(opt->layout->max_seq + 1);
     ok(to_the_end || ahead <= cap, "%s: the word is at most %" PRIi64 " ticks ahead", what, cap);
     if (to_the_end)
         ok(sfid_next(g) == SFID_EOVERFLOW && sfid_try_next(g) == SFID_EOVERFLOW && sfid_retry_ms(g) == SFID_EOVERFLOW,
@@ -101,7 +103,8 @@ static void test_short(const char *text, sfid_exhaustion exhaustion, uint64_t ra
     }
     is_i64(code, exhaustion == SFID_FAIL ? SFID_EAGAIN : 0, "%s: no error that is not due", what);
     if (!clock_stepped(offset))
-        ok(lead <= (exhaustion == SFID_BORROW ? 50 : 0) * (int64_t)NS_PER_MS, "%s: no ID lies further ahead of the clock than allowed", what);
+        ok(lead <= (exhaustion == SFID_BORROW ? 50 : 0) * (int64_t)NS_PER_MS,
+           "%s: no ID lies further ahead of the clock than allowed", what);
     judge(text, "per-file", UINT64_MAX, what);
 }
 
@@ -145,7 +148,8 @@ static void test_end(sfid_layout layout, sfid_exhaustion exhaustion, const char 
 /* The layout whose tick is `left` ticks before its last now. */
 static sfid_layout ending(unsigned time_bits, unsigned pid_bits, unsigned seq_bits, uint32_t unit_ms, uint64_t left) {
     char text[SFID_LAYOUT_STR_LEN];
-    const uint64_t max_tick = time_bits + pid_bits + seq_bits == 64 ? (UINT64_C(1) << (time_bits - 1)) - 1 : (UINT64_C(1) << time_bits) - 1;
+    const uint64_t max_tick =
+        time_bits + pid_bits + seq_bits == 64 ? (UINT64_C(1) << (time_bits - 1)) - 1 : (UINT64_C(1) << time_bits) - 1;
     const int64_t epoch = wall_ns() / NS_PER_MS - (int64_t)((max_tick - left) * unit_ms);
     snprintf(text, sizeof text, "%u:%u:%u/%ums@%" PRIi64, time_bits, pid_bits, seq_bits, unit_ms, epoch);
     return layout_of(text);

@@ -25,8 +25,8 @@ static sfid_layout layout;
 struct family {
     _Atomic int64_t highest; /* of all IDs that calls have returned so far, in any process */
     _Atomic int64_t disorders, errors, first_error;
-    atomic_int born;         /* children */
-    atomic_int drawn;        /* members that have their first share */
+    atomic_int born;  /* children */
+    atomic_int drawn; /* members that have their first share */
     atomic_int parent_gone, done;
     uint64_t each;
     int64_t after_ms;
@@ -155,9 +155,7 @@ static void test_family(enum ending ending, const char *what) {
 
 /* ---- children that no handler hears of ---------------------------------- */
 
-static pid_t raw_clone(void) {
-    return (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0);
-}
+static pid_t raw_clone(void) { return (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0); }
 
 static void test_raw(pid_t (*make)(void), const char *what) {
     struct family *f = shared_memory(sizeof *f);
@@ -304,7 +302,8 @@ static void test_doors(void) {
     atomic_store(&f->done, 1);
     for (int i = 0; i < 3; i++) {
         pthread_join(ids[i], NULL);
-        diag("figure: doors: a thread opened and closed %u times, found the pid with a child %u times", threads[i].opened, threads[i].busy);
+        diag("figure: doors: a thread opened and closed %u times, found the pid with a child %u times", threads[i].opened,
+             threads[i].busy);
         ok(threads[i].opened > 0 && threads[i].other == 0, "doors: open and close meet no error but SFID_EBUSY");
     }
     sfid_close(child.g);

@@ -101,9 +101,7 @@ static inline void idlog_put(struct idlog *log, int64_t id) {
     __atomic_store_n(&log->head->count, log->count, __ATOMIC_RELEASE);
 }
 
-static inline bool idlog_full(const struct idlog *log) {
-    return log->count == log->capacity;
-}
+static inline bool idlog_full(const struct idlog *log) { return log->count == log->capacity; }
 
 /* How many IDs still fit, at most n. */
 static inline size_t idlog_room(const struct idlog *log, size_t n) {

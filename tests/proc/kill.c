@@ -116,8 +116,8 @@ __attribute__((noreturn)) static void live(const struct phase *phase, unsigned n
 struct process {
     pid_t pid;
     uint64_t life;
-    bool spare;          /* until its first ID */
-    int64_t kill_at;     /* monotonic; 0: not known before the first ID */
+    bool spare;      /* until its first ID */
+    int64_t kill_at; /* monotonic; 0: not known before the first ID */
     int64_t length_ns;
 };
 
@@ -188,10 +188,10 @@ static void report_phase(const struct phase *phase, struct tally *tally, int64_t
     }
     const int64_t middle = median(tally->firsts, tally->firsts_n);
     const int64_t worst = tally->firsts_n ? tally->firsts[tally->firsts_n - 1] : 0;
-    diag("figure: %s: main() to first ID: median %.2f ms, worst %.2f ms of %zu restarts; %u lives were killed before it", phase->app,
-         (double)middle / 1e6, (double)worst / 1e6, tally->firsts_n, tally->killed_early);
-    diag("figure: %s: %.1f s, about %" PRIi64 " IDs; the word at most %" PRIi64 " ms ahead, an ID %.3f ms", phase->app, (double)ns / 1e9,
-         ids, ahead, (double)lead / 1e6);
+    diag("figure: %s: main() to first ID: median %.2f ms, worst %.2f ms of %zu restarts; %u lives were killed before it",
+         phase->app, (double)middle / 1e6, (double)worst / 1e6, tally->firsts_n, tally->killed_early);
+    diag("figure: %s: %.1f s, about %" PRIi64 " IDs; the word at most %" PRIi64 " ms ahead, an ID %.3f ms", phase->app,
+         (double)ns / 1e9, ids, ahead, (double)lead / 1e6);
     is_u64(tally->ended_alone, 0, "%s: no life ends by itself", phase->app);
     is_u64(tally->never_first, 0, "%s: each life that is left alone draws an ID", phase->app);
     is_i64(error, 0, "%s: no call fails", phase->app);

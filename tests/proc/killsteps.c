@@ -20,9 +20,9 @@ static const char *const past_names[PASTS] = {"a new app", "the last holder died
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 
 static struct told {
-    int64_t highest;  /* ID issued under the app */
-    int64_t lead_ns;  /* how far the successor's first ID lay ahead of the clock: it would have waited for that */
-    int64_t ended;    /* the victim came to its end */
+    int64_t highest; /* ID issued under the app */
+    int64_t lead_ns; /* how far the successor's first ID lay ahead of the clock: it would have waited for that */
+    int64_t ended;   /* the victim came to its end */
     char text[300];
 } * told;
 
@@ -67,9 +67,7 @@ static int draw_some(const struct life *life, bool marked) {
     return 0;
 }
 
-static int ordinary(void *arg) {
-    return draw_some(arg, false);
-}
+static int ordinary(void *arg) { return draw_some(arg, false); }
 
 /* Stopped before it opens; from there on the test decides how far it gets. */
 static int victim(void *arg) {
@@ -178,8 +176,8 @@ static bool trial(enum past past, bool closing, const struct point *p) {
 
 static void end_tally(const char *what) {
     ok(tally.trials > 0 && tally.faults == 0, "%s: the next process opens at once and goes on above", what);
-    diag("figure: %s: %u kills; at most %d files then; %u times the next one would wait over 2 s, at most %.1f s", what, tally.trials,
-         tally.most_files, tally.stalls, (double)tally.longest_lead_ns / 1e9);
+    diag("figure: %s: %u kills; at most %d files then; %u times the next one would wait over 2 s, at most %.1f s", what,
+         tally.trials, tally.most_files, tally.stalls, (double)tally.longest_lead_ns / 1e9);
     memset(&tally, 0, sizeof tally);
 }
 

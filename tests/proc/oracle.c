@@ -9,9 +9,7 @@ enum { FILES = 8, PER_FILE = 2000, CANNOT = 2 };
 static uint64_t rng;
 static int64_t ids[FILES][PER_FILE];
 
-static int64_t id_of(uint64_t tick, uint64_t pid, uint64_t seq) {
-    return (int64_t)(tick << 14 | pid << 12 | seq);
-}
+static int64_t id_of(uint64_t tick, uint64_t pid, uint64_t seq) { return (int64_t)(tick << 14 | pid << 12 | seq); }
 
 /* FILES increasing files without a common ID: every number of pid 1, at random into one of them. */
 static void make_good(void) {
@@ -160,7 +158,8 @@ static void test_lives(void) {
 /* ---- windows ------------------------------------------------------------- */
 
 /* A process that draws one ID in each of these ticks of pid 1, and was granted these windows. */
-static void write_process(uint64_t process, const uint64_t *ticks, size_t n, const struct winlog_window *windows, size_t windows_n) {
+static void write_process(uint64_t process, const uint64_t *ticks, size_t n, const struct winlog_window *windows,
+                          size_t windows_n) {
     char name[40], path[4300];
     struct idlog log;
     struct winlog granted;
@@ -185,7 +184,8 @@ static void expect_windows(int status, const char *text, const char *what) {
 
 #define TICKS(...) ((const uint64_t[]){__VA_ARGS__}), sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
 #define WINDOWS(...) \
-    ((const struct winlog_window[]){__VA_ARGS__}), sizeof((const struct winlog_window[]){__VA_ARGS__}) / sizeof(struct winlog_window)
+    ((const struct winlog_window[]){__VA_ARGS__}), \
+        sizeof((const struct winlog_window[]){__VA_ARGS__}) / sizeof(struct winlog_window)
 
 enum { BACK = WINLOG_GIVEN_BACK, MINE = 70, THEIRS = 80 }; /* flags; holders */
 
@@ -308,7 +308,8 @@ static void test_many_files(void) {
             snprintf(name, sizeof name, "%" PRIu64, f * 7919 % 3001);
             write_file(name, few, EACH, 1 + f / 4, 1);
         }
-        is_i64(run_checker("--layout " LAYOUT " --order per-file"), with, "3000 files %s", with ? "with one duplicate" : "without one");
+        is_i64(run_checker("--layout " LAYOUT " --order per-file"), with, "3000 files %s",
+               with ? "with one duplicate" : "without one");
         ok(strstr(said, with ? " 1 duplicates" : " 0 duplicates") != NULL, "it says so");
     }
 }

@@ -55,14 +55,10 @@
    when threads are left at exit: both are what is tested here. It takes an exchange of mappings, which is atomic for
    threads that read there, for a plain write. */
 const char *__tsan_default_options(void);
-const char *__tsan_default_options(void) {
-    return "die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0";
-}
+const char *__tsan_default_options(void) { return "die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0"; }
 
 const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void) {
-    return "race:mmap\nrace:mremap\n";
-}
+const char *__tsan_default_suppressions(void) { return "race:mmap\nrace:mremap\n"; }
 
 enum { NS_PER_MS = 1000000, DIED = 99, KILLED = 1000, TIMED_OUT = -1 };
 
@@ -73,9 +69,7 @@ UNUSED static uint64_t sized(uint64_t short_size, uint64_t long_size, uint64_t s
 }
 
 /* A time limit of the tests, which is to catch what hangs, not what is slow. */
-UNUSED static unsigned patience(unsigned ms) {
-    return ms * (SANITIZED ? 4 : 2);
-}
+UNUSED static unsigned patience(unsigned ms) { return ms * (SANITIZED ? 4 : 2); }
 
 UNUSED static uint64_t seed(void) {
     const char *given = getenv("SFID_TEST_SEED");
@@ -98,13 +92,9 @@ UNUSED static int64_t clock_ns(clockid_t clock) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-UNUSED static int64_t wall_ns(void) {
-    return clock_ns(CLOCK_REALTIME);
-}
+UNUSED static int64_t wall_ns(void) { return clock_ns(CLOCK_REALTIME); }
 
-UNUSED static int64_t mono_ns(void) {
-    return clock_ns(CLOCK_MONOTONIC);
-}
+UNUSED static int64_t mono_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
 /* Begin of an ID's tick on the wall clock. */
 UNUSED static int64_t id_ns(const sfid_layout *l, int64_t id) {
@@ -117,13 +107,9 @@ UNUSED static int64_t clock_offset(void) {
     return wall - (before + after) / 2;
 }
 
-UNUSED static bool clock_stepped(int64_t offset_before) {
-    return llabs(clock_offset() - offset_before) > 10 * (int64_t)NS_PER_MS;
-}
+UNUSED static bool clock_stepped(int64_t offset_before) { return llabs(clock_offset() - offset_before) > 10 * (int64_t)NS_PER_MS; }
 
-UNUSED static void nap_us(long us) {
-    nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
-}
+UNUSED static void nap_us(long us) { nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL); }
 
 UNUSED static int by_i64(const void *a, const void *b) {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -150,9 +136,7 @@ UNUSED static int remove_entry(const char *path, const struct stat *st, int kind
     return 0;
 }
 
-UNUSED static void remove_tree(const char *path) {
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
+UNUSED static void remove_tree(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
 UNUSED static void dirs_remove(void) {
     if (dirs.owner == getpid())
@@ -215,13 +199,9 @@ UNUSED static int count_entries(const char *path) {
     return n;
 }
 
-UNUSED static int count_fds(void) {
-    return count_entries("/proc/self/fd") - 1; /* the descriptor of the listing itself */
-}
+UNUSED static int count_fds(void) { return count_entries("/proc/self/fd") - 1; /* the descriptor of the listing itself */ }
 
-UNUSED static int count_threads(void) {
-    return count_entries("/proc/self/task");
-}
+UNUSED static int count_threads(void) { return count_entries("/proc/self/task"); }
 
 /* Sanitizers may have started one of their own since. */
 UNUSED static bool threads_are(void *n) {
@@ -293,9 +273,7 @@ UNUSED static int child_wait(pid_t child, unsigned limit_ms) {
     return WIFEXITED(w.status) ? WEXITSTATUS(w.status) : KILLED + WTERMSIG(w.status);
 }
 
-UNUSED static int child_run(int (*fn)(void *), void *arg, unsigned limit_ms) {
-    return child_wait(child_start(fn, arg), limit_ms);
-}
+UNUSED static int child_run(int (*fn)(void *), void *arg, unsigned limit_ms) { return child_wait(child_start(fn, arg), limit_ms); }
 
 UNUSED static void child_kill(pid_t child) {
     kill(child, SIGKILL);

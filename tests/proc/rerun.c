@@ -13,12 +13,8 @@ static const struct series {
     const char *name, *layout;
     int close; /* 1: always, 0: never, -1: at random */
 } series[] = {
-    {"ended", "36:11:17/1s", 0},
-    {"closed", "36:11:17/1s", 1},
-    {"mixed", "36:11:17/1s", -1},
-    {"ended-ms", "41:10:12/1ms", 0},
-    {"closed-ms", "41:10:12/1ms", 1},
-    {"mixed-ms", "41:10:12/1ms", -1},
+    {"ended", "36:11:17/1s", 0},     {"closed", "36:11:17/1s", 1},     {"mixed", "36:11:17/1s", -1},
+    {"ended-ms", "41:10:12/1ms", 0}, {"closed-ms", "41:10:12/1ms", 1}, {"mixed-ms", "41:10:12/1ms", -1},
 };
 
 /* What the runs of a series report. */

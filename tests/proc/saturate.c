@@ -114,7 +114,8 @@ static void report(const char *what, unsigned threads, const struct round *round
         ahead = rounds[i].ahead_ms > ahead ? rounds[i].ahead_ms : ahead;
     }
     const int64_t middle = median(delivered, n), cpu_middle = median(cpu, n);
-    diag("figure: %s, %u threads: %.1f %% of capacity (median of %zu; worst %.1f), %.1f %% of a CPU; latest return %.3f ms into its tick; "
+    diag("figure: %s, %u threads: %.1f %% of capacity (median of %zu; worst %.1f), %.1f %% of a CPU; latest return %.3f ms into "
+         "its tick; "
          "word at most %" PRIi64 " ms ahead, %" PRIu64 " calls refused",
          what, threads, (double)middle / 10, n, (double)delivered[0] / 10, (double)cpu_middle / 10, (double)overshoot / 1000, ahead,
          refused);

@@ -15,8 +15,8 @@ struct run {
     sfid_layout layout;
     sfid *g;
     uint64_t each;
-    int64_t may_lead_ns;       /* how far an ID may lie ahead of a clock read after its call */
-    _Atomic int64_t highest;   /* of all IDs that calls have returned so far */
+    int64_t may_lead_ns;     /* how far an ID may lie ahead of a clock read after its call */
+    _Atomic int64_t highest; /* of all IDs that calls have returned so far */
     atomic_bool go;
 };
 
@@ -29,9 +29,7 @@ struct worker {
     int64_t first_error, furthest_ns;
 };
 
-static bool may_go(void *go) {
-    return atomic_load((atomic_bool *)go);
-}
+static bool may_go(void *go) { return atomic_load((atomic_bool *)go); }
 
 static void judge_lead(struct worker *w, int64_t lead_ns) {
     w->borrowed += lead_ns > 0;
@@ -122,7 +120,8 @@ static struct worker draw_all(struct run *run, const sfid_options *opt, uint64_t
 
 int main(void) {
     dirs_make();
-    struct run roomy = {.layout_text = "41:2:20/1ms"}, borrowing = {.layout_text = "41:12:10/1ms", .may_lead_ns = 1000 * (int64_t)NS_PER_MS};
+    struct run roomy = {.layout_text = "41:2:20/1ms"},
+               borrowing = {.layout_text = "41:12:10/1ms", .may_lead_ns = 1000 * (int64_t)NS_PER_MS};
     roomy.layout = layout_of(roomy.layout_text);
     sfid_options opt = options_of("threads", 2, &roomy.layout);
     draw_all(&roomy, &opt, sized(50000000, 50000000, 400000), "room for all");

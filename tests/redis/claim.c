@@ -154,10 +154,10 @@ static void many_digits(struct redis *r) {
     app_say(&a, "claim", "0", "n", "m:0:B", NULL);
     /* As far as a double counts. */
     a.key = "sfid:far", a.epoch = 0;
-    a.stub = "local real = redis\n"
-             "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-             "if command == 'TIME' then return {'9000000000000', '123456'} end\n"
-             "return real.pcall(command, ...) end}";
+    a.prelude = "local real = redis\n"
+                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+                "if command == 'TIME' then return {'9000000000000', '123456'} end\n"
+                "return real.pcall(command, ...) end}";
     app_say(&a, "init", "", NULL);
     says(&a, "OK 9000000000000123 9000000000010123 0", "sixteen digits", "claim", "0", "n", "m:0:A", NULL);
 }

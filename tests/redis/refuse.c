@@ -75,9 +75,9 @@ static void layout(struct redis *r) {
 static void no_info(struct redis *r) {
     struct app a;
     app_new(&a, r);
-    a.stub = "local real = redis\n"
-             "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-             "if command == 'INFO' then return 'redis_version:7.0.15\\r\\n' end return real.pcall(command, ...) end}";
+    a.prelude = "local real = redis\n"
+                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+                "if command == 'INFO' then return 'redis_version:7.0.15\\r\\n' end return real.pcall(command, ...) end}";
     refused(&a, "NOINFO", "an INFO that tells nothing");
 }
 
@@ -105,16 +105,16 @@ static void errors(struct redis *r) {
 static void old_server(struct redis *r) {
     struct app a;
     app_ready(&a, r);
-    a.stub = "local real = redis\n"
-             "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-             "local reply = real.pcall(command, ...)\n"
-             "if command == 'INFO' then reply = reply .. 'min_slaves_good_slaves:0\\r\\n' end return reply end}";
+    a.prelude = "local real = redis\n"
+                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+                "local reply = real.pcall(command, ...)\n"
+                "if command == 'INFO' then reply = reply .. 'min_slaves_good_slaves:0\\r\\n' end return reply end}";
     refused(&a, "-NOREPLICAS *", "Redis 6.0, too few replicas");
     says(&a, "OK current *", "which one still may look at", "look", "0", NULL);
-    a.stub = "local real = redis\n"
-             "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-             "if command == 'HSET' then return {err = \"@user_script: 17: -OOM no more when used memory > 'maxmemory'.\"} end\n"
-             "return real.pcall(command, ...) end}";
+    a.prelude = "local real = redis\n"
+                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+                "if command == 'HSET' then return {err = \"@user_script: 17: -OOM no more when used memory > 'maxmemory'.\"} end\n"
+                "return real.pcall(command, ...) end}";
     says(&a, "-OOM no more *", "Redis 6.0, out of memory", "claim", "0", "n", "m:0:A", NULL);
 }
 

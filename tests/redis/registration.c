@@ -143,12 +143,12 @@ static void looked_at(struct redis *r) {
 static void old_server(struct redis *r) {
     struct app a;
     start(&a, r);
-    a.stub = "local real = redis\n"
-             "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-             "if command == 'SET' and select(3, ...) == 'PXAT' then return {err = 'ERR syntax error'} end\n"
-             "local reply = real.pcall(command, ...)\n"
-             "if command == 'INFO' then reply = string.gsub(reply, 'redis_version:[%d.]*', 'redis_version:6.0.16') end\n"
-             "return reply end}";
+    a.prelude = "local real = redis\n"
+                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+                "if command == 'SET' and select(3, ...) == 'PXAT' then return {err = 'ERR syntax error'} end\n"
+                "local reply = real.pcall(command, ...)\n"
+                "if command == 'INFO' then reply = string.gsub(reply, 'redis_version:[%d.]*', 'redis_version:6.0.16') end\n"
+                "return reply end}";
     app_at(&a, T0, 250);
     says(&a, "OK 1000000 1000010 0", "Redis 6.0: a claim", "claim", "0", "n", "m:0:A", NULL);
     shows(&a, 0, "m:0:A", "Redis 6.0: registers");
