@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Servers that are not there, do not answer, or answer what no server would: sfid_open() is back in time with a sentence that
- * tells which server and what it did; and after a thousand such rounds (short: 50) nothing is left of them.
+ * tells which server and what it did; and after a thousand such rounds (short: 100) nothing is left of them.
  */
 #include "opens.h"
 #include "strangers.h"
@@ -212,28 +212,47 @@ static int run(const char *command) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* In time or, the machine being slow, the best of three. */
+static struct attempt attempt_in_time(const char *url) {
+    struct attempt a = attempt_open(url, "orders", true);
+    for (int i = 1; i < TRIES && a.ms > OPEN_MS + GRACE_MS; i++)
+        a = attempt_open(url, "orders", true);
+    return a;
+}
+
 /*
- * In a network of its own: addresses that lead to the loopback interface and belong to nobody there are lost without a word.
+ * In a network of its own: addresses that lead to the loopback interface and belong to nobody there are lost without a word,
+ * and so are questions to name servers.
  */
 static int in_own_network(void *arg) {
     struct attempt *a = arg;
-    if (unshare(CLONE_NEWNET) < 0 || run("ip link set lo up && ip route add 192.0.2.0/24 dev lo 2>/dev/null") != 0)
+    if (unshare(CLONE_NEWNET) < 0 ||
+        run("ip link set lo up && ip address add 192.0.2.9/32 dev lo && ip route add default dev lo src 192.0.2.9 2>/dev/null") !=
+            0)
         return 2;
-    for (int i = 0; i < TRIES && (i == 0 || a->ms > OPEN_MS + GRACE_MS); i++)
-        *a = attempt_open("redis://" USER ":" PASSWORD "@192.0.2.1:6379", "orders", true);
+    a[0] = attempt_in_time("redis://" USER ":" PASSWORD "@192.0.2.1:6379");
+    a[1] = attempt_in_time("redis://" USER ":" PASSWORD "@nobody-knows.example:6379");
     return 0;
 }
 
+static bool told_in_time(const struct attempt *a, const char *server) {
+    if (a->code == SFID_EREDIS && a->ms <= OPEN_MS + GRACE_MS && strstr(a->text, server) && !strstr(a->text, PASSWORD) &&
+        !strstr(a->text, USER))
+        return true;
+    diag("%d after %" PRId64 " ms: %s", a->code, a->ms, a->text);
+    return false;
+}
+
 static void test_blackhole(void) {
-    struct attempt *a = shared_memory(sizeof *a);
+    struct attempt *a = shared_memory(2 * sizeof *a);
     if (child_run(in_own_network, a, patience(20000)) == 2) {
         skip(1, "cannot make a network namespace here");
         return;
     }
-    if (!ok(a->code == SFID_EREDIS && a->ms <= OPEN_MS + GRACE_MS && a->ms >= OPEN_MS / 2 && strstr(a->text, "192.0.2.1:6379") &&
-                strstr(a->text, "no answer in time") && !strstr(a->text, PASSWORD) && !strstr(a->text, USER),
-            "an address that swallows everything: told in time"))
-        diag("%d after %" PRId64 " ms: %s", a->code, a->ms, a->text);
+    ok(told_in_time(&a[0], "192.0.2.1:6379") && a[0].ms >= OPEN_MS / 2 && strstr(a[0].text, "no answer in time"),
+       "an address that swallows everything: told in time");
+    ok(told_in_time(&a[1], "nobody-knows.example:6379"), "a name that nobody can look up: told in time");
+    diag("%s", a[1].text);
 }
 
 /* ---- a thousand times ---------------------------------------------------- */
@@ -275,7 +294,7 @@ struct rounds {
 
 static int do_rounds(void *arg) {
     struct rounds *r = arg;
-    const int rounds = (int)sized(50, 1000, 50), warm = rounds / 5;
+    const int rounds = (int)sized(100, 1000, 100), warm = 50;
     for (int i = 0; i < rounds; i++) {
         const char *url = i % 7 == 6 ? r->gone : i % 5 == 4 && r->refusing[0] ? r->refusing : r->peer;
         sfid *g = NULL;
@@ -321,7 +340,7 @@ static void test_rounds(void) {
     is_i64(r->bad, 0, "each with the code of its cause");
     is_i64(r->fds, r->fds_then, "they leave no descriptor");
     is_i64(r->threads, r->threads_then, "nor a thread");
-    diag("figure: after %d opens %ld kB more", (int)sized(50, 1000, 50), r->kb - r->kb_then);
+    diag("figure: %d opens added %ld kB", (int)sized(50, 950, 50), r->kb - r->kb_then);
     if (!SANITIZED)
         ok(r->kb - r->kb_then <= 64, "nor memory");
     if (n > 0) {
