@@ -66,7 +66,7 @@ struct chaos {
     } now[MEMBERS];
     int64_t server_goes_on_at;
     unsigned lives, with_pid, kills, closes, stops, jumps, lost, flushes, restarts, pauses;
-    int64_t ids, errors;
+    int64_t ids, errors, skew_ms; /* the largest that a renewal showed, of those that closed */
 };
 
 static uint64_t up_to(uint64_t n) { return draw_random(&rng) % n; }
@@ -94,6 +94,7 @@ static void end_life(struct chaos *c, unsigned i, bool killing) {
     c->with_pid += atomic_load(&m->opened) && m->rc == 0;
     c->ids += atomic_load(&m->ids);
     c->errors += atomic_load(&m->errors);
+    c->skew_ms = llabs(m->status.skew_ms) > c->skew_ms ? llabs(m->status.skew_ms) : c->skew_ms;
     c->lost += (unsigned)atomic_load(&m->of_kind[SFID_EVENT_LOST]);
 }
 
@@ -198,7 +199,9 @@ static void test_chaos(struct redis *r) {
     diag("figure: %u lives, %u got a pid; %u kills, %u closes, %u stops, %u clock jumps, %u pids lost; %" PRIi64 " IDs, %" PRIi64
          " refused calls",
          c.lives, c.with_pid, c.kills, c.closes, c.stops, c.jumps, c.lost, c.ids, c.errors);
-    diag("figure: the server: %u times flushed, %u killed, %u stopped", c.flushes, c.restarts, c.pauses);
+    diag("figure: the server: %u times flushed, %u killed, %u stopped; a host's clock up to %" PRIi64 " ms away", c.flushes,
+         c.restarts, c.pauses, c.skew_ms);
+    ok(c.skew_ms > 100, "their clocks do differ");
     ok(c.with_pid >= 10 && c.ids >= 1000, "processes get pids and draw all the while");
     members_free(c.all, MEMBERS);
     judge(LAYOUT, "per-file", UINT64_MAX, "chaos");
