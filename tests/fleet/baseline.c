@@ -68,6 +68,20 @@ static void check_load(struct redis *r, const sfid_options *opt, size_t n, int64
     ok((double)calls >= least, "and each process renews");
 }
 
+/* What members take for their windows the server has granted: the limit on its record, which only rises, is no lower. */
+static void check_windows(struct redis *r, const struct member *all, size_t n) {
+    char record[RECORD];
+    unsigned beyond = 0, strange = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t limit = atomic_load(&all[i].limit);
+        record_of(r, "together", atomic_load(&all[i].pid), record);
+        strange += is_released(record) || limit == 0;
+        beyond += strtoull(record, NULL, 10) < limit;
+    }
+    is_u64(strange, 0, "each pid has a record of a holder");
+    is_u64(beyond, 0, "no window is longer than the server has granted");
+}
+
 static void end_all(struct member *all, size_t n) {
     unsigned bad = 0;
     int64_t ids = 0, errors = 0, longest = 0;
@@ -131,6 +145,7 @@ static void test_together(struct redis *r) {
     check_open(all, n);
     is_u64(count_registrations(r), n, "each pid is registered");
     check_load(r, &opt, n, (int64_t)sized(6, 30, 5) * 1000 * NS_PER_MS);
+    check_windows(r, all, n);
     end_all(all, n);
     check_nothing_left(r, &opt, n);
     members_free(all, n);

@@ -136,6 +136,7 @@ struct member {
     int64_t open_ns, close_ns; /* how long these took */
     uint64_t process;          /* its number, for the checker */
     _Atomic int64_t pid;       /* as of the last ID */
+    _Atomic uint64_t limit;    /* of the window, as of the last look at it */
     _Atomic int64_t ids, first_id, last_id, ok_at_ns, errors, error, error_at_ns;
     _Atomic int64_t first_ns; /* from the call of open to the first ID */
     sfid_status_info status;  /* at the end, before the close */
@@ -176,6 +177,7 @@ static void witness_note(struct witness *w, uint64_t flags) {
     if (memcmp(&now, &w->last, sizeof now) == 0)
         return;
     w->last = now;
+    atomic_store(&w->m->limit, now.limit);
     winlog_put(&w->log, &now);
 }
 
