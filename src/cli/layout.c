@@ -24,6 +24,9 @@ static int read_operand(const struct args *args, struct shown *shown) {
     const bool given = args->operand_count == 2;
     sfid_layout layout = SFID_LAYOUT_DEFAULT;
     const char *text = given ? args->operands[1] : env && env[0] ? env : NULL;
+    sfid_wide_layout wide;
+    if (text && sfid_wide_layout_parse(text, &wide) == 0 && layout_look_at_wide(shown, &wide))
+        return STATUS_GOOD;
     char label[16];
     snprintf(label, sizeof label, "layout %s", action);
     if (text && !read_layout(given ? label : "$SFID_LAYOUT", text, &layout))
@@ -60,6 +63,10 @@ static int show_sql(const struct args *args, enum view_format format) {
         return STATUS_USAGE;
     }
     const int status = read_operand(args, &shown);
+    if (status == STATUS_GOOD && shown.wide) {
+        say("--sql is for layouts of 64 bits; %s has more", shown.name);
+        return STATUS_USAGE;
+    }
     if (status == STATUS_GOOD)
         layout_sql(&shown, (enum sql_dialect)dialect, column, format == VIEW_JSON);
     return status;
@@ -86,6 +93,10 @@ static int show(const struct args *args, enum view_format format) {
 static int check(const struct args *args, enum view_format format) {
     struct shown shown;
     const int status = read_operand(args, &shown);
+    if (status == STATUS_GOOD && shown.wide) {
+        say("layout check is about layouts that gen draws from, of 64 bits; %s has more", shown.name);
+        return STATUS_BAD_INPUT;
+    }
     return status == STATUS_GOOD ? layout_check(&shown, format == VIEW_JSON, moment_now()) : status;
 }
 
@@ -150,7 +161,8 @@ const struct command command_layout = {
              "check  whether LAYOUT is one (if not, why; exit status 1) and can be drawn from now\n"
              "       (else 78), how long it lasts, and what to mind\n\n"
              "Without LAYOUT: that of $SFID_LAYOUT, else the default. LAYOUT is a preset or\n"
-             "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms.\n",
+             "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms; for list and show also one of 128\n"
+             "bits: flake, awsflake[@EPOCH_MS], uuid7.\n",
     .options = options,
     .run = run,
 };

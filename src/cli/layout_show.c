@@ -7,6 +7,7 @@
 #include <string.h>
 
 bool layout_look_at(struct shown *shown, const sfid_layout *layout) {
+    shown->wide = false;
     shown->layout = *layout;
     shown->count = sfid_layout_fields(&shown->layout, shown->fields, COUNT_OF(shown->fields));
     if (shown->count < 0 || sfid_layout_describe(&shown->layout, &shown->facts) < 0 ||
@@ -17,7 +18,33 @@ bool layout_look_at(struct shown *shown, const sfid_layout *layout) {
     return true;
 }
 
-static bool is_reserved(const sfid_field *field) { return strcmp(field->name, "reserved") == 0; }
+static uint8_t width_of(const struct shown *shown, sfid_field_kind kind) {
+    unsigned bits = 0;
+    for (int i = 0; i < shown->count; i++)
+        bits += shown->fields[i].kind == kind ? shown->fields[i].bits : 0;
+    return (uint8_t)bits;
+}
+
+bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout) {
+    sfid_wide_facts facts;
+    shown->wide = true;
+    shown->count = sfid_wide_layout_fields(layout, shown->fields, COUNT_OF(shown->fields));
+    if (shown->count < 0 || sfid_wide_layout_describe(layout, &facts) < 0 ||
+        sfid_wide_layout_format(layout, shown->name, sizeof shown->name) < 0)
+        return false;
+    shown->facts = facts.facts;
+    shown->layout = (sfid_layout){.epoch_ms = layout->epoch_ms,
+                                  .unit_ms = 1,
+                                  .time_bits = width_of(shown, SFID_FIELD_TIME),
+                                  .pid_bits = width_of(shown, SFID_FIELD_PID),
+                                  .seq_bits = width_of(shown, SFID_FIELD_SEQ)};
+    date_text(shown->epoch, layout->epoch_ms);
+    date_text(shown->last, shown->facts.last_ms - 1);
+    return true;
+}
+
+/* Does a field say anything? Reserved bits, version and variant are the same in all IDs. */
+static bool is_constant(const sfid_field *field) { return field->kind == SFID_FIELD_RESERVED || field->kind == SFID_FIELD_FIXED; }
 
 static void unit_text(const sfid_layout *layout, char *text, size_t size) {
     const bool seconds = layout->unit_ms % 1000 == 0;
@@ -29,7 +56,7 @@ static void order_text(const struct shown *shown, char *text, size_t size) {
     text[0] = '\0';
     for (int i = 0; i < shown->count; i++) {
         const size_t len = strlen(text);
-        if (!is_reserved(&shown->fields[i]))
+        if (!is_constant(&shown->fields[i]))
             snprintf(text + len, size - len, "%s%s", len ? ", then by " : "", shown->fields[i].name);
     }
 }
@@ -38,7 +65,7 @@ void layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]) {
     text[0] = '\0';
     for (int i = 0; i < shown->count; i++) {
         const size_t len = strlen(text);
-        if (!is_reserved(&shown->fields[i]))
+        if (!is_constant(&shown->fields[i]))
             snprintf(text + len, LAYOUT_WIDTHS - len, "%s%s %u", len ? ", " : "", shown->fields[i].name, shown->fields[i].bits);
     }
 }
@@ -55,7 +82,7 @@ static void show_fields(const struct shown *shown) {
             out_print("%u", top);
         else
             out_print("%u-%u", top, field->shift);
-        out_print("%s\n", top == 63 && field->shift == shown->layout.time_shift ? " (the top bit stays 0)" : "");
+        out_print("%s\n", top == 63 && field->shift == shown->layout.time_shift && !shown->wide ? " (the top bit stays 0)" : "");
     }
 }
 
@@ -116,7 +143,7 @@ void layout_json(const struct shown *shown) {
     json_uint("fleet_per_second", shown->facts.fleet_per_second);
     json_open("order", '[');
     for (int i = 0; i < shown->count; i++)
-        if (!is_reserved(&shown->fields[i]))
+        if (!is_constant(&shown->fields[i]))
             json_text(NULL, shown->fields[i].name);
     json_close(']');
     json_text("fingerprint", fingerprint);
@@ -129,7 +156,7 @@ static void list_text(const struct shown *shown) {
     char unit[16], widths[LAYOUT_WIDTHS];
     unit_text(&shown->layout, unit, sizeof unit);
     layout_widths(shown, widths);
-    out_print("%-10s  %-6s  %s  %s  %s\n", shown->name, unit, shown->epoch, shown->last, widths);
+    out_print("%-11s  %-6s  %s  %s  %s\n", shown->name, unit, shown->epoch, shown->last, widths);
 }
 
 static void list_tsv(const struct shown *shown) {
@@ -144,22 +171,32 @@ static void list_json(const struct shown *shown) {
     json_end();
 }
 
+static void list_one(const struct shown *shown, enum view_format format) {
+    if (format == VIEW_JSON)
+        list_json(shown);
+    else if (format == VIEW_TSV)
+        list_tsv(shown);
+    else
+        list_text(shown);
+}
+
 bool layout_list(enum view_format format, bool header) {
+    struct shown shown;
+    sfid_layout layout;
+    sfid_wide_layout wide;
     if (format == VIEW_TEXT)
-        out_print("%-10s  %-6s  %-24s  %-24s  %s\n", "layout", "unit", "epoch", "last date", "bits, from the top");
+        out_print("%-11s  %-6s  %-24s  %-24s  %s\n", "layout", "unit", "epoch", "last date", "bits, from the top");
     else if (header)
         out_print("layout\ttime_bits\tpid_bits\tseq_bits\tunit_ms\tepoch\tlast\n");
     for (size_t i = 0; sfid_layout_preset(i); i++) {
-        struct shown shown;
-        sfid_layout layout;
         if (sfid_layout_parse(sfid_layout_preset(i), &layout) < 0 || !layout_look_at(&shown, &layout))
             return false;
-        if (format == VIEW_JSON)
-            list_json(&shown);
-        else if (format == VIEW_TSV)
-            list_tsv(&shown);
-        else
-            list_text(&shown);
+        list_one(&shown, format);
+    }
+    for (size_t i = 0; sfid_wide_layout_preset(i); i++) {
+        if (sfid_wide_layout_parse(sfid_wide_layout_preset(i), &wide) < 0 || !layout_look_at_wide(&shown, &wide))
+            return false;
+        list_one(&shown, format);
     }
     return true;
 }

@@ -7,6 +7,7 @@
 
 /* A layout with all that follows from it. */
 struct shown {
+    bool wide; /* more than 64 bits: of layout only epoch_ms, unit_ms and the widths mean anything */
     sfid_layout layout;
     sfid_layout_facts facts;
     char name[SFID_LAYOUT_STR_LEN];
@@ -19,6 +20,7 @@ struct shown {
 
 /* False for a layout without a text form. */
 bool layout_look_at(struct shown *shown, const sfid_layout *layout);
+bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout);
 
 /* "time 36, pid 11, seq 17", from the top. */
 #define LAYOUT_WIDTHS 160
