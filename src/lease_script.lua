@@ -31,7 +31,8 @@
 --                                       claim starts at next; when that is where this one started, all were looked at.
 --                                       Before q, pids that the server knows nothing of have to wait
 --   renew    OK now limit-before limit pid era    the window goes on, from the holder's limit to this one, never below it
---            LOST now era               the pid is another's, or was in between, or this lease was shown to the server by two
+--            LOST now era               the pid is another's, or was in between, or this lease was shown to the server by two,
+--                                       or it ran out and somebody without a record has registered the pid
 --            GONE now q era             the server has forgotten the lease, and another may have begun
 --   release  OK now era, LOST now era, GONE now q era
 --   init     OK now era                 pids without a record are handed out at once, from now on
@@ -49,7 +50,7 @@
 --            TAG now                    a cluster, registration, and no hash tag in the app's name
 --            NOINFO now                 INFO does not tell run_id and master_replid2: some proxy answers it
 --            DENIED now command what    the user may not use the command, or (what is `key` instead of `command`) not on this key
---   After these, but for DENIED, nothing was written. Other errors of the server (READONLY, OOM, MISCONF, NOREPLICAS,
+--   After these nothing was granted, and but for DENIED nothing was written. Other errors of the server (READONLY, OOM, MISCONF, NOREPLICAS,
 --   WRONGTYPE …) are returned as error replies that begin with that word.
 --
 -- The hash has no time to live: it is there as a whole or not at all.
@@ -164,7 +165,13 @@ local function grant(pid, lo, l, nonce, base)
       call('SET', registration(pid), base, 'PX', dec(ends - now))
     end
   end
-  call('HSET', key, dec(pid), string.format('%011.0f %s %s', l, nonce, base))
+  local reply = redis.pcall('HSET', key, dec(pid), string.format('%011.0f %s %s', l, nonce, base))
+  if type(reply) == 'table' and reply.err then
+    if registers then
+      redis.pcall('DEL', registration(pid)) -- it would stand for somebody without a record
+    end
+    error({'HSET', reply.err}, 0)
+  end
   return {'OK', dec(now), dec(lo), dec(l), dec(pid), era}
 end
 
@@ -279,6 +286,10 @@ local function renew()
     end
     at = 0
   elseif kind ~= 'held' or not own(record, at, rest, had) then
+    return {'LOST', dec(now), era}
+  end
+  if had <= t and foreign(pid, base, base) then
+    -- Its window is over, and so was its registration: somebody who goes by that alone has taken the pid.
     return {'LOST', dec(now), era}
   end
   -- Never lower: what was granted may be in use, also when the clock went back or an answer was lost.

@@ -153,7 +153,8 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
     sfid__random(&random, sizeof random);
     const int64_t left = sfid__redis_app_time(&s->app, tick) - s->app.now_ms;
     reply->start = next;
-    reply->after_ms = SFID__MIN(SFID__MAX(left, 0), POLL_MS) + (int64_t)(random % (POLL_MS / 2));
+    reply->after_ms = SFID__MIN(SFID__MAX(left, 0), POLL_MS);
+    reply->after_ms += (int64_t)(random % ((uint64_t)reply->after_ms / 2 + 1)); /* those who wait for one tick come apart */
     if (next != ask->lease->start) /* some were not looked at yet */
         reply->after_ms = 0;
     /* It will not be asked again, or with less time than an answer may take. */

@@ -172,6 +172,16 @@ static void enough(struct redis *r) {
     resp_close(u.conn);
 }
 
+/* Is pid (below 256) registered? */
+static int64_t registrations(struct redis *r, char pid) {
+    const char key[] = {'s', 'f', 'i', 'd', ':', '{', 'a', 'p', 'p', '}', ':', pid, 0};
+    char line[100];
+    struct reply *reply = redis_ask_n(r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, sizeof key});
+    const int64_t n = strtoll(reply_line(reply, line, sizeof line), NULL, 10);
+    reply_free(reply);
+    return n;
+}
+
 /* One right is missing: what is asked for until that is noticed, and how it is told. */
 static void missing(struct redis *r) {
     static const struct {
@@ -207,6 +217,7 @@ static void missing(struct redis *r) {
         resp_close(u.conn);
         a.redis = r;
         has(&a, a.key, "1", "nil", "and nothing is granted");
+        is_i64(registrations(r, 1), 0, "nor registered");
     }
 }
 

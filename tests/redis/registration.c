@@ -106,6 +106,21 @@ static void foreign_meanwhile(struct redis *r) {
     shows(&a, 2, "m:0:B", "and says so");
 }
 
+/* Another program comes by a pid whose holder was stopped for longer than its window. */
+static void foreign_after(struct redis *r) {
+    struct app a;
+    start(&a, r);
+    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+    app_say(&a, "claim", "1", "n", "m:0:B", NULL);
+    app_at(&a, T0 + 9, 999);
+    is_str(set_nx(&a, 0, "other:0:X"), "nil", "inside the window the registration keeps it away");
+    app_at(&a, T0 + 10, 1);
+    is_str(set_nx(&a, 0, "other:0:X"), "OK", "behind its end it does not");
+    says(&a, "LOST", "and the holder is late", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    shows(&a, 0, "other:0:X", "the other's registration stays");
+    says(&a, "OK 1000010 1000020 1", "where nobody came it goes on", "renew", "1", "n", "m:0:B", "n1", "1000010", NULL);
+}
+
 /* What is left of a lease that has run out is no other program's. */
 static void leftover(struct redis *r) {
     struct app a;
@@ -205,6 +220,7 @@ static void test(struct redis *r) {
     written(r);
     foreign(r);
     foreign_meanwhile(r);
+    foreign_after(r);
     leftover(r);
     looked_at(r);
     old_server(r);

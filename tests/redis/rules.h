@@ -76,6 +76,8 @@ static const struct rule rules[] = {
     {"registered until the limit", "local ends = epoch + l * unit", "local ends = epoch + limit * unit + 1", "registration", NO},
     {"SET as the server knows it", "if pxat then", "if true then", "registration", NO},
     {"a foreign registration is passed over", "if foreign(pid, base, recorded) then", "if false then", "registration", NO},
+    {"nor is one renewed over", "if had <= t and foreign(pid, base, base) then", "if false then", "registration", NO},
+    {"what is not on record is not registered", "redis.pcall('DEL', registration(pid))", "do end", "refuse", NO},
     {"one's own is not foreign", "who ~= base and who ~= recorded", "who ~= recorded", "registration", NO},
     {"what the record left is not foreign", "who ~= base and who ~= recorded", "who ~= base", "registration", NO},
     {"a release deletes it", "if registers and registered(pid) == base then", "if false then", "registration", NO},
