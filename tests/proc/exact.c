@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ticks below a second come from the processor's counter for most IDs. They are those of the clock: an ID's tick is never before
+ * that of a reading made before the call, nor past that of one made after it; after a step forward from the next tick on, after
+ * a step back no further ahead than the clock had been, going on from there.
+ *
+ * Sizes: 10 million IDs (long: 100 million; sanitizer: 300,000), every 100th held against the clock, without steps and with a
+ * step of up to 50 ms either way about each 30 ms.
+ */
+#include "proc.h"
+
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#define LAYOUT "41:2:20/1ms"
+
+enum { EVERY = 100, STEP_MS = 50, STEP_EVERY_MS = 30 };
+
+static int64_t offset_ns; /* of the clock that library and test see; one thread draws, and steps it */
+static uint64_t rng;
+
+static int64_t kernel_ns(clockid_t id) {
+    struct timespec t = {0};
+    syscall(SYS_clock_gettime, id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The library finds these in place of the C library's. */
+int clock_gettime(clockid_t id, struct timespec *to) {
+    const bool wall = id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE;
+    const int64_t ns = kernel_ns(id) + (wall ? offset_ns : 0);
+    *to = (struct timespec){ns / 1000000000, ns % 1000000000};
+    return 0;
+}
+
+int gettimeofday(struct timeval *restrict to, void *restrict zone) {
+    const int64_t ns = kernel_ns(CLOCK_REALTIME) + offset_ns;
+    (void)zone;
+    *to = (struct timeval){ns / 1000000000, ns % 1000000000 / 1000};
+    return 0;
+}
+
+time_t time(time_t *to) {
+    const time_t now = (kernel_ns(CLOCK_REALTIME) + offset_ns) / 1000000000;
+    if (to)
+        *to = now;
+    return now;
+}
+
+struct watch {
+    const sfid_layout *layout;
+    int64_t stepped_ns;            /* monotonic; of the last step */
+    int64_t ceiling_ns, raised_ns; /* how far ahead IDs may be: the clock as it was before a step back, and when; 0: no step */
+    uint64_t samples, early, late, steps;
+};
+
+static int64_t ceiling_now(const struct watch *w, int64_t mono) { return w->ceiling_ns ? w->ceiling_ns + mono - w->raised_ns : 0; }
+
+static void step(struct watch *w) {
+    const int64_t by = ((int64_t)(draw_random(&rng) % (2 * STEP_MS)) - STEP_MS) * NS_PER_MS, mono = mono_ns();
+    const int64_t before = wall_ns(), ceiling = ceiling_now(w, mono);
+    if (by < 0) {
+        w->ceiling_ns = before > ceiling ? before : ceiling;
+        w->raised_ns = mono;
+    }
+    offset_ns += by;
+    w->stepped_ns = mono_ns();
+    w->steps++;
+}
+
+static void judge_one(struct watch *w, int64_t before, int64_t id, int64_t after) {
+    const int64_t mono = mono_ns(), ceiling = ceiling_now(w, mono), begins = id_ns(w->layout, id);
+    const int64_t unit = (int64_t)w->layout->unit_ms * NS_PER_MS;
+    w->samples++;
+    w->early += begins > (after > ceiling ? after : ceiling);
+    /* What was read before a step is good for the rest of its tick, by the counter. */
+    if (w->steps == 0 || mono - w->stepped_ns > 2 * unit)
+        w->late += begins + unit <= before;
+}
+
+static void draw(sfid *g, struct watch *w, uint64_t n, bool steps) {
+    int64_t error = 0, last = -1, next_step = mono_ns();
+    uint64_t disorders = 0;
+    for (uint64_t i = 0; i < n && error == 0; i++) {
+        const bool sample = i % EVERY == 0;
+        const int64_t before = sample ? wall_ns() : 0, id = sfid_next(g), after = sample ? wall_ns() : 0;
+        error = id < 0 ? id : 0;
+        disorders += id <= last;
+        last = id;
+        if (!sample || id < 0)
+            continue;
+        judge_one(w, before, id, after);
+        if (steps && mono_ns() >= next_step) {
+            step(w);
+            next_step = mono_ns() + STEP_EVERY_MS * NS_PER_MS;
+        }
+    }
+    is_i64(error, 0, "no call fails");
+    is_u64(disorders, 0, "IDs increase");
+}
+
+static void run(const char *app, const sfid_layout *l, uint64_t n, bool steps, const char *what) {
+    sfid_options opt = options_of(app, 1, l);
+    struct watch w = {.layout = l};
+    sfid *g = open_or_die(&opt);
+    const int64_t begin = mono_ns();
+    draw(g, &w, n, steps);
+    diag("figure: %s: %" PRIu64 " IDs in %.1f s, %" PRIu64 " held against the clock, %" PRIu64 " steps", what, n,
+         (double)(mono_ns() - begin) / 1e9, w.samples, w.steps);
+    is_u64(w.early, 0, "%s: none is of a tick that had not begun", what);
+    is_u64(w.late, 0, "%s: none is of a tick that was over before the call", what);
+    if (steps)
+        ok(w.steps > 10, "%s: there were some", what);
+    sfid_close(g);
+}
+
+int main(void) {
+    const sfid_layout l = layout_of(LAYOUT);
+    const uint64_t n = sized(10000000, 100000000, 300000);
+    dirs_make();
+    rng = seed();
+    run("exact", &l, n, false, "no steps");
+    run("exact-steps", &l, n, true, "steps");
+    return done_testing();
+}
