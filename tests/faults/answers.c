@@ -274,16 +274,22 @@ static void serve_any(int fd, FILE *in, struct peer_shared *s) {
         say_text(fd, "-NOPERM no\r\n");
 }
 
-/* statm is off by what each CPU has not added up yet. */
+/*
+ * Memory of its own, pages of slots included; what is mapped of programs and libraries is left out, of which the kernel maps 64
+ * kB around the first byte that is touched, be that late. (statm is off by what each CPU has not added up yet.)
+ */
 static long resident_kb(void) {
     char line[200];
-    long kb = -1;
+    long rss = -1, anon = -1, shmem = -1;
     FILE *in = fopen("/proc/self/smaps_rollup", "re");
-    while (in && kb < 0 && fgets(line, sizeof line, in))
-        sscanf(line, "Rss: %ld", &kb);
+    while (in && fgets(line, sizeof line, in)) {
+        sscanf(line, "Rss: %ld", &rss);
+        sscanf(line, "Pss_Anon: %ld", &anon);
+        sscanf(line, "Pss_Shmem: %ld", &shmem);
+    }
     if (in)
         fclose(in);
-    return kb;
+    return anon < 0 || shmem < 0 ? rss : anon + shmem;
 }
 
 struct rounds {
