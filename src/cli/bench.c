@@ -51,13 +51,13 @@ static uint64_t now_ns(clockid_t clock) {
 /* Draws until a call fails, or there were enough. */
 static uint64_t draw(struct worker *w) {
     sfid *g = w->bench->g;
-    uint64_t n = 0;
-    int64_t got = 1;
+    uint64_t n = 0, sum = 0;
+    int64_t got;
     switch (w->bench->way) {
     case WAY_CLOCK:
         for (; n < BURST; n++)
-            got += (int64_t)now_ns(CLOCK_REALTIME);
-        return got ? n : 0;
+            sum |= now_ns(CLOCK_REALTIME);
+        return sum ? n : 0;
     case WAY_NEXT:
         while (n < BURST && sfid_next(g) >= 0)
             n++;
