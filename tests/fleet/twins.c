@@ -92,7 +92,8 @@ static void test_copies(struct redis *r) {
     sfid_options elsewhere = opt;
     on_host(&elsewhere, 1);
     elsewhere.state_dir = opt.state_dir; /* the same machine */
-    command("mkdir -m 700 %s && cp -a %s/copies %s", elsewhere.run_dir, dirs.run, elsewhere.run_dir);
+    command("rm -rf %s && mkdir -m 700 %s && cp -a %s/copies %s", elsewhere.run_dir, elsewhere.run_dir, dirs.run,
+            elsewhere.run_dir);
     open_copy(&elsewhere, pid, atomic_load(&m->last_id), "in another run directory");
     ok(member_draws(m, 10, patience(5000)), "the original goes on");
     is_i64(atomic_load(&m->of_kind[SFID_EVENT_LOST]), 0, "and has lost nothing");
