@@ -343,6 +343,16 @@ void redis_replicate(struct redis *r, const struct redis *master) {
 
 void redis_promote(struct redis *r) { redis_do(r, "REPLICAOF", "NO", "ONE", NULL); }
 
+void redis_resume_promoted(struct redis *r) {
+    if (r->conn == NULL || !resp_send(r->conn, 3, (const char *const[]){"REPLICAOF", "NO", "ONE"}, NULL))
+        bail("%s is not asked over a connection from before it was paused", r->program);
+    redis_resume(r);
+    struct reply *reply = resp_read(r->conn, 10000);
+    if (reply == NULL || reply->type == '-')
+        bail("%s does not become master", r->program);
+    reply_free(reply);
+}
+
 void redis_clock_fix(struct redis *r, int64_t unix_ms) { atomic_store(&r->clock->clock_fixed_ns, unix_ms * 1000000); }
 
 void redis_clock_offset(struct redis *r, int64_t ms) {

@@ -66,6 +66,9 @@ void redis_resume(struct redis *r);
 void redis_replicate(struct redis *r, const struct redis *master);
 void redis_promote(struct redis *r);
 
+/** Promotes a paused replica as the first thing that it does: its master, where that is alive, does not reach it before. */
+void redis_resume_promoted(struct redis *r);
+
 /** Sets the clock to a moment and holds it there; or lets it go on, by so much ahead of the real one. */
 void redis_clock_fix(struct redis *r, int64_t unix_ms);
 void redis_clock_offset(struct redis *r, int64_t ms);

@@ -53,8 +53,7 @@ static void fail_over(struct pair *p, bool dies, bool misses_quick) {
     struct redis *former = &p->node[p->master], *next = &p->node[1 - p->master];
     if (dies)
         redis_kill(former);
-    redis_resume(next);
-    redis_promote(next);
+    redis_resume_promoted(next);
     lead_to(p, 1 - p->master);
     is_str(known_of(next, &p->m[SLOW]), "released", "%s: which the next one never heard of", p->program);
     if (misses_quick)
