@@ -12,13 +12,13 @@
 
 /* ---- what is asked --------------------------------------------------------- */
 
-enum { FIXED_ARGS = 14, NUMBER = 24, BITS = 64 };
+enum { NUMBERS = 8, NUMBER = 24, BITS = 64 };
 
 /* EVAL, script, 1, key, and the eleven arguments that all operations have; `numbers` is where those are written out. */
 struct question {
     const char *argv[SFID__COMMAND_ARGS];
     int argc;
-    char key[80], bits[BITS], numbers[9][NUMBER];
+    char key[80], bits[BITS], numbers[NUMBERS][NUMBER];
     unsigned written;
 };
 

@@ -155,7 +155,7 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
     reply->start = next;
     reply->after_ms = SFID__MIN(SFID__MAX(left, 0), POLL_MS);
     reply->after_ms += (int64_t)(random % ((uint64_t)reply->after_ms / 2 + 1)); /* those who wait for one tick come apart */
-    if (next != ask->lease->start) /* some were not looked at yet */
+    if (next != ask->lease->start)                                              /* some were not looked at yet */
         reply->after_ms = 0;
     /* It will not be asked again, or with less time than an answer may take. */
     if (ask->give_up_ms - sfid__deadline_now_ms() <= reply->after_ms + s->store.exchange_ms)
@@ -229,12 +229,6 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     return SFID__GRANTED;
 }
 
-/* A forked child that shares the pid is known by the slot. */
-static bool leave(struct sfid__store *store) {
-    (void)store;
-    return true;
-}
-
 /* Whatever comes of it: a pid that is not given back comes free by itself. */
 static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
     struct redis_store *s = self(store);
@@ -258,7 +252,7 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {claim, renew, leave, release, drop};
+static const struct sfid__store_ops ops = {claim, renew, NULL, release, drop};
 
 int sfid__redis_store_new(struct sfid__store **out, const struct sfid__settings *settings, const char *identity,
                           struct sfid__error *err) {

@@ -63,8 +63,8 @@ struct sfid__store_ops {
 
     /*
      * Gives up this process's share of the pid, before anything is released.
-     * True when no other process (a forked child) shares it, as far as the store
-     * knows: then release() has to follow.
+     * True when no other process (a forked child) shares it: then release() has
+     * to follow. NULL: the slot knows.
      */
     bool (*leave)(struct sfid__store *store);
 
