@@ -11,10 +11,15 @@ static bool ended(const char *text, size_t size) { return memchr(text, '\0', siz
 
 static void check_accepted(const struct sfid__uri *u) {
     char shown[SFID__URI_SHOWN];
-    HOLDS(ended(u->user, sizeof u->user) && ended(u->password, sizeof u->password) && ended(u->host, sizeof u->host) &&
+    HOLDS(ended(u->user, sizeof u->user) && ended(u->password, sizeof u->password) && ended(u->master, sizeof u->master) &&
           ended(u->path, sizeof u->path) && ended(u->client_name, sizeof u->client_name));
-    HOLDS((u->host[0] == '\0') != (u->path[0] == '\0'));
-    HOLDS((u->port == 0) == (u->host[0] == '\0'));
+    HOLDS((u->nodes == 0) != (u->path[0] == '\0') && u->nodes <= SFID__URI_NODES);
+    HOLDS(u->kind != SFID__URI_SERVER || u->nodes <= 1);
+    HOLDS((u->kind == SFID__URI_SENTINEL) == (u->master[0] != '\0'));
+    for (unsigned i = 0; i < u->nodes; i++)
+        HOLDS(ended(u->node[i].host, sizeof u->node[i].host) && u->node[i].host[0] && u->node[i].port > 0);
+    HOLDS((u->cert[0] == '\0') == (u->key[0] == '\0'));
+    HOLDS(u->sentinel_user[0] == '\0' || u->sentinel_password[0] != '\0');
     HOLDS(u->user[0] == '\0' || u->password[0] != '\0');
     HOLDS(u->path[0] == '\0' || u->path[0] == '/');
     HOLDS(u->db <= INT32_MAX);

@@ -400,7 +400,7 @@ static int open_local(struct sfid__holding *h, const char *machine) {
 /* The slot first: what lies there may be gone on with, and its number is part of who we are to the server. */
 static int open_redis(struct sfid__holding *h, const char *machine) {
     const struct sfid__generator *g = h->generator;
-    char server[SFID__URI_SHOWN];
+    char server[SFID__URI_WHOLE];
     uint64_t number;
     h->numbered = true;
     /* Another server has other holders: nothing of its leases is gone on with. */

@@ -240,7 +240,7 @@ static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__
                                        unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
     struct sfid__address addresses[SFID__ADDRESSES];
     struct race r = {.addresses = addresses};
-    enum sfid__reply_class class = sfid__resolve(resolver, uri->host, uri->port, deadline, addresses, &r.count, why);
+    enum sfid__reply_class class = sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, addresses, &r.count, why);
     if (class != SFID__REPLY_OK)
         return class;
     r.first = turn % r.count;

@@ -204,7 +204,7 @@ static void redis_stores(void) {
     struct sfid__error err;
     sfid_layout icicle;
     is_i64(read_redis(&out, NULL, 600000, 0, &err), 0, "the URL of a Redis server is a store");
-    ok(out.store == SFID__STORE_REDIS && out.uri.port == 7000 && out.uri.db == 2 && strcmp(out.uri.host, "host") == 0,
+    ok(out.store == SFID__STORE_REDIS && out.uri.node[0].port == 7000 && out.uri.db == 2 && strcmp(out.uri.node[0].host, "host") == 0,
        "taken apart");
     ok(out.window_ms == 600000 && out.opt.skew_budget_ms == 15000 && out.opt.pid_max == 2047, "with the defaults");
     is_i64(read_redis(&out, &odd, 1000, 0, &err), 0, "a window that is no multiple of the unit");

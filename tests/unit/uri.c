@@ -62,9 +62,9 @@ static void test_good(void) {
         }
         is_str(uri.user, good[i].user, "its user");
         is_str(uri.password, good[i].password, "its password");
-        is_str(uri.host, good[i].host, "its host");
+        is_str(uri.nodes ? uri.node[0].host : "", good[i].host, "its host");
         is_str(uri.path, good[i].path, "its path");
-        is_u64(uri.port, good[i].port, "its port");
+        is_u64(uri.nodes ? uri.node[0].port : 0, good[i].port, "its port");
         is_u64(uri.db, good[i].db, "its database");
         sfid__uri_describe(&uri, shown, sizeof shown);
         is_str(shown, good[i].shown, "as shown");
@@ -86,6 +86,38 @@ static void test_parameters(void) {
     ok(parse("redis://h?client_name=%7Bapp%7D.1") == 0 && strcmp(uri.client_name, "{app}.1") == 0, "a name with braces");
 }
 
+/* ---- several hosts ------------------------------------------------------ */
+
+static void test_several(void) {
+    char shown[SFID__URI_SHOWN], url[2048] = "redis+cluster://";
+    ok(parse("redis+sentinel://ann:sesame@a,b:1,[::1]:2/my.master/3?sentinel_user=s&sentinel_password=p%40&replicas=2") == 0 &&
+           uri.kind == SFID__URI_SENTINEL && uri.nodes == 3 && uri.db == 3 && uri.replicas == 2,
+       "three sentinels");
+    ok(strcmp(uri.node[0].host, "a") == 0 && uri.node[0].port == 26379 && strcmp(uri.node[2].host, "::1") == 0 &&
+           uri.node[2].port == 2 && strcmp(uri.master, "my.master") == 0,
+       "with their ports, and the master's name");
+    ok(strcmp(uri.user, "ann") == 0 && strcmp(uri.password, "sesame") == 0 && strcmp(uri.sentinel_user, "s") == 0 &&
+           strcmp(uri.sentinel_password, "p@") == 0,
+       "and users of their own");
+    sfid__uri_describe(&uri, shown, sizeof shown);
+    is_str(shown, "redis+sentinel://a:26379,b:1,[::1]:2/my.master/3", "as shown");
+    ok(parse("valkey+sentinel://h/m") == 0 && uri.nodes == 1 && uri.db == 0, "one sentinel, no database");
+    ok(parse("redis+cluster://a:7000,b:7001?registration=off") == 0 && uri.kind == SFID__URI_CLUSTER && uri.nodes == 2 &&
+           !uri.registration,
+       "two nodes of a cluster");
+    sfid__uri_describe(&uri, shown, sizeof shown);
+    is_str(shown, "redis+cluster://a:7000,b:7001", "as shown");
+    ok(parse("redis+cluster://a/0") == 0 && parse("redis+cluster://a/") == 0, "database 0 of a cluster");
+    for (int i = 0; i < SFID__URI_NODES; i++)
+        snprintf(url + strlen(url), sizeof url - strlen(url), "%sa-rather-long-name-of-node-%d.example", i ? "," : "", i);
+    ok(parse(url) == 0 && uri.nodes == SFID__URI_NODES, "sixteen nodes");
+    sfid__uri_describe(&uri, shown, sizeof shown);
+    ok(strlen(shown) < sizeof shown && strcmp(shown + strlen(shown) - 4, ",...") == 0, "are more than is shown");
+    char whole[SFID__URI_WHOLE];
+    sfid__uri_describe(&uri, whole, sizeof whole);
+    ok(strstr(whole, "node-15.example:6379") && strncmp(whole, shown, strlen(shown) - 4) == 0, "where there is no room");
+}
+
 /* ---- refused ------------------------------------------------------------ */
 
 /* The words that say which part is at fault, or what would be right. */
@@ -100,10 +132,23 @@ static const struct {
     {"://h", SFID_EINVAL, "redis://host:port"},
     {"http://h", SFID_EINVAL, "redis://host:port"},
     {"REDIS://h", SFID_EINVAL, "redis://host:port"},
-    {"rediss://h", SFID_EUNSUPPORTED, "rediss://...: this version knows no TLS"},
-    {"valkeys://h", SFID_EUNSUPPORTED, "valkeys://...: this version knows no TLS"},
-    {"redis+sentinel://h/m", SFID_EUNSUPPORTED, "Sentinel"},
-    {"rediss+cluster://h", SFID_EUNSUPPORTED, "Cluster"},
+    {"redis+unix:///s", SFID_EINVAL, "redis://host:port"},
+    {"redis+sentinel://h", SFID_EINVAL, "the master's name is missing"},
+    {"redis+sentinel://h/", SFID_EINVAL, "the master's name is missing"},
+    {"redis+sentinel://h//0", SFID_EINVAL, "the master's name has to be"},
+    {"redis+sentinel://h/my%20master", SFID_EINVAL, "the master's name has to be"},
+    {"redis+sentinel://h/m/x", SFID_EINVAL, "database has to be a number"},
+    {"redis+sentinel://h,/m", SFID_EINVAL, "host is missing"},
+    {"redis+sentinel://,h/m", SFID_EINVAL, "host is missing"},
+    {"redis+sentinel://a:1,b:x/m", SFID_EINVAL, "port, 1 to 65535"},
+    {"redis+sentinel://h/m?sentinel_user=x", SFID_EINVAL, "sentinel_user needs sentinel_password"},
+    {"redis+sentinel://h/m?sentinel_password=", SFID_EINVAL, "sentinel_password has to be followed by ="},
+    {"redis+cluster://h/1", SFID_EINVAL, "a cluster has no database but 0"},
+    {"redis+cluster://h?db=1", SFID_EINVAL, "a cluster has no database but 0"},
+    {"redis+cluster://h/m", SFID_EINVAL, "database has to be a number"},
+    {"redis+cluster://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", SFID_EINVAL, "more than 16 hosts"},
+    {"redis+cluster://h?sentinel_password=x", SFID_EINVAL, "sentinel_password belongs to redis+sentinel://"},
+    {"redis://h?sentinel_user=x", SFID_EINVAL, "sentinel_user belongs to redis+sentinel://"},
     {"redis://", SFID_EINVAL, "host is missing"},
     {"redis:///0", SFID_EINVAL, "host is missing"},
     {"redis://:6379", SFID_EINVAL, "host is missing"},
@@ -124,7 +169,7 @@ static const struct {
     {"redis://[fe80::1%eth0]", SFID_EINVAL, "%25"},
     {"redis://[fe80::1%25]", SFID_EINVAL, "no IPv6 address"},
     {"redis://[::1%00]", SFID_EINVAL, "NUL"},
-    {"redis://a,b", SFID_EINVAL, "one host"},
+    {"redis://a,b", SFID_EINVAL, "one host only"},
     {"redis://h%20", SFID_EINVAL, "the host has a character"},
     {"redis://b\xc3\xbc"
      "cher",
@@ -169,11 +214,12 @@ static const struct {
     {"redis://h?client_name=%00", SFID_EINVAL, "client_name has a NUL"},
     {"redis://h?registration=yes", SFID_EINVAL, "registration has to be on or off"},
     {"redis://h?registration=", SFID_EINVAL, "registration has to be on or off"},
-    {"redis://h?ca=/x", SFID_EUNSUPPORTED, "parameter ca"},
-    {"redis://h?cert=/x", SFID_EUNSUPPORTED, "parameter cert"},
-    {"redis://h?key=/x", SFID_EUNSUPPORTED, "parameter key"},
-    {"redis://h?sni=x", SFID_EUNSUPPORTED, "parameter sni"},
-    {"redis://h?replicas=1", SFID_EUNSUPPORTED, "parameter replicas"},
+    {"redis://h?ca=/x", SFID_EINVAL, "parameter ca belongs to TLS (rediss://"},
+    {"redis://h?cert=/x", SFID_EINVAL, "parameter cert belongs to TLS"},
+    {"redis://h?key=/x", SFID_EINVAL, "parameter key belongs to TLS"},
+    {"redis+sentinel://h/m?sni=x", SFID_EINVAL, "parameter sni belongs to TLS"},
+    {"redis://h?replicas=101", SFID_EINVAL, "replicas has to be how many replicas"},
+    {"redis://h?replicas=-1", SFID_EINVAL, "replicas has to be how many replicas"},
     {"unix://", SFID_EINVAL, "begin with /"},
     {"unix://run/redis.sock", SFID_EINVAL, "begin with /"},
     {"unix:run", SFID_EINVAL, "redis://host:port"},
@@ -189,7 +235,7 @@ static void test_refused(void) {
         const bool right = parse(refused[i].url) == refused[i].rc && err.code == refused[i].rc && strstr(err.text, refused[i].says);
         if (!ok(right, "\"%s\" is refused", refused[i].url))
             diag("code %d, \"%s\"\nwant %d, \"...%s...\"", err.code, err.text, refused[i].rc, refused[i].says);
-        ok(uri.port == 0x5555, "and nothing is written");
+        ok(uri.nodes == 0x55555555, "and nothing is written");
     }
 }
 
@@ -229,18 +275,22 @@ static const char *const secret[] = {
     "redis://alice%:sesame@host",        /* in the user */
     "redis://alice:sesame @host",        /* a space */
     "redis://alice:sesame\n@host",       /* a line end */
-    "rediss://alice:sesame@host",        /* not in this version */
-    "redis+sentinel://alice:sesame@h/m", /* not in this version */
-    "redis://alice:sesame@host?ca=/x",   /* not in this version */
-    "http://alice:sesame@host",          /* another scheme */
-    "alice:sesame@host",                 /* none */
-    "alice:sesame://host",               /* no scheme either */
-    "sesame://host",                     /* nor this */
-    "unix://alice:sesame@",              /* no path */
-    "unix://alice:sesame@run/r",         /* a path that is not absolute */
-    "unix://alice:sesame/run/r",         /* no @ */
-    "unix:///run@alice:sesame@/run/r",   /* two @ */
-    "unix:///alice:sesame@/run/r",       /* a slash before them */
+    "rediss://alice:sesame@host?key=x",  /* no certificate, or no TLS in this build */
+    "redis+sentinel://alice:sesame@h",   /* no master */
+    "redis+sentinel://alice:sesame/m,h", /* no @ */
+    "redis+sentinel://h/m?sentinel_password=sesame&sentinel_user=alice&x=1",  /* no such parameter */
+    "redis+sentinel://h/m?sentinel_password=sesame&sentinel_password=sesame", /* twice */
+    "redis+sentinel://h/m?sentinel_password=sesame%00",                       /* a NUL */
+    "redis://alice:sesame@host?ca=/x",                                        /* no TLS */
+    "http://alice:sesame@host",                                               /* another scheme */
+    "alice:sesame@host",                                                      /* none */
+    "alice:sesame://host",                                                    /* no scheme either */
+    "sesame://host",                                                          /* nor this */
+    "unix://alice:sesame@",                                                   /* no path */
+    "unix://alice:sesame@run/r",                                              /* a path that is not absolute */
+    "unix://alice:sesame/run/r",                                              /* no @ */
+    "unix:///run@alice:sesame@/run/r",                                        /* two @ */
+    "unix:///alice:sesame@/run/r",                                            /* a slash before them */
 };
 
 static void test_secrets(void) {
@@ -289,6 +339,7 @@ static void test_room(void) {
 int main(void) {
     test_good();
     test_parameters();
+    test_several();
     test_refused();
     test_secrets();
     test_room();
