@@ -12,43 +12,32 @@
  * connection drops its descriptor without a word to the server and makes a
  * connection of its own; sfid__connection_forget() does that early.
  *
- * Of hiredis (0.14 and 1.x) connection.c uses what turns a command into bytes
- * and bytes into a reply, with functions of its own for what a reply is made
- * of; no other file knows it. Not used: its connections. They know neither one
- * deadline for several waits, nor close-on-exec, nor MSG_NOSIGNAL; they look
- * names up without a limit; and 0.14 ends the process where memory ends.
+ * Not used: hiredis's connections. They know neither one deadline for several
+ * waits, nor close-on-exec, nor MSG_NOSIGNAL; they look names up without a
+ * limit; and 0.14 ends the process where memory ends.
  */
 #ifndef SFID_CONNECTION_H
 #define SFID_CONNECTION_H
 
 #include "error.h"
-#include "replies.h"
-#include "uri.h"
+#include "resp.h"
 
 struct sfid__connection; /* opaque */
 
-/* Bounds of a command, of a reply, and of what of it is read before it is whole. */
-enum { SFID__COMMAND_ARGS = 24, SFID__REPLY_STRINGS = 272, SFID__REPLY_STRING = 256, SFID__REPLY_BYTES = 24576 };
-
-/*
- * A reply of at most one level: a status, a string, an integer as text, or an
- * array of those; nothing for nil and for an empty array. An error is its line,
- * cut off where it is long, with *** for user and password.
- */
-struct sfid__redis_reply {
-    enum sfid__reply_class class;
-    unsigned count;
-    const char *strings[SFID__REPLY_STRINGS]; /* in bytes; ended by NUL, and without one inside: others are protocol errors */
-    size_t used;
-    char bytes[SFID__REPLY_BYTES];
-};
+/* Who is at the other end: any server; one that says in reply to ROLE that it is a master; a sentinel. */
+enum sfid__peer { SFID__PEER_SERVER, SFID__PEER_MASTER, SFID__PEER_SENTINEL };
 
 /*
  * Makes a connection object; connects at the first exchange, and again after any failure: AUTH (user and
- * password, or password alone), CLIENT SETNAME (default "sfid-<app>"), CLIENT SETINFO lib-name/lib-ver (failure
- * ignored), SELECT where the database is not 0. uri is copied. 0 or SFID_ENOMEM.
+ * password, or password alone), CLIENT SETNAME (default "sfid-<app>"; a sentinel may refuse it), CLIENT SETINFO
+ * lib-name/lib-ver (failure ignored), SELECT where the database is not 0, ROLE where a master is wanted. uri names
+ * one server, and is copied. 0 or SFID_ENOMEM.
  */
-int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err);
+int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *uri, enum sfid__peer peer, const char *app,
+                         struct sfid__error *err);
+
+/* Has it be with another server from now on. What was open is closed. */
+void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *uri);
 
 /*
  * Sends one command of argc arguments (binary-safe, with lengths) and reads its reply, all by deadline_ms
@@ -64,8 +53,20 @@ int sfid__connection_exchange(struct sfid__connection *c, int argc, const char *
                               int64_t deadline_ms, const _Atomic int *stop, struct sfid__redis_reply *reply,
                               struct sfid__error *err);
 
+/* The same as one value, for those who choose whom to ask. */
+struct sfid__question {
+    int argc;
+    const char *const *argv;
+    const size_t *lengths; /* or NULL */
+    int64_t deadline_ms;
+    const _Atomic int *stop; /* or NULL */
+};
+
 /* True while there is an open connection that the server has not closed (looks, never blocks). One that is not is closed. */
 bool sfid__connection_is_up(struct sfid__connection *c);
+
+/* Closes what is open; the next exchange connects anew. */
+void sfid__connection_hang_up(struct sfid__connection *c);
 
 /* After fork(): closes this process's descriptor without a word to the server. Fine on NULL. */
 void sfid__connection_forget(struct sfid__connection *c);

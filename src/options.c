@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
+#include "keyslot.h"
 #include "layout.h"
 
 #include <inttypes.h>
@@ -116,6 +117,17 @@ static int read_store(const char *store, struct sfid__settings *out, struct sfid
 #define PID_MOST 65535 /* two bytes name one in Redis */
 #define BUDGET_MAX_MS 3600000
 
+/* An app has two kinds of keys, which one script uses: in a cluster they have to lie in one slot. */
+static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
+    const struct sfid__uri *uri = &s->uri;
+    if (uri->kind != SFID__URI_CLUSTER || !uri->registration || sfid__has_hash_tag(s->opt.app))
+        return 0;
+    return sfid__fail(err, SFID_EINVAL,
+                      "app \"%s\": in a cluster the keys of an app have to lie in one slot: put a part of its name in braces, such "
+                      "as \"{%s}\", or add registration=off to the URL",
+                      s->opt.app, s->opt.app);
+}
+
 /* pid_max is filled in: where that is the whole layout, the part that Redis has names for is meant. */
 static int check_redis(struct sfid__settings *out, struct sfid__error *err) {
     sfid_options *o = &out->opt;
@@ -132,7 +144,7 @@ static int check_redis(struct sfid__settings *out, struct sfid__error *err) {
         return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
                           BUDGET_MAX_MS);
     out->window_ms = (o->ttl_ms + unit - 1) / unit * unit;
-    return 0;
+    return check_tag(out, err);
 }
 
 static int choose_store(struct sfid__settings *out, struct sfid__error *err) {

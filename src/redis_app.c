@@ -189,8 +189,8 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, unsigned ar
     ask_with(&q, app, op, host_ms);
     for (unsigned i = 0; i < argc; i++)
         add(&q, argv[i]);
-    const int rc = sfid__connection_exchange(app->connection, q.argc, q.argv, NULL, SFID__MIN(deadline_ms, began + app->timeout_ms),
-                                             stop, &app->reply, err);
+    const struct sfid__question question = {q.argc, q.argv, NULL, SFID__MIN(deadline_ms, began + app->timeout_ms), stop};
+    const int rc = sfid__route_exchange(&app->route, &question, &app->reply, err);
     if (rc == SFID_EAUTH && app->reply.count > 0 && strstr(app->reply.strings[0], " key"))
         return fail_key(app, err);
     if (rc < 0)
@@ -220,10 +220,7 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
                                     .timeout_ms = settings->uri.timeout_ms};
     snprintf(app->name, sizeof app->name, "%s", opt->app);
     sfid__uri_describe(&settings->uri, app->shown, sizeof app->shown);
-    return sfid__connection_new(&app->connection, &settings->uri, app->name, err);
+    return sfid__route_begin(&app->route, &settings->uri, app->name, err);
 }
 
-void sfid__redis_app_end(struct sfid__redis_app *app) {
-    sfid__connection_drop(app->connection);
-    app->connection = NULL;
-}
+void sfid__redis_app_end(struct sfid__redis_app *app) { sfid__route_end(&app->route); }

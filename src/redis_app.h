@@ -7,14 +7,14 @@
 #ifndef SFID_REDIS_APP_H
 #define SFID_REDIS_APP_H
 
-#include "connection.h"
 #include "options.h"
+#include "route.h"
 
 /* The words that are answers; all others have become errors by the time a caller sees them. */
 enum sfid__redis_word { SFID__REDIS_OK, SFID__REDIS_RETRY, SFID__REDIS_LOST, SFID__REDIS_GONE, SFID__REDIS_CHANGED };
 
 struct sfid__redis_app {
-    struct sfid__connection *connection;
+    struct sfid__route route;
     const struct sfid__clock *clock;
     sfid_layout layout;
     uint64_t window_ms; /* W: a multiple of the unit, two at least */

@@ -240,7 +240,7 @@ static void release(struct sfid__store *store, const struct sfid__ask *ask, uint
     decimal(ask->lease->floor, first_unused);
     decimal(ask->lease->limit, limit);
     const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, first_unused, limit};
-    const int64_t most = sfid__connection_is_up(s->app.connection) ? RELEASE_MS : RELEASE_MS / 2;
+    const int64_t most = sfid__route_is_up(&s->app.route) ? RELEASE_MS : RELEASE_MS / 2;
     sfid__redis_app_ask(&s->app, "release", 6, argv, 2, sfid__deadline_now_ms() + most, NULL, &ignored);
 }
 

@@ -129,7 +129,7 @@ static uint64_t end_drawers(struct family *f) {
 
 static void mixed(struct redis *r) {
     static struct family f;
-    const int64_t ms = (int64_t)sized(5000, 600000, 5000);
+    const int64_t ms = (int64_t)sized(5000, 600000, getenv("SFID_TEST_LONG") ? 600000 : 5000);
     const sfid_layout l = layout_of(LAYOUT);
     sfid_options opt = fleet_options(r, APP, &l);
     sfid_status_info st;

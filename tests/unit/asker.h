@@ -32,7 +32,7 @@ static int64_t worst_overrun_ms;
 static inline struct sfid__connection *new_connection(const char *url) {
     struct sfid__uri uri;
     struct sfid__connection *c;
-    if (sfid__uri_parse(url, &uri, &err) < 0 || sfid__connection_new(&c, &uri, "orders", &err) < 0)
+    if (sfid__uri_parse(url, &uri, &err) < 0 || sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "orders", &err) < 0)
         bail("%s: %s", url, err.text);
     return c;
 }
