@@ -196,7 +196,7 @@ static int search(struct search *x) {
 int sfid__sentinel_exchange(struct sfid__sentinel *s, const struct sfid__question *q, struct sfid__redis_reply *reply,
                             struct sfid__error *err) {
     struct search x = {.s = s, .q = q, .reply = reply, .err = err, .hopeless = true};
-    if (s->found) {
+    if (sfid__sentinel_is_up(s)) {
         const int rc = ask_master(&x);
         if (!is_elsewhere(&x))
             return rc;
@@ -207,7 +207,9 @@ int sfid__sentinel_exchange(struct sfid__sentinel *s, const struct sfid__questio
         return rc;
     const struct sfid__error of_search = *err;
     const int again = ask_master(&x);
-    if (again < 0 && !s->found)
-        *err = of_search;
-    return again < 0 ? err->code : 0;
+    if (again == 0 || s->found)
+        return again;
+    *err = of_search;
+    reply->class = SFID__REPLY_RETRY;
+    return err->code;
 }
