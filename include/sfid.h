@@ -65,8 +65,9 @@ typedef enum sfid_event_kind {
     SFID_EVENT_CONNECTED,     /**< the store's server answers; value: milliseconds that this took */
     SFID_EVENT_DISCONNECTED,  /**< it does not; code and text are set */
     SFID_EVENT_FAILOVER,      /**< the server that answers is not the one it was, or has forgotten the app since */
-    SFID_EVENT_SKEW           /**< the clocks of host and server are over 1 s apart, or no longer so; value: milliseconds
+    SFID_EVENT_SKEW,          /**< the clocks of host and server are over 1 s apart, or no longer so; value: milliseconds
                                    that the host is ahead */
+    SFID_EVENT_UNREPLICATED   /**< fewer replicas have a claim than replicas=N of the URL asks for; value: how many are known to */
 } sfid_event_kind;
 
 /** What sfid_open() does when Redis does not know the app. */
@@ -154,10 +155,17 @@ typedef struct sfid_options {
  *                     that lease from it under this app name. Also valkey://,
  *                     and unix:///path/of/socket?db=N
  *                       redis://[user:password@]host[:port][/db][?name=value&…]
+ *                       redis+sentinel://[user:password@]host[:port],…/master[/db][?…]
+ *                         the master that these sentinels name; sentinel_user and
+ *                         sentinel_password are for them
+ *                       redis+cluster://[user:password@]host[:port],…[?…]
+ *                         the node that has the app's keys; app needs a part in
+ *                         braces, "{orders}", unless registration=off
  *                     Parameters: connect_timeout (1000) and timeout (2000) in
- *                     milliseconds, db, client_name, registration=off. The server
- *                     is asked here, by the background thread and by sfid_close(),
- *                     and by no other call
+ *                     milliseconds, db, client_name, registration=off, replicas=N
+ *                     (a claim waits to reach so many, and an event tells when it
+ *                     does not). The server is asked here, by the background
+ *                     thread and by sfid_close(), and by no other call
  *
  * Returns 0, or
  *   SFID_EINVAL       out or opt NULL; an option out of range (the text names it)
@@ -263,7 +271,8 @@ typedef struct sfid_status_info {
     int64_t skew_ms;               /**< how far this host's clock was ahead of the server's at this process's last renewal */
     uint64_t first_tick;           /**< the window: IDs may have this tick, */
     uint64_t limit_tick;           /**< and those up to this one, exclusive */
-    uint64_t reserved[12];         /**< zero */
+    int64_t replicas;              /**< replicas that had this process's last claim; -1: not known, or replicas=N not in the URL */
+    uint64_t reserved[11];         /**< zero */
 } sfid_status_info;
 
 /**

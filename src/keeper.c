@@ -116,6 +116,11 @@ static void tell_pending(struct sfid__keeper *k) {
         snprintf(text, sizeof text, "%s answers", k->holding->store->server);
         tell(k, SFID_EVENT_CONNECTED, 0, 0, text);
     }
+    if (pending & 1u << SFID_EVENT_UNREPLICATED) {
+        const struct sfid__store *store = k->holding->store;
+        const int64_t have = atomic_load_explicit(&store->replicas, memory_order_relaxed); /* this thread's own by now */
+        tell(k, SFID_EVENT_UNREPLICATED, store->unreplicated.code, SFID__MAX(have, 0), store->unreplicated.text);
+    }
     if (pending & 1u << SFID_EVENT_LEASED) {
         snprintf(text, sizeof text, "pid %" PRIu64 " is held", sfid__record_pid(sfid__page_current(k->generator->page)));
         tell(k, SFID_EVENT_LEASED, 0, 0, text);

@@ -205,6 +205,20 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, unsigned ar
     return app->reply.count >= strings || app->word != SFID__REDIS_OK ? 0 : sfid__redis_app_nonsense(app, op, err);
 }
 
+int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, int64_t deadline_ms,
+                         const _Atomic int *stop, uint64_t *have, struct sfid__error *err) {
+    char wanted[NUMBER], ms[NUMBER];
+    snprintf(wanted, sizeof wanted, "%" PRIu32, replicas);
+    snprintf(ms, sizeof ms, "%" PRId64, wait_ms);
+    if (!sfid__route_is_up(&app->route))
+        return sfid__fail(err, SFID_EREDIS, "%s: WAIT: the connection is closed", app->shown);
+    const struct sfid__question q = {3, (const char *const[]){"WAIT", wanted, ms}, NULL, deadline_ms, stop};
+    const int rc = sfid__route_exchange(&app->route, &q, &app->reply, err);
+    if (rc == 0 && !sfid__redis_app_number(app, 0, have))
+        return sfid__redis_app_nonsense(app, "WAIT", err);
+    return rc;
+}
+
 /* ---- making one ------------------------------------------------------------ */
 
 int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settings *settings, struct sfid__error *err) {

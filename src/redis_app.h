@@ -57,6 +57,14 @@ void sfid__redis_app_end(struct sfid__redis_app *app);
 int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, unsigned argc, const char *const *argv, unsigned strings,
                         int64_t deadline_ms, const _Atomic int *stop, struct sfid__error *err);
 
+/*
+ * WAIT, on the connection of the exchange before: how many replicas have what
+ * was written there, once it is as many as that or wait_ms are over. As
+ * sfid__redis_app_ask(); SFID_EREDIS when the connection has closed since.
+ */
+int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, int64_t deadline_ms,
+                         const _Atomic int *stop, uint64_t *have, struct sfid__error *err);
+
 /* Reads string i of the reply as a decimal number of at most 18 digits; false when it is none. */
 bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint64_t *out);
 

@@ -26,6 +26,7 @@ struct redis_store {
     char era[16]; /* of the last answer; "": none yet */
     bool trusts;  /* SFID_TRUST, and not done yet */
     bool skewed;  /* as told */
+    uint32_t replicas;
 };
 
 static struct redis_store *self(struct sfid__store *store) { return (struct redis_store *)(void *)store; }
@@ -103,6 +104,36 @@ static enum sfid__lease_answer failed(const struct redis_store *s) {
 static enum sfid__lease_answer nonsense(struct redis_store *s, const char *op, struct sfid__error *err) {
     sfid__redis_app_nonsense(&s->app, op, err);
     return SFID__REFUSED;
+}
+
+/* ---- replicas -------------------------------------------------------------- */
+
+/*
+ * replicas=N of the URL: waits until so many replicas have the claim, for half of an exchange at most, and tells when they
+ * have not. Nothing hangs on it: a promotion begins a new era, whatever reached whom (doc/protocol.md).
+ */
+static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, uint64_t pid) {
+    uint64_t have = 0;
+    struct sfid__error why, *too_few = &s->store.unreplicated;
+    const int64_t now = sfid__deadline_now_ms(), wait_ms = s->store.exchange_ms / 2;
+    const int64_t deadline =
+        ask->deadline_ms ? SFID__MIN(ask->deadline_ms, now + s->store.exchange_ms) : now + s->store.exchange_ms;
+    if (s->replicas == 0)
+        return;
+    const int rc = sfid__redis_app_wait(&s->app, s->replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), deadline, ask->stop,
+                                        &have, &why);
+    /* Relaxed, as above. */
+    atomic_store_explicit(&s->store.replicas, rc < 0 ? -1 : (int64_t)have, memory_order_relaxed);
+    too_few->text[0] = '\0';
+    if (rc == 0 && have >= s->replicas)
+        return;
+    if (rc < 0)
+        sfid__fail(too_few, rc, "how many of %" PRIu32 " replicas have the claim of pid %" PRIu64 " is not known: %s", s->replicas,
+                   pid, why.text);
+    else
+        sfid__fail(too_few, 0, "%s: %" PRIu64 " of %" PRIu32 " replicas have the claim of pid %" PRIu64, s->app.shown, have,
+                   s->replicas, pid);
+    tell(ask, SFID_EVENT_UNREPLICATED, rc, (int64_t)have, too_few->text);
 }
 
 /* ---- claim ----------------------------------------------------------------- */
@@ -183,6 +214,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
     reply->limit = SFID__MIN(reply->limit, store->terms.end);
     reply->floor = SFID__MIN(reply->floor, reply->limit);
     note_era(s, ask, 5);
+    note_replicas(s, ask, reply->pid);
     return SFID__GRANTED;
 }
 
@@ -267,6 +299,8 @@ int sfid__redis_store_new(struct sfid__store **out, const struct sfid__settings 
     }
     snprintf(s->identity, sizeof s->identity, "%s", identity);
     s->trusts = opt->on_unknown == SFID_TRUST;
+    s->replicas = settings->uri.replicas;
+    s->store.replicas = -1;
     const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms), pids = s->app.pid_max - s->app.pid_min + 1;
     s->store.ops = &ops;
     s->store.terms = (struct sfid__lease_terms){.window = window,

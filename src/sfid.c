@@ -74,6 +74,7 @@ static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__
     rest->keeper.holding = h;
     rest->keeper.pending |= h->run_is_tmpfs ? 0 : 1u << SFID_EVENT_NOT_TMPFS;
     rest->keeper.pending |= atomic_load_explicit(&h->store->connected, memory_order_relaxed) ? 1u << SFID_EVENT_CONNECTED : 0;
+    rest->keeper.pending |= h->store->unreplicated.text[0] ? 1u << SFID_EVENT_UNREPLICATED : 0;
     rest->keeper.pending |= h->slot.put_aside[0] ? 1u << SFID_EVENT_SLOT_REPLACED : 0;
     rest->keeper.pending |= settings->synced ? 0 : 1u << SFID_EVENT_NOT_DURABLE;
     rest->issued_before =

@@ -54,6 +54,8 @@ static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status
     out->limit_tick = v.limit;
     if (rest->holding.store) {
         out->connected = atomic_load_explicit(&rest->holding.store->connected, memory_order_relaxed); /* as load() */
+        if (rest->holding.store->server)
+            out->replicas = atomic_load_explicit(&rest->holding.store->replicas, memory_order_relaxed);
         out->skew_ms = atomic_load_explicit(&rest->holding.store->skew_ms, memory_order_relaxed);
     }
     snprintf(out->identity, sizeof out->identity, "%s", rest->holding.identity);
@@ -65,6 +67,7 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
         return SFID_EINVAL;
     memset(out, 0, sizeof *out);
     out->pid = -1;
+    out->replicas = -1;
     struct sfid__rest *rest = sfid__rest_enter(g);
     if (rest && !sfid__is_closed(&g->generator))
         fill(&g->generator, rest, out);

@@ -78,11 +78,13 @@ struct sfid__store_ops {
 struct sfid__store {
     const struct sfid__store_ops *ops;
     struct sfid__lease_terms terms;
-    uint64_t start;          /* pid to look at first */
-    int64_t exchange_ms;     /* how long an answer may take */
-    const char *server;      /* where it is asked, for people; NULL: on this host */
-    _Atomic int connected;   /* the server answered the last time. For sfid_status(), */
-    _Atomic int64_t skew_ms; /* as is how far this host's clock was ahead of the server's then */
+    uint64_t start;                  /* pid to look at first */
+    int64_t exchange_ms;             /* how long an answer may take */
+    const char *server;              /* where it is asked, for people; NULL: on this host */
+    _Atomic int connected;           /* the server answered the last time. For sfid_status(), */
+    _Atomic int64_t skew_ms;         /* as is how far this host's clock was ahead of the server's then, */
+    _Atomic int64_t replicas;        /* and how many replicas had the last claim; -1: not known */
+    struct sfid__error unreplicated; /* the code and the words of too few; no words: they were enough, or not asked for */
 };
 
 #endif
