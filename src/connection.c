@@ -29,6 +29,7 @@ struct exchange {
     int64_t began_ms;
     struct sfid__resp resp;
     struct sfid__redis_reply *reply;
+    bool heard; /* the server has sent something */
     struct sfid__error *err;
 };
 
@@ -43,7 +44,7 @@ static int fail(struct exchange *x, enum sfid__reply_class class, int code, cons
 static int fail_wire(struct exchange *x, enum sfid__reply_class class, const struct sfid__error *why, const char *what) {
     char text[SFID__ERROR_TEXT];
     sfid__reply_empty(x->reply);
-    snprintf(text, sizeof text, "%.200s (after %" PRId64 " ms)", why->text, sfid__deadline_now_ms() - x->began_ms);
+    snprintf(text, sizeof text, "%.400s (after %" PRId64 " ms)", why->text, sfid__deadline_now_ms() - x->began_ms);
     return fail(x, class, why->code, what, text);
 }
 
@@ -130,6 +131,7 @@ static int take_reply(struct exchange *x, const char *what) {
         const enum sfid__reply_class class = sfid__wire_receive(&x->c->wire, chunk, sizeof chunk, &n, &x->deadline, &why);
         if (class != SFID__REPLY_OK)
             return fail_wire(x, class, &why, what);
+        x->heard = true;
         sfid__resp_feed(&x->resp, chunk, n);
     }
 }
@@ -209,16 +211,35 @@ static int greet(struct exchange *x) {
     return cut ? fail_protocol(x, "connecting", UNASKED) : check_nothing_left(x, "connecting");
 }
 
+/* What knowing the server and connecting may take. Returns what to put back. */
+static int64_t shorten_to_connect(struct exchange *x) {
+    const int64_t whole = x->deadline.at_ms;
+    x->deadline.at_ms = SFID__MIN(whole, sfid__deadline_now_ms() + (int64_t)x->c->uri.connect_timeout_ms);
+    return whole;
+}
+
+/* A server that speaks TLS closes a connection without a word that does not begin like that. */
+static int fail_greeting(struct exchange *x) {
+    struct sfid__connection *c = x->c;
+    if (x->heard || c->uri.tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
+        return x->err->code;
+    const int64_t whole = shorten_to_connect(x);
+    const bool tls = sfid__wire_speaks_tls(&c->uri, &c->resolver, c->turn, &x->deadline);
+    x->deadline.at_ms = whole;
+    return tls ? fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, "connecting",
+                      "the server speaks TLS at this port: give rediss:// in place of redis:// (valkeys:// of valkey://)")
+               : x->err->code;
+}
+
 static int connect_and_greet(struct exchange *x) {
     struct sfid__connection *c = x->c;
     struct sfid__error why;
-    const int64_t whole = x->deadline.at_ms;
-    x->deadline.at_ms = SFID__MIN(whole, sfid__deadline_now_ms() + (int64_t)c->uri.connect_timeout_ms);
+    const int64_t whole = shorten_to_connect(x);
     const enum sfid__reply_class class = sfid__wire_open(&c->wire, &c->uri, &c->resolver, c->turn, &x->deadline, &why);
     x->deadline.at_ms = whole;
     if (class != SFID__REPLY_OK)
         return fail_wire(x, class, &why, "connecting");
-    const int rc = greet(x);
+    const int rc = greet(x) < 0 ? fail_greeting(x) : 0;
     sfid__reply_empty(x->reply); /* the command was not answered */
     return rc;
 }
@@ -239,6 +260,8 @@ int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     name_server(c, uri);
     c->peer = peer;
+    if (uri->tls)
+        sfid__tls_prepare();
     if (uri->client_name[0])
         snprintf(c->name, sizeof c->name, "%s", uri->client_name);
     else

@@ -28,7 +28,9 @@ static bool is_ours(const struct sfid__wire *w) {
 }
 
 static void close_if_ours(struct sfid__wire *w, bool for_all) {
-    if (is_ours(w)) {
+    const bool ours = is_ours(w);
+    sfid__tls_free(w->tls, ours && for_all);
+    if (ours) {
         if (for_all)
             shutdown(w->fd, SHUT_RDWR);
         close(w->fd);
@@ -240,7 +242,8 @@ static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__
                                        unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
     struct sfid__address addresses[SFID__ADDRESSES];
     struct race r = {.addresses = addresses};
-    enum sfid__reply_class class = sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, addresses, &r.count, why);
+    enum sfid__reply_class class =
+        sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, addresses, &r.count, why);
     if (class != SFID__REPLY_OK)
         return class;
     r.first = turn % r.count;
@@ -252,12 +255,11 @@ static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__
     return class;
 }
 
-enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
-                                       unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
-    return uri->path[0] ? open_unix(w, uri->path, deadline, why) : open_tcp(w, uri, resolver, turn, deadline, why);
-}
-
 /* ---- bytes --------------------------------------------------------------- */
+
+static enum sfid__reply_class check_is_ours(const struct sfid__wire *w, struct sfid__error *why) {
+    return is_ours(w) ? SFID__REPLY_OK : too_late(why, "the connection was closed by this process");
+}
 
 /* Waits for the socket. SFID__REPLY_OK: try; it may have been closed by the server as well. */
 static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events, struct sfid__deadline *deadline,
@@ -270,15 +272,27 @@ static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
         const int n = poll(&polled, 1, left);
         if (n < 0 && errno != EINTR)
             return too_late(why, "poll() failed");
-        if (!is_ours(w))
-            return too_late(why, "the connection was closed by this process");
-        if (n > 0)
-            return SFID__REPLY_OK;
+        const enum sfid__reply_class class = check_is_ours(w, why);
+        if (n > 0 || class != SFID__REPLY_OK)
+            return class;
     }
+}
+
+static enum sfid__reply_class send_tls(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
+                                       struct sfid__error *why) {
+    enum sfid__reply_class class = sfid__tls_put(w->tls, bytes, n, why);
+    for (short waits = POLLOUT; class == SFID__REPLY_OK && waits != 0;) {
+        class = wait_for(w, waits, deadline, why);
+        if (class == SFID__REPLY_OK)
+            class = sfid__tls_flush(w->tls, &waits, why);
+    }
+    return class;
 }
 
 enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
                                        struct sfid__error *why) {
+    if (w->tls)
+        return send_tls(w, bytes, n, deadline, why);
     while (n > 0) {
         const enum sfid__reply_class class = wait_for(w, POLLOUT, deadline, why);
         if (class != SFID__REPLY_OK)
@@ -295,8 +309,22 @@ enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *b
     return SFID__REPLY_OK;
 }
 
+static enum sfid__reply_class receive_tls(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
+                                          struct sfid__deadline *deadline, struct sfid__error *why) {
+    short waits = 0; /* what came together with something else has been taken in, and waits for nothing */
+    enum sfid__reply_class class;
+    do {
+        class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
+        if (class == SFID__REPLY_OK)
+            class = sfid__tls_receive(w->tls, bytes, size, n, &waits, why);
+    } while (class == SFID__REPLY_OK && waits != 0);
+    return class;
+}
+
 enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
                                           struct sfid__deadline *deadline, struct sfid__error *why) {
+    if (w->tls)
+        return receive_tls(w, bytes, size, n, deadline, why);
     for (;;) {
         const enum sfid__reply_class class = wait_for(w, POLLIN, deadline, why);
         if (class != SFID__REPLY_OK)
@@ -317,5 +345,92 @@ enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *byte
 
 bool sfid__wire_is_quiet(const struct sfid__wire *w) {
     struct pollfd polled = {.fd = w->fd, .events = POLLIN | POLLRDHUP};
-    return is_ours(w) && poll(&polled, 1, 0) == 0;
+    if (!is_ours(w))
+        return false;
+    return poll(&polled, 1, 0) == 0 || (w->tls && sfid__tls_is_quiet(w->tls));
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+/* Asks on a connection of its own, without TLS. What the answer begins with; "" for none. */
+static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn, struct sfid__deadline *deadline,
+                      const char *question, size_t n, char answer[2]) {
+    struct sfid__wire w = SFID__WIRE_NONE;
+    struct sfid__error why;
+    size_t got;
+    answer[0] = answer[1] = '\0';
+    if (open_tcp(&w, uri, resolver, turn, deadline, &why) == SFID__REPLY_OK &&
+        sfid__wire_send(&w, question, n, deadline, &why) == SFID__REPLY_OK)
+        sfid__wire_receive(&w, answer, 2, &got, deadline, &why);
+    sfid__wire_close(&w);
+}
+
+bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
+                           struct sfid__deadline *deadline) {
+    /* The shortest hello there is, of TLS 1.2, with one cipher (0xc02f) and nothing else. */
+    static const char hello[] = "\x16\x03\x01\0\x2d\x01\0\0\x29\x03\x03"
+                                "32 bytes of no secret whatsoever"
+                                "\0\0\x02\xc0\x2f\x01\0";
+    char answer[2];
+    static_assert(sizeof hello - 1 == 50, "a record of 45 bytes, as it says");
+    if (uri->path[0])
+        return false;
+    ask_aside(uri, resolver, turn, deadline, hello, sizeof hello - 1, answer);
+    return (answer[0] == 0x16 || answer[0] == 0x15) && answer[1] == 3; /* its hello, or an alert */
+}
+
+static bool speaks_plain(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
+                         struct sfid__deadline *deadline) {
+    char answer[2];
+    ask_aside(uri, resolver, turn, deadline, "PING\r\n", 6, answer);
+    return answer[0] == '+' || answer[0] == '-';
+}
+
+static enum sfid__reply_class shake_hands(const struct sfid__wire *w, struct sfid__deadline *deadline, struct sfid__error *why) {
+    for (;;) {
+        short waits;
+        enum sfid__reply_class class = check_is_ours(w, why);
+        if (class == SFID__REPLY_OK)
+            class = sfid__tls_shake_hands(w->tls, &waits, why);
+        if (class != SFID__REPLY_OK || waits == 0)
+            return class;
+        class = wait_for(w, waits, deadline, why);
+        if (class != SFID__REPLY_OK)
+            return class;
+    }
+}
+
+/* A server without TLS waits for the rest of what it takes for a command. In the middle of the time there is it is asked. */
+static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                                     unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+    const int64_t now = sfid__deadline_now_ms();
+    struct sfid__deadline half = *deadline;
+    half.at_ms = now + (deadline->at_ms - now) / 2;
+    enum sfid__reply_class class = sfid__tls_new(&w->tls, uri, w->fd, why);
+    if (class != SFID__REPLY_OK)
+        return class;
+    class = shake_hands(w, &half, why);
+    if (class == SFID__REPLY_RETRY && sfid__deadline_left_ms(&half) == 0) {
+        if (sfid__tls_is_unanswered(w->tls) && speaks_plain(uri, resolver, turn, deadline)) {
+            sfid__fail(why, SFID_EREDIS, "the server does not speak TLS at this port: give the port that does, or redis://");
+            return SFID__REPLY_CONFIG;
+        }
+        class = shake_hands(w, deadline, why);
+        if (class == SFID__REPLY_RETRY && deadline->stop_at_ms == 0 && sfid__deadline_left_ms(deadline) == 0)
+            too_late(why, "cannot connect: no answer to the TLS handshake in time");
+    }
+    return class;
+}
+
+enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                                       unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+    if (uri->path[0])
+        return open_unix(w, uri->path, deadline, why);
+    enum sfid__reply_class class = open_tcp(w, uri, resolver, turn, deadline, why);
+    if (class == SFID__REPLY_OK && uri->tls) {
+        class = secure(w, uri, resolver, turn, deadline, why);
+        if (class != SFID__REPLY_OK)
+            sfid__wire_close(w);
+    }
+    return class;
 }

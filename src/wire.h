@@ -8,13 +8,14 @@
  * file by now. So the socket's own inode is compared before each use, and
  * before it is closed.
  *
- * TLS goes in between: a session made once the socket is connected, and send
- * and receive through it.
+ * Where the URL says TLS, a session (tls.h) is made once the socket is
+ * connected, and what is sent and received goes through it.
  */
 #ifndef SFID_WIRE_H
 #define SFID_WIRE_H
 
 #include "resolve.h"
+#include "tls.h"
 #include "uri.h"
 
 #include <sys/types.h>
@@ -23,19 +24,29 @@ struct sfid__wire {
     int fd; /* -1: none */
     dev_t device;
     ino_t inode;
+    struct sfid__tls *tls; /* NULL: none */
 };
 
 #define SFID__WIRE_NONE \
-    (struct sfid__wire) { -1, 0, 0 }
+    (struct sfid__wire) { -1, 0, 0, NULL }
 
 /*
- * Connects. Addresses of a name are tried side by side, a quarter of a second
+ * Connects, and shakes hands where the URL says TLS; uri has to stay where it
+ * is while the wire is open. Addresses of a name are tried side by side, a quarter of a second
  * apart (RFC 8305) or closer where time is short, beginning with number `turn`
  * modulo their count; the first to answer is taken. SFID__REPLY_OK, or why not
  * in *why.
  */
 enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
                                        unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why);
+
+/*
+ * Does the server of a URL without TLS speak TLS? It asks on a connection of its
+ * own: to one that speaks TLS, a server is silent that does not, and the other
+ * way round, which alone tells nobody anything.
+ */
+bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
+                           struct sfid__deadline *deadline);
 
 /* Sends all of it, or tells why not. */
 enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,

@@ -66,7 +66,9 @@ static const struct wrong wrongs[] = {
     {"policy below zero", "exhaustion", SFID_EINVAL, GOOD, .exhaustion = -1},
     {"layout of nonsense", "layout", SFID_EINVAL, GOOD, .layout = &broken},
     {"a store and a pid", "store", SFID_EINVAL, GOOD, .store = "local"},
+#ifndef HAVE_HIREDIS_SSL
     {"a store of another build", "rediss://", SFID_EUNSUPPORTED, GOOD, .pid = -1, .store = "rediss://127.0.0.1:6379/0"},
+#endif
     {"a store that is none", "\"redis\"", SFID_EINVAL, GOOD, .pid = -1, .store = "redis"},
     {"a store without an app", "app", SFID_EINVAL, GOOD, .app = NULL, .pid = -1, .store = "local"},
     {"a parameter that is none", "mark=off", SFID_EINVAL, GOOD, .pid = -1, .store = "local?mark=off"},
