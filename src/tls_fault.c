@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tls_fault.h"
 
-#include <errno.h>
+#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <sfid.h>
@@ -31,11 +31,9 @@ static void append_name(const GENERAL_NAME *name, char *out, size_t size) {
         text = (const char *)ASN1_STRING_get0_data(value);
         n = (size_t)ASN1_STRING_length(value);
     } else if (kind == GEN_IPADD) {
-        const unsigned char *b = ASN1_STRING_get0_data(value);
-        if (ASN1_STRING_length(value) == 4)
-            snprintf(address, sizeof address, "%d.%d.%d.%d", b[0], b[1], b[2], b[3]);
-        else
-            snprintf(address, sizeof address, "an IPv6 address");
+        const int family = ASN1_STRING_length(value) == 4 ? AF_INET : AF_INET6;
+        if (family == AF_INET || ASN1_STRING_length(value) == 16)
+            inet_ntop(family, ASN1_STRING_get0_data(value), address, sizeof address);
         n = strlen(address);
     } else {
         return;

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Servers that are not believed, or do not believe us; the wrong port; files of the URL that are no good. sfid_open() is back in
+ * time, with a sentence of its own for each, which names the server and what to do, and nothing is held.
+ */
+#include "tls.h"
+
+/* The open of this URL fails like that. With a user and a password, which must not be told. */
+static void refused(const struct tls_server *s, const char *more, int code, const char *words, const char *what) {
+    char url[600], with_user[700];
+    tls_url(s, more, url);
+    snprintf(with_user, sizeof with_user, "rediss://%s:%s@%s", USER, PASSWORD, url + strlen("rediss://"));
+    fails_with(with_user, "orders", code, s->name, words, what);
+}
+
+static void shows(struct tls_server *s, const char *certificate, const char *more, const char *words, const char *what) {
+    tls_show(s, certificate);
+    refused(s, more, SFID_EAUTH, words, what);
+}
+
+static void test_servers(struct tls_server *s) {
+    char url[600];
+    shows(s, "other-name", "",
+          "the server's certificate is for other.example, *.wild.example, not for localhost: give a name that it is for",
+          "another name");
+    shows(s, "server", "&sni=redis.example", "is for localhost, 127.0.0.1, ::1, not for redis.example",
+          "a name that was asked for");
+    shows(s, "server", "&sni=127.0.0.9", "not for 127.0.0.9", "another address");
+    shows(s, "common-name", "&sni=127.0.0.1", "is for localhost, not for 127.0.0.1", "an address, where there is a name alone");
+    shows(s, "other-name", "&sni=a.b.wild.example", "not for a.b.wild.example", "two levels below a wildcard");
+    shows(s, "unknown", "", "is signed by \"another authority\", whom", "an authority that is not known");
+    shows(s, "end", "", "is signed by \"authority in between\", whom", "a chain with a gap");
+    shows(s, "expired", "", "the server's certificate expired at 2020-02-01T00:00:00Z: it has to be renewed",
+          "an expired certificate");
+    shows(s, "early", "", "is not valid before 2099-01-01T00:00:00Z: wait until then, or set this host's clock right",
+          "one that is not valid yet");
+    shows(s, "no-server", "", "was not made for that use: a server's needs extendedKeyUsage serverAuth", "one for clients");
+    tls_show(s, "server");
+    snprintf(url, sizeof url, "rediss://%s", s->name);
+    fails_with(url, "orders", SFID_EAUTH, s->name,
+               "whom this system does not know: give that authority's certificate as ca=", "no authority given");
+    snprintf(url, sizeof url, "rediss://%s?ca=%s/empty", s->name, certificates);
+    fails_with(url, "orders", SFID_EAUTH, s->name,
+               "does not vouch for: put that authority's certificate into ca=", "a directory without authorities");
+}
+
+static void test_ports(struct tls_server *s) {
+    char url[300], name[40];
+    snprintf(url, sizeof url, "redis://%s:%s@%s", USER, PASSWORD, s->name);
+    fails_with(url, "orders", SFID_EREDIS, s->name, "the server speaks TLS at this port: give rediss://",
+               "a URL without TLS, a port with");
+    snprintf(name, sizeof name, "localhost:%d", s->r.port);
+    snprintf(url, sizeof url, "rediss://%s", name);
+    fails_with(url, "orders", SFID_EREDIS, name, "the server does not speak TLS at this port", "a URL with TLS, a port without");
+    tls_set(s, "requirepass", PASSWORD);
+    fails_with(url, "orders", SFID_EREDIS, name, "the server does not speak TLS at this port",
+               "the same, and the server has a password");
+    reply_free(redis_ask(&s->r, "AUTH", PASSWORD, NULL));
+    tls_set(s, "requirepass", "");
+}
+
+static void test_versions(struct tls_server *s) {
+    tls_set(s, "tls-protocols", "TLSv1.1");
+    refused(s, "", SFID_EREDIS, "the server has neither TLS 1.2 nor 1.3", "an old version of TLS");
+    tls_set(s, "tls-protocols", "TLSv1.2 TLSv1.3");
+}
+
+static void test_clients(struct tls_server *s, const char *versions) {
+    diag("%s", versions);
+    tls_set(s, "tls-protocols", versions);
+    tls_set(s, "tls-auth-clients", "yes");
+    refused(s, "", SFID_EAUTH,
+            "the server wants a client's certificate: give it as cert=, and its key as key=", "no certificate of ours");
+    refused(s, "&cert=%c/stranger.pem&key=%c/stranger.key", SFID_EAUTH,
+            "the server does not know who signed the certificate of cert=", "one of a stranger");
+    refused(s, "&cert=%c/old-client.pem&key=%c/old-client.key", SFID_EAUTH,
+            "the server says that the certificate of cert= has expired", "one that has expired");
+    tls_set(s, "tls-auth-clients", "no");
+}
+
+static void test_files(struct tls_server *s) {
+    char url[600];
+    static const struct {
+        const char *more, *words;
+    } bad[] = {
+        {"&cert=%c/none.pem&key=%c/client.key", "none.pem cannot be read: No such file"},
+        {"&cert=%c/client.pem&key=%c/none.key", "none.key cannot be read: No such file"},
+        {"&cert=%c/nonsense.pem&key=%c/client.key", "nonsense.pem has no certificate that can be used: it has to be in PEM"},
+        {"&cert=%c/client.key&key=%c/client.key", "client.key has no certificate that can be used"},
+        {"&cert=%c/client.pem&key=%c/server.key", "server.key is not the key of the certificate of cert="},
+        {"&cert=%c/client.pem&key=%c/nonsense.pem", "nonsense.pem is not the key of the certificate"},
+        {"&cert=%c/client.pem&key=%c/locked.key", "locked.key is locked by a passphrase: give a key without"},
+        {"&cert=%c/directory&key=%c/client.key", "directory is not a file"},
+        {"&cert=/dev/zero&key=%c/client.key", "/dev/zero is not a file"},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        refused(s, bad[i].more, SFID_EINVAL, bad[i].words, bad[i].words);
+    snprintf(url, sizeof url, "rediss://%s?ca=%s/none.pem", s->name, certificates);
+    fails_with(url, "orders", SFID_EINVAL, s->name, "none.pem cannot be read: No such file", "no file of authorities");
+    snprintf(url, sizeof url, "rediss://%s?ca=%s/nonsense.pem", s->name, certificates);
+    fails_with(url, "orders", SFID_EINVAL, s->name, "nonsense.pem has no certificate that can be read",
+               "a file without authorities");
+}
+
+static void test_all(struct tls_server *s) {
+    test_servers(s);
+    test_ports(s);
+    test_versions(s);
+    test_clients(s, "TLSv1.2");
+    test_clients(s, "TLSv1.2 TLSv1.3");
+    test_files(s);
+    is_i64(redis_do(&s->r, "EXISTS", "sfid:orders", NULL), 0, "%s: nothing was asked of it", s->r.program);
+}
+
+int main(void) {
+    dirs_make();
+    tls_each(test_all);
+    diag("the slowest open took %" PRId64 " ms of %d", worst_open_ms, OPEN_MS);
+    return done_testing();
+}

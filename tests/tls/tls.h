@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tls.h - servers that speak TLS, with certificates of the test's own.
+ *
+ * tests/tls/certificates makes them, NAME.pem and NAME.key for each name that
+ * it lists. A server gets a port for TLS beside its socket, and may be given
+ * another certificate, or be told to want one, at any time.
+ */
+#ifndef SFID_TESTS_TLS_H
+#define SFID_TESTS_TLS_H
+
+#include "faults/opens.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+static char certificates[96]; /* the directory */
+
+static inline void certificates_make(void) {
+    char command[4500];
+    const char *source = getenv("srcdir");
+    snprintf(certificates, sizeof certificates, "%s/certificates", tap_tmpdir());
+    snprintf(command, sizeof command, "'%s/tests/tls/certificates' '%s'", source ? source : "..", certificates);
+    if (system(command) != 0)
+        bail("no certificates: %s", command);
+}
+
+/* A server of which these tests use the port for TLS. */
+struct tls_server {
+    struct redis r;
+    int port;
+    char name[24]; /* "localhost:port", as in an error */
+};
+
+static inline int tls_free_port(void) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) < 0 || getsockname(fd, (struct sockaddr *)&at, &size) < 0)
+        bail("no free port: %s", strerror(errno));
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+/* From now on the server shows this certificate. */
+static inline void tls_show(struct tls_server *s, const char *certificate) {
+    char cert[140], key[140];
+    snprintf(cert, sizeof cert, "%s/%s.pem", certificates, certificate);
+    snprintf(key, sizeof key, "%s/%s.key", certificates, certificate);
+    redis_do(&s->r, "CONFIG", "SET", "tls-cert-file", cert, "tls-key-file", key, NULL);
+}
+
+static inline void tls_set(struct tls_server *s, const char *name, const char *value) {
+    redis_do(&s->r, "CONFIG", "SET", name, value, NULL);
+}
+
+/* False: the server was built without TLS. */
+static inline bool tls_listen(struct tls_server *s, const char *certificate) {
+    char path[140], port[12];
+    snprintf(path, sizeof path, "%s/ca.pem", certificates);
+    struct reply *reply = redis_ask(&s->r, "CONFIG", "SET", "tls-auth-clients", "no", "tls-ca-cert-file", path, NULL);
+    const bool known = reply->type == '+';
+    reply_free(reply);
+    if (!known)
+        return false;
+    tls_show(s, certificate);
+    for (int tries = 0;; tries++) {
+        const int at = s->port ? s->port : tls_free_port();
+        snprintf(port, sizeof port, "%d", at);
+        reply = redis_ask(&s->r, "CONFIG", "SET", "tls-port", port, NULL);
+        const bool good = reply->type == '+';
+        reply_free(reply);
+        if (!good && tries < 5) /* somebody else has taken it meanwhile */
+            continue;
+        if (!good)
+            bail("%s: no port for TLS", s->r.program);
+        s->port = at;
+        snprintf(s->name, sizeof s->name, "localhost:%d", at);
+        return true;
+    }
+}
+
+/* False, and a skip, where that program has no TLS. */
+static inline bool tls_start(struct tls_server *s, const char *program, unsigned flags) {
+    memset(s, 0, sizeof *s);
+    redis_start(&s->r, program, "tls", flags, NULL);
+    if (tls_listen(s, "server"))
+        return true;
+    skip(1, "no TLS in %s", program);
+    redis_kill(&s->r);
+    return false;
+}
+
+/* The same port again, after a kill; what it knew is gone. */
+static inline void tls_restart(struct tls_server *s) {
+    redis_restart(&s->r, true);
+    if (!tls_listen(s, "server"))
+        bail("%s: no TLS any more", s->r.program);
+}
+
+/* Its URL: the authority that is known, by its file, and further parameters ("&cert=…"); %c in them is the directory. */
+static inline const char *tls_url(const struct tls_server *s, const char *more, char url[600]) {
+    int n = snprintf(url, 600, "rediss://%s?timeout=%d&ca=%s/ca.pem", s->name, EXCHANGE_MS, certificates);
+    for (const char *at = more; *at && n < 599; at++) {
+        if (at[0] == '%' && at[1] == 'c') {
+            n += snprintf(url + n, (size_t)(600 - n), "%s", certificates);
+            at++;
+        } else {
+            url[n++] = *at;
+            url[n] = '\0';
+        }
+    }
+    return url;
+}
+
+/* Runs the test against each server that is installed and has TLS. */
+static inline void tls_each(void (*test)(struct tls_server *s)) {
+    const char *programs[8];
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    certificates_make();
+    for (size_t i = 0; i < n; i++) {
+        struct tls_server s;
+        if (!tls_start(&s, programs[i], REDIS_PORT))
+            continue;
+        diag("%s", programs[i]);
+        test(&s);
+        redis_kill(&s.r);
+    }
+}
+
+#endif
