@@ -3,11 +3,11 @@
  * Servers that are not believed, or do not believe us; the wrong port; files of the URL that are no good. sfid_open() is back in
  * time, with a sentence of its own for each, which names the server and what to do, and nothing is held.
  */
-#include "tls.h"
+#include "tls/tls.h"
 
 /* The open of this URL fails like that. With a user and a password, which must not be told. */
 static void refused(const struct tls_server *s, const char *more, int code, const char *words, const char *what) {
-    char url[600], with_user[700];
+    char url[URL], with_user[URL + 40];
     tls_url(s, more, url);
     snprintf(with_user, sizeof with_user, "rediss://%s:%s@%s", USER, PASSWORD, url + strlen("rediss://"));
     fails_with(with_user, "orders", code, s->name, words, what);
@@ -19,7 +19,7 @@ static void shows(struct tls_server *s, const char *certificate, const char *mor
 }
 
 static void test_servers(struct tls_server *s) {
-    char url[600];
+    char url[URL];
     shows(s, "other-name", "",
           "the server's certificate is for other.example, *.wild.example, not for localhost: give a name that it is for",
           "another name");
@@ -79,7 +79,7 @@ static void test_clients(struct tls_server *s, const char *versions) {
 }
 
 static void test_files(struct tls_server *s) {
-    char url[600];
+    char url[URL];
     static const struct {
         const char *more, *words;
     } bad[] = {

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TLS and fork: children that draw and close do not touch their parent's session, and one that outlives it renews over a session
+ * of its own.
+ */
+#include "tls/tls.h"
+
+struct family {
+    _Atomic int heir, child_renewals, child_left;
+    _Atomic int events[EVENT_KINDS];
+};
+
+static void family_event(void *user, const sfid_event *e) {
+    struct family *f = user;
+    atomic_fetch_add(&f->events[(unsigned)e->kind % EVENT_KINDS], 1);
+}
+
+static bool renewed_again(void *arg) {
+    const struct member_wait *w = arg;
+    const struct family *f = (const void *)w->m;
+    return atomic_load(&f->events[SFID_EVENT_RENEWED]) >= w->want;
+}
+
+static bool renews(struct family *f, int more) {
+    struct member_wait w = {.m = (void *)f, .want = atomic_load(&f->events[SFID_EVENT_RENEWED]) + more};
+    return tap_wait_until(renewed_again, &w, patience(4 * WINDOW_MS));
+}
+
+/* What a child does: draws, and closes its handle. Nothing of it may reach the parent's connection. */
+static int visit(void *arg) {
+    sfid *g = arg;
+    const bool good = sfid_next(g) >= 0;
+    sfid_close(g);
+    return good ? 0 : 1;
+}
+
+struct heir {
+    sfid *g;
+    struct family *f;
+};
+
+/* Its parent is gone: it renews over a connection of its own. */
+static int inherit(void *arg) {
+    const struct heir *h = arg;
+    const int64_t end = mono_ns() + (int64_t)patience(5 * WINDOW_MS) * NS_PER_MS;
+    const int before = atomic_load(&h->f->events[SFID_EVENT_RENEWED]);
+    prctl(PR_SET_PDEATHSIG, 0);
+    atomic_store(&h->f->heir, 1);
+    while (mono_ns() < end && atomic_load(&h->f->events[SFID_EVENT_RENEWED]) < before + 2) {
+        if (sfid_next(h->g) < 0)
+            break;
+        nap_us(5000);
+    }
+    atomic_store(&h->f->child_renewals, atomic_load(&h->f->events[SFID_EVENT_RENEWED]) - before);
+    sfid_close(h->g);
+    atomic_store(&h->f->child_left, 1);
+    return 0;
+}
+
+static bool is_there(void *arg) { return atomic_load(&((struct family *)arg)->heir) != 0; }
+
+struct house {
+    struct tls_server *s;
+    struct family *f;
+};
+
+static int parent(void *arg) {
+    const struct house *house = arg;
+    struct member m;
+    sfid *g = NULL;
+    member_set(&m, "", "family", "family");
+    tls_url(house->s, "", m.store);
+    const sfid_layout l = layout_of(LAYOUT);
+    sfid_options opt = member_options(&m, &l);
+    opt.on_unknown = SFID_TRUST;
+    opt.on_event = family_event;
+    opt.user = house->f;
+    if (sfid_open(&g, &opt) < 0)
+        die("%s", sfid_last_error(g));
+    for (int i = 0; i < 8; i++) {
+        const int status = child_wait(child_start(visit, g), patience(10000));
+        if (status != 0)
+            die("a child ended with %d", status);
+    }
+    if (!renews(house->f, 2))
+        die("no renewals after children");
+    if (atomic_load(&house->f->events[SFID_EVENT_DISCONNECTED]) != 0)
+        die("a child cost the connection");
+    child_start(inherit, &(struct heir){g, house->f});
+    if (!tap_wait_until(is_there, house->f, patience(10000)))
+        die("no heir");
+    return 0; /* without a close */
+}
+
+static bool has_left(void *arg) { return atomic_load(&((struct family *)arg)->child_left) != 0; }
+
+static void test_fork(struct tls_server *s) {
+    struct family *f = shared_memory(sizeof *f);
+    struct house house = {s, f};
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    is_i64(child_wait(child_start(parent, &house), patience(60000)), 0, "children draw and close; the parent's connection stays");
+    ok(tap_wait_until(has_left, f, patience(30000)) && atomic_load(&f->child_renewals) >= 2,
+       "a child renews when its parent is gone");
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+int main(void) {
+    dirs_make();
+    tls_first(test_fork);
+    return done_testing();
+}
