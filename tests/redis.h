@@ -24,9 +24,10 @@
 #include <sys/types.h>
 
 enum {
-    REDIS_PORT = 1,    /* listens on a port, too: replicas want one */
-    REDIS_CLOCK = 2,   /* its wall clock can be set */
-    REDIS_LOADING = 4, /* up is also one that is loading */
+    REDIS_PORT = 1,     /* listens on a port, too: replicas want one */
+    REDIS_CLOCK = 2,    /* its wall clock can be set */
+    REDIS_LOADING = 4,  /* up is also one that is loading */
+    REDIS_SENTINEL = 8, /* watches others, and notes in its directory what it learns; wants REDIS_PORT */
     REDIS_ARGS = 16
 };
 
@@ -51,6 +52,9 @@ bool redis_installed(const char *program);
 /** Starts a server and waits until it answers. More arguments ("--maxmemory", "2mb", …, NULL) go to its command line. */
 void redis_start(struct redis *r, const char *program, const char *name, unsigned flags, ...) __attribute__((sentinel));
 void redis_start_n(struct redis *r, const char *program, const char *name, unsigned flags, size_t n, const char *const *args);
+
+/** Its port as text, for commands. Good until the fourth call after this one. */
+const char *redis_port_text(const struct redis *r);
 
 /** Ends it by SIGKILL. What it has saved stays in its directory. */
 void redis_kill(struct redis *r);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What sentinels.h and clusters.h promise to the tests that rest on them: masters that change when they should, and slots that
+ * do, with all that they have.
+ *
+ * Sizes: one server (long: each).
+ */
+#include "clusters.h"
+#include "sentinels.h"
+#include "tap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMIT_MS = 30000 };
+
+static bool has(struct redis *r, const char *key, const char *want) {
+    struct reply *reply = redis_ask(r, "GET", key, NULL);
+    const bool same = reply->type == '$' && strcmp(reply->text, want) == 0;
+    reply_free(reply);
+    return same;
+}
+
+static void test_sentinels(const char *program) {
+    struct sentinels s;
+    sentinels_start(&s, program, 500);
+    is_i64(s.master, 0, "%s: the first one is master", program);
+    redis_do(&s.node[0], "SET", "a", "b", NULL);
+    ok(sentinels_whole(&s, LIMIT_MS), "%s: the others follow", program);
+    redis_kill(&s.node[0]);
+    const int second = sentinels_next(&s, LIMIT_MS);
+    ok(second > 0 && has(&s.node[second], "a", "b"), "%s: killed, another one takes its place with all it had", program);
+    redis_restart(&s.node[0], true);
+    ok(sentinels_whole(&s, LIMIT_MS) && s.master == second, "%s: back, it follows", program);
+    const int third = sentinels_fail_over(&s, LIMIT_MS);
+    ok(third >= 0 && third != second, "%s: told to, they choose another one", program);
+    redis_kill(&s.sentinel[1]);
+    sentinels_restart(&s, 1);
+    ok(sentinels_whole(&s, LIMIT_MS) && sentinels_named_by(&s, 1) == third, "%s: a sentinel comes back with what it knew", program);
+    sentinels_end(&s);
+}
+
+/* While a slot is on its way, each of its two nodes says so. */
+static void see_move(void *arg, int step) {
+    struct redis *from = arg;
+    char line[200];
+    struct reply *reply = redis_ask(from, "GET", "{tag}", NULL);
+    reply_line(reply, line, sizeof line);
+    reply_free(reply);
+    ok(step == 0 ? strcmp(line, "b") == 0 : strncmp(line, "-ASK ", 5) == 0, "on its way, step %d: %s", step, line);
+}
+
+static void test_cluster(const char *program) {
+    static const char *const ways[] = {"PLAIN", "FORCE", "TAKEOVER"};
+    struct cluster c;
+    cluster_start(&c, program, 1000);
+    const int slot = cluster_slot(&c, "{tag}");
+    int owner = cluster_owner(&c, slot);
+    redis_do(&c.node[owner], "SET", "{tag}", "b", NULL);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        const bool agrees = cluster_whole(&c, slot, LIMIT_MS) && cluster_fail_over(&c, cluster_replica(&c, owner), ways[i]);
+        const int next = cluster_next_owner(&c, slot, owner, LIMIT_MS);
+        ok(agrees && next >= 0 && has(&c.node[next], "{tag}", "b"), "%s: failover %s", program, ways[i]);
+        owner = next;
+    }
+    ok(cluster_whole(&c, slot, LIMIT_MS), "%s: all is well again", program);
+    const int to = cluster_other_master(&c, owner);
+    cluster_move(&c, slot, owner, to, see_move, &c.node[owner]);
+    ok(cluster_owner(&c, slot) == to && has(&c.node[to], "{tag}", "b"), "%s: a slot moves with its keys", program);
+    redis_kill(&c.node[to]);
+    const int next = cluster_next_owner(&c, slot, to, LIMIT_MS);
+    ok(next >= CLUSTER_MASTERS && has(&c.node[next], "{tag}", "b"), "%s: killed, its replica takes its place", program);
+    cluster_end(&c);
+}
+
+int main(void) {
+    int tested = 0;
+    for (const char *const *program = redis_programs(); *program; program++) {
+        if (!redis_installed(*program)) {
+            skip(1, "no %s", *program);
+        } else if (tested++ == 0 || getenv("SFID_TEST_LONG")) {
+            test_sentinels(*program);
+            test_cluster(*program);
+        }
+    }
+    return done_testing();
+}
