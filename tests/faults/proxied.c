@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Through a proxy that delays, loses, holds back and cuts: renewals succeed, or fail in time; IDs flow as long as windows last;
+ * nobody is told that a lease is lost which is not; and however often a claim has to be made again it takes one pid.
+ *
+ * Sizes: one server, wild for 5 s (long: each server, 60 s; sanitizer: 5 s).
+ */
+#include "holders.h"
+#include "proxy.h"
+
+/* Of an exchange on a new connection: three times there and back, which has to fit in D. */
+enum { WILD = 5, SCENES = 5, LATE_MS = 2 * EXCHANGE_MS, PATIENT_MS = 1500 };
+
+/* A server's apps, each with a proxy of its own before it. */
+struct scene {
+    const char *program, *name;
+    struct redis *r;
+    struct proxy proxy;
+    struct member *m;
+    int members, exchange_ms;
+    int64_t pid[WILD];
+    int renewed; /* so far */
+};
+
+/* ---- the scene ------------------------------------------------------------- */
+
+static void scene_make(struct scene *s, struct redis *r, const char *name, size_t number, int members, int exchange_ms) {
+    *s = (struct scene){.program = r->program,
+                        .name = name,
+                        .r = r,
+                        .m = members_make((size_t)members),
+                        .members = members,
+                        .exchange_ms = exchange_ms};
+    s->proxy = proxy_start(r, (unsigned)number + 1);
+    for (int i = 0; i < members; i++) {
+        char log[60];
+        snprintf(log, sizeof log, "%s-%zu-%d", name, number, i);
+        member_set(&s->m[i], "", name, log);
+        snprintf(s->m[i].store, sizeof s->m[i].store, "redis://127.0.0.1:%d?timeout=%d&connect_timeout=%d", s->proxy.port,
+                 s->exchange_ms, s->exchange_ms);
+        s->m[i].pid_min = 8 * (int64_t)number;
+        s->m[i].pid_max = s->m[i].pid_min + 7;
+        s->m[i].trust = i == 0;
+    }
+}
+
+static void scene_open(struct scene *s) {
+    for (int i = 0; i < s->members; i++) {
+        member_start_or_bail(&s->m[i]);
+        s->pid[i] = atomic_load(&s->m[i].pid);
+    }
+}
+
+static void scene_end(struct scene *s) {
+    for (int i = 0; i < s->members; i++)
+        is_i64(member_end(&s->m[i]), 0, "%s, %s: ends well", s->program, s->name);
+    proxy_end(&s->proxy);
+}
+
+/* Pids that the server has as held, of all of the app. */
+static int pids_held(const struct scene *s) {
+    char key[80];
+    int held = 0;
+    snprintf(key, sizeof key, "sfid:%s", s->m[0].app);
+    struct reply *reply = redis_ask(s->r, "HGETALL", key, NULL);
+    for (size_t i = 0; reply->type == '*' && i + 1 < reply->count; i += 2)
+        held += strspn(reply->list[i].text, "0123456789") == reply->list[i].size && strchr(reply->list[i + 1].text, ' ') != NULL;
+    reply_free(reply);
+    return held;
+}
+
+static void nobody_lost(const struct scene *s, const char *what) {
+    int lost = 0, same = 0;
+    for (int i = 0; i < s->members; i++) {
+        lost += member_events(&s->m[i], SFID_EVENT_LOST);
+        same += atomic_load(&s->m[i].pid) == s->pid[i];
+    }
+    is_i64(lost, 0, "%s, %s: nobody loses a lease", s->program, what);
+    is_i64(same, s->members, "%s, %s: everybody keeps the pid", s->program, what);
+    is_i64(pids_held(s), s->members, "%s, %s: and that alone is taken", s->program, what);
+}
+
+/* Has renewed so often since `before`, or does so in time. */
+static bool renews_since(struct member *m, int before, int more, unsigned limit_ms) {
+    return member_event_after(m, SFID_EVENT_RENEWED, before, more, limit_ms);
+}
+
+static bool renews(struct member *m, int more, unsigned limit_ms) {
+    return renews_since(m, member_events(m, SFID_EVENT_RENEWED), more, limit_ms);
+}
+
+/* ---- late ------------------------------------------------------------------- */
+
+static void test_late(struct scene *s) {
+    struct member *m = &s->m[0];
+    ok(renews_since(m, 0, 3, 5 * HEARTBEAT_MS), "%s: 200 to 300 ms late: renewals succeed", s->program);
+    is_i64(atomic_load(&m->errors), 0, "%s: 200 to 300 ms late: without an error", s->program);
+    nobody_lost(s, "200 to 300 ms late");
+    diag("figure: %s: 200 to 300 ms late: %d renewals, %d failed, longest gap between two IDs %" PRId64 " ms", s->program,
+         member_events(m, SFID_EVENT_RENEWED), member_events(m, SFID_EVENT_RENEW_FAILED), atomic_load(&m->gap_ms));
+}
+
+/* Carried out, but nobody waits for the answer that long. */
+static void test_too_late(struct scene *s) {
+    struct member *m = &s->m[0];
+    char server[32];
+    snprintf(server, sizeof server, "127.0.0.1:%d", s->proxy.port);
+    const int failed = member_events(m, SFID_EVENT_RENEW_FAILED);
+    atomic_store(&s->proxy.rules->delay_ms, LATE_MS / 2);
+    const int64_t began = mono_ns();
+    ok(member_told(m, failed, SFID_EREDIS, "no answer in time", server), "%s: later than D: told", s->program);
+    const int64_t told_ms = (mono_ns() - began) / NS_PER_MS;
+    ok(told_ms <= HEARTBEAT_MS + EXCHANGE_MS + SLACK_MS, "%s: later than D: within H + D (%" PRId64 " ms)", s->program, told_ms);
+    is_i64(atomic_load(&m->errors), 0, "%s: later than D: IDs flow on", s->program);
+    atomic_store(&s->proxy.rules->delay_ms, 0);
+    s->renewed = member_events(m, SFID_EVENT_RENEWED);
+}
+
+static void test_in_time_again(struct scene *s) {
+    ok(renews_since(&s->m[0], s->renewed, 2, 2 * WINDOW_MS), "%s: in time again: renews", s->program);
+    nobody_lost(s, "later than D");
+}
+
+/* ---- lost ------------------------------------------------------------------- */
+
+static bool none_to_lose(void *arg) {
+    const struct proxy_rules *rules = arg;
+    return atomic_load(&rules->lose_claims) + atomic_load(&rules->lose_renewals) + atomic_load(&rules->lose_releases) == 0;
+}
+
+static void test_claims_lost(struct scene *s) {
+    struct proxy_rules *rules = s->proxy.rules;
+    ok(atomic_load(&rules->lost) == 2 && none_to_lose(rules), "%s: two claims had no answer", s->program);
+    nobody_lost(s, "claims unanswered");
+    atomic_store(&rules->lose_renewals, 2);
+}
+
+static void test_others_lost(struct scene *s) {
+    struct member *m = &s->m[0], *second = &s->m[1];
+    struct proxy_rules *rules = s->proxy.rules;
+    char key[80], field[24];
+    ok(tap_wait_until(none_to_lose, rules, patience(3 * WINDOW_MS)) && renews(m, 1, 2 * WINDOW_MS) &&
+           renews(second, 1, 2 * WINDOW_MS),
+       "%s: renewals without an answer are made again", s->program);
+    nobody_lost(s, "renewals unanswered");
+    atomic_store(&rules->lose_releases, 1);
+    is_i64(member_end(second), 0, "%s: a release without an answer: ends well", s->program);
+    ok(atomic_load(&second->close_ms) <= 1000 + SLACK_MS, "%s: in time (%" PRId64 " ms)", s->program,
+       atomic_load(&second->close_ms));
+    snprintf(key, sizeof key, "sfid:%s", m->app);
+    snprintf(field, sizeof field, "%" PRId64, s->pid[1]);
+    struct reply *reply = redis_ask(s->r, "HGET", key, field, NULL);
+    ok(reply->type == '$' && strchr(reply->text, ' ') == NULL, "%s: and the pid is given back", s->program);
+    reply_free(reply);
+}
+
+/* ---- held back ---------------------------------------------------------------- */
+
+static bool has_held_back(void *arg) { return atomic_load(&((struct proxy_rules *)arg)->held) > 0; }
+
+static void test_held_back(struct scene *s) {
+    struct member *m = &s->m[0];
+    struct proxy_rules *rules = s->proxy.rules;
+    const int failed = member_events(m, SFID_EVENT_RENEW_FAILED);
+    atomic_store(&rules->hold, 1);
+    const bool held = tap_wait_until(has_held_back, rules, patience(2 * HEARTBEAT_MS));
+    const bool told = member_event_after(m, SFID_EVENT_RENEW_FAILED, failed, 1, 2 * HEARTBEAT_MS);
+    atomic_store(&rules->hold, 0);
+    ok(held && told, "%s: answers held back past D: told", s->program);
+    s->renewed = member_events(m, SFID_EVENT_RENEWED);
+}
+
+static void test_let_go(struct scene *s) {
+    struct member *m = &s->m[0];
+    ok(renews_since(m, s->renewed, 2, 2 * WINDOW_MS), "%s: answers that arrive then do no harm", s->program);
+    is_i64(atomic_load(&m->errors), 0, "%s: held back: IDs flow on", s->program);
+    nobody_lost(s, "held back");
+}
+
+/* ---- wild ---------------------------------------------------------------------- */
+
+static void wild_begin(struct scene *s) {
+    struct proxy_rules *rules = s->proxy.rules;
+    for (int i = 0; i < s->members; i++)
+        member_forget_gaps(&s->m[i]);
+    atomic_store(&rules->delay_ms, 20);
+    atomic_store(&rules->jitter_ms, 150);
+    atomic_store(&rules->cut_one_of, 10);
+    atomic_store(&rules->silence_one_of, 20);
+}
+
+/* By the harness's patience, if it never is. */
+static bool wild_enough(const struct scene *s) {
+    return atomic_load(&s->proxy.rules->cut) >= s->members && atomic_load(&s->proxy.rules->silenced) > 0;
+}
+
+/* What may go wrong meanwhile is that a window ends: an error that says so, never a loss. */
+static void wild_end(struct scene *s) {
+    struct proxy_rules *rules = s->proxy.rules;
+    int64_t errors = 0, others = 0;
+    int draw = 0, renewed = 0, failed = 0;
+    atomic_store(&rules->cut_one_of, 0);
+    atomic_store(&rules->silence_one_of, 0);
+    atomic_store(&rules->delay_ms, 0);
+    atomic_store(&rules->jitter_ms, 0);
+    atomic_store(&rules->cut_now, 1);
+    int before[WILD];
+    for (int i = 0; i < s->members; i++)
+        before[i] = member_events(&s->m[i], SFID_EVENT_RENEWED);
+    for (int i = 0; i < s->members; i++) {
+        struct member *m = &s->m[i];
+        draw += renews_since(m, before[i], 1, 3 * WINDOW_MS) && member_draws(m, 10, WINDOW_MS);
+        errors += atomic_load(&m->errors);
+        others += atomic_load(&m->last_error) != 0 && atomic_load(&m->last_error) != SFID_ELEASE;
+        renewed += member_events(m, SFID_EVENT_RENEWED);
+        failed += member_events(m, SFID_EVENT_RENEW_FAILED);
+    }
+    is_i64(draw, s->members, "%s, wild: everybody draws", s->program);
+    is_i64(others, 0, "%s, wild: no error but that a window is over", s->program);
+    nobody_lost(s, "wild");
+    diag("figure: %s, wild: %d connections, %d cut, %d silent; %d renewals, %d failed; %" PRId64 " calls refused", s->program,
+         atomic_load(&rules->accepted), atomic_load(&rules->cut), atomic_load(&rules->silenced), renewed, failed, errors);
+}
+
+/* ---- all ------------------------------------------------------------------------ */
+
+static void test_server(const char *program, size_t number) {
+    static const char *const names[SCENES] = {"late", "too-late", "lost", "held-back", "wild"};
+    static const int members[SCENES] = {1, 1, 2, 1, WILD};
+    struct scene all[SCENES];
+    struct redis r;
+    redis_start(&r, program, "proxied", 0, NULL);
+    for (size_t i = 0; i < SCENES; i++)
+        scene_make(&all[i], &r, names[i], number * SCENES + i, members[i], i == 0 ? PATIENT_MS : EXCHANGE_MS);
+    atomic_store(&all[0].proxy.rules->delay_ms, 100);
+    atomic_store(&all[0].proxy.rules->jitter_ms, 50);
+    atomic_store(&all[2].proxy.rules->lose_claims, 2);
+    for (size_t i = 0; i < SCENES; i++)
+        scene_open(&all[i]);
+    wild_begin(&all[4]);
+    const int64_t end = mono_ns() + (int64_t)sized(5, 60, 5) * 1000 * NS_PER_MS;
+    test_claims_lost(&all[2]);
+    test_too_late(&all[1]);
+    test_held_back(&all[3]);
+    test_late(&all[0]);
+    test_in_time_again(&all[1]);
+    test_others_lost(&all[2]);
+    test_let_go(&all[3]);
+    while (mono_ns() < end || !wild_enough(&all[4]))
+        nap_us(1000);
+    wild_end(&all[4]);
+    for (size_t i = 0; i < SCENES; i++)
+        for (int k = 0; k < all[i].members; k++)
+            atomic_store(&all[i].m[k].end, 1);
+    for (size_t i = 0; i < SCENES; i++)
+        scene_end(&all[i]);
+    redis_kill(&r);
+}
+
+int main(void) {
+    const char *programs[2];
+    dirs_make();
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    for (size_t i = 0; i < n && (i == 0 || getenv("SFID_TEST_LONG")); i++)
+        test_server(programs[i], i);
+    if (n > 0)
+        judge(LAYOUT, "per-file", UINT64_MAX, "through a proxy");
+    return done_testing();
+}
