@@ -203,17 +203,26 @@ bool cluster_fail_over(struct cluster *c, int replica, const char *how) {
     return agrees;
 }
 
-/* A key may be gone by itself meanwhile: NOKEY is fine. */
-static void move_keys(struct cluster *c, const char *slot, int from, int to) {
-    struct reply *keys = redis_ask(&c->node[from], "CLUSTER", "GETKEYSINSLOT", slot, "64", NULL);
-    for (size_t i = 0; keys->type == '*' && i < keys->count; i++) {
-        const char *const args[] = {"MIGRATE", "127.0.0.1", redis_port_text(&c->node[to]), keys->list[i].text, "0", "5000"};
-        const size_t sizes[] = {7, 9, strlen(args[2]), keys->list[i].size, 1, 4};
-        struct reply *reply = redis_ask_n(&c->node[from], 6, args, sizes);
-        if (reply->type != '+')
-            bail("a key does not move: %s", reply->text ? reply->text : "?");
-        reply_free(reply);
-    }
+/* A key may be gone by itself meanwhile: NOKEY is fine. One that was made anew at the other end is replaced. */
+static void move_key(struct cluster *c, const struct reply *key, int from, int to) {
+    const char *const args[] = {"MIGRATE", "127.0.0.1", redis_port_text(&c->node[to]), key->text, "0", "5000", "REPLACE"};
+    const size_t sizes[] = {7, 9, strlen(args[2]), key->size, 1, 4, 7};
+    struct reply *reply = redis_ask_n(&c->node[from], 7, args, sizes);
+    if (reply->type != '+')
+        bail("a key does not move: %s", reply->text ? reply->text : "?");
+    reply_free(reply);
+}
+
+/* All of the slot; or all but the one with the shortest name. */
+static void move_keys(struct cluster *c, const char *slot, int from, int to, bool all) {
+    struct reply *keys = redis_ask(&c->node[from], "CLUSTER", "GETKEYSINSLOT", slot, "1000", NULL);
+    size_t shortest = 0;
+    for (size_t i = 1; keys->type == '*' && i < keys->count; i++)
+        if (keys->list[i].size < keys->list[shortest].size)
+            shortest = i;
+    for (size_t i = 0; keys->type == '*' && i < keys->count; i++)
+        if (all || i != shortest)
+            move_key(c, &keys->list[i], from, to);
     reply_free(keys);
 }
 
@@ -226,13 +235,15 @@ void cluster_move(struct cluster *c, int slot, int from, int to, void (*midway)(
     snprintf(number, sizeof number, "%d", slot);
     redis_do(&c->node[to], "CLUSTER", "SETSLOT", number, "IMPORTING", c->id[from], NULL);
     redis_do(&c->node[from], "CLUSTER", "SETSLOT", number, "MIGRATING", c->id[to], NULL);
-    if (midway)
-        midway(arg, 0);
+    for (int step = CLUSTER_NONE; midway && step <= CLUSTER_ALL_BUT_ONE; step++) {
+        midway(arg, step);
+        move_keys(c, number, from, to, false);
+    }
     do
-        move_keys(c, number, from, to);
+        move_keys(c, number, from, to, true);
     while (!is_empty(c, number, from));
     if (midway)
-        midway(arg, 1);
+        midway(arg, CLUSTER_ALL);
     redis_do(&c->node[to], "CLUSTER", "SETSLOT", number, "NODE", c->id[to], NULL);
     redis_do(&c->node[from], "CLUSTER", "SETSLOT", number, "NODE", c->id[to], NULL);
     if (cluster_next_owner(c, slot, from, START_MS) != to)

@@ -14,6 +14,7 @@
 #include "redis.h"
 
 enum { CLUSTER_NODES = 6, CLUSTER_MASTERS = 3 };
+enum { CLUSTER_NONE, CLUSTER_ALL_BUT_ONE, CLUSTER_ALL }; /* how much of a slot has moved */
 
 struct cluster {
     struct redis node[CLUSTER_NODES];
@@ -47,7 +48,8 @@ bool cluster_whole(struct cluster *c, int slot, unsigned limit_ms);
 bool cluster_fail_over(struct cluster *c, int replica, const char *how);
 
 /** Moves a slot with all its keys from one master to another. midway, where there is one, is called in between: the slot is
-    then migrating with no key moved yet (step 0), and with all of them moved (step 1). */
+    then migrating with no key moved yet (CLUSTER_NONE), with all but the one of the shortest name (CLUSTER_ALL_BUT_ONE), and
+    with all of them (CLUSTER_ALL). */
 void cluster_move(struct cluster *c, int slot, int from, int to, void (*midway)(void *arg, int step), void *arg);
 
 #endif

@@ -34,9 +34,8 @@ int sentinels_named_by(struct sentinels *s, int sentinel) {
     return node;
 }
 
-/* The one that all name, and that is one. */
+/* The one that all name. */
 static int named_by_all(struct sentinels *s) {
-    char role[16];
     int all = -1;
     for (int i = 0; i < SENTINELS; i++) {
         if (s->sentinel[i].pid == 0)
@@ -46,15 +45,20 @@ static int named_by_all(struct sentinels *s) {
             return -1;
         all = node;
     }
-    if (all < 0 || s->node[all].pid == 0)
-        return -1;
-    return strcmp(redis_info(&s->node[all], "replication", "role", role, sizeof role), "master") == 0 ? all : -1;
+    return all;
 }
 
+static bool is_master(struct sentinels *s, int node) {
+    char role[16];
+    return node >= 0 && s->node[node].pid != 0 &&
+           strcmp(redis_info(&s->node[node], "replication", "role", role, sizeof role), "master") == 0;
+}
+
+/* The one that was is not asked: it may be stopped. */
 static bool another_one(void *arg) {
     struct sentinels *s = arg;
     const int node = named_by_all(s);
-    if (node < 0 || node == s->master)
+    if (node == s->master || !is_master(s, node))
         return false;
     s->master = node;
     return true;
@@ -107,7 +111,7 @@ static bool sees_replicas(struct sentinels *s, int sentinel) {
 static bool is_whole(void *arg) {
     struct sentinels *s = arg;
     const int master = named_by_all(s);
-    if (master < 0)
+    if (!is_master(s, master))
         return false;
     s->master = master;
     for (int i = 0; i < SENTINEL_NODES; i++)
@@ -123,9 +127,12 @@ bool sentinels_whole(struct sentinels *s, unsigned limit_ms) { return tap_wait_u
 
 /* ---- begin and end ------------------------------------------------------ */
 
-/* Not all versions know each of these; with what they do not know they are slower. */
+/*
+ * Not all versions know each of these; with what they do not know they are slower. Once a master is down a replica is asked
+ * each second, and chosen only if it has said something within five ping-periods.
+ */
 static void hurry(struct redis *sentinel) {
-    static const char *const often[][2] = {{"info-period", "200"},          {"ping-period", "100"},
+    static const char *const often[][2] = {{"info-period", "200"},          {"ping-period", "300"},
                                            {"ask-period", "100"},           {"publish-period", "200"},
                                            {"election-timeout", "1000"},    {"min-link-reconnect-period", "200"},
                                            {"slave-reconf-timeout", "1000"}};
@@ -139,7 +146,7 @@ static void watch(struct sentinels *s, struct redis *sentinel, unsigned down_ms)
     hurry(sentinel);
     redis_do(sentinel, "SENTINEL", "MONITOR", "main", "127.0.0.1", redis_port_text(&s->node[0]), "2", NULL);
     redis_do(sentinel, "SENTINEL", "SET", "main", "down-after-milliseconds", down, NULL);
-    redis_do(sentinel, "SENTINEL", "SET", "main", "failover-timeout", "3000", NULL);
+    redis_do(sentinel, "SENTINEL", "SET", "main", "failover-timeout", "1000", NULL); /* twice that till another try */
     redis_do(sentinel, "SENTINEL", "SET", "main", "parallel-syncs", "3", NULL);
 }
 
