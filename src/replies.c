@@ -21,6 +21,7 @@ static const struct sfid__reply_meaning rows[] = {
     {SFID__REPLY_RETRY, SFID_EREDIS, "NOREPLICAS"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "TRYAGAIN"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "CLUSTERDOWN"},
+    {SFID__REPLY_RETRY, SFID_EREDIS, "ERR Script attempted to access a non local key"}, /* it is not there while its slot moves */
     {SFID__REPLY_RETRY, SFID_EREDIS, "ERR max number of clients"}, /* and "… + cluster connections reached" */
     /* It is not, or no longer, the one to ask. */
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "READONLY"},
