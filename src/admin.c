@@ -1,49 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* admin.c - what an operator asks of an app's server. */
-#include "deadline.h"
-#include "options.h"
 #include "redis_look.h"
+#include "visit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static_assert(SFID__ERROR_TEXT <= SFID_WHY_LEN, "a sentence fits where the header says so");
-static_assert(sizeof(((sfid_app_info *)0)->server) >= SFID__URI_SHOWN, "so does a URL");
+static_assert(sizeof(((sfid_app_info *)0)->server) >= SFID__URI_SHOWN, "a URL fits where the header says so");
 
-enum { HOLDER = 256, NAMED = 3, TRIES = 5 };
+enum { NAMED = 3, TRIES = 5 };
 
-/* One call. On the heap: a reply is larger than what some threads have for a stack. */
+/* One call. */
 struct survey {
-    struct sfid__settings settings;
-    struct sfid__redis_app app;
+    struct sfid__visit visit;
     struct sfid__redis_view view;
-    int64_t deadline_ms;
     sfid_app_info info;
     int (*each)(void *user, const sfid_lease_info *lease);
     void *user;
     char holders[300]; /* the first of those that hold a pid, as a list */
-    struct sfid__error error;
 };
 
 /* ---- one pid --------------------------------------------------------------- */
-
-/* Whoever may write into the server may have put anything there. A token is between a holder and the server. */
-static void name_holder(const struct sfid__redis_pid *pid, char out[HOLDER]) {
-    const char *token = pid->kind == SFID__PID_HELD ? strrchr(pid->who, ':') : NULL;
-    const size_t len = token ? (size_t)(token - pid->who) : strlen(pid->who);
-    size_t i = 0;
-    for (; i < len && i < HOLDER - 1; i++)
-        out[i] = pid->who[i] >= ' ' && pid->who[i] <= '~' ? pid->who[i] : '?';
-    out[i] = '\0';
-}
-
-static sfid_lease_kind kind_of(const struct sfid__redis_pid *pid, int64_t left_ms) {
-    if (pid->kind == SFID__PID_HELD)
-        return pid->timed && left_ms <= 0 ? SFID_LEASE_RUN_OUT : SFID_LEASE_HELD;
-    return pid->kind == SFID__PID_RELEASED ? SFID_LEASE_RELEASED : SFID_LEASE_FOREIGN;
-}
 
 /* For the sentence that refuses. */
 static void name_in_list(struct survey *s, const sfid_lease_info *lease) {
@@ -52,9 +31,9 @@ static void name_in_list(struct survey *s, const sfid_lease_info *lease) {
     if (s->info.held + s->info.foreign > NAMED)
         return;
     if (lease->until_unix_ms >= 0)
-        sfid__redis_app_clock(&s->app, lease->until_unix_ms, until);
+        sfid__redis_app_clock(&s->visit.app, lease->until_unix_ms, until);
     snprintf(s->holders + used, sizeof s->holders - used, "%spid %" PRIu64 " %s by %.50s %s%s", used ? ", " : "", lease->pid,
-             lease->kind == SFID_LEASE_HELD ? "is held" : "is registered", lease->holder, until[0] ? "until " : "without end",
+             lease->kind == SFID_LEASE_FOREIGN ? "is registered" : "is held", lease->holder, until[0] ? "until " : "without end",
              until);
 }
 
@@ -68,6 +47,7 @@ static void count(struct survey *s, const sfid_lease_info *lease) {
         info->released++;
         return;
     case SFID_LEASE_HELD:
+    case SFID_LEASE_ENDING:
         info->held++;
         break;
     case SFID_LEASE_FOREIGN:
@@ -82,12 +62,12 @@ static void count(struct survey *s, const sfid_lease_info *lease) {
 
 static bool see_pid(void *survey, const struct sfid__redis_pid *pid) {
     struct survey *s = survey;
-    char holder[HOLDER];
-    const int64_t until = pid->timed ? sfid__redis_app_time(&s->app, pid->tick) : -1;
+    char holder[SFID__HOLDER];
+    const int64_t until = pid->timed ? sfid__redis_app_time(&s->visit.app, pid->tick) : -1;
     sfid_lease_info lease = {.pid = pid->pid, .until_unix_ms = until, .holder = holder};
-    lease.left_ms = pid->timed ? until - s->app.now_ms : 0;
-    lease.kind = kind_of(pid, lease.left_ms);
-    name_holder(pid, holder);
+    lease.left_ms = pid->timed ? until - s->visit.app.now_ms : 0;
+    lease.kind = sfid__redis_pid_kind(pid, lease.left_ms);
+    sfid__redis_pid_holder(pid, holder);
     count(s, &lease);
     if (s->each && s->each(s->user, &lease) != 0)
         s->each = NULL;
@@ -96,26 +76,9 @@ static bool see_pid(void *survey, const struct sfid__redis_pid *pid) {
 
 /* ---- the app --------------------------------------------------------------- */
 
-/* Where it is said that there is no such thing to ask, also what there is. */
-static int begin(struct survey *s, const sfid_options *opt) {
-    struct sfid__error *err = &s->error;
-    int rc = sfid__options_read(opt, &s->settings, err);
-    if (rc < 0)
-        return rc;
-    if (s->settings.store == SFID__STORE_LOCAL)
-        return sfid__fail(err, SFID_EUNSUPPORTED,
-                          "store \"local\" keeps its leases as locks of this host, which `sfid doctor --app %s` lists: give the "
-                          "URL of a Redis server",
-                          s->settings.opt.app);
-    if (s->settings.store != SFID__STORE_REDIS)
-        return sfid__fail(err, SFID_EUNSUPPORTED, "a fixed pid is not leased: leave it at -1, and give the URL of a Redis server");
-    s->deadline_ms = sfid__deadline_now_ms() + s->settings.opt.open_timeout_ms;
-    return sfid__redis_app_begin(&s->app, &s->settings, err);
-}
-
 static void describe(struct survey *s) {
     sfid_app_info *info = &s->info;
-    const struct sfid__redis_app *app = &s->app;
+    const struct sfid__redis_app *app = &s->visit.app;
     static const sfid_app_state states[] = {SFID_APP_UNKNOWN, SFID_APP_FORGOTTEN, SFID_APP_KNOWN};
     info->state = states[s->view.known];
     info->server_unix_ms = app->now_ms;
@@ -132,7 +95,7 @@ static void describe(struct survey *s) {
 static int look(struct survey *s) {
     memset(&s->info, 0, sizeof s->info);
     s->holders[0] = '\0';
-    const int rc = sfid__redis_look(&s->app, &s->view, see_pid, s, s->deadline_ms, NULL, &s->error);
+    const int rc = sfid__redis_look(&s->visit.app, &s->view, see_pid, s, s->visit.deadline_ms, NULL, &s->visit.error);
     if (rc == 0)
         describe(s);
     return rc;
@@ -142,10 +105,9 @@ static int look(struct survey *s) {
 static int end(struct survey *s, int rc, sfid_app_info *out, char *why, size_t why_size) {
     if (s && out && (rc == 0 || rc == SFID_EBUSY))
         *out = s->info;
-    if (why && why_size > 0)
-        snprintf(why, why_size, "%s", rc == 0 ? "" : s && s->error.code == rc ? s->error.text : sfid_strerror(rc));
+    sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
     if (s)
-        sfid__redis_app_end(&s->app);
+        sfid__redis_app_end(&s->visit.app);
     free(s);
     return rc;
 }
@@ -157,7 +119,7 @@ int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void 
         return end(s, SFID_ENOMEM, out, why, why_size);
     s->each = each;
     s->user = user;
-    int rc = begin(s, opt);
+    int rc = sfid__visit_begin(&s->visit, opt);
     if (rc == 0)
         rc = look(s);
     return end(s, rc, out, why, why_size);
@@ -169,14 +131,14 @@ static int refuse(struct survey *s) {
     char others[120] = "", last[SFID__TIME_TEXT] = "";
     const uint64_t busy = s->info.held + s->info.foreign;
     if (s->info.held_until_unix_ms > 0)
-        sfid__redis_app_clock(&s->app, s->info.held_until_unix_ms, last);
+        sfid__redis_app_clock(&s->visit.app, s->info.held_until_unix_ms, last);
     if (busy > NAMED)
         snprintf(others, sizeof others, ", and %" PRIu64 " others are%s%s", busy - NAMED, last[0] ? ", the last until " : "", last);
     return sfid__fail(
-        &s->error, SFID_EBUSY,
+        &s->visit.error, SFID_EBUSY,
         "%.120s: app \"%s\" is in use: %s%s. Nothing was changed: init is to say that no process of the app is running "
         "anywhere",
-        s->app.shown, s->app.name, s->holders, others);
+        s->visit.app.shown, s->visit.app.name, s->holders, others);
 }
 
 /* *done: the server did it. Otherwise it found something else than was looked at. */
@@ -188,10 +150,10 @@ static int try_init(struct survey *s, bool force, bool *done) {
         return refuse(s);
     if (s->view.state[0] == '\0')
         return 0;
-    rc = sfid__redis_app_ask(&s->app, "init", 1, (const char *const[]){s->view.state}, 2, s->deadline_ms, NULL, &s->error);
-    *done = rc == 0 && s->app.word == SFID__REDIS_OK;
-    if (rc == 0 && !*done && s->app.word != SFID__REDIS_CHANGED)
-        return sfid__redis_app_nonsense(&s->app, "init", &s->error);
+    rc = sfid__redis_app_ask(&s->visit.app, "init", 1, (const char *const[]){s->view.state}, 2, s->visit.deadline_ms, NULL, &s->visit.error);
+    *done = rc == 0 && s->visit.app.word == SFID__REDIS_OK;
+    if (rc == 0 && !*done && s->visit.app.word != SFID__REDIS_CHANGED)
+        return sfid__redis_app_nonsense(&s->visit.app, "init", &s->visit.error);
     return rc;
 }
 
@@ -200,13 +162,13 @@ int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *
     if (s == NULL)
         return end(s, SFID_ENOMEM, out, why, why_size);
     bool done = false;
-    int rc = begin(s, opt);
+    int rc = sfid__visit_begin(&s->visit, opt);
     for (int i = 0; i < TRIES && rc == 0 && !done; i++)
         rc = try_init(s, force != 0, &done);
     if (rc == 0 && !done)
-        rc = sfid__fail(&s->error, SFID_EAGAIN,
+        rc = sfid__fail(&s->visit.error, SFID_EAGAIN,
                         "%s: app \"%s\" was another each of the %d times it was looked at: is the server "
                         "restarted, or failing over, again and again?",
-                        s->app.shown, s->app.name, TRIES);
+                        s->visit.app.shown, s->visit.app.name, TRIES);
     return end(s, rc, out, why, why_size);
 }

@@ -8,7 +8,7 @@
 --          needs a hash tag there ("{orders}") unless registration is off.
 --
 -- ARGV     numbers are decimal, times are Unix milliseconds
---   1 op   claim renew release init look
+--   1 op   claim renew release init finish look
 --   2 bits   the layout's fields as text without a space, such as 36:11:17
 --   3 epoch   4 unit   5 W, the window: a multiple of the unit, at least two   6 S, the skew budget
 --   7 clock of the asking host   8 how far it may be from the server's (0: not looked at)
@@ -18,6 +18,7 @@
 --   renew    12 pid   13 nonce of the last renewal answered   14 base   15 nonce of this one   16 limit that the holder has
 --   release  12 pid   13, 14, 15 as for renew   16 position: the first tick not used   17 limit that the holder has
 --   init     12 state that `look` told, or nothing: whatever the state is
+--   finish   12 pid   13 base that `look` told
 --   look     12 first pid to tell of
 --   A nonce has neither space nor line end; of two of one base the later one is above the other (as text). base is machine:seq:TOKEN, its TOKEN never used for another lease. A claim or
 --   renewal without an answer is made again with the same nonces and base; a release is sent once and never again.
@@ -37,11 +38,13 @@
 --   release  OK now era, LOST now era, GONE now q era
 --   init     OK now era                 pids without a record are handed out at once, from now on
 --            CHANGED now               not done: the hash is not what `look` saw
+--   finish   OK now limit era           its holder is not renewed any more: the pid is to be had from the limit on, as always
+--            CHANGED now               not done: the pid is not held under that base
 --   look     OK now known lay q g state next (pid kind tick who)…
 --                                       known: none (no hash, then lay q g are -), old (the next change will forget it) or
 --                                       current. Records of up to 64 pids from the first asked for, ascending; next is where
---                                       to go on, pid_max + 1 at the end. kind: held (tick is the limit), released (the first
---                                       tick not used), foreign (a registration without a record of ours; tick when it
+--                                       to go on, pid_max + 1 at the end. kind: held (tick is the limit), ending (the same, after
+--                                       `finish`), released (the first tick not used), foreign (a registration without a record of ours; tick when it
 --                                       runs out, - if not known). who: base or registration (at most 160
 --                                       characters, ? for what is not printable), - when released. Writes nothing
 --   any      EPOCH now                  the server's clock is before the epoch
@@ -58,7 +61,7 @@
 --   inc   run_id:master_replid2 of the server that wrote it
 --   q     before this tick a window granted by a server that has been forgotten may still be open
 --   g     a limit from this tick on shows that nobody else can have begun
---   PID   'limit nonce base' while held, 'position' after a release
+--   PID   'limit nonce base' while held, 'position' after a release; the nonce of one that is ending is ~, which is nobody's
 -- sfid:APP: and the pid as two bytes, low byte first, holds the base until the limit: for other programs to see that the pid
 -- is taken. To this script it proves nothing, and losing it changes nothing.
 
@@ -313,12 +316,30 @@ local function release()
   return {'OK', dec(now), era}
 end
 
--- ---- init, look -----------------------------------------------------------------------------------------------------------
+-- ---- init, finish, look ---------------------------------------------------------------------------------------------------
 
 -- The operator says: no process of this app is running anywhere. g stays: one that runs all the same has to prove itself.
 local function init()
   call('HSET', key, 'q', '0')
   return {'OK', dec(now), era}
+end
+
+-- The operator takes a pid out of its holder's hands. The window stays as it is: it has been granted, and nobody can tell
+-- whether it is used. What goes is the nonce, so that neither a renewal nor a release fits any more; ~ is above all others, and
+-- no claim that comes late brings one back.
+local function finish()
+  local pid = int(12)
+  local record = call('HGET', key, dec(pid))
+  local kind, at, rest = read(record)
+  local _, base
+  if kind == 'held' then
+    _, base = nonce_and_base(record, rest)
+  end
+  if not base or base ~= ARGV[13] then
+    return {'CHANGED', dec(now)}
+  end
+  call('HSET', key, dec(pid), string.format('%011.0f ~ %s', at, base))
+  return {'OK', dec(now), dec(at), era}
 end
 
 -- Of a foreign registration: anybody may have written anything.
@@ -329,11 +350,12 @@ end
 -- Appends what there is to tell of a pid.
 local function tell(answer, pid, record)
   local kind, at, rest = read(record)
-  local _, base
-  if kind == 'held' then
-    _, base = nonce_and_base(record, rest)
-  end
+  local nonce, base
   local who = kind ~= 'held' and registers and registered(pid)
+  if kind == 'held' then
+    nonce, base = nonce_and_base(record, rest)
+    kind = nonce == '~' and 'ending' or kind
+  end
   local ends = at and dec(at) or '-'
   if who then
     -- Its end is worth a command that may be denied.
@@ -383,7 +405,7 @@ local function forget(lay, inc)
   call('HSET', key, 'lay', lay, 'inc', inc, 'q', dec(q), 'g', dec(g))
 end
 
-local ops = {claim = claim, renew = renew, release = release, init = init, look = look}
+local ops = {claim = claim, renew = renew, release = release, init = init, finish = finish, look = look}
 assert(ops[op], 'argument 1 is no operation')
 
 local function exchange()

@@ -8,8 +8,8 @@
 enum { HEAD = 8, PER_PID = 4 }; /* strings of the answer before the first pid, and for each */
 
 static bool read_kind(const char *text, struct sfid__redis_pid *out) {
-    static const char *const kinds[] = {"held", "released", "foreign"};
-    for (unsigned i = 0; i < 3; i++)
+    static const char *const kinds[] = {"held", "released", "foreign", "ending"};
+    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(text, kinds[i]) == 0) {
             out->kind = i;
             return true;
@@ -66,6 +66,32 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
     if (!same)
         view->state[0] = '\0';
     return 0;
+}
+
+/* ---- one pid --------------------------------------------------------------- */
+
+void sfid__redis_pid_holder(const struct sfid__redis_pid *pid, char out[SFID__HOLDER]) {
+    const char *token = pid->kind == SFID__PID_FOREIGN ? NULL : strrchr(pid->who, ':');
+    const size_t len = token ? (size_t)(token - pid->who) : strlen(pid->who);
+    size_t i = 0;
+    for (; i < len && i < SFID__HOLDER - 1; i++)
+        out[i] = pid->who[i] >= ' ' && pid->who[i] <= '~' ? pid->who[i] : '?';
+    out[i] = '\0';
+}
+
+sfid_lease_kind sfid__redis_pid_kind(const struct sfid__redis_pid *pid, int64_t left_ms) {
+    const bool over = pid->timed && left_ms <= 0;
+    switch (pid->kind) {
+    case SFID__PID_HELD:
+        return over ? SFID_LEASE_RUN_OUT : SFID_LEASE_HELD;
+    case SFID__PID_ENDING:
+        return over ? SFID_LEASE_RUN_OUT : SFID_LEASE_ENDING;
+    case SFID__PID_RELEASED:
+        return SFID_LEASE_RELEASED;
+    case SFID__PID_FOREIGN:
+        break;
+    }
+    return SFID_LEASE_FOREIGN;
 }
 
 /* ---- holders --------------------------------------------------------------- */

@@ -15,11 +15,19 @@ struct sfid__redis_view {
 /* One pid that somebody has, or had. */
 struct sfid__redis_pid {
     uint64_t pid;
-    enum { SFID__PID_HELD, SFID__PID_RELEASED, SFID__PID_FOREIGN } kind;
+    enum { SFID__PID_HELD, SFID__PID_RELEASED, SFID__PID_FOREIGN, SFID__PID_ENDING } kind;
     bool timed;      /* tick is known */
-    uint64_t tick;   /* held: the limit; released: the first tick not used; foreign: when it runs out */
+    uint64_t tick;   /* held, ending: the limit; released: the first tick not used; foreign: when it runs out */
     const char *who; /* base or registration; "" when released */
 };
+
+/* Who has it, as people may see him. Whoever may write into the server may have put anything there; and a token is between a
+   holder and the server. */
+enum { SFID__HOLDER = 256 };
+void sfid__redis_pid_holder(const struct sfid__redis_pid *pid, char out[SFID__HOLDER]);
+
+/* What that is, when its end is left_ms ahead. */
+sfid_lease_kind sfid__redis_pid_kind(const struct sfid__redis_pid *pid, int64_t left_ms);
 
 /*
  * Looks at the app, and at its pids where each is not NULL: calls it for those

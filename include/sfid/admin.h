@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * sfid/admin.h - an app at its Redis server, for whoever looks after it: who
- * holds which pid, and that a new app may begin at once.
+ * holds which pid, that a new app may begin at once, that a lease is to end.
  *
  * No generator is needed, and none that runs is in the way. Each call makes a
  * connection of its own and has ended it when it returns. Of the options, app,
@@ -34,7 +34,7 @@ typedef struct sfid_app_info {
     int64_t open_unix_ms;       /**< from when on pids without a record are handed out; 0: always. Not known yet: -1 */
     int64_t wait_ms;            /**< how long they wait when the server has forgotten the app: ttl_ms and skew_budget_ms */
     uint64_t pid_min, pid_max;  /**< the pids looked at, both included */
-    uint64_t held;              /**< how many of them have a holder whose window lies ahead, */
+    uint64_t held;              /**< how many of them have a holder whose window lies ahead (also SFID_LEASE_ENDING), */
     uint64_t foreign;           /**< are registered by somebody that the server's records do not know, */
     uint64_t run_out;           /**< had a holder that did not renew, */
     uint64_t released;          /**< or were given back */
@@ -48,8 +48,9 @@ typedef enum sfid_lease_kind {
     SFID_LEASE_HELD = 1, /**< leased, and the lease has not run out */
     SFID_LEASE_RUN_OUT,  /**< leased, and not renewed in time: the next claim may have it, and its holder cannot use it */
     SFID_LEASE_RELEASED, /**< given back */
-    SFID_LEASE_FOREIGN   /**< registered, without a record: by a program that is not of this library, or by one of this library
+    SFID_LEASE_FOREIGN,  /**< registered, without a record: by a program that is not of this library, or by one of this library
                               that the server has forgotten. Claims pass over it */
+    SFID_LEASE_ENDING    /**< leased, and not renewed any more, after sfid_pid_finish(): its holder may go on to the end */
 } sfid_lease_kind;
 
 /** One pid that somebody has, or had. Valid during the callback only; later versions add members at the end. */
@@ -118,6 +119,60 @@ SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_inf
  * Threads: any. Fork: safe. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *why, size_t why_size);
+
+/* ---- one pid ------------------------------------------------------------ */
+
+/** All that the server knows of a pid. Times are in Unix milliseconds, by its clock. */
+typedef struct sfid_pid_info {
+    int there;            /**< 0: nothing is known of it, and kind, times and texts mean nothing */
+    sfid_lease_kind kind; /**< what it is */
+    uint64_t pid;
+    int64_t server_unix_ms;   /**< the server's clock */
+    int64_t until_unix_ms;    /**< as in sfid_lease_info */
+    int64_t left_ms;          /**< likewise */
+    int64_t renewed_unix_ms;  /**< when it was granted or renewed last, as far as its end tells; -1: not known */
+    int64_t free_unix_ms;     /**< from when on a claim may have it, unless it is renewed: 0: at once; -1: not known */
+    char holder[256];         /**< as in sfid_lease_info */
+    char nonce[64];           /**< which renewal the server heard of last; "": not known, or none counts any more */
+    char registered[192];     /**< what other programs see, with ? for what cannot be printed; "": nothing, or not known */
+    int64_t registered_until; /**< until when they do; 0: they do not; -1: without end, or not known */
+    char server[320];         /**< the server's URL, as in sfid_app_info */
+    uint64_t reserved[8];     /**< zero */
+} sfid_pid_info;
+
+/**
+ * Looks at one pid; changes nothing. *out is written on success.
+ *
+ * Returns 0, or as sfid_app_look(), or
+ *   SFID_EINVAL  also: out is NULL, or the pid is not from opt->pid_min to opt->pid_max
+ * Threads: any. Fork: safe. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_pid_look(const sfid_options *opt, uint64_t pid, sfid_pid_info *out, char *why, size_t why_size);
+
+/**
+ * Takes a pid out of its holder's hands: the server renews its lease no more.
+ *
+ * It does not come free at once. What was granted may be in use, and nobody but
+ * the holder could take it back: it may go on to the end of its window, which
+ * is when the pid can be claimed (out->free_unix_ms), and neither sooner nor
+ * later than if it had died now. A holder that lives hears of it at its next
+ * renewal, at most a heartbeat from now, and goes on with another pid. So no ID
+ * can repeat by this. Where the server forgets the app meanwhile, it forgets
+ * this as well, and the holder keeps its pid.
+ *
+ * holder (NULL: whoever it is) is who has to have it, as sfid_pid_look() told.
+ * *out (may be NULL) is how the pid stands then. why and why_size are as in
+ * sfid_app_look().
+ *
+ * Returns 0, also when it was done before, or as sfid_pid_look(), or
+ *   SFID_ELEASE  nobody holds it: it is not known, or was given back
+ *   SFID_EBUSY   it is registered without a record (SFID_LEASE_FOREIGN): only the program that did so can end that
+ *   SFID_EAGAIN  another than holder has it; or what is known of it is from before a restart or failover
+ *   SFID_EREDIS  also for a server that accepts no writes. Where the answer was lost it may have been done
+ * Threads: any. Fork: safe. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_pid_finish(const sfid_options *opt, uint64_t pid, const char *holder, sfid_pid_info *out,
+                                             char *why, size_t why_size);
 
 #ifdef __cplusplus
 }

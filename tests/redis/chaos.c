@@ -372,6 +372,18 @@ static void init_when_true(void) {
     reply_free(carry_out(game.master, &q));
 }
 
+/* The operator may take a pid away at any time, also from who has it no more. */
+static void operator_finishes(void) {
+    const struct client *c = &game.client[below(game.clients)];
+    struct request q = {.op = "finish"};
+    snprintf(q.arg[0], sizeof q.arg[0], "%d", c->held ? c->pid : (int)below(game.pids));
+    snprintf(q.arg[1], sizeof q.arg[1], "m:0:T%" PRIu64, c->token);
+    if (chance(game.late_often))
+        keep_for_later(&q);
+    else
+        reply_free(carry_out(game.split && chance(40) ? 1 - game.master : game.master, &q));
+}
+
 /* ---- games ---------------------------------------------------------------- */
 
 static void time_passes(void) {
@@ -395,6 +407,8 @@ static void step(void) {
         something_happens();
     } else if (what < 96) {
         init_when_true();
+    } else if (what < 97) {
+        operator_finishes();
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an operator's commands are made of: `look` and `init`. */
+/* What an operator's commands are made of: `look`, `init` and `finish`. */
 #include "app.h"
 #include "tap.h"
 
@@ -92,11 +92,40 @@ static void inits_what_it_saw(struct redis *r) {
     free(after);
 }
 
+/* What the holder has it may use up, and nothing brings it more. */
+static void finishes(struct redis *r) {
+    struct app a;
+    app_ready(&a, r);
+    a.pid_max = 1;
+    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "CHANGED", "finish: another has it", "finish", "0", "m:0:B", NULL);
+    says(&a, "CHANGED", "finish: nobody has it", "finish", "1", "m:0:A", NULL);
+    says(&a, "OK 1000001 1000010 0", "nothing has changed", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "OK 1000010", "finish", "finish", "0", "m:0:A", NULL);
+    says(&a, "OK current " LAY " 0 1000003 2 0 ending 1000010 m:0:A", "it is ending", "look", "0", NULL);
+    says(&a, "LOST", "it is not renewed", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(&a, "LOST", "nor given back", "release", "0", "n", "m:0:A", "n1", "1000001", "1000010", NULL);
+    says(&a, "OK 1000001 1000010 0", "a claim that comes late has what was granted", "claim", "0", "z", "m:0:A", NULL);
+    says(&a, "LOST", "and it is still not renewed", "renew", "0", "z", "m:0:A", "z1", "1000010", NULL);
+    says(&a, "OK 1000010", "finish again", "finish", "0", "m:0:A", NULL);
+    a.pid_max = 0;
+    says(&a, "RETRY 1000010 0 0", "the pid is not to be had", "claim", "0", "n", "m:0:B", NULL);
+    app_at(&a, T0 + 9, 999);
+    says(&a, "RETRY 1000010 0 0", "before its window has ended", "claim", "0", "n", "m:0:B", NULL);
+    app_at(&a, T0 + 10, 0);
+    says(&a, "OK 1000010 1000020 0", "then it is", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "CHANGED", "finish: it is another's by now", "finish", "0", "m:0:A", NULL);
+    says(&a, "OK 1000020 1000020 0", "who has it as ever", "renew", "0", "n", "m:0:B", "n1", "1000020", NULL);
+    app_say(&a, "release", "0", "n1", "m:0:B", "", "1000011", "1000020", NULL);
+    says(&a, "CHANGED", "finish: it was given back", "finish", "0", "m:0:B", NULL);
+}
+
 static void test(struct redis *r) {
     looks(r);
     looks_far(r);
     inits(r);
     inits_what_it_saw(r);
+    finishes(r);
 }
 
 int main(void) { return for_each_server(REDIS_CLOCK, test); }

@@ -105,6 +105,10 @@ static const struct rule rules[] = {
     {"init: what was seen", "ARGV[12] ~= '' and ARGV[12] ~= state", "false", "operator", NO},
     {"init: on the server that was seen", "(meta[4] or '-') .. ' ' .. inc)", "(meta[4] or '-'))", "operator", NO},
     {"init: on the hash that was seen", "(meta[4] or '-') .. ' ' .. inc)", "inc)", "operator", NO},
+    {"finish: the window stays", "string.format('%011.0f ~ %s', at, base)", "string.format('%011.0f ~ %s', t, base)", "operator",
+     SOON},
+    {"finish: no renewal fits", "call('HSET', key, dec(pid), string.format('%011.0f ~ %s', at, base))\n", "\n", "operator", NO},
+    {"finish: the holder that was seen", "if not base or base ~= ARGV[13] then", "if not base then", "operator", NO},
     {"looking writes nothing", "if op == 'look' then\n", "if op == 'look' then\ncall('HSET', key, 'seen', '1')\n", "operator", NO},
 };
 
