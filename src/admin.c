@@ -150,7 +150,8 @@ static int try_init(struct survey *s, bool force, bool *done) {
         return refuse(s);
     if (s->view.state[0] == '\0')
         return 0;
-    rc = sfid__redis_app_ask(&s->visit.app, "init", 1, (const char *const[]){s->view.state}, 2, s->visit.deadline_ms, NULL, &s->visit.error);
+    rc = sfid__redis_app_ask(&s->visit.app, "init", 1, (const char *const[]){s->view.state}, 2, s->visit.deadline_ms, NULL,
+                             &s->visit.error);
     *done = rc == 0 && s->visit.app.word == SFID__REDIS_OK;
     if (rc == 0 && !*done && s->visit.app.word != SFID__REDIS_CHANGED)
         return sfid__redis_app_nonsense(&s->visit.app, "init", &s->visit.error);

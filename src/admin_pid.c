@@ -89,8 +89,8 @@ static int64_t free_from(const struct survey *s) {
 static int look(struct survey *s, uint64_t pid) {
     struct sfid__redis_app *app = &s->visit.app;
     if (pid < app->pid_min || pid > app->pid_max)
-        return sfid__fail(&s->visit.error, SFID_EINVAL, "pid %" PRIu64 " is none of app \"%s\": %" PRIu64 " to %" PRIu64 " are", pid,
-                          app->name, app->pid_min, app->pid_max);
+        return sfid__fail(&s->visit.error, SFID_EINVAL, "pid %" PRIu64 " is none of app \"%s\": %" PRIu64 " to %" PRIu64 " are",
+                          pid, app->name, app->pid_min, app->pid_max);
     s->info = (sfid_pid_info){.pid = pid, .until_unix_ms = -1, .renewed_unix_ms = -1};
     s->base[0] = '\0';
     const uint64_t first = app->pid_min, last = app->pid_max;
@@ -125,8 +125,8 @@ static int may_finish(struct survey *s, const char *holder) {
     if (s->base[0] == '\0')
         return sfid__fail(err, SFID_ELEASE, "%s: nobody holds pid %" PRIu64 " of app \"%s\"", app->shown, info->pid, app->name);
     if (holder && strcmp(holder, info->holder) != 0)
-        return sfid__fail(err, SFID_EAGAIN, "%s: pid %" PRIu64 " of app \"%s\" is held by %.80s, not by %.80s", app->shown, info->pid,
-                          app->name, info->holder, holder);
+        return sfid__fail(err, SFID_EAGAIN, "%s: pid %" PRIu64 " of app \"%s\" is held by %.80s, not by %.80s", app->shown,
+                          info->pid, app->name, info->holder, holder);
     if (s->view.known != SFID__APP_CURRENT)
         return sfid__fail(err, SFID_EAGAIN,
                           "%s: what is known of app \"%s\" is from before a restart or failover, and will be forgotten: look again "
@@ -140,14 +140,14 @@ static int finish(struct survey *s) {
     char pid[NUMBER], base[SFID__HOLDER];
     snprintf(pid, sizeof pid, "%" PRIu64, s->info.pid);
     memcpy(base, s->base, sizeof base);
-    const int rc = sfid__redis_app_ask(app, "finish", 2, (const char *const[]){pid, base}, 2, s->visit.deadline_ms, NULL,
-                                       &s->visit.error);
+    const int rc =
+        sfid__redis_app_ask(app, "finish", 2, (const char *const[]){pid, base}, 2, s->visit.deadline_ms, NULL, &s->visit.error);
     if (rc < 0 || app->word == SFID__REDIS_OK)
         return rc;
     if (app->word != SFID__REDIS_CHANGED)
         return sfid__redis_app_nonsense(app, "finish", &s->visit.error);
-    return sfid__fail(&s->visit.error, SFID_EAGAIN, "%s: pid %s of app \"%s\" changed hands meanwhile: nothing was done", app->shown,
-                      pid, app->name);
+    return sfid__fail(&s->visit.error, SFID_EAGAIN, "%s: pid %s of app \"%s\" changed hands meanwhile: nothing was done",
+                      app->shown, pid, app->name);
 }
 
 /* ---- calls ----------------------------------------------------------------- */

@@ -19,6 +19,11 @@
 #define CLI_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+/* ---- main.c ----------------------------------------------------------------- */
+
+/* Before another program is run: signals as they were handed to this one. */
+void signals_restore(void);
+
 /* ---- say.c: diagnostics -------------------------------------------------- */
 
 /* Exit statuses, as the manual lists them. */
@@ -340,6 +345,6 @@ void help_command(const struct command *command);
 int usage(const struct command *command);
 
 extern const struct command command_gen, command_decode, command_encode, command_convert, command_range, command_layout,
-    command_init, command_lease, command_bench, command_doctor, command_help;
+    command_init, command_lease, command_exec, command_bench, command_doctor, command_help;
 
 #endif

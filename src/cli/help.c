@@ -7,7 +7,7 @@
 
 static const struct command *const commands[] = {&command_gen,   &command_decode, &command_encode, &command_convert,
                                                  &command_range, &command_layout, &command_init,   &command_lease,
-                                                 &command_bench, &command_doctor, &command_help};
+                                                 &command_exec,  &command_bench,  &command_doctor, &command_help};
 
 const struct command *command_at(size_t i) { return i < COUNT_OF(commands) ? commands[i] : NULL; }
 

@@ -39,6 +39,8 @@ static const char *kind_name(sfid_lease_kind kind) {
         return "released";
     case SFID_LEASE_FOREIGN:
         return "foreign";
+    case SFID_LEASE_ENDING:
+        return "ending";
     }
     return "unknown"; /* a library newer than this command */
 }

@@ -18,6 +18,10 @@ static void fill_standard_descriptors(void) {
             _exit(STATUS_INTERNAL);
 }
 
+static void (*broken_pipe)(int) = SIG_DFL; /* what was to be done, when this program began */
+
+void signals_restore(void) { signal(SIGPIPE, broken_pipe); }
+
 static int run(const struct command *command, int argc, char **argv) {
     struct args args;
     const int rc = args_read(&args, command, argc, argv);
@@ -45,7 +49,7 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     fill_standard_descriptors();
-    signal(SIGPIPE, SIG_IGN); /* write(2) tells of it, and the generator is closed before we end */
+    broken_pipe = signal(SIGPIPE, SIG_IGN); /* write(2) tells of it, and the generator is closed before we end */
     const int status = dispatch(argc, argv);
     progress_clear();
     return out_end(status);
