@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * sfid/admin.h - an app at its Redis server, for whoever looks after it: who
- * holds which pid, that a new app may begin at once, that a lease is to end.
+ * holds which pid, that a new app may begin at once, that a lease is to end,
+ * and what is wrong with any of it.
  *
  * No generator is needed, and none that runs is in the way. Each call makes a
  * connection of its own and has ended it when it returns. Of the options, app,
@@ -173,6 +174,57 @@ SFID_API SFID_MUST_CHECK int sfid_pid_look(const sfid_options *opt, uint64_t pid
  */
 SFID_API SFID_MUST_CHECK int sfid_pid_finish(const sfid_options *opt, uint64_t pid, const char *holder, sfid_pid_info *out,
                                              char *why, size_t why_size);
+
+/* ---- what is wrong ------------------------------------------------------- */
+
+/** What a finding is about. Numbers are fixed; later versions add to them. */
+typedef enum sfid_check_kind {
+    SFID_CHECK_SERVER = 1,  /**< whether it can be reached, lets the user in, and is one that grants leases */
+    SFID_CHECK_PERMISSIONS, /**< what the user may do there */
+    SFID_CHECK_MEMORY,      /**< whether the server may throw the app's records away */
+    SFID_CHECK_REPLICATION, /**< whether two servers may grant one pid, and whether a promotion is seen as one */
+    SFID_CHECK_CLOCK,       /**< how far apart the clocks of host and server are */
+    SFID_CHECK_LEASE,       /**< whether window, heartbeat and timeouts go together */
+    SFID_CHECK_LAYOUT,      /**< when it ends, and whether the app is used with this one */
+    SFID_CHECK_APP          /**< what the server knows of the app, and who has its pids */
+} sfid_check_kind;
+
+/** How grave it is. */
+typedef enum sfid_check_grade {
+    SFID_CHECK_FINE = 0, /**< as it should be, or not to be told */
+    SFID_CHECK_WARNING,  /**< it works, and somebody will have to wait, or will stop later */
+    SFID_CHECK_ERROR     /**< no pid can be leased, or IDs may repeat */
+} sfid_check_grade;
+
+/** One finding. Valid during the callback only; later versions add members at the end. */
+typedef struct sfid_finding {
+    sfid_check_kind kind;
+    sfid_check_grade grade;
+    int code; /**< SFID_E… of an error: what sfid_open() returns, SFID_EINVAL for settings under which IDs may repeat; else 0 */
+    const char *text; /**< one sentence, which may have what the server said */
+    const char *cure; /**< what would help; NULL: nothing, or nothing is wrong */
+} sfid_finding;
+
+/**
+ * Looks for what keeps an app's processes from leasing pids, or will, or lets
+ * IDs repeat; changes nothing in the end: what the user may write is tried on a
+ * key of its own, sfid:APP:trial, which is gone when the one script that does
+ * so has ended.
+ *
+ * each is called for every finding with user as its first argument; it may call
+ * any function of the library. Of the options heartbeat_ms counts as well, and
+ * may be too long: that is a finding. Settings that the user or the server does
+ * not show (CONFIG GET) are told as such, and are no error. why and why_size
+ * are as in sfid_app_look().
+ *
+ * Returns 0 whatever was found, or
+ *   SFID_EINVAL       opt or each NULL; an option out of range; no app
+ *   SFID_ENOMEM       out of memory
+ *   SFID_EUNSUPPORTED the store keeps no leases of this kind ("local", a fixed pid), or this build cannot use it
+ * Threads: any. Fork: safe, but not inside each. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt, void (*each)(void *user, const sfid_finding *finding),
+                                            void *user, char *why, size_t why_size);
 
 #ifdef __cplusplus
 }

@@ -223,6 +223,7 @@ enum severity { FINE, WARNING, FAULT };
 
 struct report {
     bool json, found;
+    bool strict; /* warnings alone end with STATUS_BAD_INPUT; to be set behind report_begin() */
     enum severity worst;
     int status; /* of the first fault */
     char topic[80];
@@ -239,7 +240,7 @@ void report_fine(struct report *report, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* status: the exit status that this fault ends with; STATUS_GOOD: it is a warning. */
 void report_problem(struct report *report, int status, const char *cure, const char *fmt, ...) CLI_PRINTF(4, 5);
 
-/* Returns the exit status: of the first fault, STATUS_GOOD where there is none. */
+/* Returns the exit status: of the first fault, STATUS_GOOD where there is none (see strict). */
 int report_end(struct report *report);
 
 /* ---- args.c: options ------------------------------------------------------ */

@@ -4,13 +4,21 @@
 
 #include <string.h>
 
-enum { APP, FORMAT, RUN_DIR, STATE_DIR };
+enum { APP, STORE, LAYOUT, FORMAT, STRICT, SERVER_ONLY, RUN_DIR, STATE_DIR, HEARTBEAT, TTL, BUDGET, TIMEOUT };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "look at this one (all)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "look at the server that APP leases from, too"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the app's layout, for the server (sfid)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
+    [STRICT] = {"strict", 0, NULL, NULL, "exit status 1 where there are warnings"},
+    [SERVER_ONLY] = {"server-only", 0, NULL, NULL, "leave this host out: for probes, in milliseconds"},
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    [HEARTBEAT] = {"heartbeat-ms", 0, "MS", NULL, "how often a lease is renewed (a third of it, 180000)"},
+    [TTL] = OPTION_TTL,
+    [BUDGET] = OPTION_BUDGET,
+    [TIMEOUT] = OPTION_TIMEOUT,
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -55,33 +63,67 @@ static void look_at_host(struct report *report, const sfid_options *opt, const c
     doctor_clock(report);
     doctor_clock_steps(report);
     if (no_state == 0)
-        doctor_apps(report, no_run < 0 ? NULL : run, state, app);
+        doctor_apps(report, no_run < 0 ? NULL : run, state, app, opt->store != NULL);
+}
+
+/* Only a URL names a server; what else there is was looked at. False when something is none, or missing, which is told. */
+static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout) {
+    const char *store = args->value[STORE];
+    if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, BUDGET, TIMEOUT, opt) ||
+        !args_between(args, HEARTBEAT, 100, 86400000, &opt->heartbeat_ms))
+        return false;
+    opt->layout = layout;
+    if (store == NULL || strncmp(store, "local", 5) == 0 || (args->from_env[STORE] && opt->app == NULL))
+        return true;
+    if (opt->app == NULL)
+        say("%s: --app is missing: a server is looked at for one app", args->label[STORE]);
+    opt->store = store;
+    return opt->app != NULL;
+}
+
+/* There has to be something that is looked at. */
+static bool has_topic(const struct args *args, const sfid_options *opt) {
+    if (args->value[SERVER_ONLY] == NULL || opt->store)
+        return true;
+    say("--server-only: give the URL of a server by --store, and an app by --app");
+    return false;
 }
 
 static int run(const struct args *args) {
     sfid_options opt = SFID_OPTIONS_INIT;
+    sfid_layout layout;
     struct report report;
     if (!args_no_operands(args, "; --app tells which app"))
         return usage(args->command);
     const int format = args_choice(args, FORMAT, formats);
     if (format < 0 || !args_app(args, APP, &opt.app) || !args_directory(args, RUN_DIR, &opt.run_dir) ||
-        !args_directory(args, STATE_DIR, &opt.state_dir))
+        !args_directory(args, STATE_DIR, &opt.state_dir) || !read_store(args, &opt, &layout) || !has_topic(args, &opt))
         return STATUS_USAGE;
     report_begin(&report, format == 1);
-    look_at_host(&report, &opt, opt.app);
+    report.strict = args->value[STRICT] != NULL;
+    if (args->value[SERVER_ONLY] == NULL)
+        look_at_host(&report, &opt, opt.app);
+    if (opt.store)
+        doctor_server(&report, &opt);
     return report_end(&report);
 }
 
 const struct command command_doctor = {
     .name = "doctor",
-    .synopsis = "[--app APP] [--format text|json] [--run-dir DIR] [--state-dir DIR]",
+    .synopsis = "[--app APP] [--store STORE] [--layout LAYOUT] [--format text|json] [--strict] [--server-only] [--run-dir DIR] "
+                "[--state-dir DIR] "
+                "[--heartbeat-ms MS] [--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "look for what keeps IDs from being drawn here, or will",
     .about = "Looks at the directories, the machine ID, the clock, and each app of this host: its\n"
              "layout and when that ends, which pids are held and by which processes. Locks nothing,\n"
              "makes nothing, changes nothing; it watches the clock for a fifth of a second.\n\n"
+             "With STORE the URL of a Redis server it looks at that as well: whether it can be\n"
+             "reached, grants leases and lets the user do so; eviction, replicas, clocks; whether\n"
+             "lease, heartbeat and layout fit each other and those of APP; who has its pids.\n\n"
              "Each line begins with ok, warning or error. Exit status: 0 without errors, warnings\n"
-             "or not; else that of the first error: 73 a directory or file, 78 an app's layout\n"
-             "is not known, 70 a layout has ended or not begun.\n",
+             "or not (1 with --strict); else that of the first error: 73 a directory or file, 78 an\n"
+             "app's layout is not known or another one, or settings under which IDs may repeat, 70 a\n"
+             "layout has ended or not begun, or clocks, 69 the server, 77 password or permission.\n",
     .options = options,
     .run = run,
 };

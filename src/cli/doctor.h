@@ -86,9 +86,16 @@ struct survey {
     size_t hidden;   /* processes that may not be looked into */
 };
 
-void doctor_apps(struct report *report, const char *run, const char *state, const char *app);
+/* leased: pids of the app come from a server, so that nothing of it need be here. */
+void doctor_apps(struct report *report, const char *run, const char *state, const char *app, bool leased);
 
-/* holders.c: who holds the slots of a survey. */
+/* ---- doctor_server.c: where an app leases its pids ------------------------- */
+
+void doctor_server(struct report *report, const sfid_options *opt);
+
+/* ---- holders.c ------------------------------------------------------------- */
+
+/* Who holds the slots of a survey. */
 void holders_find(struct survey *survey);
 
 /* A process and its name. */

@@ -309,7 +309,7 @@ static const char *pages_of(const char *run, const char *state) {
     return apart;
 }
 
-void doctor_apps(struct report *report, const char *run, const char *state, const char *only) {
+void doctor_apps(struct report *report, const char *run, const char *state, const char *only, bool leased) {
     struct survey survey = {.run = pages_of(run, state), .state = state, .now = moment_now()};
     take_stock(&survey, only);
     holders_find(&survey);
@@ -320,6 +320,8 @@ void doctor_apps(struct report *report, const char *run, const char *state, cons
         if (survey.why && survey.why != ENOENT)
             report_problem(report, STATUS_STATE, "see to the state directory", "they cannot be told: %s: %s", state,
                            strerror(survey.why));
+        else if (only && leased)
+            report_fine(report, "%s has no pids of this host's own", only);
         else if (only)
             report_problem(report, STATUS_GOOD, "see to the app's name and the state directory",
                            "no process has drawn IDs for %s here", only);

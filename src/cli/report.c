@@ -83,6 +83,8 @@ void report_problem(struct report *report, int status, const char *cure, const c
 
 int report_end(struct report *report) {
     end_topic(report);
+    if (report->strict && report->worst == WARNING)
+        report->status = STATUS_BAD_INPUT;
     if (report->json) {
         json_close(']');
         json_text("status", severities[report->worst]);
