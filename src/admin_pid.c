@@ -52,8 +52,11 @@ static void read_nonce(struct survey *s) {
     s->visit.error = kept;
 }
 
-static void show_registration(sfid_pid_info *info, const char *text) {
+/* What is the holder's own ends with its token, which is not for others. */
+static void show_registration(struct survey *s, const char *text) {
+    sfid_pid_info *info = &s->info;
     size_t i = 0;
+    text = strcmp(text, s->base) == 0 ? info->holder : text;
     for (; text[i] && i < sizeof info->registered - 1; i++)
         info->registered[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
     info->registered[i] = '\0';
@@ -68,7 +71,7 @@ static void read_registration(struct survey *s) {
     key[n + 1] = (char)(s->info.pid >> 8 & 0xff);
     const size_t lengths[] = {4, (size_t)n + 2};
     if (sfid__visit_ask(&s->visit, 2, (const char *const[]){"GET", key}, (const size_t[]){3, lengths[1]}) == 0 && r->count == 1) {
-        show_registration(&s->info, r->strings[0]);
+        show_registration(s, r->strings[0]);
         s->info.registered_until = -1;
         if (sfid__visit_ask(&s->visit, 2, (const char *const[]){"PTTL", key}, lengths) == 0 && r->count == 1 &&
             strtoll(r->strings[0], NULL, 10) > 0)

@@ -113,6 +113,8 @@ static int read_long(struct args *args, struct cursor *cursor) {
         set(args, i, "", "--", spec_name);
     } else if (equals) {
         set(args, i, equals + 1, "--", spec_name);
+    } else if (args->command->options[i].arg[0] == '[') {
+        set(args, i, "", "--", spec_name);
     } else if (cursor->at < cursor->argc) {
         set(args, i, cursor->argv[cursor->at++], "--", spec_name);
     } else {

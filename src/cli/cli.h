@@ -250,7 +250,7 @@ int report_end(struct report *report);
 struct option_spec {
     const char *name; /* without its dashes; NULL ends the list */
     char letter;      /* short form, or 0 */
-    const char *arg;  /* name of its argument; NULL: a flag */
+    const char *arg;  /* name of its argument; [=NAME]: may be left out; NULL: a flag */
     const char *env;  /* variable that stands in for it, or NULL */
     const char *help; /* NULL: not listed */
 };

@@ -63,7 +63,8 @@ static void help_option(const struct option_spec *option) {
     char left[48], letter[8] = "    ";
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->arg ? " " : "", option->arg ? option->arg : "");
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->arg && option->arg[0] != '[' ? " " : "",
+             option->arg ? option->arg : "");
     out_print("  %-22s  %s%s%s%s\n", left, option->help, option->env ? " [$" : "", option->env ? option->env : "",
               option->env ? "]" : "");
 }
