@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All events there are, in one table: what raises each, done here to a real server, the clock, or a directory, and the event
+ * waited for. What their fields say is in tests/fleet/events.c and tests/proc/events.c; doc/events.md has the same list.
+ *
+ * The host's clock is moved by a preloaded shim, the server's by one of its own.
+ */
+#include "fleet.h"
+
+#include "proc/disk.h"
+
+#include <sys/vfs.h>
+
+#define LAYOUT "39:3:14/10ms"
+#define DAY_MS INT64_C(86400000)
+
+enum { MOST = 1000, TMPFS = 0x01021994, HEARTBEAT = 300, SKEW_MS = 2000 };
+
+static sfid_layout layout;
+
+static struct {
+    struct redis *redis;
+    sfid_options opt; /* of the generator that is open */
+    sfid *g;
+    int64_t refused; /* calls */
+    atomic_int n;
+    sfid_event_kind seen[MOST];
+    char text[MOST][200];
+    int from; /* events before are of earlier rows */
+} scene;
+
+static void hear_all(void *user, const sfid_event *e) {
+    (void)user;
+    const int n = atomic_load(&scene.n);
+    if (n >= MOST)
+        return;
+    scene.seen[n] = e->kind;
+    snprintf(scene.text[n], sizeof scene.text[n], "%s", e->text);
+    atomic_store(&scene.n, n + 1);
+}
+
+/* A generator, the one before closed. */
+static void begin(const sfid_options *opt) {
+    sfid_close(scene.g);
+    scene.opt = *opt;
+    scene.opt.on_event = hear_all;
+    scene.from = atomic_load(&scene.n);
+    if (sfid_open(&scene.g, &scene.opt) != 0)
+        die("open: %s", sfid_last_error(scene.g));
+}
+
+/* Whether an event of the kind is there; calls are made meanwhile. */
+static bool is_there(void *kind) {
+    (void)!sfid_next(scene.g);
+    for (int i = scene.from; i < atomic_load(&scene.n); i++)
+        if (scene.seen[i] == *(const sfid_event_kind *)kind)
+            return true;
+    return false;
+}
+
+/* ---- what raises them ----------------------------------------------------- */
+
+static void open_with_server(void) {
+    sfid_options opt = fleet_options(scene.redis, "raised", &layout);
+    opt.heartbeat_ms = HEARTBEAT;
+    begin(&opt);
+}
+
+static void nothing(void) {}
+
+static void draw_all(void) {
+    sfid_options opt = fleet_options(scene.redis, "exhausted", &layout);
+    opt.exhaustion = SFID_FAIL;
+    opt.heartbeat_ms = HEARTBEAT;
+    begin(&opt);
+    for (int i = 0; i < 10000000 && scene.refused == 0; i++)
+        scene.refused += sfid_next(scene.g) == SFID_EAGAIN;
+}
+
+static void set_host_back(void) {
+    open_with_server();
+    (void)!sfid_next(scene.g);
+    atomic_fetch_sub(&disk.control->clock_offset_ns, 1200 * (int64_t)NS_PER_MS);
+}
+
+static void set_server_back(void) {
+    atomic_store(&disk.control->clock_offset_ns, 0);
+    open_with_server();
+    redis_clock_offset(scene.redis, -SKEW_MS);
+}
+
+static void kill_server(void) {
+    redis_clock_offset(scene.redis, 0);
+    redis_kill(scene.redis);
+}
+
+static void restart_server(void) { redis_restart(scene.redis, true); }
+
+/* The record of another, as one that took the pid over would leave it. */
+static void take_pid(void) {
+    char field[24];
+    open_with_server();
+    snprintf(field, sizeof field, "%" PRId64, sfid_pid(scene.g));
+    redis_do(scene.redis, "HSET", "sfid:raised", field, "99999999999 n other:0:x", NULL);
+}
+
+static void spoil_slot(void) {
+    char path[4400];
+    sfid_close(scene.g);
+    scene.g = NULL;
+    snprintf(path, sizeof path, "%s/raised/0", dirs.run);
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || pwrite(fd, "nonsense", 8, 8) != 8 || close(fd) != 0)
+        die("%s: %s", path, strerror(errno));
+    open_with_server();
+}
+
+static void use_local(void) {
+    const sfid_options opt = local_options("unsynced", "local?mark=none", &layout);
+    begin(&opt);
+}
+
+static void near_the_end(void) {
+    static sfid_layout ending;
+    char text[80];
+    snprintf(text, sizeof text, "35:4:8/1ms@%" PRIi64, wall_ns() / NS_PER_MS - (INT64_C(1) << 35) + 200 * DAY_MS);
+    ending = layout_of(text);
+    const sfid_options opt = fleet_options(scene.redis, "ending", &ending);
+    begin(&opt);
+}
+
+static char on_disk[4400]; /* a run directory that is on no tmpfs; "": there is none */
+
+static void run_on_disk(void) {
+    sfid_options opt = fleet_options(scene.redis, "disk", &layout);
+    if (on_disk[0])
+        opt.run_dir = on_disk;
+    begin(&opt);
+}
+
+/* ---- all of them ---------------------------------------------------------- */
+
+#define EVENT(kind, by, act) \
+    { SFID_EVENT_##kind, #kind, by, act }
+
+static const struct {
+    sfid_event_kind kind;
+    const char *name, *by;
+    void (*act)(void);
+} table[] = {
+    EVENT(CONNECTED, "a server answers", open_with_server),
+    EVENT(LEASED, "it grants a pid", nothing),
+    EVENT(RENEWED, "it extends the window", nothing),
+    EVENT(EXHAUSTED, "more calls in a tick than the layout has numbers", draw_all),
+    EVENT(REGRESSION, "the host's clock is set back", set_host_back),
+    EVENT(SKEW, "the server's clock is set", set_server_back),
+    EVENT(DISCONNECTED, "the server is killed", kill_server),
+    EVENT(RENEW_FAILED, "and stays away at the next heartbeat", nothing),
+    EVENT(FAILOVER, "it comes back with nothing", restart_server),
+    EVENT(LOST, "another has the pid", take_pid),
+    EVENT(LEASED_AGAIN, "the server grants another", nothing),
+    EVENT(SLOT_REPLACED, "the slot's file was written to", spoil_slot),
+    EVENT(END_OF_LIFE, "the layout ends in 200 days, by the clock", near_the_end),
+    EVENT(NOT_DURABLE, "local?mark=none", use_local),
+    EVENT(NOT_TMPFS, "a run directory on a disk", run_on_disk),
+};
+
+static void find_disk(void) {
+    struct statfs fs;
+    const bool tmp = statfs(dirs.state, &fs) == 0 && fs.f_type == TMPFS;
+    if (!tmp)
+        snprintf(on_disk, sizeof on_disk, "%s-run", dirs.state);
+    else if (statfs(".", &fs) == 0 && fs.f_type != TMPFS)
+        snprintf(on_disk, sizeof on_disk, "tests/fleet/raised-run");
+}
+
+static void raise_all(struct redis *r) {
+    scene.redis = r;
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        sfid_event_kind kind = table[i].kind;
+        if (kind == SFID_EVENT_NOT_TMPFS && on_disk[0] == '\0') {
+            skip(1, "no file system here but tmpfs");
+            continue;
+        }
+        const int before = atomic_load(&scene.n);
+        if (table[i].act != nothing)
+            scene.from = before;
+        table[i].act();
+        if (ok(tap_wait_until(is_there, &kind, patience(10000)), "%s: %s", table[i].name, table[i].by))
+            for (int k = scene.from; k < atomic_load(&scene.n); k++)
+                if (scene.seen[k] == kind) {
+                    diag("%s: %s", table[i].name, scene.text[k]);
+                    break;
+                }
+    }
+    sfid_close(scene.g);
+    scene.g = NULL;
+    atomic_store(&disk.control->clock_offset_ns, 0);
+    if (on_disk[0])
+        remove_tree(on_disk);
+}
+
+/* doc/events.md has a row "| `NAME` |" for each, and the table here is whole. */
+static void check_table(void) {
+    static char text[20000], row[64];
+    const char *srcdir = getenv("srcdir");
+    char path[1200];
+    snprintf(path, sizeof path, "%s/doc/events.md", srcdir ? srcdir : ".");
+    FILE *f = fopen(path, "re");
+    const size_t size = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    text[size] = '\0';
+    if (f)
+        fclose(f);
+    for (int kind = 1; kind < EVENT_KINDS; kind++) {
+        size_t rows = 0, at = 0;
+        for (size_t i = 0; i < COUNT_OF(table); i++)
+            if ((int)table[i].kind == kind)
+                rows++, at = i;
+        is_u64(rows, 1, "event %d has a row", kind);
+        snprintf(row, sizeof row, "| `%s` |", table[at].name);
+        ok(strstr(text, row) != NULL, "%s has one in doc/events.md", table[at].name);
+    }
+}
+
+/* The tests, by a child that has the shim; directories stay its parent's. */
+static int with_shim(void) {
+    setenv("SFID_SHIM_LOADED", "1", 1);
+    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), patience(200000));
+    return status >= 0 && status < KILLED ? status : DIED;
+}
+
+int main(void) {
+    uint64_t rng = 0;
+    dirs_make();
+    if (!disk_begin(&rng))
+        skip_all("no shared library built");
+    if (!getenv("SFID_SHIM_LOADED"))
+        return with_shim();
+    fleet_begin();
+    layout = layout_of(LAYOUT);
+    find_disk();
+    check_table();
+    on_servers(0, REDIS_CLOCK, raise_all);
+    return done_testing();
+}
