@@ -119,12 +119,14 @@ typedef struct sfid_options {
     void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called from the background thread only, in order;
                                      sfid_status, sfid_parse and sfid_next may be called inside, sfid_open and sfid_close not */
     void *user;                                            /**< handed to on_event */
+    const sfid_wide_layout *wide; /**< NULL; or instead of layout that of an app with IDs of up to 128 bits, for
+                                     sfid_wide_open(), sfid_app_look() and sfid_app_init(). Copied as well */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
     { \
         sizeof(sfid_options), NULL, NULL, -1, 0, 0, NULL, NULL, NULL, SFID_WAIT, 2000, 10000, 0, 600000, 180000, 5000, 300000, \
-            15000, SFID_WAIT_OUT, NULL, NULL \
+            15000, SFID_WAIT_OUT, NULL, NULL, NULL \
     }
 
 /* ---- a generator -------------------------------------------------------- */
@@ -168,7 +170,8 @@ typedef struct sfid_options {
  *                     thread and by sfid_close(), and by no other call
  *
  * Returns 0, or
- *   SFID_EINVAL       out or opt NULL; an option out of range (the text names it)
+ *   SFID_EINVAL       out or opt NULL; an option out of range (the text names it); opt->wide is set, which
+ *                     sfid_wide_open() is for
  *   SFID_ENOMEM       out of memory
  *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid
  *   SFID_ENOPID       all pids are taken, or the server does not know the app (the text
@@ -435,5 +438,6 @@ SFID_API const char *sfid_version(void);
 
 #include "sfid/admin.h"
 #include "sfid/inline.h"
+#include "sfid/wide_gen.h"
 
 #endif

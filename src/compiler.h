@@ -18,6 +18,7 @@
 
 #define SFID__PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define SFID__COLD __attribute__((cold, noinline))
+#define SFID__HOT inline __attribute__((always_inline)) /* of which each caller has a copy, with its constants folded in */
 
 /* Everything shared between processes is one of these: an atomic with a hidden lock would not be shared. */
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_POINTER_LOCK_FREE == 2,

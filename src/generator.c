@@ -33,17 +33,36 @@ static SFID__COLD int64_t next_slow(struct sfid__generator *g, struct sfid__call
     return rc < 0 ? rc : sfid__compose(call.from, call.n);
 }
 
-static inline int64_t next(struct sfid__generator *g, bool may_sleep) {
+static SFID__COLD int64_t number_slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
+    const int rc = sfid__draw(g, &call);
+    *out = call;
+    return rc;
+}
+
+static SFID__HOT int64_t slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
+    return out ? number_slow(g, call, out) : next_slow(g, call);
+}
+
+/* Draws a number: an ID is made of it, or where out is given that gets it. Each caller has one of the two, and a copy of this. */
+static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct sfid__call *out) {
     struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
     const uint64_t tick = sfid__hint(g, r);
     uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
     if (unlikely(n >> r->seq_bits != tick || tick >= atomic_load_explicit(&r->limit, memory_order_acquire)))
-        return next_slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1});
+        return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1}, out);
     n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
     if (unlikely(n >> r->seq_bits != tick)) /* another thread had the last of this tick in between */
-        return next_slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true});
-    return sfid__compose(r, n);
+        return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
+    if (out == NULL)
+        return sfid__compose(r, n);
+    out->from = r;
+    out->n = n;
+    return 0;
 }
+
+static int64_t next(struct sfid__generator *g, bool may_sleep) { return draw(g, may_sleep, NULL); }
+
+int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call) { return (int)draw(g, may_sleep, call); }
 
 int64_t sfid_next(sfid *handle) { return next((struct sfid__generator *)(void *)handle, true); }
 

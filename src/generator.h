@@ -14,4 +14,10 @@ void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r);
 /* Turns away every call that begins from here on; calls under way may finish with an ID drawn before. */
 void sfid__generator_stop(struct sfid__generator *g);
 
+/*
+ * Draws one number as sfid_next() does, without making an ID of it: 0 with
+ * call->from and call->n set, or a negative code.
+ */
+int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call);
+
 #endif

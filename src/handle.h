@@ -22,17 +22,28 @@ struct sfid__rest {
     uint64_t issued_before;           /* on this page, before this open */
 };
 
+/* What wide IDs are put together from, beside the number drawn (wide_gen.c). Set before the handle is handed out. */
+struct sfid__wrap {
+    sfid_wide_layout layout; /* kind 0: none, the generator is one of 64 bits */
+    bool by_host;            /* as in sfid__wide_plan */
+    uint64_t worker;
+};
+
 struct sfid {
     struct sfid__generator generator;  /* first: the inline form, and casts in generator.c */
     _Atomic(struct sfid__rest *) rest; /* NULL once closed */
     _Atomic uint64_t users;            /* threads inside the rest: sfid__process() << USERS_BITS | their number */
     struct sfid *next_closed;
+    struct sfid__wrap wrap;
 };
 
 #define SFID__USERS_BITS 24
 static_assert(SFID__PROCESS_BITS + SFID__USERS_BITS == 64, "process and count fill a word");
 
 static_assert(offsetof(struct sfid, generator) == 0, "the generator comes first");
+
+/* sfid_open(), or with wide the same for a generator of wide IDs. */
+int sfid__open(struct sfid **out, const sfid_options *opt, bool wide);
 
 /*
  * The rest, for as long as until sfid__rest_leave(); NULL when the handle is

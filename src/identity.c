@@ -3,6 +3,7 @@
 
 #include "layout.h"
 #include "random.h"
+#include "wide_plan.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -68,8 +69,9 @@ void sfid__boot_id(uint8_t out[16]) {
 
 static void describe(const sfid_layout *layout, char *out, size_t size) {
     char text[SFID_LAYOUT_STR_LEN];
-    if (sfid_layout_format(layout, text, sizeof text) < 0)
-        text[0] = '\0';
+    const char *wide = sfid__wide_plan_name(layout);
+    if (wide || sfid_layout_format(layout, text, sizeof text) < 0)
+        snprintf(text, sizeof text, "%s", wide ? wide : "");
     snprintf(out, size, "%016" PRIx64 " %s", sfid__layout_fingerprint(layout), text);
 }
 

@@ -14,7 +14,7 @@ struct local_store {
     struct sfid__store store; /* first */
     sfid_layout layout;
     char *state_dir, *app;
-    bool fixed, synced;
+    bool fixed, synced, strict;
     bool had;         /* a pid was held: it is the only one to be claimed again */
     uint64_t pid;     /* that one */
     uint64_t page;    /* nonce of the page in use, for release() */
@@ -41,6 +41,14 @@ static int open_app(const struct local_store *s, struct sfid__dir *app, struct s
     return rc;
 }
 
+/* No mark lies further ahead than a window when it is written: a clock was there that is not any more. */
+static int refuse_far(const struct local_store *s, const struct sfid__dir *app, uint64_t ahead, struct sfid__error *err) {
+    return sfid__fail(err, SFID_ECLOCK,
+                      "the clock is behind: the mark %s/%s lies %" PRIu64 " ms ahead of it, and a mark is %" PRIu64
+                      " ms ahead at most. Set the clock right; if it was the mark's that was wrong, remove that file",
+                      app->path, s->mark.name, ahead * s->layout.unit_ms, s->store.terms.window * s->layout.unit_ms);
+}
+
 /* Takes one pid, if it is free and the caller likes it. 0 with the mark held, or a code. */
 static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid, const struct sfid__ask *ask, bool picky,
                 struct sfid__reply *reply, struct sfid__error *err) {
@@ -56,7 +64,10 @@ static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid
     const uint64_t tick = at.word >> s->layout.seq_bits;
     *reply =
         (struct sfid__reply){.pid = pid, .position = at.word, .exact = at.exact, .page = at.page, .floor = tick, .limit = tick};
-    rc = ask->accept ? ask->accept(ask->accepter, reply, picky, err) : 0;
+    if (s->strict && tick > ask->now + s->store.terms.window)
+        rc = refuse_far(s, app, tick - ask->now, err);
+    else
+        rc = ask->accept ? ask->accept(ask->accepter, reply, picky, err) : 0;
     if (rc < 0)
         sfid__mark_drop(&s->mark);
     return rc;
@@ -192,6 +203,7 @@ int sfid__local_store_new(struct sfid__store **out, const struct sfid__settings 
     s->layout = *opt->layout;
     s->fixed = settings->store == SFID__STORE_FIXED;
     s->synced = settings->synced;
+    s->strict = settings->strict;
     s->state_dir = sfid__dir_name_state(opt->state_dir, err); /* the environment may change */
     s->app = strdup(opt->app);
     if (s->state_dir == NULL || s->app == NULL) {

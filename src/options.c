@@ -206,6 +206,64 @@ static int check_dir(const char *name, const char *dir, struct sfid__error *err)
     return 0;
 }
 
+/* ---- wide IDs ------------------------------------------------------------ */
+
+/* What makes no sense where the pid is the host's, and its processes share the sequence. */
+static int check_host(const sfid_options *o, const char *kind, struct sfid__error *err) {
+    if (o->app)
+        return sfid__fail(err, SFID_EINVAL, "%s has no app: whoever uses a worker shares it, so leave app at NULL", kind);
+    if (o->pid_min != 0 || o->pid_max != 0)
+        return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are given: %s leases no pids", o->pid_min,
+                          o->pid_max, kind);
+    if (o->store && strcmp(o->store, "local") != 0 && strncmp(o->store, "local?", 6) != 0)
+        return sfid__fail(err, SFID_EINVAL, "%s has no store but \"local\": its worker is this host's", kind);
+    if (o->exhaustion == SFID_BORROW)
+        return sfid__fail(err, SFID_EINVAL, "exhaustion is SFID_BORROW: %s is never ahead of the clock", kind);
+    return 0;
+}
+
+/* The worker: as given, or the host's own MAC address. */
+static int choose_worker(struct sfid__settings *out, struct sfid__error *err) {
+    const sfid_options *o = &out->opt;
+    const char *kind = out->plan.prefix;
+    out->worker = (uint64_t)o->pid;
+    if (o->pid == -1 && out->wide.kind == SFID_AWSFLAKE)
+        return sfid__fail(err, SFID_EINVAL, "pid is not given: %s wants a region and an address, SFID_AWS_PID()", kind);
+    if (o->pid == -1) {
+        const int rc = sfid_mac_address(NULL, &out->worker);
+        return rc < 0 ? sfid__fail(err, rc, "no network interface has a MAC address: give one as pid") : 0;
+    }
+    if (o->pid < 0 || out->worker > out->plan.max_pid)
+        return sfid__fail(err, SFID_EINVAL, "pid %" PRId64 " is out of range: %s has 0 to %" PRIu64, o->pid, kind,
+                          out->plan.max_pid);
+    return 0;
+}
+
+/* Processes of a worker lease its parts: pids of an app that stands for it. */
+static int share_worker(struct sfid__settings *out, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    if (check_host(o, out->plan.prefix, err) < 0 || choose_worker(out, err) < 0)
+        return err->code;
+    snprintf(out->app, sizeof out->app, "%s-%012" PRIx64, out->plan.prefix, out->worker);
+    o->app = out->app;
+    o->store = o->store ? o->store : "local";
+    o->pid = -1;
+    o->max_ahead_ms = 0;
+    out->strict = true;
+    return 0;
+}
+
+static int read_wide(struct sfid__settings *out, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    if (o->layout)
+        return bad(err, "layout and wide are both given: an app has one of them");
+    if (sfid__wide_plan(o->wide, &out->plan) < 0)
+        return bad(err, "wide is no layout: make it by sfid_wide_layout_parse");
+    out->wide = *o->wide;
+    o->layout = &out->plan.engine;
+    return out->plan.by_host ? share_worker(out, err) : 0;
+}
+
 int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid__error *err) {
     *opt = (sfid_options)SFID_OPTIONS_INIT;
     if (given == NULL)
@@ -229,8 +287,10 @@ int sfid__options_read(const sfid_options *given, struct sfid__settings *out, st
     sfid_options *o = &out->opt;
     if (sfid__options_copy(given, o, err) < 0)
         return err->code;
+    if (o->wide && read_wide(out, err) < 0)
+        return err->code;
     const sfid_layout *l = o->layout = sfid__layout_or_default(o->layout);
-    if (sfid_layout_check(l) < 0)
+    if (o->wide == NULL && sfid_layout_check(l) < 0)
         return bad(err, "the layout breaks a rule: make it by SFID_LAYOUT or sfid_layout_parse");
     if (o->app && check_app(o->app, err) < 0)
         return err->code;

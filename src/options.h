@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "uri.h"
+#include "wide_plan.h"
 
 #include <sfid.h>
 
@@ -14,12 +15,19 @@
 enum sfid__store_kind { SFID__STORE_NONE, SFID__STORE_FIXED, SFID__STORE_LOCAL, SFID__STORE_REDIS };
 
 struct sfid__settings {
-    sfid_options opt; /* layout and pid range filled in; pointers still are the caller's */
+    sfid_options opt; /* layout and pid range filled in; pointers still are the caller's, or lead to what follows here */
     enum sfid__store_kind store;
     uint32_t lead_ms;     /* local, fixed: how far ahead of use the mark lies, before max_ahead */
     bool synced;          /* the mark is */
     struct sfid__uri uri; /* redis */
     uint64_t window_ms;   /* ttl_ms, made a multiple of the unit */
+
+    /* Of wide IDs, where opt.wide is set: */
+    struct sfid__wide_plan plan; /* whose engine opt.layout is */
+    sfid_wide_layout wide;
+    uint64_t worker; /* by_host: what the host goes by; opt.app stands for it */
+    char app[64];
+    bool strict; /* a mark further ahead than it ever lies is refused: the clock was there, and is not any more */
 };
 
 /*

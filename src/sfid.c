@@ -130,11 +130,23 @@ static void let_go(struct sfid__rest *rest) {
     rest->memory = NULL;
 }
 
-static int open_handle(struct sfid *g, struct sfid__rest *rest, const sfid_options *given) {
+/* A call that draws narrow IDs would cut wide ones: handles of the two kinds are made by calls of their own. */
+static int wrap(struct sfid *g, const struct sfid__settings *settings, bool wide, struct sfid__error *err) {
+    if (settings->opt.wide && !wide)
+        return sfid__fail(err, SFID_EINVAL, "wide is set: sfid_wide_open() opens a generator of wide IDs");
+    if (!settings->opt.wide && wide)
+        return sfid__fail(err, SFID_EINVAL, "wide is not set: sfid_wide_open() wants the layout of the IDs there");
+    g->wrap = (struct sfid__wrap){settings->wide, settings->plan.by_host, settings->worker};
+    return 0;
+}
+
+static int open_handle(struct sfid *g, struct sfid__rest *rest, const sfid_options *given, bool wide) {
     struct sfid__settings settings;
     struct sfid__record *r = NULL;
     const sfid_options *opt = &settings.opt;
     int rc = sfid__options_read(given, &settings, &rest->error);
+    if (rc == 0)
+        rc = wrap(g, &settings, wide, &rest->error);
     if (rc == 0)
         rc = configure(&g->generator, opt, &rest->error);
     if (rc == 0)
@@ -146,7 +158,7 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const sfid_optio
     return rc;
 }
 
-int sfid_open(sfid **out, const sfid_options *opt) {
+int sfid__open(struct sfid **out, const sfid_options *opt, bool wide) {
     if (out == NULL)
         return SFID_EINVAL;
     *out = NULL;
@@ -161,8 +173,10 @@ int sfid_open(sfid **out, const sfid_options *opt) {
     sfid__generator_init(&g->generator);
     atomic_init(&g->rest, rest);
     *out = g;
-    return open_handle(g, rest, opt);
+    return open_handle(g, rest, opt, wide);
 }
+
+int sfid_open(sfid **out, const sfid_options *opt) { return sfid__open(out, opt, false); }
 
 int sfid_open_app(sfid **out, const char *app, const char *store) {
     sfid_options opt = SFID_OPTIONS_INIT;

@@ -190,11 +190,17 @@ int sfid_wide_layout_format(const sfid_wide_layout *l, char *buf, size_t size) {
     return n >= 0 && (size_t)n < size ? 0 : SFID_EINVAL;
 }
 
+/* Of a layout whose pids are leased that of what is drawn (wide_plan.h): an app notes it, and so finds it here. */
+static uint64_t fingerprint(const sfid_wide_layout *l, const struct shape *s) {
+    const uint64_t what[] = {(uint64_t)l->epoch_ms, s->bits, s->time_shift, s->pid_bits, s->pid_shift, s->seq_bits, s->seq_shift};
+    const sfid_layout drawn = sfid__layout_make(48, s->pid_bits, s->seq_bits, 1, l->epoch_ms);
+    return l->kind == SFID_UUID7 ? sfid__layout_fingerprint(&drawn) : sfid__hash(SFID__HASH_SEED, what, sizeof what);
+}
+
 int sfid_wide_layout_describe(const sfid_wide_layout *l, sfid_wide_facts *out) {
     const struct shape *s = shape_of(l);
     if (s == NULL || out == NULL)
         return SFID_EINVAL;
-    const uint64_t what[] = {(uint64_t)l->epoch_ms, s->bits, s->time_shift, s->pid_bits, s->pid_shift, s->seq_bits, s->seq_shift};
     const int64_t last = s->max_tick < INT64_MAX ? l->epoch_ms + (int64_t)s->max_tick + 1 : INT64_MAX;
     const uint64_t per_second = (ones(s->seq_bits) + 1) * 1000;
     uint64_t fleet;
@@ -204,7 +210,7 @@ int sfid_wide_layout_describe(const sfid_wide_layout *l, sfid_wide_facts *out) {
                   .ids_per_tick = ones(s->seq_bits) + 1,
                   .ids_per_second = per_second,
                   .processes = ones(s->pid_bits) + 1,
-                  .fingerprint = sfid__hash(SFID__HASH_SEED, what, sizeof what),
+                  .fingerprint = fingerprint(l, s),
                   .order = s->seq_shift > s->pid_shift ? SFID_ORDER_SEQ_PID : SFID_ORDER_PID_SEQ},
         .max_tick = s->max_tick,
         .max_pid = ones(s->pid_bits),

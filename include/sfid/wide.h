@@ -3,7 +3,7 @@
  * sfid/wide.h - IDs of up to 128 bits: flake, awsflake, UUID version 7.
  *
  * All calls here are pure and allocate nothing. Threads: any. Fork: safe.
- * Signals: async-safe.
+ * Signals: async-safe. Generators of such IDs are in wide_gen.h.
  */
 #ifndef SFID_WIDE_H
 #define SFID_WIDE_H
