@@ -306,6 +306,15 @@ bool args_layout(const struct args *args, int i, sfid_layout *layout);
 /* Reads a layout; tells what would be right, with label before it, when text is none. */
 bool read_layout(const char *label, const char *text, sfid_layout *layout);
 
+/* any_layout.c: the same of 64 bits or more, with $AWSFLAKE_EPOCH; and into the options of a generator, which point to it. */
+struct any_layout {
+    bool wide;
+    sfid_layout layout;
+    sfid_wide_layout wide_layout; /* instead, when wide */
+};
+bool args_any_layout(const struct args *args, int i, struct any_layout *any);
+void any_layout_option(const struct any_layout *any, sfid_options *opt);
+
 /* layout_fault.c: what is wrong with a text of numbers that is no layout, perhaps in room. */
 const char *layout_fault(const char *text, char *room, size_t size);
 

@@ -2,10 +2,6 @@
 /* decode_options.c - the options of sfid decode. */
 #include "decode.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, STATS };
 
 const struct option_spec decode_options[] = {
@@ -48,19 +44,6 @@ static int one_of(const struct args *args, const int *list, size_t count) {
 
 /* ---- what IDs are of ------------------------------------------------------- */
 
-/* Is the layout one of 128 bits? awsflake's own variable says where its time begins; the layout may, too, and outranks it. */
-static bool read_wide(const struct args *args, sfid_wide_layout *layout) {
-    const char *text = args->value[LAYOUT], *epoch = getenv("AWSFLAKE_EPOCH");
-    char with_epoch[SFID_LAYOUT_STR_LEN];
-    if (text == NULL)
-        return false;
-    if (strcmp(text, "awsflake") == 0 && epoch && epoch[0]) {
-        snprintf(with_epoch, sizeof with_epoch, "awsflake@%s", epoch);
-        text = with_epoch;
-    }
-    return sfid_wide_layout_parse(text, layout) == 0;
-}
-
 static bool read_from(const struct args *args, struct decode *decode, const sfid_wide_layout *wide) {
     const int from = args_choice(args, FROM, id_forms);
     if (from < 0)
@@ -77,20 +60,14 @@ static bool read_from(const struct args *args, struct decode *decode, const sfid
 }
 
 static bool read_kind(const struct args *args, struct decode *decode, enum view_format format) {
-    sfid_wide_layout wide;
-    sfid_layout layout;
-    if (read_wide(args, &wide)) {
-        view_begin_wide(&decode->view, &wide, format);
-        return read_from(args, decode, &wide);
-    }
-    if (args->value[LAYOUT] && strcmp(args->value[LAYOUT], "awsflake") == 0) {
-        say("$AWSFLAKE_EPOCH: %s is no time in Unix milliseconds", QUOTE(getenv("AWSFLAKE_EPOCH")));
+    struct any_layout any;
+    if (!args_any_layout(args, LAYOUT, &any))
         return false;
-    }
-    if (!args_layout(args, LAYOUT, &layout))
-        return false;
-    view_begin(&decode->view, &layout, format);
-    return read_from(args, decode, NULL);
+    if (any.wide)
+        view_begin_wide(&decode->view, &any.wide_layout, format);
+    else
+        view_begin(&decode->view, &any.layout, format);
+    return read_from(args, decode, any.wide ? &any.wide_layout : NULL);
 }
 
 /* ---- times ----------------------------------------------------------------- */

@@ -115,18 +115,25 @@ struct noted {
     struct shown shown;
 };
 
+static bool look_at_text(struct shown *shown, const char *text) {
+    sfid_layout layout;
+    sfid_wide_layout wide;
+    if (sfid_wide_layout_parse(text, &wide) == 0)
+        return layout_look_at_wide(shown, &wide);
+    return sfid_layout_parse(text, &layout) == 0 && layout_look_at(shown, &layout);
+}
+
 /* A fingerprint, a space, and the layout's text. */
 static void read_noted(struct noted *noted, const char *directory) {
     char line[128], *end;
-    sfid_layout layout;
     snprintf(noted->path, sizeof noted->path, "%s/layout", directory);
     noted->good = false;
     noted->why = lstat(noted->path, &noted->st) < 0 ? errno : 0;
     if (noted->why || !S_ISREG(noted->st.st_mode) || look_read(noted->path, line, sizeof line) <= 17)
         return;
     const uint64_t fingerprint = strtoull(line, &end, 16);
-    noted->good = end == line + 16 && *end == ' ' && sfid_layout_parse(end + 1, &layout) == 0 &&
-                  layout_look_at(&noted->shown, &layout) && noted->shown.facts.fingerprint == fingerprint;
+    noted->good =
+        end == line + 16 && *end == ' ' && look_at_text(&noted->shown, end + 1) && noted->shown.facts.fingerprint == fingerprint;
 }
 
 static void find_layout(struct report *report, const struct noted *noted, const struct survey *survey) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* gen.c - sfid gen: draws IDs. */
+#include "host.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 
 #define BATCH 4096
 
-enum { COUNT, APP, STORE, PID, LAYOUT, FORMAT, RUN_DIR, STATE_DIR, TTL, BUDGET, TIMEOUT };
+enum { COUNT, APP, STORE, PID, LAYOUT, FORMAT, MIN_LENGTH, MAC, INTERFACE, REGION, IP, RUN_DIR, STATE_DIR, TTL, BUDGET, TIMEOUT };
 
 static const struct option_spec options[] = {
     [COUNT] = {"count", 'n', "COUNT", NULL, "how many (1)"},
@@ -17,7 +18,12 @@ static const struct option_spec options[] = {
     [STORE] = {"store", 0, "STORE", "SFID_STORE", "leases the process ID: local, or a Redis URL (local)"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "or a fixed one"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes or json (dec)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
+    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "at least so many digits, with zeros in front"},
+    [MAC] = OPTION_MAC,
+    [INTERFACE] = OPTION_INTERFACE,
+    [REGION] = OPTION_REGION,
+    [IP] = OPTION_IP,
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
     [TTL] = OPTION_TTL,
@@ -26,16 +32,27 @@ static const struct option_spec options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP};
+
 struct gen {
-    sfid_layout layout;
+    struct any_layout layout;
     uint64_t count;
     bool by_default; /* neither pid nor store is given */
     char app[72];
     sfid_options opt;
     struct ids ids;
+    sfid *g;
+    sfid_wide_gen *wide; /* instead, for a layout of 128 bits */
 };
 
 /* ---- options ------------------------------------------------------------- */
+
+static uint64_t max_pid(const struct any_layout *layout) {
+    sfid_wide_facts facts;
+    if (!layout->wide)
+        return layout->layout.max_pid;
+    return sfid_wide_layout_describe(&layout->wide_layout, &facts) < 0 ? 0 : facts.max_pid;
+}
 
 /*
  * Where the pid comes from. An option outranks the environment; and there a
@@ -50,7 +67,7 @@ static bool read_source(const struct args *args, struct gen *gen) {
     }
     if (pid && (!store || args->from_env[STORE])) {
         uint64_t value;
-        if (!args_number(args, PID, gen->layout.max_pid, &value))
+        if (!args_number(args, PID, max_pid(&gen->layout), &value))
             return false;
         gen->opt.pid = (int64_t)value;
         return true;
@@ -62,26 +79,42 @@ static bool read_source(const struct args *args, struct gen *gen) {
 
 static bool read_app(const struct args *args, struct gen *gen) {
     sfid_layout_facts facts;
+    sfid_wide_facts wide;
+    const struct any_layout *any = &gen->layout;
     if (args->value[APP])
         return args_app(args, APP, &gen->opt.app);
-    if (sfid_layout_describe(&gen->layout, &facts) < 0)
-        return false; /* read_layout() let it pass */
-    snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64, facts.fingerprint);
+    if (any->wide ? sfid_wide_layout_describe(&any->wide_layout, &wide) < 0 : sfid_layout_describe(&any->layout, &facts) < 0)
+        return false; /* whoever read it let it pass */
+    snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64, any->wide ? wide.facts.fingerprint : facts.fingerprint);
     gen->opt.app = gen->app;
     return true;
 }
 
+/* IDs that name their host: its processes share that name, and nothing of what the environment has for others counts. */
+static bool read_host(const struct args *args, struct gen *gen) {
+    if (args->value[APP] && !args->from_env[APP]) {
+        say("%s: %s has no app: whoever uses a worker shares it", args->label[APP], gen->ids.view.name);
+        return false;
+    }
+    if (args->value[STORE] && !args->from_env[STORE])
+        gen->opt.store = args->value[STORE];
+    return host_pid(args, &host, &gen->layout, &gen->opt.pid);
+}
+
 static bool read_options(const struct args *args, struct gen *gen) {
-    const int format = args_choice(args, FORMAT, id_formats);
-    if (format < 0 || !args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_layout(args, LAYOUT, &gen->layout))
+    if (!args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_any_layout(args, LAYOUT, &gen->layout) ||
+        !ids_read(&gen->ids, args, FORMAT, MIN_LENGTH, &gen->layout) || !host_check(args, &host, &gen->layout))
         return false;
-    ids_begin(&gen->ids, &gen->layout, format);
-    if (!read_source(args, gen) || !read_app(args, gen) || !args_directory(args, RUN_DIR, &gen->opt.run_dir) ||
-        !args_directory(args, STATE_DIR, &gen->opt.state_dir) || !store_options(args, TTL, BUDGET, TIMEOUT, &gen->opt))
+    const bool named = host_is_named(&gen->layout);
+    if (named ? !read_host(args, gen) : !read_source(args, gen) || !read_app(args, gen))
         return false;
-    gen->opt.layout = &gen->layout;
-    if (gen->opt.max_wait_ms < gen->layout.unit_ms)
-        gen->opt.max_wait_ms = gen->layout.unit_ms; /* waiting for the next tick takes that long */
+    if (!args_directory(args, RUN_DIR, &gen->opt.run_dir) || !args_directory(args, STATE_DIR, &gen->opt.state_dir) ||
+        !store_options(args, TTL, BUDGET, TIMEOUT, &gen->opt))
+        return false;
+    any_layout_option(&gen->layout, &gen->opt);
+    const uint32_t unit_ms = gen->layout.wide ? 1 : gen->layout.layout.unit_ms;
+    if (gen->opt.max_wait_ms < unit_ms)
+        gen->opt.max_wait_ms = unit_ms; /* waiting for the next tick takes that long */
     return true;
 }
 
@@ -92,9 +125,9 @@ static bool read_options(const struct args *args, struct gen *gen) {
  * from it too, so this can happen again and again, and is no reason to give up
  * as long as the generator says that there will be more.
  */
-static int wait_for_more(sfid *g) {
+static int wait_for_more(const struct gen *gen) {
     enum { LEAST = 1, MOST = 1000 };
-    int ms = sfid_retry_ms(g);
+    int ms = gen->layout.wide ? sfid_wide_retry_ms(gen->wide) : sfid_retry_ms(gen->g);
     if (ms < 0)
         return ms;
     ms = ms < LEAST ? LEAST : ms > MOST ? MOST : ms;
@@ -103,21 +136,33 @@ static int wait_for_more(sfid *g) {
     return 0;
 }
 
+/* Draws and shows up to n. Returns how many, or an SFID_E… code. */
+static int64_t draw_some(struct gen *gen, size_t n) {
+    static union {
+        int64_t ids[BATCH];
+        sfid_wide wide[BATCH];
+    } drawn;
+    const int64_t got = gen->layout.wide ? sfid_wide_next_n(gen->wide, drawn.wide, n) : sfid_next_n(gen->g, drawn.ids, n);
+    if (got > 0 && gen->layout.wide)
+        ids_show_wide(&gen->ids, drawn.wide, (size_t)got);
+    else if (got > 0)
+        ids_show(&gen->ids, drawn.ids, (size_t)got);
+    return got;
+}
+
 /* Returns 0 or an SFID_E… code. */
-static int draw(struct gen *gen, sfid *g) {
-    static int64_t ids[BATCH];
+static int draw(struct gen *gen) {
     uint64_t left = gen->count;
     while (left > 0) {
-        const int64_t got = sfid_next_n(g, ids, left < BATCH ? (size_t)left : BATCH);
+        const int64_t got = draw_some(gen, left < BATCH ? (size_t)left : BATCH);
         if (got == SFID_EAGAIN) {
-            const int rc = wait_for_more(g);
+            const int rc = wait_for_more(gen);
             if (rc < 0)
                 return rc;
             continue;
         }
         if (got < 0)
             return (int)got;
-        ids_show(&gen->ids, ids, (size_t)got);
         left -= (uint64_t)got;
         if (!out_flush())
             return 0; /* out_end() tells why */
@@ -125,8 +170,8 @@ static int draw(struct gen *gen, sfid *g) {
     return 0;
 }
 
-static int fail(const struct gen *gen, const sfid *g, int code) {
-    const char *text = sfid_last_error(g);
+static int fail(const struct gen *gen, int code) {
+    const char *text = gen->layout.wide ? sfid_wide_last_error(gen->wide) : sfid_last_error(gen->g);
     if (code == SFID_EBUSY && gen->opt.pid >= 0) {
         say("%s; give another --pid", text);
         return status_of(code);
@@ -139,13 +184,15 @@ static int fail(const struct gen *gen, const sfid *g, int code) {
  * host finds it in the run directory, and goes on at the next number without
  * asking anybody; a pid given back would be asked for again each time.
  */
-static void leave(const struct gen *gen, sfid *g, bool opened) {
-    if (!opened || gen->opt.store == NULL || strstr(gen->opt.store, "://") == NULL)
-        sfid_close(g);
+static void leave(const struct gen *gen, bool opened) {
+    if (opened && gen->opt.store && strstr(gen->opt.store, "://"))
+        return;
+    sfid_close(gen->g);
+    sfid_wide_close(gen->wide);
 }
 
 static int run(const struct args *args) {
-    static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT};
+    static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT}; /* static: where a handle is left open it is no leak */
     if (!args_no_operands(args, "; -n tells how many IDs"))
         return usage(args->command);
     if (!read_options(args, &gen))
@@ -155,19 +202,19 @@ static int run(const struct args *args) {
 
     if (gen.by_default)
         remark("pids come from store local: IDs are unique among the processes of this user on this host, and nowhere else");
-    static sfid *g; /* static: where it is left open it is no leak */
-    int code = sfid_open(&g, &gen.opt);
+    int code = gen.layout.wide ? sfid_wide_open(&gen.wide, &gen.opt) : sfid_open(&gen.g, &gen.opt);
     const bool opened = code == 0;
     if (opened)
-        code = draw(&gen, g);
-    const int status = code < 0 ? fail(&gen, g, code) : STATUS_GOOD;
-    leave(&gen, g, opened);
+        code = draw(&gen);
+    const int status = code < 0 ? fail(&gen, code) : STATUS_GOOD;
+    leave(&gen, opened);
     return status;
 }
 
 const struct command command_gen = {
     .name = "gen",
-    .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--layout LAYOUT] [--format " ID_FORMATS "] [--run-dir DIR] "
+    .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--layout LAYOUT] [--format " ID_FORMATS_WIDE "] "
+                "[--min-length DIGITS] [--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--run-dir DIR] "
                 "[--state-dir DIR] [--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "draw IDs",
     .about = "Draws COUNT IDs, one a line, increasing. Where the sequence is used up it waits for\n"
@@ -180,7 +227,10 @@ const struct command command_gen = {
              "disk, and after a loss of power IDs may repeat.\n\n"
              "A URL with a password belongs into $SFID_STORE: others can read a command line. A lease\n"
              "is not given back but left to run out, and a gen on this host goes on with it.\n\n"
-             "LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms.\n"
+             "LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms; or one of 128\n"
+             "bits, each with a form of its own: uuid7, flake, awsflake. The last two name the host:\n"
+             "flake by a MAC address, awsflake by region and IPv4 address. Processes of one user share\n"
+             "such a name, at most 16 or 8 at a time; two hosts or users with the same one repeat IDs.\n"
              "IDs can be guessed: never use one as a password or token.\n",
     .options = options,
     .run = run,

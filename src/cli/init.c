@@ -53,15 +53,16 @@ static int report(const sfid_options *opt, const sfid_app_info *found) {
 static int run(const struct args *args) {
     static const int needed[] = {APP, STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
-    sfid_layout layout;
+    struct any_layout layout;
     sfid_app_info found;
     char why[SFID_WHY_LEN];
     if (!args_no_operands(args, "; --app tells which app") || !args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
-    if (!args_app(args, APP, &opt.app) || !args_layout(args, LAYOUT, &layout) || !store_options(args, TTL, BUDGET, TIMEOUT, &opt))
+    if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
+        !store_options(args, TTL, BUDGET, TIMEOUT, &opt))
         return STATUS_USAGE;
     opt.store = args->value[STORE];
-    opt.layout = &layout;
+    any_layout_option(&layout, &opt);
     const int code = sfid_app_init(&opt, args->value[FORCE] != NULL, &found, why, sizeof why);
     if (code == 0)
         return report(&opt, &found);

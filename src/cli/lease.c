@@ -38,7 +38,7 @@ static int unknown_action(const struct args *args, const char *name) {
 static int run(const struct args *args) {
     static const int needed[] = {LEASE_APP, LEASE_STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
-    sfid_layout layout;
+    struct any_layout layout;
     size_t i = 0;
     if (args->operand_count == 0) {
         say("lease: an action is missing: ls, show or release");
@@ -58,12 +58,12 @@ static int run(const struct args *args) {
     }
     if (!args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
-    if (!args_app(args, LEASE_APP, &opt.app) || !args_layout(args, LEASE_LAYOUT, &layout) ||
+    if (!args_app(args, LEASE_APP, &opt.app) || !args_any_layout(args, LEASE_LAYOUT, &layout) ||
         !args_directory(args, LEASE_RUN_DIR, &opt.run_dir) || !args_directory(args, LEASE_STATE_DIR, &opt.state_dir) ||
         !store_options(args, LEASE_TTL, LEASE_BUDGET, LEASE_TIMEOUT, &opt))
         return STATUS_USAGE;
     opt.store = args->value[LEASE_STORE];
-    opt.layout = &layout;
+    any_layout_option(&layout, &opt);
     return actions[i].run(args, &opt);
 }
 

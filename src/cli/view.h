@@ -78,15 +78,21 @@ int64_t view_age(const struct taken *taken);
 /* ---- ids.c: IDs as they are, one a line ----------------------------------- */
 
 #define ID_FORMATS "dec|hex|base62|base32|base58|bytes|json"
-extern const char *const id_formats[]; /* for args_choice() */
+#define ID_FORMATS_WIDE ID_FORMATS "|uuid"
 
 struct ids {
-    int format; /* place in id_formats */
+    int format;     /* place among the formats */
+    unsigned width; /* at least so many digits; 0: as the form or layout has it */
     struct dec cache;
     struct view view;
 };
 
-void ids_begin(struct ids *ids, const sfid_layout *layout, int format);
+/*
+ * Reads options of a format (of all of them for IDs of 128 bits, whose own form
+ * stands for none) and of the least length. False when one is none, which is told.
+ */
+bool ids_read(struct ids *ids, const struct args *args, int format, int length, const struct any_layout *any);
 void ids_show(struct ids *ids, const int64_t *list, size_t n);
+void ids_show_wide(struct ids *ids, const sfid_wide *list, size_t n);
 
 #endif
