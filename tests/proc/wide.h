@@ -6,7 +6,7 @@
 #ifndef SFID_TESTS_WIDE_H
 #define SFID_TESTS_WIDE_H
 
-#include "local.h"
+#include "proc/local.h"
 
 /* One of the three kinds, and a pid for it that is no real host's. */
 struct kind {
