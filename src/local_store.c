@@ -37,6 +37,9 @@ static int open_app(const struct local_store *s, struct sfid__dir *app, struct s
         rc = sfid__dir_open_sub(app, &state, s->app, err);
     if (rc == 0)
         rc = sfid__app_layout(app, &s->layout, err);
+    if (rc == SFID_ELAYOUT && s->strict) /* the app is one that stands for a host: there is no other name to choose */
+        rc = sfid__fail(err, rc, "%s is used with another epoch on this host, as %s/layout says: all have to use the same", s->app,
+                        app->path);
     sfid__dir_close(&state);
     return rc;
 }

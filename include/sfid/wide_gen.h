@@ -38,8 +38,9 @@
  * issued ahead of the clock: max_ahead_ms counts as 0, and SFID_BORROW is
  * refused. sfid_wide_open() refuses where the mark of the part says that the
  * clock has been further ahead than a mark ever lies (30 s, or lead_ms of the
- * store): SFID_ECLOCK. Later, a clock that went back is waited for as long as a
- * call may sleep, else it is SFID_ECLOCK as well. Two user accounts, or two
+ * store): SFID_ECLOCK. When the clock goes back later, what is left of the tick it
+ * was in is used up; then it is waited for as long as a call may sleep, else it
+ * is SFID_ECLOCK as well. Two user accounts, or two
  * containers with one address, know nothing of one another: give them different
  * workers.
  *

@@ -2,12 +2,14 @@
 /*
  * Generators of wide IDs: flake, awsflake, uuid7. Each alone: no duplicate, increasing, also as text, of the tick and pid
  * that they say. Then two processes at once, a process killed at any moment and the next, a forked family, threads: none
- * equal, whatever the random bits of a UUID are, and all of one generator increasing.
+ * equal, whatever the random bits of a UUID are, and all of one generator increasing; nor when a signal handler draws as well.
  *
  * Sizes: a million of each alone, 200,000 by each of two processes, 30 kills (long: ten times as many of the latter two;
  * sanitizer: 100,000, 20,000, 6).
  */
 #include "wide.h"
+
+#include <sys/time.h>
 
 enum { BATCH = 1000, FAMILY = 4, THREADS = 4, ROOM = 1 << 18 };
 
@@ -211,6 +213,41 @@ static void threads(void) {
     sfid_wide_close(g);
 }
 
+/* ---- interrupted ---------------------------------------------------------- */
+
+static sfid_wide_gen *interrupted_gen;
+static struct drawn *in_handler;
+
+static void draw_in_handler(int sig) {
+    const uint64_t n = atomic_load_explicit(&in_handler->count, memory_order_relaxed);
+    (void)sig;
+    if (n < in_handler->room && sfid_wide_try_next(interrupted_gen, &in_handler->ids[n]) == 0)
+        atomic_store_explicit(&in_handler->count, n + 1, memory_order_relaxed);
+}
+
+/* A handler draws wherever the thread it interrupts happens to be. */
+static void interrupted(void) {
+    const uint64_t n = sized(100000, 1000000, 10000), wanted = 100;
+    const sfid_options opt = wide_options(kind, &layout);
+    const struct itimerval often = {{0, 200}, {0, 200}}, off = {{0, 0}, {0, 0}};
+    struct drawn *d = drawn_new(20 * n);
+    struct drawn *const lists[] = {d, in_handler = drawn_new(ROOM)};
+    sfid_wide_gen *g = interrupted_gen = wide_open_or_die(&opt);
+    struct sigaction on_alarm = {.sa_handler = draw_in_handler, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &on_alarm, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while ((d->count < n || in_handler->count < wanted) && drawn_add(d, g))
+        ;
+    setitimer(ITIMER_REAL, &off, NULL);
+    signal(SIGALRM, SIG_IGN);
+    ok(d->count >= n && in_handler->count >= wanted, "%s: interrupted: it draws, and so does the handler", kind->name);
+    ok(increases(d->ids, d->count) && increases(in_handler->ids, in_handler->count), "%s: interrupted: each increasing",
+       kind->name);
+    is_u64(repeated(lists, 2, &layout), 0, "%s: interrupted: none equal", kind->name);
+    diag("figure: %s: %" PRIu64 " in the handler, %" PRIu64 " outside", kind->name, in_handler->count, d->count);
+    sfid_wide_close(g);
+}
+
 int main(void) {
     dirs_make();
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
@@ -224,6 +261,7 @@ int main(void) {
         let_threads_start();
         forked();
         threads();
+        interrupted();
     }
     return done_testing();
 }

@@ -109,7 +109,8 @@ static void another_epoch(void) {
     sfid_wide_gen *g = NULL;
     const sfid_options opt = wide_options(&kinds[1], &other);
     is_i64(sfid_wide_open(&g, &opt), SFID_ELAYOUT, "awsflake: a worker keeps to one epoch");
-    diag("%s", sfid_wide_last_error(g));
+    const char *text = sfid_wide_last_error(g);
+    ok(strstr(text, "another epoch") && strstr(text, "/awsflake-000000040102/layout"), "awsflake: \"%s\"", text);
     sfid_wide_close(g);
 }
 
