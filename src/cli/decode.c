@@ -73,7 +73,7 @@ static void decode_found(struct decode *decode, const struct found *found, const
     if (found->fault || (!good && !found->none && !source->quiet))
         complain(decode, found, unit);
     else if (decode->task == TASK_STATS && good)
-        stats_add(&decode->stats, taken.id.low);
+        stats_add(&decode->stats, taken.id);
     else if (decode->task == TASK_SHOW && keep)
         source->keep(source, found, &decode->view, good ? &taken : NULL);
     else if (decode->task == TASK_SHOW && good)

@@ -158,12 +158,11 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
         return free_of(args, task, layout, COUNT_OF(layout));
     }
     decode->task = TASK_STATS;
-    stats_begin(&decode->stats, &decode->view.layout);
-    if (decode->view.wide)
-        say("--stats is for layouts of 64 bits; %s has more", decode->view.name);
-    else if (format != VIEW_TEXT && format != VIEW_JSON)
-        say("--stats: --format is text or json");
-    return !decode->view.wide && (format == VIEW_TEXT || format == VIEW_JSON);
+    stats_begin(&decode->stats, &decode->view);
+    if (format == VIEW_TEXT || format == VIEW_JSON)
+        return true;
+    say("--stats: --format is text or json");
+    return false;
 }
 
 bool decode_read_options(const struct args *args, struct decode *decode) {

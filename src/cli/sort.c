@@ -6,25 +6,38 @@
 
 #define FEW 48
 
-static void insert(uint64_t *a, size_t n) {
-    for (size_t i = 1; i < n; i++) {
-        const uint64_t value = a[i];
+/* Of some of the numbers: n, from the first on. */
+struct part {
+    struct numbers *numbers;
+    size_t first, n;
+};
+
+static sfid_wide get(const struct part *part, size_t i) { return number_at(part->numbers, part->first + i); }
+static void set(const struct part *part, size_t i, sfid_wide number) { number_set(part->numbers, part->first + i, number); }
+
+static unsigned byte_of(sfid_wide number, unsigned shift) {
+    return (shift < 64 ? number.low >> shift : number.high >> (shift - 64)) & 255;
+}
+
+static void insert(const struct part *part) {
+    for (size_t i = 1; i < part->n; i++) {
+        const sfid_wide value = get(part, i);
         size_t at = i;
-        for (; at > 0 && a[at - 1] > value; at--)
-            a[at] = a[at - 1];
-        a[at] = value;
+        for (; at > 0 && is_below(value, get(part, at - 1)); at--)
+            set(part, at, get(part, at - 1));
+        set(part, at, value);
     }
 }
 
-static bool is_sorted(const uint64_t *a, size_t n) {
-    for (size_t i = 1; i < n; i++)
-        if (a[i] < a[i - 1])
+static bool is_sorted(const struct numbers *numbers) {
+    for (size_t i = 1; i < numbers->count; i++)
+        if (is_below(number_at(numbers, i), number_at(numbers, i - 1)))
             return false;
     return true;
 }
 
 /* Moves each number to the bucket of its byte, along the cycles of the permutation (McIlroy, Bostic, McIlroy: American flag). */
-static void deal(uint64_t *a, unsigned shift, const size_t *count, size_t *begin) {
+static void deal(const struct part *part, unsigned shift, const size_t *count, size_t *begin) {
     size_t next[256], end[256], sum = 0;
     for (int b = 0; b < 256; b++) {
         begin[b] = next[b] = sum;
@@ -32,34 +45,34 @@ static void deal(uint64_t *a, unsigned shift, const size_t *count, size_t *begin
     }
     for (int b = 0; b < 256; b++)
         while (next[b] < end[b]) {
-            uint64_t value = a[next[b]];
-            unsigned to = value >> shift & 255;
+            sfid_wide value = get(part, next[b]);
+            unsigned to = byte_of(value, shift);
             while (to != (unsigned)b) {
-                const uint64_t other = a[next[to]];
-                a[next[to]++] = value;
+                const sfid_wide other = get(part, next[to]);
+                set(part, next[to]++, value);
                 value = other;
-                to = value >> shift & 255;
+                to = byte_of(value, shift);
             }
-            a[next[b]++] = value;
+            set(part, next[b]++, value);
         }
 }
 
-/* By the bytes from `shift` down: those above are equal. Each call goes a byte further down, so eight are the deepest. */
-static void sort_from(uint64_t *a, size_t n, unsigned shift) {
+/* By the bytes from `shift` down: those above are equal. Each call goes a byte further down, so sixteen are the deepest. */
+static void sort_from(const struct part *part, unsigned shift) {
     size_t count[256] = {0}, begin[256];
-    if (n <= FEW) {
-        insert(a, n);
+    if (part->n <= FEW) {
+        insert(part);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        count[a[i] >> shift & 255]++;
-    deal(a, shift, count, begin);
+    for (size_t i = 0; i < part->n; i++)
+        count[byte_of(get(part, i), shift)]++;
+    deal(part, shift, count, begin);
     for (int b = 0; b < 256 && shift > 0; b++)
         if (count[b] > 1)
-            sort_from(a + begin[b], count[b], shift - 8);
+            sort_from(&(struct part){part->numbers, part->first + begin[b], count[b]}, shift - 8);
 }
 
-void sort_numbers(uint64_t *a, size_t n) {
-    if (!is_sorted(a, n))
-        sort_from(a, n, 56);
+void sort_numbers(struct numbers *numbers) {
+    if (!is_sorted(numbers))
+        sort_from(&(struct part){numbers, 0, numbers->count}, numbers->wide ? 120 : 56);
 }

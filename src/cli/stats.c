@@ -2,8 +2,9 @@
 /*
  * stats.c - what many IDs have in common.
  *
- * All IDs are kept, eight bytes each, since a duplicate may be any distance
- * away. Whatever else is wanted comes from sorting them where they are.
+ * All IDs are kept, eight bytes each, or sixteen where they have 128 bits,
+ * since a duplicate may be any distance away. Whatever else is wanted comes
+ * from sorting them where they are.
  */
 #include "stats.h"
 
@@ -12,106 +13,144 @@
 
 #define BURST 4 /* a second with more than so many times the mean is one */
 
-void stats_begin(struct stats *stats, const sfid_layout *layout) { *stats = (struct stats){.layout = *layout}; }
+static unsigned bits_of(uint64_t max) { return max ? 64 - (unsigned)__builtin_clzll(max) : 0; }
 
-/* Large blocks are moved by the kernel, without a copy. */
-static bool grow(struct stats *stats) {
-    const size_t room = stats->room + stats->room / 8 + 65536;
-    uint64_t *ids = realloc(stats->ids, room * sizeof *ids);
-    if (ids) {
-        stats->ids = ids;
-        stats->room = room;
-    }
-    return ids != NULL;
+void stats_begin(struct stats *stats, struct view *view) {
+    const sfid_layout *l = &view->layout;
+    sfid_wide_facts facts;
+    *stats = (struct stats){
+        .ids.wide = view->wide, .view = view, .pid_bits = l->pid_bits, .seq_bits = l->seq_bits, .max_seq = l->max_seq};
+    if (!view->wide || sfid_wide_layout_describe(&view->wide_layout, &facts) < 0)
+        return;
+    stats->pid_bits = bits_of(facts.max_pid);
+    stats->seq_bits = bits_of(facts.max_seq);
+    stats->random_bits = bits_of(facts.max_random);
+    stats->max_seq = facts.max_seq;
 }
 
-void stats_add(struct stats *stats, uint64_t id) {
-    if (stats->count == stats->room && (stats->no_memory || !grow(stats))) {
+static bool resize(struct numbers *ids, size_t room) {
+    uint64_t *words = realloc(ids->words, (room + 1) * sizeof *words << ids->wide);
+    if (words) {
+        ids->words = words;
+        ids->room = room;
+    }
+    return words != NULL;
+}
+
+void stats_add(struct stats *stats, sfid_wide id) {
+    struct numbers *ids = &stats->ids;
+    /* Large blocks are moved by the kernel, without a copy. */
+    if (ids->count == ids->room && (stats->no_memory || !resize(ids, ids->room + ids->room / 8 + 65536))) {
         stats->no_memory = true;
         return;
     }
-    stats->ids[stats->count++] = id;
+    number_set(ids, ids->count++, id);
 }
 
-/* ---- keys: IDs with the fields in the order time, pid, sequence ------------ */
+/* ---- keys: from the top down time, pid, sequence, and what is random --------- */
 
-static unsigned low_bits(const sfid_layout *l) { return (unsigned)l->pid_bits + l->seq_bits; }
+static sfid_wide append(sfid_wide v, uint64_t value, unsigned bits) {
+    if (bits == 0)
+        return v;
+    return (sfid_wide){v.high << bits | v.low >> (64 - bits), v.low << bits | value};
+}
+
+/* What is left without the lowest bits. */
+static sfid_wide above(sfid_wide v, unsigned bits) {
+    if (bits >= 64)
+        return (sfid_wide){0, v.high >> (bits - 64)};
+    return bits == 0 ? v : (sfid_wide){v.high >> bits, v.low >> bits | v.high << (64 - bits)};
+}
+
+static uint64_t below(sfid_wide v, unsigned bits) { return v.low & ((UINT64_C(1) << bits) - 1); }
 
 static void to_keys(struct stats *stats) {
-    const sfid_layout *l = &stats->layout;
-    for (size_t i = 0; i < stats->count && l->seq_shift > 0; i++) {
-        const uint64_t id = stats->ids[i], pid = id >> l->pid_shift & l->max_pid, seq = id >> l->seq_shift & l->max_seq;
-        stats->ids[i] = id >> l->time_shift << low_bits(l) | pid << l->seq_bits | seq;
-    }
+    struct taken t;
+    for (size_t i = 0; i < stats->ids.count; i++)
+        if (view_take(stats->view, number_at(&stats->ids, i), &t)) /* as it did when it was added */
+            number_set(&stats->ids, i,
+                       append(append(append((sfid_wide){0, t.tick}, t.pid, stats->pid_bits), t.seq, stats->seq_bits), t.random,
+                              stats->random_bits));
 }
 
-static int64_t time_of(const sfid_layout *l, uint64_t key) {
-    return l->epoch_ms + (int64_t)(key >> low_bits(l)) * (int64_t)l->unit_ms;
+static uint64_t pid_of(const struct stats *stats, sfid_wide key) {
+    return below(above(key, stats->seq_bits + stats->random_bits), stats->pid_bits);
 }
 
-static int64_t second_of(const sfid_layout *l, uint64_t key) {
-    const int64_t ms = time_of(l, key);
+static int64_t time_of(const struct stats *stats, sfid_wide key) {
+    const struct view *view = stats->view;
+    const int64_t tick = (int64_t)above(key, stats->pid_bits + stats->seq_bits + stats->random_bits).low;
+    return view->wide ? view->wide_layout.epoch_ms + tick : view->layout.epoch_ms + tick * (int64_t)view->layout.unit_ms;
+}
+
+static int64_t second_of(const struct stats *stats, sfid_wide key) {
+    const int64_t ms = time_of(stats, key);
     return ms / 1000 - (ms % 1000 < 0);
 }
 
-static uint64_t pid_of(const sfid_layout *l, uint64_t key) { return key >> l->seq_bits & l->max_pid; }
-
-static uint64_t id_of(const sfid_layout *l, uint64_t key) {
-    if (l->seq_shift == 0)
-        return key;
-    return key >> low_bits(l) << l->time_shift | pid_of(l, key) << l->pid_shift | (key & l->max_seq) << l->seq_shift;
+static sfid_wide id_of(const struct stats *stats, sfid_wide key) {
+    const uint64_t tick = above(key, stats->pid_bits + stats->seq_bits + stats->random_bits).low, pid = pid_of(stats, key),
+                   seq = below(above(key, stats->random_bits), stats->seq_bits), random = below(key, stats->random_bits);
+    sfid_wide id = {0, 0};
+    int64_t narrow = 0;
+    if (stats->view->wide)
+        return sfid_wide_compose(&stats->view->wide_layout, &(sfid_wide_parts){tick, pid, seq, random, 0}, &id) < 0 ? key : id;
+    return sfid_compose(&stats->view->layout, &(sfid_parts){tick, pid, seq, 0}, &narrow) < 0 ? key
+                                                                                             : (sfid_wide){0, (uint64_t)narrow};
 }
 
 /* ---- runs of sorted keys --------------------------------------------------- */
 
 static void count_repeats(const struct stats *stats, struct summary *s) {
-    for (size_t i = 0, end; i < stats->count; i = end) {
-        for (end = i + 1; end < stats->count && stats->ids[end] == stats->ids[i]; end++)
+    for (size_t i = 0, end; i < stats->ids.count; i = end) {
+        const sfid_wide key = number_at(&stats->ids, i);
+        for (end = i + 1; end < stats->ids.count && is_same(number_at(&stats->ids, end), key); end++)
             ;
         s->distinct++;
         if (end - i > 1 && s->repeats < STATS_SHOWN)
-            s->repeat[s->repeats++] = (struct repeated){id_of(&stats->layout, stats->ids[i]), end - i};
+            s->repeat[s->repeats++] = (struct repeated){id_of(stats, key), end - i};
     }
 }
 
 static size_t second_end(const struct stats *stats, size_t i) {
-    const int64_t second = second_of(&stats->layout, stats->ids[i]);
-    while (i < stats->count && second_of(&stats->layout, stats->ids[i]) == second)
+    const int64_t second = second_of(stats, number_at(&stats->ids, i));
+    while (i < stats->ids.count && second_of(stats, number_at(&stats->ids, i)) == second)
         i++;
     return i;
 }
 
 static void count_seconds(const struct stats *stats, struct summary *s) {
-    for (size_t i = 0, end; i < stats->count; i = end) {
+    for (size_t i = 0, end; i < stats->ids.count; i = end) {
         end = second_end(stats, i);
         s->seconds++;
         if (end - i > s->second_peak) {
             s->second_peak = end - i;
-            s->second_peak_at = second_of(&stats->layout, stats->ids[i]) * 1000;
+            s->second_peak_at = second_of(stats, number_at(&stats->ids, i)) * 1000;
         }
     }
-    for (size_t i = 0, end; i < stats->count; i = end) {
+    for (size_t i = 0, end; i < stats->ids.count; i = end) {
         end = second_end(stats, i);
-        s->bursts += (end - i) * s->seconds > stats->count * BURST;
+        s->bursts += (end - i) * s->seconds > stats->ids.count * BURST;
     }
 }
 
 static void count_ticks(const struct stats *stats, struct summary *s) {
-    const unsigned shift = stats->layout.seq_bits;
-    for (size_t i = 0, end; i < stats->count; i = end) {
-        for (end = i + 1; end < stats->count && stats->ids[end] >> shift == stats->ids[i] >> shift; end++)
+    const unsigned low = stats->seq_bits + stats->random_bits;
+    for (size_t i = 0, end; i < stats->ids.count; i = end) {
+        const sfid_wide key = number_at(&stats->ids, i), tick = above(key, low);
+        for (end = i + 1; end < stats->ids.count && is_same(above(number_at(&stats->ids, end), low), tick); end++)
             ;
         if (end - i > s->tick_peak) {
             s->tick_peak = end - i;
-            s->tick_peak_pid = pid_of(&stats->layout, stats->ids[i]);
-            s->tick_peak_at = time_of(&stats->layout, stats->ids[i]);
+            s->tick_peak_pid = pid_of(stats, key);
+            s->tick_peak_at = time_of(stats, key);
         }
     }
 }
 
 static void find_gaps(const struct stats *stats, struct summary *s) {
-    for (size_t i = 1; i < stats->count; i++) {
-        const struct span_of_time gap = {time_of(&stats->layout, stats->ids[i - 1]), time_of(&stats->layout, stats->ids[i])};
+    for (size_t i = 1; i < stats->ids.count; i++) {
+        const struct span_of_time gap = {time_of(stats, number_at(&stats->ids, i - 1)), time_of(stats, number_at(&stats->ids, i))};
         const bool full = s->gaps == STATS_SHOWN;
         if (gap.to - gap.from <= 1000 || (full && gap.to - gap.from <= s->gap[s->gaps - 1].to - s->gap[s->gaps - 1].from))
             continue;
@@ -124,13 +163,14 @@ static void find_gaps(const struct stats *stats, struct summary *s) {
 
 /* The keys are given up for their pids. */
 static void count_pids(struct stats *stats, struct summary *s) {
-    for (size_t i = 0; i < stats->count; i++)
-        stats->ids[i] = pid_of(&stats->layout, stats->ids[i]);
-    sort_numbers(stats->ids, stats->count);
-    for (size_t i = 0, end; i < stats->count; i = end) {
-        for (end = i + 1; end < stats->count && stats->ids[end] == stats->ids[i]; end++)
+    struct numbers pids = {stats->ids.words, stats->ids.count, stats->ids.room, false};
+    for (size_t i = 0; i < pids.count; i++)
+        number_set(&pids, i, (sfid_wide){0, pid_of(stats, number_at(&stats->ids, i))});
+    sort_numbers(&pids);
+    for (size_t i = 0, end; i < pids.count; i = end) {
+        for (end = i + 1; end < pids.count && pids.words[end] == pids.words[i]; end++)
             ;
-        const struct pid_count found = {stats->ids[i], end - i};
+        const struct pid_count found = {pids.words[i], end - i};
         const bool full = s->hot == STATS_SHOWN;
         s->pids++;
         if (full && found.count <= s->hottest[s->hot - 1].count)
@@ -144,25 +184,25 @@ static void count_pids(struct stats *stats, struct summary *s) {
 
 int stats_report(struct stats *stats, enum view_format format) {
     static struct summary s;
-    s = (struct summary){.count = stats->count};
-    if (stats->no_memory || !stats_order(stats->ids, stats->count, &s.order)) {
-        say("--stats: no memory for more than %zu IDs", stats->count);
-        free(stats->ids);
+    s = (struct summary){.count = stats->ids.count, .max_seq = stats->max_seq};
+    if (stats->no_memory || !resize(&stats->ids, stats->ids.count) || !stats_order(&stats->ids, &s.order)) {
+        say("--stats: no memory for more than %zu IDs", stats->ids.count);
+        free(stats->ids.words);
         return STATUS_INTERNAL;
     }
     to_keys(stats);
-    sort_numbers(stats->ids, stats->count);
+    sort_numbers(&stats->ids);
     count_repeats(stats, &s);
     s.breaks = s.distinct - s.order.in_order;
     count_seconds(stats, &s);
     count_ticks(stats, &s);
     find_gaps(stats, &s);
-    if (stats->count > 0) {
-        s.first = time_of(&stats->layout, stats->ids[0]);
-        s.last = time_of(&stats->layout, stats->ids[stats->count - 1]);
+    if (stats->ids.count > 0) {
+        s.first = time_of(stats, number_at(&stats->ids, 0));
+        s.last = time_of(stats, number_at(&stats->ids, stats->ids.count - 1));
     }
     count_pids(stats, &s);
-    stats_show(&stats->layout, &s, format);
-    free(stats->ids);
+    stats_show(stats->view, &s, format);
+    free(stats->ids.words);
     return STATUS_GOOD;
 }

@@ -7,9 +7,29 @@
 
 #define STATS_SHOWN 10 /* of duplicates, breaks, pids and gaps */
 
+/* Many numbers of 64 or 128 bits, in one piece. */
+struct numbers {
+    uint64_t *words; /* of wide ones two each, the high one first */
+    size_t count, room;
+    bool wide;
+};
+
+static inline sfid_wide number_at(const struct numbers *n, size_t i) {
+    return n->wide ? (sfid_wide){n->words[2 * i], n->words[2 * i + 1]} : (sfid_wide){0, n->words[i]};
+}
+
+static inline void number_set(struct numbers *n, size_t i, sfid_wide number) {
+    if (n->wide)
+        n->words[2 * i] = number.high;
+    n->words[n->wide ? 2 * i + 1 : i] = number.low;
+}
+
+static inline bool is_below(sfid_wide a, sfid_wide b) { return a.high < b.high || (a.high == b.high && a.low < b.low); }
+static inline bool is_same(sfid_wide a, sfid_wide b) { return a.high == b.high && a.low == b.low; }
+
 /* An ID that is out of place: without it, those around are in order. */
 struct misplaced {
-    uint64_t id;
+    sfid_wide id;
     size_t number; /* it is the number-th, from 1 */
     size_t places; /* how many IDs it is away from where it belongs */
 };
@@ -22,20 +42,21 @@ struct order {
 };
 
 struct stats {
-    uint64_t *ids; /* as they came; sorted by time, pid and sequence later */
-    size_t count, room;
+    struct numbers ids; /* as they came; later keys, see stats.c */
     bool no_memory;
-    sfid_layout layout;
+    struct view *view;
+    unsigned pid_bits, seq_bits, random_bits; /* of keys */
+    uint64_t max_seq;
 };
 
-void stats_begin(struct stats *stats, const sfid_layout *layout);
-void stats_add(struct stats *stats, uint64_t id);
+void stats_begin(struct stats *stats, struct view *view);
+void stats_add(struct stats *stats, sfid_wide id);
 
 /* Writes what was found, as text or JSON. Returns the exit status. */
 int stats_report(struct stats *stats, enum view_format format);
 
 /* stats_order.c: which IDs are out of order. False without memory. */
-bool stats_order(const uint64_t *ids, size_t count, struct order *order);
+bool stats_order(const struct numbers *ids, struct order *order);
 
 /* stats_show.c: what was found, as text or JSON. */
 struct pid_count {
@@ -48,11 +69,12 @@ struct span_of_time {
 };
 
 struct repeated {
-    uint64_t id;
+    sfid_wide id;
     size_t count;
 };
 
 struct summary {
+    uint64_t max_seq;
     size_t count, distinct, breaks, seconds, bursts, pids;
     size_t second_peak, tick_peak;
     uint64_t tick_peak_pid;
@@ -64,9 +86,9 @@ struct summary {
     struct repeated repeat[STATS_SHOWN];
     struct order order;
 };
-void stats_show(const sfid_layout *layout, const struct summary *summary, enum view_format format);
+void stats_show(struct view *view, const struct summary *summary, enum view_format format);
 
 /* sort.c: in place. */
-void sort_numbers(uint64_t *a, size_t n);
+void sort_numbers(struct numbers *numbers);
 
 #endif

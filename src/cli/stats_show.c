@@ -15,20 +15,28 @@ static unsigned per_mille(const struct summary *s, size_t count) { return (unsig
 
 static void age_text(char text[40], int64_t ms) { *view_put_age(text, ms) = '\0'; }
 
-static int64_t ms_of(const sfid_layout *layout, uint64_t id) {
-    sfid_parts parts = {0};
-    return sfid_parse(layout, (int64_t)id, &parts) == 0 ? parts.unix_ms : 0;
+static int64_t ms_of(const struct view *view, sfid_wide id) {
+    struct taken taken = {.unix_ms = 0};
+    return view_take(view, id, &taken) ? taken.unix_ms : 0;
+}
+
+static void id_text(struct view *view, char text[SFID_WIDE_TEXT_LEN], sfid_wide id) { *view_put_id(view, text, id) = '\0'; }
+
+/* What people know a pid by. False where there is no such thing. */
+static bool pid_name(const struct view *view, uint64_t pid, char name[VIEW_PID_NAME]) {
+    return view->wide && view_pid_name(view, &(struct taken){.pid = pid}, name);
 }
 
 /* ---- text ------------------------------------------------------------------ */
 
-static void show_lists(const sfid_layout *layout, const struct summary *s) {
-    char date[DATE_ROOM], to[DATE_ROOM], span[40];
+static void show_lists(struct view *view, const struct summary *s) {
+    char date[DATE_ROOM], to[DATE_ROOM], span[40], id[SFID_WIDE_TEXT_LEN], name[VIEW_PID_NAME];
     for (size_t i = 0; i < s->hot; i++) {
         const struct pid_count *pid = &s->hottest[i];
         const unsigned share = per_mille(s, pid->count);
-        out_print("%-14s  %" PRIu64 ": %zu IDs, %u.%u %%%s\n", "pid", pid->pid, pid->count, share / 10, share % 10,
-                  is_hot(s, pid) ? ", hot" : "");
+        const bool named = pid_name(view, pid->pid, name);
+        out_print("%-14s  %" PRIu64 "%s%s%s: %zu IDs, %u.%u %%%s\n", "pid", pid->pid, named ? " (" : "", named ? name : "",
+                  named ? ")" : "", pid->count, share / 10, share % 10, is_hot(s, pid) ? ", hot" : "");
     }
     for (size_t i = 0; i < s->gaps; i++) {
         date_text(date, s->gap[i].from);
@@ -36,17 +44,20 @@ static void show_lists(const sfid_layout *layout, const struct summary *s) {
         age_text(span, s->gap[i].to - s->gap[i].from);
         out_print("%-14s  %s, from %s to %s\n", "gap", span, date, to);
     }
-    for (size_t i = 0; i < s->repeats; i++)
-        out_print("%-14s  %" PRIu64 ", %zu times\n", "duplicate", s->repeat[i].id, s->repeat[i].count);
+    for (size_t i = 0; i < s->repeats; i++) {
+        id_text(view, id, s->repeat[i].id);
+        out_print("%-14s  %s, %zu times\n", "duplicate", id, s->repeat[i].count);
+    }
     for (size_t i = 0; i < s->order.shown; i++) {
         const struct misplaced *m = &s->order.list[i];
-        date_text(date, ms_of(layout, m->id));
-        out_print("%-14s  %" PRIu64 " of %s, ID number %zu, is %zu places away from where it belongs\n", "order break", m->id, date,
-                  m->number, m->places);
+        date_text(date, ms_of(view, m->id));
+        id_text(view, id, m->id);
+        out_print("%-14s  %s of %s, ID number %zu, is %zu places away from where it belongs\n", "order break", id, date, m->number,
+                  m->places);
     }
 }
 
-static void show_text(const sfid_layout *layout, const struct summary *s) {
+static void show_text(struct view *view, const struct summary *s) {
     char date[DATE_ROOM], span[40];
     out_print("%-14s  %zu\n", "IDs", s->count);
     if (s->count == 0)
@@ -66,10 +77,10 @@ static void show_text(const sfid_layout *layout, const struct summary *s) {
               s->seconds, s->second_peak, date);
     out_print("%-14s  %zu seconds with over 4 times the mean\n", "bursts", s->bursts);
     date_text(date, s->tick_peak_at);
-    out_print("%-14s  %zu of %" PRIu64 " at most, pid %" PRIu64 " at %s\n", "pid and tick", s->tick_peak, layout->max_seq + 1,
+    out_print("%-14s  %zu of %" PRIu64 " at most, pid %" PRIu64 " at %s\n", "pid and tick", s->tick_peak, s->max_seq + 1,
               s->tick_peak_pid, date);
     out_print("%-14s  %zu\n", "pids", s->pids);
-    show_lists(layout, s);
+    show_lists(view, s);
 }
 
 /* ---- JSON ------------------------------------------------------------------ */
@@ -80,13 +91,13 @@ static void put_time(const char *key, int64_t unix_ms) {
     json_text(key, date);
 }
 
-static void put_id(const char *key, uint64_t id) {
-    char text[DEC_ROOM];
-    snprintf(text, sizeof text, "%" PRIu64, id);
+static void put_id(struct view *view, const char *key, sfid_wide id) {
+    char text[SFID_WIDE_TEXT_LEN];
+    id_text(view, text, id);
     json_text(key, text);
 }
 
-static void put_peaks(const sfid_layout *layout, const struct summary *s) {
+static void put_peaks(const struct summary *s) {
     json_uint("seconds", s->seconds);
     json_uint("ids_per_second", s->count / s->seconds);
     json_open("second_peak", '{');
@@ -96,18 +107,21 @@ static void put_peaks(const sfid_layout *layout, const struct summary *s) {
     json_uint("bursts", s->bursts);
     json_open("tick_peak", '{');
     json_uint("ids", s->tick_peak);
-    json_uint("of", layout->max_seq + 1);
+    json_uint("of", s->max_seq + 1);
     json_uint("pid", s->tick_peak_pid);
     put_time("time", s->tick_peak_at);
     json_close('}');
 }
 
-static void put_pids(const struct summary *s) {
+static void put_pids(const struct view *view, const struct summary *s) {
+    char name[VIEW_PID_NAME];
     json_uint("pids", s->pids);
     json_open("hottest", '[');
     for (size_t i = 0; i < s->hot; i++) {
         json_open(NULL, '{');
         json_uint("pid", s->hottest[i].pid);
+        if (pid_name(view, s->hottest[i].pid, name))
+            json_text(view_pid_label(view), name);
         json_uint("ids", s->hottest[i].count);
         json_bool("hot", is_hot(s, &s->hottest[i]));
         json_close('}');
@@ -115,7 +129,7 @@ static void put_pids(const struct summary *s) {
     json_close(']');
 }
 
-static void put_lists(const struct summary *s) {
+static void put_lists(struct view *view, const struct summary *s) {
     json_open("gaps", '[');
     for (size_t i = 0; i < s->gaps; i++) {
         json_open(NULL, '{');
@@ -128,7 +142,7 @@ static void put_lists(const struct summary *s) {
     json_open("duplicate_ids", '[');
     for (size_t i = 0; i < s->repeats; i++) {
         json_open(NULL, '{');
-        put_id("id", s->repeat[i].id);
+        put_id(view, "id", s->repeat[i].id);
         json_uint("times", s->repeat[i].count);
         json_close('}');
     }
@@ -136,7 +150,7 @@ static void put_lists(const struct summary *s) {
     json_open("misplaced_ids", '[');
     for (size_t i = 0; i < s->order.shown; i++) {
         json_open(NULL, '{');
-        put_id("id", s->order.list[i].id);
+        put_id(view, "id", s->order.list[i].id);
         json_uint("number", s->order.list[i].number);
         json_uint("places", s->order.list[i].places);
         json_close('}');
@@ -144,11 +158,10 @@ static void put_lists(const struct summary *s) {
     json_close(']');
 }
 
-static void show_json(const sfid_layout *layout, const struct summary *s) {
-    char name[SFID_LAYOUT_STR_LEN];
+static void show_json(struct view *view, const struct summary *s) {
     json_open(NULL, '{');
-    if (sfid_layout_format(layout, name, sizeof name) == 0)
-        json_text("layout", name);
+    if (view->name[0])
+        json_text("layout", view->name);
     json_uint("ids", s->count);
     if (s->count > 0) {
         put_time("first", s->first);
@@ -157,17 +170,17 @@ static void show_json(const sfid_layout *layout, const struct summary *s) {
         json_uint("duplicates", s->count - s->distinct);
         json_uint("order_breaks", s->breaks);
         json_uint("farthest_break", s->order.farthest.places);
-        put_peaks(layout, s);
-        put_pids(s);
-        put_lists(s);
+        put_peaks(s);
+        put_pids(view, s);
+        put_lists(view, s);
     }
     json_close('}');
     json_end();
 }
 
-void stats_show(const sfid_layout *layout, const struct summary *summary, enum view_format format) {
+void stats_show(struct view *view, const struct summary *summary, enum view_format format) {
     if (format == VIEW_JSON)
-        show_json(layout, summary);
+        show_json(view, summary);
     else
-        show_text(layout, summary);
+        show_text(view, summary);
 }

@@ -93,12 +93,14 @@ bool view_is_future(const struct taken *taken) {
 
 /* ---- one ID --------------------------------------------------------------- */
 
-static char *put_id(struct view *view, char *p, const struct taken *taken) {
+char *view_put_id(struct view *view, char *p, sfid_wide id) {
     if (!view->wide)
-        return put_dec(&view->id, p, taken->id.low);
-    const int n = sfid_wide_to_text(view->form, taken->id, view->width, p, SFID_WIDE_TEXT_LEN);
+        return put_dec(&view->id, p, id.low);
+    const int n = sfid_wide_to_text(view->form, id, view->width, p, SFID_WIDE_TEXT_LEN);
     return p + (n > 0 ? n : 0);
 }
+
+static char *put_id(struct view *view, char *p, const struct taken *taken) { return view_put_id(view, p, taken->id); }
 
 static char *put_json(struct view *view, char *p, const struct taken *taken) {
     p = put_id(view, put_text(p, "{\"id\":\""), taken);

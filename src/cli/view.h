@@ -51,6 +51,9 @@ bool view_id(struct view *view, int64_t id);
 /* Is the time that of no sane clock: past now by more than a minute? */
 bool view_is_future(const struct taken *taken);
 
+/* The ID alone, as its layout is usually written; DEC_ROOM or SFID_WIDE_TEXT_LEN bytes at most. */
+char *view_put_id(struct view *view, char *p, sfid_wide id);
+
 /* ---- view_kept.c: what is added to a record that is kept ------------------ */
 
 /* All at p, OUT_ROOM bytes at most. Columns: each with the separator before it; without taken they are empty. */
