@@ -93,11 +93,14 @@ int out_end(int status);
 #define IN_LINE_MAX (1024 * 1024)
 #define IN_BLOCK (256 * 1024) /* what is read at once */
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* of UTF-8 */
+
 struct in {
     int fd;
     size_t max;   /* the longest line that is wanted whole */
     bool skip;    /* inside a line already handed out cut */
     bool end;     /* read(2) told the end */
+    bool mark;    /* the first line began with a byte order mark, which is no part of it */
     size_t start; /* of what was handed out last, in buf */
     size_t at;    /* of what is not handed out yet: buf[at..filled) */
     size_t filled;

@@ -63,6 +63,11 @@ static int read_record(struct source *source, struct found *found, struct place 
                   : fault(source, found, "opens a quote in column %zu that is not closed", place->columns + 1);
 }
 
+/* As dumps of PostgreSQL and MySQL have it. An empty field, or an empty line, is none either. */
+static bool is_null(const char *text, size_t len) {
+    return (len == 2 && memcmp(text, "\\N", 2) == 0) || (len == 4 && memcmp(text, "NULL", 4) == 0);
+}
+
 static int next(struct source *source, struct found *found) {
     struct place place = {0, 0, 0};
     int rc = in_line(&source->in, &source->line);
@@ -82,7 +87,7 @@ static int next(struct source *source, struct found *found) {
         return 1;
     if (place.columns <= source->column.index && found->record_len > 0)
         return fault(source, found, "has too few columns; the ID is wanted from column %zu", source->column.index + 1);
-    found->none = place.len == 0; /* a NULL, or an empty line */
+    found->none = place.len == 0 || (source->column.separator == '\t' && is_null(found->id, found->len));
     return 1;
 }
 
@@ -92,26 +97,26 @@ static bool is_named(const struct field *field, const char *name) {
     return field->len == strlen(name) && memcmp(field->text, name, field->len) == 0;
 }
 
-/* Finds the column by its name. False where there is none, which is told. */
+/* Finds the column by its name. False where there is none, or another of that name, which is told. */
 static bool find_name(struct source *source) {
-    static const char mark[] = "\xef\xbb\xbf"; /* which some programs put before UTF-8 */
     struct column *column = &source->column;
-    const char *text = source->header;
-    size_t len = source->header_len, at = 0;
-    if (len >= 3 && memcmp(text, mark, 3) == 0) {
-        text += 3;
-        len -= 3;
-    }
-    for (column->index = 0;; column->index++) {
+    size_t at = 0, found = 0;
+    enum csv_end end = CSV_FIELD;
+    for (size_t number = 1; end == CSV_FIELD; number++) {
         struct field field = {.seen = 0};
-        const enum csv_end end = csv_field(column->separator, text, len, &at, &field);
-        if (is_named(&field, column->name))
-            return true;
-        if (end != CSV_FIELD)
-            break;
+        end = csv_field(column->separator, source->header, source->header_len, &at, &field);
+        if (!is_named(&field, column->name))
+            continue;
+        if (found > 0) {
+            say("line 1: columns %zu and %zu are both named %s; give the number", found, number, QUOTE(column->name));
+            return false;
+        }
+        found = number;
     }
-    say("line 1: %s has no column %s", quote(source->header, source->header_len).text, QUOTE(column->name));
-    return false;
+    column->index = found - 1;
+    if (found == 0)
+        say("line 1: %s has no column %s", quote(source->header, source->header_len).text, QUOTE(column->name));
+    return found > 0;
 }
 
 /* The name of the column-th member, from the header where it has one. *at is where the header goes on. */
@@ -151,10 +156,12 @@ static bool is_own(const struct source *source) {
 }
 
 static void write_record(struct source *source, const char *text, size_t len) {
-    if (is_own(source))
-        out_bytes(text, len);
-    else
+    if (!is_own(source)) {
         write_fields(source, text, len);
+        return;
+    }
+    source_put_mark(source);
+    out_bytes(text, len);
 }
 
 static void write_header(struct source *source, struct view *view, bool crlf) {

@@ -74,12 +74,35 @@ static const char *in_json(const struct field *field, unsigned char c) {
     return code;
 }
 
+/* How many bytes the character of UTF-8 has that begins there, as RFC 3629 has it; 0: none does. */
+static size_t utf8_length(const char *text, size_t len) {
+    const unsigned char *p = (const unsigned char *)text;
+    const size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (n > len)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    const bool longer = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90); /* than need be */
+    const bool none = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);   /* surrogates, and past the last */
+    return longer || none ? 0 : n;
+}
+
+/* JSON is UTF-8; bytes of another encoding would make nonsense of all of it. */
+static const char *in_utf8(const struct field *field, size_t *i) {
+    const size_t n = utf8_length(field->text + *i, field->len - *i);
+    *i += n > 1 ? n - 1 : 0;
+    return n > 0 ? NULL : "\\ufffd";
+}
+
 /* In runs: most bytes can be written as they are. */
 static void write_escaped(const struct field *field, escape *escaped, bool single_quotes) {
     size_t from = 0;
     for (size_t i = 0; i < field->len; i++) {
         const unsigned char c = (unsigned char)field->text[i];
-        const char *text = c < 0x20 || c == '"' || c == '\\' ? escaped(field, c) : NULL;
+        const char *text = c < 0x20 || c == '"' || c == '\\' ? escaped(field, c)
+                           : c >= 0x80 && escaped == in_json ? in_utf8(field, &i)
+                                                             : NULL;
         const bool doubled = single_quotes && c == '"' && field->quoted;
         if (text == NULL && !doubled)
             continue;

@@ -31,6 +31,12 @@ static bool in_fraction(const struct line *line, size_t from, size_t to) {
     return before || behind;
 }
 
+/* -1234567890 is no ID, but a-1234567890 has one. */
+static bool is_negative(const struct line *line, size_t from) {
+    const char *p = line->text;
+    return from >= 1 && p[from - 1] == '-' && (from == 1 || !is_word(p[from - 2]));
+}
+
 static bool has_digit(const char *p, size_t len) {
     for (size_t i = 0; i < len; i++)
         if (p[i] >= '0' && p[i] <= '9')
@@ -46,7 +52,7 @@ static bool may_be(const struct reader *reader, const struct line *line, size_t 
     if (reader->form == SFID_UUID)
         return false;
     if (len >= LEAST_DECIMALS && len <= (reader->wide ? 39 : 20) && all_digits(p, len))
-        return !in_fraction(line, from, to);
+        return !in_fraction(line, from, to) && !is_negative(line, from);
     return (reader->form == SFID_DEC || reader->form == SFID_HEX) && len > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
 }
 
@@ -101,6 +107,7 @@ static int next(struct source *source, struct found *found) {
 
 /* Text up to and with an ID, or up to the end of the line. */
 static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
+    source_put_mark(source);
     out_bytes(found->record, found->record_len);
     if (taken)
         out_until(view_put_note(view, out_room(OUT_ROOM), taken));

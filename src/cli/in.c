@@ -10,7 +10,7 @@
 void in_begin(struct in *in, int fd, size_t max) {
     in->fd = fd;
     in->max = max < IN_LINE_MAX ? max : IN_LINE_MAX;
-    in->skip = in->end = false;
+    in->skip = in->end = in->mark = false;
     in->start = in->at = in->filled = 0;
     in->line = in->bytes = 0;
 }
@@ -94,11 +94,24 @@ static int take(struct in *in, struct line *line) {
     return 1;
 }
 
+/* Some programs put a byte order mark before UTF-8. */
+static void drop_mark(struct in *in, struct line *line) {
+    if (line->len < sizeof BYTE_ORDER_MARK - 1 || memcmp(line->text, BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1) != 0)
+        return;
+    in->mark = true;
+    in->start += sizeof BYTE_ORDER_MARK - 1;
+    line->text += sizeof BYTE_ORDER_MARK - 1;
+    line->len -= sizeof BYTE_ORDER_MARK - 1;
+}
+
 int in_line(struct in *in, struct line *line) {
     if (in->skip && skip_line(in) < 0)
         return -1;
     in->start = in->at;
-    return take(in, line);
+    const int rc = take(in, line);
+    if (rc > 0 && in->line == 1)
+        drop_mark(in, line);
+    return rc;
 }
 
 int in_more(struct in *in, struct line *line) { return take(in, line); }

@@ -92,10 +92,75 @@ static bool take_value(struct scan *s, const char **text, size_t *len) {
     return true;
 }
 
+/* ---- the key ---------------------------------------------------------------- */
+
+static int hex_digit(char c) {
+    const char *digits = "0123456789abcdefABCDEF", *at = c ? strchr(digits, c) : NULL;
+    return at == NULL ? -1 : (int)(at - digits) - (at - digits > 15 ? 6 : 0);
+}
+
+/* The four digits of \uXXXX. Returns -1 where they are none. */
+static int32_t take_code(struct scan *s) {
+    int32_t code = 0;
+    for (int i = 0; i < 4; i++) {
+        const int digit = s->p < s->end ? hex_digit(*s->p++) : -1;
+        if (digit < 0)
+            return -1;
+        code = code * 16 + digit;
+    }
+    return code;
+}
+
+static size_t put_utf8(char *text, int32_t code) {
+    const size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned char first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = n; i-- > 1; code >>= 6)
+        text[i] = (char)(0x80 | (code & 0x3f));
+    text[0] = (char)(first[n] | code);
+    return n;
+}
+
+/* A character of a string, as UTF-8: of an escape what it means. Returns its bytes, 0 for what is no escape. */
+static size_t take_character(struct scan *s, char text[4]) {
+    static const char escapes[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    text[0] = *s->p++;
+    if (text[0] != '\\')
+        return 1;
+    if (s->p == s->end)
+        return 0;
+    const char c = *s->p++, *simple = c ? strchr(escapes, c) : NULL;
+    if (simple) {
+        text[0] = meant[simple - escapes];
+        return 1;
+    }
+    int32_t code = c == 'u' ? take_code(s) : -1;
+    if (code >= 0xd800 && code < 0xdc00 && s->end - s->p >= 2 && s->p[0] == '\\' && s->p[1] == 'u') {
+        s->p += 2;
+        const int32_t low = take_code(s);
+        code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : -1;
+    }
+    return code > 0 ? put_utf8(text, code) : 0;
+}
+
 /* How a member goes on with the key that is wanted: not at all, to be looked into, or it is the one. */
 static size_t matches(const char *name, size_t len, const char *key) {
-    return strnlen(key, len) == len && memcmp(name, key, len) == 0 && (key[len] == '\0' || key[len] == '.') ? len + 1 : 0;
+    struct scan s = {name, name + len};
+    char text[4];
+    size_t n = 0;
+    if (memchr(name, '\\', len) == NULL) {
+        n = strnlen(key, len) == len && memcmp(name, key, len) == 0 ? len : 0;
+        return (n > 0 || len == 0) && (key[n] == '\0' || key[n] == '.') ? n + 1 : 0;
+    }
+    while (s.p < s.end) {
+        const size_t bytes = take_character(&s, text);
+        if (bytes == 0 || text[0] == '\0' || strncmp(key + n, text, bytes) != 0)
+            return 0;
+        n += bytes;
+    }
+    return key[n] == '\0' || key[n] == '.' ? n + 1 : 0;
 }
+
+/* ---- objects ---------------------------------------------------------------- */
 
 struct wanted {
     bool seen;

@@ -65,6 +65,13 @@ struct source {
     struct in in;
 };
 
+/* The byte order mark that was before the first line, for text that is kept as it is. */
+static inline void source_put_mark(struct source *source) {
+    if (source->in.mark)
+        out_bytes(BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1);
+    source->in.mark = false;
+}
+
 /* Each sets the source up; reading begins at once on standard input. */
 void source_lines(struct source *source, const struct reader *reader); /* one ID a line; or, of bytes, one behind the other */
 void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format);
