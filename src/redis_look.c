@@ -57,8 +57,8 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
         const int rc = sfid__redis_app_ask(app, "look", 1, (const char *const[]){first}, HEAD, deadline_ms, stop, err);
         if (rc < 0)
             return rc;
-        if (!read_view(app, view) || !sfid__redis_app_number(app, 7, &next) || !read_pids(app, each, user, &more) ||
-            (next <= asked && next <= app->pid_max))
+        if (app->word != SFID__REDIS_OK || !read_view(app, view) || !sfid__redis_app_number(app, 7, &next) ||
+            !read_pids(app, each, user, &more) || (next <= asked && next <= app->pid_max))
             return sfid__redis_app_nonsense(app, "look", err);
         same = same && (state[0] == '\0' || strcmp(state, view->state) == 0);
         snprintf(state, sizeof state, "%s", view->state);
