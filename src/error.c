@@ -22,10 +22,18 @@ const char *sfid_strerror(int code) {
 
 const char *sfid_version(void) { return SFID_VERSION_STRING; }
 
+/* What a server or a file said may stand in it: a control character in there would drive the terminal it is shown on. */
+static void make_printable(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
 static void fill(struct sfid__error *err, int code, const char *fmt, va_list args) {
     err->code = code;
     if (vsnprintf(err->text, sizeof err->text, fmt, args) < 0)
         err->text[0] = '\0';
+    make_printable(err->text);
 }
 
 int sfid__fail(struct sfid__error *err, int code, const char *fmt, ...) {
