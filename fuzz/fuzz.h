@@ -14,11 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+int fuzz_files(const uint8_t *data, size_t size);
 int fuzz_layout(const uint8_t *data, size_t size);
 int fuzz_parse(const uint8_t *data, size_t size);
+int fuzz_replies(const uint8_t *data, size_t size);
 int fuzz_streams(const uint8_t *data, size_t size);
 int fuzz_text(const uint8_t *data, size_t size);
 int fuzz_uri(const uint8_t *data, size_t size);
+int fuzz_words(const uint8_t *data, size_t size);
 
 #ifdef FUZZ_REPLAY
 #define FUZZ_TARGET(name)

@@ -7,50 +7,11 @@
 #define _GNU_SOURCE 1
 #include "cli/source.h"
 
-#include "fuzz.h"
+#include "cli/guess.h"
+#include "command.h"
 
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-/* ---- output and diagnostics of the command, caught ------------------------- */
-
-static char caught[1024 * 1024];
-static size_t caught_len;
-
-char *out_room(size_t n) {
-    HOLDS(n <= OUT_ROOM && caught_len + n <= sizeof caught);
-    return caught + caught_len;
-}
-
-void out_until(const char *end) {
-    HOLDS(end >= caught + caught_len && end <= caught + caught_len + OUT_ROOM);
-    caught_len = (size_t)(end - caught);
-}
-
-void out_bytes(const char *text, size_t len) {
-    HOLDS(caught_len + len <= sizeof caught);
-    memcpy(caught + caught_len, text, len);
-    caught_len += len;
-}
-
-void out_print(const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    caught_len += (size_t)vsnprintf(out_room(OUT_ROOM), OUT_ROOM, fmt, args);
-    va_end(args);
-}
-
-bool out_flush(void) { return true; }
-bool out_pending(void) { return false; }
-void progress(const struct in *in) { (void)in; }
-void say(const char *fmt, ...) { (void)fmt; }
-
-struct quoted quote(const char *text, size_t len) {
-    struct quoted q;
-    snprintf(q.text, sizeof q.text, "'%.*s'", len < 48 ? (int)len : 48, text);
-    return q;
-}
 
 /* ---- promises --------------------------------------------------------------- */
 
@@ -127,13 +88,41 @@ static void begin(struct source *source, const struct reader *reader, unsigned k
         source_lines(source, reader);
 }
 
-static void run(struct source *source, unsigned kind, bool limited, const char *data, size_t size) {
+/* Of either width, with all that can be shown of an ID. */
+static void begin_view(struct view *view, bool wide, unsigned flags) {
     static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, 1288834974657);
+    static const sfid_wide_layout wide_layout[] = {
+        {SFID_FLAKE, 0, 0}, {SFID_AWSFLAKE, 0, SFID_AWSFLAKE_EPOCH_MS}, {SFID_UUID7, 0, 0}};
+    if (wide)
+        view_begin_wide(view, &wide_layout[flags % 3], VIEW_TEXT);
+    else
+        view_begin(view, &layout, VIEW_TEXT);
+    view->partition = flags & 64 ? PARTITION_HOUR : PARTITION_NONE;
+    view->age = (flags & 32) != 0;
+}
+
+/* What is refused is refused in words; what fits no layout that has a name is none of this one, either. */
+static void check_read(const struct reader *reader, const struct found *found, struct view *view, bool good) {
+    static struct guess guess;
+    char why[READER_WHY] = "";
+    sfid_wide id;
+    if (guess.count == 0 || guess.count > 1000)
+        guess_begin(&guess, SFID_HEX);
+    const bool known = guess_add(&guess, found->id, found->len);
+    if (good && !view->wide && reader->form == SFID_HEX)
+        HOLDS(known);
+    if (good || reader_read(reader, found->id, found->len, &id))
+        return;
+    reader_explain(reader, found->id, found->len, why);
+    HOLDS(why[0] != '\0');
+}
+
+static void run(struct source *source, unsigned kind, bool limited, const char *data, size_t size, unsigned flags) {
     struct found found;
     static struct view view;
     uint64_t line = 0;
     bool cut = false;
-    view_begin(&view, &layout, VIEW_TEXT);
+    begin_view(&view, source->reader->wide, flags);
     caught_len = 0;
     if (limited)
         source->in.max = 32;
@@ -147,6 +136,8 @@ static void run(struct source *source, unsigned kind, bool limited, const char *
         cut |= found.fault != NULL;
         const bool good =
             !found.fault && !found.none && reader_read(source->reader, found.id, found.len, &id) && view_take(&view, id, &taken);
+        if (!found.fault && !found.none && kind != LINES)
+            check_read(source->reader, &found, &view, good);
         if (source->keep && !found.fault)
             source->keep(source, &found, &view, good && kind != GREP ? &taken : NULL);
         if (caught_len > sizeof caught / 2)
@@ -154,6 +145,8 @@ static void run(struct source *source, unsigned kind, bool limited, const char *
     }
     if (kind == GREP && !cut)
         check_text(data, size);
+    if ((kind == CSV || kind == TSV) && source->format == VIEW_JSON)
+        HOLDS(caught_utf8());
 }
 
 int fuzz_streams(const uint8_t *data, size_t size) {
@@ -165,7 +158,7 @@ int fuzz_streams(const uint8_t *data, size_t size) {
     reader_begin(&reader, form % (kind == LINES ? SFID_BYTES + 1 : SFID_BYTES), (form & 64) != 0);
     begin(&source, &reader, kind, flags);
     source.in.fd = input(text, size);
-    run(&source, kind, (form & 128) != 0, text, size);
+    run(&source, kind, (form & 128) != 0, text, size, flags);
     close(source.in.fd);
     free(text);
     return 0;

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * files.c - any bytes as the files that a process leaves behind: a slot's page,
+ * a mark, the machine ID, the layout noted for an app, and as the options of a
+ * store. What is no such thing is refused in words.
+ */
+#define _GNU_SOURCE 1
+#include "files.h"
+#include "identity.h"
+#include "layout.h"
+#include "mark.h"
+#include "options.h"
+#include "page.h"
+
+#include "fuzz.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static void check_failure(int rc, const struct sfid__error *err) {
+    HOLDS(rc < 0 && err->code == rc && err->text[0] != '\0' && memchr(err->text, '\0', sizeof err->text) != NULL);
+}
+
+/* ---- a page ----------------------------------------------------------------------- */
+
+enum { RECORDS = 4 };
+
+static union {
+    struct sfid__page page;
+    uint8_t bytes[sizeof(struct sfid__page) + RECORDS * sizeof(struct sfid__record)];
+} map;
+
+/*
+ * A good page of up to four records, then bytes of it changed: pairs of a place
+ * and a value. With the first bit of `how` the header is sealed again behind
+ * that, with the second the records are.
+ */
+static void a_page(const uint8_t *data, size_t size) {
+    const uint64_t how = fuzz_take(&data, &size, 1), records = fuzz_take(&data, &size, 1) % (RECORDS + 1);
+    const size_t cut = (size_t)fuzz_take(&data, &size, 2);
+    struct sfid__page_id id = {.layout = 7, .boot_id = {1}, .device = 2, .inode = 3};
+    sfid__page_id_seal(&id);
+    memset(&map, 0, sizeof map);
+    map.page.id = id;
+    map.page.current = (uint32_t)(records ? records - 1 : 0);
+    for (uint32_t i = 0; i < records; i++) {
+        map.page.records[i].word = i + 1 < records ? SFID__CLOSED : 0;
+        map.page.records[i].checksum = sfid__record_checksum(&map.page, i);
+    }
+    while (size > 0) {
+        const size_t at = (size_t)fuzz_take(&data, &size, 2) % sizeof map.bytes;
+        map.bytes[at] = (uint8_t)fuzz_take(&data, &size, 1);
+    }
+    if (how & 1)
+        sfid__page_id_seal(&map.page.id);
+    for (uint32_t i = 0; (how & 2) && i < records; i++)
+        map.page.records[i].checksum = sfid__record_checksum(&map.page, i);
+    const size_t bytes = how & 4 && cut < sizeof map.bytes ? cut : sizeof map.bytes;
+    void *copy = aligned_alloc(SFID__LINE, sizeof map.bytes); /* no more than is asked for may be touched */
+    HOLDS(copy != NULL);
+    memcpy(copy, &map, sizeof map.bytes);
+    uint32_t count = 77;
+    const char *wrong = sfid__page_check(copy, &id, bytes, &count);
+    HOLDS(wrong ? wrong[0] != '\0' && count == 77 : count <= RECORDS);
+    free(copy);
+}
+
+/* ---- files in a directory of our own -------------------------------------------------- */
+
+static char root[] = "/dev/shm/sfid-fuzz-XXXXXX";
+static char pid_file[] = SFID__MARK_PREFIX "5";
+static struct sfid__dir dir = SFID__DIR_NONE;
+
+static void remove_root(void) {
+    static const char *const names[] = {pid_file, "lock", "machine_id", "layout"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        unlinkat(dir.fd, names[i], 0);
+    rmdir(root);
+    sfid__dir_close(&dir);
+}
+
+static void make_root(void) {
+    struct sfid__error err;
+    if (dir.fd >= 0)
+        return;
+    HOLDS(mkdtemp(root) != NULL && sfid__dir_reopen(&dir, root, &err) == 0 && atexit(remove_root) == 0);
+}
+
+static void write_file(const char *name, const void *data, size_t size) {
+    const int fd = openat(dir.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    HOLDS(fd >= 0 && write(fd, data, size) == (ssize_t)size && close(fd) == 0);
+}
+
+static void a_machine_id(const uint8_t *data, size_t size) {
+    char id[SFID__MACHINE_ID];
+    struct sfid__error err = {0, ""};
+    write_file("machine_id", data, size);
+    const int rc = sfid__machine_id(&dir, id, &err);
+    if (rc < 0)
+        check_failure(rc, &err);
+    else
+        HOLDS(id[0] != '\0' && strpbrk(id, " \n\t:/") == NULL && strlen(id) < sizeof id);
+}
+
+static void a_noted_layout(const uint8_t *data, size_t size) {
+    static const sfid_layout layout = SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS);
+    struct sfid__error err = {0, ""};
+    write_file("layout", data, size);
+    const int rc = sfid__app_layout(&dir, &layout, &err);
+    if (rc < 0)
+        check_failure(rc, &err);
+}
+
+/* Two entries a block apart; each as it is or, with a bit of the first byte, with its magic and checksum put right. */
+static void a_mark(const uint8_t *data, size_t size) {
+    enum { ENTRY = 64, BLOCK = 4096, SUM = 56 };
+    static uint8_t blocks[2 * BLOCK];
+    const uint64_t how = fuzz_take(&data, &size, 1);
+    struct sfid__mark mark;
+    struct sfid__position at = {0};
+    struct sfid__error err = {0, ""};
+    memset(blocks, 0, sizeof blocks);
+    for (int i = 0; i < 2; i++) {
+        uint8_t *entry = blocks + i * BLOCK;
+        const size_t n = size < ENTRY ? size : ENTRY;
+        if (n > 0)
+            memcpy(entry, data, n);
+        data += n;
+        size -= n;
+        if ((how >> i & 1) == 0)
+            continue;
+        memcpy(entry, "sfidmrk1", 8);
+        const uint64_t sum = sfid__hash(SFID__HASH_SEED, entry, SUM);
+        memcpy(entry + SUM, &sum, sizeof sum);
+    }
+    write_file(pid_file, blocks, how & 4 ? sizeof blocks / 4 * (how >> 3 & 3) : sizeof blocks);
+    const int rc = sfid__mark_take(&mark, &dir, 5, UINT64_C(0x0707070707070707), false, &at, &err);
+    if (rc < 0) {
+        check_failure(rc, &err);
+        return;
+    }
+    HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = at.word + 1, .page = 9}, &err) == 0);
+    struct sfid__position again;
+    sfid__mark_drop(&mark);
+    HOLDS(sfid__mark_take(&mark, &dir, 5, UINT64_C(0x0707070707070707), false, &again, &err) == 0);
+    HOLDS(again.word == at.word + 1 && again.page == 9 && !again.exact && !again.damaged);
+    sfid__mark_drop(&mark);
+}
+
+/* ---- options ---------------------------------------------------------------------------- */
+
+static void an_option(const uint8_t *data, size_t size) {
+    const uint64_t which = fuzz_take(&data, &size, 1);
+    struct sfid__settings settings;
+    struct sfid__error err = {0, ""};
+    sfid_options opt = SFID_OPTIONS_INIT;
+    char *text = fuzz_copy(data, size, 1);
+    opt.app = which & 1 ? text : "app";
+    opt.store = which & 1 ? "local" : text;
+    const int rc = sfid__options_read(&opt, &settings, &err);
+    if (rc < 0)
+        check_failure(rc, &err);
+    else
+        HOLDS(settings.lead_ms > 0 && settings.lead_ms <= 86400000);
+    free(text);
+}
+
+int fuzz_files(const uint8_t *data, size_t size) {
+    const uint64_t what = fuzz_take(&data, &size, 1) % 5;
+    make_root();
+    switch (what) {
+    case 0:
+        a_page(data, size);
+        break;
+    case 1:
+        a_machine_id(data, size);
+        break;
+    case 2:
+        a_noted_layout(data, size);
+        break;
+    case 3:
+        a_mark(data, size);
+        break;
+    default:
+        an_option(data, size);
+        break;
+    }
+    return 0;
+}
+
+FUZZ_TARGET(files)

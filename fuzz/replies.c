@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replies.c - any bytes as what a server answers, to the store's questions and
+ * to one of nobody's: whatever comes, an answer is a code with a sentence fit
+ * to print, or within the bounds that were asked for.
+ *
+ * The wire is ours: no socket is opened. With the second byte's top bit set the
+ * bytes are lines, each a string of the array that a server would send, so that
+ * fuzzing need not find the protocol first; an empty line ends a reply.
+ */
+#include "redis_look.h"
+#include "redis_store.h"
+#include "wire.h"
+
+#include "fuzz.h"
+#include "scripts.h"
+
+#define USER "wolpertinger"
+#define PASSWORD "hunter2hunter2"
+#define GREETING "+OK\r\n+OK\r\n-ERR no such thing\r\n+OK\r\n+OK\r\n"
+
+const char sfid__lease_script[] = "short"; /* nobody reads it here */
+
+/* ---- the wire ------------------------------------------------------------------ */
+
+static struct {
+    const uint8_t *data;
+    size_t size, chunk, greeted;
+    bool lines;
+} server;
+
+enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                                       unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+    (void)uri, (void)resolver, (void)turn, (void)deadline, (void)why;
+    w->fd = 1000;
+    server.greeted = 0;
+    return SFID__REPLY_OK;
+}
+
+enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
+                                       struct sfid__error *why) {
+    (void)deadline, (void)why;
+    HOLDS(w->fd == 1000 && bytes != NULL && n > 0);
+    return SFID__REPLY_OK;
+}
+
+/* The next reply, made of lines. */
+static size_t put_lines(char *out, size_t room) {
+    const uint8_t *end = server.size ? memmem(server.data, server.size, "\n\n", 2) : NULL, *p = server.data;
+    const size_t len = end ? (size_t)(end - p) : server.size;
+    size_t count = 1, n;
+    for (size_t i = 0; i < len; i++)
+        count += p[i] == '\n';
+    n = (size_t)snprintf(out, room, "*%zu\r\n", count);
+    for (size_t i = 0, line; i <= len; i += line + 1) {
+        const uint8_t *stop = i < len ? memchr(p + i, '\n', len - i) : NULL;
+        line = stop ? (size_t)(stop - p) - i : len - i;
+        if (n + line + 16 > room)
+            break;
+        n += (size_t)snprintf(out + n, room - n, "$%zu\r\n", line);
+        if (line > 0)
+            memcpy(out + n, p + i, line);
+        memcpy(out + n + line, "\r\n", 2);
+        n += line + 2;
+    }
+    server.data += end ? len + 2 : server.size;
+    server.size -= end ? len + 2 : server.size;
+    return n;
+}
+
+enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
+                                          struct sfid__deadline *deadline, struct sfid__error *why) {
+    (void)deadline;
+    HOLDS(w->fd == 1000 && size > sizeof GREETING);
+    if (server.greeted < sizeof GREETING - 1) {
+        *n = sizeof GREETING - 1;
+        memcpy(bytes, GREETING, *n);
+        server.greeted = *n;
+        return SFID__REPLY_OK;
+    }
+    if (server.size == 0) {
+        sfid__fail(why, SFID_EREDIS, "the server closed the connection");
+        return SFID__REPLY_RETRY;
+    }
+    if (server.lines) {
+        *n = put_lines(bytes, size);
+        return SFID__REPLY_OK;
+    }
+    *n = SFID__MIN(SFID__MIN(server.chunk, server.size), size);
+    memcpy(bytes, server.data, *n);
+    server.data += *n;
+    server.size -= *n;
+    return SFID__REPLY_OK;
+}
+
+bool sfid__wire_is_quiet(const struct sfid__wire *w) { return w->fd >= 0; }
+void sfid__wire_close(struct sfid__wire *w) { *w = SFID__WIRE_NONE; }
+void sfid__wire_leave(struct sfid__wire *w) { *w = SFID__WIRE_NONE; }
+
+/* ---- promises -------------------------------------------------------------------- */
+
+static void check_failure(int rc, const struct sfid__error *err) {
+    HOLDS(rc < 0 && err->code == rc && err->text[0] != '\0' && memchr(err->text, '\0', sizeof err->text) != NULL);
+    for (const char *c = err->text; *c; c++)
+        HOLDS((unsigned char)*c >= ' ' && *c != 0x7f);
+}
+
+static void check_reply(const struct sfid__redis_reply *reply) {
+    HOLDS(reply->count <= SFID__REPLY_STRINGS);
+    for (unsigned i = 0; i < reply->count; i++)
+        HOLDS(reply->strings[i] >= reply->bytes && memchr(reply->strings[i], '\0', SFID__REPLY_STRING) != NULL);
+}
+
+static void an_exchange(const struct sfid__settings *settings) {
+    static struct sfid__redis_reply reply;
+    struct sfid__connection *c;
+    struct sfid__error err = {0, ""};
+    const char *argv[] = {"PING"};
+    HOLDS(sfid__connection_new(&c, &settings->uri, "app", &err) == 0);
+    for (int i = 0; i < 3; i++) {
+        const int rc = sfid__connection_exchange(c, 1, argv, NULL, SFID__FOREVER, NULL, &reply, &err);
+        check_reply(&reply);
+        if (rc < 0) /* an error's line is shown, but for a password that it repeats */
+            HOLDS(strstr(err.text, PASSWORD) == NULL);
+        if (rc < 0)
+            check_failure(rc, &err);
+        HOLDS(rc < 0 ? reply.class != SFID__REPLY_OK : reply.class == SFID__REPLY_OK);
+    }
+    sfid__connection_drop(c);
+}
+
+static bool see_pid(void *user, const struct sfid__redis_pid *pid) {
+    unsigned *left = user;
+    HOLDS(pid->who != NULL && pid->kind <= SFID__PID_FOREIGN);
+    return --*left > 0;
+}
+
+static void a_look(const struct sfid__settings *settings) {
+    static struct sfid__redis_app app;
+    struct sfid__redis_view view;
+    struct sfid__error err = {0, ""};
+    char holders[300];
+    unsigned most = 300;
+    HOLDS(sfid__redis_app_begin(&app, settings, &err) == 0);
+    const int rc = sfid__redis_look(&app, &view, see_pid, &most, SFID__FOREVER, NULL, &err);
+    if (rc < 0)
+        check_failure(rc, &err);
+    else
+        HOLDS(view.known <= SFID__APP_CURRENT && memchr(view.state, '\0', sizeof view.state) != NULL);
+    sfid__redis_holders(&app, holders, sizeof holders, SFID__FOREVER, NULL);
+    HOLDS(memchr(holders, '\0', sizeof holders) != NULL);
+    sfid__redis_app_end(&app);
+}
+
+static void check_answer(const struct sfid__store *store, enum sfid__lease_answer answer, const struct sfid__reply *reply,
+                         const struct sfid__error *err, const struct sfid__lease_action *lease) {
+    if (answer == SFID__GRANTED && lease->limit == 0)
+        HOLDS(reply->floor <= reply->limit && reply->limit <= store->terms.end);
+    else if (answer == SFID__GRANTED)
+        HOLDS(reply->limit >= lease->limit && reply->pid == lease->pid);
+    else if (answer == SFID__LATER)
+        HOLDS(reply->after_ms >= 0 && reply->after_ms <= 3000);
+    else
+        check_failure(err->code, err);
+}
+
+static void a_lease(const struct sfid__settings *settings, bool renew) {
+    struct sfid__store *store;
+    struct sfid__error err = {0, ""};
+    struct sfid__reply reply = {0};
+    const struct sfid__lease_action lease = {
+        .pid = renew ? 5 : 0, .token = 1, .nonce = 2, .next_nonce = 3, .limit = renew ? 1000 : 0};
+    const struct sfid__ask ask = {.lease = &lease, .give_up_ms = renew ? SFID__FOREVER : 1};
+    HOLDS(sfid__redis_store_new(&store, settings, "machine:0", &err) == 0);
+    for (int i = 0; i < 2; i++) {
+        err = (struct sfid__error){0, ""};
+        const enum sfid__lease_answer answer =
+            renew ? store->ops->renew(store, &ask, &reply, &err) : store->ops->claim(store, &ask, &reply, &err);
+        check_answer(store, answer, &reply, &err, &lease);
+    }
+    if (renew)
+        store->ops->release(store, &ask, 0);
+    store->ops->drop(store);
+}
+
+/* What an error's line asks for. */
+static void a_line(const uint8_t *data, size_t size) {
+    char *line = fuzz_copy(data, size, 1);
+    const struct sfid__reply_meaning m = sfid__reply_classify(line);
+    HOLDS(m.class > SFID__REPLY_OK && m.class <= SFID__REPLY_CONFIG && (m.code == SFID_EREDIS || m.code == SFID_EAUTH));
+    HOLDS(m.known != NULL && (m.known[0] != '\0' || m.class == SFID__REPLY_CONFIG));
+    free(line);
+}
+
+int fuzz_replies(const uint8_t *data, size_t size) {
+    static struct sfid__settings settings;
+    static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, 1766361600000);
+    struct sfid__error err;
+    const uint64_t what = fuzz_take(&data, &size, 1), how = fuzz_take(&data, &size, 1);
+    if (settings.window_ms == 0) {
+        sfid_options opt = SFID_OPTIONS_INIT;
+        opt.app = "app";
+        opt.store = "redis://" USER ":" PASSWORD "@localhost/3";
+        opt.layout = &layout;
+        HOLDS(sfid__options_read(&opt, &settings, &err) == 0);
+    }
+    settings.opt.on_unknown = what & 64 ? SFID_TRUST : SFID_WAIT_OUT;
+    server.data = data;
+    server.size = size;
+    server.chunk = 1 + (how & 63);
+    server.lines = (how & 128) != 0;
+    switch (what % 5) {
+    case 0:
+        an_exchange(&settings);
+        break;
+    case 1:
+        a_look(&settings);
+        break;
+    case 2:
+    case 3:
+        a_lease(&settings, what % 5 == 3);
+        break;
+    default:
+        a_line(data, size);
+        break;
+    }
+    return 0;
+}
+
+FUZZ_TARGET(replies)
