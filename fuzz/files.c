@@ -113,7 +113,7 @@ static void a_noted_layout(const uint8_t *data, size_t size) {
 
 /* Two entries a block apart; each as it is or, with a bit of the first byte, with its magic and checksum put right. */
 static void a_mark(const uint8_t *data, size_t size) {
-    enum { ENTRY = 64, BLOCK = 4096, SUM = 56 };
+    enum { ENTRY = 64, BLOCK = 4096, SERIAL = 24, SUM = 56 };
     static uint8_t blocks[2 * BLOCK];
     const uint64_t how = fuzz_take(&data, &size, 1);
     struct sfid__mark mark;
@@ -130,6 +130,7 @@ static void a_mark(const uint8_t *data, size_t size) {
         if ((how >> i & 1) == 0)
             continue;
         memcpy(entry, "sfidmrk1", 8);
+        entry[SERIAL + 7] = 0; /* so high is none that was counted up */
         const uint64_t sum = sfid__hash(SFID__HASH_SEED, entry, SUM);
         memcpy(entry + SUM, &sum, sizeof sum);
     }
@@ -149,24 +150,76 @@ static void a_mark(const uint8_t *data, size_t size) {
 
 /* ---- options ---------------------------------------------------------------------------- */
 
+/* The numbers of the options are mostly as they are by default. */
+static void set_numbers(sfid_options *opt, const uint8_t **data, size_t *size) {
+    const uint64_t value = fuzz_take(data, size, 4);
+    int64_t *const wide[] = {&opt->pid, &opt->pid_min, &opt->pid_max};
+    uint32_t *const narrow[] = {&opt->ttl_ms,       &opt->heartbeat_ms,   &opt->open_timeout_ms, &opt->max_wait_ms,
+                                &opt->max_ahead_ms, &opt->skew_budget_ms, &opt->max_skew_ms};
+    const uint64_t which = fuzz_take(data, size, 1) % 16;
+    if (which < 3)
+        *wide[which] = (int32_t)value;
+    else if (which < 10)
+        *narrow[which - 3] = (uint32_t)value;
+    else if (which == 10)
+        opt->exhaustion = (sfid_exhaustion)(value & 7);
+    else if (which == 11)
+        opt->on_unknown = (sfid_on_unknown)(value & 7);
+    else if (which == 12)
+        opt->random_start = value;
+}
+
 static void an_option(const uint8_t *data, size_t size) {
+    static const sfid_layout layouts[] = {SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS), SFID_LAYOUT(36, 20, 8, 1000, 0), {0}};
     const uint64_t which = fuzz_take(&data, &size, 1);
     struct sfid__settings settings;
     struct sfid__error err = {0, ""};
     sfid_options opt = SFID_OPTIONS_INIT;
+    opt.layout = which & 2 ? &layouts[(which >> 2) % 3] : NULL;
+    if (which & 8)
+        set_numbers(&opt, &data, &size);
+    if (which & 16)
+        set_numbers(&opt, &data, &size);
     char *text = fuzz_copy(data, size, 1);
-    opt.app = which & 1 ? text : "app";
-    opt.store = which & 1 ? "local" : text;
+    opt.app = which & 1 ? text : which & 32 ? NULL : "app";
+    opt.store = which & 1 ? "local" : which & 64 ? NULL : text;
+    if (which & 128) {
+        opt.app = "app";
+        opt.store = "local";
+        opt.run_dir = text;
+    }
     const int rc = sfid__options_read(&opt, &settings, &err);
     if (rc < 0)
         check_failure(rc, &err);
     else
-        HOLDS(settings.lead_ms > 0 && settings.lead_ms <= 86400000);
+        HOLDS(settings.lead_ms > 0 && settings.lead_ms <= 86400000 && settings.opt.pid_min >= 0 &&
+              settings.opt.pid_min <= settings.opt.pid_max);
+    HOLDS(sfid__options_read(NULL, &settings, &err) == SFID_EINVAL);
     free(text);
 }
 
+/* The size tells how much of the options a caller knows; what is behind has to be 0. */
+static void a_size(const uint8_t *data, size_t size) {
+    union {
+        sfid_options opt;
+        uint8_t bytes[sizeof(sfid_options) + 64];
+    } given;
+    sfid_options opt;
+    struct sfid__error err = {0, ""};
+    memset(&given, 0, sizeof given);
+    given.opt = (sfid_options)SFID_OPTIONS_INIT;
+    given.opt.size = (size_t)fuzz_take(&data, &size, 2) % (sizeof given + 1);
+    if (size > 0)
+        given.bytes[sizeof given.opt + data[0] % 64] = data[size - 1];
+    const int rc = sfid__options_copy(&given.opt, &opt, &err);
+    if (rc < 0)
+        check_failure(rc, &err);
+    else
+        HOLDS(opt.size == sizeof opt);
+}
+
 int fuzz_files(const uint8_t *data, size_t size) {
-    const uint64_t what = fuzz_take(&data, &size, 1) % 5;
+    const uint64_t what = fuzz_take(&data, &size, 1) % 6;
     make_root();
     switch (what) {
     case 0:
@@ -181,8 +234,11 @@ int fuzz_files(const uint8_t *data, size_t size) {
     case 3:
         a_mark(data, size);
         break;
-    default:
+    case 4:
         an_option(data, size);
+        break;
+    default:
+        a_size(data, size);
         break;
     }
     return 0;

@@ -4,7 +4,8 @@
  * to one of nobody's: whatever comes, an answer is a code with a sentence fit
  * to print, or within the bounds that were asked for.
  *
- * The wire is ours: no socket is opened. With the second byte's top bit set the
+ * The wire is ours: no socket is opened, and what comes first is a good
+ * greeting but with the second byte's second bit set. With the second byte's top bit set the
  * bytes are lines, each a string of the array that a server would send, so that
  * fuzzing need not find the protocol first; an empty line ends a reply.
  */
@@ -26,22 +27,29 @@ const char sfid__lease_script[] = "short"; /* nobody reads it here */
 static struct {
     const uint8_t *data;
     size_t size, chunk, greeted;
-    bool lines;
+    bool lines, greets, cuts, late; /* cuts: the connection, late: but not before the greeting */
 } server;
 
 enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
                                        unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
-    (void)uri, (void)resolver, (void)turn, (void)deadline, (void)why;
+    (void)uri, (void)resolver, (void)turn, (void)deadline;
+    if (server.size == 0) {
+        sfid__fail(why, SFID_EREDIS, "the server does not answer");
+        return SFID__REPLY_RESOLVE;
+    }
     w->fd = 1000;
-    server.greeted = 0;
+    server.greeted = server.greets ? 0 : sizeof GREETING - 1;
     return SFID__REPLY_OK;
 }
 
 enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
                                        struct sfid__error *why) {
-    (void)deadline, (void)why;
+    (void)deadline;
     HOLDS(w->fd == 1000 && bytes != NULL && n > 0);
-    return SFID__REPLY_OK;
+    if (!server.cuts || (server.late && server.greeted < sizeof GREETING - 1))
+        return SFID__REPLY_OK;
+    sfid__fail(why, SFID_EREDIS, "the server closed the connection");
+    return SFID__REPLY_RETRY;
 }
 
 /* The next reply, made of lines. */
@@ -115,7 +123,7 @@ static void an_exchange(const struct sfid__settings *settings) {
     static struct sfid__redis_reply reply;
     struct sfid__connection *c;
     struct sfid__error err = {0, ""};
-    const char *argv[] = {"PING"};
+    const char *argv[SFID__COMMAND_ARGS + 1] = {"PING"};
     HOLDS(sfid__connection_new(&c, &settings->uri, "app", &err) == 0);
     for (int i = 0; i < 3; i++) {
         const int rc = sfid__connection_exchange(c, 1, argv, NULL, SFID__FOREVER, NULL, &reply, &err);
@@ -126,6 +134,8 @@ static void an_exchange(const struct sfid__settings *settings) {
             check_failure(rc, &err);
         HOLDS(rc < 0 ? reply.class != SFID__REPLY_OK : reply.class == SFID__REPLY_OK);
     }
+    HOLDS(sfid__connection_exchange(c, 0, argv, NULL, SFID__FOREVER, NULL, &reply, &err) < 0);
+    HOLDS(sfid__connection_exchange(c, SFID__COMMAND_ARGS + 1, argv, NULL, SFID__FOREVER, NULL, &reply, &err) < 0);
     sfid__connection_drop(c);
 }
 
@@ -207,8 +217,11 @@ int fuzz_replies(const uint8_t *data, size_t size) {
     settings.opt.on_unknown = what & 64 ? SFID_TRUST : SFID_WAIT_OUT;
     server.data = data;
     server.size = size;
-    server.chunk = 1 + (how & 63);
+    server.chunk = 1 + (how & 31) * 128;
+    server.cuts = (how & 32) != 0;
+    server.late = (what & 32) != 0;
     server.lines = (how & 128) != 0;
+    server.greets = (how & 64) == 0;
     switch (what % 5) {
     case 0:
         an_exchange(&settings);

@@ -10,6 +10,7 @@
 #include "cli/guess.h"
 #include "command.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -114,6 +115,7 @@ static void check_read(const struct reader *reader, const struct found *found, s
     if (good || reader_read(reader, found->id, found->len, &id))
         return;
     reader_explain(reader, found->id, found->len, why);
+    say_bad("line", found->line, found->id, found->len, why);
     HOLDS(why[0] != '\0');
 }
 
@@ -136,7 +138,7 @@ static void run(struct source *source, unsigned kind, bool limited, const char *
         cut |= found.fault != NULL;
         const bool good =
             !found.fault && !found.none && reader_read(source->reader, found.id, found.len, &id) && view_take(&view, id, &taken);
-        if (!found.fault && !found.none && kind != LINES)
+        if (!found.fault && !found.none)
             check_read(source->reader, &found, &view, good);
         if (source->keep && !found.fault)
             source->keep(source, &found, &view, good && kind != GREP ? &taken : NULL);
@@ -157,7 +159,7 @@ int fuzz_streams(const uint8_t *data, size_t size) {
     char *text = fuzz_copy(data, size, 0);
     reader_begin(&reader, form % (kind == LINES ? SFID_BYTES + 1 : SFID_BYTES), (form & 64) != 0);
     begin(&source, &reader, kind, flags);
-    source.in.fd = input(text, size);
+    source.in.fd = size > 0 ? input(text, size) : open("/", O_RDONLY | O_CLOEXEC); /* which cannot be read */
     run(&source, kind, (form & 128) != 0, text, size, flags);
     close(source.in.fd);
     free(text);

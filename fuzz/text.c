@@ -95,7 +95,8 @@ int fuzz_text(const uint8_t *data, size_t size) {
         HOLDS(wide.high == 77 && wide.low == 77);
         goes_wrong_there(form, text, size, wide_rc, wide_at, 1);
     }
-    HOLDS(sfid_from_text(form, NULL, size, &id) == SFID_EINVAL && sfid_wide_from_text(form, text, size, NULL, NULL) == SFID_EINVAL);
+    HOLDS(sfid_from_text(form, NULL, size, &id) == SFID_EINVAL && sfid_from_text(form, text, size, NULL) == SFID_EINVAL &&
+          sfid_wide_from_text(form, text, size, NULL, NULL) == SFID_EINVAL);
     free(text);
     return 0;
 }
