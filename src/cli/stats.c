@@ -161,11 +161,43 @@ static void find_gaps(const struct stats *stats, struct summary *s) {
     }
 }
 
-/* The keys are given up for their pids. */
+/*
+ * What each pid drew in each second. The keys are given up for those of second
+ * and pid: a second there is counted from the first ID on, and where ticks are
+ * longer a tick stands for it, so that what had room before has it now.
+ */
+static void count_pid_seconds(struct stats *stats, struct summary *s) {
+    struct numbers *ids = &stats->ids;
+    const unsigned low = stats->pid_bits + stats->seq_bits + stats->random_bits;
+    const bool long_ticks = !stats->view->wide && stats->view->layout.unit_ms >= 1000;
+    const sfid_wide first = ids->count > 0 ? number_at(ids, 0) : (sfid_wide){0, 0};
+    for (size_t i = 0; i < ids->count; i++) {
+        const sfid_wide key = number_at(ids, i);
+        const uint64_t group =
+            long_ticks ? above(key, low).low - above(first, low).low : (uint64_t)(second_of(stats, key) - second_of(stats, first));
+        number_set(ids, i, append((sfid_wide){0, group}, pid_of(stats, key), stats->pid_bits));
+    }
+    sort_numbers(ids);
+    for (size_t i = 0, end; i < ids->count; i = end) {
+        const sfid_wide key = number_at(ids, i);
+        for (end = i + 1; end < ids->count && is_same(number_at(ids, end), key); end++)
+            ;
+        s->pid_seconds++;
+        if (end - i <= s->pid_second_peak)
+            continue;
+        const int64_t group = (int64_t)above(key, stats->pid_bits).low;
+        s->pid_second_peak = end - i;
+        s->pid_second_peak_pid = below(key, stats->pid_bits);
+        s->pid_second_peak_at = long_ticks ? time_of(stats, first) + group * (int64_t)stats->view->layout.unit_ms
+                                           : (second_of(stats, first) + group) * 1000;
+    }
+}
+
+/* The keys, of second and pid by now, are given up for their pids. */
 static void count_pids(struct stats *stats, struct summary *s) {
     struct numbers pids = {stats->ids.words, stats->ids.count, stats->ids.room, false};
     for (size_t i = 0; i < pids.count; i++)
-        number_set(&pids, i, (sfid_wide){0, pid_of(stats, number_at(&stats->ids, i))});
+        number_set(&pids, i, (sfid_wide){0, below(number_at(&stats->ids, i), stats->pid_bits)});
     sort_numbers(&pids);
     for (size_t i = 0, end; i < pids.count; i = end) {
         for (end = i + 1; end < pids.count && pids.words[end] == pids.words[i]; end++)
@@ -201,6 +233,7 @@ int stats_report(struct stats *stats, enum view_format format) {
         s.first = time_of(stats, number_at(&stats->ids, 0));
         s.last = time_of(stats, number_at(&stats->ids, stats->ids.count - 1));
     }
+    count_pid_seconds(stats, &s);
     count_pids(stats, &s);
     stats_show(stats->view, &s, format);
     free(stats->ids.words);

@@ -76,6 +76,9 @@ static void show_text(struct view *view, const struct summary *s) {
     out_print("\n%-14s  %zu on the mean of %zu seconds with IDs, %zu at most, at %s\n", "IDs per second", s->count / s->seconds,
               s->seconds, s->second_peak, date);
     out_print("%-14s  %zu seconds with over 4 times the mean\n", "bursts", s->bursts);
+    date_text(date, s->pid_second_peak_at);
+    out_print("%-14s  %zu on the mean, %zu at most, pid %" PRIu64 " at %s\n", "pid and second", s->count / s->pid_seconds,
+              s->pid_second_peak, s->pid_second_peak_pid, date);
     date_text(date, s->tick_peak_at);
     out_print("%-14s  %zu of %" PRIu64 " at most, pid %" PRIu64 " at %s\n", "pid and tick", s->tick_peak, s->max_seq + 1,
               s->tick_peak_pid, date);
@@ -105,6 +108,12 @@ static void put_peaks(const struct summary *s) {
     put_time("time", s->second_peak_at);
     json_close('}');
     json_uint("bursts", s->bursts);
+    json_uint("ids_per_pid_and_second", s->count / s->pid_seconds);
+    json_open("pid_second_peak", '{');
+    json_uint("ids", s->pid_second_peak);
+    json_uint("pid", s->pid_second_peak_pid);
+    put_time("time", s->pid_second_peak_at);
+    json_close('}');
     json_open("tick_peak", '{');
     json_uint("ids", s->tick_peak);
     json_uint("of", s->max_seq + 1);
