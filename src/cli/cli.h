@@ -208,6 +208,9 @@ enum view_format { VIEW_TEXT, VIEW_JSON, VIEW_TSV, VIEW_CSV, VIEW_TABLE };
 
 /* ---- json.c: JSON --------------------------------------------------------- */
 
+/* How many bytes of the text's len are its first character of UTF-8 (RFC 3629); 0 when they are none. */
+size_t utf8_length(const char *text, size_t len);
+
 /* Values of an object have a key, those of a list NULL. Brackets are { } [ ]; json_end() ends the line. */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);

@@ -74,20 +74,6 @@ static const char *in_json(const struct field *field, unsigned char c) {
     return code;
 }
 
-/* How many bytes the character of UTF-8 has that begins there, as RFC 3629 has it; 0: none does. */
-static size_t utf8_length(const char *text, size_t len) {
-    const unsigned char *p = (const unsigned char *)text;
-    const size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-    if (n > len)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    const bool longer = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90); /* than need be */
-    const bool none = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);   /* surrogates, and past the last */
-    return longer || none ? 0 : n;
-}
-
 /* JSON is UTF-8; bytes of another encoding would make nonsense of all of it. */
 static const char *in_utf8(const struct field *field, size_t *i) {
     const size_t n = utf8_length(field->text + *i, field->len - *i);

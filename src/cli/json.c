@@ -7,8 +7,8 @@
 
 static bool follows; /* a value stands before, in the same object or list */
 
-/* How many bytes at p are one character of UTF-8 (RFC 3629); 0 when they are none. */
-static size_t utf8_length(const unsigned char *p) {
+size_t utf8_length(const char *text, size_t len) {
+    const unsigned char *p = (const unsigned char *)text;
     static const struct {
         unsigned char first, last, low, high; /* bounds of the first byte, and of the second */
         size_t length;
@@ -21,7 +21,7 @@ static size_t utf8_length(const unsigned char *p) {
         if (*p < forms[i].first || *p > forms[i].last)
             continue;
         size_t n = 1;
-        while (n < forms[i].length && p[n] >= (n == 1 ? forms[i].low : 0x80) && p[n] <= (n == 1 ? forms[i].high : 0xbf))
+        while (n < forms[i].length && n < len && p[n] >= (n == 1 ? forms[i].low : 0x80) && p[n] <= (n == 1 ? forms[i].high : 0xbf))
             n++;
         return n == forms[i].length ? n : 0;
     }
@@ -33,7 +33,7 @@ static void write_string(const char *text) {
     out_print("\"");
     const unsigned char *p = (const unsigned char *)text;
     while (*p) {
-        const size_t n = utf8_length(p);
+        const size_t n = utf8_length((const char *)p, strnlen((const char *)p, 4));
         if (*p == '"' || *p == '\\')
             out_print("\\%c", *p);
         else if (n == 0)

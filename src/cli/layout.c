@@ -63,8 +63,8 @@ static int show_sql(const struct args *args, enum view_format format) {
         return STATUS_USAGE;
     }
     const int status = read_operand(args, &shown);
-    if (status == STATUS_GOOD && shown.wide) {
-        say("--sql is for layouts of 64 bits; %s has more", shown.name);
+    if (status == STATUS_GOOD && shown.wide && shown.kind == SFID_AWSFLAKE) {
+        say("--sql: no database reads base62, which IDs of %s are written in; decode --csv adds columns to a dump", shown.name);
         return STATUS_USAGE;
     }
     if (status == STATUS_GOOD)

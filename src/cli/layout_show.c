@@ -28,6 +28,7 @@ static uint8_t width_of(const struct shown *shown, sfid_field_kind kind) {
 bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout) {
     sfid_wide_facts facts;
     shown->wide = true;
+    shown->kind = layout->kind;
     shown->count = sfid_wide_layout_fields(layout, shown->fields, COUNT_OF(shown->fields));
     if (shown->count < 0 || sfid_wide_layout_describe(layout, &facts) < 0 ||
         sfid_wide_layout_format(layout, shown->name, sizeof shown->name) < 0)

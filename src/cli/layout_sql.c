@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXPRESSION 256
+#define EXPRESSION 2560
 
 const char *const sql_dialects[] = {[SQL_POSTGRES] = "postgres", [SQL_MYSQL] = "mysql", [SQL_SQLITE] = "sqlite", NULL};
 
@@ -45,6 +45,69 @@ static void milliseconds(char text[EXPRESSION], enum sql_dialect dialect, const 
     if (l->epoch_ms != 0)
         snprintf(epoch, sizeof epoch, " %c %" PRId64, l->epoch_ms < 0 ? '-' : '+', l->epoch_ms < 0 ? -l->epoch_ms : l->epoch_ms);
     snprintf(text, EXPRESSION, "(%.180s%s%s)", tick, unit, epoch);
+}
+
+/* ---- fields of 128 bits, from hex digits ------------------------------------- */
+
+/*
+ * IDs of flake and UUIDs are kept as text, or as a type that text can be made
+ * of: their fields are whole hex digits, but for two bits of a sequence.
+ * SQLite knows no number in hex: there digits are added up.
+ */
+static const char *digits_of(const struct shown *shown, enum sql_dialect dialect, const char *id, char text[EXPRESSION]) {
+    const bool uuid = shown->kind == SFID_UUID7;
+    if (uuid && dialect == SQL_POSTGRES)
+        snprintf(text, EXPRESSION, "replace(%s::text, '-', '')", id);
+    else if (uuid && dialect == SQL_MYSQL)
+        snprintf(text, EXPRESSION, "REPLACE(%s, '-', '')", id);
+    else
+        snprintf(text, EXPRESSION, "%s", id);
+    return text;
+}
+
+/* Of SQLite: each digit, shifted to its place. Hyphens are stepped over. */
+static void added_up(char text[EXPRESSION], bool uuid, const char *id, unsigned first, unsigned count) {
+    size_t len = (size_t)snprintf(text, EXPRESSION, "(");
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned digit = first + i, place = uuid ? digit + (digit > 8) + (digit > 12) + (digit > 16) + (digit > 20) : digit;
+        len += (size_t)snprintf(text + len, EXPRESSION - len, "%s((instr('0123456789abcdef', lower(substr(%s, %u, 1))) - 1) << %u)",
+                                i > 0 ? " + " : "", id, place, 4 * (count - 1 - i));
+    }
+    snprintf(text + len, EXPRESSION - len, ")");
+}
+
+static void hex_field(char text[EXPRESSION], const struct shown *shown, enum sql_dialect dialect, const char *id,
+                      const sfid_field *field) {
+    char digits[EXPRESSION], number[EXPRESSION];
+    const unsigned from = field->shift / 4 * 4, to = (field->shift + field->bits + 3u) / 4 * 4;
+    const unsigned count = (to - from) / 4, first = (128 - to) / 4 + 1;
+    digits_of(shown, dialect, id, digits);
+    if (dialect == SQL_POSTGRES)
+        snprintf(number, sizeof number, "('x' || substr(%.200s, %u, %u))::bit(%u)::bigint", digits, first, count, count * 4);
+    else if (dialect == SQL_MYSQL)
+        snprintf(number, sizeof number, "CAST(CONV(SUBSTR(%.200s, %u, %u), 16, 10) AS SIGNED)", digits, first, count);
+    else
+        added_up(number, shown->kind == SFID_UUID7, id, first, count);
+    if (to - from == field->bits)
+        snprintf(text, EXPRESSION, "%s", number);
+    else
+        snprintf(text, EXPRESSION, "(%.2500s & %u)", number, (1u << field->bits) - 1);
+}
+
+/* All fields of a kind as one number. */
+static void hex_fields(char text[EXPRESSION], const struct shown *shown, enum sql_dialect dialect, const char *id,
+                       sfid_field_kind kind) {
+    char one[EXPRESSION], all[EXPRESSION] = "";
+    for (int i = 0; i < shown->count; i++) {
+        if (shown->fields[i].kind != kind)
+            continue;
+        hex_field(one, shown, dialect, id, &shown->fields[i]);
+        if (all[0] == '\0')
+            snprintf(text, EXPRESSION, "%s", one);
+        else
+            snprintf(text, EXPRESSION, "((%.1200s << %u) | %.1200s)", all, shown->fields[i].bits, one);
+        memcpy(all, text, EXPRESSION);
+    }
 }
 
 /* ---- times ------------------------------------------------------------------ */
@@ -83,28 +146,19 @@ static void sqlite(struct times *t, bool before_1970) {
 /* ---- what is shown ----------------------------------------------------------- */
 
 static void put(bool json, const char *name, const char *expression) {
-    if (json)
+    if (json) {
         json_text(name, expression);
-    else
-        out_print("%s\t%s\n", name, expression);
+        return;
+    }
+    out_print("%s\t", name);
+    out_bytes(expression, strlen(expression));
+    out_bytes("\n", 1);
 }
 
-void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
+/* Those of 64 bits: the pid, its parts, and the sequence. */
+static void put_fields(const struct shown *shown, const char *id, bool json) {
     const sfid_layout *l = &shown->layout;
     char field[EXPRESSION];
-    struct times times;
-    milliseconds(times.ms, dialect, l, id);
-    if (dialect == SQL_POSTGRES)
-        postgres(&times);
-    else if (dialect == SQL_MYSQL)
-        mysql(&times);
-    else
-        sqlite(&times, l->epoch_ms < 0);
-
-    if (json)
-        json_open(NULL, '{');
-    put(json, "time", times.time);
-    put(json, "unix_ms", times.ms);
     masked(field, id, l->pid_shift, l->pid_bits);
     put(json, "pid", field);
     for (int i = 0; i < shown->count; i++)
@@ -114,6 +168,37 @@ void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char 
         }
     masked(field, id, l->seq_shift, l->seq_bits);
     put(json, "seq", field);
+}
+
+static void put_hex_fields(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
+    char field[EXPRESSION];
+    hex_fields(field, shown, dialect, id, SFID_FIELD_PID);
+    put(json, "pid", field);
+    hex_fields(field, shown, dialect, id, SFID_FIELD_SEQ);
+    put(json, "seq", field);
+}
+
+void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
+    static struct times times;
+    if (shown->wide)
+        hex_fields(times.ms, shown, dialect, id, SFID_FIELD_TIME); /* since 1970 in both */
+    else
+        milliseconds(times.ms, dialect, &shown->layout, id);
+    if (dialect == SQL_POSTGRES)
+        postgres(&times);
+    else if (dialect == SQL_MYSQL)
+        mysql(&times);
+    else
+        sqlite(&times, !shown->wide && shown->layout.epoch_ms < 0);
+
+    if (json)
+        json_open(NULL, '{');
+    put(json, "time", times.time);
+    put(json, "unix_ms", times.ms);
+    if (shown->wide)
+        put_hex_fields(shown, dialect, id, json);
+    else
+        put_fields(shown, id, json);
     put(json, "day", times.day);
     if (json) {
         json_close('}');

@@ -7,7 +7,8 @@
 
 /* A layout with all that follows from it. */
 struct shown {
-    bool wide; /* more than 64 bits: of layout only epoch_ms, unit_ms and the widths mean anything */
+    bool wide;           /* more than 64 bits: of layout only epoch_ms, unit_ms and the widths mean anything */
+    sfid_wide_kind kind; /* when wide */
     sfid_layout layout;
     sfid_layout_facts facts;
     char name[SFID_LAYOUT_STR_LEN];
