@@ -9,8 +9,10 @@
  * bytes are lines, each a string of the array that a server would send, so that
  * fuzzing need not find the protocol first; an empty line ends a reply.
  */
+#include "deadline.h"
 #include "redis_look.h"
 #include "redis_store.h"
+#include "route.h"
 #include "wire.h"
 
 #include "fuzz.h"
@@ -119,24 +121,39 @@ static void check_reply(const struct sfid__redis_reply *reply) {
         HOLDS(reply->strings[i] >= reply->bytes && memchr(reply->strings[i], '\0', SFID__REPLY_STRING) != NULL);
 }
 
-static void an_exchange(const struct sfid__settings *settings) {
+static void check_exchange(int rc, const struct sfid__redis_reply *reply, const struct sfid__error *err) {
+    check_reply(reply);
+    HOLDS(rc < 0 ? reply->class != SFID__REPLY_OK : reply->class == SFID__REPLY_OK);
+    if (rc == 0)
+        return;
+    check_failure(rc, err);
+    HOLDS(strstr(err->text, PASSWORD) == NULL); /* an error's line is shown, but for a password that it repeats */
+}
+
+static void an_exchange(const struct sfid__uri *uri) {
     static struct sfid__redis_reply reply;
     struct sfid__connection *c;
     struct sfid__error err = {0, ""};
     const char *argv[SFID__COMMAND_ARGS + 1] = {"PING"};
-    HOLDS(sfid__connection_new(&c, &settings->uri, "app", &err) == 0);
-    for (int i = 0; i < 3; i++) {
-        const int rc = sfid__connection_exchange(c, 1, argv, NULL, SFID__FOREVER, NULL, &reply, &err);
-        check_reply(&reply);
-        if (rc < 0) /* an error's line is shown, but for a password that it repeats */
-            HOLDS(strstr(err.text, PASSWORD) == NULL);
-        if (rc < 0)
-            check_failure(rc, &err);
-        HOLDS(rc < 0 ? reply.class != SFID__REPLY_OK : reply.class == SFID__REPLY_OK);
-    }
+    HOLDS(sfid__connection_new(&c, uri, SFID__PEER_SERVER, "app", &err) == 0);
+    for (int i = 0; i < 3; i++)
+        check_exchange(sfid__connection_exchange(c, 1, argv, NULL, SFID__FOREVER, NULL, &reply, &err), &reply, &err);
     HOLDS(sfid__connection_exchange(c, 0, argv, NULL, SFID__FOREVER, NULL, &reply, &err) < 0);
     HOLDS(sfid__connection_exchange(c, SFID__COMMAND_ARGS + 1, argv, NULL, SFID__FOREVER, NULL, &reply, &err) < 0);
     sfid__connection_drop(c);
+}
+
+/* The same by way of sentinels, and of a cluster's nodes: each answers with what comes next. */
+static void a_route(const struct sfid__uri *uri) {
+    static struct sfid__redis_reply reply;
+    struct sfid__route route;
+    struct sfid__error err = {0, ""};
+    const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL, sfid__deadline_now_ms() + 60000, NULL};
+    HOLDS(sfid__route_begin(&route, uri, "app", &err) == 0);
+    for (int i = 0; i < 2; i++)
+        check_exchange(sfid__route_exchange(&route, &q, &reply, &err), &reply, &err);
+    sfid__route_is_up(&route);
+    sfid__route_end(&route);
 }
 
 static bool see_pid(void *user, const struct sfid__redis_pid *pid) {
@@ -202,19 +219,29 @@ static void a_line(const uint8_t *data, size_t size) {
     free(line);
 }
 
-int fuzz_replies(const uint8_t *data, size_t size) {
-    static struct sfid__settings settings;
+/* Settings of a server, of sentinels, and of a cluster. */
+static struct sfid__settings *settings_of(unsigned kind) {
+    static const char *const stores[] = {"redis://" USER ":" PASSWORD "@localhost/3",
+                                         "redis+sentinel://" USER ":" PASSWORD "@a:1,b:2/main?sentinel_user=" USER
+                                         "&sentinel_password=" PASSWORD,
+                                         "redis+cluster://" USER ":" PASSWORD "@a:1,b:2?registration=off"};
+    static struct sfid__settings settings[3];
     static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, 1766361600000);
     struct sfid__error err;
-    const uint64_t what = fuzz_take(&data, &size, 1), how = fuzz_take(&data, &size, 1);
-    if (settings.window_ms == 0) {
+    if (settings[kind].window_ms == 0) {
         sfid_options opt = SFID_OPTIONS_INIT;
         opt.app = "app";
-        opt.store = "redis://" USER ":" PASSWORD "@localhost/3";
+        opt.store = stores[kind];
         opt.layout = &layout;
-        HOLDS(sfid__options_read(&opt, &settings, &err) == 0);
+        HOLDS(sfid__options_read(&opt, &settings[kind], &err) == 0);
     }
-    settings.opt.on_unknown = what & 64 ? SFID_TRUST : SFID_WAIT_OUT;
+    return &settings[kind];
+}
+
+int fuzz_replies(const uint8_t *data, size_t size) {
+    const unsigned what = (unsigned)fuzz_take(&data, &size, 1), how = (unsigned)fuzz_take(&data, &size, 1);
+    struct sfid__settings *settings = settings_of(0);
+    settings->opt.on_unknown = what & 64 ? SFID_TRUST : SFID_WAIT_OUT;
     server.data = data;
     server.size = size;
     server.chunk = 1 + (how & 31) * 128;
@@ -222,19 +249,22 @@ int fuzz_replies(const uint8_t *data, size_t size) {
     server.late = (what & 32) != 0;
     server.lines = (how & 128) != 0;
     server.greets = (how & 64) == 0;
-    switch (what % 5) {
+    switch (what % 7) {
     case 0:
-        an_exchange(&settings);
+        an_exchange(&settings->uri);
         break;
     case 1:
-        a_look(&settings);
+        a_look(settings);
         break;
     case 2:
     case 3:
-        a_lease(&settings, what % 5 == 3);
+        a_lease(settings, what % 7 == 3);
+        break;
+    case 4:
+        a_line(data, size);
         break;
     default:
-        a_line(data, size);
+        a_route(&settings_of(what % 7 - 4)->uri);
         break;
     }
     return 0;
