@@ -27,6 +27,7 @@ struct sfid__wrap {
     sfid_wide_layout layout; /* kind 0: none, the generator is one of 64 bits */
     bool by_host;            /* as in sfid__wide_plan */
     uint64_t worker;
+    uint64_t key[2]; /* of random bits */
 };
 
 struct sfid {

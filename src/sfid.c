@@ -136,7 +136,8 @@ static int wrap(struct sfid *g, const struct sfid__settings *settings, bool wide
         return sfid__fail(err, SFID_EINVAL, "wide is set: sfid_wide_open() opens a generator of wide IDs");
     if (!settings->opt.wide && wide)
         return sfid__fail(err, SFID_EINVAL, "wide is not set: sfid_wide_open() wants the layout of the IDs there");
-    g->wrap = (struct sfid__wrap){settings->wide, settings->plan.by_host, settings->worker};
+    g->wrap = (struct sfid__wrap){.layout = settings->wide, .by_host = settings->plan.by_host, .worker = settings->worker};
+    sfid__random(g->wrap.key, sizeof g->wrap.key);
     return 0;
 }
 

@@ -6,65 +6,33 @@
  * ticks and sequence numbers (wide_plan.h). Which record a number was drawn
  * from says which pid it is of, also while one pid is exchanged for another; so
  * what keeps numbers apart keeps the IDs apart, and what orders them orders
- * the IDs: tick, pid (or part) and sequence all go in whole. The random bits of
- * a UUID come below all that, and neither hangs on them.
+ * the IDs: tick, pid (or part) and sequence all go in whole.
+ *
+ * The random bits of a UUID come below all that, and neither hangs on them.
+ * They are a keyed hash of the number drawn, under a key that the handle got
+ * from the kernel: no number is drawn twice by a fork family, so nothing has to
+ * be kept, or asked for, and a signal handler may draw as well.
  */
 #include "handle.h"
 
 #include "layout.h"
-#include "process.h"
 #include "random.h"
 
-#include <string.h>
+enum { RANDOM_BITS = 44 };
 
 static struct sfid *handle(const sfid_wide_gen *g) {
     return (struct sfid *)(uintptr_t)g; /* the same object, never changed as another */
 }
 
-/* ---- random bits ---------------------------------------------------------- */
-
-enum { RANDOM_BYTES = 6, RANDOM_MASK_BITS = 44, POOL_DRAWS = 40 };
-
-/* Asking the kernel costs more than a draw. A thread keeps what it got; a forked child does not use its parent's. */
-struct pool {
-    uint64_t process;
-    unsigned left;
-    unsigned char bytes[POOL_DRAWS * RANDOM_BYTES];
-};
-
-static uint64_t cut(const unsigned char bytes[RANDOM_BYTES]) {
-    uint64_t value = 0;
-    memcpy(&value, bytes, RANDOM_BYTES);
-    return value & ((UINT64_C(1) << RANDOM_MASK_BITS) - 1);
-}
-
-static uint64_t random_of_thread(void) {
-    static _Thread_local struct pool pool;
-    const uint64_t process = sfid__process();
-    if (pool.left == 0 || pool.process != process) {
-        sfid__random(pool.bytes, sizeof pool.bytes);
-        pool.left = POOL_DRAWS;
-        pool.process = process;
-    }
-    return cut(pool.bytes + --pool.left * RANDOM_BYTES);
-}
-
-/* In a signal handler, which may have interrupted the above. */
-static uint64_t random_at_once(void) {
-    unsigned char bytes[RANDOM_BYTES];
-    sfid__random(bytes, sizeof bytes);
-    return cut(bytes);
-}
-
 /* ---- drawing -------------------------------------------------------------- */
 
-static int put_together(const struct sfid *g, const struct sfid__record *r, uint64_t n, bool pooled, sfid_wide *id) {
+static int put_together(const struct sfid *g, const struct sfid__record *r, uint64_t n, sfid_wide *id) {
     const sfid_layout *engine = &g->generator.layout;
     const uint64_t pid = r->pid_field >> r->pid_shift;
     sfid_wide_parts parts = {.tick = n >> r->seq_bits, .pid = g->wrap.by_host ? g->wrap.worker : pid};
     parts.seq = sfid__wide_seq(g->wrap.by_host, engine, pid, n & engine->max_seq);
     if (g->wrap.layout.kind == SFID_UUID7)
-        parts.random = pooled ? random_of_thread() : random_at_once();
+        parts.random = sfid__random_of(g->wrap.key, n) >> (64 - RANDOM_BITS);
     return sfid_wide_compose(&g->wrap.layout, &parts, id);
 }
 
@@ -74,7 +42,7 @@ static int next(sfid_wide_gen *gen, bool may_sleep, sfid_wide *id) {
     if (g == NULL || id == NULL)
         return SFID_EINVAL;
     const int rc = sfid__next_number(&g->generator, may_sleep, &call);
-    return rc < 0 ? rc : put_together(g, call.from, call.n, may_sleep, id);
+    return rc < 0 ? rc : put_together(g, call.from, call.n, id);
 }
 
 int sfid_wide_next(sfid_wide_gen *g, sfid_wide *id) { return next(g, true, id); }
@@ -96,7 +64,7 @@ int64_t sfid_wide_next_n(sfid_wide_gen *gen, sfid_wide *ids, size_t n) {
         call.in_hand = false;
         int rc = sfid__draw(&g->generator, &call);
         for (uint64_t i = 0; rc == 0 && i < call.count; i++)
-            rc = put_together(g, call.from, call.n + i, true, &ids[done++]);
+            rc = put_together(g, call.from, call.n + i, &ids[done++]);
         if (rc < 0)
             return done ? (int64_t)done : rc;
     }

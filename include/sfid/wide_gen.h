@@ -23,8 +23,9 @@
  * and as text of the layout's own form.
  *
  *   uuid7      as any other layout: a pid leased from opt.store, or opt.pid; app, range of pids, exhaustion and max_ahead_ms
- *              as they are given. UUIDs of one app differ by tick, pid and sequence alone; 44 random bits come on top, from
- *              the kernel (getrandom(2)), so that those of other makers and of other apps are unlikely to be equal
+ *              as they are given. UUIDs of one app differ by tick, pid and sequence alone; 44 random bits come on top, so
+ *              that those of other makers and of other apps are unlikely to be equal: a keyed hash, whose key each handle gets
+ *              from the kernel
  *   flake      opt.pid is the worker, a MAC address as a number; -1: that of sfid_mac_address() without an interface
  *   awsflake   opt.pid is the region and the two last octets of the host's address, SFID_AWS_PID()
  *
