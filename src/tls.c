@@ -23,6 +23,7 @@ struct sfid__tls {
     SSL *ssl;              /* the context's, once it was handed over */
     bool failed;
     struct sfid__tls_fault fault;
+    struct sfid__tls *next; /* of those that go with the process */
 };
 
 static bool is_handed_over(const struct sfid__tls *t) { return t->context->privctx != NULL; }
@@ -131,16 +132,26 @@ enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__
     return class;
 }
 
+/* Where OpenSSL is not to be had any more. Kept in a list, so that nobody takes it for lost. */
+static void leave_to_the_process(struct sfid__tls *t) {
+    static _Atomic(struct sfid__tls *) left;
+    t->next = atomic_load_explicit(&left, memory_order_relaxed); /* nobody reads the list */
+    while (!atomic_compare_exchange_weak_explicit(&left, &t->next, t, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
 void sfid__tls_free(struct sfid__tls *t, bool polite) {
     struct sfid__tls_guard guard;
     if (t == NULL)
         return;
-    if (sfid__tls_enter(&guard)) { /* else it goes with the process */
-        if (polite && !t->failed && is_handed_over(t) && SSL_is_init_finished(t->ssl))
-            SSL_shutdown(t->ssl);
-        destroy(t);
-        sfid__tls_leave(&guard);
+    if (!sfid__tls_enter(&guard)) {
+        leave_to_the_process(t);
+        return;
     }
+    if (polite && !t->failed && is_handed_over(t) && SSL_is_init_finished(t->ssl))
+        SSL_shutdown(t->ssl);
+    destroy(t);
+    sfid__tls_leave(&guard);
     free(t);
 }
 

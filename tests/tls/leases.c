@@ -20,19 +20,12 @@ static bool is_released(struct tls_server *s, const char *app, int64_t pid) {
 
 /* A pid is leased, an ID drawn, and the close gives the pid back. */
 static bool leases(struct tls_server *s, const char *url) {
-    struct member m;
-    sfid *g = NULL;
-    const sfid_layout l = layout_of(LAYOUT);
-    member_set(&m, "", "ways", "");
-    snprintf(m.store, sizeof m.store, "%s", url);
-    m.trust = true;
-    const sfid_options opt = member_options(&m, &l);
-    const int rc = sfid_open(&g, &opt);
-    const int64_t pid = sfid_pid(g), id = sfid_next(g);
+    char text[600];
+    int64_t pid;
+    const int rc = tls_open(url, "ways", &pid, text);
     if (rc < 0)
-        diag("%s: %s", url, sfid_last_error(g));
-    sfid_close(g);
-    return rc == 0 && pid >= 0 && id >= 0 && is_released(s, "ways", pid);
+        diag("%s: %s", url, text);
+    return rc == 0 && pid >= 0 && is_released(s, "ways", pid);
 }
 
 static void way(struct tls_server *s, const char *certificate, const char *more, const char *what) {

@@ -117,6 +117,25 @@ static inline const char *tls_url(const struct tls_server *s, const char *more, 
     return url;
 }
 
+/* Opens with time to spare, draws, and closes: 0 or a code, with what there is to say. *pid is that which was held, or -1. */
+static inline int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
+    struct member m;
+    sfid *g = NULL;
+    const sfid_layout l = layout_of(LAYOUT);
+    member_set(&m, "", app, "");
+    snprintf(m.store, sizeof m.store, "%s", url);
+    m.open_timeout_ms = patience(5000);
+    m.trust = true;
+    const sfid_options opt = member_options(&m, &l);
+    int rc = sfid_open(&g, &opt);
+    *pid = sfid_pid(g);
+    if (rc == 0 && sfid_next(g) < 0)
+        rc = -1;
+    snprintf(text, 600, "%s", sfid_last_error(g));
+    sfid_close(g);
+    return rc;
+}
+
 /* Runs the test against each server that is installed and has TLS; or against one of them, in the short form. */
 static inline void tls_run(void (*test)(struct tls_server *s), bool all) {
     const char *programs[8];
