@@ -163,6 +163,10 @@ typedef struct sfid_options {
  *                       redis+cluster://[user:password@]host[:port],…[?…]
  *                         the node that has the app's keys; app needs a part in
  *                         braces, "{orders}", unless registration=off
+ *                       rediss://… (and rediss+sentinel://, rediss+cluster://) is TLS, where
+ *                         this build has it: parameters ca (a file or directory; the
+ *                         system's), cert and key (a client's), sni (the server's name
+ *                         where that is not the host)
  *                     Parameters: connect_timeout (1000) and timeout (2000) in
  *                     milliseconds, db, client_name, registration=off, replicas=N
  *                     (a claim waits to reach so many, and an event tells when it
@@ -177,7 +181,8 @@ typedef struct sfid_options {
  *   SFID_ENOPID       all pids are taken, or the server does not know the app (the text
  *                     says by whom, and until when)
  *   SFID_EREDIS       the server cannot be reached, or answers something else
- *   SFID_EAUTH        user, password, or a permission of the user (it is named)
+ *   SFID_EAUTH        user, password, or a permission of the user (it is named); with TLS a
+ *                     certificate, the server's or one that it wants
  *   SFID_ECLOCK       the clock is before the layout's epoch, or further from the server's than max_skew_ms
  *   SFID_EOVERFLOW    the clock is past the layout's end
  *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms or
