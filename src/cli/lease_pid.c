@@ -89,7 +89,8 @@ static void put_time(const char *label, int64_t unix_ms, int64_t now_ms) {
     char date[DATE_ROOM];
     const int64_t away = (unix_ms - now_ms) / 1000;
     date_text(date, unix_ms);
-    out_print(away < 0 ? "%-9s  %s, %" PRId64 " s ago\n" : "%-9s  %s, in %" PRId64 " s\n", label, date, away < 0 ? -away : away);
+    out_print(unix_ms <= now_ms ? "%-9s  %s, %" PRId64 " s ago\n" : "%-9s  %s, in %" PRId64 " s\n", label, date,
+              away < 0 ? -away : away);
 }
 
 static void show_free_text(const sfid_pid_info *info) {
