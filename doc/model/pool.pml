@@ -11,7 +11,7 @@
  *   ONE      no second one: pid 0 is lent at address 0, pid 1 at 1       OVERLAP  the same, but pid 0 lent at both
  *   REORDER  the second exchanges the ranges                             ADDED    address 1 is new, and takes half of 0's
  *   REMOVED  the other way about                                         MOVED    the range is lent at 1 instead of 0
- * What happens: F_FLUSH a server loses everything, or an empty one takes its place; F_OLD it restarts from an older copy of
+ * What happens: F_FLUSH a server loses everything, or an empty one takes its place; F_OLD server 1 restarts from an older copy of
  * itself; F_SWAP the addresses lead to the other server, for all; F_CRASH a process dies and its slot file with it; F_LOSS
  * answers are lost; F_RECONF a process is restarted, its slot file there, with the other configuration; F_INIT `sfid init`
  * of a server where what it says is true, F_LIE where it need not be; F_OFF the servers' clocks are 2 ticks apart.
@@ -55,7 +55,8 @@ typedef Slot { byte tok, cfg, at, nr, lo, lim, issued };
 
 App app[2];
 #ifdef F_OLD
-App copy[2];
+App copy; /* of server 1, taken once */
+bool taken = 0;
 #endif
 byte off[2];    /* of the servers' clocks */
 byte leads = 0; /* address a leads to server a ^ leads */
@@ -265,8 +266,8 @@ proctype World() {
   :: atomic { faults < FAULTS -> faults++; if :: s = 0 :: s = 1 fi; clear(app[s]); s = 0 }
 #endif
 #ifdef F_OLD
-  :: atomic { if :: s = 0 :: s = 1 fi; put(copy[s], app[s]); s = 0 }
-  :: atomic { faults < FAULTS -> faults++; if :: s = 0 :: s = 1 fi; put(app[s], copy[s]); app[s].old = (app[s].lay -> 1 : 0); s = 0 }
+  :: atomic { !taken -> taken = 1; put(copy, app[1]) }
+  :: atomic { faults < FAULTS -> faults++; put(app[1], copy); app[1].old = (app[1].lay -> 1 : 0) }
 #endif
 #ifdef F_SWAP
   :: atomic { faults < FAULTS -> faults++; leads = 1 - leads }
@@ -307,7 +308,7 @@ init {
     if :: RANGE(0, 0) -> init_server(0, 0) :: else fi;
     if :: RANGE(0, 1) -> init_server(1, 0) :: else fi;
 #ifdef F_OLD
-    put(copy[0], app[0]); put(copy[1], app[1]);
+    put(copy, app[1]);
 #endif
     s = 0;
     do :: a < SLOTS -> run Lease(a); a++ :: else -> break od;

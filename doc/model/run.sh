@@ -46,19 +46,13 @@ row ok "no faults"
 row ok "a server forgets, or an empty one takes its place" -DF_FLUSH
 row ok "a server restarts from an old copy" -DF_OLD
 row ok "crashes and lost answers" -DF_CRASH -DF_LOSS
-row ok "the servers' clocks are 2 ticks apart" -DF_OFF
 row ok "init of one server while others go on" -DF_INIT
 row ok "two configurations, reordered; a server forgets" $R -DF_FLUSH
-row ok "two configurations, a server added; a server forgets" $A -DF_FLUSH
-row ok "two configurations, a server removed; a server forgets" $D -DF_FLUSH
 row ok "two configurations, a range moved; a server forgets" $M -DF_FLUSH
-row ok "a process restarts with the other configuration; a server forgets" $R -DF_RECONF -DF_FLUSH -DFAULTS=2
-row ok "addresses exchanged" -DF_SWAP
-row ok "pool changed by init" $R -DF_INIT
 row dup "ranges overlap" -DPAIR=OVERLAP
 row dup "reordered, nothing recorded" $R -DLAY=0
 row dup "reordered, the pool's ranges recorded but not whose is which" $R -DLAY=1
-row dup "added, nothing recorded" $A -DLAY=0
+row dup "added, nothing recorded, and a claim tells the new server" $A -DLAY=0 -DBEGIN
 row dup "removed, nothing recorded" $D -DLAY=0
 row dup "addresses exchanged, nothing recorded" -DF_SWAP -DLAY=0
 row dup "reordered, a server forgets, and a claim tells it anew" $R -DF_FLUSH -DBEGIN
