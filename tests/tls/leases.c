@@ -74,16 +74,11 @@ static void test_clients(struct tls_server *s) {
 
 /* ---- holders ------------------------------------------------------------------ */
 
-static int64_t connections_made(struct tls_server *s) {
-    char value[32];
-    return atoll(redis_info(&s->r, "stats", "total_connections_received", value, sizeof value));
-}
-
 /* One connection, however many renewals: what TLS has to say of itself between them is no reason to make another. */
 static void test_renewals(struct tls_server *s, struct member *m) {
-    const int64_t before = connections_made(s);
+    const int64_t before = tls_connections(s);
     ok(member_event_after(m, SFID_EVENT_RENEWED, member_events(m, SFID_EVENT_RENEWED), 3, 5 * WINDOW_MS), "renewals over TLS");
-    is_i64(connections_made(s), before, "over one connection");
+    is_i64(tls_connections(s), before, "over one connection");
 }
 
 static void test_restart(struct tls_server *s, struct member *m) {

@@ -117,6 +117,12 @@ static inline const char *tls_url(const struct tls_server *s, const char *more, 
     return url;
 }
 
+/* How many connections were made to it so far, the test's own among them. */
+static inline int64_t tls_connections(struct tls_server *s) {
+    char value[32];
+    return atoll(redis_info(&s->r, "stats", "total_connections_received", value, sizeof value));
+}
+
 /* Opens with time to spare, draws, and closes: 0 or a code, with what there is to say. *pid is that which was held, or -1. */
 static inline int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
     struct member m;
