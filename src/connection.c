@@ -19,7 +19,8 @@ struct sfid__connection {
     uint64_t process;            /* whose descriptor and question these are: */
     struct sfid__wire wire;
     struct sfid__resolver resolver;
-    unsigned turn; /* of the name's addresses, which to begin with */
+    unsigned turn;  /* of the name's addresses, which to begin with */
+    bool suspected; /* of speaking TLS: it was asked, once */
 };
 
 /* One exchange, from connecting to its reply. What reads lives no longer: between two there is nothing left over. */
@@ -221,8 +222,9 @@ static int64_t shorten_to_connect(struct exchange *x) {
 /* A server that speaks TLS closes a connection without a word that does not begin like that. */
 static int fail_greeting(struct exchange *x) {
     struct sfid__connection *c = x->c;
-    if (x->heard || c->uri.tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
+    if (x->heard || c->suspected || c->uri.tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
         return x->err->code;
+    c->suspected = true; /* one that is silent to the question, too, costs time */
     const int64_t whole = shorten_to_connect(x);
     const bool tls = sfid__wire_speaks_tls(&c->uri, &c->resolver, c->turn, &x->deadline);
     x->deadline.at_ms = whole;
@@ -249,6 +251,7 @@ static int connect_and_greet(struct exchange *x) {
 static void name_server(struct sfid__connection *c, const struct sfid__uri *uri) {
     c->uri = *uri;
     c->turn = 0;
+    c->suspected = false;
     sfid__uri_describe(uri, c->shown, sizeof c->shown);
 }
 
