@@ -30,7 +30,7 @@ struct scene {
     struct redis r;
     struct member *m;
     int renewed[MEMBERS]; /* before it happened */
-    int64_t outage_ms;
+    int64_t stopped_ns, outage_ms;
 };
 
 /* ---- what happens -------------------------------------------------------- */
@@ -120,10 +120,14 @@ static void begin(struct scene *s, const struct way *way, const char *program, s
     member_start_or_bail(&s->m[SLEEPER]);
 }
 
-static void happen(struct scene *s) {
+static void wait_for_renewals(struct scene *s) {
     for (int i = HOLDER; i <= SLEEPER; i++)
         if (!member_event_after(&s->m[i], SFID_EVENT_RENEWED, 0, 1, WINDOW_MS))
             bail("%s, %s: no renewal", s->program, s->way->name);
+}
+
+static void happen(struct scene *s) {
+    s->stopped_ns = mono_ns();
     member_stop(&s->m[NAPPER]);
     member_stop(&s->m[SLEEPER]);
     member_forget_gaps(&s->m[HOLDER]);
@@ -136,9 +140,18 @@ static void happen(struct scene *s) {
     member_start(&s->m[NEWCOMER]);
 }
 
-/* The one that slept testifies; those awake have. One of these goes, and gives its pid back. */
-static void testify(struct scene *s) {
+static int64_t after_ms(int64_t since_ns, int64_t ms) { return since_ns + ms * NS_PER_MS - mono_ns(); }
+
+/* The one that slept for half a window goes on, */
+static void wake_napper(struct scene *s) {
+    const int64_t left = after_ms(s->stopped_ns, WINDOW_MS / 2);
+    if (left > 0)
+        nap_us((long)(left / 1000));
     member_go_on(&s->m[NAPPER]);
+}
+
+/* and testifies; those awake have. One of these goes, and gives its pid back. */
+static void testify(struct scene *s) {
     for (int i = HOLDER; i <= NAPPER; i++)
         ok(member_event_after(&s->m[i], SFID_EVENT_RENEWED, s->renewed[i], 1, WINDOW_MS), "%s, %s: %s is renewed after it",
            s->program, s->way->name, s->m[i].log);
@@ -195,8 +208,6 @@ static void end(struct scene *s) {
     redis_kill(&s->r);
 }
 
-static int64_t after_ms(int64_t since_ns, int64_t ms) { return since_ns + ms * NS_PER_MS - mono_ns(); }
-
 static void play(const char *const *programs, size_t n) {
     static struct scene scenes[2 * COUNT_OF(ways)];
     size_t count = 0;
@@ -204,10 +215,11 @@ static void play(const char *const *programs, size_t n) {
         for (size_t w = 0; w < COUNT_OF(ways); w++, count++)
             begin(&scenes[count], &ways[w], programs[p], count);
     for (size_t i = 0; i < count; i++)
+        wait_for_renewals(&scenes[i]);
+    for (size_t i = 0; i < count; i++)
         happen(&scenes[i]);
-    const int64_t happened = mono_ns(), left = after_ms(happened, WINDOW_MS / 2);
-    if (left > 0)
-        nap_us((long)(left / 1000)); /* that is how long it naps */
+    for (size_t i = 0; i < count; i++)
+        wake_napper(&scenes[i]);
     for (size_t i = 0; i < count; i++)
         testify(&scenes[i]);
     for (size_t i = 0; i < count; i++)
