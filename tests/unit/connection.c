@@ -321,7 +321,8 @@ static int above_standard(void *url) {
 static void test_descriptor(void) {
     struct peer p = start_peer(true, serve_words);
     set_words(&p, "+PONG\r\n", 7);
-    struct sfid__connection *c = new_connection(p.url);
+    static struct sfid__connection *c; /* found by a checker of memory, also in a child that has no use for it */
+    c = new_connection(p.url);
     const int fds = entries("/proc/self/fd");
     ok(!sfid__connection_is_up(c), "a new connection is not up");
     ok(said(ping(c, LONG_MS), "PONG") && sfid__connection_is_up(c), "after an exchange it is");
