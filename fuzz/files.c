@@ -198,6 +198,27 @@ static void an_option(const uint8_t *data, size_t size) {
     free(text);
 }
 
+/* What goes with the layout of a wide ID, and what does not. */
+static void a_wide_option(const uint8_t *data, size_t size) {
+    static const sfid_wide_layout layouts[] = {{.kind = SFID_FLAKE}, {.kind = SFID_AWSFLAKE}, {.kind = SFID_UUID7}, {0}};
+    const uint64_t which = fuzz_take(&data, &size, 1);
+    struct sfid__settings settings;
+    struct sfid__error err = {0, ""};
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.wide = &layouts[which & 3];
+    opt.layout = which & 4 ? &SFID_LAYOUT_DEFAULT : NULL;
+    opt.app = which & 8 ? "app" : NULL;
+    opt.store = which & 32 ? "redis://host" : which & 16 ? "local" : NULL;
+    opt.exhaustion = which & 128 ? SFID_BORROW : SFID_WAIT;
+    if (which & 64)
+        set_numbers(&opt, &data, &size);
+    const int rc = sfid__options_read(&opt, &settings, &err);
+    if (rc < 0)
+        check_failure(rc, &err);
+    else
+        HOLDS(settings.plan.by_host == (layouts[which & 3].kind != SFID_UUID7) && settings.opt.layout == &settings.plan.engine);
+}
+
 /* The size tells how much of the options a caller knows; what is behind has to be 0. */
 static void a_size(const uint8_t *data, size_t size) {
     union {
@@ -219,9 +240,13 @@ static void a_size(const uint8_t *data, size_t size) {
 }
 
 int fuzz_files(const uint8_t *data, size_t size) {
-    const uint64_t what = fuzz_take(&data, &size, 1) % 6;
+    enum { WIDE = 252 };
+    const uint64_t what = fuzz_take(&data, &size, 1);
     make_root();
-    switch (what) {
+    switch (what == WIDE ? what : what % 6) {
+    case WIDE:
+        a_wide_option(data, size);
+        break;
     case 0:
         a_page(data, size);
         break;
