@@ -167,9 +167,13 @@ static void fill_event(struct sfid__holding *h, struct sfid__lease_event *e) {
     e->tick = clock_tick(h);
     if (r) {
         const uint64_t position = sfid__record_position(r);
+        const uint64_t tick = position >> r->seq_bits;
+        /* Relaxed: pace alone hangs on it. One tick more: exhaustion leaves every word there. */
+        const uint64_t hi = atomic_load_explicit(&r->hi, memory_order_relaxed);
+        e->idle = tick > SFID__MAX(e->tick + h->generator->max_ahead + 1, hi);
         if (e->kind != SFID__LEASE_CLOSE)
             e->position = position;
-        e->tick = SFID__MAX(e->tick, position >> r->seq_bits);
+        e->tick = SFID__MAX(e->tick, tick);
     }
     sfid__random(e->random, sizeof e->random);
     e->random[0] |= 1; /* neither is ever 0 */

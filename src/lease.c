@@ -40,6 +40,13 @@ static void begin_exchange(lease *l) { l->exchange = ++l->exchanges; }
 /* A tenth earlier at most: what many processes began together falls apart. */
 static int64_t jitter(int64_t ms, uint64_t random) { return ms - (int64_t)(random % (uint64_t)(ms / 10 + 1)); }
 
+/* The window is left to run out until the generator asks. */
+static void rest(lease *l, actions *out) {
+    l->retry_ms = 0;
+    l->due_ms = SFID__FOREVER;
+    sleep_until(out, l->due_ms);
+}
+
 static void back_off(lease *l, const event *e, actions *out) {
     l->retry_ms = l->retry_ms ? SFID__MIN(l->retry_ms * 2, l->terms.retry_longest_ms) : l->terms.retry_first_ms;
     l->due_ms = e->now_ms + jitter(l->retry_ms, e->random[0]);
@@ -156,6 +163,9 @@ static void adopted(lease *l, const event *e, actions *out) {
     if (e->sure && e->limit > e->tick) {
         usable(l, out);
         rest_till_heartbeat(l, e, out);
+    } else if (l->terms.rests && e->idle) {
+        usable(l, out);
+        rest(l, out);
     } else {
         renew(l, e, out);
     }
@@ -199,6 +209,9 @@ static void renewal_answered(lease *l, const event *e, actions *out) {
 }
 
 /*
+ * A store that is asked only while numbers are drawn grants nothing before one can be: each renewal moves its bound on,
+ * and a program that is started again and again, and each time ends before its first ID, would wait for that bound for ever.
+ *
  * Renews where it is time to, or where half of the window has gone, be it that
  * the word runs ahead of the clock: but not at once again, since where our
  * clock is ahead of the store's another renewal gains nothing.
@@ -206,6 +219,10 @@ static void renewal_answered(lease *l, const event *e, actions *out) {
 static void attend(lease *l, const event *e, actions *out) {
     const bool due = e->now_ms >= l->due_ms;
     const bool is_short = e->now_ms >= l->soonest_ms && e->tick + l->terms.window / 2 >= l->limit;
+    if (l->terms.rests && e->idle) {
+        rest(l, out);
+        return;
+    }
     if (l->limit >= l->terms.end) {
         l->due_ms = SFID__FOREVER; /* the window ends with the layout */
     } else if (l->retry_ms != 0 ? due : due || is_short) {
@@ -214,8 +231,10 @@ static void attend(lease *l, const event *e, actions *out) {
             renew(l, e, out);
             return;
         }
-        if (due) /* nothing was drawn: the window is left to run out until the generator asks */
-            l->due_ms = SFID__FOREVER;
+        if (due) { /* nothing was drawn */
+            rest(l, out);
+            return;
+        }
     }
     sleep_until(out, l->due_ms);
 }

@@ -44,7 +44,7 @@ struct sfid__lease_terms {
     uint64_t pid_min, pid_max; /* inclusive */
     int64_t heartbeat_ms;      /* between renewals */
     int64_t retry_first_ms, retry_longest_ms;
-    bool rests;     /* nothing is renewed while nothing is drawn */
+    bool rests;     /* nothing is renewed while nothing is drawn, or can be */
     bool testifies; /* a restart renews at once: only the answer says whether the pid still is ours */
 };
 
@@ -108,6 +108,7 @@ struct sfid__lease_event {
     int64_t after_ms;
     bool poked, sure;
     bool cold; /* RESUME: nobody draws from it yet */
+    bool idle; /* the next number lies too far ahead of the clock to be issued now, whoever asks */
 };
 
 /* ---- what to do ------------------------------------------------------------ */

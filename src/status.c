@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- a look at the generator --------------------------------------------- */
 
@@ -82,14 +83,44 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
 
 /* ---- last error ---------------------------------------------------------- */
 
+/*
+ * Nothing was drawn from a record that begins ahead of the clock: the mark was all that was known of the pid, and it lies
+ * ahead of what was issued.
+ */
+static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) {
+    return rest->holding.store && !rest->holding.numbered && v->tick == v->r->floor && v->tick > v->clock &&
+           sfid__record_issued(v->r) == 0;
+}
+
+/* "05:11:17Z" of a moment. */
+static void time_of_day(int64_t unix_ms, char out[16]) {
+    const time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm tm;
+    if (gmtime_r(&seconds, &tm) == NULL || strftime(out, 16, "%H:%M:%SZ", &tm) == 0)
+        snprintf(out, 16, "?");
+}
+
+static void explain_wait(const struct sfid__generator *g, const struct sfid__rest *rest, const struct look *v, char *out,
+                         size_t size) {
+    char until[16];
+    if (!waits_for_mark(rest, v)) {
+        snprintf(out, size, "the sequence was used up: the next ID's tick lies %" PRId64 " ms past the clock",
+                 ticks_ms(g, v->clock, v->tick));
+        return;
+    }
+    time_of_day(sfid__tick_begin_ms(&g->layout, v->tick), until);
+    snprintf(out, size,
+             "IDs up to %s may have been issued before the run directory was lost; the next one can be generated in %d s", until,
+             (sfid__draw_retry_ms(g) + 999) / 1000);
+}
+
 /* Why a call failed, told from how things stand now: the slow path writes no text. */
 static void explain(const struct sfid__generator *g, struct sfid__rest *rest, int code, char *out, size_t size) {
     const struct look v = look_at(g);
     char why[SFID__ERROR_TEXT];
     switch (code) {
     case SFID_EAGAIN:
-        snprintf(out, size, "the sequence was used up: the next ID's tick lies %" PRId64 " ms past the clock",
-                 ticks_ms(g, v.clock, v.tick));
+        explain_wait(g, rest, &v, out, size);
         break;
     case SFID_ECLOCK:
         if (v.now.ms < g->layout.epoch_ms)

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A service whose run directory is gone at each start (a container with a /dev/shm of its own) and that gives up when it gets
+ * no ID. After a life that ended by SIGKILL the mark lies ahead of the clock, and the next lives are too short to see it pass.
+ * None of them moves the mark, so that one of them comes up when it has passed.
+ */
+#include "local.h"
+
+enum { LEAD_MS = 1500, LIVES_MOST = 100000 };
+enum end { EXIT, CLOSE, KILL };
+
+static sfid_layout layout;
+static struct life {
+    sfid_options opt;
+    enum end end;
+    int64_t id;
+    int retry_ms;
+    char text[400];
+} * life;
+
+/* Starts, asks for one ID without waiting, ends. */
+static int live(void *arg) {
+    (void)arg;
+    sfid *g = NULL;
+    if (sfid_open(&g, &life->opt) < 0)
+        die("cannot open: %s", sfid_last_error(g));
+    life->id = sfid_try_next(g);
+    life->retry_ms = sfid_retry_ms(g);
+    snprintf(life->text, sizeof life->text, "%s", sfid_last_error(g));
+    if (life->end == KILL)
+        raise(SIGKILL);
+    if (life->end == CLOSE)
+        sfid_close(g);
+    return 0;
+}
+
+static void start(enum end end) {
+    life->end = end;
+    child_run(live, NULL, patience(10000));
+}
+
+/* As a container that is made anew: what lies in memory is gone. */
+static void lose_run_dir(void) { remove_tree(dirs.run); }
+
+static void read_mark(char content[2 * MARK_BLOCK]) {
+    memset(content, 0, 2 * MARK_BLOCK);
+    const int fd = mark_open(life->opt.app, 7);
+    if (fd < 0 || pread(fd, content, 2 * MARK_BLOCK, 0) < 0)
+        die("cannot read the mark");
+    close(fd);
+}
+
+/* A life without an ID leaves the newest entry as it is; a clean close may say in the other that it was clean. */
+static void ends_without_an_id(enum end end, const char *how) {
+    char before[2 * MARK_BLOCK], after[2 * MARK_BLOCK];
+    const uint64_t tick = mark_tick(life->opt.app, 7, &layout);
+    read_mark(before);
+    lose_run_dir();
+    start(end);
+    read_mark(after);
+    is_i64(life->id, SFID_EAGAIN, "a start before the mark has passed: no ID so far, and %s", how);
+    ok(mark_tick(life->opt.app, 7, &layout) == tick && (end == CLOSE || memcmp(before, after, sizeof after) == 0),
+       "the mark stays where it is");
+    ok(life->retry_ms > 0 && life->retry_ms <= LEAD_MS + 1, "sfid_retry_ms says %d", life->retry_ms);
+}
+
+static void says_when(void) {
+    char expected[200], until[16];
+    const time_t passed = (time_t)((int64_t)(mark_tick(life->opt.app, 7, &layout) + (uint64_t)layout.epoch_ms) / 1000);
+    struct tm tm;
+    strftime(until, sizeof until, "%H:%M:%SZ", gmtime_r(&passed, &tm));
+    snprintf(expected, sizeof expected, "IDs up to %s may have been issued before the run directory was lost; the next one can be",
+             until);
+    ok(strncmp(life->text, expected, strlen(expected)) == 0, "it says \"%s\"", life->text);
+}
+
+int main(void) {
+    dirs_make();
+    layout = layout_of("41:10:12/1ms");
+    life = shared_memory(sizeof *life);
+    life->opt = local_options("loop", "local?lead_ms=1500", &layout);
+    life->opt.pid_min = life->opt.pid_max = 7;
+    life->opt.max_ahead_ms = 0;
+    const int64_t began = mono_ns();
+    start(KILL);
+    const int64_t first = life->id;
+    ok(first > 0, "the first life has an ID and is killed");
+    ends_without_an_id(EXIT, "it exits");
+    says_when();
+    ends_without_an_id(KILL, "it is killed");
+    ends_without_an_id(CLOSE, "it closes");
+    int lives = 0;
+    do {
+        lose_run_dir();
+        start((enum end)(lives % 3));
+    } while (life->id < 0 && ++lives < LIVES_MOST && mono_ns() - began < patience(20000) * (int64_t)NS_PER_MS);
+    ok(life->id > first, "it comes up, after %d more starts and %" PRId64 " ms", lives, (mono_ns() - began) / NS_PER_MS);
+    return done_testing();
+}
