@@ -54,7 +54,10 @@ static uint64_t position_of(const struct sfid__holding *h, const struct sfid__re
     const uint64_t on_page = r && sfid__record_pid(r) == reply->pid ? sfid__record_position(r) : 0;
     if (h->numbered)
         return SFID__MAX(on_page, first);
-    /* The page that was last used knows it best; the mark is a bound ahead of it, but where the pid was given back. */
+    /*
+     * The page that was last used knows it best; the mark is a bound ahead of it, but where the pid was given back. Any
+     * other page is one more bound: of two bounds the higher counts, whichever was set back or left behind.
+     */
     if (on_page && !reply->exact && reply->page == h->slot.page->id.nonce)
         return on_page;
     const uint64_t position = SFID__MAX(on_page, reply->position);
@@ -108,7 +111,7 @@ static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, s
     struct sfid__record *r = last_record(h);
     const uint8_t seq_bits = h->generator->layout.seq_bits;
     const uint64_t position = position_of(h, reply, SFID__MAX(now, a->floor) << seq_bits);
-    const bool found = r && !is_closed(r) && !h->lease.opened && !h->numbered;
+    const bool found = r && !is_closed(r) && !h->lease.opened && !h->numbered && sfid__record_position(r) == position;
     if (!found) {
         const bool granted = a->limit > a->floor;
         const uint64_t limit = granted ? a->limit : position >> seq_bits;
@@ -124,8 +127,9 @@ static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, s
     if (r == NULL)
         return;
     next->limit = SFID__MAX(limit_of(r), a->limit);
-    next->sure =
-        a->limit > a->floor || (reply->page == h->slot.page->id.nonce && limit_of(r) > SFID__MAX(now, position >> seq_bits));
+    /* A record that goes on past its mark (which was set back, or lost) draws when the mark is ahead of it again. */
+    const bool covered = reply->page == h->slot.page->id.nonce && limit_of(r) <= reply->limit;
+    next->sure = a->limit > a->floor || (covered && limit_of(r) > SFID__MAX(now, position >> seq_bits));
 }
 
 /* ---- telling --------------------------------------------------------------- */
@@ -201,6 +205,8 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
                                   .give_up_ms = h->deadline_ms,
                                   .stop = h->stop,
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
+                                  .page_lost = a->kind == SFID__DO_CLAIM && !h->numbered && h->slot.page &&
+                                               !sfid__slot_in_place(&h->slot),
                                   .accept = accept_pid,
                                   .accepter = h,
                                   .tell = h->tell,
@@ -326,8 +332,12 @@ static int take_slot(struct sfid__holding *h, const struct sfid__reply *reply, s
     if (rc < 0)
         return rc;
     snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
-    /* A mark that was never written, or was lost, bounds nothing: then the page, if there is one, knows best. */
-    const struct sfid__slot_want want = {h->fingerprint, reply->pid, reply->page, reply->position ? reply->limit : UINT64_MAX};
+    /*
+     * The page bounds from below, too: its mark may have been lost, or set back to an older copy. One that says more
+     * than two windows more than mark and clock is not believed but taken for damaged.
+     */
+    const uint64_t most = SFID__MAX(reply->limit, clock_tick(h)) + 2 * h->store->terms.window;
+    const struct sfid__slot_want want = {h->fingerprint, reply->pid, reply->position ? most : UINT64_MAX};
     return sfid__slot_take(&h->slot, &app, name, &want, err);
 }
 
@@ -411,7 +421,7 @@ static int open_redis(struct sfid__holding *h, const char *machine) {
     sfid__uri_describe(&h->settings->uri, server, sizeof server);
     h->fingerprint = sfid__hash(sfid__layout_fingerprint(&g->layout), server, strlen(server));
     const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
-    const struct sfid__slot_want want = {h->fingerprint, SFID__ANY_PID, 0, clock_tick(h) + 2 * window};
+    const struct sfid__slot_want want = {h->fingerprint, SFID__ANY_PID, clock_tick(h) + 2 * window};
     int rc = sfid__numbered_take(&h->slot, &h->run, h->settings->opt.app, &want, g->layout.max_pid + 1, &number, &h->error);
     if (rc < 0)
         return rc;

@@ -26,7 +26,7 @@ static struct local_store *self(struct sfid__store *store) { return (struct loca
 
 /* ---- claim ----------------------------------------------------------------- */
 
-/* The app's directory, made anew where it is gone: also by a keeper that lost it. */
+/* The app's directory, made anew where it is gone: by a keeper that lost it only after go_on() allowed it. */
 static int open_app(const struct local_store *s, struct sfid__dir *app, struct sfid__error *err) {
     char machine[SFID__MACHINE_ID];
     struct sfid__dir state = SFID__DIR_NONE;
@@ -52,6 +52,12 @@ static int refuse_far(const struct local_store *s, const struct sfid__dir *app, 
                       app->path, s->mark.name, ahead * s->layout.unit_ms, s->store.terms.window * s->layout.unit_ms);
 }
 
+static struct sfid__reply reply_of(const struct local_store *s, uint64_t pid, const struct sfid__position *at) {
+    const uint64_t tick = at->word >> s->layout.seq_bits;
+    return (struct sfid__reply){
+        .pid = pid, .position = at->word, .exact = at->exact, .page = at->page, .floor = tick, .limit = tick};
+}
+
 /* Takes one pid, if it is free and the caller likes it. 0 with the mark held, or a code. */
 static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid, const struct sfid__ask *ask, bool picky,
                 struct sfid__reply *reply, struct sfid__error *err) {
@@ -64,11 +70,9 @@ static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid
         at.word = SFID__MAX(at.word, bound);
         at.exact = false;
     }
-    const uint64_t tick = at.word >> s->layout.seq_bits;
-    *reply =
-        (struct sfid__reply){.pid = pid, .position = at.word, .exact = at.exact, .page = at.page, .floor = tick, .limit = tick};
-    if (s->strict && tick > ask->now + s->store.terms.window)
-        rc = refuse_far(s, app, tick - ask->now, err);
+    *reply = reply_of(s, pid, &at);
+    if (s->strict && reply->limit > ask->now + s->store.terms.window)
+        rc = refuse_far(s, app, reply->limit - ask->now, err);
     else
         rc = ask->accept ? ask->accept(ask->accepter, reply, picky, err) : 0;
     if (rc < 0)
@@ -129,15 +133,46 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
     return rc;
 }
 
-static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
-                                     struct sfid__error *err) {
-    struct local_store *s = self(store);
+/*
+ * The pid held before is wanted again. 0 or a code; SFID_EAGAIN: its mark has
+ * to be taken anew, and made where it is gone.
+ *
+ * That is right only while the page in use lies at its path: its lock keeps
+ * every other process off a mark made anew. With page and mark both gone there
+ * is nothing that others would meet, as where other directories were mounted
+ * over ours. The old mark stays locked then: its file may be there still, and
+ * come back.
+ */
+static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid__reply *reply, struct sfid__error *err) {
+    struct sfid__position at;
+    if (sfid__mark_in_place(&s->mark, &at)) {
+        *reply = reply_of(s, s->pid, &at);
+        return 0;
+    }
+    if (ask->page_lost)
+        return sfid__fail(err, SFID_ELEASE,
+                          "pid %" PRIu64 ": neither its mark below %s nor its page is where it was: no ID is generated after "
+                          "this window; put the directories back, or close the generator and open it anew",
+                          s->pid, s->state_dir);
+    return SFID_EAGAIN;
+}
+
+static int claim_anew(struct local_store *s, const struct sfid__ask *ask, struct sfid__reply *reply, struct sfid__error *err) {
     struct sfid__dir app = SFID__DIR_NONE;
     int rc = open_app(s, &app, err);
     sfid__mark_drop(&s->mark); /* one that was lost */
     if (rc == 0)
         rc = claim_in(s, &app, ask, reply, err);
     sfid__dir_close(&app);
+    return rc;
+}
+
+static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                     struct sfid__error *err) {
+    struct local_store *s = self(store);
+    int rc = s->had ? go_on(s, ask, reply, err) : SFID_EAGAIN;
+    if (rc == SFID_EAGAIN)
+        rc = claim_anew(s, ask, reply, err);
     if (rc < 0)
         return SFID__REFUSED;
     s->had = true;

@@ -116,6 +116,12 @@ static void let_go(struct sfid__mark *mark) {
     mark->kept_fd = 0;
 }
 
+/* Whether paths still begin where they did when the mark was taken. Not knowing counts as no. */
+static bool root_is(const struct sfid__file_id *root) {
+    struct stat st;
+    return stat("/", &st) == 0 && st.st_dev == root->device && st.st_ino == root->inode;
+}
+
 /* The file through a description of its own; -1 with errno set. ESTALE: there is another in its place, or none. */
 static int open_again(const struct sfid__mark *mark) {
     char path[4096];
@@ -167,8 +173,13 @@ static int lock_by_door(struct sfid__mark *mark, const struct sfid__dir *app, st
 
 int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, bool synced,
                     struct sfid__position *at, struct sfid__error *err) {
-    *mark = (struct sfid__mark){.synced = synced, .layout = layout, .pid = pid, .dir_path = strdup(app->path)};
+    struct stat root;
+    *mark = (struct sfid__mark){.synced = synced, .layout = layout, .pid = pid};
     snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, pid);
+    if (stat("/", &root) < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at the root directory");
+    mark->root = sfid__file_id(&root);
+    mark->dir_path = strdup(app->path);
     if (mark->dir_path == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     int rc = lock_by_door(mark, app, err);
@@ -195,12 +206,20 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const s
     return mark->synced && fdatasync(fd) < 0 ? errno : 0;
 }
 
-static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at) {
+/* The newest entry of a mark that is held, and which it is; -1 when none is good. */
+static int newest_in_place(const struct sfid__mark *mark, struct entry *newest) {
     const char *blocks = mark->map;
     const int which = newest_of(entry_in(blocks, 0), entry_in(blocks, 1));
+    if (which >= 0)
+        *newest = *entry_in(blocks, which);
+    return which;
+}
+
+static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at) {
+    struct entry newest;
+    const int which = newest_in_place(mark, &newest);
     if (which < 0)
         return EIO;
-    const struct entry newest = *entry_in(blocks, which);
     if (mark->settled != sfid__process()) {
         const int why = store_entry(mark, fd, which, &newest);
         if (why)
@@ -214,12 +233,24 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
 
 int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err) {
     const int fd = open_again(mark);
-    if (fd < 0 && errno == ESTALE)
+    if (fd < 0 && errno == ESTALE && root_is(&mark->root))
         return sfid__fail(err, SFID_ELEASE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);
     const int why = write_next(mark, fd, at); /* without a descriptor through the mapping: see mark.h */
     if (fd >= 0)
         close(fd);
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write %s/%s", mark->dir_path, mark->name) : 0;
+}
+
+bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *at) {
+    struct entry newest;
+    const int fd = mark->map ? open_again(mark) : -1;
+    if (fd < 0)
+        return false;
+    close(fd);
+    if (newest_in_place(mark, &newest) < 0)
+        return false;
+    *at = (struct sfid__position){newest.position, newest.page, newest.exact != 0, false};
+    return true;
 }
 
 /* Inside the door. */

@@ -16,6 +16,12 @@
  * The older entry is overwritten only when the newer one is known to be
  * durable. After a failed sync, and in a process that did not see its
  * predecessor's, the newer one is written and synced again first.
+ *
+ * A mark says no more than a lower bound: a page of this boot may know better
+ * (holding.c). What is not the mark's file any more bounds nothing, so a
+ * writer makes sure that its path still leads to it. After chroot(2) a path
+ * leads to another place, and there is nothing to make sure of: the mapping is
+ * the file, wherever that lies.
  */
 #ifndef SFID_MARK_H
 #define SFID_MARK_H
@@ -28,6 +34,7 @@ struct sfid__mark {
     char *dir_path; /* of the app's state directory */
     char name[32];
     struct sfid__file_id id;
+    struct sfid__file_id root; /* what "/" was when dir_path was looked up */
     void *map;   /* of the file, shared: keeps the lock; NULL when not held */
     int kept_fd; /* that keeps the lock where the mapping does not; 0: it does */
     bool synced; /* what is written is waited for until it is durable; else it outlives the process, and no power loss */
@@ -56,11 +63,16 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64
 /*
  * Writes a position, and waits until it is durable where the mark is synced.
  * One writer at a time. 0, SFID_ESTATE, or SFID_ELEASE when the file was
- * removed or replaced: the lock held is worth nothing any more. Opens the file by its path, so it goes on working when the
- * program has closed all descriptors; where the program has changed its user
- * and may not any more, it writes through the mapping.
+ * removed or replaced: the lock held keeps nobody out any more.
+ *
+ * The file is opened by its path, so that a program may close all descriptors.
+ * A program that has changed its user or its root directory cannot open it any
+ * more: then the position is written through the mapping.
  */
 int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err);
+
+/* True when the mark is held and its path still leads to the file: then what it says counts, and is put into *at. */
+bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *at);
 
 /*
  * Asks whether this process is the last that holds the lock, by letting go of

@@ -189,8 +189,6 @@ static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy,
     const char *why = sfid__page_check(copy, id, bytes, &slot->records);
     if (why)
         return why;
-    if (want->page != 0 && copy->id.nonce != want->page)
-        return "its pid was used with another page since";
     const struct sfid__record *r = slot->records ? &copy->records[slot->records - 1] : NULL;
     if (r && want->pid != SFID__ANY_PID && sfid__record_pid(r) != want->pid)
         return "it is of another pid";
@@ -281,6 +279,16 @@ int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__erro
     retire_map(old);
     sfid__file_close_kept(old_fd, &old_id);
     return 0;
+}
+
+bool sfid__slot_in_place(const struct sfid__slot *slot) {
+    struct sfid__error ignored;
+    struct sfid__dir dir; /* by its path: slot->dir may be a descriptor that the program has closed */
+    if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
+        return false;
+    const bool there = sfid__file_is(&dir, slot->name, &slot->id);
+    sfid__dir_close(&dir);
+    return there;
 }
 
 int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err) {

@@ -39,7 +39,6 @@ struct sfid__slot {
 struct sfid__slot_want {
     uint64_t layout;    /* fingerprint */
     uint64_t pid;       /* SFID__ANY_PID: any */
-    uint64_t page;      /* nonce; 0: any */
     uint64_t max_limit; /* no record may allow ticks from there on */
 };
 
@@ -55,6 +54,9 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
 
 /* Replaces the file by a new one, when its page is full or its current record of no use. As sfid__slot_take. */
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err);
+
+/* True when the path of the slot still leads to its file. */
+bool sfid__slot_in_place(const struct sfid__slot *slot);
 
 /* Sees to it that record i has memory behind it. 0 or SFID_ESTATE; i below SFID__PAGE_RECORDS. */
 int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err);

@@ -25,6 +25,7 @@ struct sfid__ask {
     const _Atomic int *stop;                /* not 0: the answer had better come soon; may be NULL */
     uint64_t page;                          /* nonce of the page in use, once there is one */
     uint64_t position;                      /* word of its record, once there is one: it may lie past the limit */
+    bool page_lost;                         /* claim: that page is not at its path any more */
 
     /*
      * Claim: has the caller look at a pid before it is taken for good, since a

@@ -185,6 +185,36 @@ static void lost(void) {
     drop(s);
 }
 
+/* A mark that is lost is made anew only while the page in use keeps others off it. */
+static void lost_with_its_page(void) {
+    static const struct sfid__lease_action action = {.kind = SFID__DO_CLAIM};
+    struct sfid__ask ask = {.lease = &action, .now = NOW, .page = 9, .accept = accept, .accepter = &opinion, .page_lost = true};
+    char moved[4400];
+    struct sfid__store *s = make(-1, 3, 3), *other = make(-1, 3, 3);
+    struct stat st;
+    snprintf(moved, sizeof moved, "%s.moved", state_dir);
+    is_i64(claim_with(s), 3, "a pid is held");
+    ok(renew(s, NOW, 3, 0, 9) == SFID__GRANTED, "and renewed");
+    if (rename(state_dir, moved) < 0)
+        bail("cannot move %s", state_dir);
+    ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__LOST, "with the state directory gone it is lost");
+    ok(s->ops->claim(s, &ask, &reply, &err) == SFID__REFUSED && err.code == SFID_ELEASE, "with its page gone, too, it stays lost");
+    ok(strstr(err.text, state_dir) && strstr(err.text, "put the directories back"), "it says \"%s\"", err.text);
+    ok(stat(state_dir, &st) < 0, "and no state directory is made");
+    if (rename(moved, state_dir) < 0)
+        bail("cannot move %s back", state_dir);
+    is_i64(claim_with(other), SFID_ENOPID, "the directory comes back: the mark was locked all the time");
+    ok(s->ops->claim(s, &ask, &reply, &err) == SFID__GRANTED && reply.page == 9 && reply.position == (uint64_t)(NOW + WINDOW) << 12,
+       "and its holder goes on with it as it was");
+    ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__GRANTED, "and renews it");
+    if (rename(state_dir, moved) < 0)
+        bail("cannot move %s", state_dir);
+    ask.page_lost = false;
+    ok(s->ops->claim(s, &ask, &reply, &err) == SFID__GRANTED && reply.position == 0, "with its page there the mark is made anew");
+    drop(s);
+    drop(other);
+}
+
 int main(void) {
     snprintf(state_dir, sizeof state_dir, "%s/state", tap_tmpdir());
     lowest_free();
@@ -192,5 +222,6 @@ int main(void) {
     as_the_caller_likes();
     windows();
     lost();
+    lost_with_its_page();
     return done_testing();
 }

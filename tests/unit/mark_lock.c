@@ -219,6 +219,37 @@ static int close_all_and_write(void *mark) {
 
 static int change_user_and_write(void *mark) { return setresuid(65534, 65534, 65534) < 0 ? 2 : write_in_child(mark); }
 
+static int make_dirs(char *deepest) {
+    for (char *slash = strchr(deepest + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(deepest, 0700);
+        *slash = '/';
+    }
+    return mkdir(deepest, 0700);
+}
+
+/* In the new root the mark's path leads nowhere first, and then to another file. */
+static int change_root_and_write(void *mark) {
+    const struct sfid__mark *m = mark;
+    char jail[4300], deepest[8700];
+    struct sfid__position at;
+    snprintf(jail, sizeof jail, "%s/jail", tap_tmpdir());
+    snprintf(deepest, sizeof deepest, "%s%s", jail, m->dir_path);
+    if (make_dirs(deepest) < 0 || chroot(jail) < 0 || chdir("/") < 0)
+        return 2;
+    if (sfid__mark_in_place(m, &at) || write_in_child(mark) != 0)
+        return 3;
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || write_in_child(mark) != 0 || lseek(fd, 0, SEEK_END) != 0)
+        return 4;
+    return 0;
+}
+
+static int change_root(void *unused) {
+    (void)unused;
+    return chroot("/");
+}
+
 static void writes_on(int (*how)(void *), const char *what) {
     struct sfid__mark m;
     take_or_bail(&m);
@@ -235,6 +266,10 @@ static void daemons(void) {
     } else {
         skip(2, "takes root to be another user");
     }
+    if (status_of(spawn(change_root, NULL)) == 0)
+        writes_on(change_root_and_write, "changed its root directory");
+    else
+        skip(2, "takes a capability to change the root directory");
 }
 
 /* ---- files that are not what they were ------------------------------------- */

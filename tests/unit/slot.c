@@ -29,7 +29,7 @@ static char path[4300];
 static struct sfid__error err;
 
 static int take_as(struct sfid__slot *s, const char *name, uint64_t pid) {
-    const struct sfid__slot_want want = {LAYOUT, pid, 0, LIMIT};
+    const struct sfid__slot_want want = {LAYOUT, pid, LIMIT};
     struct sfid__dir app = SFID__DIR_NONE;
     err = (struct sfid__error){0, ""};
     if (sfid__dir_open_sub(&app, &run, "orders", &err) < 0)

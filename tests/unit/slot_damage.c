@@ -25,7 +25,7 @@ static struct sfid__dir run;
 static char path[4300], aside[4300];
 static struct sfid__error err;
 
-static const struct sfid__slot_want all = {LAYOUT, 1, 0, LIMIT};
+static const struct sfid__slot_want all = {LAYOUT, 1, LIMIT};
 
 static int take_as(struct sfid__slot *s, const struct sfid__slot_want *want) {
     struct sfid__dir app = SFID__DIR_NONE;
@@ -176,13 +176,12 @@ static void not_what_is_wanted(void) {
     const uint64_t nonce = s.page->id.nonce;
     append(&s, 1);
     sfid__slot_drop(&s);
-    ok(take_as(&s, &(struct sfid__slot_want){LAYOUT, 1, nonce, LIMIT}) == 0 && s.put_aside[0] == '\0' && s.page->id.nonce == nonce,
+    ok(take_as(&s, &(struct sfid__slot_want){LAYOUT, 1, LIMIT}) == 0 && s.put_aside[0] == '\0' && s.page->id.nonce == nonce,
        "the very page that is asked for is taken");
     sfid__slot_drop(&s);
-    not_wanted("another page", (struct sfid__slot_want){LAYOUT, 1, nonce + 1, LIMIT});
-    not_wanted("another pid", (struct sfid__slot_want){LAYOUT, 2, 0, LIMIT});
-    not_wanted("another layout", (struct sfid__slot_want){LAYOUT + 1, 1, 0, LIMIT});
-    not_wanted("a window past what was granted", (struct sfid__slot_want){LAYOUT, 1, 0, LIMIT - 1});
+    not_wanted("another pid", (struct sfid__slot_want){LAYOUT, 2, LIMIT});
+    not_wanted("another layout", (struct sfid__slot_want){LAYOUT + 1, 1, LIMIT});
+    not_wanted("a window past what was granted", (struct sfid__slot_want){LAYOUT, 1, LIMIT - 1});
 }
 
 /* Who was killed while making a new file has left that under its first name, or, long ago, under both. */
