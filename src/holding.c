@@ -205,8 +205,8 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
                                   .give_up_ms = h->deadline_ms,
                                   .stop = h->stop,
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
-                                  .page_lost = a->kind == SFID__DO_CLAIM && !h->numbered && h->slot.page &&
-                                               !sfid__slot_in_place(&h->slot),
+                                  .page_lost =
+                                      a->kind == SFID__DO_CLAIM && !h->numbered && h->slot.page && !sfid__slot_in_place(&h->slot),
                                   .accept = accept_pid,
                                   .accepter = h,
                                   .tell = h->tell,
