@@ -93,7 +93,7 @@ static void write_file(const char *name, const void *data, size_t size) {
 
 static void a_machine_id(const uint8_t *data, size_t size) {
     char id[SFID__MACHINE_ID];
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     write_file("machine_id", data, size);
     const int rc = sfid__machine_id(&dir, id, &err);
     if (rc < 0)
@@ -104,7 +104,7 @@ static void a_machine_id(const uint8_t *data, size_t size) {
 
 static void a_noted_layout(const uint8_t *data, size_t size) {
     static const sfid_layout layout = SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS);
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     write_file("layout", data, size);
     const int rc = sfid__app_layout(&dir, &layout, &err);
     if (rc < 0)
@@ -118,7 +118,7 @@ static void a_mark(const uint8_t *data, size_t size) {
     const uint64_t how = fuzz_take(&data, &size, 1);
     struct sfid__mark mark;
     struct sfid__position at = {0};
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     memset(blocks, 0, sizeof blocks);
     for (int i = 0; i < 2; i++) {
         uint8_t *entry = blocks + i * BLOCK;
@@ -173,7 +173,7 @@ static void an_option(const uint8_t *data, size_t size) {
     static const sfid_layout layouts[] = {SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS), SFID_LAYOUT(36, 20, 8, 1000, 0), {0}};
     const uint64_t which = fuzz_take(&data, &size, 1);
     struct sfid__settings settings;
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     sfid_options opt = SFID_OPTIONS_INIT;
     opt.layout = which & 2 ? &layouts[(which >> 2) % 3] : NULL;
     if (which & 8)
@@ -203,7 +203,7 @@ static void a_wide_option(const uint8_t *data, size_t size) {
     static const sfid_wide_layout layouts[] = {{.kind = SFID_FLAKE}, {.kind = SFID_AWSFLAKE}, {.kind = SFID_UUID7}, {0}};
     const uint64_t which = fuzz_take(&data, &size, 1);
     struct sfid__settings settings;
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     sfid_options opt = SFID_OPTIONS_INIT;
     opt.wide = &layouts[which & 3];
     opt.layout = which & 4 ? &SFID_LAYOUT_DEFAULT : NULL;
@@ -226,7 +226,7 @@ static void a_size(const uint8_t *data, size_t size) {
         uint8_t bytes[sizeof(sfid_options) + 64];
     } given;
     sfid_options opt;
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     memset(&given, 0, sizeof given);
     given.opt = (sfid_options)SFID_OPTIONS_INIT;
     given.opt.size = (size_t)fuzz_take(&data, &size, 2) % (sizeof given + 1);

@@ -138,7 +138,7 @@ static void check_exchange(int rc, const struct sfid__redis_reply *reply, const 
 static void an_exchange(const struct sfid__uri *uri) {
     static struct sfid__redis_reply reply;
     struct sfid__connection *c;
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     const char *argv[SFID__COMMAND_ARGS + 1] = {"PING"};
     HOLDS(sfid__connection_new(&c, uri, SFID__PEER_SERVER, "app", &err) == 0);
     for (int i = 0; i < 3; i++) {
@@ -155,7 +155,7 @@ static void an_exchange(const struct sfid__uri *uri) {
 static void a_route(const struct sfid__uri *uri) {
     static struct sfid__redis_reply reply;
     struct sfid__route route;
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL, sfid__deadline_now_ms() + 60000, NULL};
     HOLDS(sfid__route_begin(&route, uri, "app", &err) == 0);
     for (int i = 0; i < 2; i++)
@@ -173,7 +173,7 @@ static bool see_pid(void *user, const struct sfid__redis_pid *pid) {
 static void a_look(const struct sfid__settings *settings) {
     static struct sfid__redis_app app;
     struct sfid__redis_view view;
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     char holders[300];
     unsigned most = 300;
     HOLDS(sfid__redis_app_begin(&app, settings, &err) == 0);
@@ -201,14 +201,14 @@ static void check_answer(const struct sfid__store *store, enum sfid__lease_answe
 
 static void a_lease(const struct sfid__settings *settings, bool renew) {
     struct sfid__store *store;
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     struct sfid__reply reply = {0};
     const struct sfid__lease_action lease = {
         .pid = renew ? 5 : 0, .token = 1, .nonce = 2, .next_nonce = 3, .limit = renew ? 1000 : 0};
     const struct sfid__ask ask = {.lease = &lease, .give_up_ms = renew ? SFID__FOREVER : 1};
     HOLDS(sfid__redis_store_new(&store, settings, "machine:0", &err) == 0);
     for (int i = 0; i < 2; i++) {
-        err = (struct sfid__error){0, ""};
+        err = (struct sfid__error){.code = 0};
         const enum sfid__lease_answer answer =
             renew ? store->ops->renew(store, &ask, &reply, &err) : store->ops->claim(store, &ask, &reply, &err);
         check_answer(store, answer, &reply, &err, &lease);

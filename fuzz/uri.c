@@ -42,7 +42,7 @@ static bool mask(char *url) {
 }
 
 int fuzz_uri(const uint8_t *data, size_t size) {
-    struct sfid__error err = {0, ""}, masked_err = {0, ""};
+    struct sfid__error err = {.code = 0}, masked_err = {.code = 0};
     struct sfid__uri uri, other;
     char *url = fuzz_copy(data, size, 1);
     const int rc = sfid__uri_parse(url, &uri, &err);

@@ -67,7 +67,8 @@ typedef enum sfid_event_kind {
     SFID_EVENT_FAILOVER,      /**< the server that answers is not the one it was, or has forgotten the app since */
     SFID_EVENT_SKEW,          /**< the clocks of host and server are over 1 s apart, or no longer so; value: milliseconds
                                    that the host is ahead */
-    SFID_EVENT_UNREPLICATED   /**< fewer replicas have a claim than replicas=N of the URL asks for; value: how many are known to */
+    SFID_EVENT_UNREPLICATED,  /**< fewer replicas have a claim than replicas=N of the URL asks for; value: how many are known to */
+    SFID_EVENT_UNUSABLE       /**< files kept pids from being used, and another was taken; value: how many; the text names one */
 } sfid_event_kind;
 
 /** What sfid_open() does when Redis does not know the app. */

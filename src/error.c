@@ -31,6 +31,7 @@ static void make_printable(char *text) {
 
 static void fill(struct sfid__error *err, int code, const char *fmt, va_list args) {
     err->code = code;
+    err->one_file = false;
     if (vsnprintf(err->text, sizeof err->text, fmt, args) < 0)
         err->text[0] = '\0';
     make_printable(err->text);
@@ -42,6 +43,11 @@ int sfid__fail(struct sfid__error *err, int code, const char *fmt, ...) {
     fill(err, code, fmt, args);
     va_end(args);
     return code;
+}
+
+void sfid__pass_over(struct sfid__passed_over *over, const struct sfid__error *err) {
+    if (over->count++ == 0)
+        over->first = *err;
 }
 
 int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *fmt, ...) {

@@ -17,13 +17,17 @@
 
 static int reject(struct sfid__error *err, const struct sfid__dir *dir, const char *name, const char *why) {
     sfid__fail(err, SFID_ESTATE, "%s/%s %s", dir->path, name, why);
+    err->one_file = true;
     return -1;
 }
 
 static int fail_errno(struct sfid__error *err, const struct sfid__dir *dir, const char *name, int errnum) {
     if (errnum == ELOOP)
         return reject(err, dir, name, "is a symbolic link, which is not followed; remove it");
+    if (errnum == EISDIR)
+        return reject(err, dir, name, "is not a plain file; remove it");
     sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use file %s/%s", dir->path, name);
+    err->one_file = errnum == EACCES || errnum == EPERM || errnum == EIO || errnum == ENXIO || errnum == ENODEV;
     return -1;
 }
 

@@ -209,6 +209,7 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
                                       a->kind == SFID__DO_CLAIM && !h->numbered && h->slot.page && !sfid__slot_in_place(&h->slot),
                                   .accept = accept_pid,
                                   .accepter = h,
+                                  .passed_over = &h->passed_over,
                                   .tell = h->tell,
                                   .listener = h->listener};
     h->reply = (struct sfid__reply){.pid = 0};
@@ -422,7 +423,8 @@ static int open_redis(struct sfid__holding *h, const char *machine) {
     h->fingerprint = sfid__hash(sfid__layout_fingerprint(&g->layout), server, strlen(server));
     const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
     const struct sfid__slot_want want = {h->fingerprint, SFID__ANY_PID, clock_tick(h) + 2 * window};
-    int rc = sfid__numbered_take(&h->slot, &h->run, h->settings->opt.app, &want, g->layout.max_pid + 1, &number, &h->error);
+    int rc = sfid__numbered_take(&h->slot, &h->run, h->settings->opt.app, &want, g->layout.max_pid + 1, &number, &h->passed_over,
+                                 &h->error);
     if (rc < 0)
         return rc;
     snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, number);

@@ -36,6 +36,7 @@ struct sfid__holding {
     int64_t deadline_ms;                   /* monotonic, while opening; later SFID__FOREVER */
     char identity[SFID__MACHINE_ID + 32];
     bool run_is_tmpfs;
+    struct sfid__passed_over passed_over; /* by the last claim: pids or slots whose files cannot be used */
 
     /* Called for each event worth telling; NULL: nobody listens. */
     void (*tell)(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);

@@ -102,6 +102,13 @@ static void tell_pending(struct sfid__keeper *k) {
         snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", k->holding->slot.put_aside);
         tell(k, SFID_EVENT_SLOT_REPLACED, 0, 0, text);
     }
+    if (pending & 1u << SFID_EVENT_UNUSABLE) {
+        const struct sfid__passed_over *over = &k->holding->passed_over;
+        char whole[SFID__ERROR_TEXT + 60];
+        snprintf(whole, sizeof whole, "passed over %u pid%s: %s", over->count, over->count == 1 ? "" : "s; the first",
+                 over->first.text);
+        tell(k, SFID_EVENT_UNUSABLE, over->first.code, over->count, whole);
+    }
     if (pending & 1u << SFID_EVENT_NOT_TMPFS)
         tell(k, SFID_EVENT_NOT_TMPFS, 0, 0, "the run directory is not on a tmpfs: a call may stall while its page is written back");
     if (pending & 1u << SFID_EVENT_NOT_DURABLE)

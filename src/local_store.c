@@ -85,15 +85,31 @@ static bool is_late(const struct sfid__ask *ask) {
     return ask->deadline_ms != 0 && sfid__system_clock.monotonic_ns(&sfid__system_clock) / 1000000 >= ask->deadline_ms;
 }
 
-/* The first pid in a range that can be had; *spare gets the first that could be, if need be. */
+/* A pid that a file keeps from being used is passed over, where there are others. */
+static bool is_unusable(int rc, const struct sfid__error *err) { return rc == SFID_ESTATE && err->one_file; }
+
+/*
+ * The first pid in a range that can be had; *spare gets the first that could be, if need be. SFID_EBUSY where some are
+ * held; where none is, and none can be used, the error of the first.
+ */
 static int scan(struct local_store *s, const struct sfid__dir *app, uint64_t from, uint64_t to, const struct sfid__ask *ask,
                 bool picky, uint64_t *spare, struct sfid__reply *reply, struct sfid__error *err) {
+    bool busy = false;
+    ask->passed_over->count = 0;
     for (uint64_t pid = from;; pid++) {
         const int rc = take(s, app, pid, ask, picky, reply, err);
+        if (is_unusable(rc, err))
+            sfid__pass_over(ask->passed_over, err);
+        else if (rc != SFID_EBUSY && rc != SFID_EAGAIN)
+            return rc;
+        else
+            busy = true;
         if (rc == SFID_EAGAIN && *spare > pid)
             *spare = pid;
-        if (pid == to || (rc != SFID_EBUSY && rc != SFID_EAGAIN))
-            return rc;
+        if (pid == to && !busy)
+            *err = ask->passed_over->first;
+        if (pid == to)
+            return busy ? SFID_EBUSY : err->code;
         if (is_late(ask))
             return sfid__fail(err, SFID_ENOPID,
                               "no pid of app \"%s\" could be had in time: %" PRIu64 " to %" PRIu64

@@ -4,6 +4,8 @@
 #include "layout.h"
 #include "process.h"
 
+#include <sfid.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -84,8 +86,11 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
                          struct sfid__error *err) {
     _Alignas(struct entry) char blocks[FILE_SIZE];
     const int why = read_blocks(fd, blocks);
-    if (why)
-        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
+    if (why) {
+        sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
+        err->one_file = true;
+        return SFID_ESTATE;
+    }
     if (all_zero(blocks)) {
         for (int i = 0; i < 2; i++) { /* both, so that a blank entry is a damaged one */
             const struct entry first = make_entry(mark, (uint64_t)i + 1, (struct sfid__position){0});
@@ -95,10 +100,13 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
         return write_blocks(mark, app, fd, blocks, err);
     }
     const int which = newest_of(entry_in(blocks, 0), entry_in(blocks, 1));
-    if (which < 0)
-        return sfid__fail(err, SFID_ESTATE,
-                          "%s/%s is damaged: how far this pid was used is not known; remove the file once that was over a day ago",
-                          app->path, mark->name);
+    if (which < 0) {
+        sfid__fail(err, SFID_ESTATE,
+                   "%s/%s is damaged: how far this pid was used is not known; remove the file once that was over a day ago",
+                   app->path, mark->name);
+        err->one_file = true;
+        return SFID_ESTATE;
+    }
     const struct entry *newest = entry_in(blocks, which);
     if (newest->layout != mark->layout || newest->pid != mark->pid)
         return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
@@ -106,6 +114,15 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     *at = (struct sfid__position){newest->position, newest->page, newest->exact != 0, damaged};
     const off_t backed = lseek(fd, 0, SEEK_HOLE);
     return backed < FILE_SIZE ? write_blocks(mark, app, fd, blocks, err) : 0;
+}
+
+int sfid_mark_check(const void *content, size_t size) {
+    _Alignas(struct entry) char blocks[FILE_SIZE] = {0};
+    if (content == NULL && size > 0)
+        return SFID_EINVAL;
+    if (size > 0)
+        memcpy(blocks, content, SFID__MIN(size, sizeof blocks));
+    return all_zero(blocks) || newest_of(entry_in(blocks, 0), entry_in(blocks, 1)) >= 0 ? 0 : SFID_ESTATE;
 }
 
 static void let_go(struct sfid__mark *mark) {

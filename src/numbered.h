@@ -11,10 +11,11 @@
 
 /*
  * Takes the first free slot of an app in the run directory; *number is which.
- * want->pid is SFID__ANY_PID. 0, or SFID_ESTATE, SFID_ENOMEM, or SFID_ENOPID
+ * want->pid is SFID__ANY_PID. A slot whose file cannot be used is passed over,
+ * and noted in *over. 0, or SFID_ESTATE, SFID_ENOMEM, or SFID_ENOPID
  * when as many processes of this host hold one as there are pids.
  */
 int sfid__numbered_take(struct sfid__slot *slot, const struct sfid__dir *run, const char *app, const struct sfid__slot_want *want,
-                        uint64_t pids, uint64_t *number, struct sfid__error *err);
+                        uint64_t pids, uint64_t *number, struct sfid__passed_over *over, struct sfid__error *err);
 
 #endif

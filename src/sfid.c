@@ -76,6 +76,7 @@ static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__
     rest->keeper.pending |= atomic_load_explicit(&h->store->connected, memory_order_relaxed) ? 1u << SFID_EVENT_CONNECTED : 0;
     rest->keeper.pending |= h->store->unreplicated.text[0] ? 1u << SFID_EVENT_UNREPLICATED : 0;
     rest->keeper.pending |= h->slot.put_aside[0] ? 1u << SFID_EVENT_SLOT_REPLACED : 0;
+    rest->keeper.pending |= h->passed_over.count ? 1u << SFID_EVENT_UNUSABLE : 0;
     rest->keeper.pending |= settings->synced ? 0 : 1u << SFID_EVENT_NOT_DURABLE;
     rest->issued_before =
         atomic_load_explicit(&h->slot.page->earlier_issued, memory_order_relaxed) + sfid__record_issued(*r); /* alone so far */
@@ -199,7 +200,7 @@ static int put_name(char *name, char *buf, size_t size) {
 }
 
 int sfid_directories(const sfid_options *given, char *run, size_t run_size, char *state, size_t state_size) {
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     sfid_options opt = SFID_OPTIONS_INIT;
     if (given && sfid__options_copy(given, &opt, &err) < 0)
         return err.code;

@@ -35,6 +35,7 @@ struct sfid__ask {
      */
     int (*accept)(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
     void *accepter;
+    struct sfid__passed_over *passed_over; /* claim: pids whose files cannot be used */
 
     /* For events of the store's own; NULL: nobody listens. */
     void (*tell)(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);

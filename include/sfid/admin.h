@@ -226,6 +226,20 @@ typedef struct sfid_finding {
 SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt, void (*each)(void *user, const sfid_finding *finding),
                                             void *user, char *why, size_t why_size);
 
+/**
+ * Checks what lies in the file of a mark, STATE/APP/pid-N, as a generator would.
+ * For whoever looks after a host; nothing is opened or changed.
+ *
+ * @param content  the file from its begin; 8192 bytes of it count
+ * @param size     how many bytes there are, 0 for an empty file
+ * @return 0             a generator can use it
+ *         SFID_ESTATE   it is damaged: no generator uses this pid until the file is removed
+ *         SFID_EINVAL   content is NULL
+ *
+ * Threads: any. Fork: any. Signals: safe.
+ */
+SFID_API int sfid_mark_check(const void *content, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -38,7 +38,7 @@ static void add_slot(struct app *app, const char *directory, const char *name) {
     struct slot slot = {0};
     char path[PATH_ROOM];
     if (strncmp(name, "pid-", 4) != 0 || !read_u64(name + 4, UINT32_MAX, &slot.pid) ||
-        snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path || lstat(path, &st) < 0)
         return;
     slot.path = strdup(path);
     slot.inode = slot.map_inode = st.st_ino;
@@ -246,15 +246,45 @@ static void find_slot(struct report *report, const struct survey *survey, const 
                        slot->pid, taker, survey->hidden);
 }
 
+/* A file that keeps a pid from being used. Other pids go on. */
+static bool find_bad_mark(struct report *report, const struct slot *slot) {
+    char content[2 * 4096];
+    struct stat st;
+    if (lstat(slot->path, &st) < 0)
+        return false;
+    if (!look_trust(report, slot->path, &st, false))
+        return true;
+    const int fd = look_open(slot->path, 0);
+    const ssize_t n = fd < 0 ? -1 : read(fd, content, sizeof content);
+    if (fd >= 0)
+        close(fd);
+    if (n < 0 || sfid_mark_check(content, (size_t)n) == 0)
+        return false;
+    report_problem(report, STATUS_STATE, "remove the file once nothing has used this pid for a day",
+                   "%s is damaged: pid %" PRIu64 " cannot be used", slot->path, slot->pid);
+    return true;
+}
+
+static void find_bad_page(struct report *report, const struct survey *survey, const struct app *app, const struct slot *slot) {
+    char path[PATH_ROOM];
+    struct stat st;
+    if (survey->run && snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, survey->run, app->name, slot->pid) < (int)sizeof path &&
+        lstat(path, &st) == 0)
+        look_trust(report, path, &st, false);
+}
+
 static void find_slots(struct report *report, const struct survey *survey, const struct app *app, const struct noted *noted) {
     size_t in_use = 0;
     char of[32] = "";
-    for (size_t i = 0; i < app->slot_count; i++)
+    for (size_t i = 0; i < app->slot_count; i++) {
+        if (!find_bad_mark(report, &app->slots[i]))
+            find_bad_page(report, survey, app, &app->slots[i]);
         if (is_in_use(&app->slots[i])) {
             find_slot(report, survey, &app->slots[i]);
             find_page(report, survey, app, &app->slots[i]);
             in_use++;
         }
+    }
     if (noted->good)
         snprintf(of, sizeof of, " of %" PRIu64, noted->shown.facts.processes);
     if (noted->good && in_use > 1 && in_use >= noted->shown.facts.processes)

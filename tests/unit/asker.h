@@ -43,7 +43,7 @@ static inline int ask_with(struct sfid__connection *c, int64_t within_ms, const 
     size_t lengths[SFID__COMMAND_ARGS];
     for (int i = 0; i < argc; i++)
         lengths[i] = strlen(argv[i]);
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     memset(&reply, 0x55, sizeof reply);
     const int rc = sfid__connection_exchange(c, argc, argv, lengths, began + within_ms, stop, &reply, &err);
     took_ms = sfid__deadline_now_ms() - began;

@@ -54,7 +54,7 @@ static void no_environment(void) {
 /* Opens, compares and closes again. */
 static bool chosen(opener *open_it, const char *option, const char *want) {
     struct sfid__dir dir = SFID__DIR_NONE;
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     const int rc = open_it(&dir, option, &err);
     const bool good = rc == 0 && strcmp(dir.path, want) == 0 && (fcntl(dir.fd, F_GETFD) & FD_CLOEXEC) && mode_of(want) == 0700;
     if (!good)
@@ -252,7 +252,7 @@ static void refused(const char *name, const char *why) {
     const int fds = entries("/proc/self/fd");
     opener *const both[] = {sfid__dir_open_run, sfid__dir_open_state};
     for (int i = 0; i < 2; i++) {
-        err = (struct sfid__error){0, ""};
+        err = (struct sfid__error){.code = 0};
         const int rc = both[i](&dir, in_tmp(name), &err);
         ok(rc == SFID_ESTATE && strstr(err.text, shown) && strstr(err.text, why), "%s: \"%s\"", name, err.text);
         if (rc == 0)

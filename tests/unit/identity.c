@@ -103,7 +103,7 @@ static void its_form(void) {
 static void damaged(const char *what, const char *content, size_t n) {
     char id[SFID__MACHINE_ID];
     put("machine_id", content, n);
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     ok(sfid__machine_id(&state, id, &err) == SFID_ESTATE && strstr(err.text, "machine_id"), "%s is refused: %s", what, err.text);
 }
 

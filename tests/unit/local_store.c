@@ -17,6 +17,7 @@ enum { NOW = 100000, AHEAD = 50, LEAD = 1000, WINDOW = LEAD + AHEAD + 1 };
 static const sfid_layout layout = SFID_LAYOUT(41, 3, 12, 1, SFID_EPOCH_MS);
 static char state_dir[4200];
 static struct sfid__error err;
+static struct sfid__passed_over passed_over;
 static struct sfid__reply reply;
 
 static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
@@ -35,13 +36,18 @@ static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
 }
 
 /* What a caller thinks of each pid, by bit: passes it over, would rather have another, ends the claim. */
-static struct opinion { unsigned busy, far, broken, seen; } opinion;
+static struct opinion { unsigned busy, far, broken, unusable, seen; } opinion;
 
 static int accept(void *accepter, const struct sfid__reply *r, bool picky, struct sfid__error *e) {
     struct opinion *o = accepter;
     o->seen++;
     if (o->busy & 1u << r->pid)
         return sfid__fail(e, SFID_EBUSY, "its page is in use");
+    if (o->unusable & 1u << r->pid) {
+        sfid__fail(e, SFID_ESTATE, "page %u cannot be used", (unsigned)r->pid);
+        e->one_file = true;
+        return SFID_ESTATE;
+    }
     if (o->broken & 1u << r->pid)
         return sfid__fail(e, SFID_ESTATE, "its page is broken");
     if (picky && o->far & 1u << r->pid)
@@ -51,8 +57,8 @@ static int accept(void *accepter, const struct sfid__reply *r, bool picky, struc
 
 static enum sfid__lease_answer claim(struct sfid__store *store) {
     static const struct sfid__lease_action action = {.kind = SFID__DO_CLAIM};
-    const struct sfid__ask ask = {.lease = &action, .now = NOW, .accept = accept, .accepter = &opinion};
-    err = (struct sfid__error){0, ""};
+    const struct sfid__ask ask = {.lease = &action, .now = NOW, .accept = accept, .accepter = &opinion, .passed_over = &passed_over};
+    err = (struct sfid__error){.code = 0};
     reply = (struct sfid__reply){.pid = 4711};
     return store->ops->claim(store, &ask, &reply, &err);
 }
@@ -63,7 +69,7 @@ static int64_t claim_with(struct sfid__store *store) { return claim(store) == SF
 static enum sfid__lease_answer renew(struct sfid__store *store, uint64_t now, uint64_t pid, uint64_t limit, uint64_t page) {
     const struct sfid__lease_action action = {.kind = SFID__DO_RENEW, .pid = pid, .limit = limit};
     const struct sfid__ask ask = {.lease = &action, .now = now, .page = page};
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     reply = (struct sfid__reply){.pid = 4711};
     return store->ops->renew(store, &ask, &reply, &err);
 }
@@ -117,6 +123,18 @@ static void as_the_caller_likes(void) {
     s = make(-1, 0, 7);
     opinion = (struct opinion){.busy = 1, .broken = 2};
     is_i64(claim_with(s), SFID_ESTATE, "what is broken ends the claim");
+    opinion = (struct opinion){.busy = 1, .unusable = 6};
+    is_i64(claim_with(s), 3, "a file that cannot be used rules out its pid alone");
+    ok(passed_over.count == 2 && strstr(passed_over.first.text, "page 1"), "and is noted: %u, \"%s\"", passed_over.count,
+       passed_over.first.text);
+    drop(s);
+    s = make(-1, 0, 7);
+    opinion = (struct opinion){.unusable = 255};
+    is_i64(claim_with(s), SFID_ESTATE, "where no file can be used there is no pid");
+    ok(strstr(err.text, "page 0") != NULL, "and the first is named: \"%s\"", err.text);
+    opinion = (struct opinion){.busy = 8, .unusable = 247};
+    is_i64(claim_with(s), SFID_ENOPID, "where the others are held they are what is told of");
+    ok(passed_over.count == 7, "each is noted once: %u", passed_over.count);
     opinion = (struct opinion){.far = 1};
     is_i64(claim_with(s), 1, "and leaves no lock behind");
     struct sfid__store *t = make(-1, 0, 7);
@@ -188,7 +206,7 @@ static void lost(void) {
 /* A mark that is lost is made anew only while the page in use keeps others off it. */
 static void lost_with_its_page(void) {
     static const struct sfid__lease_action action = {.kind = SFID__DO_CLAIM};
-    struct sfid__ask ask = {.lease = &action, .now = NOW, .page = 9, .accept = accept, .accepter = &opinion, .page_lost = true};
+    struct sfid__ask ask = {.lease = &action, .now = NOW, .page = 9, .accept = accept, .accepter = &opinion, .passed_over = &passed_over, .page_lost = true};
     char moved[4400];
     struct sfid__store *s = make(-1, 3, 3), *other = make(-1, 3, 3);
     struct stat st;

@@ -336,7 +336,7 @@ static void not_a_file_of_ours(void) {
     unlink(path);
     if (mkdir(path, 0700) < 0)
         bail("mkdir");
-    refused("a directory", "directory");
+    refused("a directory", "not a plain file");
     rmdir(path);
     is_i64(found(), 0, "with the place free again a new mark is made");
 }

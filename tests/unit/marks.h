@@ -14,7 +14,7 @@ static struct sfid__position said;
 /* The file of pid 1, whose path is in `path`. */
 static inline int take(struct sfid__mark *m) {
     said = (struct sfid__position){.word = 4711, .page = 4711, .exact = true};
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     return sfid__mark_take(m, &app, 1, 77, true, &said, &err);
 }
 

@@ -241,7 +241,7 @@ static void missing(void) {
 
 static void taken(const char *what, const sfid_options *o) {
     struct sfid__settings out;
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     ok(sfid__options_read(o, &out, &err) == 0, "%s is taken: \"%s\"", what, err.text);
 }
 
@@ -349,7 +349,7 @@ struct newer {
 static void newer_ones(void) {
     struct newer o = {.known = good()};
     struct sfid__settings out;
-    struct sfid__error err = {0, ""};
+    struct sfid__error err = {.code = 0};
     o.known.app = NULL;
     sfid *g = NULL;
     o.known.size = sizeof o;

@@ -132,7 +132,7 @@ static unsigned count;
 static enum sfid__reply_class resolve(struct sfid__resolver *r, const char *host, int64_t within_ms) {
     const int64_t began = sfid__deadline_now_ms();
     struct sfid__deadline deadline = {began + within_ms, NULL, 0};
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     const enum sfid__reply_class class = sfid__resolve(r, host, 7000, &deadline, found, &count, &err);
     took_ms = sfid__deadline_now_ms() - began;
     return class;

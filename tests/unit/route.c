@@ -92,7 +92,7 @@ static struct sfid__route route_of(const char *format, ...) {
 static int ask_route_until(struct sfid__route *r, int64_t within_ms, const _Atomic int *stop) {
     const int64_t began = sfid__deadline_now_ms();
     const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL, began + within_ms, stop};
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     const int rc = sfid__route_exchange(r, &q, &reply, &err);
     took_ms = sfid__deadline_now_ms() - began;
     return rc;

@@ -29,7 +29,7 @@ static const struct sfid__slot_want all = {LAYOUT, 1, LIMIT};
 
 static int take_as(struct sfid__slot *s, const struct sfid__slot_want *want) {
     struct sfid__dir app = SFID__DIR_NONE;
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     if (sfid__dir_open_sub(&app, &run, "orders", &err) < 0)
         bail("%s", err.text);
     const int rc = sfid__slot_take(s, &app, "pid-1", want, &err);

@@ -15,7 +15,7 @@ static struct sfid__error err;
 static struct sfid__uri uri;
 
 static int parse(const char *url) {
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     memset(&uri, 0x55, sizeof uri);
     return sfid__uri_parse(url, &uri, &err);
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A file that is no mark, or no page: damaged, a directory, a link, a pipe, writable by others, somebody else's. It rules out
+ * one pid. Other pids of the app go on, the event UNUSABLE names the file, and a generator that has no other pid says so.
+ */
+#include "local.h"
+
+static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
+
+static _Atomic int events, event_code;
+static _Atomic int64_t event_value;
+static char event_text[600];
+
+static void listen_to(void *user, const sfid_event *e) {
+    (void)user;
+    if (e->kind != SFID_EVENT_UNUSABLE)
+        return;
+    snprintf(event_text, sizeof event_text, "%s", e->text);
+    atomic_store(&event_code, e->code);
+    atomic_store(&event_value, e->value);
+    atomic_fetch_add(&events, 1);
+}
+
+/* ---- ways to be of no use ------------------------------------------------- */
+
+static void damaged(const char *path) {
+    static const char nonsense[8192] = "nonsense";
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, nonsense, sizeof nonsense) != sizeof nonsense || close(fd) < 0)
+        die("cannot damage %s", path);
+}
+static void directory(const char *path) { mkdir(path, 0700); }
+static void dangling(const char *path) { (void)!symlink("nowhere", path); }
+static void fifo(const char *path) { mkfifo(path, 0600); }
+static void open_to_all(const char *path) {
+    damaged(path);
+    chmod(path, 0666);
+}
+static void of_another(const char *path) {
+    damaged(path);
+    if (chown(path, 65534, 65534) < 0)
+        die("chown: %s", strerror(errno));
+}
+
+static const struct way {
+    const char *name;
+    void (*make)(const char *path);
+    bool page_too, root; /* a page that is merely damaged is replaced */
+} ways[] = {{"damaged", damaged, false, false},
+            {"a directory", directory, true, false},
+            {"a link to nowhere", dangling, true, false},
+            {"a pipe", fifo, true, false},
+            {"writable by all", open_to_all, true, false},
+            {"somebody else's", of_another, true, true}};
+
+/* ---- what follows --------------------------------------------------------- */
+
+static bool event_came(void *unused) {
+    (void)unused;
+    return atomic_load(&events) > 0;
+}
+
+/* Puts the bad file into the place of pid 3's, the lowest of the range. */
+static void rules_out_one(const struct way *way, const char *of, const char *dir) {
+    char path[4400];
+    sfid *g = NULL;
+    sfid_options opt = local_options("bad", "local", layout);
+    opt.pid_min = 3;
+    opt.pid_max = 5;
+    opt.on_event = listen_to;
+    snprintf(path, sizeof path, "%s/bad", dir);
+    mkdir(dir, 0700);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/bad/pid-3", dir);
+    way->make(path);
+    atomic_store(&events, 0);
+    const int rc = sfid_open(&g, &opt);
+    ok(rc == 0 && sfid_pid(g) == 4 && sfid_next(g) > 0, "%s that is %s: another pid is used", of, way->name);
+    if (rc < 0)
+        diag("open: %d %s", rc, sfid_last_error(g));
+    ok(tap_wait_until(event_came, NULL, patience(5000)) && event_value == 1 && event_code == SFID_ESTATE && strstr(event_text, path),
+       "UNUSABLE is reported: \"%s\"", event_text);
+    sfid_close(g);
+    opt.pid_max = 3;
+    is_i64(sfid_open(&g, &opt), SFID_ESTATE, "with no other pid there is none");
+    ok(strstr(sfid_last_error(g), path) != NULL, "it says \"%s\"", sfid_last_error(g));
+    sfid_close(g);
+    remove_tree(path);
+    unlink(path);
+    is_i64(pid_of_open(&opt), 3, "with the file removed pid 3 is used again");
+    remove_tree(dirs.run);
+    remove_tree(dirs.state);
+}
+
+int main(void) {
+    dirs_make();
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        if (ways[i].root && geteuid() != 0) {
+            skip(10, "takes root to be another user");
+            continue;
+        }
+        rules_out_one(&ways[i], "a mark", dirs.state);
+        if (ways[i].page_too)
+            rules_out_one(&ways[i], "a page", dirs.run);
+    }
+    return done_testing();
+}
