@@ -15,7 +15,7 @@ enum {
     BURST = 20,
     NEXT_IDS = 4000,
     VISITOR_IDS = 100,
-    LOG_ROOM = 1 << 17,
+    LOG_ROOM = 1 << 20,
 
     CANNOT = 77,
     REFUSED_MS = 2500
@@ -151,7 +151,7 @@ static int be_first(void *arg) {
     opt.user = f;
     opt.max_wait_ms = 1000;
     sfid *g = open_or_die(&opt);
-    for (int phase; (phase = atomic_load(&f->phase)) != MAY_CLOSE; nap_us(4000)) {
+    for (int phase; (phase = atomic_load(&f->phase)) != MAY_CLOSE; nap_us(10000)) {
         draw_burst(g, f, &log);
         if (phase == BEGINS && atomic_load(&f->ids) > 10 * BURST)
             atomic_store(&f->phase, DRAWS);
