@@ -71,14 +71,21 @@ UNUSED static void make_dir(const char *path) {
         die("%s: %s", path, strerror(errno));
 }
 
-/* A directory with all it holds, as `cp -a` does it. */
-UNUSED static void copy_tree(const char *from, const char *to) {
+/* A directory with all it holds, as `cp -a` does it: as far as that goes while others make and remove files there. */
+UNUSED static bool copy_as_it_goes(const char *from, const char *to) {
+    fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
+        const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        dup2(null, STDERR_FILENO);
         execlp("cp", "cp", "-aT", from, to, (char *)NULL);
         _exit(DIED);
     }
-    if (child < 0 || child_wait(child, patience(20000)) != 0)
+    return child > 0 && child_wait(child, patience(20000)) == 0;
+}
+
+UNUSED static void copy_tree(const char *from, const char *to) {
+    if (!copy_as_it_goes(from, to))
         die("cannot copy %s", from);
 }
 
