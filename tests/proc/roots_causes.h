@@ -24,7 +24,7 @@ static bool jail_and_setuid(struct place *p) { return jail_in(p->jail) && become
 static bool jail_of_its_own(struct place *p) { return chmod(p->jail, 0777) == 0 && jail_and_setuid(p); }
 
 /* The descriptors it had are those of copies now, which a keeper that trusts their numbers would write to. */
-static bool jail_without_descriptors(struct place *p) {
+static bool lose_descriptors(struct place *p) {
     const char *copies[] = {p->state_copy, p->run_copy};
     char app[WHERE] = "";
     for (size_t i = 0; i < COUNT_OF(copies) && !app[0]; i++) {
@@ -37,8 +37,10 @@ static bool jail_without_descriptors(struct place *p) {
         if (app[0])
             take_descriptors(copies[i], app);
     }
-    return app[0] && jail_in(p->jail);
+    return app[0];
 }
+
+static bool jail_without_descriptors(struct place *p) { return lose_descriptors(p) && jail_in(p->jail); }
 
 static void make_path(const char *path) {
     char part[2 * WHERE];
@@ -145,6 +147,7 @@ static const struct cause causes[] = {
     {.name = "chroot", .enter = go_apart_if_need, .inside = jail, .needs = WITH_REDIS | NEEDS_MOUNTS},
     {.name = "chroot and setuid", .inside = jail_and_setuid, .needs = NEEDS_ROOT},
     {.name = "chroot and setuid, jail open to all", .inside = jail_of_its_own, .needs = NEEDS_ROOT},
+    {.name = "descriptors taken", .inside = lose_descriptors},
     {.name = "descriptors taken, chroot", .enter = go_apart_if_need, .inside = jail_without_descriptors, .needs = NEEDS_MOUNTS},
     {.name = "chroot, state bound into it", .enter = go_apart, .inside = jail_with_state, .needs = NEEDS_MOUNTS},
     {.name = "chroot, run bound into it", .enter = go_apart, .inside = jail_with_run, .needs = NEEDS_MOUNTS},
@@ -176,6 +179,18 @@ static const struct cause causes[] = {
     {.name = "second path of state unmounted", .enter = by_second_paths, .inside = lose_second_state, .needs = NEEDS_MOUNTS},
     {.name = "restarted, run its own", .enter = with_own_run, .next = with_own_run, .needs = WITH_REDIS | NEEDS_MOUNTS},
     {.name = "restarted, state its own", .enter = with_own_state, .next = with_own_state, .needs = WITH_REDIS | NEEDS_MOUNTS},
+    {.name = "run removed, chroot", .enter = go_apart_if_need, .outside = remove_run, .inside = jail, .needs = NEEDS_MOUNTS},
+    {.name = "state removed, chroot", .enter = go_apart_if_need, .outside = remove_state, .inside = jail, .needs = NEEDS_MOUNTS},
+    {.name = "run removed, state mounted over",
+     .enter = go_apart,
+     .outside = remove_run,
+     .inside = cover_state,
+     .needs = NEEDS_MOUNTS},
+    {.name = "run mounted over, state removed",
+     .enter = go_apart,
+     .outside = remove_state,
+     .inside = cover_run,
+     .needs = NEEDS_MOUNTS},
     {.name = "both removed", .outside = remove_both, .needs = NOT_PROMISED},
 };
 
