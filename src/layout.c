@@ -10,10 +10,20 @@ uint64_t sfid__hash(uint64_t seed, const void *bytes, size_t n) {
     return seed;
 }
 
+uint64_t sfid__hash_words(uint64_t seed, const uint64_t *words, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        unsigned char bytes[8];
+        for (unsigned byte = 0; byte < 8; byte++)
+            bytes[byte] = (unsigned char)(words[i] >> 8 * byte);
+        seed = sfid__hash(seed, bytes, sizeof bytes);
+    }
+    return seed;
+}
+
 uint64_t sfid__layout_fingerprint(const sfid_layout *l) {
     const uint64_t what[] = {(uint64_t)l->epoch_ms, l->unit_ms,    l->time_bits, l->pid_bits,
                              l->seq_bits,           l->time_shift, l->pid_shift, l->seq_shift};
-    return sfid__hash(SFID__HASH_SEED, what, sizeof what);
+    return sfid__hash_words(SFID__HASH_SEED, what, sizeof what / sizeof what[0]);
 }
 
 sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned seq_bits, uint32_t unit_ms, int64_t epoch_ms) {

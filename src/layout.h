@@ -32,6 +32,9 @@ uint64_t sfid__layout_fingerprint(const sfid_layout *l);
 #define SFID__HASH_SEED UINT64_C(0xcbf29ce484222325)
 uint64_t sfid__hash(uint64_t seed, const void *bytes, size_t n);
 
+/* The same of words, each from its lowest byte up on every machine: for what hosts have to agree about. */
+uint64_t sfid__hash_words(uint64_t seed, const uint64_t *words, size_t n);
+
 /* A made-up layout of three widths; what it is worth, sfid_layout_check() tells. */
 sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned seq_bits, uint32_t unit_ms, int64_t epoch_ms);
 

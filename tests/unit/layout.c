@@ -389,6 +389,13 @@ static void fingerprints(void) {
     is_u64(sfid__layout_fingerprint(&named), sfid__layout_fingerprint(&straight), "a name for half of the pid does not count");
 }
 
+/* Of hosts of either byte order: apps are named by it, and leases would be given twice where two hosts read two names. */
+static void fingerprint_values(void) {
+    const sfid_layout straight = SFID_LAYOUT(39, 16, 8, 10, INT64_C(1409529600000));
+    is_u64(sfid__layout_fingerprint(&straight), UINT64_C(0x809fcb0dc8b1b95b), "the fingerprint of 39:16:8/10ms is the same on every machine");
+    is_u64(sfid__layout_fingerprint(&SFID_LAYOUT_DEFAULT), UINT64_C(0xaaba76e08cc4da55), "and that of the default");
+}
+
 static void fields_of(const char *name, const sfid_layout *l, const char *want) {
     sfid_field f[SFID_LAYOUT_FIELDS];
     char got[200] = "";
@@ -440,6 +447,7 @@ int main(void) {
     ranges();
     facts();
     fingerprints();
+    fingerprint_values();
     fields();
     return done_testing();
 }
