@@ -13,6 +13,7 @@
  */
 #include "keeper.h"
 
+#include "futex.h"
 #include "layout.h"
 #include "process.h"
 #include "record.h"
@@ -20,11 +21,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -158,12 +157,6 @@ static void tell_counters(struct sfid__keeper *k) {
 
 /* ---- the thread ---------------------------------------------------------- */
 
-/* Sleeps until poked, at most ms; FOREVER: until poked. */
-static void sleep_on_poke(struct sfid__page *page, int64_t ms) {
-    const struct timespec ts = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
-    syscall(SYS_futex, &page->poke, FUTEX_WAIT, 0, ms == FOREVER ? NULL : &ts, NULL, 0);
-}
-
 static int64_t monotonic_ms(const struct sfid__keeper *k) {
     const struct sfid__clock *clock = k->generator->clock;
     return clock->monotonic_ns(clock) / 1000000;
@@ -178,7 +171,7 @@ static void rest(struct sfid__keeper *k, int64_t due_ms) {
     if (k->on_event && ms > EVENT_PERIOD_MS)
         ms = EVENT_PERIOD_MS;
     if (k->holding == NULL || k->holding->lease.retry_ms == 0)
-        sleep_on_poke(page, ms);
+        sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms); /* FOREVER: until poked */
     else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* a failure backs off, whoever pokes; as in run() */
         k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "page.h"
 
+#include "futex.h"
 #include "layout.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char magic[8] = {'s', 'f', 'i', 'd', 'p', 'a', 'g', 'e'};
@@ -103,11 +102,7 @@ const char *sfid__page_check(const struct sfid__page *page, const struct sfid__p
 /* Release, with the exchange in keeper.c: what was written before (stop) is seen by who clears the word. */
 static bool set_poke(struct sfid__page *page) { return atomic_exchange_explicit(&page->poke, 1, memory_order_acq_rel) == 0; }
 
-static void call_keeper(struct sfid__page *page) {
-    const int saved = errno;
-    syscall(SYS_futex, &page->poke, FUTEX_WAKE, 1, NULL, NULL, 0);
-    errno = saved;
-}
+static void call_keeper(struct sfid__page *page) { sfid__futex_wake(&page->poke, SFID__FUTEX_SHARED, 1); }
 
 void sfid__page_poke(struct sfid__page *page) {
     if (set_poke(page))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolve.h"
 
+#include "futex.h"
 #include "uri.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <sfid.h>
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,7 +48,7 @@ static void *thread_main(void *arg) {
     pthread_setname_np(pthread_self(), "sfid-resolve");
     look_up(l, 0);
     atomic_store_explicit(&l->done, 1, memory_order_release); /* with the acquire in is_done: the answer lies there */
-    syscall(SYS_futex, &l->done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    sfid__futex_wake(&l->done, SFID__FUTEX_PRIVATE, INT_MAX);
     let_go(l);
     return NULL;
 }
@@ -78,10 +77,8 @@ static bool is_done(const struct sfid__lookup *l) { return atomic_load_explicit(
 
 static bool wait_for(struct sfid__lookup *l, struct sfid__deadline *deadline) {
     int ms;
-    while (!is_done(l) && (ms = sfid__deadline_left_ms(deadline)) > 0) {
-        const struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
-        syscall(SYS_futex, &l->done, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0);
-    }
+    while (!is_done(l) && (ms = sfid__deadline_left_ms(deadline)) > 0)
+        sfid__futex_wait(&l->done, SFID__FUTEX_PRIVATE, 0, ms);
     return is_done(l);
 }
 

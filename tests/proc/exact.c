@@ -8,8 +8,8 @@
  * step of up to 50 ms either way about each 10 ms, 12 at least.
  */
 #include "proc.h"
+#include "kernel_clock.h"
 
-#include <sys/syscall.h>
 #include <sys/time.h>
 
 #define LAYOUT "41:2:20/1ms"
@@ -21,7 +21,7 @@ static uint64_t rng;
 
 static int64_t kernel_ns(clockid_t id) {
     struct timespec t = {0};
-    syscall(SYS_clock_gettime, id, &t);
+    kernel_clock(id, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_clock.h - the kernel's clocks, for who stands in for the C library's functions, whatever the width of time_t. */
+#ifndef SFID_TESTS_KERNEL_CLOCK_H
+#define SFID_TESTS_KERNEL_CLOCK_H
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline int kernel_clock(clockid_t id, struct timespec *to) {
+#ifdef SYS_clock_gettime64
+    if (sizeof(time_t) > sizeof(long))
+        return (int)syscall(SYS_clock_gettime64, id, to);
+#endif
+#ifdef SYS_clock_gettime
+    return (int)syscall(SYS_clock_gettime, id, to);
+#else
+    return -1;
+#endif
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* A wait on a word: it lasts as long as it was told, whatever the width of time_t, and where the kernel has no wide form. */
+#include "futex.h"
+
+#include "tap.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+static _Atomic uint32_t word;
+
+static int64_t mono_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Nobody wakes it: so a wait that ends early did not understand its time. A signal would, and there is none. */
+static bool lasts(int64_t ms) {
+    const int64_t begin = mono_ms();
+    sfid__futex_wait(&word, SFID__FUTEX_SHARED, 0, ms);
+    return mono_ms() - begin >= ms - 1;
+}
+
+static bool waits(void) { return lasts(60) && lasts(1050); }
+
+/* From here on the kernel answers SYS_futex_time64 with this error. */
+static void without_the_wide_form(uint32_t error) {
+#ifdef SYS_futex_time64
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex_time64, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+        diag("no filter here: as the kernel has it");
+#else
+    (void)error;
+#endif
+}
+
+static void waits_without(uint32_t error, const char *name) {
+    const pid_t child = fork();
+    if (child == 0) {
+        without_the_wide_form(error);
+        _exit(waits() ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    is_i64(status, 0, "so it does where SYS_futex_time64 fails with %s", name);
+}
+
+static void *wake_it(void *arg) {
+    atomic_store(&word, 1);
+    sfid__futex_wake(&word, SFID__FUTEX_PRIVATE, *(int *)arg);
+    return NULL;
+}
+
+int main(void) {
+    ok(waits(), "a wait lasts as long as it was told");
+    waits_without(ENOSYS, "ENOSYS");
+    waits_without(EPERM, "EPERM");
+
+    sfid__futex_wait(&word, SFID__FUTEX_SHARED, 7, INT64_MAX);
+    ok(true, "a word of another value is not waited for");
+    pthread_t thread;
+    int one = 1;
+    if (pthread_create(&thread, NULL, wake_it, &one) != 0)
+        bail("no thread");
+    while (atomic_load(&word) == 0)
+        sfid__futex_wait(&word, SFID__FUTEX_PRIVATE, 0, INT64_MAX);
+    pthread_join(thread, NULL);
+    ok(true, "a wait without end ends when it is woken");
+    errno = 4711;
+    sfid__futex_wake(&word, SFID__FUTEX_SHARED, 1);
+    is_i64(errno, 4711, "waking keeps errno");
+    return done_testing();
+}
