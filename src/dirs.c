@@ -194,5 +194,5 @@ int sfid__dir_reopen(struct sfid__dir *dir, const char *path, struct sfid__error
 
 bool sfid__dir_is_tmpfs(const struct sfid__dir *dir) {
     struct statfs fs;
-    return fstatfs(dir->fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+    return fstatfs(dir->fd, &fs) == 0 && ((uint32_t)fs.f_type == TMPFS_MAGIC || (uint32_t)fs.f_type == RAMFS_MAGIC);
 }

@@ -64,6 +64,15 @@ struct sfid__call {
     int64_t nap_ns;      /* of the next look at a window that is over */
 };
 
+/* How many of n IDs one call may return: their number is an int64_t. */
+static inline size_t sfid__countable(size_t n) {
+#if SIZE_MAX > INT64_MAX
+    return SFID__MIN(n, INT64_MAX);
+#else
+    return n;
+#endif
+}
+
 /* Returns 0 with n, count and from set, or a negative code. */
 int sfid__draw(struct sfid__generator *g, struct sfid__call *call);
 

@@ -79,8 +79,7 @@ int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
         return 0;
     if (ids == NULL)
         return SFID_EINVAL;
-    if (n > INT64_MAX)
-        n = INT64_MAX;
+    n = sfid__countable(n);
     struct sfid__call call = {.may_sleep = true}; /* one for all runs: max_wait counts over the whole call */
     size_t done = 0;
     while (done < n) {
@@ -91,7 +90,7 @@ int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
             return done ? (int64_t)done : rc;
         const uint64_t step = UINT64_C(1) << call.from->seq_shift;
         uint64_t id = (uint64_t)sfid__compose(call.from, call.n);
-        for (const size_t end = done + call.count; done < end; id += step)
+        for (const size_t end = done + (size_t)call.count; done < end; id += step)
             ids[done++] = (int64_t)id;
     }
     return (int64_t)done;

@@ -90,6 +90,15 @@ struct sfid__page {
 static_assert(sizeof(struct sfid__page_id) == 2 * SFID__LINE, "identity fills two lines");
 static_assert(offsetof(struct sfid__page, records) == 4 * SFID__LINE, "records begin at line 4");
 static_assert(sizeof(struct sfid__record) == 3 * SFID__LINE, "a record fills three lines");
+/* The same on every machine: compilers differ in where they put an 8-byte atomic on a 32-bit one. */
+static_assert(offsetof(struct sfid__page_id, layout) == 16 && offsetof(struct sfid__page_id, device) == 40 &&
+                  offsetof(struct sfid__page_id, checksum) == 120,
+              "identity has no holes");
+static_assert(offsetof(struct sfid__page, regressions) == 2 * SFID__LINE + 16 &&
+                  offsetof(struct sfid__page, earlier_issued) == 2 * SFID__LINE + 32,
+              "counters have their places, each inside its line");
+static_assert(offsetof(struct sfid__record, checksum) == SFID__LINE + 56, "line b is full");
+static_assert(offsetof(struct sfid__record, next_nonce) == 2 * SFID__LINE + 56, "line c is full");
 static_assert(offsetof(struct sfid__record, hi) == 2 * SFID__LINE, "line c");
 static_assert(offsetof(struct sfid__record, limit) == offsetof(struct sfid__record_head, limit), "inline form: limit");
 static_assert(offsetof(struct sfid__record, pid_field) == offsetof(struct sfid__record_head, pid_field), "inline form: pid");

@@ -55,8 +55,7 @@ int64_t sfid_wide_next_n(sfid_wide_gen *gen, sfid_wide *ids, size_t n) {
         return 0;
     if (g == NULL || ids == NULL)
         return SFID_EINVAL;
-    if (n > INT64_MAX)
-        n = INT64_MAX;
+    n = sfid__countable(n);
     struct sfid__call call = {.may_sleep = true}; /* one for all runs, as in sfid_next_n() */
     size_t done = 0;
     while (done < n) {

@@ -36,7 +36,7 @@ struct sfid__record_head {
     uint64_t pad[7];
     uint64_t limit;
     uint64_t pid_field;
-};
+} __attribute__((aligned(8))); /* a 32-bit x86 aligns its members to 4, and clang then calls a library for an atomic */
 
 /* The slow path, with a number already added for: used by SFID_DEFINE only. */
 #ifdef __cplusplus

@@ -83,7 +83,7 @@ void doctor_clock(struct report *report) {
         report_problem(report, STATUS_GOOD, NULL,
                        "%s, and it is to leap by a second at the next midnight of UTC; IDs go on meanwhile", date);
     else
-        report_fine(report, "%s, kept right to %ld ms at most", date, (t.maxerror + 999) / 1000);
+        report_fine(report, "%s, kept right to %lld ms at most", date, ((long long)t.maxerror + 999) / 1000);
 }
 
 /* ---- whether it steps ---------------------------------------------------- */

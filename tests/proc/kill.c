@@ -128,7 +128,7 @@ struct tally {
 };
 
 static void start_life(struct process *p, const struct phase *phase, unsigned number, uint64_t *rng) {
-    char index[8], which[8], life[24];
+    char index[12], which[8], life[24];
     snprintf(index, sizeof index, "%d", (int)(phase - phases));
     snprintf(which, sizeof which, "%u", number);
     snprintf(life, sizeof life, "%" PRIu64, ++p->life);

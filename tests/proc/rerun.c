@@ -52,7 +52,7 @@ static int draw_and_end(const struct series *s, uint64_t life, bool closing) {
 }
 
 static void run_series(const struct series *s, uint64_t runs, uint64_t *rng) {
-    char index[8], life[24];
+    char index[12], life[24];
     unsigned failed = 0;
     struct report *report = shared_file("report", sizeof *report);
     memset(report, 0, sizeof *report);

@@ -16,6 +16,12 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
+#if SIZE_MAX > UINT32_MAX
+#define OWN_SIZE "8"
+#else
+#define OWN_SIZE "4"
+#endif
+
 static char run_dir[4200], state_dir[4200], long_dir[3002];
 
 static sfid_options good(void) {
@@ -59,7 +65,7 @@ static const struct wrong {
 #define WRONG(what, member, type, given, code, ...) \
     { what, offsetof(sfid_options, member), sizeof(type), &(type){given}, {__VA_ARGS__}, code }
     WRONG("size 0", size, size_t, 0, SFID_EINVAL, "size 0", "SFID_OPTIONS_INIT"),
-    WRONG("size of itself alone", size, size_t, sizeof(size_t), SFID_EINVAL, "size 8", "SFID_OPTIONS_INIT"),
+    WRONG("size of itself alone", size, size_t, sizeof(size_t), SFID_EINVAL, "size " OWN_SIZE, "SFID_OPTIONS_INIT"),
     WRONG("size 4097", size, size_t, 4097, SFID_EINVAL, "4097", "SFID_OPTIONS_INIT"),
     WRONG("size -1", size, size_t, SIZE_MAX, SFID_EINVAL, "size", "SFID_OPTIONS_INIT"),
     WRONG("no name in app", app, const char *, "", SFID_EINVAL, "app", "0 characters"),
