@@ -51,7 +51,7 @@ struct watch {
     const sfid_layout *layout;
     int64_t stepped_ns;            /* monotonic; of the last step */
     int64_t ceiling_ns, raised_ns; /* how far ahead IDs may be: the clock as it was before a step back, and when; 0: no step */
-    uint64_t samples, early, late, steps;
+    uint64_t samples, judged, early, late, steps; /* judged: of the samples those that may not be late */
 };
 
 static int64_t ceiling_now(const struct watch *w, int64_t mono) { return w->ceiling_ns ? w->ceiling_ns + mono - w->raised_ns : 0; }
@@ -68,14 +68,22 @@ static void step(struct watch *w) {
     w->steps++;
 }
 
-static void judge_one(struct watch *w, int64_t before, int64_t id, int64_t after) {
-    const int64_t mono = mono_ns(), ceiling = ceiling_now(w, mono), begins = id_ns(w->layout, id);
+/* A call, and the readings around it, in the order in which they are made. */
+struct sample {
+    int64_t mono, before, id, after;
+};
+
+static void judge_one(struct watch *w, const struct sample *s) {
+    const int64_t ceiling = ceiling_now(w, mono_ns()), begins = id_ns(w->layout, s->id);
     const int64_t unit = (int64_t)w->layout->unit_ms * NS_PER_MS;
     w->samples++;
-    w->early += begins > (after > ceiling ? after : ceiling);
-    /* What was read before a step is good for the rest of its tick, by the counter. */
-    if (w->steps == 0 || mono - w->stepped_ns > 2 * unit)
-        w->late += begins + unit <= before;
+    w->early += begins > (s->after > ceiling ? s->after : ceiling);
+    /* What was read before a step is good for the rest of its tick, by the counter. The age of the step is that before the
+       call: a thread that is preempted behind the call has drawn its ID when the step was young. */
+    if (w->steps == 0 || s->mono - w->stepped_ns > 2 * unit) {
+        w->judged++;
+        w->late += begins + unit <= s->before;
+    }
 }
 
 static void draw(sfid *g, struct watch *w, uint64_t n, bool steps) {
@@ -83,13 +91,16 @@ static void draw(sfid *g, struct watch *w, uint64_t n, bool steps) {
     uint64_t disorders = 0;
     for (uint64_t i = 0; (i < n || (steps && w->steps < STEPS)) && error == 0; i++) {
         const bool sample = i % EVERY == 0;
-        const int64_t before = sample ? wall_ns() : 0, id = sfid_next(g), after = sample ? wall_ns() : 0;
-        error = id < 0 ? id : 0;
-        disorders += id <= last;
-        last = id;
-        if (!sample || id < 0)
+        struct sample s = {.mono = sample ? mono_ns() : 0};
+        s.before = sample ? wall_ns() : 0;
+        s.id = sfid_next(g);
+        s.after = sample ? wall_ns() : 0;
+        error = s.id < 0 ? s.id : 0;
+        disorders += s.id <= last;
+        last = s.id;
+        if (!sample || s.id < 0)
             continue;
-        judge_one(w, before, id, after);
+        judge_one(w, &s);
         if (steps && mono_ns() >= next_step) {
             step(w);
             next_step = mono_ns() + STEP_EVERY_MS * NS_PER_MS;
@@ -108,6 +119,7 @@ static void run(const char *app, const sfid_layout *l, uint64_t n, bool steps, c
     diag("figure: %s: %" PRIu64 " IDs in %.1f s, %" PRIu64 " held against the clock, %" PRIu64 " steps", what, n,
          (double)(mono_ns() - begin) / 1e9, w.samples, w.steps);
     is_u64(w.early, 0, "%s: none is of a tick that had not begun", what);
+    ok(w.judged > 0, "%s: some are drawn when the last step is old enough to judge them", what);
     is_u64(w.late, 0, "%s: none is of a tick that was over before the call", what);
     sfid_close(g);
 }
