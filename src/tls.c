@@ -50,7 +50,7 @@ static bool expect(SSL *ssl, const struct sfid__uri *uri) {
     bare_name(uri, name);
     if (is_address(name))
         return X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1;
-    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     return X509_VERIFY_PARAM_set1_host(param, name, 0) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
 }
 

@@ -192,6 +192,7 @@ enum sfid__reply_class sfid__tls_context_new(SSL_CTX **out, const struct sfid__u
     SSL_CTX *ctx = *out = SSL_CTX_new(TLS_client_method());
     if (ctx == NULL || SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1)
         return no_memory(why);
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION); /* who the server is was checked once, for all that follows */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF); /* each context has one session */
     const enum sfid__reply_class class = trust(ctx, uri, files, why);
     return class == SFID__REPLY_OK && files->cert ? show_ourselves(ctx, uri, files, why) : class;

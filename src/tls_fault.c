@@ -55,14 +55,16 @@ static void append_subject(const X509_NAME *name, char *out, size_t size) {
         append(out, size, "nobody", 6);
 }
 
-/* Whom a certificate is for. */
-static void append_names(const X509 *cert, char *out, size_t size) {
+/* Whom a certificate is for. False: it says so by its common name alone, which is shown, but does not count. */
+static bool append_names(const X509 *cert, char *out, size_t size) {
     GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
     for (int i = 0; i < sk_GENERAL_NAME_num(names); i++)
         append_name(sk_GENERAL_NAME_value(names, i), out, size);
     GENERAL_NAMES_free(names);
-    if (out[0] == '\0')
-        append_subject(X509_get_subject_name(cert), out, size);
+    if (out[0])
+        return true;
+    append_subject(X509_get_subject_name(cert), out, size);
+    return false;
 }
 
 static void append_date(const ASN1_TIME *date, char *out, size_t size) {
@@ -112,7 +114,7 @@ void sfid__tls_fault_note(struct sfid__tls_fault *f, X509_STORE_CTX *at) {
         return;
     switch (doubt_of(f->verify)) {
     case NAME:
-        append_names(cert, f->detail, sizeof f->detail);
+        f->nameless = !append_names(cert, f->detail, sizeof f->detail);
         break;
     case EXPIRED:
         append_date(X509_get0_notAfter(cert), f->detail, sizeof f->detail);
@@ -126,13 +128,23 @@ void sfid__tls_fault_note(struct sfid__tls_fault *f, X509_STORE_CTX *at) {
     }
 }
 
+static void explain_name(const struct sfid__tls_fault *f, const char *name, struct sfid__error *why) {
+    if (f->nameless)
+        sfid__fail(why, SFID_EAUTH,
+                   "the server's certificate has a common name alone (%s), which does not count: it needs "
+                   "subjectAltName=%s:%.100s",
+                   f->detail, f->verify == X509_V_ERR_IP_ADDRESS_MISMATCH ? "IP" : "DNS", name);
+    else
+        sfid__fail(why, SFID_EAUTH,
+                   "the server's certificate is for %s, not for %.100s: give a name that it is for, in the URL or as sni=",
+                   f->detail, name);
+}
+
 static void explain_certificate(const struct sfid__tls_fault *f, const struct sfid__uri *uri, struct sfid__error *why) {
     const char *whose = f->authority ? "the certificate of an authority behind the server's" : "the server's certificate";
     switch (doubt_of(f->verify)) {
     case NAME:
-        sfid__fail(why, SFID_EAUTH,
-                   "the server's certificate is for %s, not for %.100s: give a name that it is for, in the URL or as sni=",
-                   f->detail, sfid__tls_name(uri));
+        explain_name(f, sfid__tls_name(uri), why);
         return;
     case EXPIRED:
         sfid__fail(why, SFID_EAUTH, "%s expired at %s: it has to be renewed", whose, f->detail);

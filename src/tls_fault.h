@@ -12,6 +12,7 @@
 struct sfid__tls_fault {
     int verify;       /* X509_V_ERR_…, the first; 0: none */
     char detail[160]; /* of it: names, or a date */
+    bool nameless;    /* it has a common name alone, which is the detail then */
     bool authority;   /* it is about the certificate of an authority, not about the server's */
     bool asked;       /* the server asked for a client's certificate, and there was none to give */
     bool heard;       /* it has sent data already */

@@ -42,7 +42,6 @@ static void test_names(struct tls_server *s) {
     way(s, "other-name", "&sni=other.example", "another name, asked for");
     way(s, "other-name", "&sni=a.wild.example.", "a name below a wildcard, with a dot at its end");
     way(s, "server", "&sni=::1", "another address, asked for");
-    way(s, "common-name", "", "a common name, where there is no other");
     way(s, "chain", "", "an authority in between, shown by the server");
     tls_show(s, "server");
     snprintf(url, sizeof url, "rediss://%s?ca=%s/directory", s->name, certificates);

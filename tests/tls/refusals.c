@@ -3,7 +3,13 @@
  * Servers that are not believed, or do not believe us; the wrong port; files of the URL that are no good. sfid_open() is back in
  * time, with a sentence of its own for each, which names the server and what to do, and nothing is held.
  */
+#include "connection.h"
 #include "tls/tls.h"
+
+#include "peer.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 
 /* The open of this URL fails like that. With a user and a password, which must not be told. */
 static void refused(const struct tls_server *s, const char *more, int code, const char *words, const char *what) {
@@ -26,7 +32,11 @@ static void test_servers(struct tls_server *s) {
     shows(s, "server", "&sni=redis.example", "is for localhost, 127.0.0.1, ::1, not for redis.example",
           "a name that was asked for");
     shows(s, "server", "&sni=127.0.0.9", "not for 127.0.0.9", "another address");
-    shows(s, "common-name", "&sni=127.0.0.1", "is for localhost, not for 127.0.0.1", "an address, where there is a name alone");
+    shows(s, "common-name", "", "has a common name alone (localhost), which does not count: it needs subjectAltName=DNS:localhost",
+          "the host as common name alone");
+    shows(s, "common-name", "&sni=127.0.0.1", "it needs subjectAltName=IP:127.0.0.1",
+          "an address, where there is a common name alone");
+    shows(s, "both-names", "", "is for other.example, not for localhost", "the host as common name beside another name");
     shows(s, "other-name", "&sni=a.b.wild.example", "not for a.b.wild.example", "two levels below a wildcard");
     shows(s, "unknown", "", "is signed by \"another authority\", whom", "an authority that is not known");
     shows(s, "end", "", "is signed by \"authority in between\", whom", "a chain with a gap");
@@ -110,6 +120,63 @@ static void test_files(struct tls_server *s) {
                "a file without authorities");
 }
 
+/* ---- renegotiation ---------------------------------------------------------- */
+
+enum { ASKED = 1, AGREED, REFUSED }; /* steps of the peer */
+
+static int handshakes;
+
+static void count_handshakes(const SSL *ssl, int where, int rc) {
+    (void)ssl, (void)rc;
+    handshakes += (where & SSL_CB_HANDSHAKE_DONE) != 0;
+}
+
+/* A server that has TLS 1.2 alone. */
+static SSL *serve_tls(int fd) {
+    char cert[140], key[140];
+    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+    snprintf(cert, sizeof cert, "%s/server.pem", certificates);
+    snprintf(key, sizeof key, "%s/server.key", certificates);
+    SSL *ssl = NULL;
+    if (ctx && SSL_CTX_set_max_proto_version(ctx, TLS1_2_VERSION) == 1 &&
+        SSL_CTX_use_certificate_file(ctx, cert, SSL_FILETYPE_PEM) == 1 &&
+        SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) == 1)
+        ssl = SSL_new(ctx);
+    if (ssl)
+        SSL_set_info_callback(ssl, count_handshakes);
+    if (ssl == NULL || SSL_set_fd(ssl, fd) != 1 || SSL_accept(ssl) != 1)
+        _exit(1);
+    return ssl;
+}
+
+/* Answers nothing: as soon as it is spoken to it asks for another handshake, and notes what comes of that. */
+static void renegotiate(int fd, FILE *in, struct peer_shared *s) {
+    char bytes[4096];
+    (void)in;
+    SSL *ssl = serve_tls(fd);
+    if (SSL_read(ssl, bytes, sizeof bytes) <= 0 || SSL_renegotiate(ssl) != 1 || SSL_do_handshake(ssl) != 1)
+        return;
+    atomic_store(&s->step, ASKED);
+    const int before = handshakes; /* what asks counts as one */
+    while (SSL_read(ssl, bytes, sizeof bytes) > 0 && handshakes == before)
+        ;
+    const bool refused = ERR_GET_REASON(ERR_peek_error()) == SSL_R_NO_RENEGOTIATION;
+    atomic_store(&s->step, handshakes > before ? AGREED : refused ? REFUSED : ASKED);
+}
+
+static bool is_decided(void *arg) { return atomic_load(&((struct peer_shared *)arg)->step) > ASKED; }
+
+static void test_renegotiation(void) {
+    char url[URL];
+    struct peer p = start_peer(true, renegotiate);
+    snprintf(url, sizeof url, "rediss://127.0.0.1:%d?ca=%s/ca.pem", p.port, certificates);
+    const struct attempt a = attempt_open(url, "orders", true);
+    ok(a.code == SFID_EREDIS, "a server that asks for another handshake gets no lease out");
+    tap_wait_until(is_decided, p.s, patience(5000));
+    is_i64(atomic_load(&p.s->step), REFUSED, "it is refused");
+    stop_peer(&p);
+}
+
 static void test_all(struct tls_server *s) {
     test_servers(s);
     test_ports(s);
@@ -123,6 +190,8 @@ static void test_all(struct tls_server *s) {
 int main(void) {
     dirs_make();
     tls_each(test_all);
+    if (certificates[0])
+        test_renegotiation();
     diag("the slowest open took %" PRId64 " ms of %d", worst_open_ms, OPEN_MS);
     return done_testing();
 }
