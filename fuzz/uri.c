@@ -19,8 +19,10 @@ static void check_accepted(const struct sfid__uri *u) {
     for (unsigned i = 0; i < u->nodes; i++)
         HOLDS(ended(u->node[i].host, sizeof u->node[i].host) && u->node[i].host[0] && u->node[i].port > 0);
     HOLDS((u->cert[0] == '\0') == (u->key[0] == '\0'));
-    HOLDS(u->sentinel_user[0] == '\0' || u->sentinel_password[0] != '\0');
-    HOLDS(u->user[0] == '\0' || u->password[0] != '\0');
+    HOLDS(u->sentinel_user[0] == '\0' || u->sentinel_password[0] != '\0' || u->sentinel_password_file[0] != '\0');
+    HOLDS(u->user[0] == '\0' || u->password[0] != '\0' || u->password_file[0] != '\0');
+    HOLDS(u->password[0] == '\0' || u->password_file[0] == '\0');
+    HOLDS(u->password_file[0] == '\0' || u->password_file[0] == '/');
     HOLDS(u->path[0] == '\0' || u->path[0] == '/');
     HOLDS(u->db <= INT32_MAX);
     HOLDS(u->timeout_ms >= 10 && u->timeout_ms <= 600000);

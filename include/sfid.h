@@ -168,6 +168,13 @@ typedef struct sfid_options {
  *                         this build has it: parameters ca (a file or directory; the
  *                         system's), cert and key (a client's), sni (the server's name
  *                         where that is not the host)
+ *                       password_file=FILE in place of a password before the host: the
+ *                         file holds it (255 bytes at most; one newline at its end is
+ *                         dropped) and is read again for each connection, so that an
+ *                         exchanged password is taken up. Before the host there may be
+ *                         user@ then. A relative FILE lies below $CREDENTIALS_DIRECTORY
+ *                         (systemd.exec(5)), which is read here. For the sentinels
+ *                         there is sentinel_password_file
  *                     Parameters: connect_timeout (1000) and timeout (2000) in
  *                     milliseconds, db, client_name, registration=off, replicas=N
  *                     (a claim waits to reach so many, and an event tells when it

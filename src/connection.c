@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection.h"
 
+#include "password.h"
 #include "process.h"
 #include "resp.h"
 #include "wire.h"
@@ -64,11 +65,12 @@ static int fail_protocol(struct exchange *x, const char *what, const char *why) 
  */
 static int fail_auth(struct exchange *x) {
     const struct sfid__reply_meaning *m = &x->resp.meaning;
-    char text[160];
+    const char *file = x->c->uri.password_file;
+    char text[SFID__URI_TEXT + 160];
     if (m->class != SFID__REPLY_CONFIG)
         return fail(x, m->class, m->code, "AUTH", m->known);
-    snprintf(text, sizeof text, "%s was refused%s%s",
-             x->c->peer == SFID__PEER_SENTINEL ? "sentinel_user or sentinel_password" : "user or password of the URL",
+    const char *given = x->c->peer == SFID__PEER_SENTINEL ? "sentinel_user or sentinel_password" : "user or password of the URL";
+    snprintf(text, sizeof text, "%s%s was refused%s%s", file[0] ? "the user, or the password in " : given, file,
              m->known[0] ? ": " : "", m->known);
     return fail(x, m->class, SFID_EAUTH, "AUTH", text);
 }
@@ -79,8 +81,9 @@ static int fail_reply(struct exchange *x, const char *what) {
     char text[SFID__REPLY_STRING + 80];
     if (strcmp(what, "AUTH") == 0)
         return fail_auth(x);
-    const char *hint = x->c->peer == SFID__PEER_SENTINEL ? " (the URL has no sentinel_password=)"
-                                                         : " (the URL has no user:password@ before the host)";
+    const char *hint = x->c->peer == SFID__PEER_SENTINEL
+                           ? " (the URL has neither sentinel_password= nor sentinel_password_file=)"
+                           : " (the URL has neither user:password@ before the host nor password_file=)";
     const bool asks = strcmp(m->known, "NOAUTH") == 0 && x->c->uri.password[0] == '\0';
     snprintf(text, sizeof text, "%s%s", x->reply->strings[0], asks ? hint : "");
     return fail(x, m->class, m->code, what, text);
@@ -233,9 +236,20 @@ static int fail_greeting(struct exchange *x) {
                : x->err->code;
 }
 
+/* Takes up a password that lies in a file: again for each connection, as it may have been exchanged. */
+static enum sfid__reply_class take_password(struct sfid__connection *c, struct sfid__error *why) {
+    if (c->uri.password_file[0] == '\0')
+        return SFID__REPLY_OK;
+    const char *parameter = c->peer == SFID__PEER_SENTINEL ? "sentinel_password_file" : "password_file";
+    return sfid__password_read(parameter, c->uri.password_file, c->uri.password, why);
+}
+
 static int connect_and_greet(struct exchange *x) {
     struct sfid__connection *c = x->c;
     struct sfid__error why;
+    const enum sfid__reply_class known = take_password(c, &why);
+    if (known != SFID__REPLY_OK)
+        return fail_wire(x, known, &why, "connecting");
     const int64_t whole = shorten_to_connect(x);
     const enum sfid__reply_class class = sfid__wire_open(&c->wire, &c->uri, &c->resolver, c->turn, &x->deadline, &why);
     x->deadline.at_ms = whole;

@@ -29,7 +29,7 @@ enum sfid__peer { SFID__PEER_SERVER, SFID__PEER_MASTER, SFID__PEER_SENTINEL };
 
 /*
  * Makes a connection object; connects at the first exchange, and again after any failure: AUTH (user and
- * password, or password alone), CLIENT SETNAME (default "sfid-<app>"; a sentinel may refuse it), CLIENT SETINFO
+ * password, or password alone; a password_file is read again each time), CLIENT SETNAME (default "sfid-<app>"; a sentinel may refuse it), CLIENT SETINFO
  * lib-name/lib-ver (failure ignored), SELECT where the database is not 0, ROLE where a master is wanted. uri names
  * one server, and is copied. 0 or SFID_ENOMEM.
  */

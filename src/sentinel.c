@@ -38,6 +38,7 @@ static void uri_of_sentinel(const struct sfid__uri *uri, unsigned i, struct sfid
     sfid__uri_of_node(uri, &uri->node[i], out);
     memcpy(out->user, uri->sentinel_user, sizeof out->user);
     memcpy(out->password, uri->sentinel_password, sizeof out->password);
+    memcpy(out->password_file, uri->sentinel_password_file, sizeof out->password_file);
     out->db = 0;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "uri.h"
 
+#include "credentials.h"
+
 #include <inttypes.h>
 #include <sfid.h>
 #include <stdio.h>
@@ -24,7 +26,8 @@ struct reader {
     struct sfid__uri_place place;
     struct sfid__uri uri;
     bool db_given;
-    unsigned given; /* bits: parameters seen */
+    bool user_alone; /* before @, without a colon: the password has to be in a file */
+    unsigned given;  /* bits: parameters seen */
 };
 
 #define BAD(r, ...) SFID__URI_BAD(&(r)->place, __VA_ARGS__)
@@ -33,12 +36,13 @@ struct reader {
 
 static int read_userinfo(struct reader *r, struct sfid__part p) {
     const struct sfid__part user = sfid__part_cut(&p, ":");
-    if (p.len == 0)
-        return BAD(r, "what stands before @ has to be user:password, or :password");
+    r->user_alone = p.len == 0;
     if (p.len == 1)
         return BAD(r, "the password before @ is empty: give one, or leave user, : and @ out");
     if (sfid__part_decode(&r->place, user, "the user", r->uri.user, sizeof r->uri.user) < 0)
         return r->place.err->code;
+    if (r->user_alone)
+        return 0;
     return sfid__part_decode(&r->place, sfid__part_behind(p, 1), "the password", r->uri.password, sizeof r->uri.password);
 }
 
@@ -147,6 +151,14 @@ static int read_text(struct reader *r, const char *name, struct sfid__part p, ch
     return out[0] ? 0 : bad_value(r, name, "followed by = and a value");
 }
 
+/* The name of a file with a password. */
+static int read_file_name(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
+    char given[SFID__URI_TEXT];
+    if (read_text(r, name, p, given) < 0)
+        return r->place.err->code;
+    return sfid__credential_path(&r->place, name, given, out, SFID__URI_TEXT);
+}
+
 enum parameter {
     CONNECT_TIMEOUT,
     TIMEOUT,
@@ -154,18 +166,31 @@ enum parameter {
     DB,
     REGISTRATION,
     REPLICAS,
+    PASSWORD_FILE,
     CA,
     CERT,
     KEY,
     SNI,
     SENTINEL_USER,
     SENTINEL_PASSWORD,
+    SENTINEL_PASSWORD_FILE,
     PARAMETERS
 };
 
-static const char *const names[PARAMETERS] = {
-    "connect_timeout", "timeout",          "client_name", "db", "registration", "replicas", "ca", "cert", "key", "sni",
-    "sentinel_user",   "sentinel_password"};
+static const char *const names[PARAMETERS] = {"connect_timeout",
+                                              "timeout",
+                                              "client_name",
+                                              "db",
+                                              "registration",
+                                              "replicas",
+                                              "password_file",
+                                              "ca",
+                                              "cert",
+                                              "key",
+                                              "sni",
+                                              "sentinel_user",
+                                              "sentinel_password",
+                                              "sentinel_password_file"};
 
 static int read_known(struct reader *r, enum parameter which, struct sfid__part value) {
     struct sfid__uri *uri = &r->uri;
@@ -188,6 +213,10 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
         return read_registration(r, value);
     case REPLICAS:
         return read_replicas(r, value);
+    case PASSWORD_FILE:
+        return read_file_name(r, names[which], value, uri->password_file);
+    case SENTINEL_PASSWORD_FILE:
+        return read_file_name(r, names[which], value, uri->sentinel_password_file);
     default:
         return read_text(r, names[which], value, texts[which]);
     }
@@ -201,7 +230,7 @@ static bool fits(const struct scheme *scheme, enum parameter which) {
 }
 
 static int unknown(struct reader *r, struct sfid__part name) {
-    char shown[40], list[200] = "";
+    char shown[40], list[320] = "";
     size_t n = 0; /* as far as it looks like a name: `password:secret` is one of the things people try */
     for (; n < name.len && n + 1 < sizeof shown && (sfid__is_ascii_alnum(name.at[n]) || strchr("_-", name.at[n])); n++)
         shown[n] = name.at[n];
@@ -221,8 +250,14 @@ static int check_together(struct reader *r) {
     const struct sfid__uri *uri = &r->uri;
     if ((uri->cert[0] == '\0') != (uri->key[0] == '\0'))
         return BAD(r, "parameters cert and key go together: give both or neither");
-    if (uri->sentinel_user[0] && uri->sentinel_password[0] == '\0')
-        return BAD(r, "parameter sentinel_user needs sentinel_password beside it");
+    if (uri->sentinel_password[0] && uri->sentinel_password_file[0])
+        return BAD(r, "the password for sentinels is given twice: as sentinel_password and as sentinel_password_file");
+    if (uri->sentinel_user[0] && uri->sentinel_password[0] == '\0' && uri->sentinel_password_file[0] == '\0')
+        return BAD(r, "parameter sentinel_user needs sentinel_password or sentinel_password_file beside it");
+    if (uri->password[0] && uri->password_file[0])
+        return BAD(r, "the password is given twice: before @ and as password_file");
+    if (r->user_alone && (uri->user[0] == '\0' || uri->password_file[0] == '\0'))
+        return BAD(r, "what stands before @ has to be user:password, or :password (user alone goes with password_file=)");
     return 0;
 }
 
@@ -339,7 +374,8 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
         return sfid__fail(err, SFID_EINVAL,
                           "the store is no URL that is known: give redis://host:port, rediss:// (TLS), unix:///path, "
                           "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
-    struct reader r = {scheme, {scheme->name, err}, {.kind = scheme->kind, .tls = scheme->tls, .registration = true}, false, 0};
+    struct reader r = {
+        .scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls, .registration = true}};
     if (scheme->tls && !SFID__TLS)
         return sfid__uri_fail(&r.place, SFID_EUNSUPPORTED,
                               "this libsfid was built without TLS: build it with hiredis 1.0 or later and its TLS part "

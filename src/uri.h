@@ -7,12 +7,13 @@
  *     redis+sentinel://[user:password@]host[:port],…/master-name[/db][?…]     the hosts are sentinels
  *     redis+cluster://[user:password@]host[:port],…[?…]                       the hosts are nodes of the cluster, any of them
  *
- * Without a user, `:password@`. User, password, path, master and values are
+ * Without a user, `:password@`; `user@` where password_file is given. User, password, path, master and values are
  * percent-decoded; a host in brackets is an IPv6 address, its zone behind %25.
  * Parameters: connect_timeout and timeout (milliseconds, or a number with s or
- * ms behind it), client_name, db, registration (on, off), replicas; with TLS
- * ca, cert, key, sni; with Sentinel sentinel_user, sentinel_password. Each
- * once; db either as path or as parameter.
+ * ms behind it), client_name, db, registration (on, off), replicas,
+ * password_file; with TLS ca, cert, key, sni; with Sentinel sentinel_user,
+ * sentinel_password, sentinel_password_file. Each once; db either as path or
+ * as parameter, a password either as such or as the file that holds it.
  *
  * A character that has a meaning in a URL is never guessed to be part of a
  * password: an @ stands at most once, right before the host. So what may lie
@@ -42,9 +43,11 @@ struct sfid__uri {
     char path[108];                              /* of a Unix socket; "" with nodes */
     char master[SFID__URI_TEXT];                 /* its name, with Sentinel; else "" */
     char user[SFID__URI_TEXT];                   /* "" for none: then AUTH takes the password alone */
-    char password[SFID__URI_TEXT];               /* "" for none; never "" with a user */
+    char password[SFID__URI_TEXT];               /* "" for none; never "" with a user, but with password_file */
+    char password_file[SFID__URI_TEXT];          /* absolute: holds the password, see password.h; "" for none */
     char sentinel_user[SFID__URI_TEXT];          /* the same, to the sentinels */
     char sentinel_password[SFID__URI_TEXT];
+    char sentinel_password_file[SFID__URI_TEXT];
     uint32_t db;                      /* 0 */
     uint32_t connect_timeout_ms;      /* 1000: to look the name up and connect */
     uint32_t timeout_ms;              /* 2000: of one exchange */

@@ -50,7 +50,7 @@ static void test_password(void) {
     fails_with(url, "orders", SFID_EAUTH, r.socket, "user or password of the URL was refused", "a wrong user");
     command(&r, "CONFIG SET requirepass " PASSWORD);
     snprintf(url, sizeof url, "unix://%s", r.socket);
-    fails_with(url, "orders", SFID_EAUTH, r.socket, "the URL has no user:password@ before the host", "no password");
+    fails_with(url, "orders", SFID_EAUTH, r.socket, "the URL has neither user:password@ before the host", "no password");
     command(&r, "AUTH " PASSWORD);
     is_i64(redis_do(&r, "DBSIZE", NULL), 0, "%s: nothing was written", program);
     redis_kill(&r);

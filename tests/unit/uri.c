@@ -86,6 +86,22 @@ static void test_parameters(void) {
     ok(parse("redis://h?client_name=%7Bapp%7D.1") == 0 && strcmp(uri.client_name, "{app}.1") == 0, "a name with braces");
 }
 
+static void test_files(void) {
+    ok(parse("redis://h") == 0 && uri.password_file[0] == '\0', "no password in a file");
+    ok(parse("redis://h?password_file=%2frun/a%20b") == 0 && strcmp(uri.password_file, "/run/a b") == 0 &&
+           uri.password[0] == '\0' && uri.user[0] == '\0',
+       "a password in a file");
+    ok(parse("unix://ann@/s?password_file=/f&db=2") == 0 && strcmp(uri.user, "ann") == 0 && uri.password[0] == '\0' &&
+           strcmp(uri.password_file, "/f") == 0,
+       "and a user, with a Unix socket");
+    ok(parse("redis+cluster://a%3Ann@h,i?password_file=/f") == 0 && strcmp(uri.user, "a:nn") == 0, "with a cluster");
+    ok(parse("redis+sentinel://h/m?sentinel_user=s&sentinel_password_file=/s&password_file=/f") == 0 &&
+           strcmp(uri.sentinel_user, "s") == 0 && strcmp(uri.sentinel_password_file, "/s") == 0 &&
+           strcmp(uri.password_file, "/f") == 0,
+       "with sentinels, one for each");
+    ok(parse("redis+sentinel://:p@h/m?sentinel_password_file=/s") == 0 && strcmp(uri.password, "p") == 0, "one in a file, one not");
+}
+
 /* ---- several hosts ------------------------------------------------------ */
 
 static void test_several(void) {
@@ -143,6 +159,21 @@ static const struct {
     {"redis+sentinel://a:1,b:x/m", SFID_EINVAL, "port, 1 to 65535"},
     {"redis+sentinel://h/m?sentinel_user=x", SFID_EINVAL, "sentinel_user needs sentinel_password"},
     {"redis+sentinel://h/m?sentinel_password=", SFID_EINVAL, "sentinel_password has to be followed by ="},
+    {"redis+sentinel://h/m?sentinel_user=x", SFID_EINVAL, "sentinel_password or sentinel_password_file"},
+    {"redis+sentinel://h/m?sentinel_password=x&sentinel_password_file=/x", SFID_EINVAL, "password for sentinels is given twice"},
+    {"redis://h?sentinel_password_file=/x", SFID_EINVAL, "sentinel_password_file belongs to redis+sentinel://"},
+    {"redis://:p@h?password_file=/x", SFID_EINVAL, "the password is given twice"},
+    {"redis://u:p@h?password_file=/x", SFID_EINVAL, "the password is given twice"},
+    {"redis://h?password_file=/x&password_file=/x", SFID_EINVAL, "parameter password_file is given twice"},
+    {"redis://h?password_file=", SFID_EINVAL, "password_file has to be followed by = and a value"},
+    {"redis://h?password_file", SFID_EINVAL, "password_file has to be followed by ="},
+    {"redis://h?password_file=/%00", SFID_EINVAL, "password_file has a NUL"},
+    {"redis://h?password_file=../x", SFID_EINVAL, "must not contain"},
+    {"redis://@h?password_file=/x", SFID_EINVAL, "has to be user:password"},
+    {"redis://u:@h?password_file=/x", SFID_EINVAL, "password before @ is empty"},
+    {"redis://u@h", SFID_EINVAL, "user alone goes with password_file="},
+    {"unix://u@/s", SFID_EINVAL, "user alone goes with password_file="},
+    {"redis+sentinel://u@h/m?sentinel_password_file=/x", SFID_EINVAL, "user alone goes with password_file="},
     {"redis+cluster://h/1", SFID_EINVAL, "a cluster has no database but 0"},
     {"redis+cluster://h?db=1", SFID_EINVAL, "a cluster has no database but 0"},
     {"redis+cluster://h/m", SFID_EINVAL, "database has to be a number"},
@@ -243,41 +274,44 @@ static void test_refused(void) {
 
 /* URLs whose user is "alice" and whose password has "sesame", or that somebody may have meant that way. */
 static const char *const secret[] = {
-    "redis://alice:se@sesame@host",      /* two @ */
-    "redis://alice:sesame@w@host",       /* two @ */
-    "redis://@:sesame@host",             /* two @ */
-    "redis://alice:se/sesame@host/0",    /* taken apart by /, ? and # it would be another host */
-    "redis://alice:1/sesame@host",       /* with a good port */
-    "redis://alice:1?sesame@host",       /* with a good port and a parameter */
-    "redis://alice:1?timeout=sesame@h",  /* with a value */
-    "redis://alice:1?db=1&sesame=1@h",   /* and another parameter */
-    "redis://alice:1#sesame@host",       /* with a fragment */
-    "redis://alice:sesame",              /* no host */
-    "redis://alice:sesame/0",            /* no host */
-    "redis://alice:sesame?db=1",         /* no host */
-    "redis://sesame@host",               /* no user */
-    "redis://alice:@host",               /* no password */
-    "redis://alice:sesame@",             /* no host */
-    "redis://alice:sesame@/0",           /* no host */
-    "redis://alice:sesame@host:99999",   /* the port is wrong */
-    "redis://alice:sesame@ho,st",        /* the host is */
-    "redis://alice:sesame@[::g]",        /* the address is */
-    "redis://alice:sesame@host/x",       /* the database is */
-    "redis://alice:sesame@host?timeout", /* a parameter is */
-    "redis://alice:sesame@host?x=1",     /* there is no such parameter */
-    "redis://host?password=sesame",      /* not there */
-    "redis://host?user=alice",           /* not there */
-    "redis://host?password:sesame",      /* nor so */
-    "redis://host?password%3Dsesame",    /* nor so */
-    "redis://alice:sesame%@host",        /* an escape cut off */
-    "redis://alice:sesame%zz@host",      /* no escape */
-    "redis://alice:sesame%00@host",      /* a NUL */
-    "redis://alice%:sesame@host",        /* in the user */
-    "redis://alice:sesame @host",        /* a space */
-    "redis://alice:sesame\n@host",       /* a line end */
-    "rediss://alice:sesame@host?key=x",  /* no certificate, or no TLS in this build */
-    "redis+sentinel://alice:sesame@h",   /* no master */
-    "redis+sentinel://alice:sesame/m,h", /* no @ */
+    "redis://alice:se@sesame@host",               /* two @ */
+    "redis://alice:sesame@w@host",                /* two @ */
+    "redis://@:sesame@host",                      /* two @ */
+    "redis://alice:se/sesame@host/0",             /* taken apart by /, ? and # it would be another host */
+    "redis://alice:1/sesame@host",                /* with a good port */
+    "redis://alice:1?sesame@host",                /* with a good port and a parameter */
+    "redis://alice:1?timeout=sesame@h",           /* with a value */
+    "redis://alice:1?db=1&sesame=1@h",            /* and another parameter */
+    "redis://alice:1#sesame@host",                /* with a fragment */
+    "redis://alice:sesame",                       /* no host */
+    "redis://alice:sesame/0",                     /* no host */
+    "redis://alice:sesame?db=1",                  /* no host */
+    "redis://sesame@host",                        /* no user */
+    "redis://alice:@host",                        /* no password */
+    "redis://alice:sesame@",                      /* no host */
+    "redis://alice:sesame@/0",                    /* no host */
+    "redis://alice:sesame@host:99999",            /* the port is wrong */
+    "redis://alice:sesame@ho,st",                 /* the host is */
+    "redis://alice:sesame@[::g]",                 /* the address is */
+    "redis://alice:sesame@host/x",                /* the database is */
+    "redis://alice:sesame@host?timeout",          /* a parameter is */
+    "redis://alice:sesame@host?x=1",              /* there is no such parameter */
+    "redis://host?password=sesame",               /* not there */
+    "redis://host?user=alice",                    /* not there */
+    "redis://alice@host?password_file=../sesame", /* upwards */
+    "redis://alice:sesame@host?password_file=/x", /* given twice */
+    "redis://alice@host?password_file=%00sesame", /* a NUL */
+    "redis://host?password:sesame",               /* nor so */
+    "redis://host?password%3Dsesame",             /* nor so */
+    "redis://alice:sesame%@host",                 /* an escape cut off */
+    "redis://alice:sesame%zz@host",               /* no escape */
+    "redis://alice:sesame%00@host",               /* a NUL */
+    "redis://alice%:sesame@host",                 /* in the user */
+    "redis://alice:sesame @host",                 /* a space */
+    "redis://alice:sesame\n@host",                /* a line end */
+    "rediss://alice:sesame@host?key=x",           /* no certificate, or no TLS in this build */
+    "redis+sentinel://alice:sesame@h",            /* no master */
+    "redis+sentinel://alice:sesame/m,h",          /* no @ */
     "redis+sentinel://h/m?sentinel_password=sesame&sentinel_user=alice&x=1",  /* no such parameter */
     "redis+sentinel://h/m?sentinel_password=sesame&sentinel_password=sesame", /* twice */
     "redis+sentinel://h/m?sentinel_password=sesame%00",                       /* a NUL */
@@ -339,6 +373,7 @@ static void test_room(void) {
 int main(void) {
     test_good();
     test_parameters();
+    test_files();
     test_several();
     test_refused();
     test_secrets();
