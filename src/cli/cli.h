@@ -340,6 +340,12 @@ const char *nearest(const char *text, const char *(*next)(size_t i));
 /* Their values, and what follows from them. False when one is none, which is told. */
 bool store_options(const struct args *args, int ttl, int budget, int timeout, sfid_options *opt);
 
+/* Is there a password in it, or one for sentinels? Not: the name of a file that holds one. */
+bool store_has_password(const char *store);
+
+/* Overwrites such passwords in argv, which others can read as long as this process lives. The value stays what it was. */
+void store_hide_password(struct args *args);
+
 /* Tells why the library could not do it. Returns the exit status. What it calls invalid is the store: the rest was checked. */
 int store_failure(int code, const char *why);
 

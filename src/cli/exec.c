@@ -111,9 +111,17 @@ static int wait_for_tick(const struct exec *e) {
 
 /* ---- the program --------------------------------------------------------- */
 
-enum { VARIABLES = 5, ROOM = 400 };
+enum { VARIABLES = 6, ROOM = 4200 };
 
-/* The environment with ours in place of what it has of these names. NULL: out of memory. */
+/* COMMAND, what it starts and who looks at their environment need no password: it learns of such a store nothing at all. */
+static bool passes_on(const char *store) {
+    if (!store_has_password(store))
+        return true;
+    remark("exec: the store holds a password, so that COMMAND gets no $SFID_STORE; with password_file= it would");
+    return false;
+}
+
+/* The environment with ours in place of what it has of these names; an empty one is taken out. NULL: out of memory. */
 static char **environment(const struct exec *e) {
     static char ours[VARIABLES][ROOM + 32];
     char layout[SFID_LAYOUT_STR_LEN] = "";
@@ -123,6 +131,7 @@ static char **environment(const struct exec *e) {
     snprintf(ours[n++], sizeof ours[0], "SFID_PID=%" PRId64, e->pid);
     snprintf(ours[n++], sizeof ours[0], "SFID_APP=%s", e->opt.app);
     snprintf(ours[n++], sizeof ours[0], "SFID_LAYOUT=%s", layout);
+    snprintf(ours[n++], sizeof ours[0], "SFID_STORE=%s", passes_on(e->opt.store) ? e->opt.store : "");
     if (e->opt.run_dir && strlen(e->opt.run_dir) < ROOM)
         snprintf(ours[n++], sizeof ours[0], "SFID_RUN_DIR=%s", e->opt.run_dir);
     if (e->opt.state_dir && strlen(e->opt.state_dir) < ROOM)
@@ -138,7 +147,8 @@ static char **environment(const struct exec *e) {
             all[kept++] = environ[i];
     }
     for (size_t k = 0; all && k < n; k++)
-        all[kept++] = ours[k];
+        if (ours[k][strcspn(ours[k], "=") + 1])
+            all[kept++] = ours[k];
     return all;
 }
 
@@ -365,7 +375,9 @@ const struct command command_exec = {
     .summary = "run a program that makes its own IDs, with a leased process ID",
     .about = "Leases a process ID, runs COMMAND with it in $SFID_PID, and holds the lease until\n"
              "COMMAND and all that it has started have ended. $SFID_APP and $SFID_LAYOUT tell the\n"
-             "rest; standard input and output are COMMAND's own, and signals are passed on to it.\n\n"
+             "rest, and $SFID_STORE the store. A URL with a password in it is not passed on, one with\n"
+             "password_file= is. Standard input and output are COMMAND's own, and signals are passed\n"
+             "on to it.\n\n"
              "Exit status: COMMAND's, or 128 and the number of the signal that ended it; 127 and 126\n"
              "where there is no such program or it cannot be run. When the lease is lost COMMAND and\n"
              "all that it has started get TERM, after 5 s KILL, and the status is 76. Failures before\n"

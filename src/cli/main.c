@@ -25,7 +25,10 @@ void signals_restore(void) { signal(SIGPIPE, broken_pipe); }
 static int run(const struct command *command, int argc, char **argv) {
     struct args args;
     const int rc = args_read(&args, command, argc, argv);
-    return rc >= 0 ? rc : command->run(&args);
+    if (rc >= 0)
+        return rc;
+    store_hide_password(&args);
+    return command->run(&args);
 }
 
 static int dispatch(int argc, char **argv) {

@@ -2,6 +2,9 @@
 /* store.c - options of leases, and what can go wrong with a server. */
 #include "cli.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define DAY_MS 86400000
 #define BUDGET_MAX_MS 3600000
 
@@ -14,6 +17,46 @@ bool store_options(const struct args *args, int ttl, int budget, int timeout, sf
         opt->heartbeat_ms = opt->ttl_ms / 3;
     return true;
 }
+
+/* ---- passwords ----------------------------------------------------------- */
+
+struct stretch {
+    const char *at;
+    size_t len;
+};
+
+/* Between the first colon behind :// and the last @, also of a URL that is wrong. */
+static struct stretch password_of(const char *store) {
+    const char *scheme = strstr(store, "://"), *end = strrchr(store, '@');
+    const char *colon = scheme ? strchr(scheme + 3, ':') : NULL;
+    return colon && end && colon < end ? (struct stretch){colon + 1, (size_t)(end - colon - 1)} : (struct stretch){store, 0};
+}
+
+static struct stretch password_of_sentinels(const char *store) {
+    static const char name[] = "sentinel_password=";
+    const char *found = strstr(store, name);
+    return found ? (struct stretch){found + sizeof name - 1, strcspn(found + sizeof name - 1, "&")} : (struct stretch){store, 0};
+}
+
+bool store_has_password(const char *store) { return password_of(store).len > 0 || password_of_sentinels(store).len > 0; }
+
+void store_hide_password(struct args *args) {
+    static char kept[4200]; /* the library takes no longer one */
+    for (int i = 0; args->command->options[i].name; i++) {
+        const char *env = args->command->options[i].env, *store = args->value[i];
+        if (env == NULL || strcmp(env, "SFID_STORE") != 0 || store == NULL || args->from_env[i] || !store_has_password(store))
+            continue;
+        const struct stretch secrets[] = {password_of(store), password_of_sentinels(store)};
+        snprintf(kept, sizeof kept, "%s", store);
+        for (size_t k = 0; k < COUNT_OF(secrets); k++)
+            memset((char *)(uintptr_t)secrets[k].at, '*', secrets[k].len); /* of argv, which is ours */
+        args->value[i] = kept;
+        remark("others can read a password on the command line for a moment: give password_file= in the URL, "
+               "or the URL as $SFID_STORE");
+    }
+}
+
+/* ---- failing ------------------------------------------------------------- */
 
 int store_failure(int code, const char *why) {
     say("%s", why[0] ? why : sfid_strerror(code));
