@@ -110,7 +110,7 @@ struct in {
 };
 
 struct line {
-    const char *text; /* without its end, LF or CRLF; valid until the next in_line() */
+    const char *text; /* without its end, LF or CRLF; valid until the next in_line() or in_more() */
     size_t len;
     bool crlf;
     bool cut; /* longer than in.max: only its beginning */
@@ -121,7 +121,7 @@ void in_begin(struct in *in, int fd, size_t max);
 /* The next line. Returns 1, 0 at the end, -1 with errno when reading failed. Flushes the output before it would wait for input. */
 int in_line(struct in *in, struct line *line);
 
-/* The line handed out last, with the next one behind it. Returns as in_line(); may be cut, too. */
+/* The line handed out last, with the next one behind it. Returns as in_line(); may be cut, too. At the end the line stays. */
 int in_more(struct in *in, struct line *line);
 
 /* Goes back inside what was handed out last: to its place-th byte, behind line `number`. */

@@ -4,6 +4,7 @@
 #include "source.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +13,12 @@
 
 /* ---- records -------------------------------------------------------------- */
 
-static int fault(struct source *source, struct found *found, const char *what, size_t number) {
-    snprintf(source->fault, sizeof source->fault, what, number);
+static int fault(struct source *source, struct found *found, const char *what, ...) CLI_PRINTF(3, 4);
+static int fault(struct source *source, struct found *found, const char *what, ...) {
+    va_list args;
+    va_start(args, what);
+    vsnprintf(source->fault, sizeof source->fault, what, args);
+    va_end(args);
     found->fault = source->fault;
     return 1;
 }
@@ -68,6 +73,21 @@ static bool is_null(const char *text, size_t len) {
     return (len == 2 && memcmp(text, "\\N", 2) == 0) || (len == 4 && memcmp(text, "NULL", 4) == 0);
 }
 
+/*
+ * What is added stands in columns behind those of the first record. A shorter
+ * record is filled up to there; in a longer one another value would stand in
+ * their place.
+ */
+static int check_width(struct source *source, struct found *found, size_t columns) {
+    struct column *column = &source->column;
+    if (column->width == 0)
+        column->width = columns;
+    if (columns > column->width && source->keep && source->format != VIEW_JSON)
+        return fault(source, found, "has %zu columns; the first record has %zu", columns, column->width);
+    found->missing = columns < column->width ? column->width - columns : 0;
+    return 1;
+}
+
 static int next(struct source *source, struct found *found) {
     struct place place = {0, 0, 0};
     int rc = in_line(&source->in, &source->line);
@@ -88,7 +108,7 @@ static int next(struct source *source, struct found *found) {
     if (place.columns <= source->column.index && found->record_len > 0)
         return fault(source, found, "has too few columns; the ID is wanted from column %zu", source->column.index + 1);
     found->none = place.len == 0 || (source->column.separator == '\t' && is_null(found->id, found->len));
-    return 1;
+    return found->record_len > 0 ? check_width(source, found, place.columns) : 1;
 }
 
 /* ---- the header ----------------------------------------------------------- */
@@ -98,7 +118,7 @@ static bool is_named(const struct field *field, const char *name) {
 }
 
 /* Finds the column by its name. False where there is none, or another of that name, which is told. */
-static bool find_name(struct source *source) {
+static bool find_name(struct source *source, unsigned long long line) {
     struct column *column = &source->column;
     size_t at = 0, found = 0;
     enum csv_end end = CSV_FIELD;
@@ -108,14 +128,14 @@ static bool find_name(struct source *source) {
         if (!is_named(&field, column->name))
             continue;
         if (found > 0) {
-            say("line 1: columns %zu and %zu are both named %s; give the number", found, number, QUOTE(column->name));
+            say("line %llu: columns %zu and %zu are both named %s; give the number", line, found, number, QUOTE(column->name));
             return false;
         }
         found = number;
     }
     column->index = found - 1;
     if (found == 0)
-        say("line 1: %s has no column %s", quote(source->header, source->header_len).text, QUOTE(column->name));
+        say("line %llu: %s has no column %s", line, quote(source->header, source->header_len).text, QUOTE(column->name));
     return found > 0;
 }
 
@@ -176,7 +196,10 @@ static int begin(struct source *source, struct view *view) {
     struct found found;
     if (!source->column.header)
         return STATUS_GOOD;
-    const int rc = next(source, &found);
+    int rc;
+    do /* the names are the first record, and an empty line is none */
+        rc = next(source, &found);
+    while (rc > 0 && found.record_len == 0 && !found.fault);
     if (rc < 0) {
         say("standard input: %s", strerror(errno));
         return STATUS_IO;
@@ -184,12 +207,17 @@ static int begin(struct source *source, struct view *view) {
     if (rc == 0)
         return STATUS_GOOD;
     if (found.record_len > sizeof source->header) {
-        say("line 1: %s has more than %zu bytes of names", quote(found.record, found.record_len).text, sizeof source->header);
+        say("line %llu: %s has more than %zu bytes of names", (unsigned long long)found.line,
+            quote(found.record, found.record_len).text, sizeof source->header);
+        return STATUS_BAD_INPUT;
+    }
+    if (found.fault) {
+        say_bad(source->unit, found.line, found.record, found.record_len, found.fault);
         return STATUS_BAD_INPUT;
     }
     memcpy(source->header, found.record, found.record_len);
     source->header_len = found.record_len;
-    if (source->column.name && !find_name(source))
+    if (source->column.name && !find_name(source, found.line))
         return STATUS_BAD_INPUT;
     if (source->keep)
         write_header(source, view, found.crlf);
@@ -204,9 +232,12 @@ static void keep(struct source *source, const struct found *found, struct view *
     if (source->format == VIEW_JSON)
         out_bytes("{", 1);
     write_record(source, found->record, found->record_len);
+    const char separator = source->format == VIEW_TSV ? '\t' : ',';
+    for (size_t i = 0; i < found->missing && source->format != VIEW_JSON; i++)
+        out_bytes(&separator, 1);
     char *p = out_room(OUT_ROOM);
     if (source->format != VIEW_JSON)
-        p = view_put_columns(view, p, taken, source->format == VIEW_TSV ? '\t' : ',');
+        p = view_put_columns(view, p, taken, separator);
     else if (taken)
         p = put_text(view_put_members(view, put_text(p, ",\"sfid\":{"), taken), "}}");
     else

@@ -78,11 +78,11 @@ static int take(struct in *in, struct line *line) {
         if (fill(in) < 0)
             return -1;
     }
+    line->text = in->buf + in->start; /* also of a line that nothing follows: fill() may have moved it */
     if (end == NULL && in->at == in->filled)
         return 0;
 
     in->line++;
-    line->text = in->buf + in->start;
     line->len = (size_t)((end ? end : in->buf + in->filled) - line->text);
     in->skip = end == NULL && !in->end;
     in->at = end ? (size_t)(end + 1 - in->buf) : in->filled;

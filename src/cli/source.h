@@ -19,6 +19,7 @@ struct column {
     const char *name; /* NULL: by number */
     size_t index;     /* from 0 */
     bool header;      /* the first record has the names */
+    size_t width;     /* how many columns the first record has; 0: none was read */
 };
 
 #define SOURCE_HEADER (64 * 1024)
@@ -32,6 +33,7 @@ struct found {
     const char *id;
     size_t len;
     uint64_t line;     /* of its beginning, from 1 */
+    size_t missing;    /* so many columns fewer than the first record: before any are added, they are filled up */
     bool none;         /* no ID is there, and that is no fault */
     const char *fault; /* what is wrong with the record, to stand behind its text; NULL: nothing */
 };
