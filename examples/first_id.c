@@ -13,7 +13,10 @@ int main(void) {
         return 1;
     }
     const int64_t id = sfid_next(g); /* >= 0 an ID, < 0 an error code */
-    printf("%" PRId64 "\n", id);
+    if (id < 0)
+        fprintf(stderr, "%s\n", sfid_last_error(g));
+    else
+        printf("%" PRId64 "\n", id);
     sfid_close(g);
     return id < 0;
 }
