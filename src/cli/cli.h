@@ -197,8 +197,8 @@ struct moment {
 struct moment moment_now(void);
 
 /*
- * RFC 3339 with any zone and fraction, years as put_date() writes them; "now";
- * or a distance from now, such as -1h. NULL, or what is wrong, to stand behind
+ * RFC 3339 with any zone and fraction, years as put_date() writes them; a date
+ * alone, its midnight in UTC; "now"; or a distance from now, such as -1h. NULL, or what is wrong, to stand behind
  * the text in a message.
  */
 const char *read_time(const char *text, struct moment now, struct moment *out);

@@ -135,7 +135,7 @@ void date_text(char text[DATE_ROOM], int64_t unix_ms) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-static const char no_form[] = "is no time; give one such as 2026-11-21T10:30:00Z, now, or -1h (s, m, h, d or w)";
+static const char no_form[] = "is no time; give one such as 2026-11-21T10:30:00Z, 2026-11-21, now, or -1h (s, m, h, d or w)";
 static const char too_far[] = "is further off than times go";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -205,30 +205,40 @@ static bool take_zone(const char **p, int64_t *offset) {
 /* A leap second ends a month of UTC. Unix time has no number for it, and goes on with that of the next. */
 static bool is_leap_second(int64_t second) { return second % DAY == 0 && date_of_day(second / DAY).day == 1; }
 
-static const char *read_date(const char *p, struct moment *out) {
-    int64_t year, month, day, hour, minute, second, offset;
-    if (!take_year(&p, &year) || !take_pair(&p, '-', 99, &month) || !take_pair(&p, '-', 99, &day))
-        return no_form;
-    const struct ymd date = {year, (unsigned)month, (unsigned)day};
-    if (month < 1 || month > 12 || !day_exists(date))
-        return "names a day that no calendar has";
-    if (*p == '\0')
-        return "has no time of day; add one and a zone, such as T00:00:00Z";
+/* T10:30:00.5+01:00: seconds from the begin of the day in UTC to that; *out gets the fraction. */
+static const char *read_clock(const char *p, int64_t begin, int64_t *seconds, struct moment *out) {
+    int64_t hour, minute, second, offset;
     if (!take_pair(&p, *p == 't' || *p == ' ' ? *p : 'T', 99, &hour) || !take_pair(&p, ':', 99, &minute) ||
         !take_pair(&p, ':', 99, &second))
         return no_form;
-    *out = (struct moment){0, false};
     if (!take_fraction(&p, out))
         return "has no digit behind the point";
     if (*p == '\0')
         return "has no zone; end it in Z for UTC, or +01:00";
     if (!take_zone(&p, &offset) || *p != '\0')
         return "has no such zone; end it in Z for UTC, or +01:00";
-
-    int64_t sum = day_of_date(date) * DAY + hour * 3600 + minute * 60 + second - offset;
-    if (hour > 23 || minute > 59 || second > 60 || (second == 60 && !is_leap_second(sum)))
+    *seconds = hour * 3600 + minute * 60 + second - offset;
+    if (hour > 23 || minute > 59 || second > 60 || (second == 60 && !is_leap_second(begin + *seconds)))
         return "names a time of day that no clock shows";
-    return __builtin_mul_overflow(sum, 1000, &sum) || __builtin_add_overflow(sum, out->unix_ms, &out->unix_ms) ? too_far : NULL;
+    return NULL;
+}
+
+/* A date alone is the day's first moment in UTC. */
+static const char *read_date(const char *p, struct moment *out) {
+    int64_t year, month, day, sum, seconds = 0;
+    if (!take_year(&p, &year) || !take_pair(&p, '-', 99, &month) || !take_pair(&p, '-', 99, &day))
+        return no_form;
+    const struct ymd date = {year, (unsigned)month, (unsigned)day};
+    if (month < 1 || month > 12 || !day_exists(date))
+        return "names a day that no calendar has";
+    *out = (struct moment){0, false};
+    const int64_t begin = day_of_date(date) * DAY;
+    const char *wrong = *p ? read_clock(p, begin, &seconds, out) : NULL;
+    if (wrong)
+        return wrong;
+    if (__builtin_mul_overflow(begin + seconds, 1000, &sum) || __builtin_add_overflow(sum, out->unix_ms, &out->unix_ms))
+        return too_far;
+    return NULL;
 }
 
 /* -15m */

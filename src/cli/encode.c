@@ -149,10 +149,10 @@ const struct command command_encode = {
     .summary = "put an ID together from time, pid and seq",
     .about = "Writes the ID of the tick that TIME lies in, of PID and SEQ. Such an ID is outside the\n"
              "promise of uniqueness: nothing keeps a generator from drawing the same.\n\n"
-             "TIME is RFC 3339, such as 2026-11-21T10:30:00.5+01:00; now; or a distance from now in\n"
-             "s, m, h, d or w, such as -1h. LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS]; or\n"
-             "uuid7, flake or awsflake. In place of PID flake has a MAC address, awsflake a region and\n"
-             "an IPv4 address.\n",
+             "TIME is RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as 2026-11-21, for\n"
+             "the midnight in UTC that it begins with; now; or a distance from now in s, m, h, d or w,\n"
+             "such as -1h. LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS]; or uuid7, flake or\n"
+             "awsflake. In place of PID flake has a MAC address, awsflake a region and an IPv4 address.\n",
     .options = options,
     .run = run,
 };

@@ -8,8 +8,8 @@ enum { LAYOUT, SINCE, UNTIL };
 
 static const struct option_spec options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how the IDs are cut into fields (sfid)"},
-    [SINCE] = {"since", 0, "TIME", NULL, "the first moment, such as 2026-11-21T10:30:00Z, now or -1h"},
-    [UNTIL] = {"until", 0, "TIME", NULL, "the first moment past the last"},
+    [SINCE] = {"since", 0, "TIME", NULL, "the first moment, such as 2026-11-21T10:30:00Z, 2026-11-21 or -1h"},
+    [UNTIL] = {"until", 0, "TIME", NULL, "the first moment past the last (now)"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -32,17 +32,21 @@ static uint64_t first_from(const sfid_layout *layout, const sfid_layout_facts *f
 }
 
 static int run(const struct args *args) {
-    static const int needed[] = {SINCE, UNTIL};
+    static const int needed[] = {SINCE};
     const struct moment now = moment_now(); /* one for both: -1h to now is an hour */
     sfid_layout layout;
     sfid_layout_facts facts;
-    struct moment since, until;
+    struct moment since, until = now;
     if (!args_no_operands(args, "") || !args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
-    if (!args_layout(args, LAYOUT, &layout) || !args_time(args, SINCE, now, &since) || !args_time(args, UNTIL, now, &until))
+    if (!args_layout(args, LAYOUT, &layout) || !args_time(args, SINCE, now, &since) ||
+        (args->value[UNTIL] && !args_time(args, UNTIL, now, &until)))
         return STATUS_USAGE;
     if (is_later(since, until)) {
-        say("--since: %s is later than --until: %s", QUOTE(args->value[SINCE]), QUOTE(args->value[UNTIL]));
+        if (args->value[UNTIL])
+            say("--since: %s is later than --until: %s", QUOTE(args->value[SINCE]), QUOTE(args->value[UNTIL]));
+        else
+            say("--since: %s is later than now, which is where a span without --until ends", QUOTE(args->value[SINCE]));
         return STATUS_USAGE;
     }
     const int code = sfid_layout_describe(&layout, &facts);
@@ -56,14 +60,16 @@ static int run(const struct args *args) {
 
 const struct command command_range = {
     .name = "range",
-    .synopsis = "[--layout LAYOUT] --since TIME --until TIME",
+    .synopsis = "[--layout LAYOUT] --since TIME [--until TIME]",
     .summary = "tell which IDs belong to a span of time",
     .about = "Writes two numbers, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
              "whose time, as decode tells it, is SINCE or later and before UNTIL. That time is when\n"
              "the ID's tick began: a tick that began before SINCE is out, one that began before\n"
              "UNTIL is in. Spans that touch share no ID and leave none out.\n\n"
-             "TIME is RFC 3339, such as 2026-11-21T10:30:00.5+01:00; now; or a distance from now in\n"
-             "s, m, h, d or w, such as -1h. LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS].\n",
+             "TIME is RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as 2026-11-21, for\n"
+             "the midnight in UTC that it begins with; now; or a distance from now in s, m, h, d or w,\n"
+             "such as -1h. Without --until the span ends now. LAYOUT is a preset or\n"
+             "TIME:PID:SEQ[/UNIT][@EPOCH_MS].\n",
     .options = options,
     .run = run,
 };
