@@ -14,7 +14,7 @@ enum { BATCH = 4096, BURST = 200000, THREADS_MAX = 64, ROUNDS_MAX = 400 };
 
 static const struct option_spec options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how IDs are cut into fields (sfid)"},
-    [THREADS] = {"threads", 0, "N", NULL, "how many share a generator, at most 64 (2)"},
+    [THREADS] = {"threads", 0, "N", NULL, "how many share a generator, 1 to 64 (2)"},
     [SECONDS] = {"seconds", 0, "N", NULL, "how long each line is measured for, 1 to 60 (1)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
     {NULL, 0, NULL, NULL, NULL},
@@ -162,20 +162,47 @@ static double cost_ns(struct bench *b, uint64_t seconds) {
 /* ---- the full sequence ------------------------------------------------------- */
 
 struct fill {
-    double per_second, processor; /* of one */
+    double per_second, processor; /* of one; both 0 where the layout ended meanwhile */
 };
 
-/* For whole ticks, from the begin of one. */
-static struct fill fill_up(sfid *g, const sfid_layout *l, uint64_t seconds) {
+/* The lowest ID of a tick; negative where the layout has ended. */
+static int64_t first_of(const sfid_layout *l, uint64_t tick) {
+    int64_t id;
+    return sfid_compose(l, &(sfid_parts){.tick = tick}, &id) < 0 ? -1 : id;
+}
+
+/* How many IDs are drawn until one is not below `end`, or none is to be had, which leaves *last negative. */
+static uint64_t draw_up_to(sfid *g, int64_t end, int64_t *last) {
     uint64_t n = 0;
-    const int64_t left = (int64_t)l->unit_ms - (moment_now().unix_ms - l->epoch_ms) % (int64_t)l->unit_ms;
-    seconds = (seconds * 1000 + l->unit_ms - 1) / l->unit_ms * l->unit_ms / 1000;
-    nanosleep(&(struct timespec){left / 1000, left % 1000 * 1000000}, NULL);
-    const uint64_t begin = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID), end = begin + seconds * 1000000000;
-    while (now_ns(CLOCK_MONOTONIC) < end)
-        n += sfid_next(g) >= 0;
-    const double ns = (double)(now_ns(CLOCK_MONOTONIC) - begin);
-    return (struct fill){(double)n * 1e9 / ns, (double)(now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu) / ns};
+    while ((*last = sfid_next(g)) >= 0 && *last < end)
+        n++;
+    return n;
+}
+
+/*
+ * All that one thread gets of whole ticks. What counts is the ticks that the
+ * IDs are of, not when they were drawn: a moment of the next tick is enough
+ * for all of its IDs.
+ */
+static struct fill fill_up(sfid *g, const sfid_layout *l, uint64_t seconds) {
+    const struct fill none = {0, 0};
+    const uint64_t ticks = (seconds * 1000 + l->unit_ms - 1) / l->unit_ms;
+    int64_t id = sfid_next(g);
+    sfid_parts parts;
+    if (id < 0 || sfid_parse(l, id, &parts) < 0)
+        return none;
+    const int64_t begin = first_of(l, parts.tick + 1), end = first_of(l, parts.tick + 1 + ticks);
+    if (begin < 0 || end < 0)
+        return none;
+    draw_up_to(g, begin, &id);
+    const uint64_t ns = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t n = id >= begin && id < end; /* the one that ended the wait for the first tick */
+    if (id >= 0 && id < end)
+        n += draw_up_to(g, end, &id);
+    if (id < 0)
+        return none;
+    return (struct fill){(double)n * 1000 / (double)(ticks * l->unit_ms),
+                         (double)(now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (double)(now_ns(CLOCK_MONOTONIC) - ns)};
 }
 
 /* ---- telling ----------------------------------------------------------------- */
@@ -197,20 +224,28 @@ static void tell(const struct bench *b, double ns) {
     out_flush();
 }
 
-static void tell_fill(const struct bench *b, struct fill f, const sfid_layout_facts *facts) {
-    const double most = (double)facts->ids_per_second, share = most > 0 ? 100 * f.per_second / most : 0;
+/* A rate; slow layouts have less than one ID a second. */
+static void put_rate(char text[32], double rate) {
+    snprintf(text, 32, rate < 1000 && rate != (double)(uint64_t)rate ? "%.3f" : "%.0f", rate);
+}
+
+static void tell_fill(const struct bench *b, struct fill f, const sfid_layout *l) {
+    char got[32], all[32];
+    const double most = ((double)l->max_seq + 1) * 1000 / (double)l->unit_ms;
     if (b->json) {
         json_close(']');
         json_uint("ids_per_second", (uint64_t)f.per_second);
-        json_uint("most_per_second", facts->ids_per_second);
+        json_uint("most_per_second", (uint64_t)most);
         json_uint("processor_percent", (uint64_t)(100 * f.processor + 0.5));
         json_close('}');
         json_end();
         return;
     }
-    out_print("\none thread that draws all it can: %.0f IDs a second, %.1f %% of the layout's %" PRIu64
-              " for one pid,\nwith %.0f %% of a processor\n",
-              f.per_second, share, facts->ids_per_second, 100 * f.processor);
+    put_rate(got, f.per_second);
+    put_rate(all, most);
+    out_print("\none thread that draws all it can: %s IDs a second, %.1f %% of the layout's %s for one pid,\n"
+              "with %.0f %% of a processor\n",
+              got, 100 * f.per_second / most, all, 100 * f.processor);
 }
 
 static sfid *open_generator(const sfid_layout *layout, sfid_exhaustion exhaustion, int *status) {
@@ -221,7 +256,7 @@ static sfid *open_generator(const sfid_layout *layout, sfid_exhaustion exhaustio
     opt.exhaustion = exhaustion;
     opt.pid =
         sfid_layout_describe(layout, &facts) == 0 ? (int64_t)facts.first_pid : 0; /* no app: nobody else is asked, or kept away */
-    opt.max_wait_ms = 120000;
+    opt.max_wait_ms = layout->unit_ms > 120000 ? layout->unit_ms : 120000;
     const int code = sfid_open(&g, &opt);
     if (code == 0)
         return g;
@@ -247,20 +282,19 @@ static void measure_costs(struct bench *b, unsigned threads, uint64_t seconds) {
 static int run(const struct args *args) {
     static const char *const formats[] = {"text", "json", NULL};
     struct bench b = {.g = NULL};
-    uint64_t threads = 2, seconds = 1;
+    uint32_t threads = 2, seconds = 1;
     sfid_layout layout;
-    sfid_layout_facts facts;
     int status = STATUS_GOOD;
     const int format = args_choice(args, FORMAT, formats);
     if (!args_no_operands(args, ""))
         return usage(args->command);
-    if (format < 0 || !args_layout(args, LAYOUT, &layout) || !args_number(args, THREADS, THREADS_MAX, &threads) ||
-        !args_number(args, SECONDS, 60, &seconds))
+    if (format < 0 || !args_layout(args, LAYOUT, &layout) || !args_between(args, THREADS, 1, THREADS_MAX, &threads) ||
+        !args_between(args, SECONDS, 1, 60, &seconds))
         return STATUS_USAGE;
     b.json = format == 1;
     b.lag_ms = layout.unit_ms >= 1000 ? 10 : 0;
     b.g = open_generator(&layout, SFID_FAIL, &status);
-    if (b.g == NULL || sfid_layout_describe(&layout, &facts) < 0)
+    if (b.g == NULL)
         return status;
     if (b.json) {
         char text[SFID_LAYOUT_STR_LEN];
@@ -270,11 +304,11 @@ static int run(const struct args *args) {
     } else {
         out_print("nanoseconds an ID, median of bursts; of several threads: until all have theirs, for each ID\n\n");
     }
-    measure_costs(&b, threads > 0 ? (unsigned)threads : 1, seconds > 0 ? seconds : 1);
+    measure_costs(&b, threads, seconds);
     sfid_close(b.g);
     b.g = open_generator(&layout, SFID_WAIT, &status);
     if (b.g)
-        tell_fill(&b, fill_up(b.g, &layout, seconds > 0 ? seconds : 1), &facts);
+        tell_fill(&b, fill_up(b.g, &layout, seconds), &layout);
     sfid_close(b.g);
     return status;
 }
