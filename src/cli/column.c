@@ -106,7 +106,8 @@ static int next(struct source *source, struct found *found) {
     if (found->fault)
         return 1;
     if (place.columns <= source->column.index && found->record_len > 0)
-        return fault(source, found, "has too few columns; the ID is wanted from column %zu", source->column.index + 1);
+        return fault(source, found, "has too few columns; the ID is wanted from column %zu%s", source->column.index + 1,
+                     hint_columns(source->column.separator, found->record, found->record_len));
     found->none = place.len == 0 || (source->column.separator == '\t' && is_null(found->id, found->len));
     return found->record_len > 0 ? check_width(source, found, place.columns) : 1;
 }
@@ -135,7 +136,8 @@ static bool find_name(struct source *source, unsigned long long line) {
     }
     column->index = found - 1;
     if (found == 0)
-        say("line %llu: %s has no column %s", line, quote(source->header, source->header_len).text, QUOTE(column->name));
+        say("line %llu: %s has no column %s%s", line, quote(source->header, source->header_len).text, QUOTE(column->name),
+            hint_columns(column->separator, source->header, source->header_len));
     return found > 0;
 }
 

@@ -3,6 +3,7 @@
 #include "reader.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ struct convert {
     sfid_form to;
     unsigned width; /* 0: the form's own */
     struct in in;
+    bool hinted; /* what to type instead was told */
     int status;
 };
 
@@ -31,13 +33,32 @@ static int write_id(const struct convert *convert, sfid_wide id, char *p) {
     return sfid_to_text_padded(convert->to, (int64_t)id.low, convert->width, p, SFID_TEXT_LEN);
 }
 
+static const char an_argument[] = "argument";
+
+static const char *find_hint(struct convert *convert, const char *unit, const struct line *line) {
+    if (unit == an_argument)
+        return hint_argument(line->text);
+    if (convert->hinted || convert->reader.form == SFID_BYTES)
+        return "";
+    const char *hint = hint_line(line->text, line->len, false);
+    convert->hinted = hint[0] != '\0';
+    return hint;
+}
+
+static void complain(struct convert *convert, const char *unit, uint64_t number, const struct line *line) {
+    char typed[40], wrong[READER_WHY], why[HINT];
+    convert->status = STATUS_BAD_INPUT;
+    snprintf(typed, sizeof typed, "convert --to %s", id_forms[convert->to]);
+    reader_explain(&convert->reader, line->text, line->len, wrong);
+    if (unit != an_argument || !hint_file(typed, false, line->text, why))
+        snprintf(why, sizeof why, "%s%s", line->cut ? "is longer than any ID" : wrong, find_hint(convert, unit, line));
+    say_bad(unit, number, line->text, line->len, why);
+}
+
 static void convert_text(struct convert *convert, const char *unit, uint64_t number, const struct line *line) {
     sfid_wide id;
     if (line->cut || !reader_read(&convert->reader, line->text, line->len, &id)) {
-        char why[READER_WHY];
-        reader_explain(&convert->reader, line->text, line->len, why);
-        say_bad(unit, number, line->text, line->len, line->cut ? "is longer than any ID" : why);
-        convert->status = STATUS_BAD_INPUT;
+        complain(convert, unit, number, line);
         return;
     }
     char *p = out_room(SFID_WIDE_TEXT_LEN + 1);
@@ -100,7 +121,7 @@ static int run(const struct args *args) {
         if (strcmp(text, "-") == 0)
             convert_input(&convert);
         else
-            convert_text(&convert, "argument", (uint64_t)i + 1, &(struct line){.text = text, .len = strlen(text)});
+            convert_text(&convert, an_argument, (uint64_t)i + 1, &(struct line){.text = text, .len = strlen(text)});
     }
     return convert.status;
 }

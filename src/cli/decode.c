@@ -18,19 +18,44 @@ static void explain_layout(const struct view *view, char why[READER_WHY]) {
         snprintf(why, READER_WHY, "is above the highest ID of layout %s; another --layout?", view->name);
 }
 
-static void complain(struct decode *decode, const struct found *found, const char *unit) {
-    char why[READER_WHY];
-    sfid_wide id;
+/* What to type instead. Lines are all of a kind: for them it is told once. */
+static const char *find_hint(struct decode *decode, const struct found *found, bool argument) {
+    const struct source *source = &decode->source;
+    if (argument)
+        return hint_argument(found->id);
+    if (decode->hinted || (decode->streams && source->key == NULL) || decode->reader.form == SFID_BYTES)
+        return "";
+    const char *hint = source->key == NULL ? hint_line(found->record, found->record_len, true)
+                       : found->fault      ? hint_object(found->record, found->record_len)
+                                           : "";
+    decode->hinted = hint[0] != '\0';
+    return hint;
+}
+
+static const char an_argument[] = "argument"; /* what is numbered, in place of source.unit */
+static const char *const tasks[] = {[TASK_SHOW] = "decode", [TASK_GUESS] = "decode --guess", [TASK_STATS] = "decode --stats"};
+
+/* found->fault, or else what is wrong with the ID. */
+static void complain(struct decode *decode, const struct found *found, const char *unit, const char *wrong) {
+    const bool argument = unit == an_argument;
+    const char *text = found->fault ? found->record : found->id;
+    const size_t len = found->fault ? found->record_len : found->len;
+    char why[HINT];
     decode->status = STATUS_BAD_INPUT;
-    if (found->fault) {
-        say_bad(unit, found->line, found->record, found->record_len, found->fault);
-        return;
-    }
-    if (reader_read(&decode->reader, found->id, found->len, &id))
+    if (!argument || reader_read(&decode->reader, text, len, &(sfid_wide){0, 0}) ||
+        !hint_file(tasks[decode->task], decode->task == TASK_SHOW, text, why))
+        snprintf(why, sizeof why, "%s%s", found->fault ? found->fault : wrong, find_hint(decode, found, argument));
+    say_bad(unit, found->line, text, len, why);
+}
+
+static void complain_of_id(struct decode *decode, const struct found *found, const char *unit) {
+    char why[READER_WHY] = "";
+    sfid_wide id;
+    if (!found->fault && reader_read(&decode->reader, found->id, found->len, &id))
         explain_layout(&decode->view, why);
-    else
+    else if (!found->fault)
         reader_explain(&decode->reader, found->id, found->len, why);
-    say_bad(unit, found->line, found->id, found->len, why);
+    complain(decode, found, unit, why);
 }
 
 /* ---- taking apart -------------------------------------------------------- */
@@ -55,11 +80,8 @@ static bool read_found(struct decode *decode, const struct found *found, struct 
 static void guess_found(struct decode *decode, const struct found *found, const char *unit) {
     if (found->none || (!found->fault && guess_add(&decode->guess, found->id, found->len)))
         return;
-    if (found->fault)
-        complain(decode, found, unit);
-    else if (!decode->source.quiet)
-        say_bad(unit, found->line, found->id, found->len, "is an ID of no layout that has a name");
-    decode->status = decode->source.quiet && !found->fault ? decode->status : STATUS_BAD_INPUT;
+    if (found->fault || !decode->source.quiet)
+        complain(decode, found, unit, "is an ID of no layout that has a name");
 }
 
 static void decode_found(struct decode *decode, const struct found *found, const char *unit, bool keep) {
@@ -71,7 +93,7 @@ static void decode_found(struct decode *decode, const struct found *found, const
     }
     const bool good = !found->fault && !found->none && read_found(decode, found, &taken);
     if (found->fault || (!good && !found->none && !source->quiet))
-        complain(decode, found, unit);
+        complain_of_id(decode, found, unit);
     else if (decode->task == TASK_STATS && good)
         stats_add(&decode->stats, taken.id);
     else if (decode->task == TASK_SHOW && keep)
@@ -100,7 +122,7 @@ static void decode_input(struct decode *decode) {
 static void decode_argument(struct decode *decode, int number, const char *text) {
     const size_t len = strlen(text);
     decode_found(decode, &(struct found){.record = text, .record_len = len, .id = text, .len = len, .line = (uint64_t)number},
-                 "argument", false);
+                 an_argument, false);
 }
 
 /* What can be told only when all IDs are known. Returns the exit status. */
@@ -127,7 +149,8 @@ static int run(const struct args *args) {
         if (strcmp(args->operands[i], "-") == 0) {
             decode_input(&decode);
         } else if (decode.streams) {
-            say("decode: %s is too much: IDs are looked for in standard input", QUOTE(args->operands[i]));
+            say("decode: %s is too much: IDs are looked for in standard input; put < before the name of a file",
+                QUOTE(args->operands[i]));
             return usage(args->command);
         } else {
             decode_argument(&decode, i + 1, args->operands[i]);

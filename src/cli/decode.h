@@ -18,6 +18,7 @@ struct decode {
     struct reader reader;
     struct view view;
     struct source source;
+    bool hinted;  /* what to type instead was told */
     bool streams; /* IDs are inside something: there is nothing to be given as an argument */
     int status;
 };

@@ -108,8 +108,8 @@ void reader_explain(const struct reader *reader, const char *text, size_t len, c
     else if (code == SFID_EOVERFLOW)
         snprintf(why, READER_WHY, "is above the highest ID, %s", reader->wide ? "2^128 - 1" : "9223372036854775807");
     else if (at < given.count)
-        snprintf(why, READER_WHY, "has no %s digit at character %zu; wanted: %s", forms[given.form].digit,
-                 (size_t)(given.digits - text) + at + 1, right);
+        snprintf(why, READER_WHY, "is no ID: character %zu is no %s digit; wanted: %s", (size_t)(given.digits - text) + at + 1,
+                 forms[given.form].digit, right);
     else
         snprintf(why, READER_WHY, "is too short; wanted: %s", right);
 }
