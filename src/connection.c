@@ -28,7 +28,7 @@ struct sfid__connection {
 struct exchange {
     struct sfid__connection *c;
     struct sfid__deadline deadline;
-    int64_t began_ms;
+    int64_t began_ns, until_ms; /* until_ms: the deadline in force, which may be that of connecting */
     struct sfid__resp resp;
     struct sfid__redis_reply *reply;
     bool heard; /* the server has sent something */
@@ -42,11 +42,27 @@ static int fail(struct exchange *x, enum sfid__reply_class class, int code, cons
     return sfid__fail(x->err, code, "%s: %s: %s", x->c->shown, what, why);
 }
 
-/* What stopped the wire, with how long that took. */
+static int64_t now_ns(void) { return sfid__system_clock.monotonic_ns(&sfid__system_clock); }
+
+/* Below 10 ms with a digit behind the point, which no locale makes a comma. */
+static void show_ms(int64_t ns, char out[24]) {
+    const int64_t tenths = ns / 100000;
+    if (tenths < 100)
+        snprintf(out, 24, "%" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
+    else
+        snprintf(out, 24, "%" PRId64, tenths / 10);
+}
+
+/* What stopped the wire, with how long that took, and where the deadline did it, how long it might have taken. */
 static int fail_wire(struct exchange *x, enum sfid__reply_class class, const struct sfid__error *why, const char *what) {
-    char text[SFID__ERROR_TEXT];
+    char text[SFID__ERROR_TEXT], took[24], had[24], of[48] = "";
+    const int64_t now = now_ns(), given = SFID__MIN(x->until_ms, INT64_MAX / 1000000) * 1000000 - x->began_ns;
     sfid__reply_empty(x->reply);
-    snprintf(text, sizeof text, "%.400s (after %" PRId64 " ms)", why->text, sfid__deadline_now_ms() - x->began_ms);
+    show_ms(now - x->began_ns, took);
+    show_ms(given, had);
+    if (now / 1000000 >= x->until_ms)
+        snprintf(of, sizeof of, "; it had %s ms", had);
+    snprintf(text, sizeof text, given > 0 ? "%.400s (after %s ms%s)" : "%.400s (no time was left for it)", why->text, took, of);
     return fail(x, class, why->code, what, text);
 }
 
@@ -218,7 +234,7 @@ static int greet(struct exchange *x) {
 /* What knowing the server and connecting may take. Returns what to put back. */
 static int64_t shorten_to_connect(struct exchange *x) {
     const int64_t whole = x->deadline.at_ms;
-    x->deadline.at_ms = SFID__MIN(whole, sfid__deadline_now_ms() + (int64_t)x->c->uri.connect_timeout_ms);
+    x->deadline.at_ms = x->until_ms = SFID__MIN(whole, sfid__deadline_now_ms() + (int64_t)x->c->uri.connect_timeout_ms);
     return whole;
 }
 
@@ -255,6 +271,7 @@ static int connect_and_greet(struct exchange *x) {
     x->deadline.at_ms = whole;
     if (class != SFID__REPLY_OK)
         return fail_wire(x, class, &why, "connecting");
+    x->until_ms = whole;
     const int rc = greet(x) < 0 ? fail_greeting(x) : 0;
     sfid__reply_empty(x->reply); /* the command was not answered */
     return rc;
@@ -316,7 +333,7 @@ int sfid__connection_exchange(struct sfid__connection *c, int argc, const char *
                               int64_t deadline_ms, const _Atomic int *stop, struct sfid__redis_reply *reply,
                               struct sfid__error *err) {
     struct exchange x = {
-        .c = c, .deadline = {deadline_ms, stop, 0}, .began_ms = sfid__deadline_now_ms(), .reply = reply, .err = err};
+        .c = c, .deadline = {deadline_ms, stop, 0}, .began_ns = now_ns(), .until_ms = deadline_ms, .reply = reply, .err = err};
     reply->class = SFID__REPLY_OK;
     sfid__reply_empty(reply);
     sfid__connection_is_up(c); /* closes what cannot be used any more */

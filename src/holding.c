@@ -378,6 +378,18 @@ static bool goes_on(struct sfid__holding *h, struct sfid__lease_event *found) {
     return true;
 }
 
+/* Why there is no pid in time, with how much time that was: the last attempt had what the others had left. */
+static int out_of_time(struct sfid__holding *h) {
+    char over[80];
+    const size_t n = strlen(h->error.text), most = sizeof h->error.text;
+    snprintf(over, sizeof over, "; the %" PRIu32 " ms of open_timeout_ms are over", h->settings->opt.open_timeout_ms);
+    if (h->error.code == 0)
+        return sfid__fail(&h->error, SFID_ENOPID, "no pid was granted%s", over);
+    if (n + strlen(over) < most) /* what is known of the cause is not cut off for this */
+        memcpy(h->error.text + n, over, strlen(over) + 1);
+    return h->error.code;
+}
+
 /* Drives the machine until numbers can be drawn, it gives up, or time is over. */
 static int get_pid(struct sfid__holding *h) {
     struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
@@ -392,7 +404,7 @@ static int get_pid(struct sfid__holding *h) {
     while (!h->lease.opened && !h->gave_up) {
         const int64_t now = monotonic_ms(h);
         if (now >= h->deadline_ms)
-            return h->error.code ? h->error.code : sfid__fail(&h->error, SFID_ENOPID, "no pid within the time to open");
+            return out_of_time(h);
         if (due > now) /* then another look at the deadline: nothing is asked for which there is no time */
             h->generator->clock->sleep_ns(h->generator->clock, (SFID__MIN(due, h->deadline_ms) - now) * 1000000);
         else

@@ -79,12 +79,20 @@ static void serve_deaf(int fd, FILE *in, struct peer_shared *s) {
     pause();
 }
 
+/* The error has how long that took, and how long it might have taken: no more than most_ms. */
+static bool tells_time(int most_ms) {
+    double took, had;
+    const char *at = strstr(err.text, " (after ");
+    return at && sscanf(at, " (after %lf ms; it had %lf ms)", &took, &had) == 2 && took >= had && had > 0 && had <= most_ms;
+}
+
 static void test_slow(bool tcp, serve_function *serve, const char *what) {
     struct peer p = start_peer(tcp, serve);
     struct sfid__connection *c = new_connection(p.url);
     const int rc = ping(c, DEADLINE_MS);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(DEADLINE_MS, DEADLINE_MS),
        "%s ends at the deadline", what);
+    ok(tells_time(DEADLINE_MS), "and tells of it (%s)", err.text);
     ok(!sfid__connection_is_up(c) && reply.count == 0, "and with it the connection");
     sfid__connection_drop(c);
     stop_peer(&p);
@@ -198,6 +206,11 @@ static void test_backlog(void) {
     c = new_connection(url);
     rc = ping(c, LONG_MS);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(200, 200), "or at connect_timeout");
+    ok(tells_time(200), "which it tells (%s)", err.text);
+    sfid__connection_drop(c);
+    c = new_connection(p.url);
+    ok(ping(c, -5) == SFID_EREDIS && strstr(err.text, "no answer in time (no time was left for it)"),
+       "or where it was reached before (%s)", err.text);
     sfid__connection_drop(c);
     while (n > 0)
         close(fds[--n]);
