@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * edges.c - windows at their edge, on a clock that the test moves: the first tick past a limit, a lead that no clock
+ * explains, a number in hand, and the run of a lane when its tick, its record or its window has gone.
+ */
+#include "fake.h"
+#include "sfid/lane.h"
+#include "tap.h"
+
+#define START 100000000
+#define SEQ_BITS 12
+#define SEQ_MAX 4095
+#define RUN 64 /* numbers that a lane takes at once of such a layout */
+
+static struct fake f;
+
+static uint64_t number(uint64_t tick, uint64_t seq) { return tick << SEQ_BITS | seq; }
+
+/* A call that has number n of record r in hand. */
+static int64_t settle(struct sfid__record *r, uint64_t n, bool may_sleep) {
+    struct sfid__call call = {.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true};
+    const int rc = sfid__draw(&f.g, &call);
+    return rc < 0 ? rc : sfid__compose(call.from, call.n);
+}
+
+static int64_t pid_of(int64_t id) {
+    sfid_parts p;
+    return sfid_parse(&f.g.layout, id, &p) < 0 ? -1 : (int64_t)p.pid;
+}
+
+/* ---- the limit ----------------------------------------------------------- */
+
+static void clock_at_the_limit(void) {
+    fake_open(&f, NULL, SFID_WAIT, 0, 10000);
+    atomic_store(&fake_record(&f)->limit, START + 10);
+    fake_pass_ms(&f, 9);
+    is_u64(fake_tick_of(&f, fake_try(&f)), START + 9, "the last tick of the window gives an ID");
+    fake_close(&f);
+    fake_open(&f, NULL, SFID_WAIT, 0, 10000);
+    atomic_store(&fake_record(&f)->limit, START + 10);
+    fake_pass_ms(&f, 10);
+    const uint64_t before = atomic_load(&fake_record(&f)->word);
+    is_i64(fake_try(&f), SFID_ELEASE, "the clock at the limit, the word behind it: no ID of the tick at the limit");
+    is_u64(atomic_load(&fake_record(&f)->word), before, "and the word stays");
+    is_i64(settle(fake_record(&f), number(START + 10, 0), false), SFID_ELEASE, "nor by a number in hand");
+    fake_close(&f);
+}
+
+static void in_hand_at_the_limit(void) {
+    fake_open(&f, NULL, SFID_BORROW, 0, 10000);
+    atomic_store(&fake_record(&f)->limit, START + 2);
+    fake_set_word(&f, START + 2, 1);
+    is_u64(fake_tick_of(&f, settle(fake_record(&f), number(START + 1, 9), false)), START + 1,
+           "borrowing: a number in hand of the window's last tick is issued");
+    is_i64(settle(fake_record(&f), number(START + 2, 0), false), SFID_ELEASE,
+           "one of the tick at the limit is not, though it is due");
+    fake_close(&f);
+}
+
+/* ---- the lead ------------------------------------------------------------ */
+
+/* With the word so far ahead of the clock, and that lead in the page: whether an ID is issued. */
+static bool is_issued(sfid_exhaustion policy, uint64_t max_skew, uint64_t lead, uint64_t ahead) {
+    fake_open(&f, NULL, policy, 0, 1000);
+    f.g.max_skew = max_skew;
+    atomic_store(&fake_record(&f)->lead, lead);
+    fake_set_word(&f, START + ahead, 0);
+    const bool retry = sfid_retry_ms(fake_handle(&f)) > 0;
+    const int64_t id = fake_try(&f);
+    if (retry != (id < 0))
+        ok(false, "sfid_retry_ms() says what a call does");
+    fake_close(&f);
+    return id >= 0;
+}
+
+static void lead_of_a_damaged_page(void) {
+    const uint64_t huge = UINT64_C(1) << 50;
+    ok(is_issued(SFID_WAIT, 0, huge, 1000) && !is_issued(SFID_WAIT, 0, huge, 1001), "a lead above max_ahead counts as max_ahead");
+    ok(is_issued(SFID_BORROW, 0, huge, 1000) && !is_issued(SFID_BORROW, 0, huge, 1001), "when borrowing, too");
+    ok(is_issued(SFID_WAIT, 3000, huge, 3000) && !is_issued(SFID_WAIT, 3000, huge, 3001),
+       "or as max_skew, where the store's clock may be further ahead");
+    ok(is_issued(SFID_WAIT, 500, huge, 1000) && !is_issued(SFID_WAIT, 500, huge, 1001), "and the larger of the two counts");
+    ok(is_issued(SFID_WAIT, 0, 700, 700) && !is_issued(SFID_WAIT, 0, 700, 701), "a smaller lead counts as it is");
+}
+
+/* ---- the inline form's number in hand --------------------------------------- */
+
+static void in_hand_of_the_inline_form(void) {
+    fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
+    struct sfid__record *r = fake_record(&f);
+    fake_set_word(&f, START + 1, 1);
+    const int64_t id = sfid__next_in_hand(fake_handle(&f), r, number(START + 1, 0));
+    is_i64(id, sfid__compose(r, number(START + 1, 0)), "inline: the number in hand is the one that is issued");
+    is_i64(f.slept_ns, 1000000, "inline: when its tick has begun");
+    sfid__record_close(r);
+    fake_switch(&f, 9, 0, f.g.end);
+    const int64_t newer = sfid__next_in_hand(fake_handle(&f), r, number(START + 1, 2) | SFID__CLOSED);
+    ok(pid_of(newer) == 9 && newer > id, "inline: a number of a closed record is dropped for one of the newer");
+    fake_close(&f);
+}
+
+/* ---- lanes --------------------------------------------------------------- */
+
+/* A lane with the first number of a run drawn. */
+static sfid_lane *lane_begin(sfid_exhaustion policy, int64_t *first) {
+    sfid_lane *lane = NULL;
+    fake_open(&f, NULL, policy, 0, 10000);
+    if (sfid_lane_open(&lane, fake_handle(&f)) != 0)
+        bail("no lane");
+    *first = sfid_lane_next(lane);
+    is_u64(sfid__record_position(fake_record(&f)), number(START, RUN), "a lane takes a run of %d", RUN);
+    return lane;
+}
+
+static void lane_end(sfid_lane *lane) {
+    sfid_lane_close(lane);
+    fake_close(&f);
+}
+
+static uint64_t issued(const struct sfid__record *r) { return sfid__record_issued(r); }
+
+static void lane_over_a_pid_change(void) {
+    int64_t first;
+    sfid_parts p;
+    sfid_lane *lane = lane_begin(SFID_WAIT, &first);
+    const struct sfid__record *old = fake_record(&f);
+    is_i64(sfid_lane_next(lane), first + 1, "and hands it out");
+    struct sfid__record *r = fake_switch(&f, 9, 0, f.g.end); /* the pid is lost, another one is had: from the next tick on */
+    sfid__generator_start(&f.g, r);
+    const int64_t id = sfid_lane_next(lane);
+    ok(sfid_parse(&f.g.layout, id, &p) == 0 && p.pid == 9 && p.tick >= r->floor && id > first + 1,
+       "another pid: what is left of the run goes out under neither");
+    is_u64(issued(old), 2, "and is not counted as issued");
+    lane_end(lane);
+}
+
+static void lane_at_the_limit(void) {
+    int64_t first;
+    sfid_lane *lane = lane_begin(SFID_WAIT, &first);
+    atomic_store(&fake_record(&f)->limit, START);
+    is_i64(sfid_lane_next(lane), SFID_ELEASE, "a run in a tick that may not be issued any more gives nothing");
+    lane_end(lane);
+    lane = lane_begin(SFID_WAIT, &first);
+    atomic_store(&fake_record(&f)->limit, START + 1);
+    is_i64(sfid_lane_next(lane), first + 1, "in the last tick of a window a run goes on");
+    fake_pass_ms(&f, 1);
+    is_i64(sfid_lane_next(lane), SFID_ELEASE, "and ends with it");
+    is_u64(issued(fake_record(&f)), 2, "its rest is dropped then, whether or not there is a new run");
+    fake_step_ms(&f, -1);
+    const int64_t id = sfid_lane_next(lane);
+    is_i64(id, first + RUN, "a clock that steps back does not bring it back");
+    lane_end(lane);
+}
+
+static void lane_ahead_of_the_clock(void) {
+    int64_t first;
+    sfid_lane *lane = lane_begin(SFID_BORROW, &first);
+    fake_set_word(&f, START + 3, 0);
+    fake_pass_ms(&f, 1);
+    const int64_t a = sfid_lane_next(lane), b = sfid_lane_next(lane);
+    is_u64(fake_tick_of(&f, a), START + 3, "borrowing: a run of a tick ahead of the clock");
+    is_i64(b, a + 1, "each of its numbers is looked at by itself, and none is left out");
+    const struct sfid__record *old = fake_record(&f);
+    const uint64_t before = issued(old);
+    fake_switch(&f, 9, 0, f.g.end);
+    atomic_store(&f.page->records[0].limit, START + 3);
+    const int64_t id = sfid_lane_next(lane);
+    ok(pid_of(id) == 9 && id > b, "its record closed, and it past the limit: one of the newer record");
+    ok(before - issued(old) >= RUN - 3, "and the rest of the run is not counted as issued (%d)", (int)(before - issued(old)));
+    lane_end(lane);
+}
+
+int main(void) {
+    clock_at_the_limit();
+    in_hand_at_the_limit();
+    lead_of_a_damaged_page();
+    in_hand_of_the_inline_form();
+    lane_over_a_pid_change();
+    lane_at_the_limit();
+    lane_ahead_of_the_clock();
+    return done_testing();
+}
