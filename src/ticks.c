@@ -46,6 +46,7 @@ bool sfid__counter_is_good(void) {
 
 void sfid__ticks_init(struct sfid__ticks *t, int64_t epoch_ms, uint64_t unit_ms) {
     memset((void *)t, 0, sizeof *t);
+    t->counter = sfid__counter;
     t->epoch_ms = epoch_ms;
     t->unit_ms = unit_ms;
 }
@@ -72,11 +73,11 @@ struct reading {
     int64_t ns;
 };
 
-static struct reading read_both(void) {
+static struct reading read_both(const struct sfid__ticks *t) {
     struct reading r;
-    r.count = sfid__counter();
+    r.count = t->counter();
     r.ns = monotonic_ns();
-    r.width = sfid__counter() - r.count; /* large where this thread was preempted in between */
+    r.width = t->counter() - r.count; /* large where this thread was preempted in between */
     return r;
 }
 
@@ -88,7 +89,7 @@ static void begin_at(struct sfid__ticks *t, const struct reading *r) {
 
 /* Measures the counter against the monotonic clock, now and then, by two readings that are sharp enough for the margin. */
 static void calibrate(struct sfid__ticks *t) {
-    const struct reading now = read_both();
+    const struct reading now = read_both(t);
     const bool known = atomic_load_explicit(&t->span, memory_order_relaxed) != 0;
     const int64_t ns = now.ns - t->base_ns;
     const uint64_t counts = now.count - t->base_count;
@@ -117,7 +118,7 @@ static bool try_lock(struct sfid__ticks *t) {
 
 uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {
     struct timespec ts;
-    const uint64_t count = sfid__counter(); /* before the clock: what passes in between only makes the end come early */
+    const uint64_t count = t->counter(); /* before the clock: what passes in between only makes the end come early */
     clock_gettime(CLOCK_REALTIME, &ts);
     const uint64_t ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 - (uint64_t)t->epoch_ms;
     const uint64_t tick = ms / t->unit_ms;
