@@ -6,8 +6,10 @@
 
 #include "tap.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ROOM 8
@@ -220,6 +222,41 @@ static void other_orders(void) {
     is_u64(sfid__record_position(r), UINT64_C(5) << 8 | 200, "and the word has tick over sequence all the same");
 }
 
+/*
+ * A process may be killed between any two instructions of a note: whoever finds the page then has to find a nonce that the
+ * store knows. A signal stops the process at as many places as a kill does, and shows what a successor would find.
+ */
+enum { LOOKS = 4000 };
+static struct sfid__record *noted;
+static _Atomic uint64_t answered; /* by the store: the nonce it knows */
+static _Atomic unsigned looks, unknown;
+
+static void look_at_nonces(int sig) {
+    const uint64_t known = atomic_load(&answered);
+    (void)sig;
+    atomic_fetch_add(&unknown, atomic_load(&noted->nonce) != known && atomic_load(&noted->next_nonce) != known);
+    atomic_fetch_add(&looks, 1);
+}
+
+static void nonces(void) {
+    const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+    struct sigaction looking = {.sa_handler = look_at_nonces, .sa_flags = SA_RESTART};
+    fresh_page();
+    noted = append(0, 7, AT(500, 0), 700, 500, 10);
+    sfid__record_note(noted, 1, 0);
+    ok(atomic_load(&noted->nonce) == 1 && atomic_load(&noted->next_nonce) == 0, "nonces are noted");
+    atomic_store(&answered, 1);
+    sigaction(SIGALRM, &looking, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (uint64_t nonce = 1; atomic_load(&looks) < LOOKS; nonce++) {
+        sfid__record_note(noted, nonce, nonce + 1); /* sent with the next one */
+        atomic_store(&answered, nonce + 1);         /* which the store has from now on, whether or not this hears of it */
+        sfid__record_note(noted, nonce + 1, 0);
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    is_u64(atomic_load(&unknown), 0, "at each of %d moments the record has a nonce that the store knows", LOOKS);
+}
+
 int main(void) {
     the_first();
     lead();
@@ -231,6 +268,7 @@ int main(void) {
     counts();
     hints();
     other_orders();
+    nonces();
     free(page);
     return done_testing();
 }
