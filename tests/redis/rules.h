@@ -74,6 +74,9 @@ static const struct rule rules[] = {
     /* ---- registrations ---- */
     {"registered with each grant", "if registers then\nlocal ends", "if false then\nlocal ends", "registration", NO},
     {"registered until the limit", "local ends = epoch + l * unit", "local ends = epoch + limit * unit + 1", "registration", NO},
+    {"registered no longer than that", "'PXAT', dec(ends))", "'PXAT', dec(ends + 1000))", "registration", NO},
+    {"registered no shorter than that", "'PXAT', dec(ends))", "'PXAT', dec(ends - 1000))", "registration", NO},
+    {"nor on servers that know no absolute time", "'PX', dec(ends - now))", "'PX', dec(ends - now - 1000))", "registration", NO},
     {"SET as the server knows it", "if pxat then", "if true then", "registration", NO},
     {"a foreign registration is passed over", "if foreign(pid, base, recorded) then", "if false then", "registration", NO},
     {"nor is one renewed over", "if had <= t and foreign(pid, base, base) then", "if false then", "registration", NO},
