@@ -133,6 +133,9 @@ static int sync_and_note(int fd, long call) {
     if (control == NULL || disk == NULL || !is_state(fd, &mark) || !shim_note_begin(&note, fd, disk))
         return (int)syscall(call, fd);
     const int64_t ns = atomic_load(&control->sync_ns);
+    if (mark && atomic_fetch_add(&control->mark_begun, 1) + 1 == atomic_load(&control->mark_hangs))
+        for (;;)
+            pause();
     nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
     const int rc = (int)syscall(call, fd);
     shim_note_end(&note, disk, rc == 0);

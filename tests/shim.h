@@ -25,6 +25,8 @@ struct shim_control {
     _Atomic uint64_t syncs;          /* of files and directories below the state directory */
     _Atomic uint64_t mark_syncs;     /* of files pid-* among them */
     _Atomic uint64_t not_simulated;  /* msync calls */
+    _Atomic uint64_t mark_begun;     /* syncs of marks that have begun */
+    _Atomic uint64_t mark_hangs;     /* the one of that number never comes back; 0: each does */
 };
 
 #endif
