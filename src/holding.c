@@ -45,15 +45,31 @@ static bool is_closed(const struct sfid__record *r) {
 static uint64_t limit_of(const struct sfid__record *r) { return atomic_load_explicit(&r->limit, memory_order_relaxed); }
 
 /*
+ * True when the grant from `first` on joins the closed record r without a gap:
+ * what lies between is the rest of the one tick in which r was closed. That rest
+ * is r's alone. It was granted to r, being below its limit; the release gives
+ * ticks back from the next one on (first_unused), and where no release arrived
+ * the server keeps all of r's window. So no other holder was or will be granted
+ * it, also where the pid had one in between; and if that one used anything, the
+ * grant begins above it, and there is a gap. The caller is alone with the page,
+ * and a new record takes the place of r: the rest is used once. (The difference
+ * wraps where `first` is below.)
+ */
+static bool joins(const struct sfid__record *r, uint64_t first) {
+    const uint64_t position = sfid__record_position(r), in_tick = UINT64_C(1) << r->seq_bits;
+    return is_closed(r) && position >> r->seq_bits < limit_of(r) && first - position < in_tick;
+}
+
+/*
  * Where the next number of the pid stands, as far as page and store know. A
  * server grants from `first` on: below it the pid may have been another's since
- * this page had it.
+ * this page had it, but for what joins() says.
  */
 static uint64_t position_of(const struct sfid__holding *h, const struct sfid__reply *reply, uint64_t first) {
     const struct sfid__record *r = last_record(h);
     const uint64_t on_page = r && sfid__record_pid(r) == reply->pid ? sfid__record_position(r) : 0;
     if (h->numbered)
-        return SFID__MAX(on_page, first);
+        return on_page && joins(r, first) ? on_page : SFID__MAX(on_page, first);
     /*
      * The page that was last used knows it best; the mark is a bound ahead of it, but where the pid was given back. Any
      * other page is one more bound: of two bounds the higher counts, whichever was set back or left behind.
