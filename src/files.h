@@ -76,6 +76,9 @@ static inline struct sfid__file_id sfid__file_id(const struct stat *st) { return
 void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, uint64_t first, uint64_t last, char *out,
                              size_t size);
 
+/* The process that took a lock of flock(2) on a file, as /proc/locks has it. 0: none is listed; -1: the list cannot be read. */
+long sfid__file_locker(const struct stat *st);
+
 /* A name in the same directory that nobody else has, ".NAME.random": for files that are made whole, then named. */
 #define SFID__TEMP_NAME 128
 void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name);

@@ -266,6 +266,8 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
                  : take_by_door(slot, want, err);
     if (rc < 0)
         sfid__slot_drop(slot);
+    else if (want->pid == SFID__ANY_PID)
+        sfid__family_begin(&slot->family);
     return rc;
 }
 
@@ -336,22 +338,23 @@ static bool map_unlocked(struct sfid__slot *slot) {
     return fd >= 0;
 }
 
+/* Inside the door. */
+static bool is_last(struct sfid__slot *slot, int fd) {
+    const bool keeps_fd = slot->kept_fd > 0;
+    sfid__file_close_kept(slot->kept_fd, &slot->id);
+    const bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    slot->kept_fd = last && keeps_fd ? fd : 0;
+    if (slot->kept_fd == 0)
+        close(fd);
+    return last;
+}
+
 bool sfid__slot_is_last(struct sfid__slot *slot) {
     struct sfid__error ignored;
-    struct sfid__dir dir;
-    bool last = false;
-    if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
-        return false;
-    const int door = enter_door(slot, &dir, &ignored);
+    struct sfid__dir dir = SFID__DIR_NONE;
+    const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : enter_door(slot, &dir, &ignored);
     const int fd = door < 0 ? -1 : map_again(slot, &dir);
-    if (fd >= 0) {
-        const bool keeps_fd = slot->kept_fd > 0;
-        sfid__file_close_kept(slot->kept_fd, &slot->id);
-        last = flock(fd, LOCK_EX | LOCK_NB) == 0;
-        slot->kept_fd = last && keeps_fd ? fd : 0;
-        if (slot->kept_fd == 0)
-            close(fd);
-    }
+    const bool last = fd < 0 ? sfid__family_is_last(&slot->family) : is_last(slot, fd);
     if (door >= 0)
         sfid__door_leave(door);
     sfid__dir_close(&dir);
@@ -390,6 +393,7 @@ void sfid__slot_leave(struct sfid__slot *slot) {
         map_closed_copy(slot); /* where even that fails the lock stays ours until exit: wasteful, and safe */
     sfid__file_close_kept(slot->kept_fd, &slot->id);
     slot->kept_fd = 0;
+    sfid__family_leave(&slot->family);
     /* Release, with the CAS in find_map. A closed copy is left marked as in use: it serves late threads only. */
     if (reusable)
         atomic_store_explicit(&slot->map->in_use, 0, memory_order_release);

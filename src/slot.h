@@ -15,6 +15,7 @@
 #ifndef SFID_SLOT_H
 #define SFID_SLOT_H
 
+#include "family.h"
 #include "files.h"
 #include "page.h"
 
@@ -27,6 +28,7 @@ struct sfid__slot {
     struct stat dir_stat;
     char name[32];
     struct sfid__file_id id;
+    struct sfid__family family; /* of slots taken with SFID__ANY_PID: who shares the lock, should the file be gone */
     int kept_fd;        /* that keeps the lock where the mapping does not; 0: it does */
     uint32_t records;   /* how many the page has; 0: it is new */
     char put_aside[96]; /* why the file found there was not used, or "" */
@@ -63,8 +65,8 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 /*
  * Asks whether this process is the last that holds the slot, as
- * sfid__mark_is_last() does for a mark. Only for slots taken with SFID__ANY_PID. False also when it cannot be known; the
- * hold is given up then or with sfid__slot_leave().
+ * sfid__mark_is_last() does for a mark. Only for slots taken with SFID__ANY_PID. Where the file is gone the family says
+ * (family.h). False also when it cannot be known; the hold is given up then or with sfid__slot_leave().
  */
 bool sfid__slot_is_last(struct sfid__slot *slot);
 
