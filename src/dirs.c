@@ -31,27 +31,51 @@ void sfid__dir_close(struct sfid__dir *dir) {
     *dir = (struct sfid__dir)SFID__DIR_NONE;
 }
 
+/* Adds what can be done: another directory can be given for the run and the state directory, not for those inside. */
+static int say_cure(struct sfid__error *err, const char *cure) {
+    const size_t used = strlen(err->text);
+    if (cure)
+        snprintf(err->text + used, sizeof err->text - used, "; %s", cure);
+    return err->code;
+}
+
+static int belongs_to_other(struct sfid__error *err, const char *path, unsigned owner) {
+    return sfid__fail(err, SFID_ESTATE,
+                      "directory %s belongs to user %u, not to user %u who runs this process: user %u or root can remove it", path,
+                      owner, (unsigned)geteuid(), owner);
+}
+
 /* Takes over fd and path into dir when the directory can be trusted. */
-static int adopt(struct sfid__dir *dir, int fd, char *path, struct sfid__error *err) {
+static int adopt(struct sfid__dir *dir, int fd, char *path, const char *cure, struct sfid__error *err) {
     struct stat st;
     *dir = (struct sfid__dir){fd, path};
     int rc = 0;
     if (fstat(fd, &st) < 0)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", path);
     else if (st.st_uid != geteuid())
-        rc = sfid__fail(err, SFID_ESTATE, "directory %s belongs to user %u, not to user %u who runs this process; give another",
-                        path, (unsigned)st.st_uid, (unsigned)geteuid());
+        rc = belongs_to_other(err, path, st.st_uid);
     else if (st.st_mode & (S_IWGRP | S_IWOTH))
         rc = sfid__fail(err, SFID_ESTATE, "directory %s has mode %04o: others may write to it; it should be 0700", path,
                         (unsigned)st.st_mode & 07777);
-    if (rc < 0)
+    if (rc < 0) {
+        say_cure(err, cure);
         sfid__dir_close(dir);
+    }
     return rc;
 }
 
+/* Anybody may have made something in a place like /dev/shm before us: then the message says who can take it away. */
 static int cannot_open(struct sfid__error *err, const char *path, int errnum) {
+    struct stat st;
+    const bool others = lstat(path, &st) == 0 && st.st_uid != geteuid();
+    if ((errnum == ELOOP || errnum == ENOTDIR) && others)
+        return sfid__fail(err, SFID_ESTATE,
+                          "%s is not a directory (symbolic links are not followed): user %u, who owns it, or root can remove it",
+                          path, (unsigned)st.st_uid);
     if (errnum == ELOOP || errnum == ENOTDIR)
         return sfid__fail(err, SFID_ESTATE, "%s is not a directory (symbolic links are not followed)", path);
+    if (errnum == EACCES && others)
+        return belongs_to_other(err, path, st.st_uid);
     return sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use directory %s", path);
 }
 
@@ -137,7 +161,7 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
 }
 
 /* Takes path, which is freed; NULL: err says why there is none. */
-static int open_path(struct sfid__dir *dir, char *path, struct sfid__error *err) {
+static int open_path(struct sfid__dir *dir, char *path, const char *cure, struct sfid__error *err) {
     if (path == NULL)
         return err->code;
     int fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
@@ -148,18 +172,20 @@ static int open_path(struct sfid__dir *dir, char *path, struct sfid__error *err)
     }
     if (fd < 0) {
         cannot_open(err, path, why);
+        say_cure(err, cure);
         free(path);
         return SFID_ESTATE;
     }
-    return adopt(dir, fd, path, err);
+    return adopt(dir, fd, path, cure, err);
 }
 
 int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
-    return open_path(dir, sfid__dir_name_run(option, err), err);
+    return open_path(dir, sfid__dir_name_run(option, err), "or give another directory in memory, by run_dir or SFID_RUN_DIR", err);
 }
 
 int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
-    return open_path(dir, sfid__dir_name_state(option, err), err);
+    return open_path(dir, sfid__dir_name_state(option, err), "or give another directory that lasts, by state_dir or SFID_STATE_DIR",
+                     err);
 }
 
 int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const char *name, struct sfid__error *err) {
@@ -175,7 +201,7 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
     if (rc == 0 && fd < 0)
         rc = cannot_open(err, path, errno);
     if (rc == 0)
-        return adopt(dir, fd, path, err);
+        return adopt(dir, fd, path, NULL, err);
     free(path);
     return rc;
 }
@@ -189,7 +215,7 @@ int sfid__dir_reopen(struct sfid__dir *dir, const char *path, struct sfid__error
         close(fd);
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     }
-    return adopt(dir, fd, copy, err);
+    return adopt(dir, fd, copy, NULL, err);
 }
 
 bool sfid__dir_is_tmpfs(const struct sfid__dir *dir) {

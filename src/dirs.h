@@ -5,7 +5,9 @@
  * A directory that is used belongs to the effective user and is writable by
  * nobody else; it is no symbolic link; a missing one is made with mode 0700.
  * There is no falling through from one place to the next: two processes that
- * chose differently would be two owners of one pid.
+ * chose differently would be two owners of one pid. So a directory that somebody
+ * else made first is refused, and the message says who can remove it, and what
+ * else can be given.
  */
 #ifndef SFID_DIRS_H
 #define SFID_DIRS_H
