@@ -68,7 +68,9 @@ typedef enum sfid_event_kind {
     SFID_EVENT_SKEW,          /**< the clocks of host and server are over 1 s apart, or no longer so; value: milliseconds
                                    that the host is ahead */
     SFID_EVENT_UNREPLICATED,  /**< fewer replicas have a claim than replicas=N of the URL asks for; value: how many are known to */
-    SFID_EVENT_UNUSABLE       /**< files kept pids from being used, and another was taken; value: how many; the text names one */
+    SFID_EVENT_UNUSABLE,      /**< files kept pids from being used, and another was taken; value: how many; the text names one */
+    SFID_EVENT_NO_STATE_DIR   /**< no state directory can be used, and a server leases the pid: this host's identity lives in
+                                   the run directory; code and text are set */
 } sfid_event_kind;
 
 /** What sfid_open() does when Redis does not know the app. */
@@ -102,7 +104,8 @@ typedef struct sfid_options {
     const sfid_layout *layout;  /**< NULL: SFID_LAYOUT_DEFAULT */
     const char *run_dir;        /**< slot files; NULL: $SFID_RUN_DIR, else /dev/shm/sfid-UID */
     const char *state_dir;      /**< locks and durable marks; NULL: $SFID_STATE_DIR, else $STATE_DIRECTORY, else
-                                     /var/lib/sfid for root, ~/.local/state/sfid for others */
+                                     /var/lib/sfid for root, ~/.local/state/sfid for others. With a Redis store none is
+                                     needed, see SFID_EVENT_NO_STATE_DIR */
     sfid_exhaustion exhaustion; /**< SFID_WAIT */
     uint32_t max_wait_ms;       /**< 2000: how long one call may sleep in all. 0: never. SFID_WAIT wants at least one unit */
     uint32_t max_ahead_ms;      /**< 10000: how far ahead of the clock IDs may be issued (borrowing, regressions). 0: never.

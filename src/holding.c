@@ -469,10 +469,11 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
     h->settings = settings;
     h->deadline_ms = deadline_ms;
     char machine[SFID__MACHINE_ID];
-    int rc = sfid__places_open(&h->run, machine, &settings->opt, &h->error);
+    const bool by_server = settings->store == SFID__STORE_REDIS;
+    int rc = sfid__places_open(&h->run, machine, &settings->opt, by_server ? &h->stateless : NULL, &h->error);
     h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
     if (rc == 0)
-        rc = settings->store == SFID__STORE_REDIS ? open_redis(h, machine) : open_local(h, machine);
+        rc = by_server ? open_redis(h, machine) : open_local(h, machine);
     if (rc == 0) {
         g->page = h->slot.page;
         g->half_window = h->store->terms.window / 2;

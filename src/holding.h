@@ -37,6 +37,7 @@ struct sfid__holding {
     char identity[SFID__MACHINE_ID + 32];
     bool run_is_tmpfs;
     struct sfid__passed_over passed_over; /* by the last claim: pids or slots whose files cannot be used */
+    struct sfid__error stateless; /* why this host's identity lives in the run directory; code 0: it does not */
 
     /* Called for each event worth telling; NULL: nobody listens. */
     void (*tell)(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);

@@ -92,6 +92,13 @@ static void tell_of_holding(void *keeper, sfid_event_kind kind, int code, int64_
 
 static int64_t now_ms(const struct sfid__keeper *k) { return sfid__now(k->generator->clock).ms; }
 
+static void tell_stateless(struct sfid__keeper *k) {
+    const struct sfid__error *why = &k->holding->stateless;
+    char text[SFID__ERROR_TEXT + 80];
+    snprintf(text, sizeof text, "the identity of this host lives in the run directory until the next boot: %s", why->text);
+    tell(k, SFID_EVENT_NO_STATE_DIR, why->code, 0, text);
+}
+
 /* What open noted before there was a thread to tell it. */
 static void tell_pending(struct sfid__keeper *k) {
     char text[160];
@@ -110,6 +117,8 @@ static void tell_pending(struct sfid__keeper *k) {
     }
     if (pending & 1u << SFID_EVENT_NOT_TMPFS)
         tell(k, SFID_EVENT_NOT_TMPFS, 0, 0, "the run directory is not on a tmpfs: a call may stall while its page is written back");
+    if (pending & 1u << SFID_EVENT_NO_STATE_DIR)
+        tell_stateless(k);
     if (pending & 1u << SFID_EVENT_NOT_DURABLE)
         tell(k, SFID_EVENT_NOT_DURABLE, 0, 0, "the mark is not synced (mark=none): after a power loss IDs may repeat");
     if (pending & 1u << SFID_EVENT_END_OF_LIFE) {

@@ -17,16 +17,40 @@ static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, stru
     return rc;
 }
 
-int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *err) {
+/* The machine ID of a state directory, which is kept apart from the run directory. */
+static int read_state(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const char *option, struct sfid__error *err) {
     struct sfid__dir state = SFID__DIR_NONE;
-    *run = (struct sfid__dir)SFID__DIR_NONE;
-    int rc = sfid__dir_open_run(run, opt->run_dir, err);
-    if (rc == 0)
-        rc = sfid__dir_open_state(&state, opt->state_dir, err);
+    int rc = sfid__dir_open_state(&state, option, err);
     if (rc == 0)
         rc = keep_apart(run, &state, err);
     if (rc == 0)
         rc = sfid__machine_id(&state, machine, err);
     sfid__dir_close(&state);
     return rc;
+}
+
+/* The machine ID of a run directory, in a place whose name no app has. */
+static int read_run(const struct sfid__dir *run, char machine[SFID__MACHINE_ID], struct sfid__error *err) {
+    struct sfid__dir place;
+    int rc = sfid__dir_open_sub(&place, run, ".state", err);
+    if (rc < 0)
+        return rc;
+    rc = sfid__machine_id(&place, machine, err);
+    sfid__dir_close(&place);
+    return rc;
+}
+
+int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *stateless,
+                      struct sfid__error *err) {
+    *run = (struct sfid__dir)SFID__DIR_NONE;
+    int rc = sfid__dir_open_run(run, opt->run_dir, err);
+    if (rc == 0)
+        rc = read_state(run, machine, opt->state_dir, err);
+    if (stateless)
+        stateless->code = 0;
+    if (rc != SFID_ESTATE || stateless == NULL || run->fd < 0)
+        return rc;
+    *stateless = *err;
+    err->code = 0;
+    return read_run(run, machine, err);
 }

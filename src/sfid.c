@@ -77,6 +77,7 @@ static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__
     rest->keeper.pending |= h->store->unreplicated.text[0] ? 1u << SFID_EVENT_UNREPLICATED : 0;
     rest->keeper.pending |= h->slot.put_aside[0] ? 1u << SFID_EVENT_SLOT_REPLACED : 0;
     rest->keeper.pending |= h->passed_over.count ? 1u << SFID_EVENT_UNUSABLE : 0;
+    rest->keeper.pending |= h->stateless.code ? 1u << SFID_EVENT_NO_STATE_DIR : 0;
     rest->keeper.pending |= settings->synced ? 0 : 1u << SFID_EVENT_NOT_DURABLE;
     rest->issued_before =
         atomic_load_explicit(&h->slot.page->earlier_issued, memory_order_relaxed) + sfid__record_issued(*r); /* alone so far */
