@@ -29,7 +29,7 @@ static void fill_text(const char *name, const char *text) { fill(name, text, str
 static const char *read_path(void) {
     static char out[SFID__URI_TEXT];
     snprintf(out, sizeof out, "as before");
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     reply.class = sfid__password_read("password_file", path, out, &err);
     if (reply.class == SFID__REPLY_OK)
         return out;
@@ -113,7 +113,7 @@ static struct sfid__uri uri;
 static int parse_file(const char *name) {
     char url[500];
     snprintf(url, sizeof url, "redis://h?password_file=%s", name);
-    err = (struct sfid__error){0, ""};
+    err = (struct sfid__error){.code = 0};
     return sfid__uri_parse(url, &uri, &err);
 }
 
