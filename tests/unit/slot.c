@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Slot files: taken again at the stored word, locked by their mapping, full at last, and left without a trace. */
-#include "numbered.h"
+#include "slot.h"
 
 #include "layout.h"
+#include "numbered.h"
 #include "record.h"
 
 #include "scene.h"
