@@ -20,7 +20,8 @@
 #ifndef SFID_FAMILY_H
 #define SFID_FAMILY_H
 
-#include <stdbool.h>
+#include "compiler.h"
+
 #include <sys/stat.h>
 
 struct sfid__family {
