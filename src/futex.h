@@ -29,9 +29,7 @@ static inline long sfid__futex_call(_Atomic uint32_t *word, int op, uint32_t val
         if (rc >= 0 || (errno != ENOSYS && errno != EPERM))
             return rc;
     }
-    const struct {
-        long s, ns;
-    } narrow = {ts ? (long)ts->tv_sec : 0, ts ? (long)ts->tv_nsec : 0};
+    const struct { long s, ns; } narrow = {ts ? (long)ts->tv_sec : 0, ts ? (long)ts->tv_nsec : 0};
 #else
     const struct timespec narrow = ts ? *ts : (struct timespec){0, 0};
 #endif

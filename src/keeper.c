@@ -180,7 +180,7 @@ static void rest(struct sfid__keeper *k, int64_t due_ms) {
     if (k->on_event && ms > EVENT_PERIOD_MS)
         ms = EVENT_PERIOD_MS;
     if (k->holding == NULL || k->holding->lease.retry_ms == 0)
-        sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms); /* FOREVER: until poked */
+        sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms);
     else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* a failure backs off, whoever pokes; as in run() */
         k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
 }

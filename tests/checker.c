@@ -107,6 +107,15 @@ static void add_windows(const char *path, const struct idlog_head *head, size_t 
     windows_add((const struct winlog_window *)(head + 1), head->count, head->process, path);
 }
 
+/* How much of a file there is to see: many logs are mostly room, and 32 bits of addresses do not hold them all. */
+static size_t used_bytes(int fd, size_t size) {
+    struct idlog_head head;
+    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head.magic, IDLOG_MAGIC, sizeof head.magic) != 0 ||
+        head.count > (size - sizeof head) / sizeof(int64_t))
+        return size;
+    return sizeof head + (size_t)head.count * sizeof(int64_t);
+}
+
 static void add_file(const char *path) {
     static const struct idlog_head empty;
     struct stat st;
@@ -121,7 +130,7 @@ static void add_file(const char *path) {
     }
     if ((size_t)st.st_size < sizeof empty)
         give_up("%s: too short for a log", path);
-    const struct idlog_head *head = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    const struct idlog_head *head = mmap(NULL, used_bytes(fd, (size_t)st.st_size), PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (head == MAP_FAILED)
         give_up("%s: %s", path, strerror(errno));

@@ -55,6 +55,12 @@ static bool all_over(void *arg) {
     return sfid_retry_ms(g) == SFID_EOVERFLOW;
 }
 
+/* Of 32-bit addresses there are only so many. */
+static void close_logs(struct drawer *drawers) {
+    for (unsigned i = 0; i < THREADS; i++)
+        idlog_close(&drawers[i].log);
+}
+
 /* Draws until the layout is over, or for ms. */
 static void draw_by_threads(const sfid_options *opt, struct drawer *drawers, unsigned ms, bool to_the_end, const char *what) {
     atomic_bool stop = false;
@@ -105,6 +111,7 @@ static void test_short(const char *text, sfid_exhaustion exhaustion, uint64_t ra
     if (!clock_stepped(offset))
         ok(lead <= (exhaustion == SFID_BORROW ? 50 : 0) * (int64_t)NS_PER_MS,
            "%s: no ID lies further ahead of the clock than allowed", what);
+    close_logs(drawers);
     judge(text, "per-file", UINT64_MAX, what);
 }
 
@@ -140,6 +147,7 @@ static void test_end(sfid_layout layout, sfid_exhaustion exhaustion, const char 
     ok(sfid_parse(&layout, last, &parts) == 0 && parts.tick <= layout.max_tick && layout.max_tick - parts.tick < 200,
        "%s: the last ID lies close to the end", what);
     diag("figure: %s: last tick issued %" PRIu64 " of %" PRIu64, what, parts.tick, layout.max_tick);
+    close_logs(drawers);
     judge(text, "per-file", UINT64_MAX, what);
     ok(tap_wait_until(clock_past_end, &layout, patience(20000)), "%s: the end is reached", what);
     is_i64(try_open(&opt), SFID_EOVERFLOW, "%s: opened when it is over", what);
