@@ -21,9 +21,6 @@
 /* 2010: Twitter's snowflake, the first of them all, is of that year. */
 #define BEFORE_ANY INT64_C(1262304000000)
 
-/* How many IDs are enough to tell what is usual among them. */
-#define SOME 8
-
 static void begin_narrow(struct guess *guess, const sfid_layout *layout, sfid_form from) {
     struct candidate *c = &guess->candidate[guess->layouts++];
     sfid_layout_facts facts;
@@ -73,6 +70,10 @@ static void add_pid(struct candidate *c, uint64_t pid) {
 
 static int64_t epoch_of(const struct candidate *c) { return c->view.wide ? c->view.wide_layout.epoch_ms : c->view.layout.epoch_ms; }
 
+bool guess_is_early(const struct candidate *c, const struct taken *taken) {
+    return taken->unix_ms < BEFORE_ANY || taken->unix_ms < epoch_of(c) + DAY;
+}
+
 static void add(struct candidate *c, const struct taken *taken) {
     if (c->fits == 0 || taken->unix_ms < c->first)
         c->first = taken->unix_ms;
@@ -80,7 +81,7 @@ static void add(struct candidate *c, const struct taken *taken) {
         c->last = taken->unix_ms;
     c->fits++;
     c->future += view_is_future(taken);
-    c->early += taken->unix_ms < BEFORE_ANY || taken->unix_ms < epoch_of(c) + DAY;
+    c->early += guess_is_early(c, taken);
     c->seq_sum += (double)taken->seq;
     add_pid(c, taken->pid);
 }
@@ -90,8 +91,19 @@ static bool takes(const struct candidate *c, size_t len) {
     return !c->view.wide || (len >= c->reader.least && len <= c->reader.most);
 }
 
+/* The sample: the first ones, and of the others each takes the place of one with the chance that all have. */
+static void keep(struct guess *guess, uint64_t id) {
+    guess->random = guess->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
+    const uint64_t place = guess->seen < GUESS_SAMPLE ? guess->seen : (guess->random >> 32) % (guess->seen + 1);
+    guess->seen++;
+    if (place < GUESS_SAMPLE)
+        guess->sample[place] = id;
+    if (guess->sampled < GUESS_SAMPLE)
+        guess->sampled++;
+}
+
 bool guess_add(struct guess *guess, const char *text, size_t len) {
-    bool any = false;
+    bool any = false, kept = false;
     guess->count++;
     for (size_t i = 0; i < guess->layouts; i++) {
         struct candidate *c = &guess->candidate[i];
@@ -100,6 +112,9 @@ bool guess_add(struct guess *guess, const char *text, size_t len) {
         if (takes(c, len) && reader_read(&c->reader, text, len, &id) && view_take(&c->view, id, &taken)) {
             add(c, &taken);
             any = true;
+            if (!kept && !c->view.wide)
+                keep(guess, id.low);
+            kept |= !c->view.wide;
         }
     }
     return any;
@@ -132,7 +147,7 @@ static void judge_times(struct candidate *c) {
     const int64_t ms = view_age(&last);
     *view_put_age(age, ms) = '\0';
     points(c, ms < DAY ? 40 : ms < 30 * DAY ? 10 : 0, "the newest is %s old", age);
-    if (c->fits >= SOME && c->last - c->first > 10 * YEAR)
+    if (c->fits >= GUESS_SOME && c->last - c->first > 10 * YEAR)
         points(c, -10, "they span %d years", (int)((c->last - c->first) / YEAR));
 }
 
@@ -142,14 +157,14 @@ static void judge_sequences(struct candidate *c) {
         return; /* partly random, or all there is below the time */
     if (mean * 16 < (double)c->max_seq)
         points(c, 10, "sequences are low, %.0f of %llu on the mean", mean, (unsigned long long)c->max_seq);
-    else if (c->fits >= SOME && mean * 4 > (double)c->max_seq)
+    else if (c->fits >= GUESS_SOME && mean * 4 > (double)c->max_seq)
         points(c, -10, "sequences are all over, %.0f of %llu on the mean", mean, (unsigned long long)c->max_seq);
 }
 
 static void judge_pids(struct candidate *c) {
     if (c->low_pid)
         points(c, -20, "pid 0, which its makers do not use");
-    if (c->fits < SOME || c->max_pid == 0 || c->view.wide)
+    if (c->fits < GUESS_SOME || c->max_pid == 0 || c->view.wide)
         return;
     if (c->pid_count == GUESS_PIDS)
         points(c, c->fits < GUESS_PIDS * 4 ? -10 : 0, "%u pids or more", c->pid_count);
@@ -159,13 +174,34 @@ static void judge_pids(struct candidate *c) {
         points(c, -10, "%u pids among them", c->pid_count);
 }
 
-static void judge(struct candidate *c, uint64_t count) {
+/* Do both read the same out of every ID? Some layouts have two names. */
+static bool is_same(const struct candidate *a, const struct candidate *b) {
+    return a == b || (a->fits == b->fits && a->first == b->first && a->last == b->last && a->seq_sum == b->seq_sum);
+}
+
+/* The share of a mixture that is of this layout, in percent; 0: none. */
+static unsigned share_of(const struct guess *guess, const struct candidate *c, const struct mixture *mixture) {
+    for (size_t i = 0; i < mixture->parts; i++)
+        if (is_same(c, &guess->candidate[mixture->layout[i]]))
+            return mixture->percent[i];
+    return 0;
+}
+
+static void judge(const struct guess *guess, struct candidate *c, const struct mixture *mixture) {
+    const uint64_t count = guess->count;
     c->score = 100;
     if (c->fits < count)
         points(c, -share(count - c->fits, count), "%llu of %llu do not fit", (unsigned long long)(count - c->fits),
                (unsigned long long)count);
     else
         points(c, 0, count == 1 ? "it fits" : "all %llu fit", (unsigned long long)count);
+    const unsigned own = share_of(guess, c, mixture);
+    if (own > 0) { /* what it makes of the others says nothing */
+        points(c, (int)own, "%u %% are likely its own", own);
+        return;
+    }
+    if (mixture->parts > 0 && !c->view.wide)
+        points(c, -100, "none is likely its own");
     judge_times(c);
     judge_sequences(c);
     judge_pids(c);
@@ -205,10 +241,25 @@ static void show_header(enum view_format format, bool header) {
         out_print(format == VIEW_TSV ? "layout\tscore\tfirst\tlast\twhy\n" : "layout,score,first,last,why\n");
 }
 
+static void tell_mixture(const struct guess *guess, const struct mixture *mixture) {
+    char parts[200] = "", date[DATE_ROOM];
+    for (size_t i = 0; i < mixture->parts; i++) {
+        const size_t len = strlen(parts);
+        const char *between = i == 0 ? "" : i + 1 < mixture->parts ? ", " : " and ";
+        snprintf(parts + len, sizeof parts - len, "%s%s (%u %%)", between, guess->candidate[mixture->layout[i]].view.name,
+                 mixture->percent[i]);
+    }
+    date_text(date, mixture->last);
+    say("these look like a mixture: read as %s they are all of about %.10s; guess each kind by itself", parts, date);
+}
+
 void guess_report(struct guess *guess, enum view_format format, bool header) {
+    struct mixture mixture;
+    if (guess_find_mixture(guess, &mixture))
+        tell_mixture(guess, &mixture);
     for (size_t i = 0; i < guess->layouts; i++)
         if (guess->candidate[i].fits > 0)
-            judge(&guess->candidate[i], guess->count);
+            judge(guess, &guess->candidate[i], &mixture);
     show_header(format, header);
     for (int score = 1000; score >= 0; score--) /* of equals, the one that is listed first */
         for (size_t i = 0; i < guess->layouts; i++)
