@@ -52,13 +52,10 @@
 #endif
 
 /* ThreadSanitizer takes it for a mistake when a forked child of a process with threads starts threads of its own, and
-   when threads are left at exit: both are what is tested here. It takes an exchange of mappings, which is atomic for
-   threads that read there, for a plain write. */
+   when threads are left at exit: both are what is tested here. What is suppressed stands in tests/tsan.supp alone; a
+   program that is run by hand needs TSAN_OPTIONS=suppressions=…/tests/tsan.supp. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return "die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0"; }
-
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void) { return "race:mmap\nrace:mremap\n"; }
 
 enum { NS_PER_MS = 1000000, DIED = 99, KILLED = 1000, TIMED_OUT = -1 };
 
