@@ -46,6 +46,15 @@ static void clock_at_the_limit(void) {
     fake_close(&f);
 }
 
+/* Clock and word are of one tick, which the limit has reached meanwhile. */
+static void hot_path_at_the_limit(void) {
+    fake_open(&f, NULL, SFID_WAIT, 0, 10000);
+    is_u64(fake_tick_of(&f, fake_try(&f)), START, "a tick below the limit");
+    atomic_store(&fake_record(&f)->limit, START);
+    is_i64(fake_try(&f), SFID_ELEASE, "the hot path does not pass the limit");
+    fake_close(&f);
+}
+
 static void in_hand_at_the_limit(void) {
     fake_open(&f, NULL, SFID_BORROW, 0, 10000);
     atomic_store(&fake_record(&f)->limit, START + 2);
@@ -54,6 +63,16 @@ static void in_hand_at_the_limit(void) {
            "borrowing: a number in hand of the window's last tick is issued");
     is_i64(settle(fake_record(&f), number(START + 2, 0), false), SFID_ELEASE,
            "one of the tick at the limit is not, though it is due");
+    fake_close(&f);
+}
+
+static void word_past_the_limit(void) {
+    fake_open(&f, NULL, SFID_WAIT, 20, 0);
+    atomic_store(&fake_record(&f)->limit, START + 2);
+    fake_set_word(&f, START + 2, 5);
+    const uint64_t before = atomic_load(&fake_record(&f)->word);
+    is_i64(fake_next(&f), SFID_ELEASE, "a word beyond the limit, not due yet: no number is drawn to wait with");
+    is_u64(atomic_load(&fake_record(&f)->word), before, "and the word stays");
     fake_close(&f);
 }
 
@@ -96,6 +115,56 @@ static void in_hand_of_the_inline_form(void) {
     fake_switch(&f, 9, 0, f.g.end);
     const int64_t newer = sfid__next_in_hand(fake_handle(&f), r, number(START + 1, 2) | SFID__CLOSED);
     ok(pid_of(newer) == 9 && newer > id, "inline: a number of a closed record is dropped for one of the newer");
+    fake_close(&f);
+}
+
+static void both_paths(void) {
+    int64_t ids[3];
+    fake_open(&f, NULL, SFID_WAIT, 0, 10000);
+    fake_pass_ms(&f, 5); /* the slow path has to move the word */
+    const int64_t first = fake_try(&f);
+    is_i64(first, sfid__compose(fake_record(&f), number(START + 5, 0)), "a new tick begins with its first number");
+    is_i64(fake_try(&f), first + 1, "slow path and hot path go on where the other stopped");
+    ok(sfid_next_n(fake_handle(&f), ids, 3) == 3 && ids[0] == first + 2 && ids[2] == first + 4 && fake_try(&f) == first + 5,
+       "and so does a batch between the two");
+    fake_close(&f);
+}
+
+static void pid_lowest(void) {
+    int64_t ids[3];
+    fake_open(&f, NULL, SFID_WAIT, 0, 10000);
+    if (sfid_layout_parse("sonyflake", &f.g.layout) < 0)
+        bail("no such layout");
+    f.g.layout.epoch_ms = FAKE_EPOCH;
+    f.g.end = sfid__layout_end(&f.g.layout);
+    f.records = 0;
+    sfid__generator_start(&f.g, fake_switch(&f, 7, fake_tick(&f) << f.g.layout.seq_bits, f.g.end));
+    const int64_t step = INT64_C(1) << f.g.layout.seq_shift, first = fake_try(&f);
+    ok(step > 1 && sfid_next_n(fake_handle(&f), ids, 3) == 3 && ids[0] == first + step && ids[1] == first + 2 * step &&
+           pid_of(ids[2]) == 7,
+       "a batch of a layout with the pid lowest");
+    fake_close(&f);
+}
+
+/* ---- a handle that is closed ------------------------------------------------ */
+
+/* The clock is read for the hint first, and then by the look. */
+static struct sfid__time close_on_look(const struct sfid__clock *clock) {
+    static int readings;
+    struct fake *me = fake_of(clock);
+    if (++readings == 2)
+        sfid__generator_stop(&me->g);
+    return fake_now(clock);
+}
+
+/* Between a call's look at its record and its step to the newer one. */
+static void closed_meanwhile(void) {
+    fake_open(&f, NULL, SFID_WAIT, 0, 10000);
+    sfid__record_close(fake_record(&f));
+    fake_switch(&f, 9, 0, f.g.end);
+    f.clock.now = close_on_look;
+    is_i64(fake_try(&f), SFID_ECLOSED, "a handle closed meanwhile stays closed, though there is a newer record");
+    is_i64(sfid_pid(fake_handle(&f)), SFID_ECLOSED, "for good");
     fake_close(&f);
 }
 
@@ -159,22 +228,79 @@ static void lane_ahead_of_the_clock(void) {
     fake_pass_ms(&f, 1);
     const int64_t a = sfid_lane_next(lane), b = sfid_lane_next(lane);
     is_u64(fake_tick_of(&f, a), START + 3, "borrowing: a run of a tick ahead of the clock");
-    is_i64(b, a + 1, "each of its numbers is looked at by itself, and none is left out");
+    ok(b == a + 1 && sfid_lane_next(lane) == a + 2, "each of its numbers is looked at by itself, and none is left out");
     const struct sfid__record *old = fake_record(&f);
     const uint64_t before = issued(old);
     fake_switch(&f, 9, 0, f.g.end);
     atomic_store(&f.page->records[0].limit, START + 3);
     const int64_t id = sfid_lane_next(lane);
     ok(pid_of(id) == 9 && id > b, "its record closed, and it past the limit: one of the newer record");
-    ok(before - issued(old) >= RUN - 3, "and the rest of the run is not counted as issued (%d)", (int)(before - issued(old)));
+    is_i64(sfid_lane_next(lane), id + 1, "and the lane goes on with the newer record");
+    ok(before - issued(old) >= RUN - 4, "and the rest of the run is not counted as issued (%d)", (int)(before - issued(old)));
+    lane_end(lane);
+}
+
+/* Two lanes in turn through several runs: every number once. */
+static void lanes_share_a_tick(void) {
+    static bool seen[4 * RUN];
+    unsigned twice = 0, outside = 0;
+    sfid_lane *lanes[2] = {NULL, NULL};
+    fake_open(&f, NULL, SFID_WAIT, 0, 10000);
+    if (sfid_lane_open(&lanes[0], fake_handle(&f)) != 0 || sfid_lane_open(&lanes[1], fake_handle(&f)) != 0)
+        bail("no lane");
+    const int64_t first = sfid__compose(fake_record(&f), number(START, 0));
+    for (int i = 0; i < 4 * RUN; i++) {
+        const int64_t at = sfid_lane_next(lanes[i % 2]) - first;
+        if (at < 0 || at >= 4 * RUN) {
+            outside++;
+            continue;
+        }
+        twice += seen[at];
+        seen[at] = true;
+    }
+    ok(twice == 0 && outside == 0, "all numbers of a run go out, each once (%u twice, %u others)", twice, outside);
+    is_i64(sfid_lane_next(lanes[0]), first + 4 * RUN, "then the next run begins");
+    sfid_lane_close(lanes[0]);
+    sfid_lane_close(lanes[1]);
+    is_u64(issued(fake_record(&f)), 4 * RUN + 1, "the rest of a closed lane is not counted as issued");
+    fake_close(&f);
+}
+
+static void lane_of_a_short_sequence(void) {
+    sfid_lane *lane = NULL;
+    fake_open(&f, "41:10:3/1ms", SFID_WAIT, 0, 10000);
+    if (sfid_lane_open(&lane, fake_handle(&f)) != 0)
+        bail("no lane");
+    const int64_t first = sfid_lane_next(lane);
+    is_i64(sfid_lane_next(lane), first + 1, "a lane of a short sequence takes one number at a time");
+    is_u64(sfid__record_position(fake_record(&f)), (uint64_t)START << 3 | 2, "and no more");
+    sfid_lane_close(lane);
+    fake_close(&f);
+}
+
+static void lane_with_more_time(void) {
+    int64_t first;
+    sfid_lane *lane = lane_begin(SFID_WAIT, &first);
+    fake_pass_ms(&f, 3);
+    const int64_t id = sfid_lane_next(lane);
+    is_u64(fake_tick_of(&f, id), START + 3, "the rest of a run whose tick is over is not issued");
+    is_i64(sfid_lane_next(lane), id + 1, "but a run of the new tick");
     lane_end(lane);
 }
 
 int main(void) {
     clock_at_the_limit();
+    hot_path_at_the_limit();
     in_hand_at_the_limit();
+    word_past_the_limit();
     lead_of_a_damaged_page();
     in_hand_of_the_inline_form();
+    both_paths();
+    pid_lowest();
+    closed_meanwhile();
+    lanes_share_a_tick();
+    lane_of_a_short_sequence();
+    lane_with_more_time();
     lane_over_a_pid_change();
     lane_at_the_limit();
     lane_ahead_of_the_clock();
