@@ -56,7 +56,12 @@ static pid_t some_member(struct god *god) {
 
 /* Its number is another's only after this: so nobody is killed who is none of ours. */
 static void reap(struct god *god) {
-    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) {
+    int status = 0;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (WIFEXITED(status) ? WEXITSTATUS(status) != 0 : WTERMSIG(status) != SIGKILL) {
+            fprintf(stderr, "# %s: process %d ends with status %#x\n", here->app, (int)pid, (unsigned)status);
+            count(&here->tally.crashes);
+        }
         for (size_t i = 0; i < MEMBERS; i++)
             if (atomic_load(&here->members[i]) == pid)
                 atomic_store(&here->members[i], 0);
@@ -371,6 +376,7 @@ int main(void) {
     ok(sums->judged > 0 && sums->broken == 0, "there are IDs, and all are of their layout");
     is_u64(sums->duplicates, 0, "no ID comes twice");
     is_u64(sums->breaks, 0, "the IDs of one thread or lane increase");
+    is_u64(sums->tally.crashes, 0, "no process ends but by itself or by SIGKILL");
     if (!is_u64(sums->tally.odd, 0, "no call fails but for want of a window, a number or a clock"))
         diag("one got %" PRId64, sums->tally.an_odd);
     if (server.pid)
