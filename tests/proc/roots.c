@@ -275,6 +275,57 @@ static void judge_cell(const struct cell *c) {
     is_i64(c->not_served, 0, "%s: the next one is served", c->name);
 }
 
+/* ---- two at once -------------------------------------------------------- */
+
+struct racer {
+    struct place place;
+    atomic_int *ready, *tried;
+    atomic_int got;
+};
+
+static int race(void *arg) {
+    struct racer *r = arg;
+    sfid_options opt = options_of(APP, PID, &layout);
+    sfid *g = NULL;
+    opt.run_dir = r->place.run;
+    opt.state_dir = r->place.state;
+    atomic_fetch_add(r->ready, 1);
+    while (atomic_load(r->ready) < 2)
+        ;
+    atomic_store(&r->got, sfid_open(&g, &opt) == 0);
+    atomic_fetch_add(r->tried, 1);
+    return flag_wait(r->tried, 2, patience(10000)) ? 0 : 1;
+}
+
+/* As two containers do that share the run directory, and have no mark in common: neither has been there before. */
+static void test_two_at_once(unsigned times) {
+    struct racer *both = shared_memory(2 * sizeof *both);
+    atomic_int *flags = shared_memory(2 * sizeof *flags);
+    unsigned two = 0, none = 0;
+    for (unsigned i = 0; i < times; i++) {
+        pid_t children[2];
+        atomic_store(&flags[0], 0);
+        atomic_store(&flags[1], 0);
+        for (unsigned j = 0; j < 2; j++) {
+            both[j] = (struct racer){.ready = &flags[0], .tried = &flags[1]};
+            place_name(&both[j].place, "race");
+            make_dir(both[j].place.base);
+            if (j == 1)
+                memcpy(both[j].place.state, both[j].place.state_too, WHERE);
+            children[j] = child_start(race, &both[j]);
+        }
+        for (unsigned j = 0; j < 2; j++)
+            child_wait(children[j], patience(20000));
+        const int got = atomic_load(&both[0].got) + atomic_load(&both[1].got);
+        two += got == 2;
+        none += got == 0;
+        remove_all(both[0].place.base);
+    }
+    diag("figure: two at once, state directories of their own, one run directory: %u times, %u with two owners, %u without one",
+         times, two, none);
+    is_u64(two, 0, "two open at once, with state directories of their own: never two owners");
+}
+
 /* The first that is installed. */
 static void start_server(void) {
     const char *const *programs = redis_programs();
@@ -301,6 +352,8 @@ int main(int argc, char **argv) {
     diag("two: rounds with two owners; next: rounds in which the next one got nothing");
     for (unsigned i = 0; i < cells_n; i++)
         judge_cell(&cells[i]);
+    if (argc < 2 || strstr("two at once", argv[1]))
+        test_two_at_once((unsigned)sized(200, 2000, 50));
     if (server.pid)
         redis_kill(&server);
     return done_testing();
