@@ -2,6 +2,7 @@
 /* doctor.c - sfid doctor: looks for what keeps generators of this host from working, or will. */
 #include "doctor.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { APP, STORE, LAYOUT, FORMAT, STRICT, SERVER_ONLY, RUN_DIR, STATE_DIR, HEARTBEAT, TTL, BUDGET, TIMEOUT };
@@ -38,27 +39,38 @@ static void find_version(struct report *report) {
 }
 
 /* Tells why a directory cannot be named. */
-static void find_no_name(struct report *report, const char *topic, int code) {
+static void find_no_name(struct report *report, const char *topic, int code, int status) {
     report_topic(report, topic);
-    report_problem(report, status_of(code), "set HOME, or give one with SFID_RUN_DIR and SFID_STATE_DIR",
+    report_problem(report, status, "set HOME, or give one with SFID_RUN_DIR and SFID_STATE_DIR",
                    "it cannot be named: %s (is HOME set?)", sfid_strerror(code));
+}
+
+/* Where pids come from a server, and there is no state directory of use, the machine ID lives with the slots. */
+static void look_at_state(struct report *report, const char *run, const char *state, bool leased) {
+    static char instead[PATH_ROOM + 8];
+    const bool usable = state && doctor_state_dir(report, state, leased);
+    if (usable || !leased) {
+        doctor_machine_id(report, state);
+        return;
+    }
+    snprintf(instead, sizeof instead, "%s/.state", run);
+    doctor_machine_id(report, instead);
 }
 
 static void look_at_host(struct report *report, const sfid_options *opt, const char *app) {
     static char run[PATH_ROOM], state[PATH_ROOM];
     const int no_run = sfid_directories(opt, run, sizeof run, NULL, 0);
     const int no_state = sfid_directories(opt, NULL, 0, state, sizeof state);
+    const bool leased = opt->store != NULL && no_run == 0;
     find_version(report);
     if (no_run < 0)
-        find_no_name(report, "run directory", no_run);
+        find_no_name(report, "run directory", no_run, status_of(no_run));
     else
         doctor_run_dir(report, run);
-    if (no_state < 0) {
-        find_no_name(report, "state directory", no_state);
-    } else {
-        doctor_state_dir(report, state);
-        doctor_machine_id(report, state);
-    }
+    if (no_state < 0)
+        find_no_name(report, "state directory", no_state, leased ? STATUS_GOOD : status_of(no_state));
+    if (no_state == 0 || leased)
+        look_at_state(report, run, no_state < 0 ? NULL : state, leased);
     doctor_clock_source(report);
     doctor_clock(report);
     doctor_clock_steps(report);

@@ -31,11 +31,19 @@ void *grown(void *list, size_t count, size_t size);
 /* Finds what makes a directory or file of ours useless to a generator. True when there is nothing. */
 bool look_trust(struct report *report, const char *path, const struct stat *st, bool directory);
 
-/* ---- doctor_dirs.c, doctor_clock.c: the host ------------------------------- */
+/* ---- doctor_dirs.c: the host ------------------------------------------------ */
 
 void doctor_run_dir(struct report *report, const char *path);
-void doctor_state_dir(struct report *report, const char *path);
+/* leased: pids come from a server, and generators do without a state directory. False: it cannot be used. */
+bool doctor_state_dir(struct report *report, const char *path, bool leased);
 void doctor_machine_id(struct report *report, const char *state);
+
+/* ---- doctor_logind.c --------------------------------------------------------- */
+
+/* Whether systemd-logind removes what a user has below /dev/shm at the last logout, as far as its files tell. */
+bool logind_removes(uid_t user);
+
+/* ---- doctor_clock.c ----------------------------------------------------------- */
 
 void doctor_clock_source(struct report *report);
 void doctor_clock(struct report *report);

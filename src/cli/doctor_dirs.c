@@ -17,8 +17,8 @@
 
 /* ---- file systems -------------------------------------------------------- */
 
-/* What a file system means to files that have to last, or to be shared. */
-enum nature { PLAIN, MEMORY, LAYER, REMOTE };
+/* What a file system means to files that have to last, or to be shared. KERNEL: nobody keeps files there. */
+enum nature { PLAIN, MEMORY, LAYER, REMOTE, KERNEL };
 
 static const struct kind {
     unsigned long magic;
@@ -40,6 +40,22 @@ static const struct kind {
     {0x00c36400, "ceph", REMOTE},
     {V9FS_MAGIC, "9p", REMOTE},
     {0x65735546, "fuse", REMOTE},
+    {PROC_SUPER_MAGIC, "proc", KERNEL}, /* access(2) says of these that root may write to them */
+    {SYSFS_MAGIC, "sysfs", KERNEL},
+    {CGROUP_SUPER_MAGIC, "cgroup", KERNEL},
+    {CGROUP2_SUPER_MAGIC, "cgroup2", KERNEL},
+    {DEBUGFS_MAGIC, "debugfs", KERNEL},
+    {TRACEFS_MAGIC, "tracefs", KERNEL},
+    {SECURITYFS_MAGIC, "securityfs", KERNEL},
+    {DEVPTS_SUPER_MAGIC, "devpts", KERNEL},
+    {PSTOREFS_MAGIC, "pstore", KERNEL},
+    {EFIVARFS_MAGIC, "efivarfs", KERNEL},
+    {BINFMTFS_MAGIC, "binfmt_misc", KERNEL},
+    {BPF_FS_MAGIC, "bpf", KERNEL},
+    {NSFS_MAGIC, "nsfs", KERNEL},
+    {0x62656570, "configfs", KERNEL},
+    {0x65735543, "fusectl", KERNEL},
+    {0x19800202, "mqueue", KERNEL},
 };
 
 static const struct kind *kind_of(const struct statfs *fs) {
@@ -71,8 +87,12 @@ static const char *size_text(char *text, size_t size, uint64_t bytes) {
 struct role {
     uint64_t little; /* free bytes below which it is time to see to it: some pids more */
     bool lasts;      /* it has to outlive the host's power */
+    int unusable;    /* the status of a directory that cannot be used; STATUS_GOOD: generators do without it */
+    const char *variable;
 };
-static const struct role run_role = {16 * MIB, false}, state_role = {MIB, true};
+static const struct role run_role = {16 * MIB, false, STATUS_STATE, "SFID_RUN_DIR"},
+                         state_role = {MIB, true, STATUS_STATE, "SFID_STATE_DIR"},
+                         spare_role = {MIB, true, STATUS_GOOD, "SFID_STATE_DIR"}; /* with pids from a server */
 
 /* Below these no pid can be held that never was: a mark has two blocks. */
 #define LEAST_BYTES (8 * KIB)
@@ -102,6 +122,10 @@ static bool find_there(struct dir *dir) {
         slash[slash == dir->there] = '\0';
         if (stat(dir->there, &dir->st) == 0)
             return true;
+        if (errno == ENOENT && lstat(dir->there, &dir->st) == 0) { /* a link to nothing: no directory can be made behind it */
+            errno = ENOENT;
+            return false;
+        }
     }
     return dir->exists;
 }
@@ -161,18 +185,57 @@ static bool find_room(struct report *report, const struct dir *dir) {
     return false;
 }
 
-/* Everything that is wrong with a directory that is there, or where it is to be made. */
-static void find_all(struct report *report, const struct dir *dir) {
+/* A generator refuses what belongs to somebody else, and does not choose another place by itself. */
+static bool find_owner(struct report *report, const struct dir *dir) {
+    char cure[200];
+    const unsigned owner = dir->st.st_uid;
+    if (owner == geteuid())
+        return true;
+    snprintf(cure, sizeof cure, "user %u or root can remove it; or give another directory by %s; or run this as user %u", owner,
+             dir->role->variable, owner);
+    report_problem(report, dir->role->unusable, cure, "%s belongs to user %u, not to user %u who runs this", dir->path, owner,
+                   (unsigned)geteuid());
+    return false;
+}
+
+/* Whether it can be made there. That is found out without making anything. */
+static bool find_maker(struct report *report, const struct dir *dir) {
+    char cure[80];
+    if (dir->exists || dir->kind->nature != KERNEL)
+        return true;
+    snprintf(cure, sizeof cure, "give another directory by %s", dir->role->variable);
+    report_problem(report, dir->role->unusable, cure, "%s cannot be made: %s lies on %s, where the kernel alone makes files",
+                   dir->path, dir->there, dir->kind->name);
+    return false;
+}
+
+/* logind removes what an ordinary user has below /dev/shm. */
+static bool find_remover(struct report *report, const struct dir *dir) {
+    if (dir->role->lasts || strncmp(dir->path, "/dev/shm/", strlen("/dev/shm/")) != 0 || !logind_removes(geteuid()))
+        return true;
+    report_problem(report, STATUS_GOOD,
+                   "loginctl enable-linger for this user, or RemoveIPC=no in logind.conf, or a directory in memory elsewhere by "
+                   "SFID_RUN_DIR",
+                   "%s: systemd-logind removes it at the last logout of user %u (RemoveIPC), also under processes that run on",
+                   dir->path, (unsigned)geteuid());
+    return false;
+}
+
+/* Everything that is wrong with a directory that is there, or where it is to be made. False: it cannot be used. */
+static bool find_all(struct report *report, const struct dir *dir) {
     char size[32];
     bool fine = true;
+    if (!find_maker(report, dir) || (dir->exists && S_ISDIR(dir->st.st_mode) && !find_owner(report, dir)))
+        return false;
     if (dir->exists && !look_trust(report, dir->path, &dir->st, true))
-        return;
+        return false;
     if (faccessat(AT_FDCWD, dir->there, R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
-        report_problem(report, STATUS_STATE, "see to its mode and owner, or give another directory", "%s cannot be %s: %s: %s",
-                       dir->path, dir->exists ? "used" : "made", dir->there, strerror(errno));
-        return;
+        report_problem(report, dir->role->unusable, "see to its mode and owner, or give another directory",
+                       "%s cannot be %s: %s: %s", dir->path, dir->exists ? "used" : "made", dir->there, strerror(errno));
+        return false;
     }
     fine &= find_nature(report, dir);
+    fine &= find_remover(report, dir);
     fine &= find_room(report, dir);
     size_text(size, sizeof size, dir->bytes);
     if (fine && dir->exists)
@@ -180,9 +243,10 @@ static void find_all(struct report *report, const struct dir *dir) {
                     dir->bytes == NO_LIMIT ? "without limit" : size);
     else if (!dir->exists)
         report_fine(report, "%s: not there yet, will be made in %s (%s)", dir->path, dir->there, dir->kind->name);
+    return true;
 }
 
-static void look_at(struct report *report, const char *path, const struct role *role) {
+static bool look_at(struct report *report, const char *path, const struct role *role) {
     static struct dir dir;
     dir = (struct dir){.path = path, .role = role};
     const bool found = find_there(&dir);
@@ -197,10 +261,10 @@ static void look_at(struct report *report, const char *path, const struct role *
     if (report->json)
         put_facts(&dir, looked);
     if (looked)
-        find_all(report, &dir);
-    else
-        report_problem(report, STATUS_STATE, "see to the directories above it, or give another", "%s cannot be looked at: %s", path,
-                       strerror(found ? errno : why));
+        return find_all(report, &dir);
+    report_problem(report, role->unusable, "see to the directories above it, or give another", "%s cannot be looked at: %s", path,
+                   strerror(found ? errno : why));
+    return false;
 }
 
 void doctor_run_dir(struct report *report, const char *path) {
@@ -208,16 +272,16 @@ void doctor_run_dir(struct report *report, const char *path) {
     look_at(report, path, &run_role);
 }
 
-void doctor_state_dir(struct report *report, const char *path) {
+bool doctor_state_dir(struct report *report, const char *path, bool leased) {
     report_topic(report, "state directory");
-    look_at(report, path, &state_role);
+    return look_at(report, path, leased ? &spare_role : &state_role);
 }
 
 /* ---- machine ID ---------------------------------------------------------- */
 
 void doctor_machine_id(struct report *report, const char *state) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    static char path[PATH_ROOM + 16];
+    static char path[PATH_ROOM + 24];
     char id[127];
     struct stat st;
     snprintf(path, sizeof path, "%s/machine_id", state);
