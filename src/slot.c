@@ -21,13 +21,16 @@
 /* ---- mappings of this process -------------------------------------------- */
 
 /*
- * A mapping is never undone, for a thread that is late may still draw through
- * it; but it is used again for the same page. The list only grows and is read
- * without a lock, so a child forked in the middle of anything finds it whole.
+ * A mapping that a handle ever drew from is never undone: a thread that is late
+ * may still add to a word there. It is used again for the same page; once it
+ * cannot be, a closed copy takes its place. In both cases nothing stays mapped
+ * behind the last record. The list only grows and is read without a lock, so a
+ * child forked in the middle of anything finds it whole.
  */
 struct sfid__slot_map {
     struct sfid__slot_map *next;
     struct sfid__page *page;
+    size_t bytes;           /* how much of it is mapped while it is not in use */
     _Atomic uint64_t nonce; /* of the page; 0: a mapping that no slot may use again */
     _Atomic int in_use;
 };
@@ -53,6 +56,7 @@ static struct sfid__slot_map *add_map(struct sfid__page *page, uint64_t nonce) {
     if (m == NULL)
         return NULL;
     m->page = page;
+    m->bytes = SFID__MAP_SIZE;
     atomic_init(&m->nonce, nonce);
     atomic_init(&m->in_use, 1);
     m->next = atomic_load_explicit(&maps, memory_order_relaxed); /* the exchange below corrects it */
@@ -61,15 +65,52 @@ static struct sfid__slot_map *add_map(struct sfid__page *page, uint64_t nonce) {
     return m;
 }
 
+#ifndef MAP_FIXED_NOREPLACE /* older headers: a wish then, as with a kernel before 4.17 */
+#define MAP_FIXED_NOREPLACE 0
+#endif
+
+/* Reserves the addresses behind what a mapping kept. False when something else lies there by now. */
+static bool widen_map(const struct sfid__slot_map *m) {
+    const size_t more = SFID__MAP_SIZE - m->bytes;
+    void *want = (char *)m->page + m->bytes;
+    if (more == 0)
+        return true;
+    void *got = mmap(want, more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != MAP_FAILED && got != want)
+        munmap(got, more);
+    return got == want;
+}
+
+/* Gives up the addresses behind the first `bytes`, which are a multiple of the system's page. */
+static void narrow_map(struct sfid__slot_map *m, size_t bytes) {
+    m->bytes = bytes;
+    if (bytes < SFID__MAP_SIZE)
+        munmap((char *)m->page + bytes, SFID__MAP_SIZE - bytes);
+}
+
+/* As much of a mapping as its first n records need. */
+static size_t bytes_kept(uint32_t n) {
+    const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t bytes = (sfid__page_bytes(n) + unit - 1) / unit * unit;
+    return SFID__MIN(bytes, SFID__MAP_SIZE);
+}
+
 /* Maps the file, with the hold on its lock, where its page was mapped before or anew. */
 static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
     struct sfid__slot_map *m = find_map(nonce);
+    slot->mapped_before = m != NULL;
+    if (m && !widen_map(m)) { /* it stays as it is, for late threads, and counts as in use for good */
+        atomic_store_explicit(&m->nonce, 0, memory_order_relaxed);
+        m = NULL;
+    }
     void *at = m ? m->page : NULL;
     void *page = mmap(at, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
     if (page == MAP_FAILED) {
         const int why = errno;
-        if (m)
-            atomic_store_explicit(&m->in_use, 0, memory_order_release); /* as it was: with the CAS in find_map */
+        if (m) { /* as it was: with the CAS in find_map */
+            narrow_map(m, m->bytes);
+            atomic_store_explicit(&m->in_use, 0, memory_order_release);
+        }
         return sfid__fail_errno(err, SFID_ESTATE, why, "cannot map %s/%s", slot->dir.path, slot->name);
     }
     if (m == NULL && (m = add_map(page, nonce)) == NULL) {
@@ -81,10 +122,31 @@ static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid
     return 0;
 }
 
-/* Undoes a mapping that nobody drew from. Its node stays, in use for good: a list that only grows needs no lock. */
-static void retire_map(struct sfid__slot_map *m) {
-    atomic_store_explicit(&m->nonce, 0, memory_order_relaxed);
-    munmap(m->page, SFID__MAP_SIZE);
+/*
+ * Puts a private copy in a mapping's place, every record closed and without a
+ * limit: a late thread reads the fields of the record it has, and draws
+ * nothing that a forked child, or the next handle, might draw from the page
+ * itself. False when memory ran out: then the mapping stays, and with it the
+ * lock until exit, which is wasteful and safe.
+ */
+static bool map_closed_copy(struct sfid__slot_map *m) {
+    const uint32_t current = atomic_load_explicit(&m->page->current, memory_order_acquire); /* [publish] */
+    const size_t bytes = bytes_kept(current + 1);
+    atomic_store_explicit(&m->nonce, 0, memory_order_relaxed); /* it is no mapping of that page any more */
+    struct sfid__page *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return false;
+    memcpy((void *)copy, (const void *)m->page, sfid__page_bytes(current + 1));
+    for (uint32_t i = 0; i <= current; i++) {
+        atomic_fetch_or_explicit(&copy->records[i].word, SFID__CLOSED, memory_order_relaxed); /* private until mremap */
+        atomic_store_explicit(&copy->records[i].limit, 0, memory_order_relaxed);
+    }
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, m->page) == MAP_FAILED) {
+        munmap(copy, bytes);
+        return false;
+    }
+    narrow_map(m, bytes);
+    return true;
 }
 
 /* ---- identity of a file -------------------------------------------------- */
@@ -223,8 +285,12 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
     slot->id = sfid__file_id(st);
     if (map_file(slot, fd, nonce, err) < 0)
         return err->code;
-    if (slot->records > 0) /* relaxed: alone with the page, and threads get the record's address with a release */
+    if (slot->records > 0) {
+        if (slot->mapped_before) /* a thread that is late with an earlier handle adds to none that this one draws from */
+            sfid__record_close(&slot->page->records[slot->records - 1]);
+        /* Relaxed: alone with the page, and threads get the record's address with a release. */
         atomic_store_explicit(&slot->page->current, slot->records - 1, memory_order_relaxed);
+    }
     const int rc = sfid__page_reset_keeper(slot->page);
     return rc ? sfid__fail_errno(err, SFID_ESTATE, rc, "cannot set up %s/%s", slot->dir.path, slot->name) : 0;
 }
@@ -278,7 +344,7 @@ int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__erro
     const int rc = make_file(slot, layout, err);
     if (rc < 0)
         return rc;
-    retire_map(old);
+    map_closed_copy(old);
     sfid__file_close_kept(old_fd, &old_id);
     return 0;
 }
@@ -315,11 +381,11 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
  * Maps the same file through a new description, without the lock so far. The
  * exchange is atomic for threads that are late. A descriptor, or -1.
  */
-static int map_again(struct sfid__slot *slot, const struct sfid__dir *dir) {
+static int map_again(struct sfid__slot *slot, const struct sfid__dir *dir, size_t bytes) {
     struct stat st;
     const int fd = sfid__fd_above_standard(openat(dir->fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == slot->id.device && st.st_ino == slot->id.inode &&
-        mmap(slot->page, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
+        mmap(slot->page, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
         return fd;
     if (fd >= 0)
         close(fd);
@@ -327,13 +393,17 @@ static int map_again(struct sfid__slot *slot, const struct sfid__dir *dir) {
 }
 
 static bool map_unlocked(struct sfid__slot *slot) {
+    /* Acquire, with [publish]. A child may append more: what lies there is none of this process's then. */
+    const size_t bytes = bytes_kept(atomic_load_explicit(&slot->page->current, memory_order_acquire) + 1);
     struct sfid__error ignored;
     struct sfid__dir dir;
     if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return false;
-    const int fd = map_again(slot, &dir);
-    if (fd >= 0)
+    const int fd = map_again(slot, &dir, bytes);
+    if (fd >= 0) {
+        narrow_map(slot->map, bytes);
         close(fd);
+    }
     sfid__dir_close(&dir);
     return fd >= 0;
 }
@@ -353,7 +423,7 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
     struct sfid__error ignored;
     struct sfid__dir dir = SFID__DIR_NONE;
     const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : enter_door(slot, &dir, &ignored);
-    const int fd = door < 0 ? -1 : map_again(slot, &dir);
+    const int fd = door < 0 ? -1 : map_again(slot, &dir, SFID__MAP_SIZE);
     const bool last = fd < 0 ? sfid__family_is_last(&slot->family) : is_last(slot, fd);
     if (door >= 0)
         sfid__door_leave(door);
@@ -361,36 +431,12 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
     return last;
 }
 
-/*
- * Puts a private copy in the page's place, every record closed and without a
- * limit: a late thread reads the fields of the record it has, and draws
- * nothing that a forked child might draw from the page itself.
- */
-static bool map_closed_copy(struct sfid__slot *slot) {
-    const uint32_t current = atomic_load_explicit(&slot->page->current, memory_order_acquire); /* [publish] */
-    const size_t bytes = sfid__page_bytes(current + 1);
-    struct sfid__page *copy = mmap(NULL, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED)
-        return false;
-    memcpy((void *)copy, (const void *)slot->page, bytes);
-    for (uint32_t i = 0; i <= current; i++) {
-        atomic_fetch_or_explicit(&copy->records[i].word, SFID__CLOSED, memory_order_relaxed); /* private until mremap */
-        atomic_store_explicit(&copy->records[i].limit, 0, memory_order_relaxed);
-    }
-    atomic_store_explicit(&slot->map->nonce, 0, memory_order_relaxed); /* it is no mapping of that page any more */
-    if (mremap(copy, SFID__MAP_SIZE, SFID__MAP_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, slot->page) == MAP_FAILED) {
-        munmap(copy, SFID__MAP_SIZE);
-        return false;
-    }
-    return true;
-}
-
 void sfid__slot_leave(struct sfid__slot *slot) {
     if (slot->page == NULL)
         return;
     const bool reusable = map_unlocked(slot);
     if (!reusable)
-        map_closed_copy(slot); /* where even that fails the lock stays ours until exit: wasteful, and safe */
+        map_closed_copy(slot->map);
     sfid__file_close_kept(slot->kept_fd, &slot->id);
     slot->kept_fd = 0;
     sfid__family_leave(&slot->family);

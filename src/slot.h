@@ -9,8 +9,9 @@
  * under another name and locked already, is renamed over it. It is never
  * reset in place, since someone might still have it mapped.
  *
- * Pages stay mapped when a handle is closed, for threads that come late; the
- * next slot of this process that gets the same file uses the same mapping.
+ * A page stays mapped up to its last record when a handle is closed, for
+ * threads that come late; the next slot of this process that gets the same
+ * file uses the same mapping. A page that is replaced leaves a closed copy.
  */
 #ifndef SFID_SLOT_H
 #define SFID_SLOT_H
@@ -29,6 +30,7 @@ struct sfid__slot {
     char name[32];
     struct sfid__file_id id;
     struct sfid__family family; /* of slots taken with SFID__ANY_PID: who shares the lock, should the file be gone */
+    bool mapped_before; /* by an earlier slot of this process */
     int kept_fd;        /* that keeps the lock where the mapping does not; 0: it does */
     uint32_t records;   /* how many the page has; 0: it is new */
     char put_aside[96]; /* why the file found there was not used, or "" */

@@ -188,9 +188,13 @@ static void full_page(void) {
 
     const int maps = mappings("/pid-1");
     const ino_t file = inode(path);
+    struct sfid__record *late = last(&s);
     is_i64(sfid__slot_renew(&s, LAYOUT, &err), 0, "a new one takes its place");
     ok(s.records == 0 && inode(path) != file && s.page->id.inode == inode(path), "in another file");
     ok(maps > 0 && mappings("/pid-1") == maps, "the old one is not mapped any more");
+    ok((atomic_fetch_add(&late->word, 1) & SFID__CLOSED) && sfid__record_position(late) == position + 1 &&
+           atomic_load(&late->limit) == 0 && sfid__record_pid(late) == 1,
+       "a thread that is late finds a closed copy in its place");
     is_i64(status_of(spawn(try_take, NULL)), 0, "it is locked from the begin");
     append(&s, 3);
     sfid__slot_drop(&s);
@@ -348,6 +352,7 @@ static void file_is_gone(void) {
     struct sfid__slot s, new_one;
     struct child c;
     take_or_bail(&s);
+    append(&s, 1);
     struct sfid__page *page = s.page;
     struct sfid__record *r = last(&s);
     const uint64_t stood = sfid__record_position(r);
@@ -408,6 +413,68 @@ static void pages_keep_their_places(void) {
     sfid__slot_drop(&one);
 }
 
+/* How many bytes are mapped from an address on, without a gap. */
+static size_t mapped_from(const void *at) {
+    uintptr_t end = (uintptr_t)at;
+    char *line = NULL;
+    size_t room = 0;
+    FILE *f = fopen("/proc/self/maps", "re");
+    if (f == NULL)
+        bail("cannot read the mappings");
+    for (unsigned long from, to; getline(&line, &room, f) > 0;)
+        if (sscanf(line, "%lx-%lx", &from, &to) == 2 && from <= end && end < to)
+            end = to;
+    free(line);
+    fclose(f);
+    return end - (uintptr_t)at;
+}
+
+/* What a thread may draw from stays, and no more. */
+static void narrow(void) {
+    struct sfid__slot s, again;
+    const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
+    const char *name = "pid-9";
+    if (take_as(&s, name, 1) < 0)
+        bail("%s", err.text);
+    struct sfid__page *page = s.page;
+    struct sfid__record *first = append(&s, 5);
+    while (sfid__page_bytes(s.records) <= 3 * unit)
+        append(&s, 5);
+    void *fence = NULL; /* what lies behind may be adjacent, and anything */
+    sfid__slot_drop(&s);
+    const size_t kept = (sfid__page_bytes(page->current + 1) + unit - 1) / unit * unit;
+    fence = mmap((char *)page + kept, unit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    ok(fence == (char *)page + kept, "left, nothing is mapped behind the last record");
+    ok(mapped_from(page) >= kept && sfid__record_pid(&page->records[page->current]) == 1, "up to that it is");
+    munmap(fence, unit);
+
+    struct sfid__record *open = &page->records[page->current];
+    ok(!(atomic_load(&open->word) & SFID__CLOSED), "what was not closed is not");
+    if (take_as(&s, name, 1) < 0)
+        bail("%s", err.text);
+    ok(s.page == page && (atomic_load(&open->word) & SFID__CLOSED) && s.records == page->current + 1,
+       "taken again, it is: no handle draws from a record of one before it");
+    append(&s, 2);
+    sfid__slot_drop(&s);
+
+    fence = mmap((char *)page + kept, unit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (take_as(&again, name, 1) < 0)
+        bail("%s", err.text);
+    ok(fence == (char *)page + kept && again.page != page && again.page->id.nonce == page->id.nonce,
+       "where other memory has the room behind it by now, the page is mapped elsewhere");
+    ok(mapped_from(fence) >= unit && (atomic_load(&first->word) & SFID__CLOSED) && sfid__record_pid(first) == 1,
+       "that memory is left alone, and the old place readable and closed");
+    append(&again, 1);
+    ok(again.page->current == page->current, "it is the same page");
+    struct sfid__page *second = again.page;
+    sfid__slot_drop(&again);
+    if (take_as(&s, name, 1) < 0)
+        bail("%s", err.text);
+    ok(s.page == second, "and its new place is its place from then on");
+    sfid__slot_drop(&s);
+    munmap(fence, unit);
+}
+
 static void cycles(void) {
     struct sfid__slot s;
     unsigned moved = 0;
@@ -442,6 +509,7 @@ int main(void) {
     file_is_gone();
     descriptor_taken();
     pages_keep_their_places();
+    narrow();
     cycles();
     sfid__dir_close(&run);
     return done_testing();
