@@ -350,10 +350,11 @@ static int take_slot(struct sfid__holding *h, const struct sfid__reply *reply, s
         return rc;
     snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
     /*
-     * The page bounds from below, too: its mark may have been lost, or set back to an older copy. One that says more
-     * than two windows more than mark and clock is not believed but taken for damaged.
+     * The page bounds from below, too: its mark may have been lost, or set back to an older copy, and the clock may have
+     * gone back since. One that is further ahead of both than two windows is not believed but taken for damaged.
      */
-    const uint64_t most = SFID__MAX(reply->limit, clock_tick(h)) + 2 * h->store->terms.window;
+    const uint64_t now = tick_in(h, h->settings->opt.max_skew_ms);
+    const uint64_t most = SFID__MAX(reply->limit, now) + 2 * h->store->terms.window;
     const struct sfid__slot_want want = {h->fingerprint, reply->pid, reply->position ? most : UINT64_MAX};
     return sfid__slot_take(&h->slot, &app, name, &want, err);
 }

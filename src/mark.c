@@ -289,7 +289,7 @@ static bool is_last(struct sfid__mark *mark) {
 bool sfid__mark_is_last(struct sfid__mark *mark) {
     struct sfid__error ignored;
     struct sfid__dir dir;
-    if (sfid__dir_reopen(&dir, mark->dir_path, &ignored) < 0)
+    if (mark->map == NULL || sfid__dir_reopen(&dir, mark->dir_path, &ignored) < 0)
         return false;
     const int door = sfid__door_enter(&dir, mark->pid, &ignored);
     const bool last = door >= 0 && is_last(mark);

@@ -309,10 +309,11 @@ static int take(struct sfid__slot *slot, const struct sfid__slot_want *want, str
     return rc;
 }
 
-/* Who has the right to the slot comes alone; others have to ask one at a time. */
+/*
+ * One at a time, also where the caller holds the pid's mark: with another state directory somebody else may hold the mark of
+ * that pid there, and both would find no page and make one.
+ */
 static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
-    if (want->pid != SFID__ANY_PID)
-        return take(slot, want, err);
     const int door = enter_door(slot, &slot->dir, err);
     if (door < 0)
         return err->code;
