@@ -18,7 +18,21 @@
 
 #define SFID__PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define SFID__COLD __attribute__((cold, noinline))
-#define SFID__HOT inline __attribute__((always_inline)) /* of which each caller has a copy, with its constants folded in */
+/*
+ * Without a stack protector: for the few functions that every ID goes through. They have no array, and nothing that they
+ * hold on the stack is reached by an index; what they hand to the slow path there costs them the guard otherwise.
+ */
+#ifdef __has_attribute
+#if __has_attribute(no_stack_protector)
+#define SFID__UNGUARDED __attribute__((no_stack_protector))
+#endif
+#endif
+#ifndef SFID__UNGUARDED
+#define SFID__UNGUARDED
+#endif
+
+/* Of which each caller has a copy, with its constants folded in. */
+#define SFID__HOT SFID__UNGUARDED inline __attribute__((always_inline))
 
 /* Everything shared between processes is one of these: an atomic with a hidden lock would not be shared. */
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_POINTER_LOCK_FREE == 2,

@@ -60,9 +60,11 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
     return 0;
 }
 
-static int64_t next(struct sfid__generator *g, bool may_sleep) { return draw(g, may_sleep, NULL); }
+static SFID__UNGUARDED int64_t next(struct sfid__generator *g, bool may_sleep) { return draw(g, may_sleep, NULL); }
 
-int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call) { return (int)draw(g, may_sleep, call); }
+SFID__UNGUARDED int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call) {
+    return (int)draw(g, may_sleep, call);
+}
 
 int64_t sfid_next(sfid *handle) { return next((struct sfid__generator *)(void *)handle, true); }
 

@@ -65,7 +65,7 @@ static SFID__COLD int64_t next_slow(struct sfid_lane *lane, uint64_t tick) {
     return take_run(run, &call);
 }
 
-int64_t sfid_lane_next(sfid_lane *lane) {
+SFID__UNGUARDED int64_t sfid_lane_next(sfid_lane *lane) {
     struct sfid__generator *g = lane->generator;
     struct run *run = lane->run;
     /* Acquire, as in generator.c: record, with [publish]; limit, with [limit]. */
