@@ -47,7 +47,7 @@ struct sfid__ticks {
 
     /* Of whoever holds the lock. */
     _Alignas(SFID__LINE) _Atomic uint64_t lock; /* sfid__process() of the holder; 0: free */
-    uint64_t (*counter)(void); /* sfid__counter, as ticks.c reads it once a tick; tests bring one of their own */
+    uint64_t (*counter)(void);                  /* sfid__counter, as ticks.c reads it once a tick; tests bring one of their own */
     int64_t epoch_ms;
     uint64_t unit_ms;
     uint64_t rate; /* counts per nanosecond << RATE_SHIFT, 0: not known yet */
