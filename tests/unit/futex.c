@@ -79,6 +79,7 @@ int main(void) {
     ok(true, "a wait without end ends when it is woken");
     errno = 4711;
     sfid__futex_wake(&word, SFID__FUTEX_SHARED, 1);
-    is_i64(errno, 4711, "waking keeps errno");
+    sfid__futex_wake(&word, 64, 1); /* no such operation */
+    is_i64(errno, 4711, "waking keeps errno, also where it fails");
     return done_testing();
 }

@@ -165,6 +165,20 @@ static void newcomers(void) {
     is_i64(last, taken, "whoever holds the mark alone knows it, while newcomers try the lock");
 }
 
+/* Doors lie at offsets of up to 40 bits, also where an off_t has 32 unless it is asked for more. */
+static void far_doors(void) {
+    const uint64_t last = (UINT64_C(1) << 40) - 1;
+    const int door = sfid__door_enter(&app, last, &err);
+    ok(door >= 0, "the last door can be entered");
+    const int low = sfid__door_enter(&app, last & UINT32_MAX, &err), half = sfid__door_enter(&app, UINT64_C(1) << 31, &err);
+    ok(low >= 0 && half >= 0, "those of 32 bits are others");
+    is_i64(sfid__door_enter(&app, last, &err), -1, "and it is held meanwhile");
+    is_i64(err.code, SFID_EBUSY, "which says so");
+    sfid__door_leave(door);
+    sfid__door_leave(low);
+    sfid__door_leave(half);
+}
+
 /* A process stopped at the door keeps the others waiting for a moment only, and nobody takes what it cannot know. */
 static int stand_in_the_door(void *pipe_fd) {
     const int door = sfid__door_enter(&app, 1, &err);
@@ -355,6 +369,7 @@ int main(void) {
     let_go_but_not_dropped();
     child_is_last();
     newcomers();
+    far_doors();
     blocked_door();
     daemons();
     replaced();
