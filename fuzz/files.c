@@ -208,7 +208,8 @@ static void a_wide_option(const uint8_t *data, size_t size) {
     opt.wide = &layouts[which & 3];
     opt.layout = which & 4 ? &SFID_LAYOUT_DEFAULT : NULL;
     opt.app = which & 8 ? "app" : NULL;
-    opt.store = which & 32 ? "redis://host" : which & 16 ? "local" : NULL;
+    static const char *const stores[] = {NULL, "local", "redis://host", "local?pid_max=1"};
+    opt.store = stores[which >> 4 & 3];
     opt.exhaustion = which & 128 ? SFID_BORROW : SFID_WAIT;
     if (which & 64)
         set_numbers(&opt, &data, &size);

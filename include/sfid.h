@@ -100,7 +100,8 @@ typedef struct sfid_options {
     const char *store;          /**< where pids are leased, see sfid_open(); NULL with pid, and only then */
     int64_t pid;                /**< -1: lease one; else this pid, fixed by the caller */
     int64_t pid_min, pid_max;   /**< the part of the layout's pids to lease from, both inclusive; both 0: all of them, from the
-                                     first that the makers of a preset use (icicle: 1) */
+                                     first that the makers of a preset use (icicle: 1). A store
+                                     may name them instead; see sfid_open() */
     const sfid_layout *layout;  /**< NULL: SFID_LAYOUT_DEFAULT */
     const char *run_dir;        /**< slot files; NULL: $SFID_RUN_DIR, else /dev/shm/sfid-UID */
     const char *state_dir;      /**< locks and durable marks; NULL: $SFID_STATE_DIR, else $STATE_DIRECTORY, else
@@ -157,6 +158,10 @@ typedef struct sfid_options {
  *                       lead_ms=N      how far ahead of use the mark lies: 30000;
  *                                      100 to 86400000. A longer one is synced less
  *                                      often and waited for longer after power loss
+ *                       pid_min=N, pid_max=N
+ *                                      the lowest and the highest pid to lease; an end
+ *                                      that is not given is the layout's. opt->pid_min
+ *                                      and pid_max are 0 then, or the very same range
  *   store "redis://…" leased from a Redis or Valkey server: unique over all hosts
  *                     that lease from it under this app name. Also valkey://,
  *                     and unix:///path/of/socket?db=N
@@ -179,7 +184,8 @@ typedef struct sfid_options {
  *                         (systemd.exec(5)), which is read here. For the sentinels
  *                         there is sentinel_password_file
  *                     Parameters: connect_timeout (1000) and timeout (2000) in
- *                     milliseconds, db, client_name, registration=off, replicas=N
+ *                     milliseconds, db, client_name, registration=off, pid_min and
+ *                     pid_max (as of "local", 65535 at most), replicas=N
  *                     (a claim waits to reach so many, and an event tells when it
  *                     does not). The server is asked here, by the background
  *                     thread and by sfid_close(), and by no other call

@@ -36,18 +36,62 @@ static int check_app(const char *app, struct sfid__error *err) {
     return 0;
 }
 
-static int check_pid(sfid_options *o, const sfid_layout *l, struct sfid__error *err) {
+static int check_pid(const sfid_options *o, const sfid_layout *l, struct sfid__error *err) {
     if (o->pid < -1 || (o->pid >= 0 && (uint64_t)o->pid > l->max_pid))
         return sfid__fail(err, SFID_EINVAL, "pid %" PRId64 " is out of range: the layout has 0 to %" PRIu64, o->pid, l->max_pid);
-    sfid_layout_facts facts;
-    if (o->pid_min == 0 && o->pid_max == 0) {
-        o->pid_min = sfid_layout_describe(l, &facts) == 0 ? (int64_t)facts.first_pid : 0;
-        o->pid_max = (int64_t)l->max_pid;
-    }
-    if (o->pid_min < 0 || o->pid_max < o->pid_min || (uint64_t)o->pid_max > l->max_pid)
-        return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are no part of the layout's 0 to %" PRIu64,
-                          o->pid_min, o->pid_max, l->max_pid);
     return 0;
+}
+
+/* ---- the range of pids ----------------------------------------------------- */
+
+static int64_t first_pid(const sfid_layout *l) {
+    sfid_layout_facts facts;
+    return sfid_layout_describe(l, &facts) == 0 ? (int64_t)facts.first_pid : 0;
+}
+
+static void set_range(sfid_options *o, int64_t min, int64_t max) {
+    o->pid_min = min;
+    o->pid_max = max;
+}
+
+static int bad_range(const char *store, const char *name, int64_t pid, const sfid_layout *l, struct sfid__error *err) {
+    return sfid__fail(err, SFID_EINVAL, "%s: %s %" PRId64 " is no pid of the layout, which has 0 to %" PRIu64, store, name, pid,
+                      l->max_pid);
+}
+
+/* What the store says, an end that it does not name being that of the layout. Options may say the same, and nothing else. */
+static int range_of_store(struct sfid__settings *out, bool given, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    const char *store = out->store == SFID__STORE_REDIS ? "the store's URL" : "store \"local\"";
+    const int64_t top = (int64_t)o->layout->max_pid, max = out->store_max >= 0 ? out->store_max : top;
+    const int64_t min = out->store_min >= 0 ? out->store_min : SFID__MIN(first_pid(o->layout), max);
+    if (out->plan.by_host)
+        return sfid__fail(err, SFID_EINVAL, "%s has pid_min or pid_max: %s leases no pids", store, out->plan.prefix);
+    if (min > top)
+        return bad_range(store, "pid_min", min, o->layout, err);
+    if (max > top)
+        return bad_range(store, "pid_max", max, o->layout, err);
+    if (min > max)
+        return sfid__fail(err, SFID_EINVAL, "%s: pid_min %" PRId64 " is above pid_max %" PRId64, store, min, max);
+    if (given && (o->pid_min != min || o->pid_max != max))
+        return sfid__fail(err, SFID_EINVAL,
+                          "pid_min %" PRId64 " and pid_max %" PRId64 " are given, and %s says %" PRId64 " to %" PRId64
+                          ": give one of them",
+                          o->pid_min, o->pid_max, store, min, max);
+    out->ranged = !given;
+    set_range(o, min, max);
+    return 0;
+}
+
+static int choose_range(struct sfid__settings *out, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    const bool given = o->pid_min != 0 || o->pid_max != 0;
+    if (!given)
+        set_range(o, first_pid(o->layout), (int64_t)o->layout->max_pid);
+    if (o->pid_min < 0 || o->pid_max < o->pid_min || (uint64_t)o->pid_max > o->layout->max_pid)
+        return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are no part of the layout's 0 to %" PRIu64,
+                          o->pid_min, o->pid_max, o->layout->max_pid);
+    return out->store_min >= 0 || out->store_max >= 0 ? range_of_store(out, given, err) : 0;
 }
 
 /* ---- store --------------------------------------------------------------- */
@@ -58,7 +102,8 @@ static int bad_parameter(struct sfid__error *err, const char *text, size_t len) 
     char word[60], shown[60];
     snprintf(word, sizeof word, "%.*s", (int)SFID__MIN(len, sizeof word - 1), text);
     printable(word, shown, sizeof shown);
-    return sfid__fail(err, SFID_EINVAL, "store \"local\" has no parameter \"%s\": it has mark=none and lead_ms=%d to %d", shown,
+    return sfid__fail(err, SFID_EINVAL,
+                      "store \"local\" has no parameter \"%s\": it has mark=none, lead_ms=%d to %d, pid_min=N and pid_max=N", shown,
                       LEAD_MIN_MS, DAY_MS);
 }
 
@@ -75,24 +120,55 @@ static int64_t small_number(const char *text, size_t len) {
     return n;
 }
 
+/* Is it this parameter? Then what its value is: -1 for no number. */
+static bool is_number_of(const char *name, const char *text, size_t len, int64_t *value) {
+    const size_t n = strlen(name);
+    if (len < n || strncmp(text, name, n) != 0)
+        return false;
+    *value = small_number(text + n, len - n);
+    return true;
+}
+
+static int read_local_pid(int64_t *pid, int64_t value, const char *text, size_t len, struct sfid__error *err) {
+    if (value < 0)
+        return bad_parameter(err, text, len);
+    if (*pid >= 0)
+        return sfid__fail(err, SFID_EINVAL, "store \"local\": parameter \"%.7s\" is given twice", text);
+    *pid = value;
+    return 0;
+}
+
+static int read_local_parameter(const char *text, size_t len, struct sfid__settings *out, struct sfid__error *err) {
+    int64_t value;
+    if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0)
+        return out->synced = false, 0;
+    if (is_number_of("pid_min=", text, len, &value))
+        return read_local_pid(&out->store_min, value, text, len, err);
+    if (is_number_of("pid_max=", text, len, &value))
+        return read_local_pid(&out->store_max, value, text, len, err);
+    if (!is_number_of("lead_ms=", text, len, &value) || value < LEAD_MIN_MS || value > DAY_MS)
+        return bad_parameter(err, text, len);
+    out->lead_ms = (uint32_t)value;
+    return 0;
+}
+
 static int read_local_parameters(const char *text, struct sfid__settings *out, struct sfid__error *err) {
-    static const char lead[] = "lead_ms=";
     for (;;) {
-        const size_t len = strcspn(text, "&"), name = sizeof lead - 1;
-        if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0) {
-            out->synced = false;
-        } else if (len > name && strncmp(text, lead, name) == 0) {
-            const int64_t ms = small_number(text + name, len - name);
-            if (ms < LEAD_MIN_MS || ms > DAY_MS)
-                return bad_parameter(err, text, len);
-            out->lead_ms = (uint32_t)ms;
-        } else {
-            return bad_parameter(err, text, len);
-        }
+        const size_t len = strcspn(text, "&");
+        if (read_local_parameter(text, len, out, err) < 0)
+            return err->code;
         if (text[len] == '\0')
             return 0;
         text += len + 1;
     }
+}
+
+static int read_url(const char *url, struct sfid__settings *out, struct sfid__error *err) {
+    if (sfid__uri_parse(url, &out->uri, err) < 0)
+        return err->code;
+    out->store_min = out->uri.pid_min;
+    out->store_max = out->uri.pid_max;
+    return 0;
 }
 
 /* Of a URL only the scheme is shown: what follows may hold a password. */
@@ -104,7 +180,7 @@ static int read_store(const char *store, struct sfid__settings *out, struct sfid
         return read_local_parameters(store + 6, out, err);
     if (strstr(store, "://")) {
         out->store = SFID__STORE_REDIS;
-        return sfid__uri_parse(store, &out->uri, err);
+        return read_url(store, out, err);
     }
     char word[40], shown[40];
     snprintf(word, sizeof word, "%.*s", (int)SFID__MIN(strcspn(store, ":?"), sizeof word - 1), store);
@@ -129,11 +205,15 @@ static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
 }
 
 /* pid_max is filled in: where that is the whole layout, the part that Redis has names for is meant. */
+static void keep_to_names(sfid_options *o) {
+    if (o->pid_max > PID_MOST && (uint64_t)o->pid_max == o->layout->max_pid && o->pid_min <= PID_MOST)
+        o->pid_max = PID_MOST;
+}
+
 static int check_redis(struct sfid__settings *out, struct sfid__error *err) {
     sfid_options *o = &out->opt;
     const uint64_t unit = o->layout->unit_ms;
-    if (o->pid_max > PID_MOST && (uint64_t)o->pid_max == o->layout->max_pid && o->pid_min <= PID_MOST)
-        o->pid_max = PID_MOST;
+    keep_to_names(o);
     if (o->pid_max > PID_MOST)
         return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max,
                           PID_MOST);
@@ -147,10 +227,19 @@ static int check_redis(struct sfid__settings *out, struct sfid__error *err) {
     return check_tag(out, err);
 }
 
+void sfid__options_widen(struct sfid__settings *s) {
+    if (!s->ranged)
+        return;
+    set_range(&s->opt, first_pid(s->opt.layout), (int64_t)s->opt.layout->max_pid);
+    if (s->store == SFID__STORE_REDIS)
+        keep_to_names(&s->opt);
+}
+
 static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
     const sfid_options *o = &out->opt;
     out->lead_ms = SFID__MARK_LEAD_MS;
     out->synced = true;
+    out->store_min = out->store_max = -1;
     if (o->pid >= 0 && o->store)
         return sfid__fail(err, SFID_EINVAL,
                           "pid %" PRId64 " and a store are both given: a store chooses the pid, so give one of them", o->pid);
@@ -294,9 +383,9 @@ int sfid__options_read(const sfid_options *given, struct sfid__settings *out, st
         return bad(err, "the layout breaks a rule: make it by SFID_LAYOUT or sfid_layout_parse");
     if (o->app && check_app(o->app, err) < 0)
         return err->code;
-    if (check_pid(o, l, err) < 0 || choose_store(out, err) < 0 || check_policy(o, l, err) < 0 || check_lease(o, err) < 0 ||
-        (out->store == SFID__STORE_REDIS && check_redis(out, err) < 0) || check_dir("run_dir", o->run_dir, err) < 0 ||
-        check_dir("state_dir", o->state_dir, err) < 0)
+    if (check_pid(o, l, err) < 0 || choose_store(out, err) < 0 || choose_range(out, err) < 0 || check_policy(o, l, err) < 0 ||
+        check_lease(o, err) < 0 || (out->store == SFID__STORE_REDIS && check_redis(out, err) < 0) ||
+        check_dir("run_dir", o->run_dir, err) < 0 || check_dir("state_dir", o->state_dir, err) < 0)
         return err->code;
     return 0;
 }

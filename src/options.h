@@ -17,8 +17,11 @@ enum sfid__store_kind { SFID__STORE_NONE, SFID__STORE_FIXED, SFID__STORE_LOCAL, 
 struct sfid__settings {
     sfid_options opt; /* layout and pid range filled in; pointers still are the caller's, or lead to what follows here */
     enum sfid__store_kind store;
-    uint32_t lead_ms;     /* local, fixed: how far ahead of use the mark lies, before max_ahead */
-    bool synced;          /* the mark is */
+    uint32_t lead_ms;  /* local, fixed: how far ahead of use the mark lies, before max_ahead */
+    bool synced;       /* the mark is */
+    int64_t store_min; /* pid_min and pid_max of the store, which opt has, too; -1: not given there */
+    int64_t store_max;
+    bool ranged;          /* the range of pids is the store's alone */
     struct sfid__uri uri; /* redis */
     uint64_t window_ms;   /* ttl_ms, made a multiple of the unit */
 
@@ -36,6 +39,9 @@ struct sfid__settings {
  * that names the value and what would be right.
  */
 int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err);
+
+/* Makes a range that the store alone names as wide as it would be without: it is about what is leased, not what is looked at. */
+void sfid__options_widen(struct sfid__settings *s);
 
 /* Copies as many members as given has into opt, the defaults into the rest. 0 or SFID_EINVAL, SFID_EUNSUPPORTED. */
 int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid__error *err);

@@ -14,6 +14,7 @@
 #define TIMEOUT_MAX_MS 600000
 #define CLIENT_NAME_MAX 128
 #define REPLICAS_MAX 100
+#define PID_MAX 65535 /* two bytes name one in Redis */
 
 struct scheme {
     const char *name;
@@ -142,6 +143,14 @@ static int read_replicas(struct reader *r, struct sfid__part p) {
     return 0;
 }
 
+static int read_pid(struct reader *r, const char *name, struct sfid__part p, int32_t *out) {
+    uint64_t n;
+    if (!sfid__part_number(p, PID_MAX, &n))
+        return bad_value(r, name, "a pid, 0 to 65535");
+    *out = (int32_t)n;
+    return 0;
+}
+
 /* Decoded, and not empty. */
 static int read_text(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
     char what[40];
@@ -166,6 +175,8 @@ enum parameter {
     DB,
     REGISTRATION,
     REPLICAS,
+    PID_FIRST,
+    PID_LAST,
     PASSWORD_FILE,
     CA,
     CERT,
@@ -183,6 +194,8 @@ static const char *const names[PARAMETERS] = {"connect_timeout",
                                               "db",
                                               "registration",
                                               "replicas",
+                                              "pid_min",
+                                              "pid_max",
                                               "password_file",
                                               "ca",
                                               "cert",
@@ -217,6 +230,10 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
         return read_file_name(r, names[which], value, uri->password_file);
     case SENTINEL_PASSWORD_FILE:
         return read_file_name(r, names[which], value, uri->sentinel_password_file);
+    case PID_FIRST:
+        return read_pid(r, names[which], value, &uri->pid_min);
+    case PID_LAST:
+        return read_pid(r, names[which], value, &uri->pid_max);
     default:
         return read_text(r, names[which], value, texts[which]);
     }
@@ -383,6 +400,7 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
                               (int)(strcspn(scheme->name, "+") - 1), scheme->name);
     r.uri.connect_timeout_ms = 1000;
     r.uri.timeout_ms = 2000;
+    r.uri.pid_min = r.uri.pid_max = -1;
     struct sfid__part rest = {end + 3, len - (size_t)(end + 3 - text)}, authority;
     if (split(&r, &rest, &authority) < 0)
         return err->code;

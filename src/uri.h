@@ -10,10 +10,10 @@
  * Without a user, `:password@`; `user@` where password_file is given. User, password, path, master and values are
  * percent-decoded; a host in brackets is an IPv6 address, its zone behind %25.
  * Parameters: connect_timeout and timeout (milliseconds, or a number with s or
- * ms behind it), client_name, db, registration (on, off), replicas,
- * password_file; with TLS ca, cert, key, sni; with Sentinel sentinel_user,
- * sentinel_password, sentinel_password_file. Each once; db either as path or
- * as parameter, a password either as such or as the file that holds it.
+ * ms behind it), client_name, db, registration (on, off), replicas, pid_min,
+ * pid_max, password_file; with TLS ca, cert, key, sni; with Sentinel
+ * sentinel_user, sentinel_password, sentinel_password_file. Each once; db either
+ * as path or as parameter, a password either as such or as the file that holds it.
  *
  * A character that has a meaning in a URL is never guessed to be part of a
  * password: an @ stands at most once, right before the host. So what may lie
@@ -52,6 +52,7 @@ struct sfid__uri {
     uint32_t connect_timeout_ms;      /* 1000: to look the name up and connect */
     uint32_t timeout_ms;              /* 2000: of one exchange */
     uint32_t replicas;                /* 0: that a claim is waited for to reach */
+    int32_t pid_min, pid_max;         /* -1: not given */
     char client_name[SFID__URI_TEXT]; /* "" for the default */
     bool registration;                /* true; registration=off */
     bool tls;

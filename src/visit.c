@@ -20,6 +20,7 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
                           v->settings.opt.app);
     if (v->settings.store != SFID__STORE_REDIS)
         return sfid__fail(err, SFID_EUNSUPPORTED, "a fixed pid is not leased: leave it at -1, and give the URL of a Redis server");
+    sfid__options_widen(&v->settings);
     v->deadline_ms = sfid__deadline_now_ms() + v->settings.opt.open_timeout_ms;
     return sfid__redis_app_begin(&v->app, &v->settings, err);
 }

@@ -69,7 +69,9 @@ typedef struct sfid_lease_info {
 #define SFID_WHY_LEN 512
 
 /**
- * Looks at an app and its pids; changes nothing.
+ * Looks at an app and its pids; changes nothing. A range of pids that the
+ * store's URL names is for those who lease; here all pids count, unless opt
+ * names a range.
  *
  * each (may be NULL) is called for every pid from opt->pid_min to opt->pid_max
  * that is held, run out, released or foreign, ascending, with user as its first

@@ -251,7 +251,7 @@ int report_end(struct report *report);
 
 /* ---- args.c: options ------------------------------------------------------ */
 
-#define ARGS_MAX 20
+#define ARGS_MAX 24
 
 struct option_spec {
     const char *name; /* without its dashes; NULL ends the list */

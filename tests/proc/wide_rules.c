@@ -26,6 +26,7 @@ static const struct wrong {
     {"flake with an app", "a", NULL, &flake, 1, 0, SFID_WAIT, {"flake has no app", "NULL"}},
     {"flake with a server", NULL, "redis://127.0.0.1/0", &flake, 1, 0, SFID_WAIT, {"flake has no store", "\"local\""}},
     {"flake with a range of pids", NULL, NULL, &flake, 1, 3, SFID_WAIT, {"pid_max 3", "leases no pids"}},
+    {"flake with a range of the store", NULL, "local?pid_min=0", &flake, 1, 0, SFID_WAIT, {"pid_min", "leases no pids"}},
     {"flake that borrows", NULL, NULL, &flake, 1, 0, SFID_BORROW, {"SFID_BORROW", "ahead of the clock"}},
     {"a worker below 0", NULL, NULL, &flake, -2, 0, SFID_WAIT, {"pid -2", "281474976710655"}},
     {"a worker of 49 bits", NULL, NULL, &flake, INT64_C(1) << 48, 0, SFID_WAIT, {"pid 281474976710656", "281474976710655"}},

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,16 @@ static const struct {
     {"local?lead_ms=4s", SFID_EINVAL, {"lead_ms=4s", "86400000"}},
     {"local?lead_ms=99999999999999999999", SFID_EINVAL, {"lead_ms=9999", "86400000"}},
     {"local?\x1b[2J", SFID_EINVAL, {"?[2J", "mark=none"}},
+    {"local?pid_min=", SFID_EINVAL, {"pid_min=", "pid_min=N"}},
+    {"local?pid_max=x", SFID_EINVAL, {"pid_max=x", "pid_max=N"}},
+    {"local?pid_max=-1", SFID_EINVAL, {"pid_max=-1", "pid_max=N"}},
+    {"local?pid_min=3&mark=none&pid_min=3", SFID_EINVAL, {"pid_min", "twice"}},
+    {"local?pid_max=3&pid_max=4", SFID_EINVAL, {"pid_max", "twice"}},
+    {"local?pid_min=2048", SFID_EINVAL, {"pid_min 2048", "0 to 2047"}},
+    {"local?pid_max=2048", SFID_EINVAL, {"pid_max 2048", "0 to 2047"}},
+    {"local?pid_min=9&pid_max=3", SFID_EINVAL, {"pid_min 9", "pid_max 3"}},
+    {"redis://:secret@127.0.0.1?pid_min=2048", SFID_EINVAL, {"pid_min 2048", "0 to 2047"}},
+    {"redis://:secret@127.0.0.1?pid_min=9&pid_max=3", SFID_EINVAL, {"pid_min 9", "pid_max 3"}},
 };
 
 static bool one_line(const char *text) {
@@ -192,6 +203,70 @@ static void stores(void) {
     o.app = NULL;
     is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "a store without an app is refused");
     ok(strstr(err.text, "app") != NULL, "it says \"%s\"", err.text);
+}
+
+/* Which pids a store has that names them, beside options that do not, or do. */
+static void ranges(void) {
+    static const struct {
+        const char *store;
+        int64_t given_min, given_max, min, max; /* min -1: refused */
+    } cases[] = {
+        {"local?pid_min=3&pid_max=9", 0, 0, 3, 9},
+        {"local?pid_max=9&mark=none&pid_min=9", 0, 0, 9, 9},
+        {"local?pid_min=3", 0, 0, 3, 2047},
+        {"local?pid_max=9", 0, 0, 0, 9},
+        {"local?pid_min=0&pid_max=0", 0, 0, 0, 0},
+        {"local?pid_min=2047&pid_max=2047", 0, 0, 2047, 2047},
+        {"local?pid_min=3&pid_max=9", 3, 9, 3, 9},
+        {"local?pid_min=3", 3, 2047, 3, 2047},
+        {"local?pid_min=3&pid_max=9", 3, 8, -1, 0},
+        {"local?pid_min=3&pid_max=9", 4, 9, -1, 0},
+        {"local?pid_min=0&pid_max=0", 0, 5, -1, 0},
+        {"local?pid_min=3", 3, 9, -1, 0},
+        {"redis://h/0?pid_min=3&pid_max=9", 0, 0, 3, 9},
+        {"unix:///s?pid_max=9", 0, 0, 0, 9},
+        {"redis+sentinel://h/m?pid_min=3", 0, 0, 3, 2047},
+        {"redis+cluster://h?pid_min=3&pid_max=3&registration=off", 0, 0, 3, 3},
+        {"redis://h/0?pid_min=3&pid_max=9", 3, 8, -1, 0},
+        {"redis://h/0", 3, 8, 3, 8},
+    };
+    struct sfid__settings out;
+    struct sfid__error err;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        sfid_options o = good();
+        o.pid = -1;
+        o.store = cases[i].store;
+        o.pid_min = cases[i].given_min;
+        o.pid_max = cases[i].given_max;
+        const int rc = sfid__options_read(&o, &out, &err);
+        if (cases[i].min < 0)
+            ok(rc == SFID_EINVAL && strstr(err.text, "give one of them"),
+               "%s beside %" PRId64 " to %" PRId64 " is refused (%s)", o.store, o.pid_min, o.pid_max, err.text);
+        else
+            ok(rc == 0 && out.opt.pid_min == cases[i].min && out.opt.pid_max == cases[i].max, "%s has its pids", o.store);
+    }
+}
+
+/* Of a range that the store names, whoever only looks sees all. */
+static void whole_range(void) {
+    static const sfid_layout wide = SFID_LAYOUT(28, 22, 13, 1000, 0);
+    struct sfid__settings out;
+    struct sfid__error err;
+    sfid_options o = good();
+    o.pid = -1;
+    o.store = "redis://h/0?pid_min=3&pid_max=9";
+    ok(sfid__options_read(&o, &out, &err) == 0, "a range of the store");
+    sfid__options_widen(&out);
+    ok(out.opt.pid_min == 0 && out.opt.pid_max == 2047, "is made whole");
+    o.layout = &wide;
+    ok(sfid__options_read(&o, &out, &err) == 0, "of a layout with more pids than Redis has names for");
+    sfid__options_widen(&out);
+    ok(out.opt.pid_min == 0 && out.opt.pid_max == 65535, "as far as it has");
+    o.pid_min = 3;
+    o.pid_max = 9;
+    ok(sfid__options_read(&o, &out, &err) == 0, "a range of the options");
+    sfid__options_widen(&out);
+    ok(out.opt.pid_min == 3 && out.opt.pid_max == 9, "stays");
 }
 
 /* Reads good options with a Redis store and a layout. */
@@ -399,6 +474,8 @@ int main(void) {
         refused(&wrongs[i]);
     missing();
     stores();
+    ranges();
+    whole_range();
     redis_stores();
     edges();
     older();

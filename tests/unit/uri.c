@@ -73,7 +73,7 @@ static void test_good(void) {
 
 static void test_parameters(void) {
     ok(parse("redis://h") == 0 && uri.connect_timeout_ms == 1000 && uri.timeout_ms == 2000 && uri.client_name[0] == '\0' &&
-           uri.registration,
+           uri.registration && uri.pid_min == -1 && uri.pid_max == -1,
        "what holds without parameters");
     ok(parse("redis://h?connect_timeout=300&timeout=10&client_name=a%2Bb&db=7&registration=off") == 0 &&
            uri.connect_timeout_ms == 300 && uri.timeout_ms == 10 && strcmp(uri.client_name, "a+b") == 0 && uri.db == 7 &&
@@ -82,6 +82,8 @@ static void test_parameters(void) {
     ok(parse("unix:///s?timeout=250ms&connect_timeout=600s&registration=on") == 0 && uri.timeout_ms == 250 &&
            uri.connect_timeout_ms == 600000 && uri.registration,
        "timeouts with a unit");
+    ok(parse("redis://h?pid_min=0&pid_max=65535") == 0 && uri.pid_min == 0 && uri.pid_max == 65535, "a range of pids");
+    ok(parse("unix:///s?pid_max=3") == 0 && uri.pid_min == -1 && uri.pid_max == 3, "or one end of it");
     ok(parse("redis://h?timeout=600000") == 0 && uri.timeout_ms == 600000, "the longest timeout");
     ok(parse("redis://h?client_name=%7Bapp%7D.1") == 0 && strcmp(uri.client_name, "{app}.1") == 0, "a name with braces");
 }
@@ -251,6 +253,11 @@ static const struct {
     {"redis+sentinel://h/m?sni=x", SFID_EINVAL, "parameter sni belongs to TLS"},
     {"redis://h?replicas=101", SFID_EINVAL, "replicas has to be how many replicas"},
     {"redis://h?replicas=-1", SFID_EINVAL, "replicas has to be how many replicas"},
+    {"redis://h?pid_min=x", SFID_EINVAL, "parameter pid_min has to be a pid, 0 to 65535"},
+    {"redis://h?pid_min=-1", SFID_EINVAL, "parameter pid_min has to be a pid, 0 to 65535"},
+    {"redis://h?pid_max=65536", SFID_EINVAL, "parameter pid_max has to be a pid, 0 to 65535"},
+    {"redis://h?pid_max=", SFID_EINVAL, "parameter pid_max has to be a pid, 0 to 65535"},
+    {"redis://h?pid_max=3&pid_max=3", SFID_EINVAL, "parameter pid_max is given twice"},
     {"unix://", SFID_EINVAL, "begin with /"},
     {"unix://run/redis.sock", SFID_EINVAL, "begin with /"},
     {"unix:run", SFID_EINVAL, "redis://host:port"},
