@@ -217,6 +217,12 @@ static int begin(struct source *source, struct view *view) {
         say_bad(source->unit, found.line, found.record, found.record_len, found.fault);
         return STATUS_BAD_INPUT;
     }
+    if (memchr(found.record, '\r', found.record_len) &&
+        !memchr(found.record, '"', found.record_len)) { /* all is one line, of names */
+        say_bad(source->unit, found.line, found.record, found.record_len,
+                "has a CR inside; lines have to end in LF or CR LF: tr '\\r' '\\n'");
+        return STATUS_BAD_INPUT;
+    }
     memcpy(source->header, found.record, found.record_len);
     source->header_len = found.record_len;
     if (source->column.name && !find_name(source, found.line))

@@ -27,6 +27,8 @@ const char *hint_line(const char *text, size_t len, bool columns) {
         return "; for a JSON array: jq -r '.[]'";
     if (first == '{' && columns)
         return "; for a member of JSON objects: --key KEY";
+    if (has(text, len, '\r'))
+        return "; for lines that end in CR: tr '\\r' '\\n'";
     if (has(text, len, ';'))
         return "; for IDs with ; between them: tr ';' '\\n'";
     if (!columns)
