@@ -77,18 +77,6 @@ static bool find_group(const int64_t *time, size_t count, struct span *group) {
     return first == 0 || (sorted[first] - sorted[first - 1]) / 2 > length;
 }
 
-/* Are they, read with one layout, the history of that: sane all of them, with no gap of a fifth of it? */
-static bool is_history(const int64_t *time, size_t count) {
-    int64_t sorted[GUESS_SAMPLE];
-    if (sort_times(time, count, sorted) < count)
-        return false;
-    const int64_t least = (sorted[count - 1] - sorted[0]) / 5;
-    for (size_t i = 1; i < count; i++)
-        if (sorted[i] - sorted[i - 1] > least && sorted[i] - sorted[i - 1] > MONTH)
-            return false;
-    return true;
-}
-
 /* ---- which layouts make one time of all ------------------------------------- */
 
 static size_t count_in(const int64_t *time, const bool *left, size_t count, struct span span) {
@@ -125,7 +113,7 @@ static bool cover(const struct guess *guess, const struct reading *r, struct spa
     while (rest > least && out->parts < GUESS_PARTS) {
         size_t best = 0;
         const size_t n = find_best(guess, r, left, span, &best);
-        if (n < 2 || n < least)
+        if (n < 2) /* a single one may lie there by chance */
             return false;
         out->layout[out->parts] = best;
         out->percent[out->parts++] = (unsigned)((n * 100 + r->count / 2) / r->count);
@@ -143,9 +131,6 @@ bool guess_find_mixture(const struct guess *guess, struct mixture *out) {
     if (guess->sampled < GUESS_SOME)
         return false;
     read_sample(guess, &r);
-    for (size_t i = 0; i < guess->layouts; i++)
-        if (is_history(r.time[i], r.count))
-            return false;
     for (size_t i = 0; i < guess->layouts; i++) {
         if (!find_group(r.time[i], r.count, &group))
             continue;
