@@ -18,7 +18,7 @@
  * the one run directory, and leases by their tokens. What is lost is that a
  * lease left behind is found again under the same name.
  */
-int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt,
-                      struct sfid__error *stateless, struct sfid__error *err);
+int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *stateless,
+                      struct sfid__error *err);
 
 #endif

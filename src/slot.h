@@ -30,10 +30,10 @@ struct sfid__slot {
     char name[32];
     struct sfid__file_id id;
     struct sfid__family family; /* of slots taken with SFID__ANY_PID: who shares the lock, should the file be gone */
-    bool mapped_before; /* by an earlier slot of this process */
-    int kept_fd;        /* that keeps the lock where the mapping does not; 0: it does */
-    uint32_t records;   /* how many the page has; 0: it is new */
-    char put_aside[96]; /* why the file found there was not used, or "" */
+    bool mapped_before;         /* by an earlier slot of this process */
+    int kept_fd;                /* that keeps the lock where the mapping does not; 0: it does */
+    uint32_t records;           /* how many the page has; 0: it is new */
+    char put_aside[96];         /* why the file found there was not used, or "" */
 };
 
 /* Wanted by who has no right to a pid yet, but comes by one with the slot: then it is the slot that says who is last. */

@@ -216,7 +216,8 @@ UNUSED static void witness_begin(struct witness *w, sfid *g) {
     w->last = (struct winlog_window){.pid = UINT64_MAX};
     if (stat(w->m->opt.run_dir, &st) < 0 || sfid_status(g, &status) != 0)
         die("%s: %s", w->m->opt.run_dir, strerror(errno));
-    w->holder = text_hash(w->m->by_slot ? strrchr(status.identity, ':') : status.identity, (uint64_t)st.st_dev * 1000003 + st.st_ino);
+    w->holder =
+        text_hash(w->m->by_slot ? strrchr(status.identity, ':') : status.identity, (uint64_t)st.st_dev * 1000003 + st.st_ino);
     if (!winlog_open(&w->log, path, WINDOWS_ROOM, w->process))
         die("%s: %s", path, strerror(errno));
     atomic_store(&w->g, g);
