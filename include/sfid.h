@@ -19,6 +19,13 @@
  * call on it, nor after one in on_event. A child shares the hold on the pid
  * from the fork on, until it closes, execs or ends. Signals: "async-safe" calls may be made in a signal
  * handler; all others must not.
+ *
+ * A thread that is cancelled (pthread_cancel) inside a call finishes it first:
+ * the cancellation takes effect at the caller's next cancellation point. Only
+ * a call that generates IDs is such a point itself, while it sleeps; it leaves
+ * no lock or descriptor behind, and loses at most the IDs it had generated. No
+ * SIGXFSZ or SIGPIPE of the library's own writes arrives. A handle of NULL is
+ * answered as one that is closed, or as the description says.
  */
 #ifndef SFID_H
 #define SFID_H
@@ -142,7 +149,7 @@ typedef struct sfid_options {
  * *out is set in every case: to the generator on success, else to a handle
  * that sfid_last_error() explains and that wants sfid_close(); to NULL when
  * memory ran out. Directories are created (mode 0700) where they are missing.
- * With an app one thread is started, with all signals blocked. A generator
+ * With an app one thread is started, with all signals blocked and not to be cancelled. A generator
  * that died on this boot is continued at the very number where it stopped.
  *
  * Where its pid comes from:
@@ -204,7 +211,7 @@ typedef struct sfid_options {
  *   SFID_EOVERFLOW    the clock is past the layout's end
  *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms or
  *                     skew_budget_ms on the server
- *   SFID_ESTATE       a directory or file cannot be used (the text says which and why)
+ *   SFID_ESTATE       a directory or file cannot be used (the text says which and why), or RLIMIT_FSIZE is below 1 MiB
  *   SFID_EUNSUPPORTED the store is one that this build cannot use
  * Threads: any (different out). Fork: the handle is shared with children. Signals: not safe.
  */
@@ -327,9 +334,11 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * waits for a second at most. Calls of other threads that are under way
  * return an ID drawn before or SFID_ECLOSED; so do later ones (sfid_next,
  * sfid_try_next, sfid_next_n, sfid_pid, sfid_retry_ms, sfid_status,
- * sfid_last_error): some 400 bytes of a handle that was open stay behind for
- * that. g may be NULL; closing an open handle again, or inside on_event, does
- * nothing. A handle that sfid_open() did not open is freed.
+ * sfid_last_error): some 200 bytes of a handle that was open stay behind for
+ * that (400 with ticks below a second, or of wide IDs), and the page up to its
+ * last record, 192 bytes for each open. g may be NULL; closing an open handle
+ * again, or inside on_event, does nothing, also before sfid_open() has
+ * returned. A handle that sfid_open() did not open is freed.
  * Threads: once per handle and process. Fork: parent and child each close their own. Signals: not safe.
  */
 SFID_API void sfid_close(sfid *g);

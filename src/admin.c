@@ -107,7 +107,7 @@ static int end(struct survey *s, int rc, sfid_app_info *out, char *why, size_t w
         *out = s->info;
     sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
     if (s)
-        sfid__redis_app_end(&s->visit.app);
+        sfid__visit_end(&s->visit);
     free(s);
     return rc;
 }

@@ -387,7 +387,7 @@ int sfid_app_check(const sfid_options *given, void (*each)(void *user, const sfi
         check(s);
     sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
     if (s)
-        sfid__redis_app_end(&s->visit.app);
+        sfid__visit_end(&s->visit);
     free(s);
     return rc;
 }

@@ -15,10 +15,13 @@ enum sfid__tick_source {
     SFID__TICK_TABLE    /* the generator's clock: tests */
 };
 
+struct sfid__rest; /* handle.h */
+
 /*
  * The part of a handle that threads draw through. `record` comes first, for
  * the inline form. All but the atomics is set before the handle is handed out
  * and never again; the whole stays in memory after close, for late callers.
+ * Therefore `ticks` comes last: a handle that has no use for it has no room.
  */
 struct sfid__generator {
     _Atomic(struct sfid__record *) record; /* this process's idea of the current record; sfid__no_record when closed */
@@ -39,7 +42,11 @@ struct sfid__generator {
     _Atomic uint64_t waits, refused;
     _Atomic int last_code;
 
-    struct sfid__ticks ticks; /* for SFID__TICK_COUNTER */
+    _Atomic(struct sfid__rest *) rest;   /* NULL once closed */
+    _Atomic uint64_t users;              /* threads inside the rest: sfid__process() << USERS_BITS | their number */
+    struct sfid__generator *next_closed; /* the last but ticks */
+
+    struct sfid__ticks ticks; /* for SFID__TICK_COUNTER only */
 };
 
 static_assert(offsetof(struct sfid__generator, record) == 0, "the inline form reads the record at offset 0");

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "error.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <sfid.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 const char *sfid_strerror(int code) {
     switch (code) {
@@ -50,6 +53,15 @@ void sfid__pass_over(struct sfid__passed_over *over, const struct sfid__error *e
         over->first = *err;
 }
 
+/* Which limit a file was too large for, where that was one of the process. */
+static void name_limit(struct sfid__error *err) {
+    struct rlimit limit;
+    const size_t used = strlen(err->text);
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(err->text + used, sizeof err->text - used, " (RLIMIT_FSIZE, `ulimit -f`, is %" PRIu64 " bytes)",
+                 (uint64_t)limit.rlim_cur);
+}
+
 int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
@@ -63,5 +75,7 @@ int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *
     if (strerror_r(errnum, why, sizeof why) == 0)
         snprintf(err->text + used, sizeof err->text - used, ": %s", why);
 #endif
+    if (errnum == EFBIG)
+        name_limit(err);
     return code;
 }

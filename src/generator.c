@@ -66,9 +66,13 @@ SFID__UNGUARDED int sfid__next_number(struct sfid__generator *g, bool may_sleep,
     return (int)draw(g, may_sleep, call);
 }
 
-int64_t sfid_next(sfid *handle) { return next((struct sfid__generator *)(void *)handle, true); }
+int64_t sfid_next(sfid *handle) {
+    return unlikely(handle == NULL) ? SFID_ECLOSED : next((struct sfid__generator *)(void *)handle, true);
+}
 
-int64_t sfid_try_next(sfid *handle) { return next((struct sfid__generator *)(void *)handle, false); }
+int64_t sfid_try_next(sfid *handle) {
+    return unlikely(handle == NULL) ? SFID_ECLOSED : next((struct sfid__generator *)(void *)handle, false);
+}
 
 int64_t sfid__next_in_hand(sfid *handle, void *record, uint64_t n) {
     return next_slow((struct sfid__generator *)(void *)handle,
@@ -81,6 +85,8 @@ int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
         return 0;
     if (ids == NULL)
         return SFID_EINVAL;
+    if (g == NULL)
+        return SFID_ECLOSED;
     n = sfid__countable(n);
     struct sfid__call call = {.may_sleep = true}; /* one for all runs: max_wait counts over the whole call */
     size_t done = 0;
@@ -98,10 +104,14 @@ int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
     return (int64_t)done;
 }
 
-int sfid_retry_ms(const sfid *handle) { return sfid__draw_retry_ms((const struct sfid__generator *)(const void *)handle); }
+int sfid_retry_ms(const sfid *handle) {
+    return handle == NULL ? SFID_ECLOSED : sfid__draw_retry_ms((const struct sfid__generator *)(const void *)handle);
+}
 
 int64_t sfid_pid(const sfid *handle) {
     const struct sfid__generator *g = (const struct sfid__generator *)(const void *)handle;
+    if (g == NULL)
+        return SFID_ECLOSED;
     const struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire); /* as on the hot path */
     return r == &sfid__no_record ? SFID_ECLOSED : (int64_t)(r->pid_field >> r->pid_shift);
 }

@@ -31,11 +31,8 @@ struct sfid__wrap {
 };
 
 struct sfid {
-    struct sfid__generator generator;  /* first: the inline form, and casts in generator.c */
-    _Atomic(struct sfid__rest *) rest; /* NULL once closed */
-    _Atomic uint64_t users;            /* threads inside the rest: sfid__process() << USERS_BITS | their number */
-    struct sfid *next_closed;
-    struct sfid__wrap wrap;
+    struct sfid__generator generator; /* first: the inline form, and casts in generator.c */
+    struct sfid__wrap wrap;           /* of wide IDs only: other handles have no room for it (sfid.c) */
 };
 
 #define SFID__USERS_BITS 24
@@ -53,18 +50,18 @@ int sfid__open(struct sfid **out, const sfid_options *opt, bool wide);
  */
 static inline void sfid__rest_leave(struct sfid *g) {
     /* Release, with the load of users in sfid_close: what was done inside is over before the rest is freed. */
-    atomic_fetch_sub_explicit(&g->users, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&g->generator.users, 1, memory_order_release);
 }
 
 static inline struct sfid__rest *sfid__rest_enter(struct sfid *g) {
     const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
-    uint64_t users = atomic_load_explicit(&g->users, memory_order_relaxed), next;
+    uint64_t users = atomic_load_explicit(&g->generator.users, memory_order_relaxed), next;
     /* Sequentially consistent, with the exchange of rest and the load of users in sfid_close: either this thread is
        counted before close looks, or it finds NULL. */
     do
         next = (users >> SFID__USERS_BITS == nobody >> SFID__USERS_BITS ? users : nobody) + 1;
-    while (!atomic_compare_exchange_weak_explicit(&g->users, &users, next, memory_order_seq_cst, memory_order_relaxed));
-    struct sfid__rest *rest = atomic_load_explicit(&g->rest, memory_order_seq_cst);
+    while (!atomic_compare_exchange_weak_explicit(&g->generator.users, &users, next, memory_order_seq_cst, memory_order_relaxed));
+    struct sfid__rest *rest = atomic_load_explicit(&g->generator.rest, memory_order_seq_cst);
     if (rest == NULL)
         sfid__rest_leave(g);
     return rest;

@@ -166,6 +166,12 @@ static void tell_counters(struct sfid__keeper *k) {
 
 /* ---- the thread ---------------------------------------------------------- */
 
+/* In the thread of a keeper: which, and in what process, since a child forked inside a callback has a copy of both. */
+static _Thread_local struct {
+    const struct sfid__keeper *keeper;
+    uint64_t process;
+} self;
+
 static int64_t monotonic_ms(const struct sfid__keeper *k) {
     const struct sfid__clock *clock = k->generator->clock;
     return clock->monotonic_ns(clock) / 1000000;
@@ -220,6 +226,9 @@ static uint64_t own(int state) { return sfid__process() << 2 | (uint64_t)state; 
 static void *thread_main(void *arg) {
     struct sfid__keeper *k = arg;
     struct sfid__page *page = k->generator->page;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0}); /* a callback may tell the host which thread this is */
+    self.keeper = k;
+    self.process = sfid__process();
     if (k->holding == NULL) {
         pthread_setname_np(pthread_self(), THREAD_NAME);
         run(k); /* it only tells this process's events: every process may have one */
@@ -284,11 +293,7 @@ bool sfid__keeper_runs(const struct sfid__keeper *k) {
     return owner == own(RUNNING) || owner == own(STARTING);
 }
 
-bool sfid__keeper_is_self(const struct sfid__keeper *k) {
-    /* Acquire: as in sfid__keeper_stop. */
-    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
-    return owner == own(RUNNING) && pthread_equal(pthread_self(), k->thread);
-}
+bool sfid__keeper_is_self(const struct sfid__keeper *k) { return self.keeper == k && self.process == sfid__process(); }
 
 void sfid__keeper_stop(struct sfid__keeper *k) {
     /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is there. */

@@ -50,7 +50,7 @@ int sfid__keeper_start(struct sfid__keeper *k);
 /* Ends the thread, if this process has one, and waits for that. No start may run beside it; not from the thread itself. */
 void sfid__keeper_stop(struct sfid__keeper *k);
 
-/* True in the thread of the keeper, that is, inside a callback. */
+/* True in the thread of the keeper, that is, inside a callback, from the first on. */
 bool sfid__keeper_is_self(const struct sfid__keeper *k);
 
 /* True while this process runs the thread. */

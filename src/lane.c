@@ -66,6 +66,8 @@ static SFID__COLD int64_t next_slow(struct sfid_lane *lane, uint64_t tick) {
 }
 
 SFID__UNGUARDED int64_t sfid_lane_next(sfid_lane *lane) {
+    if (unlikely(lane == NULL))
+        return SFID_ECLOSED;
     struct sfid__generator *g = lane->generator;
     struct run *run = lane->run;
     /* Acquire, as in generator.c: record, with [publish]; limit, with [limit]. */

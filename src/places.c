@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "places.h"
 
+#include "page.h"
+
 #include <errno.h>
+#include <inttypes.h>
+#include <sys/resource.h>
 
 /* Pages and marks bear the same names: in one directory for both, pages lie in one of their own, whose name no app has. */
 static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, struct sfid__error *err) {
@@ -15,6 +19,16 @@ static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, stru
     const int rc = sfid__dir_open_sub(run, &both, ".run", err);
     sfid__dir_close(&both);
     return rc;
+}
+
+/* Before anything is made: a write cut off by the limit would leave half a file. */
+static int check_file_size(struct sfid__error *err) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= SFID__MAP_SIZE)
+        return 0;
+    return sfid__fail(err, SFID_ESTATE,
+                      "the limit on the size of files (RLIMIT_FSIZE, `ulimit -f`) is %" PRIu64 " bytes; a slot file needs %u",
+                      (uint64_t)limit.rlim_cur, SFID__MAP_SIZE);
 }
 
 /* The machine ID of a state directory, which is kept apart from the run directory. */
@@ -43,7 +57,9 @@ static int read_run(const struct sfid__dir *run, char machine[SFID__MACHINE_ID],
 int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *stateless,
                       struct sfid__error *err) {
     *run = (struct sfid__dir)SFID__DIR_NONE;
-    int rc = sfid__dir_open_run(run, opt->run_dir, err);
+    int rc = check_file_size(err);
+    if (rc == 0)
+        rc = sfid__dir_open_run(run, opt->run_dir, err);
     if (rc == 0)
         rc = read_state(run, machine, opt->state_dir, err);
     if (stateless)

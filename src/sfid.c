@@ -2,6 +2,7 @@
 /* sfid.c - opening and closing: where the parts are put together. */
 #include "handle.h"
 
+#include "guest.h"
 #include "layout.h"
 #include "options.h"
 #include "random.h"
@@ -17,7 +18,7 @@
 #define END_OF_LIFE_MS (INT64_C(5) * 365 * 86400000)
 
 /* Handles that were open once and are closed: kept for late threads, reachable for leak checkers. */
-static _Atomic(struct sfid *) closed_handles;
+static _Atomic(struct sfid__generator *) closed_handles;
 
 /* ---- open ---------------------------------------------------------------- */
 
@@ -27,8 +28,12 @@ static void keeper_wanted(struct sfid__generator *generator) {
     struct sfid__rest *rest = sfid__rest_enter(g);
     if (rest == NULL)
         return;
-    if (!sfid__keeper_runs(&rest->keeper))
+    if (!sfid__keeper_runs(&rest->keeper)) {
+        struct sfid__guest guest;
+        sfid__guest_enter(&guest);
         sfid__keeper_start(&rest->keeper); /* failing is fine: the next call tries again */
+        sfid__guest_leave(&guest);
+    }
     sfid__rest_leave(g);
 }
 
@@ -36,11 +41,12 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
     const sfid_layout *l = opt->layout;
     g->layout = *l;
     g->clock = &sfid__system_clock;
-    if (sfid__layout_in_seconds(l))
-        g->source = SFID__TICK_SECONDS;
-    else
+    if (sfid__layout_in_seconds(l)) {
+        g->source = SFID__TICK_SECONDS; /* a handle without room for ticks */
+    } else {
         g->source = l->unit_ms <= 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_PRECISE;
-    sfid__ticks_init(&g->ticks, l->epoch_ms, l->unit_ms);
+        sfid__ticks_init(&g->ticks, l->epoch_ms, l->unit_ms);
+    }
     g->exhaustion = opt->exhaustion;
     g->max_wait_ms = opt->max_wait_ms;
     g->max_ahead = sfid__ms_to_ticks(l, opt->max_ahead_ms);
@@ -138,22 +144,21 @@ static int wrap(struct sfid *g, const struct sfid__settings *settings, bool wide
         return sfid__fail(err, SFID_EINVAL, "wide is set: sfid_wide_open() opens a generator of wide IDs");
     if (!settings->opt.wide && wide)
         return sfid__fail(err, SFID_EINVAL, "wide is not set: sfid_wide_open() wants the layout of the IDs there");
+    if (!wide)
+        return 0; /* it has no room for what follows */
     g->wrap = (struct sfid__wrap){.layout = settings->wide, .by_host = settings->plan.by_host, .worker = settings->worker};
     sfid__random(g->wrap.key, sizeof g->wrap.key);
     return 0;
 }
 
-static int open_handle(struct sfid *g, struct sfid__rest *rest, const sfid_options *given, bool wide) {
-    struct sfid__settings settings;
+static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, bool wide) {
     struct sfid__record *r = NULL;
-    const sfid_options *opt = &settings.opt;
-    int rc = sfid__options_read(given, &settings, &rest->error);
-    if (rc == 0)
-        rc = wrap(g, &settings, wide, &rest->error);
+    const sfid_options *opt = &settings->opt;
+    int rc = wrap(g, settings, wide, &rest->error);
     if (rc == 0)
         rc = configure(&g->generator, opt, &rest->error);
     if (rc == 0)
-        rc = settings.store == SFID__STORE_NONE ? open_memory(&g->generator, rest, opt, &r) : open_app(g, rest, &settings, &r);
+        rc = settings->store == SFID__STORE_NONE ? open_memory(&g->generator, rest, opt, &r) : open_app(g, rest, settings, &r);
     if (rc == 0)
         rc = start(&g->generator, rest, opt, r);
     if (rc < 0)
@@ -161,22 +166,50 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const sfid_optio
     return rc;
 }
 
-int sfid__open(struct sfid **out, const sfid_options *opt, bool wide) {
-    if (out == NULL)
-        return SFID_EINVAL;
-    *out = NULL;
-    struct sfid *g = aligned_alloc(_Alignof(struct sfid), sizeof *g);
+/*
+ * How much of a handle there is: it stays for good, so it has no room for what
+ * only others need. The counter is for ticks below a second.
+ */
+static size_t handle_bytes(const sfid_options *opt, bool wide) {
+    if (wide)
+        return sizeof(struct sfid);
+    const bool counts = opt->layout && !sfid__layout_in_seconds(opt->layout);
+    const size_t last = offsetof(struct sfid__generator, next_closed);
+    return counts ? sizeof(struct sfid__generator) : last + sizeof(struct sfid__generator *);
+}
+
+static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
+    void *memory = NULL;
+    if (rest == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) /* not any size will do for aligned_alloc */
+        return NULL;
+    struct sfid *g = memset(memory, 0, bytes);
+    sfid__generator_init(&g->generator);
+    atomic_init(&g->generator.rest, rest);
+    return g;
+}
+
+static int open_new(struct sfid **out, const sfid_options *opt, bool wide) {
+    struct sfid__settings settings;
     struct sfid__rest *rest = calloc(1, sizeof *rest);
-    if (g == NULL || rest == NULL) {
-        free(g);
+    const int rc = rest ? sfid__options_read(opt, &settings, &rest->error) : SFID_ENOMEM;
+    struct sfid *g = make_handle(rc == 0 ? handle_bytes(&settings.opt, wide) : sizeof *g, rest);
+    if (g == NULL) {
         free(rest);
         return SFID_ENOMEM;
     }
-    memset((void *)g, 0, sizeof *g);
-    sfid__generator_init(&g->generator);
-    atomic_init(&g->rest, rest);
     *out = g;
-    return open_handle(g, rest, opt, wide);
+    return rc < 0 ? rc : open_handle(g, rest, &settings, wide);
+}
+
+int sfid__open(struct sfid **out, const sfid_options *opt, bool wide) {
+    struct sfid__guest guest;
+    if (out == NULL)
+        return SFID_EINVAL;
+    *out = NULL;
+    sfid__guest_enter(&guest);
+    const int rc = open_new(out, opt, wide);
+    sfid__guest_leave(&guest);
+    return rc;
 }
 
 int sfid_open(sfid **out, const sfid_options *opt) { return sfid__open(out, opt, false); }
@@ -219,7 +252,7 @@ int sfid_directories(const sfid_options *given, char *run, size_t run_size, char
 static void wait_until_alone(const struct sfid *g) {
     for (;;) {
         /* Sequentially consistent, with sfid__rest_enter; acquire, with sfid__rest_leave. */
-        const uint64_t users = atomic_load_explicit(&g->users, memory_order_seq_cst);
+        const uint64_t users = atomic_load_explicit(&g->generator.users, memory_order_seq_cst);
         const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
         if (users == nobody || users >> SFID__USERS_BITS != nobody >> SFID__USERS_BITS)
             return;
@@ -227,16 +260,15 @@ static void wait_until_alone(const struct sfid *g) {
     }
 }
 
-static void bury(struct sfid *g) {
+static void bury(struct sfid__generator *g) {
     g->next_closed = atomic_load_explicit(&closed_handles, memory_order_relaxed); /* the exchange corrects it */
     while (!atomic_compare_exchange_weak_explicit(&closed_handles, &g->next_closed, g, memory_order_release, memory_order_relaxed))
         ;
 }
 
-void sfid_close(sfid *g) {
-    if (g == NULL)
-        return;
-    struct sfid__rest *rest = atomic_load_explicit(&g->rest, memory_order_acquire); /* with the exchange of another close */
+static void close_handle(struct sfid *g) {
+    struct sfid__rest *rest =
+        atomic_load_explicit(&g->generator.rest, memory_order_acquire); /* with the exchange of another close */
     if (rest == NULL)
         return;
     if (rest->error.code != 0) { /* it was never open: no thread can have it */
@@ -247,7 +279,7 @@ void sfid_close(sfid *g) {
     if (sfid__keeper_is_self(&rest->keeper))
         return;
     sfid__generator_stop(&g->generator);
-    if (!atomic_compare_exchange_strong_explicit(&g->rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
         return;          /* with sfid__rest_enter; another thread closes it as well */
     wait_until_alone(g); /* nobody starts a keeper from here on */
     sfid__keeper_stop(&rest->keeper);
@@ -255,5 +287,14 @@ void sfid_close(sfid *g) {
         sfid__holding_close(&rest->holding);
     let_go(rest);
     free(rest);
-    bury(g);
+    bury(&g->generator);
+}
+
+void sfid_close(sfid *g) {
+    struct sfid__guest guest;
+    if (g == NULL)
+        return;
+    sfid__guest_enter(&guest);
+    close_handle(g);
+    sfid__guest_leave(&guest);
 }

@@ -10,6 +10,8 @@ static_assert(SFID__ERROR_TEXT <= SFID_WHY_LEN, "a sentence fits where the heade
 /* Where it is said that there is no such thing to ask, also what there is. */
 int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
     struct sfid__error *err = &v->error;
+    sfid__guest_enter(&v->guest);
+    v->begun = true;
     int rc = sfid__options_read(opt, &v->settings, err);
     if (rc < 0)
         return rc;
@@ -23,6 +25,12 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
     sfid__options_widen(&v->settings);
     v->deadline_ms = sfid__deadline_now_ms() + v->settings.opt.open_timeout_ms;
     return sfid__redis_app_begin(&v->app, &v->settings, err);
+}
+
+void sfid__visit_end(struct sfid__visit *v) {
+    sfid__redis_app_end(&v->app);
+    if (v->begun)
+        sfid__guest_leave(&v->guest);
 }
 
 void sfid__visit_explain(const struct sfid__visit *v, int rc, char *why, size_t why_size) {

@@ -3,6 +3,7 @@
 #ifndef SFID_VISIT_H
 #define SFID_VISIT_H
 
+#include "guest.h"
 #include "redis_app.h"
 
 /* A reply is larger than what some threads have for a stack: on the heap, zeroed. */
@@ -10,11 +11,16 @@ struct sfid__visit {
     struct sfid__settings settings;
     struct sfid__redis_app app;
     int64_t deadline_ms;
+    struct sfid__guest guest;
+    bool begun;
     struct sfid__error error;
 };
 
 /* Reads the options and gets ready to ask. 0, or SFID_EINVAL, SFID_ENOMEM, or SFID_EUNSUPPORTED where no server keeps the leases. */
 int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt);
+
+/* Lets go of everything. Fine also where nothing was begun. */
+void sfid__visit_end(struct sfid__visit *v);
 
 /* The sentence for the caller, where he wants one: of rc. v may be NULL. */
 void sfid__visit_explain(const struct sfid__visit *v, int rc, char *why, size_t why_size);

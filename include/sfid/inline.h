@@ -54,6 +54,8 @@ SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
     if (l->unit_ms % 1000 != 0 || l->epoch_ms % 1000 != 0)
         return sfid_next(g); /* time() does not tell where these ticks begin */
+    if (__builtin_expect(g == NULL, 0))
+        return SFID_ECLOSED;
     struct sfid__record_head *r = __atomic_load_n((struct sfid__record_head **)(void *)g, __ATOMIC_ACQUIRE);
     const uint64_t tick = (uint64_t)((int64_t)time(NULL) - l->epoch_ms / 1000) / (l->unit_ms / 1000);
     uint64_t n = __atomic_load_n(&r->word, __ATOMIC_RELAXED);

@@ -39,7 +39,7 @@ typedef struct sfid_lane sfid_lane;
 SFID_API SFID_MUST_CHECK int sfid_lane_open(sfid_lane **out, struct sfid *g);
 
 /**
- * Draws one ID. Returns and sleeps as sfid_next().
+ * Draws one ID. Returns and sleeps as sfid_next(); SFID_ECLOSED for a lane of NULL.
  * Threads: one at a time per lane. Fork: both go on, each with numbers of its own. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int64_t sfid_lane_next(sfid_lane *lane);
