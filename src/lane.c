@@ -6,7 +6,8 @@
  * word (draw.c); so no two runs share a number, nor a run and any other draw.
  * What (b) of draw.c asks of a number, that its tick is below the limit of its
  * record, is compared for each ID again. The run lies in memory that a forked
- * child finds zeroed: a number left in it is never drawn by two.
+ * child finds zeroed: a number left in it is never drawn by two. Where that
+ * cannot be had, or the system only says that it can, runs are of one number.
  *
  * A number is handed out without another look at the table only in the tick it
  * is of. Where its tick lies ahead of the clock (borrowing, a clock that
@@ -14,6 +15,7 @@
  * past, the rest is dropped.
  */
 #include "hint.h"
+#include "process.h"
 
 #include <sfid.h>
 #include <stdlib.h>
@@ -96,8 +98,8 @@ int sfid_lane_open(sfid_lane **out, sfid *g) {
     lane->run = page;
     const uint64_t part = (lane->generator->layout.max_seq + 1) / RUN_PART;
     lane->length = SFID__MIN(SFID__MAX(part, 1), RUN_LONGEST);
-    if (madvise(page, PAGE, MADV_WIPEONFORK) < 0)
-        lane->length = 1; /* a kernel before 4.14: nothing is ever left in a run */
+    if (!sfid__process_wipes(page, PAGE))
+        lane->length = 1; /* a kernel before 4.14, or an emulator: nothing is ever left in a run */
     *out = lane;
     return 0;
 }

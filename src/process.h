@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.h - which process this is, told by memory that fork() wipes.
+ * process.h - which process this is.
  *
- * getpid() will not do: a forked child can have its parent's number (in
- * another PID namespace, or when numbers come round), and would take over its
- * parent's threads and counts.
+ * A number is mixed from three things, each of which tells a forked child from
+ * its parent where another does not: memory that the kernel wipes on fork
+ * (user-mode emulation may only say that it does), the process ID (a child can
+ * have its parent's in another PID namespace, or when numbers come round), and
+ * a count that a handler of fork() raises (clone(2) calls none).
  */
 #ifndef SFID_PROCESS_H
 #define SFID_PROCESS_H
@@ -15,5 +17,11 @@
 
 /* A number that this process keeps and no relative of it has; never 0. Async-signal-safe. */
 uint64_t sfid__process(void);
+
+/* Before the first fork that matters: has fork() counted from now on. */
+void sfid__process_prepare(void);
+
+/* Has private memory zeroed in forked children. False where it would not be, also where the system only says so. */
+bool sfid__process_wipes(void *at, size_t size);
 
 #endif

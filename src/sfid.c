@@ -206,6 +206,7 @@ int sfid__open(struct sfid **out, const sfid_options *opt, bool wide) {
     if (out == NULL)
         return SFID_EINVAL;
     *out = NULL;
+    sfid__process_prepare();
     sfid__guest_enter(&guest);
     const int rc = open_new(out, opt, wide);
     sfid__guest_leave(&guest);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where madvise() says that it wipes memory on fork and does nothing, as user-mode emulators do: processes are told apart all
+ * the same, a lane's run is in one process only, and a child starts a keeper of its own once its parent is gone.
+ */
+#include "process.h"
+
+#include "tap.h"
+
+#include <sfid.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EACH = 40, CHILDREN = 10, ALL = EACH * (CHILDREN + 1) };
+
+/* What the C library's is for all of this program. */
+static bool lies = true;
+static unsigned lied;
+
+int madvise(void *at, size_t size, int advice) {
+    if (lies && advice == MADV_WIPEONFORK) {
+        lied++;
+        return 0;
+    }
+    return (int)syscall(SYS_madvise, at, size, advice);
+}
+
+static struct shared {
+    uint64_t number[2 * CHILDREN];
+    int64_t ids[ALL];
+    int keeper_here;
+} * shared;
+
+/* ---- the number of a process ------------------------------------------------- */
+
+/* As fork() does it, or without the C library's knowledge. */
+static pid_t split(bool raw) { return raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork(); }
+
+static void numbers(void) {
+    const uint64_t mine = sfid__process();
+    unsigned same = 0;
+    sfid__process_prepare();
+    for (int i = 0; i < 2 * CHILDREN; i++) {
+        const pid_t child = split(i % 2);
+        if (child == 0) {
+            shared->number[i] = sfid__process();
+            _exit(sfid__process() == shared->number[i] ? 0 : 1);
+        }
+        int status = -1;
+        waitpid(child, &status, 0);
+        same += status != 0 || shared->number[i] == mine || shared->number[i] == 0;
+        for (int k = 0; k < i; k++)
+            same += shared->number[k] == shared->number[i];
+    }
+    is_u64(same, 0, "each child has a number of its own, and keeps it");
+    is_u64(sfid__process(), mine, "so does the parent");
+}
+
+/* ---- lanes --------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool draw(sfid_lane *lane, int64_t *ids) {
+    for (int i = 0; i < EACH; i++)
+        if ((ids[i] = sfid_lane_next(lane)) < 0)
+            return false;
+    return true;
+}
+
+static void lanes(bool raw) {
+    static const sfid_layout slow = SFID_LAYOUT(20, 10, 20, 86400000, SFID_EPOCH_MS);
+    sfid_options o = SFID_OPTIONS_INIT;
+    sfid_lane *lane = NULL;
+    sfid *g = NULL;
+    unsigned bad = 0, repeats = 0;
+    o.pid = 1;
+    o.layout = &slow;
+    o.exhaustion = SFID_FAIL;
+    if (sfid_open(&g, &o) < 0 || sfid_lane_open(&lane, g) < 0 || sfid_lane_next(lane) < 0)
+        bail("no lane");
+    for (int i = 0; i < CHILDREN; i++) {
+        const pid_t child = split(raw);
+        if (child == 0)
+            _exit(draw(lane, shared->ids + i * EACH) ? 0 : 1);
+        int status = -1;
+        waitpid(child, &status, 0);
+        bad += status != 0;
+    }
+    bad += !draw(lane, shared->ids + ALL - EACH);
+    is_u64(bad, 0, "%s: parent and children draw from the lane they share", raw ? "clone" : "fork");
+    qsort(shared->ids, ALL, sizeof shared->ids[0], by_value);
+    for (int i = 1; i < ALL; i++)
+        repeats += shared->ids[i] == shared->ids[i - 1];
+    is_u64(repeats, 0, "and no ID is drawn twice");
+    sfid_lane_close(lane);
+    sfid_close(g);
+}
+
+/* ---- what hangs on the number ---------------------------------------------------- */
+
+static bool keeper_is_here(void *g) {
+    sfid_status_info s;
+    return sfid_next(g) >= 0 && sfid_status(g, &s) == 0 && s.keeper_here;
+}
+
+/* A child does not take its parent's thread for its own: with that gone, it starts one. */
+static void keepers(void) {
+    sfid_options o = SFID_OPTIONS_INIT;
+    char run[4200], state[4200];
+    snprintf(run, sizeof run, "%s/run", tap_tmpdir());
+    snprintf(state, sizeof state, "%s/state", tap_tmpdir());
+    o.app = "unwiped";
+    o.store = "local?mark=none&lead_ms=100";
+    o.max_ahead_ms = 0;
+    o.run_dir = run;
+    o.state_dir = state;
+    fflush(NULL);
+    const pid_t parent = fork();
+    if (parent == 0) {
+        sfid *g = NULL;
+        if (sfid_open(&g, &o) < 0 || sfid_next(g) < 0)
+            _exit(1);
+        const pid_t child = fork();
+        if (child == 0) {
+            sfid_status_info s;
+            shared->keeper_here = sfid_status(g, &s) == 0 && !s.keeper_here ? 1 : -1;
+            const pid_t before = getppid();
+            while (getppid() == before)
+                usleep(1000);
+            const bool took_over = tap_wait_until(keeper_is_here, g, 20000);
+            sfid_close(g);
+            shared->keeper_here = shared->keeper_here == 1 && took_over ? 2 : -1;
+            _exit(0);
+        }
+        while (*(volatile int *)&shared->keeper_here == 0)
+            usleep(1000);
+        _exit(0); /* without a close: the keeper ends with it */
+    }
+    int status = -1;
+    waitpid(parent, &status, 0);
+    for (int i = 0; i < 40000 && *(volatile int *)&shared->keeper_here == 1; i++)
+        usleep(1000);
+    is_i64(status, 0, "a parent leaves a child behind");
+    is_i64(*(volatile int *)&shared->keeper_here, 2, "which finds no keeper of its own, and starts one");
+}
+
+int main(void) {
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        bail("no memory");
+    ok(!sfid__process_wipes(shared, sizeof *shared), "a yes to any advice is not believed");
+    numbers();
+    lanes(false);
+    lanes(true);
+    keepers();
+    ok(lied > 0, "it was lied to all the while");
+    lies = false;
+    void *own = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ok(own != MAP_FAILED && sfid__process_wipes(own, 65536), "this kernel's own yes is");
+    return done_testing();
+}
