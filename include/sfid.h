@@ -103,7 +103,8 @@ typedef struct sfid_event {
 typedef struct sfid_options {
     size_t size;                /**< sizeof(sfid_options), set by SFID_OPTIONS_INIT */
     const char *app;            /**< names the pid space: 1 to 64 of [A-Za-z0-9_.{}-], no dot first. NULL only with pid
-                                     and without store: then uniqueness ends with the process */
+                                     and without store: then uniqueness ends with the process, and with this copy of the
+                                     library in it, see sfid_open() */
     const char *store;          /**< where pids are leased, see sfid_open(); NULL with pid, and only then */
     int64_t pid;                /**< -1: lease one; else this pid, fixed by the caller */
     int64_t pid_min, pid_max;   /**< the part of the layout's pids to lease from, both inclusive; both 0: all of them, from the
@@ -155,7 +156,12 @@ typedef struct sfid_options {
  * Where its pid comes from:
  *
  *   opt->pid          the caller says so. With an app the pid's lock and durable
- *                     mark in the state directory keep this host's processes apart
+ *                     mark in the state directory keep this host's processes apart.
+ *                     Without an app, handles of one pid know of each other only
+ *                     if they are of the same copy of the library: a plugin with
+ *                     a copy of its own (linked statically, or loaded from another
+ *                     file) generates the same IDs. With an app, any name, the
+ *                     second copy gets SFID_EBUSY
  *   store "local"     a pid that no other process of this user on this host holds:
  *                     unique among all that share the state directory, and nowhere
  *                     else. Parameters behind a '?', joined by '&':
