@@ -4,7 +4,7 @@
  * cancelled inside sfid_open() or sfid_close() finishes the call first; one cancelled while sfid_next() sleeps leaves nothing
  * behind. A handle of NULL is answered as one that is closed.
  *
- * One size.
+ * One size; a sanitizer takes the stack of a cancelled thread for one in use.
  */
 #include "proc.h"
 
@@ -209,6 +209,9 @@ int main(void) {
     dirs_make();
     test_null();
     test_limits();
-    test_cancelled();
+    if (SANITIZED)
+        skip(8, "a sanitizer does not follow a thread that is cancelled");
+    else
+        test_cancelled();
     return done_testing();
 }
