@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "holding.h"
 
+#include "grant.h"
 #include "layout.h"
 #include "local_store.h"
 #include "numbered.h"
@@ -14,138 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- time ------------------------------------------------------------------ */
-
 static int64_t monotonic_ms(const struct sfid__holding *h) {
     const struct sfid__clock *clock = h->generator->clock;
     return clock->monotonic_ns(clock) / 1000000;
-}
-
-static uint64_t tick_in(const struct sfid__holding *h, int64_t more_ms) {
-    const sfid_layout *l = &h->generator->layout;
-    const int64_t ms = sfid__now(h->generator->clock).ms + more_ms - l->epoch_ms;
-    return ms < 0 ? 0 : (uint64_t)ms / l->unit_ms; /* open saw it past the epoch, but it may be set at any time */
-}
-
-static uint64_t clock_tick(const struct sfid__holding *h) { return tick_in(h, 0); }
-
-/* ---- the record ------------------------------------------------------------ */
-
-/* NULL while there is none. */
-static struct sfid__record *last_record(const struct sfid__holding *h) {
-    return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
-}
-
-/* Relaxed where the word of a record is looked at here: (a) of draw.c does not hang on it. */
-static bool is_closed(const struct sfid__record *r) {
-    return (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) != 0;
-}
-
-/* The keeper is the limit's only writer: relaxed. */
-static uint64_t limit_of(const struct sfid__record *r) { return atomic_load_explicit(&r->limit, memory_order_relaxed); }
-
-/*
- * True when the grant from `first` on joins the closed record r without a gap:
- * what lies between is the rest of the one tick in which r was closed. That rest
- * is r's alone. It was granted to r, being below its limit; the release gives
- * ticks back from the next one on (first_unused), and where no release arrived
- * the server keeps all of r's window. So no other holder was or will be granted
- * it, also where the pid had one in between; and if that one used anything, the
- * grant begins above it, and there is a gap. The caller is alone with the page,
- * and a new record takes the place of r: the rest is used once. (The difference
- * wraps where `first` is below.)
- */
-static bool joins(const struct sfid__record *r, uint64_t first) {
-    const uint64_t position = sfid__record_position(r), in_tick = UINT64_C(1) << r->seq_bits;
-    return is_closed(r) && position >> r->seq_bits < limit_of(r) && first - position < in_tick;
-}
-
-/*
- * Where the next number of the pid stands, as far as page and store know. A
- * server grants from `first` on: below it the pid may have been another's since
- * this page had it, but for what joins() says.
- */
-static uint64_t position_of(const struct sfid__holding *h, const struct sfid__reply *reply, uint64_t first) {
-    const struct sfid__record *r = last_record(h);
-    const uint64_t on_page = r && sfid__record_pid(r) == reply->pid ? sfid__record_position(r) : 0;
-    if (h->numbered)
-        return on_page && joins(r, first) ? on_page : SFID__MAX(on_page, first);
-    /*
-     * The page that was last used knows it best; the mark is a bound ahead of it, but where the pid was given back. Any
-     * other page is one more bound: of two bounds the higher counts, whichever was set back or left behind.
-     */
-    if (on_page && !reply->exact && reply->page == h->slot.page->id.nonce)
-        return on_page;
-    const uint64_t position = SFID__MAX(on_page, reply->position);
-    return position ? position : first;
-}
-
-/*
- * A new record on the slot's page; on a new page where that is full and nobody
- * draws from it yet. Its window is empty where the store has granted none.
- */
-static struct sfid__record *append_record(struct sfid__holding *h, const struct sfid__start *start) {
-    struct sfid__slot *slot = &h->slot;
-    if (slot->records == SFID__PAGE_RECORDS && h->lease.opened) {
-        sfid__fail(&h->error, SFID_ESTATE, "the page is full after %u lost leases: open the generator anew", slot->records);
-        return NULL;
-    }
-    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, h->fingerprint, &h->error) < 0)
-        return NULL;
-    if (sfid__slot_reserve(slot, slot->records, &h->error) < 0)
-        return NULL;
-    return sfid__record_append(slot->page, slot->records++, start);
-}
-
-/* No clock tick past a limit is noted: a record that says so is damaged, and would let IDs run up to it. */
-static void mend_highest(struct sfid__record *r) {
-    if (atomic_load_explicit(&r->hi, memory_order_relaxed) > limit_of(r))
-        atomic_store_explicit(&r->hi, limit_of(r), memory_order_relaxed);
-}
-
-/*
- * The server's clock may be ahead of ours: what it grants is issued at once
- * then, whatever may be borrowed otherwise. A tick that the server itself still
- * waits for is not. Relaxed: pace alone hangs on it, and this thread wrote both.
- */
-static void follow_server(const struct sfid__holding *h, struct sfid__record *r, uint64_t floor, uint64_t now) {
-    const int64_t skew_ms = atomic_load_explicit(&h->store->skew_ms, memory_order_relaxed);
-    const uint64_t tick = SFID__MIN(floor, tick_in(h, -skew_ms));
-    if (tick > now && tick - now > atomic_load_explicit(&r->lead, memory_order_relaxed))
-        atomic_store_explicit(&r->lead, tick - now, memory_order_relaxed);
-}
-
-/*
- * A record for what was granted: the one where a process died, else a new one
- * at the position where it stopped. The record comes first and its window
- * after, so that whoever dies in between leaves a position that the next one
- * finds. Where a process died inside its window that is still good.
- */
-static void adopt(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
-    const uint64_t now = clock_tick(h);
-    const struct sfid__reply *reply = &h->reply;
-    struct sfid__record *r = last_record(h);
-    const uint8_t seq_bits = h->generator->layout.seq_bits;
-    const uint64_t position = position_of(h, reply, SFID__MAX(now, a->floor) << seq_bits);
-    const bool found = r && !is_closed(r) && !h->lease.opened && !h->numbered && sfid__record_position(r) == position;
-    if (!found) {
-        const bool granted = a->limit > a->floor;
-        const uint64_t limit = granted ? a->limit : position >> seq_bits;
-        const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit, now,
-                                          h->generator->max_ahead, a->token, a->nonce};
-        r = append_record(h, &start);
-        if (r && granted)
-            follow_server(h, r, a->floor, now);
-    } else {
-        mend_highest(r);
-    }
-    *next = (struct sfid__lease_event){.kind = r ? SFID__LEASE_ADOPTED : SFID__LEASE_UNFIT};
-    if (r == NULL)
-        return;
-    next->limit = SFID__MAX(limit_of(r), a->limit);
-    /* A record that goes on past its mark (which was set back, or lost) draws when the mark is ahead of it again. */
-    const bool covered = reply->page == h->slot.page->id.nonce && limit_of(r) <= reply->limit;
-    next->sure = a->limit > a->floor || (covered && limit_of(r) > SFID__MAX(now, position >> seq_bits));
 }
 
 /* ---- telling --------------------------------------------------------------- */
@@ -174,7 +46,7 @@ static void extend(struct sfid__holding *h) {
 }
 
 static void tell_renewed(const struct sfid__holding *h) {
-    const uint64_t now = clock_tick(h), limit = h->lease.limit;
+    const uint64_t now = sfid__grant_clock_tick(h), limit = h->lease.limit;
     tell(h, SFID_EVENT_RENEWED, 0, limit > now ? (int64_t)((limit - now) * h->generator->layout.unit_ms) : 0,
          "the window was extended");
 }
@@ -182,9 +54,9 @@ static void tell_renewed(const struct sfid__holding *h) {
 /* ---- carrying out ---------------------------------------------------------- */
 
 static void fill_event(struct sfid__holding *h, struct sfid__lease_event *e) {
-    const struct sfid__record *r = last_record(h);
+    const struct sfid__record *r = sfid__grant_last_record(h);
     e->now_ms = monotonic_ms(h);
-    e->tick = clock_tick(h);
+    e->tick = sfid__grant_clock_tick(h);
     if (r) {
         const uint64_t position = sfid__record_position(r);
         const uint64_t tick = position >> r->seq_bits;
@@ -206,17 +78,17 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
 static void doubt(struct sfid__holding *h, const char *server, const char *what) {
     sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
                "%s: the answer to a %s cannot be: pid %" PRIu64 ", limit %" PRIu64 ", where the clock is at tick %" PRIu64,
-               server ? server : "local", what, h->reply.pid, h->reply.limit, clock_tick(h));
+               server ? server : "local", what, h->reply.pid, h->reply.limit, sfid__grant_clock_tick(h));
 }
 
 /* Asks the store; *next gets its answer. */
 static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
-    const struct sfid__record *r = last_record(h);
+    const struct sfid__record *r = sfid__grant_last_record(h);
     const struct sfid__error before = h->error;
     const int64_t whole_ms = monotonic_ms(h) + h->store->exchange_ms;
     const struct sfid__ask ask = {.lease = a,
                                   .position = r ? sfid__record_position(r) : 0,
-                                  .now = clock_tick(h),
+                                  .now = sfid__grant_clock_tick(h),
                                   .deadline_ms = SFID__MIN(whole_ms, h->deadline_ms),
                                   .give_up_ms = h->deadline_ms,
                                   .stop = h->stop,
@@ -247,7 +119,8 @@ static void ask_store(struct sfid__holding *h, const struct sfid__lease_action *
 }
 
 static void release(struct sfid__holding *h, const struct sfid__lease_action *a) {
-    const struct sfid__ask ask = {.lease = a, .now = clock_tick(h), .deadline_ms = monotonic_ms(h) + h->store->exchange_ms};
+    const struct sfid__ask ask = {
+        .lease = a, .now = sfid__grant_clock_tick(h), .deadline_ms = monotonic_ms(h) + h->store->exchange_ms};
     h->store->ops->release(h->store, &ask, h->stopped);
 }
 
@@ -260,7 +133,7 @@ static bool carry_out(struct sfid__holding *h, const struct sfid__lease_action *
         return true;
     case SFID__DO_ADOPT:
         h->error.code = 0;
-        adopt(h, a, next);
+        sfid__grant_adopt(h, a, next);
         return true;
     case SFID__DO_EXTEND:
         h->error.code = 0;
@@ -321,7 +194,7 @@ static struct sfid__lease_event found_on_page(struct sfid__holding *h) {
     const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
     return (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
                                       .pid = sfid__record_pid(r),
-                                      .limit = limit_of(r),
+                                      .limit = sfid__grant_limit(r),
                                       .token = r->token,
                                       /* Relaxed: their writer is a keeper that is no more. */
                                       .nonce = atomic_load_explicit(&r->nonce, memory_order_relaxed),
@@ -353,7 +226,7 @@ static int take_slot(struct sfid__holding *h, const struct sfid__reply *reply, s
      * The page bounds from below, too: its mark may have been lost, or set back to an older copy, and the clock may have
      * gone back since. One that is further ahead of both than two windows is not believed but taken for damaged.
      */
-    const uint64_t now = tick_in(h, h->settings->opt.max_skew_ms);
+    const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
     const uint64_t most = SFID__MAX(reply->limit, now) + 2 * h->store->terms.window;
     const struct sfid__slot_want want = {h->fingerprint, reply->pid, reply->position ? most : UINT64_MAX};
     return sfid__slot_take(&h->slot, &app, name, &want, err);
@@ -372,8 +245,8 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
     const int rc = take_slot(h, reply, err);
     if (rc < 0)
         return rc;
-    const uint64_t near = clock_tick(h) + h->generator->max_ahead;
-    const uint64_t position = position_of(h, reply, 0);
+    const uint64_t near = sfid__grant_clock_tick(h) + h->generator->max_ahead;
+    const uint64_t position = sfid__grant_position(h, reply, 0);
     if (!picky || range_of_one(h) || position >> h->generator->layout.seq_bits <= near)
         return 0;
     sfid__slot_drop(&h->slot);
@@ -386,12 +259,14 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
  * not; else it is renewed first.
  */
 static bool goes_on(struct sfid__holding *h, struct sfid__lease_event *found) {
-    struct sfid__record *r = last_record(h);
-    if (r == NULL || is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min || sfid__record_pid(r) > h->lease.terms.pid_max)
+    struct sfid__record *r = sfid__grant_last_record(h);
+    if (r == NULL || sfid__grant_is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
+        sfid__record_pid(r) > h->lease.terms.pid_max)
         return false;
-    mend_highest(r);
+    sfid__grant_mend_highest(r);
     *found = found_on_page(h);
-    found->cold = limit_of(r) <= SFID__MAX(clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
+    found->cold =
+        sfid__grant_limit(r) <= SFID__MAX(sfid__grant_clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
     return true;
 }
 
@@ -451,7 +326,7 @@ static int open_redis(struct sfid__holding *h, const char *machine) {
     sfid__uri_describe(&h->settings->uri, server, sizeof server);
     h->fingerprint = sfid__hash(sfid__layout_fingerprint(&g->layout), server, strlen(server));
     const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
-    const struct sfid__slot_want want = {h->fingerprint, SFID__ANY_PID, clock_tick(h) + 2 * window};
+    const struct sfid__slot_want want = {h->fingerprint, SFID__ANY_PID, sfid__grant_clock_tick(h) + 2 * window};
     int rc = sfid__numbered_take(&h->slot, &h->run, h->settings->opt.app, &want, g->layout.max_pid + 1, &number, &h->passed_over,
                                  &h->error);
     if (rc < 0)
@@ -492,7 +367,7 @@ int sfid__holding_open(struct sfid__holding *h, struct sfid__generator *g, const
 static uint64_t first_unused(const struct sfid__holding *h, const struct sfid__record *r) {
     const uint64_t in_tick = (UINT64_C(1) << h->generator->layout.seq_bits) - 1;
     const uint64_t tick = (h->stopped + in_tick) >> h->generator->layout.seq_bits;
-    return h->numbered ? SFID__MIN(tick, limit_of(r)) : tick;
+    return h->numbered ? SFID__MIN(tick, sfid__grant_limit(r)) : tick;
 }
 
 /* Every step left out is made good by the next open. */

@@ -3,7 +3,6 @@
 #include "slot.h"
 
 #include "layout.h"
-#include "numbered.h"
 #include "record.h"
 
 #include "scene.h"
@@ -325,29 +324,6 @@ static void last_holder(void) {
     is_i64(last_one, taken, "whoever holds it alone knows that");
 }
 
-/* Slots of processes whose pid comes from a server: any will do. */
-static void slots_of_no_use(void) {
-    enum { SLOTS = 3 };
-    const struct sfid__slot_want want = {LAYOUT, SFID__ANY_PID, LIMIT};
-    struct sfid__passed_over over = {.count = 4711};
-    struct sfid__slot s;
-    uint64_t number = 4711;
-    char name[SLOTS][4400];
-    for (int i = 0; i < SLOTS; i++)
-        snprintf(name[i], sizeof name[i], "%s/numbers/%d", run.path, i);
-    struct sfid__dir app = SFID__DIR_NONE;
-    if (sfid__dir_open_sub(&app, &run, "numbers", &err) < 0 || mkdir(name[0], 0700) < 0 || symlink("nowhere", name[1]) < 0)
-        bail("cannot make slots of no use");
-    sfid__dir_close(&app);
-    is_i64(sfid__numbered_take(&s, &run, "numbers", &want, SLOTS, &number, &over, &err), 0, "a slot that is a directory, or a link");
-    ok(number == 2 && over.count == 2 && strstr(over.first.text, name[0]), "is passed over: %s", over.first.text);
-    sfid__slot_drop(&s);
-    unlink(name[2]);
-    mkfifo(name[2], 0600);
-    is_i64(sfid__numbered_take(&s, &run, "numbers", &want, SLOTS, &number, &over, &err), SFID_ESTATE, "with all of no use");
-    ok(over.count == 3 && strstr(err.text, name[0]), "the first is named: %s", err.text);
-}
-
 static void file_is_gone(void) {
     struct sfid__slot s, new_one;
     struct child c;
@@ -505,7 +481,6 @@ int main(void) {
     full_page();
     child_goes_on();
     last_holder();
-    slots_of_no_use();
     file_is_gone();
     descriptor_taken();
     pages_keep_their_places();

@@ -3,6 +3,7 @@
 #include "slot.h"
 
 #include "layout.h"
+#include "numbered.h"
 #include "record.h"
 
 #include "scene.h"
@@ -236,12 +237,35 @@ static void not_a_file_of_ours(void) {
     unlink(path);
     if (mkdir(path, 0700) < 0)
         bail("mkdir");
-    refused("a directory", "directory");
+    refused("a directory", "not a plain file");
     rmdir(path);
     ok(take(&s) == 0 && s.records == 0, "with the place free again a new one is made");
     append(&s, 0);
     sfid__slot_drop(&s);
     is_i64(entries(run.path), 3, "and nothing else is left");
+}
+
+/* Slots of processes whose pid comes from a server: any will do. */
+static void slots_of_no_use(void) {
+    enum { SLOTS = 3 };
+    const struct sfid__slot_want want = {LAYOUT, SFID__ANY_PID, LIMIT};
+    struct sfid__passed_over over = {.count = 4711};
+    struct sfid__slot s;
+    uint64_t number = 4711;
+    char name[SLOTS][4400];
+    for (int i = 0; i < SLOTS; i++)
+        snprintf(name[i], sizeof name[i], "%s/numbers/%d", run.path, i);
+    struct sfid__dir app = SFID__DIR_NONE;
+    if (sfid__dir_open_sub(&app, &run, "numbers", &err) < 0 || mkdir(name[0], 0700) < 0 || symlink("nowhere", name[1]) < 0)
+        bail("cannot make slots of no use");
+    sfid__dir_close(&app);
+    is_i64(sfid__numbered_take(&s, &run, "numbers", &want, SLOTS, &number, &over, &err), 0, "a slot that is a directory, or a link");
+    ok(number == 2 && over.count == 2 && strstr(over.first.text, name[0]), "is passed over: %s", over.first.text);
+    sfid__slot_drop(&s);
+    unlink(name[2]);
+    mkfifo(name[2], 0600);
+    is_i64(sfid__numbered_take(&s, &run, "numbers", &want, SLOTS, &number, &over, &err), SFID_ESTATE, "with all of no use");
+    ok(over.count == 3 && strstr(err.text, name[0]), "the first is named: %s", err.text);
 }
 
 int main(void) {
@@ -256,6 +280,7 @@ int main(void) {
     not_what_is_wanted();
     left_behind();
     not_a_file_of_ours();
+    slots_of_no_use();
     sfid__dir_close(&run);
     return done_testing();
 }
