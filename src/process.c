@@ -29,9 +29,13 @@ bool sfid__process_wipes(void *at, size_t size) { return madvise(at, size, MADV_
 
 /* ---- what a fork passes through -------------------------------------------- */
 
-static _Atomic uint64_t forks; /* that made this process, as far as fork() told: clone(2) and _Fork() do not */
+static _Atomic uint64_t forked; /* a number of this process alone, as far as fork() made it: clone(2) and _Fork() do not */
 
-static void in_child(void) { atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed); /* the only thread there is */ }
+static void in_child(void) {
+    uint64_t number;
+    sfid__random(&number, sizeof number);
+    atomic_store_explicit(&forked, number, memory_order_relaxed); /* by the only thread there is */
+}
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
@@ -75,6 +79,6 @@ static uint64_t own_secret(void) {
 }
 
 uint64_t sfid__process(void) {
-    const uint64_t told[3] = {own_secret(), (uint64_t)getpid(), atomic_load_explicit(&forks, memory_order_relaxed)};
+    const uint64_t told[3] = {own_secret(), (uint64_t)getpid(), atomic_load_explicit(&forked, memory_order_relaxed)};
     return (sfid__hash(SFID__HASH_SEED, told, sizeof told) & MASK) | 1;
 }

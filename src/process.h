@@ -6,7 +6,7 @@
  * its parent where another does not: memory that the kernel wipes on fork
  * (user-mode emulation may only say that it does), the process ID (a child can
  * have its parent's in another PID namespace, or when numbers come round), and
- * a count that a handler of fork() raises (clone(2) calls none).
+ * a random number that a handler of fork() draws (clone(2) calls none).
  */
 #ifndef SFID_PROCESS_H
 #define SFID_PROCESS_H
@@ -18,7 +18,7 @@
 /* A number that this process keeps and no relative of it has; never 0. Async-signal-safe. */
 uint64_t sfid__process(void);
 
-/* Before the first fork that matters: has fork() counted from now on. */
+/* Before the first fork that matters: fork() makes a difference from now on. */
 void sfid__process_prepare(void);
 
 /* Has private memory zeroed in forked children. False where it would not be, also where the system only says so. */

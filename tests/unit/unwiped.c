@@ -31,6 +31,11 @@ int madvise(void *at, size_t size, int advice) {
     return (int)syscall(SYS_madvise, at, size, advice);
 }
 
+/* In PID namespaces of their own processes have one number. */
+static bool one_pid;
+
+pid_t getpid(void) { return one_pid ? 1 : (pid_t)syscall(SYS_getpid); }
+
 static struct shared {
     uint64_t number[2 * CHILDREN];
     int64_t ids[ALL];
@@ -42,12 +47,12 @@ static struct shared {
 /* As fork() does it, or without the C library's knowledge. */
 static pid_t split(bool raw) { return raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork(); }
 
-static void numbers(void) {
+static void numbers(const char *what) {
+    sfid__process_prepare();
     const uint64_t mine = sfid__process();
     unsigned same = 0;
-    sfid__process_prepare();
     for (int i = 0; i < 2 * CHILDREN; i++) {
-        const pid_t child = split(i % 2);
+        const pid_t child = split(i % 2 && !one_pid);
         if (child == 0) {
             shared->number[i] = sfid__process();
             _exit(sfid__process() == shared->number[i] ? 0 : 1);
@@ -58,8 +63,8 @@ static void numbers(void) {
         for (int k = 0; k < i; k++)
             same += shared->number[k] == shared->number[i];
     }
-    is_u64(same, 0, "each child has a number of its own, and keeps it");
-    is_u64(sfid__process(), mine, "so does the parent");
+    is_u64(same, 0, "%s: each child has a number of its own, and keeps it", what);
+    is_u64(sfid__process(), mine, "%s: so does the parent", what);
 }
 
 /* ---- lanes --------------------------------------------------------------------- */
@@ -158,7 +163,10 @@ int main(void) {
     if (shared == MAP_FAILED)
         bail("no memory");
     ok(!sfid__process_wipes(shared, sizeof *shared), "a yes to any advice is not believed");
-    numbers();
+    numbers("fork and clone");
+    one_pid = true;
+    numbers("fork, all of one process ID");
+    one_pid = false;
     lanes(false);
     lanes(true);
     keepers();
