@@ -204,7 +204,7 @@ static void test_left_behind(const char *what) {
     is_str(names_in(dirs.run), "family", "%s: in the run directory is the app", what);
     is_str(names_in(dirs.state), "family machine_id", "%s: in the state directory are machine and app", what);
     snprintf(path, sizeof path, "%s/family", dirs.run);
-    is_str(names_in(path), "pid-0", "%s: one page is left", what);
+    is_str(names_in(path), "lock pid-0", "%s: one page is left, and the doors", what);
     snprintf(path, sizeof path, "%s/family", dirs.state);
     is_str(names_in(path), "layout lock pid-0", "%s: and one mark, the layout and the doors", what);
 }
