@@ -163,7 +163,7 @@ static void adopted(lease *l, const event *e, actions *out) {
     if (e->sure && e->limit > e->tick) {
         usable(l, out);
         rest_till_heartbeat(l, e, out);
-    } else if (l->terms.rests && e->idle) {
+    } else if (l->terms.rests && e->idle && e->limit <= e->tick) { /* and nothing to be issued later, unrenewed */
         usable(l, out);
         rest(l, out);
     } else {

@@ -287,6 +287,40 @@ static void half_windows(void) {
     is_str(wake_when_due(), "h S", "and is the last one");
 }
 
+/* The word lies far ahead of the clock, as where a run directory was lost. */
+static void waits_for_the_clock(void) {
+    struct sfid__lease_terms terms = usual;
+    terms.rests = true;
+    terms.testifies = false;
+    begin(&terms);
+    idle = true;
+    tick = TICK + 50;
+    open_lease();
+    grant(4, TICK + 50, TICK + 50);
+    is_str(adopted(TICK + 50, false), "h LS", "nothing can be issued yet: there is a pid, and nothing is asked");
+    is_i64(last()->due_ms, SFID__FOREVER, "until the generator asks");
+    is_str(wake(true), "h S", "which is in vain while nothing can be issued");
+    idle = false;
+    position = 2;
+    is_str(wake(true), "h NR", "and then gets a window");
+    is_str(grant(4, 0, TICK + WINDOW), "h ENWS", "which is used");
+    idle = true;
+    is_str(wake_when_due(), "h S", "a clock that went back since asks for nothing");
+
+    begin(&terms);
+    idle = true;
+    tick = TICK + 50;
+    open_lease();
+    grant(4, TICK + 50, TICK + 50);
+    is_str(adopted(TICK + 80, false), "h NR", "a window found that the store does not know of is renewed first");
+    ok(!l.opened, "before anything is generated");
+    begin(&usual);
+    idle = true;
+    open_lease();
+    grant(4, TICK, TICK);
+    is_str(adopted(TICK, false), "h NR", "where a lease has to be shown, it is shown all the same");
+}
+
 static void rests(void) {
     struct sfid__lease_terms terms = usual;
     terms.rests = true;
@@ -360,6 +394,7 @@ int main(void) {
     jitters();
     half_windows();
     rests();
+    waits_for_the_clock();
     gives_up();
     return done_testing();
 }

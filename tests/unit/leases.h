@@ -33,6 +33,7 @@ static struct sfid__lease l;
 static struct sfid__lease_actions out; /* of the last step */
 static int64_t now;
 static uint64_t tick, fresh, jitter, position;
+static bool idle; /* the next number is not due */
 
 /* ---- steps ----------------------------------------------------------------- */
 
@@ -63,6 +64,7 @@ static inline bool well_formed(void) {
 static inline const char *step(struct sfid__lease_event e) {
     e.now_ms = now;
     e.tick = tick;
+    e.idle = idle;
     if (e.kind == SFID__LEASE_WAKE)
         e.position = position;
     e.random[0] = ++fresh * EVEN + jitter;
@@ -117,6 +119,7 @@ static inline void begin(const struct sfid__lease_terms *terms) {
     tick = TICK;
     jitter = 0;
     position = 1;
+    idle = false;
 }
 
 static inline void begin_held(const struct sfid__lease_terms *terms) {
