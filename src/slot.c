@@ -353,7 +353,7 @@ int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__erro
 bool sfid__slot_in_place(const struct sfid__slot *slot) {
     struct sfid__error ignored;
     struct sfid__dir dir; /* by its path: slot->dir may be a descriptor that the program has closed */
-    if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
+    if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return false;
     const bool there = sfid__file_is(&dir, slot->name, &slot->id);
     sfid__dir_close(&dir);
