@@ -224,11 +224,12 @@ static int take_slot(struct sfid__holding *h, const struct sfid__reply *reply, s
     snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
     /*
      * The page bounds from below, too: its mark may have been lost, or set back to an older copy, and the clock may have
-     * gone back since. One that is further ahead of both than two windows is not believed but taken for damaged.
+     * gone back since. One that is further ahead of both than two windows is not believed but taken for damaged. Without
+     * a mark the layout's end is the bound: no window passes it, and a mark has no room for ticks from there on.
      */
     const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
-    const uint64_t most = SFID__MAX(reply->limit, now) + 2 * h->store->terms.window;
-    const struct sfid__slot_want want = {h->fingerprint, reply->pid, reply->position ? most : UINT64_MAX};
+    const uint64_t most = reply->position ? SFID__MAX(reply->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
+    const struct sfid__slot_want want = {h->fingerprint, reply->pid, SFID__MIN(most, h->store->terms.end)};
     return sfid__slot_take(&h->slot, &app, name, &want, err);
 }
 

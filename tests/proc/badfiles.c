@@ -2,8 +2,12 @@
 /*
  * A file that is no mark, or no page: damaged, a directory, a link, a pipe, writable by others, somebody else's. It rules out
  * one pid. Other pids of the app go on, the event UNUSABLE names the file, and a generator that has no other pid says so.
+ *
+ * And a page whose limit is damaged while its mark is lost: nothing but the layout bounds it then, and that does.
  */
 #include "local.h"
+
+#include "page.h"
 
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 
@@ -92,8 +96,37 @@ static void rules_out_one(const struct way *way, const char *of, const char *dir
     remove_tree(dirs.state);
 }
 
+/* ---- a limit that no store has granted ------------------------------------ */
+
+static int die_in_window(void *opt) {
+    sfid *g = open_or_die(opt);
+    return sfid_next(g) > 0 ? 0 : 1; /* and no close */
+}
+
+static void test_limit(uint64_t limit, const char *what) {
+    char path[4400];
+    sfid_status_info st = {.limit_tick = 0};
+    const off_t at = (off_t)(offsetof(struct sfid__page, records) + offsetof(struct sfid__record, limit));
+    sfid_options opt = local_options("bad", "local", layout);
+    opt.pid_min = opt.pid_max = 3;
+    is_i64(child_run(die_in_window, &opt, patience(10000)), 0, "%s: a process dies inside its window", what);
+    snprintf(path, sizeof path, "%s/bad/pid-3", dirs.state);
+    is_i64(unlink(path), 0, "its mark is lost");
+    snprintf(path, sizeof path, "%s/bad/pid-3", dirs.run);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    ok(pwrite(fd, &limit, sizeof limit, at) == sizeof limit && close(fd) == 0, "and the limit on its page damaged");
+    sfid *g = open_or_die(&opt);
+    ok(sfid_next(g) > 0 && sfid_status(g, &st) == 0, "%s: the pid is used again", what);
+    ok(st.limit_tick <= layout->max_tick + 1, "no window goes past the layout's end (to tick %" PRIu64 ")", st.limit_tick);
+    sfid_close(g);
+    remove_tree(dirs.run);
+    remove_tree(dirs.state);
+}
+
 int main(void) {
     dirs_make();
+    test_limit(UINT64_C(1) << 62, "a limit that a mark has no room for");
+    test_limit(layout->max_tick + 2, "a limit just past the layout's end");
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         if (ways[i].root && geteuid() != 0) {
             skip(10, "takes root to be another user");
