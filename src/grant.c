@@ -102,6 +102,7 @@ void sfid__grant_adopt(struct sfid__holding *h, const struct sfid__lease_action 
     if (r == NULL)
         return;
     next->limit = SFID__MAX(sfid__grant_limit(r), a->limit);
+    next->bare = !h->numbered && (reply->guessed || position > reply->position);
     /* A record that goes on past its mark (which was set back, or lost) draws when the mark is ahead of it again. */
     const bool covered = reply->page == h->slot.page->id.nonce && sfid__grant_limit(r) <= reply->limit;
     next->sure = a->limit > a->floor || (covered && sfid__grant_limit(r) > SFID__MAX(now, position >> seq_bits));

@@ -155,15 +155,22 @@ static void unfit(lease *l, const event *e, actions *out) {
         give_up(l, out);
 }
 
+/*
+ * True when nothing can be drawn so far, and the store need not know more than it does. A bound below the next number is
+ * raised all the same: it is all that is left when the page is lost.
+ */
+static bool may_wait(const lease *l, const event *e) { return l->terms.rests && e->idle && !l->bare; }
+
 static void adopted(lease *l, const event *e, actions *out) {
     l->state = SFID__LEASE_HELD;
     l->limit = e->limit;
     l->position = UINT64_MAX;
     l->soonest_ms = e->now_ms;
+    l->bare = e->bare;
     if (e->sure && e->limit > e->tick) {
         usable(l, out);
         rest_till_heartbeat(l, e, out);
-    } else if (l->terms.rests && e->idle && e->limit <= e->tick) { /* and nothing to be issued later, unrenewed */
+    } else if (may_wait(l, e) && e->limit <= e->tick) { /* and nothing to be issued later, unrenewed */
         usable(l, out);
         rest(l, out);
     } else {
@@ -173,6 +180,7 @@ static void adopted(lease *l, const event *e, actions *out) {
 
 static void renewed(lease *l, const event *e, actions *out) {
     l->limit = e->limit;
+    l->bare = false;
     l->nonce = l->next_nonce;
     l->next_nonce = 0;
     push_lease(out, SFID__DO_EXTEND, l);
@@ -219,7 +227,7 @@ static void renewal_answered(lease *l, const event *e, actions *out) {
 static void attend(lease *l, const event *e, actions *out) {
     const bool due = e->now_ms >= l->due_ms;
     const bool is_short = e->now_ms >= l->soonest_ms && e->tick + l->terms.window / 2 >= l->limit;
-    if (l->terms.rests && e->idle) {
+    if (may_wait(l, e)) {
         rest(l, out);
         return;
     }

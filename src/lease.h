@@ -61,6 +61,7 @@ struct sfid__lease {
     bool lost;           /* the last pid was; nobody was told yet that there is another */
     bool told;           /* that a pid is held */
     bool gave_up;        /* nothing is asked any more, but a release */
+    bool bare;           /* as in the event, until a renewal is granted */
     uint64_t pid, limit; /* of the lease, or of the lost one */
     uint64_t token;      /* what it is held or claimed under */
     uint64_t nonce;      /* last one answered */
@@ -109,6 +110,7 @@ struct sfid__lease_event {
     bool poked, sure;
     bool cold; /* RESUME: nobody draws from it yet */
     bool idle; /* the next number lies too far ahead of the clock to be issued now, whoever asks */
+    bool bare; /* ADOPTED: the store's bound lies below the next number */
 };
 
 /* ---- what to do ------------------------------------------------------------ */

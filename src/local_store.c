@@ -71,6 +71,7 @@ static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid
         at.exact = false;
     }
     *reply = reply_of(s, pid, &at);
+    reply->guessed = at.damaged;
     if (s->strict && reply->limit > ask->now + s->store.terms.window)
         rc = refuse_far(s, app, reply->limit - ask->now, err);
     else

@@ -46,6 +46,7 @@ struct sfid__reply {
     uint64_t pid;
     uint64_t position;     /* word: every number of this pid below it may have been issued */
     bool exact;            /* the position is where the pid was given back, not a bound ahead of it */
+    bool guessed;          /* the position is a bound that is written nowhere */
     uint64_t page;         /* nonce of the page the pid was last used with: any other is out of date. 0: none known */
     uint64_t floor, limit; /* ticks of the window granted; equal: none so far */
     uint64_t start;        /* SFID__LATER: where to look next */

@@ -2,7 +2,8 @@
 /*
  * A service whose run directory is gone at each start (a container with a /dev/shm of its own) and that gives up when it gets
  * no ID. After a life that ended by SIGKILL the mark lies ahead of the clock, and the next lives are too short to see it pass.
- * None of them moves the mark, so that one of them comes up when it has passed.
+ * None of them moves the mark, so that one of them comes up when it has passed. But a mark that lies below the next ID, since
+ * it was lost or damaged, is made good at once.
  */
 #include "local.h"
 
@@ -81,6 +82,35 @@ static void says_when(void) {
     ok(strncmp(life->text, expected, strlen(expected)) == 0, "it says \"%s\"", life->text);
 }
 
+/* What lies ahead is the page alone: when that is lost as well, the mark has to know. */
+static void makes_a_lost_mark_good(void) {
+    char path[4400];
+    const uint64_t tick = mark_tick(life->opt.app, 7, &layout);
+    lose_run_dir();
+    start(KILL);
+    snprintf(path, sizeof path, "%s/%s/pid-7", dirs.state, life->opt.app);
+    is_i64(unlink(path), 0, "the mark is lost, and the page is ahead of the clock");
+    start(KILL);
+    ok(mark_tick(life->opt.app, 7, &layout) >= tick, "the mark is made anew, no lower than the page");
+}
+
+/* The newest entry of two is lost. The bound that is waited for then is in the mark, or each start would find one further on. */
+static void makes_a_damaged_mark_good(void) {
+    char path[4400], content[2 * MARK_BLOCK];
+    struct mark_entry two[2];
+    read_mark(content);
+    for (int i = 0; i < 2; i++)
+        memcpy(&two[i], content + i * MARK_BLOCK, sizeof two[i]);
+    snprintf(path, sizeof path, "%s/%s/pid-7", dirs.state, life->opt.app);
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ok(pwrite(fd, "damaged!", 8, two[1].serial > two[0].serial ? MARK_BLOCK : 0) == 8 && close(fd) == 0, "the mark is damaged");
+    lose_run_dir();
+    const uint64_t bound = tick_now(&layout) + LEAD_MS;
+    start(KILL);
+    is_i64(life->id, SFID_EAGAIN, "no ID before the longest window that it may have said has passed");
+    ok(mark_tick(life->opt.app, 7, &layout) >= bound, "that bound is in the mark");
+}
+
 int main(void) {
     dirs_make();
     layout = layout_of("41:10:12/1ms");
@@ -96,6 +126,8 @@ int main(void) {
     says_when();
     ends_without_an_id(KILL, "it is killed");
     ends_without_an_id(CLOSE, "it closes");
+    makes_a_lost_mark_good();
+    makes_a_damaged_mark_good();
     int lives = 0;
     do {
         lose_run_dir();
