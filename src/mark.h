@@ -18,7 +18,7 @@
  * predecessor's, the newer one is written and synced again first.
  *
  * A mark says no more than a lower bound: a page of this boot may know better
- * (holding.c). What is not the mark's file any more bounds nothing, so a
+ * (grant.c). What is not the mark's file any more bounds nothing, so a
  * writer makes sure that its path still leads to it. After chroot(2) a path
  * leads to another place, and there is nothing to make sure of: the mapping is
  * the file, wherever that lies.

@@ -236,7 +236,7 @@ SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt, void (*each
  * @param size     how many bytes there are, 0 for an empty file
  * @return 0             a generator can use it
  *         SFID_ESTATE   it is damaged: no generator uses this pid until the file is removed
- *         SFID_EINVAL   content is NULL
+ *         SFID_EINVAL   content is NULL, and size is not 0
  *
  * Threads: any. Fork: any. Signals: safe.
  */
