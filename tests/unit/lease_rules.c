@@ -349,6 +349,23 @@ static void rests(void) {
     is_str(wake_when_due(), "h NR", "no rest where a lease has to be kept");
 }
 
+/* A bound below the next number: the page alone knows that number, until the store knows as well. */
+static void raises_a_bound(void) {
+    struct sfid__lease_terms terms = usual;
+    terms.rests = true;
+    begin(&terms);
+    idle = true;
+    open_lease();
+    grant(4, TICK, TICK);
+    is_str(step((struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED, .limit = TICK, .bare = true}), "h NR",
+           "a bound below the next number is raised, though nothing can be issued");
+    answer(SFID__FAILED);
+    is_str(wake_when_due(), "h NR", "and again after a failure");
+    is_str(grant(4, 0, TICK), "h ENLS", "then the pid is held");
+    is_str(wake_when_due(), "h S", "and the clock is waited for");
+    is_i64(last()->due_ms, SFID__FOREVER, "until the generator asks");
+}
+
 static void gives_up(void) {
     begin(&usual);
     open_lease();
@@ -395,6 +412,7 @@ int main(void) {
     half_windows();
     rests();
     waits_for_the_clock();
+    raises_a_bound();
     gives_up();
     return done_testing();
 }
