@@ -223,9 +223,15 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const s
     return mark->synced && fdatasync(fd) < 0 ? errno : 0;
 }
 
-/* The newest entry of a mark that is held, and which it is; -1 when none is good. */
-static int newest_in_place(const struct sfid__mark *mark, struct entry *newest) {
-    const char *blocks = mark->map;
+/*
+ * The newest entry of a mark that is held, and which it is; -1 when none is good. Read from the file where there is a
+ * descriptor: copying a backup over the file cuts it to nothing first, and a look through the mapping would be a SIGBUS then.
+ */
+static int newest_in_place(const struct sfid__mark *mark, int fd, struct entry *newest) {
+    _Alignas(struct entry) char read_now[FILE_SIZE];
+    if (fd >= 0 && read_blocks(fd, read_now) != 0)
+        return -1;
+    const char *blocks = fd >= 0 ? read_now : mark->map;
     const int which = newest_of(entry_in(blocks, 0), entry_in(blocks, 1));
     if (which >= 0)
         *newest = *entry_in(blocks, which);
@@ -234,7 +240,7 @@ static int newest_in_place(const struct sfid__mark *mark, struct entry *newest) 
 
 static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at) {
     struct entry newest;
-    const int which = newest_in_place(mark, &newest);
+    const int which = newest_in_place(mark, fd, &newest);
     if (which < 0)
         return EIO;
     if (mark->settled != sfid__process()) {
@@ -263,8 +269,9 @@ bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *a
     const int fd = mark->map ? open_again(mark) : -1;
     if (fd < 0)
         return false;
+    const int which = newest_in_place(mark, fd, &newest);
     close(fd);
-    if (newest_in_place(mark, &newest) < 0)
+    if (which < 0)
         return false;
     *at = (struct sfid__position){newest.position, newest.page, newest.exact != 0, false};
     return true;

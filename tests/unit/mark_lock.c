@@ -314,6 +314,28 @@ static void replaced(void) {
     unlink(aside);
 }
 
+/* As cp(1) does with a backup: the very file, cut to nothing, then written. */
+static void copied_over(void) {
+    struct sfid__mark m;
+    struct sfid__position at;
+    char content[8192];
+    take_or_bail(&m);
+    write_to(&m, 700);
+    write_to(&m, 701);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || read(fd, content, sizeof content) != sizeof content || ftruncate(fd, 0) < 0)
+        bail("cannot cut %s", path);
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 702, .page = 5}, &err), SFID_ESTATE,
+           "a mark that is cut to nothing cannot be written: %s", err.text);
+    ok(!sfid__mark_in_place(&m, &at), "nor does it say anything");
+    if (pwrite(fd, content, sizeof content, 0) != sizeof content)
+        bail("cannot fill %s", path);
+    close(fd);
+    write_to(&m, 703);
+    ok(sfid__mark_in_place(&m, &at) && at.word == 703, "with its content back it goes on");
+    sfid__mark_drop(&m);
+}
+
 static void refused(const char *what, const char *why) {
     const int64_t rc = found();
     ok(rc == SFID_ESTATE && strstr(err.text, path) && strstr(err.text, why), "%s: %s", what, err.text);
@@ -373,6 +395,7 @@ int main(void) {
     blocked_door();
     daemons();
     replaced();
+    copied_over();
     not_a_file_of_ours();
     sfid__dir_close(&app);
     return done_testing();
