@@ -130,7 +130,8 @@ typedef struct sfid_options {
                                      superseded one may go on granting. At most 3600000; the same for all of an app */
     sfid_on_unknown on_unknown; /**< SFID_WAIT_OUT */
     void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called from the background thread only, in order;
-                                     sfid_status, sfid_parse and sfid_next may be called inside, sfid_open and sfid_close not */
+                                     sfid_status, sfid_parse and sfid_next may be called inside, sfid_open not;
+                                     sfid_close of this generator does nothing there */
     void *user;                                            /**< handed to on_event */
     const sfid_wide_layout *wide; /**< NULL; or instead of layout that of an app with IDs of up to 128 bits, for
                                      sfid_wide_open(), sfid_app_look() and sfid_app_init(). Copied as well */
@@ -342,9 +343,9 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * sfid_try_next, sfid_next_n, sfid_pid, sfid_retry_ms, sfid_status,
  * sfid_last_error): some 200 bytes of a handle that was open stay behind for
  * that (400 with ticks below a second, or of wide IDs), and the page up to its
- * last record, 192 bytes for each open. g may be NULL; closing an open handle
- * again, or inside on_event, does nothing, also before sfid_open() has
- * returned. A handle that sfid_open() did not open is freed.
+ * last record, 192 bytes for each open. g may be NULL. Closing a handle again
+ * does nothing. Closing it inside its on_event does nothing, from the first
+ * event on. A handle that sfid_open() did not open is freed.
  * Threads: once per handle and process. Fork: parent and child each close their own. Signals: not safe.
  */
 SFID_API void sfid_close(sfid *g);

@@ -136,7 +136,11 @@ static bool map_closed_copy(struct sfid__slot_map *m) {
     struct sfid__page *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED)
         return false;
-    memcpy((void *)copy, (const void *)m->page, sfid__page_bytes(current + 1));
+    /* Word by word, relaxed: threads that are late may be drawing from the page, and each word is whole. */
+    const _Atomic uint64_t *from = (const _Atomic uint64_t *)(const void *)m->page;
+    uint64_t *to = (uint64_t *)(void *)copy;
+    for (size_t i = 0; i < sfid__page_bytes(current + 1) / sizeof *to; i++)
+        to[i] = atomic_load_explicit(&from[i], memory_order_relaxed);
     for (uint32_t i = 0; i <= current; i++) {
         atomic_fetch_or_explicit(&copy->records[i].word, SFID__CLOSED, memory_order_relaxed); /* private until mremap */
         atomic_store_explicit(&copy->records[i].limit, 0, memory_order_relaxed);
@@ -267,17 +271,19 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
         return 0;
     }
     int why_not = expect(fd, want->layout, &id);
-    void *memory = why_not ? NULL : aligned_alloc(SFID__LINE, bytes);
-    if (memory && pread(fd, memory, bytes, 0) != (ssize_t)bytes)
+    /* Mapped, so that nothing of a large page stays with the allocator. */
+    void *memory = why_not ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED && pread(fd, memory, bytes, 0) != (ssize_t)bytes)
         why_not = EIO;
-    if (memory == NULL || why_not) {
-        free(memory);
+    if (memory == MAP_FAILED || why_not) {
+        if (memory != MAP_FAILED)
+            munmap(memory, bytes);
         return sfid__fail_errno(err, SFID_ESTATE, why_not ? why_not : ENOMEM, "cannot read %s/%s", slot->dir.path, slot->name);
     }
     const struct sfid__page *copy = memory;
     const char *bad = judge(slot, copy, bytes, &id, want);
     const uint64_t nonce = copy->id.nonce;
-    free(memory);
+    munmap(memory, bytes);
     if (bad) {
         snprintf(slot->put_aside, sizeof slot->put_aside, "%s", bad);
         return 0;

@@ -188,7 +188,10 @@ static void test_killed_children(void) {
         sfid_close(now);
     }
     is_u64(wrong, 0, "children killed after the parent closed: late calls find it closed, the next goes on at the very number");
-    ok(count_maps() < maps + 20, "and mappings do not pile up");
+    if (SANITIZED)
+        skip(1, "a sanitizer has mappings of its own");
+    else
+        ok(count_maps() < maps + 20, "and mappings do not pile up");
 }
 
 /* ---- inside on_event ------------------------------------------------------------ */
