@@ -255,6 +255,8 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
 }
 
 int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err) {
+    if (mark->map == NULL) /* a child's copy of what its parent had just lost */
+        return sfid__fail(err, SFID_ELEASE, "the mark is not held by this process");
     const int fd = open_again(mark);
     if (fd < 0 && errno == ESTALE && root_is(&mark->root))
         return sfid__fail(err, SFID_ELEASE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);

@@ -189,7 +189,7 @@ static void test_killed_children(void) {
     }
     is_u64(wrong, 0, "children killed after the parent closed: late calls find it closed, the next goes on at the very number");
     if (SANITIZED)
-        skip(1, "a sanitizer has mappings of its own");
+        skip(1, "a sanitizer needs memory of its own");
     else
         ok(count_maps() < maps + 20, "and mappings do not pile up");
 }

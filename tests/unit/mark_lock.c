@@ -312,6 +312,9 @@ static void replaced(void) {
     is_i64(found(), 0, "and the new file is untouched");
     sfid__mark_drop(&m);
     unlink(aside);
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ELEASE,
+           "nor is one that was let go, as in a child forked just then");
+    ok(!sfid__mark_is_last(&m), "whose holder is not the last");
 }
 
 /* As cp(1) does with a backup: the very file, cut to nothing, then written. */
