@@ -384,7 +384,9 @@ static void pages_keep_their_places(void) {
     struct sfid__page *second = two.page;
     sfid__slot_drop(&two);
     take_or_bail(&one);
-    ok(one.page == page && take_name(&two, "pid-2") == 0 && two.page == second, "and each its own ever after");
+    /* But where the second lies in the room that the first gave up: valgrind places a mapping in the first hole. */
+    const bool in_the_way = (uintptr_t)second - (uintptr_t)page < SFID__MAP_SIZE;
+    ok(take_name(&two, "pid-2") == 0 && (in_the_way || (one.page == page && two.page == second)), "and each its own ever after");
     sfid__slot_drop(&two);
     sfid__slot_drop(&one);
 }
