@@ -140,11 +140,11 @@ static void a_mark(const uint8_t *data, size_t size) {
         check_failure(rc, &err);
         return;
     }
-    HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = at.word + 1, .page = 9}, &err) == 0);
+    HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = at.word + 1, .page = at.page + 1}, &err) == 0);
     struct sfid__position again;
     sfid__mark_drop(&mark);
     HOLDS(sfid__mark_take(&mark, &dir, 5, UINT64_C(0x0707070707070707), false, &again, &err) == 0);
-    HOLDS(again.word == at.word + 1 && again.page == 9 && !again.exact && !again.damaged);
+    HOLDS(again.word == at.word + 1 && again.page == at.page + 1 && !again.exact && !again.damaged);
     sfid__mark_drop(&mark);
 }
 

@@ -248,6 +248,12 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
         if (why)
             return why;
     }
+    /*
+     * While a page is in use its mark never goes back, whatever the writer knows: a keeper that takes itself for the only one
+     * may be late with a bound that another process of the family has passed since.
+     */
+    if (!at.exact && !newest.exact && newest.page == at.page)
+        at.word = SFID__MAX(at.word, newest.position);
     const struct entry next = make_entry(mark, newest.serial + 1, at);
     const int why = store_entry(mark, fd, 1 - which, &next);
     mark->settled = why == 0 ? sfid__process() : 0;

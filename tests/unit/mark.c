@@ -73,11 +73,32 @@ static void write_and_read(void) {
 
 /* ---- damage ---------------------------------------------------------------- */
 
+/* A life that begins behind all that was written before: marks go back by a clean close alone. */
+static void begin_at(struct sfid__mark *m, uint64_t word) {
+    take_or_bail(m);
+    if (sfid__mark_write(m, (struct sfid__position){.word = word, .page = 5, .exact = true}, &err) != 0)
+        bail("cannot write the mark: %s", err.text);
+}
+
+/* Two writers of one page, of which one knows less. */
+static void never_back(void) {
+    struct sfid__mark m;
+    begin_at(&m, 100);
+    write_to(&m, 900);
+    write_to(&m, 800);
+    sfid__mark_drop(&m);
+    is_i64(found(), 900, "a bound that comes late does not set the mark back");
+    take_or_bail(&m);
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 850, .page = 5, .exact = true}, &err) == 0, "a clean close");
+    sfid__mark_drop(&m);
+    is_i64(found(), 850, "does");
+}
+
 /* Which of the two entries was written last; leaves `older` in the other. */
 static off_t newest_after(uint64_t older, uint64_t newer) {
     struct sfid__mark m;
     unsigned char before[ENTRY], after[ENTRY];
-    take_or_bail(&m);
+    begin_at(&m, 0);
     write_to(&m, older);
     peek(0, before, ENTRY);
     write_to(&m, newer);
@@ -105,7 +126,7 @@ static void torn(void) {
     struct sfid__mark m;
     unsigned char block[2][2 * BLOCK], mixed[ENTRY];
     unsigned wrong = 0;
-    take_or_bail(&m);
+    begin_at(&m, 0);
     write_to(&m, 400);
     peek(0, block[0], sizeof block[0]);
     write_to(&m, 500);
@@ -225,6 +246,7 @@ int main(void) {
     sfid__dir_close(&state);
     snprintf(path, sizeof path, "%s/pid-1", app.path);
     write_and_read();
+    never_back();
     newer_entry_lost();
     torn();
     both_lost();
