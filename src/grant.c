@@ -77,8 +77,8 @@ static void follow_server(const struct sfid__holding *h, struct sfid__record *r,
 /*
  * A record for what was granted: the one where a process died, else a new one
  * at the position where it stopped. The record comes first and its window
- * after, so that whoever dies in between leaves a position that the next one
- * finds. Where a process died inside its window that is still good.
+ * after: a process that dies in between leaves a position that the next one
+ * finds. A window in which a process died is still good.
  */
 void sfid__grant_adopt(struct sfid__holding *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const uint64_t now = sfid__grant_clock_tick(h);

@@ -109,7 +109,7 @@ struct sfid__lease_event {
     int64_t after_ms;
     bool poked, sure;
     bool cold; /* RESUME: nobody draws from it yet */
-    bool idle; /* the next number lies too far ahead of the clock to be issued now, whoever asks */
+    bool idle; /* the next number lies too far ahead of the clock to be issued now */
     bool bare; /* ADOPTED: the store's bound lies below the next number */
 };
 

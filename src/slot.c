@@ -292,7 +292,7 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
     if (map_file(slot, fd, nonce, err) < 0)
         return err->code;
     if (slot->records > 0) {
-        if (slot->mapped_before) /* a thread that is late with an earlier handle adds to none that this one draws from */
+        if (slot->mapped_before) /* a late thread of an earlier handle must not add to a record of this one */
             sfid__record_close(&slot->page->records[slot->records - 1]);
         /* Relaxed: alone with the page, and threads get the record's address with a release. */
         atomic_store_explicit(&slot->page->current, slot->records - 1, memory_order_relaxed);

@@ -230,7 +230,7 @@ SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt, void (*each
 
 /**
  * Checks what lies in the file of a mark, STATE/APP/pid-N, as a generator would.
- * For whoever looks after a host; nothing is opened or changed.
+ * For an operator of the host. Nothing is opened or changed.
  *
  * @param content  the file from its begin; 8192 bytes of it count
  * @param size     how many bytes there are, 0 for an empty file
