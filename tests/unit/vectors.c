@@ -151,6 +151,19 @@ static void texts_of(const struct json *v, sfid_wide id, bool wide) {
 
 /* ---- IDs ------------------------------------------------------------------ */
 
+static bool is_leap(int year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
+
+/* Counted one year and one month at a time: timegm() ends in 2038 where time_t has 32 bits. */
+static int64_t days_since_1970(int year, int month, int day) {
+    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int64_t days = day - 1 + (is_leap(year) && month > 2);
+    for (int y = 1970; y < year; y++)
+        days += 365 + is_leap(y);
+    for (int m = 1; m < month; m++)
+        days += lengths[m - 1];
+    return days;
+}
+
 /* 2022-06-28T16:07:40.105Z as Unix milliseconds. */
 static int64_t moment(const char *text) {
     struct tm tm = {.tm_isdst = 0};
@@ -159,9 +172,8 @@ static int64_t moment(const char *text) {
                &ms, &end) != 7 ||
         text[end] != '\0')
         bail("vectors: %s is no time", text);
-    tm.tm_year -= 1900;
-    tm.tm_mon--;
-    return (int64_t)timegm(&tm) * 1000 + ms;
+    return days_since_1970(tm.tm_year, tm.tm_mon, tm.tm_mday) * 86400000 +
+           ((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * INT64_C(1000) + ms;
 }
 
 static bool parts_agree(const struct json *v, uint64_t tick, uint64_t pid, uint64_t seq, int64_t unix_ms) {
