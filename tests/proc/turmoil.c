@@ -10,7 +10,8 @@
  * doc/design.md. A world lasts for some seconds; then the checker has its IDs, and another one begins.
  *
  * Sizes: 10 s (long: 60 s); SFID_TURMOIL_S sets the seconds, SFID_TEST_SEED the seed. SFID_TURMOIL_WITHOUT leaves things out:
- * any of fork, jail, cover, close, kill, stop, step, tamper.
+ * any of fork, jail, cover, close, kill, stop, step, tamper. SFID_TURMOIL_KEEP names a directory for the logs of worlds in
+ * which IDs came twice or out of order.
  */
 #include "turmoil.h"
 
@@ -252,6 +253,11 @@ static void judge_world(void) {
                 "# %s: %s, %s, %s tampered with: %" PRIu64 " IDs, %" PRIu64 " twice, %" PRIu64 " out of order; seed %" PRIu64 "\n",
                 here->app, here->fixed ? "fixed" : here->store, here->layout_text, here->side == RUN_SIDE ? "run" : "state", n[0],
                 n[1], n[2], the_seed);
+    if (n[1] + n[2] + n[3] > 0 && getenv("SFID_TURMOIL_KEEP")) {
+        snprintf(command, sizeof command, "%s/%s", getenv("SFID_TURMOIL_KEEP"), here->app);
+        make_dir(command);
+        copy_as_it_goes(dir, command);
+    }
     remove_tree(dir);
 }
 
