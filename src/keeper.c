@@ -10,6 +10,13 @@
  * own. States: idle -> starting -> running -> ended -> (joined) starting or
  * idle. Starts may run with starts, the thread and reads; stop runs alone with
  * the thread and reads: sfid_close keeps every start out first.
+ *
+ * The page's lock says which process's keeper may work. It is a robust mutex:
+ * the kernel frees it when its holder dies. The kernel knows the holder by
+ * its thread number alone. Threads in two PID namespaces can have the same
+ * number, so the death of one can free a lock that the other still holds.
+ * Then two keepers have the page. The page counts them: the newer one raises
+ * page->reign, and the older one ends before its next step.
  */
 #include "keeper.h"
 
@@ -191,6 +198,12 @@ static void rest(struct sfid__keeper *k, int64_t due_ms) {
         k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
 }
 
+/* False once another keeper has got the page's lock, though this one never let it go: see the head. */
+static bool reigns(const struct sfid__keeper *k) {
+    /* Acquire, with the exchange in thread_main: the older keeper sees what the newer one saw. */
+    return k->holding == NULL || atomic_load_explicit(&k->generator->page->reign, memory_order_acquire) == k->reign;
+}
+
 static void run(struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
     bool poked = true;
@@ -202,7 +215,7 @@ static void run(struct sfid__keeper *k) {
         sfid__holding_resume(k->holding);
     }
     /* Acquire, with the release in sfid__keeper_stop. */
-    while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) {
+    while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0 && reigns(k)) {
         const int64_t due_ms = k->holding ? sfid__holding_step(k->holding, poked) : FOREVER;
         if (k->on_event)
             tell_counters(k);
@@ -234,8 +247,12 @@ static void *thread_main(void *arg) {
         run(k); /* it only tells this process's events: every process may have one */
     } else if (lock_page(page)) {
         pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once one ends here */
+        k->reign = atomic_fetch_add_explicit(&page->reign, 1, memory_order_acq_rel) + 1; /* with the acquire in reigns() */
         run(k);
-        pthread_mutex_unlock(&page->keeper);
+        if (reigns(k))
+            pthread_mutex_unlock(&page->keeper);
+        else /* the lock is the newer keeper's, and its list of locks as well */
+            sfid__holding_unfollow(k->holding);
     } else {
         sfid__holding_unfollow(k->holding);
     }

@@ -30,6 +30,7 @@ struct sfid__keeper {
     struct sfid__holding *holding; /* NULL: there is nothing to renew, only events to tell */
     void (*on_event)(void *user, const sfid_event *event);
     void *user;
+    uint64_t reign;   /* the page's when this keeper got it */
     uint32_t pending; /* bits of events (1 << kind) noted by open, told first */
 
     _Atomic uint64_t owner; /* sfid__process() << 2 | state: whether the thread of this process runs */

@@ -8,7 +8,7 @@
  *
  *   0-1  identity: what file and what boot this is. Written once, checksummed.
  *   2    current: the index of the current record; poke, the keeper's wake-up
- *        word; counters.
+ *        word; counters; reign, which keeper counts.
  *   3    the keeper's lock, robust and shared between processes.
  *   4-   records, append-only, three lines each.
  *
@@ -78,6 +78,7 @@ struct sfid__page {
     _Atomic uint64_t regressions; /* of more than 1 s */
     _Atomic uint64_t largest_regression_ms;
     _Atomic uint64_t earlier_issued; /* IDs drawn from records before the current */
+    _Atomic uint64_t reign;          /* how many keepers there have been: the last of them counts */
 
     _Alignas(SFID__LINE) pthread_mutex_t keeper;
 
@@ -95,7 +96,7 @@ static_assert(offsetof(struct sfid__page_id, layout) == 16 && offsetof(struct sf
                   offsetof(struct sfid__page_id, checksum) == 120,
               "identity has no holes");
 static_assert(offsetof(struct sfid__page, regressions) == 2 * SFID__LINE + 16 &&
-                  offsetof(struct sfid__page, earlier_issued) == 2 * SFID__LINE + 32,
+                  offsetof(struct sfid__page, reign) == 2 * SFID__LINE + 40,
               "counters have their places, each inside its line");
 static_assert(offsetof(struct sfid__record, checksum) == SFID__LINE + 56, "line b is full");
 static_assert(offsetof(struct sfid__record, next_nonce) == 2 * SFID__LINE + 56, "line c is full");

@@ -340,6 +340,33 @@ static void survives_a_killed_keeper(void) {
     end();
 }
 
+static int keep_until_superseded(void) {
+    sfid__keeper_start(&k);
+    for (int i = 0; i < 400 && sfid__keeper_runs(&k); i++)
+        draw_for_ms(50);
+    return sfid__keeper_runs(&k) ? 1 : 0;
+}
+
+/* The kernel may free a lock that is held: the thread that died had the same number in a PID namespace of its own. */
+static void ends_where_another_reigns(void) {
+    begin(false);
+    const pid_t older = fork();
+    if (older == 0)
+        _exit(keep_until_superseded());
+    const int one = 1;
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "superseded: a keeper in another process renews");
+    sfid__page_reset_keeper(f.page);
+    is_i64(sfid__keeper_start(&k), 0, "superseded: its lock was freed while it lives, and another starts");
+    int status = -1;
+    ok(waitpid(older, &status, 0) == older && status == 0, "superseded: the older one ends before its next step");
+    is_i64(draw_for_ms(500), 0, "superseded: the newer one renews");
+    ok(sfid__keeper_runs(&k), "superseded: and goes on");
+    sfid__keeper_stop(&k);
+    is_i64(sfid__keeper_start(&k), 0, "superseded: its lock is free after it");
+    sfid__keeper_stop(&k);
+    end();
+}
+
 int main(void) {
     renews_while_drawn();
     rests_and_wakes();
@@ -348,5 +375,6 @@ int main(void) {
     finds_no_other();
     forks();
     survives_a_killed_keeper();
+    ends_where_another_reigns();
     return done_testing();
 }
