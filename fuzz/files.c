@@ -5,13 +5,14 @@
  * store. What is no such thing is refused in words.
  */
 #define _GNU_SOURCE 1
-#include "files.h"
-#include "identity.h"
-#include "layout.h"
-#include "mark.h"
-#include "options.h"
-#include "page.h"
+#include "draw/page.h"
+#include "host/files.h"
+#include "host/identity.h"
+#include "host/mark.h"
+#include "id/layout.h"
+#include "lease/settings.h"
 
+#include "base/hash.h"
 #include "fuzz.h"
 
 #include <fcntl.h>

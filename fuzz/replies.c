@@ -9,20 +9,19 @@
  * bytes are lines, each a string of the array that a server would send, so that
  * fuzzing need not find the protocol first; an empty line ends a reply.
  */
-#include "deadline.h"
-#include "redis_look.h"
-#include "redis_store.h"
-#include "route.h"
-#include "wire.h"
+#include "base/deadline.h"
+#include "lease/script_look.h"
+#include "lease/store_redis.h"
+#include "redis/route.h"
+#include "redis/wire.h"
 
 #include "fuzz.h"
-#include "scripts.h"
 
 #define USER "wolpertinger"
 #define PASSWORD "hunter2hunter2"
 #define GREETING "+OK\r\n+OK\r\n-ERR no such thing\r\n+OK\r\n+OK\r\n"
 
-const char sfid__lease_script[] = "short"; /* nobody reads it here */
+const char sfid__lease_lua[] = "short"; /* nobody reads it here */
 
 /* ---- the wire ------------------------------------------------------------------ */
 

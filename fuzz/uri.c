@@ -3,7 +3,7 @@
  * Any bytes as a store's URL: what is accepted is within bounds, and what is refused is refused in words that do not
  * depend on user and password.
  */
-#include "uri.h"
+#include "redis/uri.h"
 
 #include "fuzz.h"
 

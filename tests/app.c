@@ -2,7 +2,7 @@
 #define _GNU_SOURCE 1
 #include "app.h"
 
-#include "scripts.h"
+#include "lease/script.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ const char *app_script(void) {
     static const char *text;
     const char *path = getenv("SFID_TEST_SCRIPT");
     if (!text)
-        text = path ? file_text(path) : sfid__lease_script;
+        text = path ? file_text(path) : sfid__lease_lua;
     return text;
 }
 

@@ -48,7 +48,7 @@ SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
 #endif
 
 /*
- * The same argument as above next() in src/generator.c, where the orders are
+ * The same argument as above next() in src/draw/generator.c, where the orders are
  * explained and their partners named.
  */
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {

@@ -25,7 +25,7 @@ static sfid_options any_pid(struct redis *r) {
 
 /* ---- filling -------------------------------------------------------------- */
 
-/* The app is made by the library; then its hash gets records as src/lease_script.lua writes them. */
+/* The app is made by the library; then its hash gets records as src/lease/lease.lua writes them. */
 static void make_app(struct redis *r) {
     const sfid_options opt = any_pid(r);
     struct member *m = members_new(1, &opt);

@@ -7,7 +7,7 @@
  */
 #include "local.h"
 
-#include "page.h"
+#include "draw/page.h"
 
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 

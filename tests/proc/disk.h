@@ -10,9 +10,9 @@
 #ifndef SFID_TESTS_DISK_H
 #define SFID_TESTS_DISK_H
 
-#include "local.h"
 #include "../shim.h"
 #include "../shim_notes.h"
+#include "local.h"
 
 #include <limits.h>
 

@@ -7,8 +7,8 @@
  * Sizes: 10 million IDs (long: 100 million; sanitizer: 300,000), every 100th held against the clock, without steps and with a
  * step of up to 50 ms either way about each 10 ms, 12 at least.
  */
-#include "proc.h"
 #include "kernel_clock.h"
+#include "proc.h"
 
 #include <sys/time.h>
 

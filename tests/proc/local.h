@@ -96,7 +96,7 @@ UNUSED static int holder_end(struct holder *h, bool killing) {
 
 /* ---- the mark ----------------------------------------------------------- */
 
-/* An entry as src/mark.c writes it: two of them in a file, in blocks of their own, the one with the higher serial counts. */
+/* An entry as src/host/mark.c writes it: two of them in a file, in blocks of their own, the one with the higher serial counts. */
 struct mark_entry {
     char magic[8];
     uint64_t layout, pid, serial, position, page, exact, checksum;

@@ -4,9 +4,9 @@
  * exec, memory is as before after a thousand handshakes that failed, exit() in the middle of a handshake ends the process as it
  * should, and a child forked in the middle of one can shake hands, too.
  */
-#include "connection.h"
+#include "redis/connection.h"
+#include "redis/wire.h"
 #include "tls/tls.h"
-#include "wire.h"
 
 #include <fcntl.h>
 #include <malloc.h>

@@ -3,7 +3,7 @@
  * Servers that are not believed, or do not believe us; the wrong port; files of the URL that are no good. sfid_open() is back in
  * time, with a sentence of its own for each, which names the server and what to do, and nothing is held.
  */
-#include "connection.h"
+#include "redis/connection.h"
 #include "tls/tls.h"
 
 #include "peer.h"

@@ -5,9 +5,9 @@
 #ifndef SFID_TESTS_ASKER_H
 #define SFID_TESTS_ASKER_H
 
-#include "connection.h"
-#include "deadline.h"
+#include "base/deadline.h"
 #include "peer.h"
+#include "redis/connection.h"
 #include "scene.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Run and state directory: which one is chosen, how a missing one is made, and which are refused. */
-#include "dirs.h"
+#include "host/dirs.h"
 
 #include "scene.h"
 #include "tap.h"

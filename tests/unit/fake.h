@@ -8,9 +8,9 @@
 #ifndef SFID_TESTS_FAKE_H
 #define SFID_TESTS_FAKE_H
 
-#include "generator.h"
-#include "layout.h"
-#include "record.h"
+#include "draw/generator.h"
+#include "draw/record.h"
+#include "id/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A wait on a word: it lasts as long as it was told, whatever the width of time_t, and where the kernel has no wide form. */
-#include "futex.h"
+#include "base/futex.h"
 
 #include "tap.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a state directory remembers: the machine's ID, made once whoever comes first, and the layout of an app. */
-#include "identity.h"
+#include "host/identity.h"
 
-#include "layout.h"
+#include "id/layout.h"
 
 #include "tap.h"
 

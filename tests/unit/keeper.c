@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* keeper.c - the background thread against a store of the test's own: renews, backs off, rests, tells, ends. */
-#include "keeper.h"
+#include "lease/keeper.h"
 
-#include "layout.h"
+#include "id/layout.h"
 
 #include "fake.h"
 #include "tap.h"
@@ -54,7 +54,7 @@ static const struct sfid__store_ops store_ops = {.claim = store_claim, .renew = 
 static struct fake f;
 static struct fake_store *store; /* shared with forked children */
 static struct sfid__keeper k;
-static struct sfid__holding h;
+static struct sfid__holder h;
 static _Atomic int told[16];
 
 static void on_event(void *user, const sfid_event *event) {

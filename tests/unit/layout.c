@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Layouts: the macro, the checker and the text form agree; IDs go apart and together; ranges, facts and fields. */
-#include "layout.h"
+#include "id/layout.h"
 
 #include "tap.h"
 

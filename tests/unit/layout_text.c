@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Layouts as text: what is written is read back, presets have names, and what is no layout leaves the result alone. */
-#include "layout.h"
+#include "id/layout.h"
 
 #include "tap.h"
 

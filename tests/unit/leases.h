@@ -9,7 +9,7 @@
 #ifndef SFID_TESTS_LEASES_H
 #define SFID_TESTS_LEASES_H
 
-#include "lease.h"
+#include "lease/machine.h"
 #include "tap.h"
 
 #include <stdio.h>

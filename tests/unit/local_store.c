@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The local store: which pid it takes, what it grants, what it calls lost; against marks on a real disk. */
-#include "local_store.h"
+#include "lease/store_local.h"
 
-#include "layout.h"
+#include "id/layout.h"
 #include "tap.h"
 
 #include <fcntl.h>

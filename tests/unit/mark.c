@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The durable mark: what is written is read back, and a write that was torn leaves the one before. */
-#include "mark.h"
+#include "host/mark.h"
 
-#include "layout.h"
+#include "id/layout.h"
 
+#include "base/hash.h"
 #include "marks.h"
 #include "scene.h"
 #include "tap.h"

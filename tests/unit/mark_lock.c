@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lock of the durable mark: held by a mapping, shared by fork, given up by the last; and only on a file of ours. */
-#include "mark.h"
+#include "host/mark.h"
 
 #include "marks.h"
 #include "scene.h"

@@ -3,7 +3,7 @@
 #ifndef SFID_TESTS_MARKS_H
 #define SFID_TESTS_MARKS_H
 
-#include "mark.h"
+#include "host/mark.h"
 #include "tap.h"
 
 static struct sfid__dir app;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Generators without an app: one per pid and layout in a process, going on where the last one stopped, shared by fork. */
-#include "memory.h"
+#include "draw/memory.h"
 
-#include "layout.h"
+#include "id/layout.h"
 
 #include "tap.h"
 

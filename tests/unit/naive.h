@@ -3,7 +3,7 @@
 #ifndef SFID_TESTS_NAIVE_H
 #define SFID_TESTS_NAIVE_H
 
-#include "compiler.h"
+#include "base/compiler.h"
 
 #include <sfid.h>
 #include <string.h>

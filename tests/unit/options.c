@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options: each bad one is refused by name before anything is made; structs of older and newer headers are read rightly. */
-#include "options.h"
+#include "lease/settings.h"
 
 #include "tap.h"
 

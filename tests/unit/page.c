@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The checker of pages: it takes a page as made, and none with a changed byte, a missing part or another's identity. */
-#include "page.h"
+#include "draw/page.h"
 
-#include "layout.h"
-#include "record.h"
+#include "draw/record.h"
+#include "id/layout.h"
 
+#include "base/hash.h"
 #include "tap.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
  */
 #include "asker.h"
 
-#include "password.h"
-#include "sentinel.h"
+#include "redis/password.h"
+#include "redis/sentinel.h"
 
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every preset generates, or says that it has ended: IDs of the pid asked for, of now, increasing, whatever the order of fields. */
-#include "compiler.h"
+#include "base/compiler.h"
 
 #include "tap.h"
 

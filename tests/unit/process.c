@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The number of a process: kept by all its threads, and by no relative of it, whatever its process ID. */
-#include "process.h"
+#include "base/process.h"
 
 #include "tap.h"
 

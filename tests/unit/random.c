@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The keyed hash that random bits of UUIDs are: as its authors publish it, and unlike for any other key or number. */
-#include "random.h"
+#include "base/random.h"
 
 #include "tap.h"
 

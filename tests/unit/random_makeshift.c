@@ -4,7 +4,7 @@
  * and in a forked child, though no clock moves. The program has a getrandom() and a clock_gettime() of its own, which the
  * library calls instead of the system's.
  */
-#include "random.h"
+#include "base/random.h"
 
 #include "scene.h"
 #include "tap.h"

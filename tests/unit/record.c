@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Records: where a new one starts, what it takes over from the one before, and that nothing ever goes back. */
-#include "record.h"
+#include "draw/record.h"
 
-#include "layout.h"
+#include "id/layout.h"
 
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* replies.c - what an error of a server asks for. Lines of real servers: connection_redis.c. */
-#include "replies.h"
+#include "redis/replies.h"
 
 #include "tap.h"
 

@@ -6,8 +6,8 @@
  */
 #include "asker.h"
 
-#include "resolve.h"
-#include "wire.h"
+#include "redis/resolve.h"
+#include "redis/wire.h"
 
 #include <netdb.h>
 #include <pthread.h>

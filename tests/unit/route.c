@@ -3,10 +3,10 @@
  * route.c, sentinel.c, cluster.c, keyslot.c - to whom questions go, against servers of the test's own that name each other, lie,
  * are silent or gone. Real sentinels and clusters: tests/sentinel, tests/fleet.
  */
-#include "route.h"
+#include "redis/route.h"
 
 #include "asker.h"
-#include "keyslot.h"
+#include "redis/keyslot.h"
 
 #include <stdarg.h>
 

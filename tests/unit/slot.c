@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Slot files: taken again at the stored word, locked by their mapping, full at last, and left without a trace. */
-#include "slot.h"
+#include "host/slot.h"
 
-#include "layout.h"
-#include "record.h"
+#include "draw/record.h"
+#include "id/layout.h"
 
 #include "scene.h"
 #include "tap.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Slot files that are damaged, copied, of another boot or layout are put aside for a new one; what is no file of ours is refused. */
-#include "slot.h"
+#include "host/slot.h"
 
-#include "layout.h"
-#include "numbered.h"
-#include "record.h"
+#include "draw/record.h"
+#include "host/numbered.h"
+#include "id/layout.h"
 
 #include "scene.h"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ticks.c - the tick by the processor's counter against the clock read before and after: never early, never late. */
-#include "ticks.h"
+#include "draw/ticks.h"
 
 #include "tap.h"
 

@@ -4,7 +4,7 @@
  * time however the rate was measured, and what cannot be relied on is not used. The program has a clock_gettime() of its
  * own, which the library calls instead of the system's.
  */
-#include "ticks.h"
+#include "draw/ticks.h"
 
 #include "tap.h"
 

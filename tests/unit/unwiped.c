@@ -3,7 +3,7 @@
  * Where madvise() says that it wipes memory on fork and does nothing, as user-mode emulators do: processes are told apart all
  * the same, a lane's run is in one process only, and a child starts a keeper of its own once its parent is gone.
  */
-#include "process.h"
+#include "base/process.h"
 
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* uri.c - URLs of Redis servers: what is read, what is refused and in which words, and that no secret is ever in them. */
-#include "uri.h"
+#include "redis/uri.h"
 
 #include "tap.h"
 

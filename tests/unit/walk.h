@@ -13,7 +13,7 @@
 #ifndef SFID_TESTS_WALK_H
 #define SFID_TESTS_WALK_H
 
-#include "lease.h"
+#include "lease/machine.h"
 #include "tap.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Wide layouts: their text, fields and facts; IDs go apart and together; what is none is refused. */
-#include "compiler.h"
+#include "base/compiler.h"
 
 #include "tap.h"
 

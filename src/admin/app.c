@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* app.c - what an operator asks of an app's server. */
+#include "admin/session.h"
+#include "lease/script_look.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(sizeof(((sfid_app_info *)0)->server) >= SFID__URI_SHOWN, "a URL fits where the header says so");
+
+enum { NAMED = 3, TRIES = 5 };
+
+/* One call. */
+struct survey {
+    struct sfid__visit visit;
+    struct sfid__redis_view view;
+    sfid_app_info info;
+    int (*each)(void *user, const sfid_lease_info *lease);
+    void *user;
+    char holders[300]; /* the first of those that hold a pid, as a list */
+};
+
+/* ---- one pid --------------------------------------------------------------- */
+
+/* For the sentence that refuses. */
+static void name_in_list(struct survey *s, const sfid_lease_info *lease) {
+    char until[SFID__TIME_TEXT] = "";
+    const size_t used = strlen(s->holders);
+    if (s->info.held + s->info.foreign > NAMED)
+        return;
+    if (lease->until_unix_ms >= 0)
+        sfid__redis_app_clock(&s->visit.app, lease->until_unix_ms, until);
+    snprintf(s->holders + used, sizeof s->holders - used, "%spid %" PRIu64 " %s by %.50s %s%s", used ? ", " : "", lease->pid,
+             lease->kind == SFID_LEASE_FOREIGN ? "is registered" : "is held", lease->holder, until[0] ? "until " : "without end",
+             until);
+}
+
+static void count(struct survey *s, const sfid_lease_info *lease) {
+    sfid_app_info *info = &s->info;
+    switch (lease->kind) {
+    case SFID_LEASE_RUN_OUT:
+        info->run_out++;
+        return;
+    case SFID_LEASE_RELEASED:
+        info->released++;
+        return;
+    case SFID_LEASE_HELD:
+    case SFID_LEASE_ENDING:
+        info->held++;
+        break;
+    case SFID_LEASE_FOREIGN:
+        info->foreign++;
+    }
+    name_in_list(s, lease);
+    if (lease->until_unix_ms < 0 || info->held_until_unix_ms < 0)
+        info->held_until_unix_ms = -1;
+    else
+        info->held_until_unix_ms = SFID__MAX(info->held_until_unix_ms, lease->until_unix_ms);
+}
+
+static bool see_pid(void *survey, const struct sfid__redis_pid *pid) {
+    struct survey *s = survey;
+    char holder[SFID__HOLDER];
+    const int64_t until = pid->timed ? sfid__redis_app_time(&s->visit.app, pid->tick) : -1;
+    sfid_lease_info lease = {.pid = pid->pid, .until_unix_ms = until, .holder = holder};
+    lease.left_ms = pid->timed ? until - s->visit.app.now_ms : 0;
+    lease.kind = sfid__redis_pid_kind(pid, lease.left_ms);
+    sfid__redis_pid_holder(pid, holder);
+    count(s, &lease);
+    if (s->each && s->each(s->user, &lease) != 0)
+        s->each = NULL;
+    return true;
+}
+
+/* ---- the app --------------------------------------------------------------- */
+
+static void describe(struct survey *s) {
+    sfid_app_info *info = &s->info;
+    const struct sfid__redis_app *app = &s->visit.app;
+    static const sfid_app_state states[] = {SFID_APP_UNKNOWN, SFID_APP_FORGOTTEN, SFID_APP_KNOWN};
+    info->state = states[s->view.known];
+    info->server_unix_ms = app->now_ms;
+    info->skew_ms = app->skew_ms;
+    info->open_unix_ms = -1;
+    if (info->state == SFID_APP_KNOWN)
+        info->open_unix_ms = s->view.open_tick ? sfid__redis_app_time(app, s->view.open_tick) : 0;
+    info->wait_ms = (int64_t)app->window_ms + app->budget_ms;
+    info->pid_min = app->pid_min;
+    info->pid_max = app->pid_max;
+    snprintf(info->server, sizeof info->server, "%s", app->shown);
+}
+
+static int look(struct survey *s) {
+    memset(&s->info, 0, sizeof s->info);
+    s->holders[0] = '\0';
+    const int rc = sfid__redis_look(&s->visit.app, &s->view, see_pid, s, s->visit.deadline_ms, NULL, &s->visit.error);
+    if (rc == 0)
+        describe(s);
+    return rc;
+}
+
+/* What is left of it, and the sentence for the caller. */
+static int end(struct survey *s, int rc, sfid_app_info *out, char *why, size_t why_size) {
+    if (s && out && (rc == 0 || rc == SFID_EBUSY))
+        *out = s->info;
+    sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
+    if (s)
+        sfid__visit_end(&s->visit);
+    free(s);
+    return rc;
+}
+
+int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void *user, const sfid_lease_info *lease), void *user,
+                  char *why, size_t why_size) {
+    struct survey *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return end(s, SFID_ENOMEM, out, why, why_size);
+    s->each = each;
+    s->user = user;
+    int rc = sfid__visit_begin(&s->visit, opt);
+    if (rc == 0)
+        rc = look(s);
+    return end(s, rc, out, why, why_size);
+}
+
+/* ---- init ------------------------------------------------------------------ */
+
+static int refuse(struct survey *s) {
+    char others[120] = "", last[SFID__TIME_TEXT] = "";
+    const uint64_t busy = s->info.held + s->info.foreign;
+    if (s->info.held_until_unix_ms > 0)
+        sfid__redis_app_clock(&s->visit.app, s->info.held_until_unix_ms, last);
+    if (busy > NAMED)
+        snprintf(others, sizeof others, ", and %" PRIu64 " others are%s%s", busy - NAMED, last[0] ? ", the last until " : "", last);
+    return sfid__fail(
+        &s->visit.error, SFID_EBUSY,
+        "%.120s: app \"%s\" is in use: %s%s. Nothing was changed: init is to say that no process of the app is running "
+        "anywhere",
+        s->visit.app.shown, s->visit.app.name, s->holders, others);
+}
+
+/* *done: the server did it. Otherwise it found something else than was looked at. */
+static int try_init(struct survey *s, bool force, bool *done) {
+    int rc = look(s);
+    if (rc < 0)
+        return rc;
+    if (!force && s->info.held + s->info.foreign > 0)
+        return refuse(s);
+    if (s->view.state[0] == '\0')
+        return 0;
+    rc = sfid__redis_app_ask(&s->visit.app, "init", 1, (const char *const[]){s->view.state}, 2, s->visit.deadline_ms, NULL,
+                             &s->visit.error);
+    *done = rc == 0 && s->visit.app.word == SFID__REDIS_OK;
+    if (rc == 0 && !*done && s->visit.app.word != SFID__REDIS_CHANGED)
+        return sfid__redis_app_nonsense(&s->visit.app, "init", &s->visit.error);
+    return rc;
+}
+
+int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *why, size_t why_size) {
+    struct survey *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return end(s, SFID_ENOMEM, out, why, why_size);
+    bool done = false;
+    int rc = sfid__visit_begin(&s->visit, opt);
+    for (int i = 0; i < TRIES && rc == 0 && !done; i++)
+        rc = try_init(s, force != 0, &done);
+    if (rc == 0 && !done)
+        rc = sfid__fail(&s->visit.error, SFID_EAGAIN,
+                        "%s: app \"%s\" was another each of the %d times it was looked at: is the server "
+                        "restarted, or failing over, again and again?",
+                        s->visit.app.shown, s->visit.app.name, TRIES);
+    return end(s, rc, out, why, why_size);
+}

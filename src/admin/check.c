@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* check.c - what is wrong with an app's server, or with how the app is used there. */
+#include "admin/facts.h"
+#include "base/deadline.h"
+#include "lease/script_look.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SKEW_TOLD_MS 1000
+#define NEAR_END_MS (INT64_C(5) * 365 * 86400000)
+
+enum { TEXT = 600, CURE = 300, NAMED = 3 };
+
+struct survey {
+    struct sfid__visit visit;
+    struct sfid__redis_facts facts;
+    struct sfid__redis_view view;
+    uint64_t held, foreign;
+    char foreigners[300]; /* the first of them, as a list */
+    bool too_slow;        /* the heartbeat was found too long */
+    bool denied;          /* a permission was found missing */
+    void (*each)(void *user, const sfid_finding *finding);
+    void *user;
+    char cure[CURE]; /* of the next finding; "": none */
+};
+
+/* ---- telling --------------------------------------------------------------- */
+
+SFID__PRINTF(2, 3) static void cure(struct survey *s, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(s->cure, sizeof s->cure, fmt, args);
+    va_end(args);
+}
+
+/* The cure was said before. */
+SFID__PRINTF(5, 6)
+static void tell(struct survey *s, sfid_check_kind kind, sfid_check_grade grade, int code, const char *fmt, ...) {
+    char text[TEXT];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    s->each(s->user, &(sfid_finding){kind, grade, code, text, s->cure[0] ? s->cure : NULL});
+    s->cure[0] = '\0';
+}
+
+static const char *user_of(const struct survey *s) {
+    return s->visit.settings.uri.user[0] ? s->visit.settings.uri.user : "default";
+}
+
+/* ---- before anything is asked ---------------------------------------------- */
+
+/* Where the library would refuse, a finding; then as if it were as long as may be. */
+static void check_heartbeat(struct survey *s, sfid_options *opt) {
+    const uint32_t most = opt->ttl_ms / 3;
+    s->too_slow = opt->heartbeat_ms > most;
+    if (!s->too_slow)
+        return;
+    cure(s, "heartbeat_ms of %" PRIu32 " at most, or ttl_ms of %" PRIu64 " at least", most, (uint64_t)opt->heartbeat_ms * 3);
+    tell(s, SFID_CHECK_LEASE, SFID_CHECK_ERROR, SFID_EINVAL,
+         "a lease of %" PRIu32 " ms is too short for a heartbeat of %" PRIu32 " ms: three have to fit, and it is refused",
+         opt->ttl_ms, opt->heartbeat_ms);
+    opt->heartbeat_ms = most;
+}
+
+static void check_timeouts(struct survey *s) {
+    const sfid_options *opt = &s->visit.settings.opt;
+    const uint64_t exchange = (uint64_t)s->visit.settings.uri.connect_timeout_ms + s->visit.settings.uri.timeout_ms;
+    const uint64_t wanted = opt->heartbeat_ms + 2 * exchange;
+    if (s->too_slow)
+        return;
+    if (s->visit.app.window_ms >= wanted) {
+        tell(s, SFID_CHECK_LEASE, SFID_CHECK_FINE, 0, "%" PRIu64 " ms, renewed each %" PRIu32 " ms", s->visit.app.window_ms,
+             opt->heartbeat_ms);
+        return;
+    }
+    cure(s, "ttl_ms of %" PRIu64 " at least, or a shorter timeout and connect_timeout in the URL", (wanted * 3 + 1) / 2);
+    tell(s, SFID_CHECK_LEASE, SFID_CHECK_WARNING, 0,
+         "a lease of %" PRIu64 " ms, renewed each %" PRIu32 " ms, is over when two exchanges time out, which takes %" PRIu64 " ms",
+         s->visit.app.window_ms, opt->heartbeat_ms, 2 * exchange);
+}
+
+static void check_end(struct survey *s) {
+    const sfid_layout *l = &s->visit.app.layout;
+    sfid_layout_facts facts;
+    if (sfid_layout_describe(l, &facts) < 0)
+        return;
+    const int64_t left = facts.last_ms - sfid__now(s->visit.app.clock).ms, days = left / 86400000;
+    if (left >= NEAR_END_MS) {
+        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_FINE, 0, "it lasts for %" PRId64 " years more", days / 365);
+        return;
+    }
+    cure(s, "begin anew under another app name, with a layout that has more bits for the time");
+    if (left > 0)
+        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_WARNING, 0, "it ends in %" PRId64 " days: then no ID can be drawn any more", days);
+    else
+        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_ERROR, SFID_EOVERFLOW, "it ended %" PRId64 " days ago: no ID can be drawn", -days);
+}
+
+/* ---- the server ------------------------------------------------------------ */
+
+/* The first exchange failed: no other would do better. */
+static void tell_unreachable(struct survey *s, int rc) {
+    const struct sfid__error *err = &s->visit.error;
+    const bool permitted = strstr(err->text, "NOPERM") == NULL;
+    if (rc == SFID_EAUTH && !permitted)
+        cure(s, "ACL SETUSER %.60s ~sfid:* +eval, and what else doc/redis.md has", user_of(s));
+    else if (rc == SFID_EAUTH)
+        cure(s, "give user and password of the server in the URL ($SFID_STORE); ACL LIST there tells which there are");
+    else
+        cure(s, "see whether the server runs, and to address and port of the URL");
+    tell(s, rc == SFID_EAUTH && !permitted ? SFID_CHECK_PERMISSIONS : SFID_CHECK_SERVER, SFID_CHECK_ERROR, rc, "%s", err->text);
+}
+
+static void check_role(struct survey *s) {
+    const struct sfid__redis_facts *f = &s->facts;
+    const char *role = sfid__redis_fact(f, "role"), *valkey = sfid__redis_fact(f, "valkey_version"),
+               *version = sfid__redis_fact(f, "redis_version"), *host = sfid__redis_fact(f, "master_host"),
+               *port = sfid__redis_fact(f, "master_port"), *link = sfid__redis_fact(f, "master_link_status");
+    if (role && strcmp(role, "slave") == 0) {
+        cure(s, "give the master's URL, or that of its sentinels: redis+sentinel://HOST:PORT,HOST:PORT/NAME");
+        tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS,
+             "%s is a replica of %s:%s (link %s): it accepts no writes, and grants nothing", s->visit.app.shown, host ? host : "?",
+             port ? port : "?", link ? link : "?");
+        return;
+    }
+    tell(s, SFID_CHECK_SERVER, SFID_CHECK_FINE, 0, "%s answers: %s %s, %s", s->visit.app.shown, valkey ? "Valkey" : "Redis",
+         valkey    ? valkey
+         : version ? version
+                   : "(version not visible)",
+         role ? role : "(role not visible)");
+}
+
+/* It was tried, and the server said something else than that it is not permitted. */
+static void tell_refused(struct survey *s, const char *command, const char *why) {
+    static const struct {
+        const char *word, *cure;
+    } cures[] = {{"OOM", "raise maxmemory, or give the app a server of its own"},
+                 {"NOREPLICAS", "bring a replica back, within min-replicas-max-lag: until then nothing is granted"},
+                 {"MISCONF", "see to the server's disk, or CONFIG SET stop-writes-on-bgsave-error no"},
+                 {"READONLY", "give the master's URL"}};
+    for (size_t i = 0; i < sizeof cures / sizeof cures[0]; i++)
+        if (strncmp(why, cures[i].word, strlen(cures[i].word)) == 0)
+            cure(s, "%s", cures[i].cure);
+    tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS, "it accepts no writes (%s): %s", command, why);
+}
+
+static void check_permissions(struct survey *s) {
+    static const char denied[] = "denied ";
+    bool refused = false;
+    for (unsigned i = 0; i < s->facts.count; i++) {
+        const char *command = s->facts.name[i] + sizeof denied - 1, *why = s->facts.value[i];
+        if (strncmp(s->facts.name[i], denied, sizeof denied - 1) != 0)
+            continue;
+        if (strcmp(why, "command") != 0 && strcmp(why, "key") != 0) {
+            if (!refused) /* the others are for the same reason */
+                tell_refused(s, command, why);
+            refused = true;
+            continue;
+        }
+        s->denied = true;
+        if (strcmp(why, "key") == 0) {
+            cure(s, "ACL SETUSER %.60s ~sfid:*", user_of(s));
+            tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_ERROR, SFID_EAUTH, "user %.60s may not use keys that begin with sfid: (%s)",
+                 user_of(s), command);
+        } else {
+            cure(s, "ACL SETUSER %.60s +%s", user_of(s), command);
+            tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_ERROR, SFID_EAUTH, "user %.60s may not use the command %s", user_of(s),
+                 command);
+        }
+    }
+    const char *untried = sfid__redis_fact(&s->facts, "untried");
+    if (!s->denied && !refused)
+        tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_FINE, 0,
+             untried ? "user %.60s may read; what writes was not tried on a %s" : "user %.60s may do what leases need%s",
+             user_of(s), untried ? untried : "");
+}
+
+static void check_memory(struct survey *s) {
+    const char *policy = sfid__redis_fact(&s->facts, "maxmemory_policy");
+    const int64_t most = sfid__redis_fact_number(&s->facts, "maxmemory"), used = sfid__redis_fact_number(&s->facts, "used_memory");
+    const int64_t wait = ((int64_t)s->visit.app.window_ms + s->visit.app.budget_ms + 999) / 1000;
+    if (policy == NULL || most < 0) {
+        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "maxmemory and maxmemory-policy are not visible here");
+    } else if (strncmp(policy, "allkeys", 7) == 0) {
+        cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
+        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_WARNING, 0,
+             "maxmemory-policy is %s%s: the app's records may be evicted, and new processes then wait for %" PRId64 " s", policy,
+             most ? "" : ", and comes into force as soon as maxmemory is set", wait);
+    } else if (most > 0 && used > most / 100 * 95) {
+        cure(s, "raise maxmemory, or give the app a server of its own");
+        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_WARNING, 0,
+             "%" PRId64 " of %" PRId64 " bytes are used: when there are no more, nothing is granted or renewed", used, most);
+    } else {
+        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "the app's records are not evicted (maxmemory-policy %s)", policy);
+    }
+}
+
+/* ---- replication ----------------------------------------------------------- */
+
+/* Has it replicas, or had it some? A master without any cannot be superseded. */
+static bool has_replicas(const struct survey *s) {
+    const char *before = sfid__redis_fact(&s->facts, "master_replid2"), *role = sfid__redis_fact(&s->facts, "role");
+    return sfid__redis_fact_number(&s->facts, "connected_slaves") > 0 || sfid__redis_fact(&s->facts, "min_slaves_good_slaves") ||
+           (role && strcmp(role, "slave") == 0) || (before && strspn(before, "0") != strlen(before));
+}
+
+static bool check_min_replicas(struct survey *s) {
+    const int64_t budget = s->visit.app.budget_ms, write = sfid__redis_setting(&s->visit, "min-replicas-to-write"),
+                  lag = sfid__redis_setting(&s->visit, "min-replicas-max-lag"), most = budget / 1000 - 1;
+    if (write < 0 || lag < 0) {
+        const bool in_force = sfid__redis_fact(&s->facts, "min_slaves_good_slaves") != NULL;
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "min-replicas-to-write is %s; min-replicas-max-lag is not visible here",
+             in_force ? "in force" : "not visible here");
+    } else if (write == 0 || lag == 0) {
+        cure(s, "CONFIG SET min-replicas-to-write 1, and CONFIG SET min-replicas-max-lag %" PRId64 ", on each server",
+             most > 10 || most < 1 ? 10 : most);
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+             "%s is 0: a master that is cut off from its replicas goes on granting pids, beside the one that takes its place, and "
+             "IDs can repeat",
+             write == 0 ? "min-replicas-to-write" : "min-replicas-max-lag");
+    } else if ((lag + 1) * 1000 > budget) {
+        cure(s, "CONFIG SET min-replicas-max-lag %" PRId64 " or less, or skew_budget_ms of %" PRId64 " or more for all of the app",
+             most > 1 ? most : 1, (lag + 1) * 1000);
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+             "min-replicas-max-lag is %" PRId64 " s, and skew_budget_ms %" PRId64
+             ": a master that is cut off may grant pids for longer than its successor waits",
+             lag, budget);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static bool check_backlog(struct survey *s) {
+    const int64_t ttl = sfid__redis_setting(&s->visit, "repl-backlog-ttl"),
+                  least = ((int64_t)s->visit.app.window_ms + 2 * (int64_t)s->visit.app.budget_ms + 999) / 1000;
+    if (ttl < 0) {
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "repl-backlog-ttl is not visible here");
+    } else if (ttl > 0 && ttl < least) {
+        cure(s, "CONFIG SET repl-backlog-ttl 0, or %" PRId64 " at least, on each server", least);
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+             "repl-backlog-ttl is %" PRId64 " s: a master that comes back after a failover may not be seen to have been away, and "
+             "IDs can repeat",
+             ttl);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static void check_replication(struct survey *s) {
+    if (!has_replicas(s)) {
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "it has no replicas, and cannot be superseded by one");
+        return;
+    }
+    const bool replicas = check_min_replicas(s), backlog = check_backlog(s);
+    if (replicas && backlog)
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "min-replicas and repl-backlog-ttl are as they should be");
+}
+
+/* ---- the app --------------------------------------------------------------- */
+
+static bool count(void *survey, const struct sfid__redis_pid *pid) {
+    struct survey *s = survey;
+    const size_t used = strlen(s->foreigners);
+    const int64_t left = pid->timed ? sfid__redis_app_time(&s->visit.app, pid->tick) - s->visit.app.now_ms : 0;
+    const sfid_lease_kind kind = sfid__redis_pid_kind(pid, left);
+    s->held += kind == SFID_LEASE_HELD || kind == SFID_LEASE_ENDING;
+    if (kind == SFID_LEASE_FOREIGN && s->foreign++ < NAMED)
+        snprintf(s->foreigners + used, sizeof s->foreigners - used, "%s%" PRIu64 " by %.60s", used ? ", " : "", pid->pid, pid->who);
+    return true;
+}
+
+static void tell_refusal(struct survey *s, int rc) {
+    if (rc == SFID_EAUTH && s->denied)
+        return; /* it was told */
+    if (rc == SFID_ECLOCK)
+        cure(s, "set the wrong clock right, and have a time service (chrony, systemd-timesyncd) keep both");
+    else if (rc == SFID_ELAYOUT)
+        cure(s, "give all processes of the app one layout, ttl_ms and skew_budget_ms; or use another app name for these");
+    tell(s,
+         rc == SFID_ECLOCK    ? SFID_CHECK_CLOCK
+         : rc == SFID_ELAYOUT ? SFID_CHECK_LAYOUT
+         : rc == SFID_EAUTH   ? SFID_CHECK_PERMISSIONS
+                              : SFID_CHECK_SERVER,
+         SFID_CHECK_ERROR, rc, "%s", s->visit.error.text);
+}
+
+static void check_skew(struct survey *s) {
+    const struct sfid__redis_app *app = &s->visit.app;
+    const int64_t size = app->skew_ms < 0 ? -app->skew_ms : app->skew_ms;
+    if (size <= SKEW_TOLD_MS + app->round_ms) {
+        tell(s, SFID_CHECK_CLOCK, SFID_CHECK_FINE, 0, "it is %" PRId64 " ms from the server's, to %" PRId64 " ms", size,
+             app->round_ms / 2 + 1);
+        return;
+    }
+    cure(s, "have a time service (chrony, systemd-timesyncd) keep both right");
+    tell(s, SFID_CHECK_CLOCK, SFID_CHECK_WARNING, 0,
+         "this host's clock is %" PRId64 " ms %s the server's: IDs of different hosts are out of order by as much", size,
+         app->skew_ms < 0 ? "behind" : "ahead of");
+}
+
+static void check_state(struct survey *s) {
+    const struct sfid__redis_app *app = &s->visit.app;
+    char when[SFID__TIME_TEXT] = "";
+    if (s->view.known == SFID__APP_UNKNOWN) {
+        cure(s, "where no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, app->shown);
+        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
+             "the server does not know app \"%s\", or has forgotten it: new processes wait for %" PRIu64 " s", app->name,
+             (app->window_ms + app->budget_ms + 999) / 1000);
+    } else if (s->view.known == SFID__APP_CURRENT && s->view.open_tick &&
+               sfid__redis_app_time(app, s->view.open_tick) > app->now_ms) {
+        sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), when);
+        cure(s, "wait; or, where no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name,
+             app->shown);
+        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
+             "pids of app \"%s\" that the server knows nothing of are handed out from %s on", app->name, when);
+    }
+}
+
+static void check_pids(struct survey *s) {
+    const struct sfid__redis_app *app = &s->visit.app;
+    const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign;
+    if (s->foreign > 0) {
+        cure(s, "give that program another app name, or a part of the pids of its own (pid_min, pid_max)");
+        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
+             "%" PRIu64
+             " pids are registered by programs that do not go by the server's records (%s): against those, IDs are only as "
+             "unique as they see to it",
+             s->foreign, s->foreigners);
+    }
+    if (taken > all / 10 * 9 && all > 1) {
+        cure(s, "end processes, or begin anew under another app name with more bits for the pid");
+        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "%" PRIu64 " of %" PRIu64 " pids are taken%s", taken, all,
+             taken < all ? ", and a process that is killed blocks one for the time of a lease" : ": one more process gets none");
+    } else {
+        tell(s, SFID_CHECK_APP, SFID_CHECK_FINE, 0, "%" PRIu64 " of %" PRIu64 " pids are taken", taken, all);
+    }
+}
+
+static void check_app(struct survey *s) {
+    const int rc = sfid__redis_look(&s->visit.app, &s->view, count, s, s->visit.deadline_ms, NULL, &s->visit.error);
+    if (rc < 0) {
+        tell_refusal(s, rc);
+        return;
+    }
+    check_skew(s);
+    check_state(s);
+    check_pids(s);
+}
+
+/* ---- all of it ------------------------------------------------------------- */
+
+static void check(struct survey *s) {
+    check_timeouts(s);
+    check_end(s);
+    const int rc = sfid__redis_check(&s->visit, &s->facts);
+    if (rc < 0) {
+        tell_unreachable(s, rc);
+        return;
+    }
+    check_role(s);
+    check_permissions(s);
+    check_memory(s);
+    check_replication(s);
+    check_app(s);
+}
+
+int sfid_app_check(const sfid_options *given, void (*each)(void *user, const sfid_finding *finding), void *user, char *why,
+                   size_t why_size) {
+    struct survey *s = calloc(1, sizeof *s);
+    sfid_options opt;
+    int rc = s == NULL ? SFID_ENOMEM : each == NULL ? SFID_EINVAL : sfid__options_copy(given, &opt, &s->visit.error);
+    if (rc == 0) {
+        s->each = each;
+        s->user = user;
+        check_heartbeat(s, &opt);
+        rc = sfid__visit_begin(&s->visit, &opt);
+    }
+    if (rc == 0)
+        check(s);
+    sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
+    if (s)
+        sfid__visit_end(&s->visit);
+    free(s);
+    return rc;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "admin/facts.h"
+
+
+#include <sfid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char fields[] = "redis_version valkey_version role master_host master_port master_link_status connected_slaves "
+                             "min_slaves_good_slaves master_replid2 maxmemory maxmemory_policy used_memory cluster_enabled";
+
+int sfid__redis_check(struct sfid__visit *v, struct sfid__redis_facts *facts) {
+    char key[80];
+    const struct sfid__redis_reply *r = &v->app.reply;
+    snprintf(key, sizeof key, "sfid:%s", v->app.name);
+    facts->count = 0;
+    const int rc = sfid__visit_ask(v, 5, (const char *const[]){"EVAL", sfid__check_lua, "1", key, fields}, NULL);
+    for (unsigned i = 0; rc == 0 && i + 1 < r->count && facts->count < SFID__CHECK_FACTS; i += 2, facts->count++) {
+        snprintf(facts->name[facts->count], SFID__CHECK_NAME, "%s", r->strings[i]);
+        snprintf(facts->value[facts->count], SFID__CHECK_VALUE, "%s", r->strings[i + 1]);
+    }
+    return rc;
+}
+
+const char *sfid__redis_fact(const struct sfid__redis_facts *facts, const char *name) {
+    for (unsigned i = 0; i < facts->count; i++)
+        if (strcmp(facts->name[i], name) == 0)
+            return facts->value[i];
+    return NULL;
+}
+
+/* Of digits alone, so that nothing else is taken for one. */
+static int64_t number(const char *text) {
+    const size_t len = text ? strlen(text) : 0;
+    return len > 0 && len <= 18 && strspn(text, "0123456789") == len ? strtoll(text, NULL, 10) : -1;
+}
+
+int64_t sfid__redis_fact_number(const struct sfid__redis_facts *facts, const char *name) {
+    return number(sfid__redis_fact(facts, name));
+}
+
+int64_t sfid__redis_setting(struct sfid__visit *v, const char *name) {
+    struct sfid__error kept = v->error;
+    const struct sfid__redis_reply *r = &v->app.reply;
+    const int rc = sfid__visit_ask(v, 3, (const char *const[]){"CONFIG", "GET", name}, NULL);
+    v->error = kept;
+    return rc == 0 && r->count == 2 ? number(r->strings[1]) : -1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* facts.h - what a server tells of itself and of its user: src/admin/check.lua, and CONFIG GET. */
+#ifndef SFID_ADMIN_FACTS_H
+#define SFID_ADMIN_FACTS_H
+
+#include "admin/session.h"
+
+/* check.lua, without its comments. */
+extern const char sfid__check_lua[];
+
+enum { SFID__CHECK_FACTS = 32, SFID__CHECK_NAME = 40, SFID__CHECK_VALUE = 208 };
+
+struct sfid__redis_facts {
+    unsigned count;
+    char name[SFID__CHECK_FACTS][SFID__CHECK_NAME], value[SFID__CHECK_FACTS][SFID__CHECK_VALUE];
+};
+
+/* Asks for all of it. 0, or as sfid__visit_ask(). */
+int sfid__redis_check(struct sfid__visit *v, struct sfid__redis_facts *facts);
+
+/* The value of one; NULL when the server does not tell. */
+const char *sfid__redis_fact(const struct sfid__redis_facts *facts, const char *name);
+
+/* The same as a number; -1. */
+int64_t sfid__redis_fact_number(const struct sfid__redis_facts *facts, const char *name);
+
+/* A setting that is a number; -1 when the server or its ACL does not show it. */
+int64_t sfid__redis_setting(struct sfid__visit *v, const char *name);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "admin/session.h"
+
+#include "base/deadline.h"
+
+#include <stdio.h>
+
+static_assert(SFID__ERROR_TEXT <= SFID_WHY_LEN, "a sentence fits where the header says so");
+
+/* Where it is said that there is no such thing to ask, also what there is. */
+int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
+    struct sfid__error *err = &v->error;
+    sfid__guest_enter(&v->guest);
+    v->begun = true;
+    int rc = sfid__options_read(opt, &v->settings, err);
+    if (rc < 0)
+        return rc;
+    if (v->settings.store == SFID__STORE_LOCAL)
+        return sfid__fail(err, SFID_EUNSUPPORTED,
+                          "store \"local\" keeps its leases as locks of this host, which `sfid doctor --app %s` lists: give the "
+                          "URL of a Redis server",
+                          v->settings.opt.app);
+    if (v->settings.store != SFID__STORE_REDIS)
+        return sfid__fail(err, SFID_EUNSUPPORTED, "a fixed pid is not leased: leave it at -1, and give the URL of a Redis server");
+    sfid__options_widen(&v->settings);
+    v->deadline_ms = sfid__deadline_now_ms() + v->settings.opt.open_timeout_ms;
+    return sfid__redis_app_begin(&v->app, &v->settings, err);
+}
+
+void sfid__visit_end(struct sfid__visit *v) {
+    sfid__redis_app_end(&v->app);
+    if (v->begun)
+        sfid__guest_leave(&v->guest);
+}
+
+void sfid__visit_explain(const struct sfid__visit *v, int rc, char *why, size_t why_size) {
+    if (why && why_size > 0)
+        snprintf(why, why_size, "%s", rc == 0 ? "" : v && v->error.code == rc ? v->error.text : sfid_strerror(rc));
+}
+
+int sfid__visit_ask(struct sfid__visit *v, int argc, const char *const *argv, const size_t *lengths) {
+    const int64_t most = sfid__deadline_now_ms() + v->app.timeout_ms;
+    const struct sfid__question q = {argc, argv, lengths, SFID__MIN(v->deadline_ms, most), NULL};
+    return sfid__route_exchange(&v->app.route, &q, &v->app.reply, &v->error);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* session.h - one call of somebody who looks after an app: what it was given, its own way to the server, and its deadline. */
+#ifndef SFID_ADMIN_SESSION_H
+#define SFID_ADMIN_SESSION_H
+
+#include "base/guest.h"
+#include "lease/script.h"
+
+/* A reply is larger than what some threads have for a stack: on the heap, zeroed. */
+struct sfid__visit {
+    struct sfid__settings settings;
+    struct sfid__redis_app app;
+    int64_t deadline_ms;
+    struct sfid__guest guest;
+    bool begun;
+    struct sfid__error error;
+};
+
+/* Reads the options and gets ready to ask. 0, or SFID_EINVAL, SFID_ENOMEM, or SFID_EUNSUPPORTED where no server keeps the leases. */
+int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt);
+
+/* Lets go of everything. Fine also where nothing was begun. */
+void sfid__visit_end(struct sfid__visit *v);
+
+/* The sentence for the caller, where he wants one: of rc. v may be NULL. */
+void sfid__visit_explain(const struct sfid__visit *v, int rc, char *why, size_t why_size);
+
+/* One plain command, binary-safe, to the server that the app's exchanges go to. As sfid__route_exchange(). */
+int sfid__visit_ask(struct sfid__visit *v, int argc, const char *const *argv, const size_t *lengths);
+
+#endif

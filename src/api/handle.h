@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handle.h - what an `sfid` is.
+ *
+ * Two parts. The front is what threads draw through; it stays in memory for
+ * good once the handle was open, since a thread may always come late. The rest
+ * is freed by close; who wants it says so by sfid__rest_enter().
+ */
+#ifndef SFID_API_HANDLE_H
+#define SFID_API_HANDLE_H
+
+#include "base/process.h"
+#include "draw/generator.h"
+#include "draw/memory.h"
+#include "lease/keeper.h"
+
+struct sfid__rest {
+    struct sfid__error error; /* of open */
+    struct sfid__keeper keeper;
+    struct sfid__holder holding;     /* with an app; else all zero */
+    struct sfid__memory_page *memory; /* without an app; else NULL */
+    uint64_t issued_before;           /* on this page, before this open */
+};
+
+/* What wide IDs are put together from, beside the number drawn (wide.c). Set before the handle is handed out. */
+struct sfid__wrap {
+    sfid_wide_layout layout; /* kind 0: none, the generator is one of 64 bits */
+    bool by_host;            /* as in sfid__wide_plan */
+    uint64_t worker;
+    uint64_t key[2]; /* of random bits */
+};
+
+struct sfid {
+    struct sfid__generator generator; /* first: the inline form, and casts in generator.c */
+    struct sfid__wrap wrap;           /* of wide IDs only: other handles have no room for it (open.c) */
+};
+
+#define SFID__USERS_BITS 24
+static_assert(SFID__PROCESS_BITS + SFID__USERS_BITS == 64, "process and count fill a word");
+
+static_assert(offsetof(struct sfid, generator) == 0, "the generator comes first");
+
+/* sfid_open(), or with wide the same for a generator of wide IDs. */
+int sfid__open(struct sfid **out, const sfid_options *opt, bool wide);
+
+/*
+ * The rest, for as long as until sfid__rest_leave(); NULL when the handle is
+ * closed (then there is nothing to leave). Cold paths only. A count that
+ * fork() copied from threads of the parent is of another process, and void.
+ */
+static inline void sfid__rest_leave(struct sfid *g) {
+    /* Release, with the load of users in sfid_close: what was done inside is over before the rest is freed. */
+    atomic_fetch_sub_explicit(&g->generator.users, 1, memory_order_release);
+}
+
+static inline struct sfid__rest *sfid__rest_enter(struct sfid *g) {
+    const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
+    uint64_t users = atomic_load_explicit(&g->generator.users, memory_order_relaxed), next;
+    /* Sequentially consistent, with the exchange of rest and the load of users in sfid_close: either this thread is
+       counted before close looks, or it finds NULL. */
+    do
+        next = (users >> SFID__USERS_BITS == nobody >> SFID__USERS_BITS ? users : nobody) + 1;
+    while (!atomic_compare_exchange_weak_explicit(&g->generator.users, &users, next, memory_order_seq_cst, memory_order_relaxed));
+    struct sfid__rest *rest = atomic_load_explicit(&g->generator.rest, memory_order_seq_cst);
+    if (rest == NULL)
+        sfid__rest_leave(g);
+    return rest;
+}
+
+#endif

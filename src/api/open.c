@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* open.c - opening and closing: where the parts are put together. */
+#include "api/handle.h"
+
+#include "base/guest.h"
+#include "base/random.h"
+#include "draw/record.h"
+#include "id/layout.h"
+#include "lease/settings.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define END_OF_LIFE_MS (INT64_C(5) * 365 * 86400000)
+
+/* Handles that were open once and are closed: kept for late threads, reachable for leak checkers. */
+static _Atomic(struct sfid__generator *) closed_handles;
+
+/* ---- open ---------------------------------------------------------------- */
+
+/* A call that may sleep found half of the window gone: see keeper.h. */
+static void keeper_wanted(struct sfid__generator *generator) {
+    struct sfid *g = (struct sfid *)(void *)generator;
+    struct sfid__rest *rest = sfid__rest_enter(g);
+    if (rest == NULL)
+        return;
+    if (!sfid__keeper_runs(&rest->keeper)) {
+        struct sfid__guest guest;
+        sfid__guest_enter(&guest);
+        sfid__keeper_start(&rest->keeper); /* failing is fine: the next call tries again */
+        sfid__guest_leave(&guest);
+    }
+    sfid__rest_leave(g);
+}
+
+static int configure(struct sfid__generator *g, const sfid_options *opt, struct sfid__error *err) {
+    const sfid_layout *l = opt->layout;
+    g->layout = *l;
+    g->clock = &sfid__system_clock;
+    if (sfid__layout_in_seconds(l)) {
+        g->source = SFID__TICK_SECONDS; /* a handle without room for ticks */
+    } else {
+        g->source = l->unit_ms <= 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_PRECISE;
+        sfid__ticks_init(&g->ticks, l->epoch_ms, l->unit_ms);
+    }
+    g->exhaustion = opt->exhaustion;
+    g->max_wait_ms = opt->max_wait_ms;
+    g->max_ahead = sfid__ms_to_ticks(l, opt->max_ahead_ms);
+    g->end = sfid__layout_end(l);
+    g->random_start = opt->random_start;
+    uint64_t seed;
+    sfid__random(&seed, sizeof seed);
+    atomic_init(&g->random, seed);
+
+    const struct sfid__time now = sfid__now(g->clock);
+    if (now.ms < l->epoch_ms)
+        return sfid__fail(err, SFID_ECLOCK, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", now.ms,
+                          l->epoch_ms);
+    if (now.ms >= sfid__tick_begin_ms(l, g->end))
+        return sfid__fail(err, SFID_EOVERFLOW, "the layout ended at %" PRId64 " ms, and the clock is at %" PRId64 " ms",
+                          sfid__tick_begin_ms(l, g->end), now.ms);
+    return 0;
+}
+
+/* With an app: a pid held by lock or lease, on a page that outlives the process. */
+static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, struct sfid__record **r) {
+    struct sfid__holder *h = &rest->holding;
+    const struct sfid__clock *clock = g->generator.clock;
+    const int64_t deadline_ms = clock->monotonic_ns(clock) / 1000000 + settings->opt.open_timeout_ms;
+    if (sfid__holder_open(h, &g->generator, settings, deadline_ms) < 0) {
+        rest->error = h->error;
+        return rest->error.code;
+    }
+    *r = sfid__page_current(h->slot.page);
+    g->generator.keeper_wanted = keeper_wanted;
+    rest->keeper.holding = h;
+    rest->keeper.pending |= h->run_is_tmpfs ? 0 : 1u << SFID_EVENT_NOT_TMPFS;
+    rest->keeper.pending |= atomic_load_explicit(&h->store->connected, memory_order_relaxed) ? 1u << SFID_EVENT_CONNECTED : 0;
+    rest->keeper.pending |= h->store->unreplicated.text[0] ? 1u << SFID_EVENT_UNREPLICATED : 0;
+    rest->keeper.pending |= h->slot.put_aside[0] ? 1u << SFID_EVENT_SLOT_REPLACED : 0;
+    rest->keeper.pending |= h->passed_over.count ? 1u << SFID_EVENT_UNUSABLE : 0;
+    rest->keeper.pending |= h->stateless.code ? 1u << SFID_EVENT_NO_STATE_DIR : 0;
+    rest->keeper.pending |= settings->synced ? 0 : 1u << SFID_EVENT_NOT_DURABLE;
+    rest->issued_before =
+        atomic_load_explicit(&h->slot.page->earlier_issued, memory_order_relaxed) + sfid__record_issued(*r); /* alone so far */
+    return 0;
+}
+
+static uint64_t clock_tick(const struct sfid__generator *g) {
+    const int64_t ms = sfid__now(g->clock).ms - g->layout.epoch_ms;
+    return ms < 0 ? 0 : (uint64_t)ms / g->layout.unit_ms; /* configure() saw it past the epoch, but it may be set at any time */
+}
+
+static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const sfid_options *opt, struct sfid__record **r) {
+    const int rc = sfid__memory_take(&rest->memory, sfid__layout_fingerprint(&g->layout), (uint64_t)opt->pid, &rest->error);
+    if (rc < 0)
+        return rc;
+    g->page = sfid__memory_page(rest->memory);
+    *r = &g->page->records[0];
+    if ((*r)->checksum == 0) {
+        const uint64_t now = clock_tick(g);
+        const struct sfid__start start = {&g->layout, (uint64_t)opt->pid, now << g->layout.seq_bits, g->end, now, g->max_ahead, 0,
+                                          0};
+        sfid__record_append(g->page, 0, &start);
+    }
+    rest->issued_before = sfid__record_issued(*r);
+    return 0;
+}
+
+/* Lets draws begin, and the keeper: to renew where there is a store, to tell events where they are wanted. */
+static int start(struct sfid__generator *g, struct sfid__rest *rest, const sfid_options *opt, struct sfid__record *r) {
+    struct sfid__keeper *k = &rest->keeper;
+    const int64_t left = sfid__tick_begin_ms(&g->layout, g->end) - sfid__now(g->clock).ms;
+    k->generator = g;
+    k->on_event = opt->on_event;
+    k->user = opt->user;
+    k->pending |= 1u << SFID_EVENT_LEASED;
+    k->pending |= left < END_OF_LIFE_MS ? 1u << SFID_EVENT_END_OF_LIFE : 0;
+    k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* of lives before this */
+    rest->error.code = 0;
+    sfid__generator_start(g, r); /* first: a callback may draw */
+    if ((k->holding || k->on_event) && sfid__keeper_start(k) < 0) {
+        sfid__generator_stop(g);
+        return sfid__fail(&rest->error, SFID_ENOMEM, "cannot start the background thread");
+    }
+    return 0;
+}
+
+/* Lets go of everything but the text that says what went wrong. */
+static void let_go(struct sfid__rest *rest) {
+    sfid__holder_drop(&rest->holding);
+    if (rest->memory)
+        sfid__memory_leave(rest->memory);
+    rest->memory = NULL;
+}
+
+/* A call that draws narrow IDs would cut wide ones: handles of the two kinds are made by calls of their own. */
+static int wrap(struct sfid *g, const struct sfid__settings *settings, bool wide, struct sfid__error *err) {
+    if (settings->opt.wide && !wide)
+        return sfid__fail(err, SFID_EINVAL, "wide is set: sfid_wide_open() opens a generator of wide IDs");
+    if (!settings->opt.wide && wide)
+        return sfid__fail(err, SFID_EINVAL, "wide is not set: sfid_wide_open() wants the layout of the IDs there");
+    if (!wide)
+        return 0; /* it has no room for what follows */
+    g->wrap = (struct sfid__wrap){.layout = settings->wide, .by_host = settings->plan.by_host, .worker = settings->worker};
+    sfid__random(g->wrap.key, sizeof g->wrap.key);
+    return 0;
+}
+
+static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, bool wide) {
+    struct sfid__record *r = NULL;
+    const sfid_options *opt = &settings->opt;
+    int rc = wrap(g, settings, wide, &rest->error);
+    if (rc == 0)
+        rc = configure(&g->generator, opt, &rest->error);
+    if (rc == 0)
+        rc = settings->store == SFID__STORE_NONE ? open_memory(&g->generator, rest, opt, &r) : open_app(g, rest, settings, &r);
+    if (rc == 0)
+        rc = start(&g->generator, rest, opt, r);
+    if (rc < 0)
+        let_go(rest);
+    return rc;
+}
+
+/*
+ * How much of a handle there is: it stays for good, so it has no room for what
+ * only others need. The counter is for ticks below a second.
+ */
+static size_t handle_bytes(const sfid_options *opt, bool wide) {
+    if (wide)
+        return sizeof(struct sfid);
+    const bool counts = opt->layout && !sfid__layout_in_seconds(opt->layout);
+    const size_t last = offsetof(struct sfid__generator, next_closed);
+    return counts ? sizeof(struct sfid__generator) : last + sizeof(struct sfid__generator *);
+}
+
+static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
+    void *memory = NULL;
+    if (rest == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) /* not any size will do for aligned_alloc */
+        return NULL;
+    struct sfid *g = memset(memory, 0, bytes);
+    sfid__generator_init(&g->generator);
+    atomic_init(&g->generator.rest, rest);
+    return g;
+}
+
+static int open_new(struct sfid **out, const sfid_options *opt, bool wide) {
+    struct sfid__settings settings;
+    struct sfid__rest *rest = calloc(1, sizeof *rest);
+    const int rc = rest ? sfid__options_read(opt, &settings, &rest->error) : SFID_ENOMEM;
+    struct sfid *g = make_handle(rc == 0 ? handle_bytes(&settings.opt, wide) : sizeof *g, rest);
+    if (g == NULL) {
+        free(rest);
+        return SFID_ENOMEM;
+    }
+    *out = g;
+    return rc < 0 ? rc : open_handle(g, rest, &settings, wide);
+}
+
+int sfid__open(struct sfid **out, const sfid_options *opt, bool wide) {
+    struct sfid__guest guest;
+    if (out == NULL)
+        return SFID_EINVAL;
+    *out = NULL;
+    sfid__process_prepare();
+    sfid__guest_enter(&guest);
+    const int rc = open_new(out, opt, wide);
+    sfid__guest_leave(&guest);
+    return rc;
+}
+
+int sfid_open(sfid **out, const sfid_options *opt) { return sfid__open(out, opt, false); }
+
+int sfid_open_app(sfid **out, const char *app, const char *store) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.app = app;
+    opt.store = store;
+    return sfid_open(out, &opt);
+}
+
+/* Puts a name into a buffer, where one is wanted. */
+static int put_name(char *name, char *buf, size_t size) {
+    const size_t len = name ? strlen(name) : 0;
+    int rc = name == NULL ? SFID_ENOMEM : 0;
+    if (rc == 0 && buf && len >= size)
+        rc = SFID_EINVAL;
+    if (rc == 0 && buf)
+        memcpy(buf, name, len + 1);
+    free(name);
+    return rc;
+}
+
+int sfid_directories(const sfid_options *given, char *run, size_t run_size, char *state, size_t state_size) {
+    struct sfid__error err = {.code = 0};
+    sfid_options opt = SFID_OPTIONS_INIT;
+    if (given && sfid__options_copy(given, &opt, &err) < 0)
+        return err.code;
+    int rc = 0;
+    if (run && (rc = put_name(sfid__dir_name_run(opt.run_dir, &err), run, run_size)) < 0)
+        return err.code ? err.code : rc;
+    if (state && (rc = put_name(sfid__dir_name_state(opt.state_dir, &err), state, state_size)) < 0)
+        return err.code ? err.code : rc;
+    return 0;
+}
+
+/* ---- close --------------------------------------------------------------- */
+
+/* Waits until no thread of this process is inside the rest: looks at a handle are short. */
+static void wait_until_alone(const struct sfid *g) {
+    for (;;) {
+        /* Sequentially consistent, with sfid__rest_enter; acquire, with sfid__rest_leave. */
+        const uint64_t users = atomic_load_explicit(&g->generator.users, memory_order_seq_cst);
+        const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
+        if (users == nobody || users >> SFID__USERS_BITS != nobody >> SFID__USERS_BITS)
+            return;
+        sched_yield();
+    }
+}
+
+static void bury(struct sfid__generator *g) {
+    g->next_closed = atomic_load_explicit(&closed_handles, memory_order_relaxed); /* the exchange corrects it */
+    while (!atomic_compare_exchange_weak_explicit(&closed_handles, &g->next_closed, g, memory_order_release, memory_order_relaxed))
+        ;
+}
+
+static void close_handle(struct sfid *g) {
+    struct sfid__rest *rest =
+        atomic_load_explicit(&g->generator.rest, memory_order_acquire); /* with the exchange of another close */
+    if (rest == NULL)
+        return;
+    if (rest->error.code != 0) { /* it was never open: no thread can have it */
+        free(rest);
+        free(g);
+        return;
+    }
+    if (sfid__keeper_is_self(&rest->keeper))
+        return;
+    sfid__generator_stop(&g->generator);
+    if (!atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
+        return;          /* with sfid__rest_enter; another thread closes it as well */
+    wait_until_alone(g); /* nobody starts a keeper from here on */
+    sfid__keeper_stop(&rest->keeper);
+    if (rest->keeper.holding)
+        sfid__holder_close(&rest->holding);
+    let_go(rest);
+    free(rest);
+    bury(&g->generator);
+}
+
+void sfid_close(sfid *g) {
+    struct sfid__guest guest;
+    if (g == NULL)
+        return;
+    sfid__guest_enter(&guest);
+    close_handle(g);
+    sfid__guest_leave(&guest);
+}

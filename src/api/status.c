@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* status.c - what a handle has to say about itself: sfid_status() and sfid_last_error(). */
+#include "api/handle.h"
+
+#include "draw/record.h"
+#include "id/layout.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- a look at the generator --------------------------------------------- */
+
+struct look {
+    const struct sfid__record *r;
+    struct sfid__time now;
+    uint64_t clock, tick, limit, hi;
+};
+
+static uint64_t load(const _Atomic uint64_t *p) {
+    return atomic_load_explicit(p, memory_order_relaxed); /* a report of about now; nothing hangs on it */
+}
+
+static struct look look_at(const struct sfid__generator *g) {
+    struct look v = {.r = sfid__page_current(g->page), .now = sfid__now(g->clock)};
+    v.clock = v.now.ms < g->layout.epoch_ms ? 0 : (uint64_t)(v.now.ms - g->layout.epoch_ms) / g->layout.unit_ms;
+    v.tick = sfid__record_position(v.r) >> v.r->seq_bits;
+    v.limit = load(&v.r->limit);
+    v.hi = load(&v.r->hi);
+    return v;
+}
+
+static int64_t ticks_ms(const struct sfid__generator *g, uint64_t from, uint64_t to) {
+    return to > from ? (int64_t)((to - from) * g->layout.unit_ms) : 0;
+}
+
+/* ---- status -------------------------------------------------------------- */
+
+static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status_info *out) {
+    const struct look v = look_at(g);
+    out->open = 1;
+    out->pid = (int64_t)sfid__record_pid(v.r);
+    out->window_ms = v.limit >= g->end ? INT64_MAX : ticks_ms(g, v.clock, v.limit);
+    out->ahead_ms = ticks_ms(g, v.clock, v.tick);
+    out->issued = load(&g->page->earlier_issued) + sfid__record_issued(v.r) - rest->issued_before;
+    out->regressions = load(&g->page->regressions);
+    out->largest_regression_ms = (int64_t)load(&g->page->largest_regression_ms);
+    out->renewals = load(&v.r->renewals);
+    out->renew_failures = load(&rest->keeper.failures);
+    out->losses = load(&rest->keeper.losses);
+    out->keeper_here = sfid__keeper_runs(&rest->keeper);
+    out->first_tick = v.r->floor;
+    out->limit_tick = v.limit;
+    if (rest->holding.store) {
+        out->connected = atomic_load_explicit(&rest->holding.store->connected, memory_order_relaxed); /* as load() */
+        if (rest->holding.store->server)
+            out->replicas = atomic_load_explicit(&rest->holding.store->replicas, memory_order_relaxed);
+        out->skew_ms = atomic_load_explicit(&rest->holding.store->skew_ms, memory_order_relaxed);
+    }
+    snprintf(out->identity, sizeof out->identity, "%s", rest->holding.identity);
+}
+
+int sfid_status(const sfid *handle, sfid_status_info *out) {
+    sfid *g = (sfid *)(uintptr_t)handle; /* the count of users is not part of what const promises */
+    if (g == NULL || out == NULL)
+        return SFID_EINVAL;
+    memset(out, 0, sizeof *out);
+    out->pid = -1;
+    out->replicas = -1;
+    struct sfid__rest *rest = sfid__rest_enter(g);
+    if (rest && !sfid__is_closed(&g->generator))
+        fill(&g->generator, rest, out);
+    out->last_code =
+        rest && rest->error.code ? rest->error.code : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
+    out->waits = load(&g->generator.waits);
+    out->refused = load(&g->generator.refused);
+    if (rest)
+        sfid__rest_leave(g);
+    return 0;
+}
+
+/* ---- last error ---------------------------------------------------------- */
+
+/*
+ * Nothing was drawn from a record that begins ahead of the clock: the mark was all that was known of the pid, and it lies
+ * ahead of what was issued.
+ */
+static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) {
+    return rest->holding.store && !rest->holding.numbered && v->tick == v->r->floor && v->tick > v->clock &&
+           sfid__record_issued(v->r) == 0;
+}
+
+/* "05:11:17Z" of a moment. */
+static void time_of_day(int64_t unix_ms, char out[16]) {
+    const time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm tm;
+    if (gmtime_r(&seconds, &tm) == NULL || strftime(out, 16, "%H:%M:%SZ", &tm) == 0)
+        snprintf(out, 16, "?");
+}
+
+static void explain_wait(const struct sfid__generator *g, const struct sfid__rest *rest, const struct look *v, char *out,
+                         size_t size) {
+    char until[16];
+    if (!waits_for_mark(rest, v)) {
+        snprintf(out, size, "the sequence was used up: the next ID's tick lies %" PRId64 " ms past the clock",
+                 ticks_ms(g, v->clock, v->tick));
+        return;
+    }
+    time_of_day(sfid__tick_begin_ms(&g->layout, v->tick), until);
+    snprintf(out, size,
+             "IDs up to %s may have been issued before the run directory was lost; the next one can be generated in %d s", until,
+             (sfid__draw_retry_ms(g) + 999) / 1000);
+}
+
+/* Why a call failed, told from how things stand now: the slow path writes no text. */
+static void explain(const struct sfid__generator *g, struct sfid__rest *rest, int code, char *out, size_t size) {
+    const struct look v = look_at(g);
+    char why[SFID__ERROR_TEXT];
+    switch (code) {
+    case SFID_EAGAIN:
+        explain_wait(g, rest, &v, out, size);
+        break;
+    case SFID_ECLOCK:
+        if (v.now.ms < g->layout.epoch_ms)
+            snprintf(out, size, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", v.now.ms,
+                     g->layout.epoch_ms);
+        else
+            snprintf(out, size,
+                     "the clock went back, further than may be waited or borrowed for: it is now %" PRId64
+                     " ms behind the latest time seen",
+                     ticks_ms(g, v.clock, v.hi));
+        break;
+    case SFID_EOVERFLOW:
+        snprintf(out, size, "the layout has ended: its last tick is %" PRIu64, g->end - 1);
+        break;
+    case SFID_ELEASE:
+        /* Acquire, with the release in keeper.c: the text is there. */
+        if (atomic_load_explicit(&rest->keeper.failure_code, memory_order_acquire) == 0 ||
+            !sfid__text_read(&rest->keeper.failure, why))
+            snprintf(why, sizeof why, "it was not renewed in time");
+        snprintf(out, size, "the window is over: %s", why);
+        break;
+    default:
+        snprintf(out, size, "%s", code ? sfid_strerror(code) : "");
+        break;
+    }
+}
+
+static void describe(sfid *g, char *out, size_t size) {
+    struct sfid__rest *rest = sfid__rest_enter(g);
+    const int code = atomic_load_explicit(&g->generator.last_code, memory_order_relaxed); /* about now */
+    if (rest == NULL)
+        snprintf(out, size, "the generator is closed");
+    else if (rest->error.code != 0)
+        snprintf(out, size, "%s", rest->error.text);
+    else
+        explain(&g->generator, rest, code, out, size);
+    if (rest)
+        sfid__rest_leave(g);
+}
+
+static pthread_key_t text_key;
+static int text_key_error = -1;
+static pthread_once_t text_once = PTHREAD_ONCE_INIT;
+
+static void make_text_key(void) { text_key_error = pthread_key_create(&text_key, free); }
+
+const char *sfid_last_error(const sfid *handle) {
+    sfid *g = (sfid *)(uintptr_t)handle; /* as in sfid_status */
+    if (g == NULL)
+        return sfid_strerror(SFID_ENOMEM);
+    pthread_once(&text_once, make_text_key);
+    if (text_key_error != 0)
+        return sfid_strerror(SFID_ENOMEM);
+    char *text = pthread_getspecific(text_key);
+    if (text == NULL) {
+        text = malloc(2 * SFID__ERROR_TEXT);
+        if (text == NULL || pthread_setspecific(text_key, text) != 0) {
+            free(text);
+            return sfid_strerror(SFID_ENOMEM);
+        }
+    }
+    describe(g, text, 2 * SFID__ERROR_TEXT);
+    return text;
+}

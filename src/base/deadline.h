@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deadline.h - how long to go on waiting.
+ *
+ * One absolute moment for a whole exchange, however many waits it takes. A stop
+ * flag, looked at between short waits, brings it forward: whoever closes a
+ * handle waits for the exchange under way, but not for long.
+ */
+#ifndef SFID_BASE_DEADLINE_H
+#define SFID_BASE_DEADLINE_H
+
+#include "base/clock.h"
+
+#define SFID__STOP_LOOK_MS 20   /* at most this long between two looks at the flag */
+#define SFID__STOP_GRACE_MS 500 /* what is left of a deadline once the flag was seen */
+
+struct sfid__deadline {
+    int64_t at_ms;           /* monotonic */
+    const _Atomic int *stop; /* or NULL */
+    int64_t stop_at_ms;      /* 0: the flag was not seen */
+};
+
+static inline int64_t sfid__deadline_now_ms(void) { return sfid__system_clock.monotonic_ns(&sfid__system_clock) / 1000000; }
+
+/* Milliseconds to wait before asking again; 0: it is over. */
+static inline int sfid__deadline_left_ms(struct sfid__deadline *d) {
+    const int64_t now = sfid__deadline_now_ms();
+    /* Acquire, with the release of whoever sets the flag: what it did before is seen by what the caller does next. */
+    if (d->stop && d->stop_at_ms == 0 && atomic_load_explicit(d->stop, memory_order_acquire) != 0)
+        d->stop_at_ms = now + SFID__STOP_GRACE_MS;
+    int64_t left = d->at_ms - now;
+    if (d->stop_at_ms != 0)
+        left = SFID__MIN(left, d->stop_at_ms - now);
+    else if (d->stop)
+        left = SFID__MIN(left, SFID__STOP_LOOK_MS);
+    return (int)SFID__MAX(0, SFID__MIN(left, 3600000));
+}
+
+#endif

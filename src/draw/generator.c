@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * generator.c - the hot path.
+ *
+ * next() reads a hint of the current tick and the state word; where the word's
+ * tick is the hint and below the limit, one add draws a number. The hint may
+ * lag or be wrong: it only decides whether the slow path has to look. What
+ * keeps IDs apart is (a), (b) and (c) of slow.c:
+ *
+ *   (a) the number is drawn by fetch_add on the record's word;
+ *   (b) it is issued here only if its tick equals the hint, which was compared
+ *       with the record's limit (closed words have a tick above every limit,
+ *       and so has the hint of a clock before the epoch);
+ *   (c) a number with the closed bit has another tick than the hint.
+ *
+ * The guard before the add keeps failing callers from pushing the word on: an
+ * unguarded add would move it with every refused call.
+ *
+ *   record  acquire, with [publish] (record.c) and sfid__generator_start: the
+ *           record's plain fields are there before its address.
+ *   limit   acquire, with the release in sfid__record_raise_limit [limit]: the
+ *           mark that covers these ticks is durable.
+ *   word    relaxed: one location, whose modification order is the order of
+ *           IDs. Nothing else is passed on with a number.
+ */
+#include "draw/generator.h"
+
+#include "draw/hint.h"
+#include "id/layout.h"
+
+static SFID__COLD int64_t next_slow(struct sfid__generator *g, struct sfid__call call) {
+    const int rc = sfid__draw(g, &call);
+    return rc < 0 ? rc : sfid__compose(call.from, call.n);
+}
+
+static SFID__COLD int64_t number_slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
+    const int rc = sfid__draw(g, &call);
+    *out = call;
+    return rc;
+}
+
+static SFID__HOT int64_t slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
+    return out ? number_slow(g, call, out) : next_slow(g, call);
+}
+
+/* Draws a number: an ID is made of it, or where out is given that gets it. Each caller has one of the two, and a copy of this. */
+static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct sfid__call *out) {
+    struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
+    const uint64_t tick = sfid__hint(g, r);
+    uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
+    if (unlikely(n >> r->seq_bits != tick || tick >= atomic_load_explicit(&r->limit, memory_order_acquire)))
+        return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1}, out);
+    n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
+    if (unlikely(n >> r->seq_bits != tick)) /* another thread had the last of this tick in between */
+        return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
+    if (out == NULL)
+        return sfid__compose(r, n);
+    out->from = r;
+    out->n = n;
+    return 0;
+}
+
+static SFID__UNGUARDED int64_t next(struct sfid__generator *g, bool may_sleep) { return draw(g, may_sleep, NULL); }
+
+SFID__UNGUARDED int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call) {
+    return (int)draw(g, may_sleep, call);
+}
+
+int64_t sfid_next(sfid *handle) {
+    return unlikely(handle == NULL) ? SFID_ECLOSED : next((struct sfid__generator *)(void *)handle, true);
+}
+
+int64_t sfid_try_next(sfid *handle) {
+    return unlikely(handle == NULL) ? SFID_ECLOSED : next((struct sfid__generator *)(void *)handle, false);
+}
+
+int64_t sfid__next_in_hand(sfid *handle, void *record, uint64_t n) {
+    return next_slow((struct sfid__generator *)(void *)handle,
+                     (struct sfid__call){.may_sleep = true, .want = 1, .from = record, .n = n, .in_hand = true});
+}
+
+int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
+    struct sfid__generator *g = (struct sfid__generator *)(void *)handle;
+    if (n == 0)
+        return 0;
+    if (ids == NULL)
+        return SFID_EINVAL;
+    if (g == NULL)
+        return SFID_ECLOSED;
+    n = sfid__countable(n);
+    struct sfid__call call = {.may_sleep = true}; /* one for all runs: max_wait counts over the whole call */
+    size_t done = 0;
+    while (done < n) {
+        call.want = n - done;
+        call.in_hand = false;
+        const int rc = sfid__draw(g, &call);
+        if (rc < 0)
+            return done ? (int64_t)done : rc;
+        const uint64_t step = UINT64_C(1) << call.from->seq_shift;
+        uint64_t id = (uint64_t)sfid__compose(call.from, call.n);
+        for (const size_t end = done + (size_t)call.count; done < end; id += step)
+            ids[done++] = (int64_t)id;
+    }
+    return (int64_t)done;
+}
+
+int sfid_retry_ms(const sfid *handle) {
+    return handle == NULL ? SFID_ECLOSED : sfid__draw_retry_ms((const struct sfid__generator *)(const void *)handle);
+}
+
+int64_t sfid_pid(const sfid *handle) {
+    const struct sfid__generator *g = (const struct sfid__generator *)(const void *)handle;
+    if (g == NULL)
+        return SFID_ECLOSED;
+    const struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire); /* as on the hot path */
+    return r == &sfid__no_record ? SFID_ECLOSED : (int64_t)(r->pid_field >> r->pid_shift);
+}
+
+void sfid__generator_init(struct sfid__generator *g) { atomic_init(&g->record, &sfid__no_record); }
+
+void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r) {
+    atomic_store_explicit(&g->record, r, memory_order_release); /* with the acquire in next() and look() */
+}
+
+void sfid__generator_stop(struct sfid__generator *g) {
+    /* Release: nothing follows this pointer but to constants; it is here so that all stores of it are alike. */
+    atomic_store_explicit(&g->record, &sfid__no_record, memory_order_release);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lane.c - runs of numbers for one thread each.
+ *
+ * A run is drawn like any numbers, by one compare-and-swap on the record's
+ * word (slow.c); so no two runs share a number, nor a run and any other draw.
+ * What (b) of slow.c asks of a number, that its tick is below the limit of its
+ * record, is compared for each ID again. The run lies in memory that a forked
+ * child finds zeroed: a number left in it is never drawn by two. Where that
+ * cannot be had, or the system only says that it can, runs are of one number.
+ *
+ * A number is handed out without another look at the table only in the tick it
+ * is of. Where its tick lies ahead of the clock (borrowing, a clock that
+ * stepped back) each goes through the table as a number in hand; where it is
+ * past, the rest is dropped.
+ */
+#include "base/process.h"
+#include "draw/hint.h"
+
+#include <sfid.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define RUN_PART 64 /* a run is at most so small a part of the sequence: tens of lanes share a tick */
+#define RUN_LONGEST 512
+#define PAGE 4096 /* mmap rounds up */
+
+struct run {
+    struct sfid__record *from; /* NULL: none */
+    uint64_t n, end, tick;
+};
+
+struct sfid_lane {
+    struct sfid__generator *generator;
+    struct run *run;
+    uint64_t length;
+};
+
+/* The numbers that are left are used up. */
+static void drop_run(struct run *run) {
+    if (run->from && run->n < run->end)
+        atomic_fetch_add_explicit(&run->from->skipped, run->end - run->n, memory_order_relaxed); /* statistic */
+    *run = (struct run){.from = NULL};
+}
+
+static int64_t take_run(struct run *run, const struct sfid__call *call) {
+    *run = (struct run){call->from, call->n + 1, call->n + call->count, call->n >> call->from->seq_bits};
+    return sfid__compose(call->from, call->n);
+}
+
+static SFID__COLD int64_t next_slow(struct sfid_lane *lane, uint64_t tick) {
+    struct run *run = lane->run;
+    struct sfid__call call = {.may_sleep = true, .want = lane->length};
+    const bool waits = run->from && run->n < run->end && run->tick > tick;
+    if (waits) {
+        call = (struct sfid__call){.may_sleep = true, .want = 1, .from = run->from, .n = run->n++, .in_hand = true};
+    } else {
+        drop_run(run);
+    }
+    const uint64_t in_hand = call.n;
+    const int rc = sfid__draw(lane->generator, &call);
+    if (rc < 0)
+        return rc;
+    if (waits && call.n == in_hand && call.from == run->from)
+        return sfid__compose(call.from, call.n);
+    drop_run(run); /* what is left lies below what was drawn now */
+    return take_run(run, &call);
+}
+
+SFID__UNGUARDED int64_t sfid_lane_next(sfid_lane *lane) {
+    if (unlikely(lane == NULL))
+        return SFID_ECLOSED;
+    struct sfid__generator *g = lane->generator;
+    struct run *run = lane->run;
+    /* Acquire, as in generator.c: record, with [publish]; limit, with [limit]. */
+    struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
+    const uint64_t tick = sfid__hint(g, r);
+    if (likely(run->tick == tick && run->n < run->end && run->from == r &&
+               tick < atomic_load_explicit(&r->limit, memory_order_acquire)))
+        return sfid__compose(r, run->n++);
+    return next_slow(lane, tick);
+}
+
+int sfid_lane_open(sfid_lane **out, sfid *g) {
+    if (out)
+        *out = NULL;
+    if (out == NULL || g == NULL)
+        return SFID_EINVAL;
+    struct sfid_lane *lane = malloc(sizeof *lane);
+    void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (lane == NULL || page == MAP_FAILED) {
+        free(lane);
+        if (page != MAP_FAILED)
+            munmap(page, PAGE);
+        return SFID_ENOMEM;
+    }
+    lane->generator = (struct sfid__generator *)(void *)g;
+    lane->run = page;
+    const uint64_t part = (lane->generator->layout.max_seq + 1) / RUN_PART;
+    lane->length = SFID__MIN(SFID__MAX(part, 1), RUN_LONGEST);
+    if (!sfid__process_wipes(page, PAGE))
+        lane->length = 1; /* a kernel before 4.14, or an emulator: nothing is ever left in a run */
+    *out = lane;
+    return 0;
+}
+
+void sfid_lane_close(sfid_lane *lane) {
+    if (lane == NULL)
+        return;
+    drop_run(lane->run);
+    munmap(lane->run, PAGE);
+    free(lane);
+}

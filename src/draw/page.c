@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "draw/page.h"
+
+#include "base/futex.h"
+#include "base/hash.h"
+#include "id/layout.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char magic[8] = {'s', 'f', 'i', 'd', 'p', 'a', 'g', 'e'};
+
+static uint64_t id_checksum(const struct sfid__page_id *id) {
+    return sfid__hash(SFID__HASH_SEED, id, offsetof(struct sfid__page_id, checksum));
+}
+
+void sfid__page_id_seal(struct sfid__page_id *id) {
+    memcpy(id->magic, magic, sizeof magic);
+    id->version = SFID__PAGE_VERSION;
+    id->size = SFID__MAP_SIZE;
+    id->checksum = id_checksum(id);
+}
+
+int sfid__page_reset_keeper(struct sfid__page *page) {
+    pthread_mutexattr_t attr;
+    int rc = pthread_mutexattr_init(&attr);
+    if (rc != 0)
+        return rc;
+    rc = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    if (rc == 0)
+        rc = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    if (rc == 0)
+        rc = pthread_mutex_init(&page->keeper, &attr);
+    pthread_mutexattr_destroy(&attr);
+    return rc;
+}
+
+int sfid__page_init(struct sfid__page *page, const struct sfid__page_id *id) {
+    page->id = *id;
+    return sfid__page_reset_keeper(page);
+}
+
+uint64_t sfid__record_checksum(const struct sfid__page *page, uint32_t i) {
+    const struct sfid__record *r = &page->records[i];
+    const size_t from = offsetof(struct sfid__record, pid_field), to = offsetof(struct sfid__record, checksum);
+    uint64_t sum = sfid__hash(page->id.checksum, &i, sizeof i);
+    sum = sfid__hash(sum, (const char *)r + from, to - from);
+    return sum ? sum : 1; /* 0 is what a blank record has */
+}
+
+static bool blank(const struct sfid__record *r) {
+    const unsigned char *p = (const unsigned char *)r;
+    for (size_t i = 0; i < sizeof *r; i++)
+        if (p[i] != 0)
+            return false;
+    return true;
+}
+
+/*
+ * The index in line 2 is not believed: the current record is the last of an
+ * unbroken row of good ones, all before it are closed, and behind it nothing
+ * was ever written. So a damaged last record is a damaged page, never a
+ * return to the record before it.
+ */
+static const char *check_records(const struct sfid__page *page, size_t bytes, uint32_t *count) {
+    const uint32_t room = (uint32_t)((bytes - sizeof *page) / sizeof page->records[0]);
+    uint32_t n = 0;
+    while (n < room && page->records[n].checksum == sfid__record_checksum(page, n))
+        n++;
+    if (n < room && !blank(&page->records[n]))
+        return "a record fails its checksum";
+    /* Published only after its record was written: it may be behind, and never ahead, unless records were lost. */
+    if (atomic_load_explicit(&page->current, memory_order_relaxed) >= SFID__MAX(n, 1))
+        return "its last record is gone";
+    for (uint32_t i = 0; i + 1 < n; i++)
+        if ((atomic_load_explicit(&page->records[i].word, memory_order_relaxed) & SFID__CLOSED) == 0) /* alone: locked */
+            return "a replaced record is not closed";
+    *count = n;
+    return NULL;
+}
+
+const char *sfid__page_check(const struct sfid__page *page, const struct sfid__page_id *want, size_t bytes, uint32_t *count) {
+    static const uint8_t no_boot[16];
+    const struct sfid__page_id *id = &page->id;
+    if (bytes < sfid__page_bytes(1))
+        return "it is too short";
+    if (memcmp(id->magic, magic, sizeof magic) != 0)
+        return "it is not a slot file";
+    if (id->version != SFID__PAGE_VERSION || id->size != SFID__MAP_SIZE)
+        return "it is of another version";
+    if (id->checksum != id_checksum(id))
+        return "its header fails its checksum";
+    if (id->layout != want->layout)
+        return "it is of another layout";
+    if (memcmp(id->boot_id, want->boot_id, sizeof id->boot_id) != 0 || memcmp(id->boot_id, no_boot, sizeof no_boot) == 0)
+        return "it is from another boot";
+    if (id->device != want->device || id->inode != want->inode || id->born_s != want->born_s || id->born_ns != want->born_ns)
+        return "it is a copy of another file";
+    return check_records(page, bytes, count);
+}
+
+/* Release, with the exchange in keeper.c: what was written before (stop) is seen by who clears the word. */
+static bool set_poke(struct sfid__page *page) { return atomic_exchange_explicit(&page->poke, 1, memory_order_acq_rel) == 0; }
+
+static void call_keeper(struct sfid__page *page) { sfid__futex_wake(&page->poke, SFID__FUTEX_SHARED, 1); }
+
+void sfid__page_poke(struct sfid__page *page) {
+    if (set_poke(page))
+        call_keeper(page);
+}
+
+void sfid__page_wake(struct sfid__page *page) {
+    set_poke(page);
+    call_keeper(page);
+}

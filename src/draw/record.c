@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - records change hands here. The order of the steps is the proof:
+ *
+ *   1. close the old word (fetch_or): from now on every draw fails, whether by
+ *      compare-and-swap (the value differs) or by add (the number drawn has
+ *      the closed bit and is dropped). What fetch_or returned is above every
+ *      number ever drawn.
+ *   2. write the new record, its word at or above that position;
+ *   3. publish its index [publish], release: who reads the index with acquire
+ *      (page.h, sfid__page_current) sees all of step 2.
+ *
+ * Publishing before closing would let one thread issue from the new record
+ * while another still issues lower numbers from the old: order would break.
+ */
+#include "draw/record.h"
+
+#include "id/layout.h"
+
+#include <string.h>
+
+uint64_t sfid__record_close(struct sfid__record *r) {
+    /* Acq_rel: the draws before it are over for whoever acts on the position; what it does after stays after. */
+    return atomic_fetch_or_explicit(&r->word, SFID__CLOSED, memory_order_acq_rel) & ~SFID__CLOSED;
+}
+
+void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit) {
+    /* Release, with the acquire loads of limit in generator.c and slow.c [limit]: the mark that allows these
+       ticks was durable before. Single writer: see the head of record.h. */
+    if (limit > atomic_load_explicit(&r->limit, memory_order_relaxed))
+        atomic_store_explicit(&r->limit, limit, memory_order_release);
+}
+
+void sfid__record_note(struct sfid__record *r, uint64_t nonce, uint64_t next_nonce) {
+    /* Release, so that the two change in this order for whoever finds the page after a kill: before a renewal only
+       next_nonce changes; after it nonce becomes what next_nonce still is. */
+    atomic_store_explicit(&r->nonce, nonce, memory_order_release);
+    atomic_store_explicit(&r->next_nonce, next_nonce, memory_order_release);
+}
+
+uint64_t sfid__record_issued(const struct sfid__record *r) {
+    /* Relaxed: a statistic; the three may be of slightly different moments. */
+    const uint64_t position = sfid__record_position(r);
+    const uint64_t first = atomic_load_explicit(&r->first, memory_order_relaxed);
+    const uint64_t skipped = atomic_load_explicit(&r->skipped, memory_order_relaxed);
+    return position - first >= skipped ? position - first - skipped : 0;
+}
+
+/* Everything a record is made of but for its word. All relaxed: nobody can see the record before [publish]. */
+static void fill(struct sfid__record *r, const struct sfid__start *start, uint64_t floor) {
+    const sfid_layout *l = start->layout;
+    const bool seconds = sfid__layout_in_seconds(l);
+    memset((void *)r, 0, sizeof *r);
+    atomic_store_explicit(&r->limit, start->limit, memory_order_relaxed);
+    r->pid_field = start->pid << l->pid_shift;
+    r->floor = floor;
+    r->epoch_units = (uint64_t)(seconds ? l->epoch_ms / 1000 : l->epoch_ms);
+    r->unit = seconds ? l->unit_ms / 1000 : l->unit_ms;
+    r->seq_bits = l->seq_bits;
+    r->time_shift = l->time_shift;
+    r->seq_shift = l->seq_shift;
+    r->pid_shift = l->pid_shift;
+    r->token = start->token;
+    atomic_store_explicit(&r->nonce, start->nonce, memory_order_relaxed);
+}
+
+struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start) {
+    struct sfid__record *r = &page->records[count];
+    struct sfid__record *old = count > 0 ? &page->records[count - 1] : NULL;
+    uint64_t position = start->position, hi = start->now, lead = 0;
+    /*
+     * A start ahead of the clock is treated as a regression of that size: issued at once up to max_ahead. But for one
+     * tick, where exhaustion leaves every word, and not where the record before just stopped there: else each of many
+     * short lives would begin further ahead. Another pid begins a tick later, for which nobody is to wait.
+     */
+    bool regressed = true;
+    uint64_t expected = 1;
+    if (old) {
+        const uint64_t stopped = sfid__record_close(old);
+        const uint64_t next_tick = (stopped >> old->seq_bits) + 1;
+        const bool same_pid = sfid__record_pid(old) == start->pid;
+        regressed = !same_pid || start->position > stopped;
+        expected = same_pid ? 1 : 0;
+        position = SFID__MAX(position, same_pid ? stopped : next_tick << old->seq_bits);
+        hi = SFID__MAX(hi, atomic_load_explicit(&old->hi, memory_order_relaxed));
+        lead = SFID__MIN(atomic_load_explicit(&old->lead, memory_order_relaxed), start->max_ahead);
+    }
+    const uint64_t tick = position >> start->layout->seq_bits;
+    fill(r, start, tick);
+    if (regressed && tick > start->now + expected)
+        lead = SFID__MAX(lead, SFID__MIN(tick - start->now - expected, start->max_ahead));
+    atomic_store_explicit(&r->hi, hi, memory_order_relaxed);
+    atomic_store_explicit(&r->lead, lead, memory_order_relaxed);
+    atomic_store_explicit(&r->first, position, memory_order_relaxed);
+    atomic_store_explicit(&r->word, position, memory_order_relaxed);
+    r->checksum = sfid__record_checksum(page, count);
+
+    if (old) /* relaxed: a statistic with one writer */
+        atomic_store_explicit(&page->earlier_issued,
+                              atomic_load_explicit(&page->earlier_issued, memory_order_relaxed) + sfid__record_issued(old),
+                              memory_order_relaxed);
+    atomic_store_explicit(&page->current, count, memory_order_release); /* [publish] */
+    return r;
+}
+
+const char *sfid__record_check_range(const struct sfid__record *r, uint64_t max_limit) {
+    /* Relaxed: the caller is alone with the page. */
+    const bool closed = (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) != 0;
+    const uint64_t limit = atomic_load_explicit(&r->limit, memory_order_relaxed);
+    const uint64_t tick = sfid__record_position(r) >> r->seq_bits;
+    if (tick < r->floor || tick > limit)
+        return "its word lies outside its window";
+    if ((closed ? tick : limit) > max_limit)
+        return "its window lies past what was granted";
+    return NULL;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slow.c - the slow path.
+ *
+ * What keeps IDs apart is three things alone, here as on the hot path:
+ *
+ *   (a) a number is drawn by one atomic read-modify-write of its record's own
+ *       word, by add or compare-and-swap: the word's modification order is the
+ *       order of the IDs, and no two draws return the same;
+ *   (b) it is issued only if its tick is below the record's limit, which never
+ *       passes what the store has granted;
+ *   (c) a number drawn with the closed bit set is dropped.
+ *
+ * The highest clock tick seen (hi), the lead and the clock itself decide pace
+ * only: when to issue, to wait and to refuse. Their races cost a wait or a
+ * number, never uniqueness or order; so all of them are relaxed, but for hi,
+ * where [hi] gives the reason.
+ *
+ * The rows below are looked at from the top after every sleep and every lost
+ * race. Rows 1-6 are look(), 7-10 settle(), 11-18 take().
+ *
+ *    1  before the epoch                          SFID_ECLOCK
+ *    2  past the layout's end                     SFID_EOVERFLOW
+ *    3  window over, nothing good in hand         word closed: 7, 11, 12. Else ask the keeper; sleep and look again,
+ *                                                 else SFID_ELEASE
+ *    4  clock above hi                            raise hi
+ *    5  clock below the hi loaded first           a regression: raise the lead to its size, at most max_ahead
+ *    6  else                                      the lead shrinks to what the word is ahead
+ *    7  in hand, record closed, not below limit   drop it
+ *    8  in hand, due                              issue
+ *    9  in hand, not due, may not wait            give it up: SFID_EAGAIN, SFID_ECLOCK behind hi
+ *   10  in hand, not due                          sleep until it is
+ *   11  word closed, a newer record published     take that
+ *   12  word closed, none newer                   being switched: as 3 (a closed handle is seen before row 1)
+ *   13  word behind the clock                     move it to the clock's tick and draw
+ *   14  word due and at the limit                 as 3
+ *   15  word due                                  draw
+ *   16  else, may not wait                        as 9
+ *   17  else, the wait would be too long          as 9
+ *   18  else                                      draw one, keep it in hand, to 10
+ *
+ * Due means: tick <= max(clock + lead, hi). A failing call leaves the word
+ * alone, but for the one number it may have in hand. Where the store's clock
+ * was ahead of ours a record begins with that lead, be it above max_ahead:
+ * the time of day is the store's then.
+ */
+#include "draw/slow.h"
+
+#include "id/layout.h"
+
+#include <limits.h>
+
+#define NAP_FIRST_NS INT64_C(1000000)
+#define NAP_LONGEST_NS INT64_C(50000000) /* also how late a step of the clock is noticed by a sleeper */
+#define REPORTED_REGRESSION_MS 1000
+
+struct sfid__record sfid__no_record = {.word = SFID__CLOSED, .unit = 1};
+
+enum { DRAWN = 0, AGAIN = 1, GO = 2 }; /* beside the negative codes */
+
+/* What one look at clock and record showed. Ticks. */
+struct view {
+    struct sfid__record *r;
+    struct sfid__time now;
+    uint64_t clock, hi, lead, limit;
+    bool behind; /* the clock is below a tick that was seen before it was read */
+};
+
+static uint64_t load(const _Atomic uint64_t *p) {
+    return atomic_load_explicit(p, memory_order_relaxed); /* pace or statistics: see the head of the file */
+}
+
+static uint64_t tick_of(const struct sfid__record *r, uint64_t word) { return (word & ~SFID__CLOSED) >> r->seq_bits; }
+
+/* ---- sleeping ------------------------------------------------------------ */
+
+/* What is left of the time this call may sleep. */
+static int64_t remaining_ns(const struct sfid__generator *g, const struct sfid__call *call) {
+    if (!call->may_sleep)
+        return 0;
+    if (call->deadline_ns == 0)
+        return (int64_t)g->max_wait_ms * 1000000;
+    return call->deadline_ns - g->clock->monotonic_ns(g->clock);
+}
+
+/* Sleeps ns, or as much of it as is allowed at a time; false when the call may sleep no more. */
+static bool nap(struct sfid__generator *g, struct sfid__call *call, int64_t ns) {
+    const int64_t left = remaining_ns(g, call);
+    if (left <= 0)
+        return false;
+    if (!call->slept) {
+        call->slept = true;
+        call->deadline_ns = g->clock->monotonic_ns(g->clock) + left;
+        atomic_fetch_add_explicit(&g->waits, 1, memory_order_relaxed); /* statistic */
+    }
+    g->clock->sleep_ns(g->clock, SFID__MIN(SFID__MIN(ns, left), NAP_LONGEST_NS));
+    return true;
+}
+
+/* Time until the clock, helped by the lead, makes a tick due; at least 1. */
+static int64_t until_due_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
+    const uint64_t clock_tick = tick > v->lead ? tick - v->lead : 0;
+    const int64_t ms = sfid__tick_begin_ms(&g->layout, clock_tick) - v->now.ms;
+    if (ms > INT64_MAX / 2000000)
+        return INT64_MAX / 2;
+    return SFID__MAX(ms * 1000000 - v->now.ns, 1);
+}
+
+/* Half of the window is gone, or (urgent) all of it. */
+static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) {
+    if (g->half_window == 0)
+        return;
+    if (urgent)
+        sfid__page_wake(g->page);
+    else
+        sfid__page_poke(g->page);
+    if (may_start && g->keeper_wanted)
+        g->keeper_wanted(g);
+}
+
+/* ---- the ways out -------------------------------------------------------- */
+
+/* Rows 9, 16, 17. */
+static int refuse(struct sfid__generator *g, const struct view *v) {
+    atomic_fetch_add_explicit(&g->refused, 1, memory_order_relaxed); /* statistic */
+    return v->behind ? SFID_ECLOCK : SFID_EAGAIN;
+}
+
+/* Rows 3, 12, 14: nothing may be issued until the keeper has done its part. */
+static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
+    want_keeper(g, call->may_sleep, true);
+    call->nap_ns = call->nap_ns ? SFID__MIN(call->nap_ns * 2, NAP_LONGEST_NS) : NAP_FIRST_NS;
+    if (nap(g, call, call->nap_ns))
+        return AGAIN;
+    /* Acquire, with the release half of sfid__record_close: who saw the word closed by close sees the handle closed. */
+    atomic_thread_fence(memory_order_acquire);
+    if (sfid__is_closed(g))
+        return SFID_ECLOSED;
+    /* A keeper at rest renews within milliseconds: for a caller that may not sleep that is no lost lease. Acquire, with
+       the release in keeper.c [resting]: who finds that the rest is over finds the limit raised as well. */
+    if (atomic_load_explicit(&g->page->resting, memory_order_acquire) != 0)
+        return SFID_EAGAIN;
+    return load(&v->r->limit) > v->limit ? AGAIN : SFID_ELEASE;
+}
+
+/* Row 14, and a number in hand at the limit: a window that ends with the layout cannot be renewed. */
+static int at_limit(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
+    return v->limit >= g->end ? SFID_EOVERFLOW : wait_for_keeper(g, call, v);
+}
+
+/* Rows 11 and 12. */
+static int take_newer(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
+    struct sfid__record *current = sfid__page_current(g->page);
+    if (current == v->r)
+        return wait_for_keeper(g, call, v); /* 12 */
+    /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. A closed
+       handle is not reopened: close may swap the pointer between, so only the record seen is replaced. */
+    struct sfid__record *seen = v->r;
+    atomic_compare_exchange_strong_explicit(&g->record, &seen, current, memory_order_acq_rel, memory_order_relaxed);
+    return AGAIN; /* 11 */
+}
+
+/* How far ahead of the clock may be issued. */
+static uint64_t lead_of(const struct sfid__generator *g, const struct sfid__record *r) {
+    const uint64_t lead = SFID__MIN(load(&r->lead), SFID__MAX(g->max_ahead, g->max_skew));
+    return g->exhaustion == SFID_BORROW ? SFID__MAX(lead, g->max_ahead) : lead;
+}
+
+/* ---- rows 1 to 6 --------------------------------------------------------- */
+
+/* Raises *p to at least value; true when this call did. */
+static bool raise(_Atomic uint64_t *p, uint64_t value, memory_order order) {
+    uint64_t seen = load(p);
+    while (seen < value)
+        if (atomic_compare_exchange_weak_explicit(p, &seen, value, order, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+/* Row 5. The event is reported once, and again when the clock goes back further. */
+static void regressed(struct sfid__generator *g, struct view *v) {
+    const uint64_t back = v->hi - v->clock;
+    raise(&v->r->lead, SFID__MIN(back, g->max_ahead), memory_order_relaxed);
+    const uint64_t ms = back * g->layout.unit_ms;
+    uint64_t reported = load(&v->r->behind);
+    if (ms <= reported * g->layout.unit_ms + REPORTED_REGRESSION_MS)
+        return;
+    if (atomic_compare_exchange_strong_explicit(&v->r->behind, &reported, back, memory_order_relaxed, memory_order_relaxed)) {
+        atomic_fetch_add_explicit(&g->page->regressions, 1, memory_order_relaxed); /* statistic */
+        raise(&g->page->largest_regression_ms, ms, memory_order_relaxed);
+        if (g->keeper_wanted)
+            sfid__page_poke(g->page); /* it tells the event */
+    }
+}
+
+/* Row 6. */
+static void shrink_lead(struct sfid__generator *g, struct view *v) {
+    if (load(&v->r->behind) != 0)
+        atomic_store_explicit(&v->r->behind, 0, memory_order_relaxed);
+    uint64_t lead = load(&v->r->lead);
+    if (g->exhaustion == SFID_BORROW && lead <= g->max_ahead)
+        return;
+    const uint64_t wt = tick_of(v->r, load(&v->r->word));
+    const uint64_t ahead = wt > v->clock ? wt - v->clock : 0;
+    while (lead > ahead)
+        if (atomic_compare_exchange_weak_explicit(&v->r->lead, &lead, ahead, memory_order_relaxed, memory_order_relaxed))
+            return;
+}
+
+static int look(struct sfid__generator *g, struct sfid__call *call, struct view *v) {
+    /* Acquire, with the release that published the record ([publish] in record.c, or open): its fields are there. */
+    v->r = call->in_hand ? call->from : atomic_load_explicit(&g->record, memory_order_acquire);
+    if (v->r == &sfid__no_record)
+        return SFID_ECLOSED;
+    /* [hi] Acquire, with the release in row 4 below: hi is loaded before the clock is read. The other way round
+       every thread that is preempted in between would take another's progress for a step back of the clock. */
+    const uint64_t hi_before = atomic_load_explicit(&v->r->hi, memory_order_acquire);
+    v->now = sfid__now(g->clock);
+    if (v->now.ms < g->layout.epoch_ms)
+        return SFID_ECLOCK; /* 1 */
+    v->clock = (uint64_t)(v->now.ms - g->layout.epoch_ms) / g->layout.unit_ms;
+    if (v->clock >= g->end)
+        return SFID_EOVERFLOW;                                           /* 2 */
+    v->limit = atomic_load_explicit(&v->r->limit, memory_order_acquire); /* [limit] */
+    v->hi = load(&v->r->hi);
+    if (v->clock >= v->limit && !(call->in_hand && tick_of(v->r, call->n) < v->limit)) {
+        if (!(load(&v->r->word) & SFID__CLOSED))
+            return wait_for_keeper(g, call, v); /* 3 */
+        call->in_hand = false;                  /* 7 */
+        return take_newer(g, call, v);          /* 11, 12: closed when its window was over already */
+    }
+    if (v->clock > v->hi) {
+        raise(&v->r->hi, v->clock, memory_order_release); /* 4 [hi] */
+        v->hi = v->clock;
+    }
+    v->behind = v->clock < hi_before;
+    if (v->behind)
+        regressed(g, v); /* 5 */
+    else
+        shrink_lead(g, v); /* 6 */
+    v->lead = lead_of(g, v->r);
+    if (g->half_window != 0 && v->clock + g->half_window >= v->limit)
+        want_keeper(g, call->may_sleep, false);
+    return GO;
+}
+
+static bool due(const struct view *v, uint64_t tick) { return tick <= SFID__MAX(v->clock + v->lead, v->hi); }
+
+/* ---- rows 7 to 10: a number is in hand ----------------------------------- */
+
+static int settle(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
+    const uint64_t tick = tick_of(v->r, call->n);
+    if (tick >= v->limit) {
+        /* Acquire, with the release half of sfid__record_close: after it no limit of this record rises. */
+        if ((atomic_load_explicit(&v->r->word, memory_order_acquire) & SFID__CLOSED) == 0)
+            return at_limit(g, call, v);
+        call->in_hand = false; /* 7 */
+        return AGAIN;
+    }
+    if (due(v, tick)) {
+        call->count = 1; /* 8 */
+        return DRAWN;
+    }
+    if (g->exhaustion == SFID_FAIL || !nap(g, call, until_due_ns(g, v, tick)))
+        return refuse(g, v); /* 9 */
+    return AGAIN;            /* 10 */
+}
+
+/* ---- rows 11 to 18: nothing in hand -------------------------------------- */
+
+/* The word moved on from w to n + count: true when this call did it. Relaxed: (a) needs the one location only. */
+static bool draw(struct sfid__call *call, struct sfid__record *r, uint64_t w, uint64_t n, uint64_t count) {
+    if (!atomic_compare_exchange_strong_explicit(&r->word, &w, n + count, memory_order_relaxed, memory_order_relaxed))
+        return false;
+    call->from = r;
+    call->n = n;
+    call->count = count;
+    return true;
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014). Spreads low bits; nothing hangs on its quality. */
+static uint64_t random_start(struct sfid__generator *g) {
+    if (g->random_start == 0)
+        return 0;
+    uint64_t z = atomic_fetch_add_explicit(&g->random, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) % g->random_start;
+}
+
+/* How many numbers from n on are of n's tick, at most what the call wants. */
+static uint64_t share(const struct sfid__call *call, const struct sfid__record *r, uint64_t n) {
+    const uint64_t capacity = UINT64_C(1) << r->seq_bits;
+    return SFID__MIN(call->want, capacity - (n & (capacity - 1)));
+}
+
+static int take(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
+    struct sfid__record *r = v->r;
+    const uint64_t w = load(&r->word);
+    if (w & SFID__CLOSED)
+        return take_newer(g, call, v);
+    const uint64_t wt = w >> r->seq_bits;
+    if (wt < v->clock) { /* 13 */
+        const uint64_t n = (v->clock << r->seq_bits) + random_start(g);
+        if (!draw(call, r, w, n, share(call, r, n)))
+            return AGAIN;
+        atomic_fetch_add_explicit(&r->skipped, n - w, memory_order_relaxed); /* statistic */
+        return DRAWN;
+    }
+    if (wt >= v->limit && (v->limit >= g->end || due(v, wt)))
+        return at_limit(g, call, v); /* 14 */
+    if (due(v, wt))
+        return draw(call, r, w, w, share(call, r, w)) ? DRAWN : AGAIN; /* 15 */
+    if (!call->may_sleep || g->exhaustion == SFID_FAIL || until_due_ns(g, v, wt) > remaining_ns(g, call))
+        return refuse(g, v); /* 16, 17 */
+    if (wt >= v->limit)
+        return at_limit(g, call, v); /* due before long, and nothing may be drawn yet: the window has to grow first */
+    if (!draw(call, r, w, w, 1))
+        return AGAIN;
+    call->in_hand = true; /* 18 */
+    return settle(g, call, v);
+}
+
+int sfid__draw(struct sfid__generator *g, struct sfid__call *call) {
+    if (call->in_hand && (call->n & SFID__CLOSED))
+        call->in_hand = false; /* (c) */
+    int rc;
+    do {
+        struct view v;
+        rc = look(g, call, &v);
+        if (rc == GO)
+            rc = call->in_hand ? settle(g, call, &v) : take(g, call, &v);
+    } while (rc == AGAIN);
+    if (rc < 0) {
+        if (call->in_hand) /* given up, and nobody's any more */
+            atomic_fetch_add_explicit(&call->from->skipped, 1, memory_order_relaxed);
+        atomic_store_explicit(&g->last_code, rc, memory_order_relaxed); /* statistics, both; the last writer wins */
+    }
+    return rc;
+}
+
+int sfid__draw_retry_ms(const struct sfid__generator *g) {
+    struct view v;
+    v.r = atomic_load_explicit(&g->record, memory_order_acquire); /* as in look() */
+    if (v.r == &sfid__no_record)
+        return SFID_ECLOSED;
+    v.now = sfid__now(g->clock);
+    if (v.now.ms < g->layout.epoch_ms)
+        return SFID_ECLOCK;
+    v.clock = (uint64_t)(v.now.ms - g->layout.epoch_ms) / g->layout.unit_ms;
+    if (v.clock >= g->end)
+        return SFID_EOVERFLOW;
+    v.limit = atomic_load_explicit(&v.r->limit, memory_order_acquire); /* [limit] */
+    v.hi = SFID__MAX(load(&v.r->hi), v.clock);
+    v.lead = lead_of(g, v.r);
+    const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
+    const bool may_now = wt <= v.clock || due(&v, wt);
+    if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)
+        return SFID_EOVERFLOW;
+    if ((w & SFID__CLOSED) || v.clock >= v.limit || (may_now && wt >= v.limit))
+        return (int)(NAP_LONGEST_NS / 1000000);
+    if (may_now)
+        return 0;
+    const int64_t ms = (until_due_ns(g, &v, wt) + 999999) / 1000000;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}

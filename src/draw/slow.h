@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* slow.h - the slow path: the decision table by which a number is drawn. */
+#ifndef SFID_DRAW_SLOW_H
+#define SFID_DRAW_SLOW_H
+
+#include "draw/generator.h"
+
+/* One call's way through the table. */
+struct sfid__call {
+    bool may_sleep;
+    uint64_t want;             /* how many numbers at most, at least 1 */
+    uint64_t n, count;         /* result: the first number and how many, all of one tick */
+    struct sfid__record *from; /* result: the record they were drawn from */
+    bool in_hand;              /* n was drawn before, for one ID, and is not issued yet */
+    bool slept;
+    int64_t deadline_ns; /* monotonic; 0 until the call first wants to sleep */
+    int64_t nap_ns;      /* of the next look at a window that is over */
+};
+
+/* How many of n IDs one call may return: their number is an int64_t. */
+static inline size_t sfid__countable(size_t n) {
+#if SIZE_MAX > INT64_MAX
+    return SFID__MIN(n, INT64_MAX);
+#else
+    return n;
+#endif
+}
+
+/* Returns 0 with n, count and from set, or a negative code. */
+int sfid__draw(struct sfid__generator *g, struct sfid__call *call);
+
+/* sfid_retry_ms() of a generator. */
+int sfid__draw_retry_ms(const struct sfid__generator *g);
+
+/* The ID of number n. */
+static inline int64_t sfid__compose(const struct sfid__record *r, uint64_t n) {
+    const uint64_t tick = n >> r->seq_bits;
+    const uint64_t seq = n & ((UINT64_C(1) << r->seq_bits) - 1);
+    return (int64_t)(tick << r->time_shift | r->pid_field | seq << r->seq_shift);
+}
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "host/dirs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sfid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+int sfid__fd_above_standard(int fd) {
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return above;
+}
+
+void sfid__dir_close(struct sfid__dir *dir) {
+    if (dir->fd >= 0)
+        close(dir->fd);
+    free(dir->path);
+    *dir = (struct sfid__dir)SFID__DIR_NONE;
+}
+
+/* Adds what can be done: another directory can be given for the run and the state directory, not for those inside. */
+static int say_cure(struct sfid__error *err, const char *cure) {
+    const size_t used = strlen(err->text);
+    if (cure)
+        snprintf(err->text + used, sizeof err->text - used, "; %s", cure);
+    return err->code;
+}
+
+static int belongs_to_other(struct sfid__error *err, const char *path, unsigned owner) {
+    return sfid__fail(err, SFID_ESTATE,
+                      "directory %s belongs to user %u, not to user %u who runs this process: user %u or root can remove it", path,
+                      owner, (unsigned)geteuid(), owner);
+}
+
+/* Takes over fd and path into dir when the directory can be trusted. */
+static int adopt(struct sfid__dir *dir, int fd, char *path, const char *cure, struct sfid__error *err) {
+    struct stat st;
+    *dir = (struct sfid__dir){fd, path};
+    int rc = 0;
+    if (fstat(fd, &st) < 0)
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", path);
+    else if (st.st_uid != geteuid())
+        rc = belongs_to_other(err, path, st.st_uid);
+    else if (st.st_mode & (S_IWGRP | S_IWOTH))
+        rc = sfid__fail(err, SFID_ESTATE, "directory %s has mode %04o: others may write to it; it should be 0700", path,
+                        (unsigned)st.st_mode & 07777);
+    if (rc < 0) {
+        say_cure(err, cure);
+        sfid__dir_close(dir);
+    }
+    return rc;
+}
+
+/* Anybody may have made something in a place like /dev/shm before us: then the message says who can take it away. */
+static int cannot_open(struct sfid__error *err, const char *path, int errnum) {
+    struct stat st;
+    const bool others = lstat(path, &st) == 0 && st.st_uid != geteuid();
+    if ((errnum == ELOOP || errnum == ENOTDIR) && others)
+        return sfid__fail(err, SFID_ESTATE,
+                          "%s is not a directory (symbolic links are not followed): user %u, who owns it, or root can remove it",
+                          path, (unsigned)st.st_uid);
+    if (errnum == ELOOP || errnum == ENOTDIR)
+        return sfid__fail(err, SFID_ESTATE, "%s is not a directory (symbolic links are not followed)", path);
+    if (errnum == EACCES && others)
+        return belongs_to_other(err, path, st.st_uid);
+    return sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use directory %s", path);
+}
+
+/* mkdir with mode 0700, durable: a mark below it must not vanish with it. 0 also where there is something already. */
+static int make_one(char *path) {
+    if (mkdir(path, 0700) < 0)
+        return errno == EEXIST ? 0 : errno;
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    const int parent = sfid__fd_above_standard(open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    *slash = '/';
+    if (parent >= 0) {
+        fsync(parent); /* a parent that we may not open or sync is somebody else's to keep */
+        close(parent);
+    }
+    return 0;
+}
+
+/* mkdir -p; what stands in the way, the caller's open finds out. */
+static int make_with_parents(char *path) {
+    for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        const int why = make_one(path);
+        *slash = '/';
+        if (why != 0 && why != EROFS && why != EACCES && why != EPERM) /* these may hide a directory that is there */
+            return why;
+    }
+    return make_one(path);
+}
+
+/* A copy of path, made absolute: a daemon changes its working directory. NULL with err filled in. */
+static char *absolute(const char *path, size_t len, struct sfid__error *err) {
+    char *out = NULL;
+    while (len > 1 && path[len - 1] == '/') /* open(2) follows a link with a slash behind it, O_NOFOLLOW or not */
+        len--;
+    char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    if (path[0] != '/' && cwd == NULL && errno != ENOMEM) {
+        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot tell the working directory");
+        return NULL;
+    }
+    if (path[0] == '/')
+        out = strndup(path, len);
+    else if (cwd && asprintf(&out, "%s/%.*s", cwd, (int)len, path) < 0)
+        out = NULL;
+    free(cwd);
+    if (out == NULL)
+        sfid__fail(err, SFID_ENOMEM, "out of memory");
+    return out;
+}
+
+/* The first of option and environment that is set and not empty. */
+static const char *chosen(const char *option, const char *variable) {
+    const char *value = option ? option : secure_getenv(variable);
+    return value && *value ? value : NULL;
+}
+
+char *sfid__dir_name_run(const char *option, struct sfid__error *err) {
+    const char *given = chosen(option, "SFID_RUN_DIR");
+    char name[40];
+    snprintf(name, sizeof name, "/dev/shm/sfid-%u", (unsigned)geteuid());
+    given = given ? given : name;
+    return absolute(given, strlen(given), err);
+}
+
+char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
+    const char *given = chosen(option, "SFID_STATE_DIR");
+    if (given)
+        return absolute(given, strlen(given), err);
+    const char *systemd = secure_getenv("STATE_DIRECTORY"); /* systemd.exec(5): a list, split by colons */
+    if (systemd && *systemd && *systemd != ':')
+        return absolute(systemd, strcspn(systemd, ":"), err);
+    if (geteuid() == 0)
+        return absolute("/var/lib/sfid", strlen("/var/lib/sfid"), err);
+    const char *home = secure_getenv("HOME");
+    char *path = NULL;
+    if (home == NULL || home[0] != '/')
+        sfid__fail(err, SFID_ESTATE, "no state directory: HOME is not set; give state_dir or SFID_STATE_DIR");
+    else if (asprintf(&path, "%s/.local/state/sfid", home) < 0) {
+        sfid__fail(err, SFID_ENOMEM, "out of memory");
+        path = NULL;
+    }
+    return path;
+}
+
+/* Takes path, which is freed; NULL: err says why there is none. */
+static int open_path(struct sfid__dir *dir, char *path, const char *cure, struct sfid__error *err) {
+    if (path == NULL)
+        return err->code;
+    int fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
+    int why = errno;
+    if (fd < 0 && why == ENOENT && (why = make_with_parents(path)) == 0) {
+        fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
+        why = errno;
+    }
+    if (fd < 0) {
+        cannot_open(err, path, why);
+        say_cure(err, cure);
+        free(path);
+        return SFID_ESTATE;
+    }
+    return adopt(dir, fd, path, cure, err);
+}
+
+int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
+    return open_path(dir, sfid__dir_name_run(option, err), "or give another directory in memory, by run_dir or SFID_RUN_DIR", err);
+}
+
+int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
+    return open_path(dir, sfid__dir_name_state(option, err), "or give another directory that lasts, by state_dir or SFID_STATE_DIR",
+                     err);
+}
+
+int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const char *name, struct sfid__error *err) {
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", in->path, name) < 0)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    int rc = 0;
+    if (mkdirat(in->fd, name, 0700) == 0)
+        fsync(in->fd); /* as in make_one */
+    else if (errno != EEXIST)
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make directory %s", path);
+    const int fd = rc == 0 ? sfid__fd_above_standard(openat(in->fd, name, OPEN_FLAGS)) : -1;
+    if (rc == 0 && fd < 0)
+        rc = cannot_open(err, path, errno);
+    if (rc == 0)
+        return adopt(dir, fd, path, NULL, err);
+    free(path);
+    return rc;
+}
+
+int sfid__dir_reopen(struct sfid__dir *dir, const char *path, struct sfid__error *err) {
+    const int fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
+    if (fd < 0)
+        return cannot_open(err, path, errno);
+    char *copy = strdup(path);
+    if (copy == NULL) {
+        close(fd);
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    }
+    return adopt(dir, fd, copy, NULL, err);
+}
+
+bool sfid__dir_is_tmpfs(const struct sfid__dir *dir) {
+    struct statfs fs;
+    return fstatfs(dir->fd, &fs) == 0 && ((uint32_t)fs.f_type == TMPFS_MAGIC || (uint32_t)fs.f_type == RAMFS_MAGIC);
+}

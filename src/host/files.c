@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "host/files.h"
+
+#include "base/random.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sfid.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OPEN_FLAGS (O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+
+static int reject(struct sfid__error *err, const struct sfid__dir *dir, const char *name, const char *why) {
+    sfid__fail(err, SFID_ESTATE, "%s/%s %s", dir->path, name, why);
+    err->one_file = true;
+    return -1;
+}
+
+static int fail_errno(struct sfid__error *err, const struct sfid__dir *dir, const char *name, int errnum) {
+    if (errnum == ELOOP)
+        return reject(err, dir, name, "is a symbolic link, which is not followed; remove it");
+    if (errnum == EISDIR)
+        return reject(err, dir, name, "is not a plain file; remove it");
+    sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use file %s/%s", dir->path, name);
+    err->one_file = errnum == EACCES || errnum == EPERM || errnum == EIO || errnum == ENXIO || errnum == ENODEV;
+    return -1;
+}
+
+/* Looks at an open file; -1 with err filled in when it is not a plain file of ours. */
+static int inspect(const struct sfid__dir *dir, const char *name, int fd, struct stat *st, struct sfid__error *err) {
+    if (fstat(fd, st) < 0)
+        return fail_errno(err, dir, name, errno);
+    if (!S_ISREG(st->st_mode))
+        return reject(err, dir, name, "is not a plain file; remove it");
+    if (st->st_uid != geteuid())
+        return reject(err, dir, name, "belongs to another user");
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return reject(err, dir, name, "may be written to by others; its mode should be 0600");
+    return 0;
+}
+
+bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id) {
+    struct stat at;
+    return fstatat(dir->fd, name, &at, AT_SYMLINK_NOFOLLOW) == 0 && at.st_dev == id->device && at.st_ino == id->inode;
+}
+
+int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err) {
+    for (int round = 0; round < 100; round++) {
+        const int fd = sfid__fd_above_standard(openat(dir->fd, name, create ? OPEN_FLAGS | O_CREAT : OPEN_FLAGS, 0600));
+        if (fd < 0 && errno == ENOENT && !create) {
+            err->code = 0;
+            return -1;
+        }
+        if (fd < 0)
+            return fail_errno(err, dir, name, errno);
+        int rc = inspect(dir, name, fd, st, err);
+        if (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+            if (errno == EWOULDBLOCK)
+                sfid__fail(err, SFID_EBUSY, "another process holds the lock of %s/%s", dir->path, name);
+            else
+                sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/%s", dir->path, name);
+            rc = -1;
+        }
+        if (rc < 0) {
+            close(fd);
+            return -1;
+        }
+        /* Someone may have removed or replaced the file between open and lock: then this lock is worth nothing. */
+        const struct sfid__file_id id = sfid__file_id(st);
+        if (sfid__file_is(dir, name, &id))
+            return fd;
+        close(fd);
+    }
+    return reject(err, dir, name, "is replaced again and again");
+}
+
+int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, struct sfid__error *err) {
+    struct stat mapped, st;
+    const int again = sfid__fd_above_standard(openat(dir->fd, name, OPEN_FLAGS));
+    if (again < 0 || fstat(fd, &mapped) < 0 || fstat(again, &st) < 0) {
+        fail_errno(err, dir, name, errno);
+        close(fd);
+        if (again >= 0)
+            close(again);
+        return -1;
+    }
+    close(fd);
+    if (st.st_dev == mapped.st_dev && st.st_ino == mapped.st_ino && flock(again, LOCK_EX | LOCK_NB) == 0)
+        return again;
+    close(again);
+    return 0;
+}
+
+void sfid__file_close_kept(int fd, const struct sfid__file_id *id) {
+    struct stat st;
+    if (fd > 0 && fstat(fd, &st) == 0 && st.st_dev == id->device && st.st_ino == id->inode)
+        close(fd);
+}
+
+/* ---- the door ------------------------------------------------------------ */
+
+#define DOORS ((UINT64_C(1) << 40) - 1) /* numbers that share a byte only wait for each other */
+#define DOOR_TRIES 200
+#define DOOR_NAP_NS 500000
+
+int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__error *err) {
+    static const struct timespec nap = {0, DOOR_NAP_NS};
+    struct stat st;
+    const int fd = sfid__fd_above_standard(openat(dir->fd, "lock", OPEN_FLAGS | O_CREAT, 0600));
+    if (fd < 0)
+        return fail_errno(err, dir, "lock", errno);
+    int rc = inspect(dir, "lock", fd, &st, err);
+    for (int i = 0; rc == 0; i++) {
+        struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(number & DOORS), .l_len = 1};
+        if (fcntl(fd, F_OFD_SETLK, &byte) == 0)
+            return fd;
+        if (errno != EAGAIN && errno != EACCES)
+            rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/lock", dir->path);
+        else if (i == DOOR_TRIES)
+            rc = sfid__fail(err, SFID_EBUSY, "another process is just taking or leaving it, and does not go on: see %s/lock",
+                            dir->path);
+        else
+            nanosleep(&nap, NULL);
+    }
+    close(fd);
+    return -1;
+}
+
+void sfid__door_leave(int door) {
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    fcntl(door, F_OFD_SETLK, &all); /* not by closing alone: a child forked just now has the descriptor, too */
+    close(door);
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name) {
+    char text[UUID_STR_LEN];
+    sfid__random_uuid(text);
+    snprintf(out, SFID__TEMP_NAME, ".%.64s.%s", name, text);
+}
+
+void sfid__file_remove_temps(const struct sfid__dir *dir, const char *name) {
+    char prefix[SFID__TEMP_NAME];
+    const size_t len = (size_t)snprintf(prefix, sizeof prefix, ".%.64s.", name);
+    const int fd = sfid__fd_above_standard(openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    if (list == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(list)) != NULL;)
+        if (strncmp(e->d_name, prefix, len) == 0 && strlen(e->d_name) == len + UUID_STR_LEN - 1)
+            unlinkat(dir->fd, e->d_name, 0);
+    closedir(list);
+}
+
+static int write_whole(int fd, const char *content) {
+    const size_t len = strlen(content);
+    const ssize_t n = write(fd, content, len);
+    if (n == (ssize_t)len)
+        return fsync(fd) == 0 ? 0 : errno;
+    return n < 0 ? errno : ENOSPC;
+}
+
+int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err) {
+    char temp[SFID__TEMP_NAME];
+    sfid__file_temp_name(temp, name);
+    const int fd = sfid__fd_above_standard(openat(dir->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (fd < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make file %s/%s", dir->path, name);
+    int why = write_whole(fd, content);
+    close(fd);
+    if (why == 0 && linkat(dir->fd, temp, dir->fd, name, 0) < 0 && errno != EEXIST)
+        why = errno;
+    unlinkat(dir->fd, temp, 0);
+    if (why == 0 && fsync(dir->fd) < 0)
+        why = errno;
+    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", dir->path, name) : 0;
+}
+
+long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size, struct sfid__error *err) {
+    const int fd = sfid__fd_above_standard(openat(dir->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    struct stat st;
+    if (fd < 0 && errno == ENOENT) {
+        err->code = 0;
+        return -1;
+    }
+    if (fd < 0)
+        return fail_errno(err, dir, name, errno);
+    ssize_t n = inspect(dir, name, fd, &st, err);
+    if (n == 0 && (n = read(fd, buf, size - 1)) < 0)
+        fail_errno(err, dir, name, errno);
+    close(fd);
+    if (n >= 0)
+        buf[n] = '\0';
+    return n;
+}

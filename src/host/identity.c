@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "host/identity.h"
+
+#include "base/random.h"
+#include "id/layout.h"
+#include "id/wide_plan.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#define MACHINE_FILE "machine_id"
+#define LAYOUT_FILE "layout"
+
+/* Cuts the line end off; true when what is left can stand in an identity. */
+static bool usable(char *id) {
+    id[strcspn(id, "\n")] = '\0';
+    if (id[0] == '\0')
+        return false;
+    for (const char *p = id; *p; p++)
+        if (!sfid__is_ascii_alnum(*p) && strchr("._-", *p) == NULL)
+            return false;
+    return true;
+}
+
+static void make_machine_id(char out[SFID__MACHINE_ID]) {
+    char host[65] = "host";
+    if (gethostname(host, sizeof host - 1) < 0)
+        strcpy(host, "host");
+    host[sizeof host - 1] = '\0';
+    for (char *p = host; *p; p++)
+        if (!sfid__is_ascii_alnum(*p) && *p != '.' && *p != '-')
+            *p = '_';
+    char text[UUID_STR_LEN];
+    sfid__random_uuid(text);
+    snprintf(out, SFID__MACHINE_ID, "%s-%s\n", host[0] ? host : "host", text);
+}
+
+int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], struct sfid__error *err) {
+    long n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err);
+    if (n < 0 && err->code == 0) {
+        make_machine_id(out);
+        if (sfid__file_publish(state, MACHINE_FILE, out, err) < 0)
+            return err->code;
+        n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err); /* who was first has decided */
+    }
+    if (n < 0)
+        return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " vanished", state->path);
+    if (n >= SFID__MACHINE_ID - 1 || strlen(out) != (size_t)n || !usable(out))
+        return sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " holds no machine ID; remove it and a new one is made",
+                          state->path);
+    return 0;
+}
+
+void sfid__boot_id(uint8_t out[16]) {
+    char text[UUID_STR_LEN] = "";
+    memset(out, 0, 16);
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    const ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n == (ssize_t)sizeof text - 1 && uuid_parse(text, out) < 0)
+        memset(out, 0, 16);
+}
+
+static void describe(const sfid_layout *layout, char *out, size_t size) {
+    char text[SFID_LAYOUT_STR_LEN];
+    const char *wide = sfid__wide_plan_name(layout);
+    if (wide || sfid_layout_format(layout, text, sizeof text) < 0)
+        snprintf(text, sizeof text, "%s", wide ? wide : "");
+    snprintf(out, size, "%016" PRIx64 " %s", sfid__layout_fingerprint(layout), text);
+}
+
+int sfid__app_layout(const struct sfid__dir *app, const sfid_layout *layout, struct sfid__error *err) {
+    char asked[128], noted[128];
+    describe(layout, asked, sizeof asked);
+    long n = sfid__file_read(app, LAYOUT_FILE, noted, sizeof noted, err);
+    if (n < 0 && err->code == 0) {
+        char line[130];
+        snprintf(line, sizeof line, "%s\n", asked);
+        if (sfid__file_publish(app, LAYOUT_FILE, line, err) < 0)
+            return err->code;
+        n = sfid__file_read(app, LAYOUT_FILE, noted, sizeof noted, err);
+    }
+    if (n < 0)
+        return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" LAYOUT_FILE " vanished", app->path);
+    noted[strcspn(noted, "\n")] = '\0';
+    if (strncmp(noted, asked, 16) != 0)
+        return sfid__fail(err, SFID_ELAYOUT,
+                          "this app has layout %s on this host (%s/" LAYOUT_FILE "), not %s: use that, or another app name",
+                          strlen(noted) > 17 ? noted + 17 : noted, app->path, asked + 17);
+    return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* lockers.c - who holds the locks, as the kernel lists them in /proc/locks (proc(5)). */
+#include "host/files.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* One process of the list that has a lock of flock(2) on a file; 0: none. */
+static long locker_of(FILE *list, const struct stat *st) {
+    char line[256];
+    rewind(list);
+    while (fgets(line, sizeof line, list)) {
+        unsigned major, minor;
+        uint64_t inode;
+        long process;
+        if (sscanf(line, "%*s FLOCK %*s %*s %ld %x:%x:%" SCNu64, &process, &major, &minor, &inode) == 4 && inode == st->st_ino &&
+            makedev(major, minor) == st->st_dev && process > 0)
+            return process;
+    }
+    return 0;
+}
+
+long sfid__file_locker(const struct stat *st) {
+    FILE *list = fopen("/proc/locks", "re");
+    if (list == NULL)
+        return -1;
+    long process = locker_of(list, st);
+    if (process == 0 && ferror(list))
+        process = -1;
+    fclose(list);
+    return process;
+}
+
+void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, uint64_t first, uint64_t last, char *out,
+                             size_t size) {
+    size_t used = 0;
+    FILE *list = fopen("/proc/locks", "re");
+    out[0] = '\0';
+    for (uint64_t n = first; list && used + 40 < size; n++) {
+        char name[64];
+        struct stat st;
+        snprintf(name, sizeof name, "%s%" PRIu64, prefix, n);
+        const long process = fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? locker_of(list, &st) : 0;
+        if (process)
+            used += (size_t)snprintf(out + used, size - used, "%s%ld", used ? ", " : "", process);
+        if (n == last)
+            break;
+    }
+    if (list)
+        fclose(list);
+}

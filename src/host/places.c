@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "host/places.h"
+
+#include "draw/page.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/resource.h>
+
+/* Pages and marks bear the same names: in one directory for both, pages lie in one of their own, whose name no app has. */
+static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, struct sfid__error *err) {
+    struct stat a, b;
+    if (fstat(run->fd, &a) < 0 || fstat(state->fd, &b) < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", run->path);
+    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+        return 0;
+    struct sfid__dir both = *run;
+    *run = (struct sfid__dir)SFID__DIR_NONE;
+    const int rc = sfid__dir_open_sub(run, &both, ".run", err);
+    sfid__dir_close(&both);
+    return rc;
+}
+
+/* Before anything is made: a write cut off by the limit would leave half a file. */
+static int check_file_size(struct sfid__error *err) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= SFID__MAP_SIZE)
+        return 0;
+    return sfid__fail(err, SFID_ESTATE,
+                      "the limit on the size of files (RLIMIT_FSIZE, `ulimit -f`) is %" PRIu64 " bytes; a slot file needs %u",
+                      (uint64_t)limit.rlim_cur, SFID__MAP_SIZE);
+}
+
+/* The machine ID of a state directory, which is kept apart from the run directory. */
+static int read_state(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const char *option, struct sfid__error *err) {
+    struct sfid__dir state = SFID__DIR_NONE;
+    int rc = sfid__dir_open_state(&state, option, err);
+    if (rc == 0)
+        rc = keep_apart(run, &state, err);
+    if (rc == 0)
+        rc = sfid__machine_id(&state, machine, err);
+    sfid__dir_close(&state);
+    return rc;
+}
+
+/* The machine ID of a run directory, in a place whose name no app has. */
+static int read_run(const struct sfid__dir *run, char machine[SFID__MACHINE_ID], struct sfid__error *err) {
+    struct sfid__dir place;
+    int rc = sfid__dir_open_sub(&place, run, ".state", err);
+    if (rc < 0)
+        return rc;
+    rc = sfid__machine_id(&place, machine, err);
+    sfid__dir_close(&place);
+    return rc;
+}
+
+int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *stateless,
+                      struct sfid__error *err) {
+    *run = (struct sfid__dir)SFID__DIR_NONE;
+    int rc = check_file_size(err);
+    if (rc == 0)
+        rc = sfid__dir_open_run(run, opt->run_dir, err);
+    if (rc == 0)
+        rc = read_state(run, machine, opt->state_dir, err);
+    if (stateless)
+        stateless->code = 0;
+    if (rc != SFID_ESTATE || stateless == NULL || run->fd < 0)
+        return rc;
+    *stateless = *err;
+    err->code = 0;
+    return read_run(run, machine, err);
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+#include "host/slot.h"
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "draw/record.h"
+#include "host/identity.h"
+#include "id/layout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define BLOCK 4096
+
+/* ---- mappings of this process -------------------------------------------- */
+
+/*
+ * A mapping that a handle ever drew from is never undone: a thread that is late
+ * may still add to a word there. It is used again for the same page; once it
+ * cannot be, a closed copy takes its place. In both cases nothing stays mapped
+ * behind the last record. The list only grows and is read without a lock, so a
+ * child forked in the middle of anything finds it whole.
+ */
+struct sfid__slot_map {
+    struct sfid__slot_map *next;
+    struct sfid__page *page;
+    size_t bytes;           /* how much of it is mapped while it is not in use */
+    _Atomic uint64_t nonce; /* of the page; 0: a mapping that no slot may use again */
+    _Atomic int in_use;
+};
+
+static _Atomic(struct sfid__slot_map *) maps;
+
+/* The free mapping of a page, now in use; NULL when there is none. */
+static struct sfid__slot_map *find_map(uint64_t nonce) {
+    /* Acquire, with the release in add_map: the node is filled in. */
+    for (struct sfid__slot_map *m = atomic_load_explicit(&maps, memory_order_acquire); m; m = m->next) {
+        int idle = 0;
+        /* Relaxed nonce: it changes to 0 only, by who has the node in use. Acq_rel, with the release in
+           sfid__slot_leave: who takes the node sees what the last user did to the mapping. */
+        if (atomic_load_explicit(&m->nonce, memory_order_relaxed) == nonce &&
+            atomic_compare_exchange_strong_explicit(&m->in_use, &idle, 1, memory_order_acq_rel, memory_order_relaxed))
+            return m;
+    }
+    return NULL;
+}
+
+static struct sfid__slot_map *add_map(struct sfid__page *page, uint64_t nonce) {
+    struct sfid__slot_map *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    m->page = page;
+    m->bytes = SFID__MAP_SIZE;
+    atomic_init(&m->nonce, nonce);
+    atomic_init(&m->in_use, 1);
+    m->next = atomic_load_explicit(&maps, memory_order_relaxed); /* the exchange below corrects it */
+    while (!atomic_compare_exchange_weak_explicit(&maps, &m->next, m, memory_order_release, memory_order_relaxed))
+        ;
+    return m;
+}
+
+#ifndef MAP_FIXED_NOREPLACE /* older headers: a wish then, as with a kernel before 4.17 */
+#define MAP_FIXED_NOREPLACE 0
+#endif
+
+/* Reserves the addresses behind what a mapping kept. False when something else lies there by now. */
+static bool widen_map(const struct sfid__slot_map *m) {
+    const size_t more = SFID__MAP_SIZE - m->bytes;
+    void *want = (char *)m->page + m->bytes;
+    if (more == 0)
+        return true;
+    void *got = mmap(want, more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != MAP_FAILED && got != want)
+        munmap(got, more);
+    return got == want;
+}
+
+/* Gives up the addresses behind the first `bytes`, which are a multiple of the system's page. */
+static void narrow_map(struct sfid__slot_map *m, size_t bytes) {
+    m->bytes = bytes;
+    if (bytes < SFID__MAP_SIZE)
+        munmap((char *)m->page + bytes, SFID__MAP_SIZE - bytes);
+}
+
+/* As much of a mapping as its first n records need. */
+static size_t bytes_kept(uint32_t n) {
+    const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t bytes = (sfid__page_bytes(n) + unit - 1) / unit * unit;
+    return SFID__MIN(bytes, SFID__MAP_SIZE);
+}
+
+/* Maps the file, with the hold on its lock, where its page was mapped before or anew. */
+static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
+    struct sfid__slot_map *m = find_map(nonce);
+    slot->mapped_before = m != NULL;
+    if (m && !widen_map(m)) { /* it stays as it is, for late threads, and counts as in use for good */
+        atomic_store_explicit(&m->nonce, 0, memory_order_relaxed);
+        m = NULL;
+    }
+    void *at = m ? m->page : NULL;
+    void *page = mmap(at, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+    if (page == MAP_FAILED) {
+        const int why = errno;
+        if (m) { /* as it was: with the CAS in find_map */
+            narrow_map(m, m->bytes);
+            atomic_store_explicit(&m->in_use, 0, memory_order_release);
+        }
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot map %s/%s", slot->dir.path, slot->name);
+    }
+    if (m == NULL && (m = add_map(page, nonce)) == NULL) {
+        munmap(page, SFID__MAP_SIZE);
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    }
+    slot->map = m;
+    slot->page = page;
+    return 0;
+}
+
+/*
+ * Puts a private copy in a mapping's place, every record closed and without a
+ * limit: a late thread reads the fields of the record it has, and draws
+ * nothing that a forked child, or the next handle, might draw from the page
+ * itself. False when memory ran out: then the mapping stays, and with it the
+ * lock until exit, which is wasteful and safe.
+ */
+static bool map_closed_copy(struct sfid__slot_map *m) {
+    const uint32_t current = atomic_load_explicit(&m->page->current, memory_order_acquire); /* [publish] */
+    const size_t bytes = bytes_kept(current + 1);
+    atomic_store_explicit(&m->nonce, 0, memory_order_relaxed); /* it is no mapping of that page any more */
+    struct sfid__page *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return false;
+    /* Word by word, relaxed: threads that are late may be drawing from the page, and each word is whole. */
+    const _Atomic uint64_t *from = (const _Atomic uint64_t *)(const void *)m->page;
+    uint64_t *to = (uint64_t *)(void *)copy;
+    for (size_t i = 0; i < sfid__page_bytes(current + 1) / sizeof *to; i++)
+        to[i] = atomic_load_explicit(&from[i], memory_order_relaxed);
+    for (uint32_t i = 0; i <= current; i++) {
+        atomic_fetch_or_explicit(&copy->records[i].word, SFID__CLOSED, memory_order_relaxed); /* private until mremap */
+        atomic_store_explicit(&copy->records[i].limit, 0, memory_order_relaxed);
+    }
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, m->page) == MAP_FAILED) {
+        munmap(copy, bytes);
+        return false;
+    }
+    narrow_map(m, bytes);
+    return true;
+}
+
+/* ---- identity of a file -------------------------------------------------- */
+
+/* What the header of this file has to say, nonce and checksum left open. */
+static int expect(int fd, uint64_t layout, struct sfid__page_id *id) {
+    struct statx sx;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
+        return errno;
+    *id = (struct sfid__page_id){.layout = layout, .device = makedev(sx.stx_dev_major, sx.stx_dev_minor), .inode = sx.stx_ino};
+    if (sx.stx_mask & STATX_BTIME) {
+        id->born_s = sx.stx_btime.tv_sec;
+        id->born_ns = sx.stx_btime.tv_nsec;
+    }
+    sfid__boot_id(id->boot_id);
+    return 0;
+}
+
+/* Closes the descriptor of the slot's file, now that it is mapped and has its name; keeps one where that keeps the lock. */
+static int keep_lock(struct sfid__slot *slot, int fd, struct sfid__error *err) {
+    slot->kept_fd = sfid__file_keep_lock(&slot->dir, slot->name, fd, err);
+    return slot->kept_fd < 0 ? err->code : 0;
+}
+
+/* ---- a new file ---------------------------------------------------------- */
+
+static int write_blocks(int fd, off_t from, off_t to) {
+    static const char zero[BLOCK];
+    for (; from < to; from += BLOCK) {
+        const ssize_t n = pwrite(fd, zero, BLOCK, from);
+        if (n != BLOCK)
+            return n < 0 ? errno : ENOSPC;
+    }
+    return 0;
+}
+
+static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfid__error *err) {
+    struct sfid__page_id id;
+    int why = write_blocks(fd, 0, BLOCK);
+    if (why == 0 && ftruncate(fd, SFID__MAP_SIZE) < 0)
+        why = errno;
+    if (why == 0)
+        why = expect(fd, layout, &id);
+    if (why == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+        why = errno;
+    if (why)
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot make slot file %s/%s", slot->dir.path, slot->name);
+    sfid__random(&id.nonce, sizeof id.nonce);
+    id.nonce |= 1; /* never 0 */
+    sfid__page_id_seal(&id);
+    slot->id = (struct sfid__file_id){id.device, id.inode};
+    slot->records = 0;
+    if (map_file(slot, fd, id.nonce, err) < 0)
+        return err->code;
+    if ((why = sfid__page_init(slot->page, &id)) != 0)
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot set up slot file %s/%s", slot->dir.path, slot->name);
+    return 0;
+}
+
+/*
+ * Makes a new file under a name of its own and renames it to the slot's, over
+ * the old one if there is one: the caller has the right to the name. Files that
+ * a process left behind which was killed in here go first.
+ */
+static int make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
+    char temp[SFID__TEMP_NAME];
+    sfid__file_remove_temps(&slot->dir, slot->name);
+    sfid__file_temp_name(temp, slot->name);
+    const int fd = sfid__fd_above_standard(openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (fd < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);
+    int rc = fill_new(slot, fd, layout, err);
+    if (rc == 0 && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, slot->name);
+    if (rc == 0)
+        return keep_lock(slot, fd, err);
+    unlinkat(slot->dir.fd, temp, 0);
+    close(fd);
+    return rc;
+}
+
+/* ---- the door -------------------------------------------------------------- */
+
+/* Of the slot's name: two that share a number only wait for each other. */
+static int enter_door(const struct sfid__slot *slot, const struct sfid__dir *dir, struct sfid__error *err) {
+    return sfid__door_enter(dir, sfid__hash(SFID__HASH_SEED, slot->name, strlen(slot->name)), err);
+}
+
+/* ---- a file that is there ------------------------------------------------ */
+
+/* How much of the file, from its begin, has memory behind it. */
+static size_t backed_bytes(int fd, const struct stat *st) {
+    if (st->st_size != SFID__MAP_SIZE)
+        return 0;
+    const off_t hole = lseek(fd, 0, SEEK_HOLE);
+    return hole < 0 ? 0 : (size_t)hole / BLOCK * BLOCK;
+}
+
+/* Says why a file's content cannot be used, NULL when it can; sets slot->records. Checked on a copy, before any mapping. */
+static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy, size_t bytes, const struct sfid__page_id *id,
+                         const struct sfid__slot_want *want) {
+    const char *why = sfid__page_check(copy, id, bytes, &slot->records);
+    if (why)
+        return why;
+    const struct sfid__record *r = slot->records ? &copy->records[slot->records - 1] : NULL;
+    if (r && want->pid != SFID__ANY_PID && sfid__record_pid(r) != want->pid)
+        return "it is of another pid";
+    return r ? sfid__record_check_range(r, want->max_limit) : NULL;
+}
+
+/* Maps a locked file when its content is good; else sets slot->put_aside. 0, or an error that is not the file's fault. */
+static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
+                  struct sfid__error *err) {
+    struct sfid__page_id id;
+    const size_t bytes = backed_bytes(fd, st);
+    if (bytes < BLOCK) {
+        snprintf(slot->put_aside, sizeof slot->put_aside, "it is too short");
+        return 0;
+    }
+    int why_not = expect(fd, want->layout, &id);
+    /* Mapped, so that nothing of a large page stays with the allocator. */
+    void *memory = why_not ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED && pread(fd, memory, bytes, 0) != (ssize_t)bytes)
+        why_not = EIO;
+    if (memory == MAP_FAILED || why_not) {
+        if (memory != MAP_FAILED)
+            munmap(memory, bytes);
+        return sfid__fail_errno(err, SFID_ESTATE, why_not ? why_not : ENOMEM, "cannot read %s/%s", slot->dir.path, slot->name);
+    }
+    const struct sfid__page *copy = memory;
+    const char *bad = judge(slot, copy, bytes, &id, want);
+    const uint64_t nonce = copy->id.nonce;
+    munmap(memory, bytes);
+    if (bad) {
+        snprintf(slot->put_aside, sizeof slot->put_aside, "%s", bad);
+        return 0;
+    }
+    slot->id = sfid__file_id(st);
+    if (map_file(slot, fd, nonce, err) < 0)
+        return err->code;
+    if (slot->records > 0) {
+        if (slot->mapped_before) /* a late thread of an earlier handle must not add to a record of this one */
+            sfid__record_close(&slot->page->records[slot->records - 1]);
+        /* Relaxed: alone with the page, and threads get the record's address with a release. */
+        atomic_store_explicit(&slot->page->current, slot->records - 1, memory_order_relaxed);
+    }
+    const int rc = sfid__page_reset_keeper(slot->page);
+    return rc ? sfid__fail_errno(err, SFID_ESTATE, rc, "cannot set up %s/%s", slot->dir.path, slot->name) : 0;
+}
+
+static int take(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
+    struct stat st;
+    const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
+    if (fd < 0)
+        return err->code ? err->code : make_file(slot, want->layout, err);
+    int rc = attach(slot, fd, &st, want, err);
+    if (rc == 0 && !slot->put_aside[0])
+        return keep_lock(slot, fd, err);
+    if (rc == 0)
+        rc = make_file(slot, want->layout, err);
+    close(fd); /* the old one's lock is held until its name is gone */
+    return rc;
+}
+
+/*
+ * One at a time, also where the caller holds the pid's mark: with another state directory somebody else may hold the mark of
+ * that pid there, and both would find no page and make one.
+ */
+static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
+    const int door = enter_door(slot, &slot->dir, err);
+    if (door < 0)
+        return err->code;
+    const int rc = take(slot, want, err);
+    sfid__door_leave(door);
+    return rc;
+}
+
+int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
+                    struct sfid__error *err) {
+    *slot = (struct sfid__slot){.dir = *dir};
+    *dir = (struct sfid__dir)SFID__DIR_NONE;
+    snprintf(slot->name, sizeof slot->name, "%s", name);
+    flock(slot->dir.fd, LOCK_SH | LOCK_NB); /* a request to cleaners, no right: done without where it is refused */
+    int rc = fstat(slot->dir.fd, &slot->dir_stat) < 0
+                 ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path)
+                 : take_by_door(slot, want, err);
+    if (rc < 0)
+        sfid__slot_drop(slot);
+    else if (want->pid == SFID__ANY_PID)
+        sfid__family_begin(&slot->family);
+    return rc;
+}
+
+int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
+    struct sfid__slot_map *old = slot->map;
+    const struct sfid__file_id old_id = slot->id;
+    const int old_fd = slot->kept_fd;
+    const int rc = make_file(slot, layout, err);
+    if (rc < 0)
+        return rc;
+    map_closed_copy(old);
+    sfid__file_close_kept(old_fd, &old_id);
+    return 0;
+}
+
+bool sfid__slot_in_place(const struct sfid__slot *slot) {
+    struct sfid__error ignored;
+    struct sfid__dir dir; /* by its path: slot->dir may be a descriptor that the program has closed */
+    if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
+        return false;
+    const bool there = sfid__file_is(&dir, slot->name, &slot->id);
+    sfid__dir_close(&dir);
+    return there;
+}
+
+int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err) {
+    const off_t from = (off_t)(sfid__page_bytes(i) + BLOCK - 1) / BLOCK * BLOCK;
+    const off_t to = (off_t)(sfid__page_bytes(i + 1) + BLOCK - 1) / BLOCK * BLOCK;
+    if (from == to)
+        return 0;
+    const int fd = sfid__fd_above_standard(openat(slot->dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    int why = fd < 0 ? errno : 0;
+    if (fd >= 0 && !sfid__file_is(&slot->dir, slot->name, &slot->id))
+        why = ESTALE;
+    if (why == 0)
+        why = write_blocks(fd, from, to);
+    if (fd >= 0)
+        close(fd);
+    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot extend slot file %s/%s", slot->dir.path, slot->name) : 0;
+}
+
+/* ---- leaving ------------------------------------------------------------- */
+
+/*
+ * Maps the same file through a new description, without the lock so far. The
+ * exchange is atomic for threads that are late. A descriptor, or -1.
+ */
+static int map_again(struct sfid__slot *slot, const struct sfid__dir *dir) {
+    struct stat st;
+    const int fd = sfid__fd_above_standard(openat(dir->fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == slot->id.device && st.st_ino == slot->id.inode &&
+        mmap(slot->page, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool map_unlocked(struct sfid__slot *slot) {
+    /* Acquire, with [publish]. A child may append more: what lies there is none of this process's then. */
+    const size_t bytes = bytes_kept(atomic_load_explicit(&slot->page->current, memory_order_acquire) + 1);
+    struct sfid__error ignored;
+    struct sfid__dir dir;
+    if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
+        return false;
+    /* All of it first, then less: valgrind's account of mappings breaks down over a file of two names in one mapping. */
+    const int fd = map_again(slot, &dir);
+    if (fd >= 0) {
+        narrow_map(slot->map, bytes);
+        close(fd);
+    }
+    sfid__dir_close(&dir);
+    return fd >= 0;
+}
+
+/* Inside the door. */
+static bool is_last(struct sfid__slot *slot, int fd) {
+    const bool keeps_fd = slot->kept_fd > 0;
+    sfid__file_close_kept(slot->kept_fd, &slot->id);
+    const bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    slot->kept_fd = last && keeps_fd ? fd : 0;
+    if (slot->kept_fd == 0)
+        close(fd);
+    return last;
+}
+
+bool sfid__slot_is_last(struct sfid__slot *slot) {
+    struct sfid__error ignored;
+    struct sfid__dir dir = SFID__DIR_NONE;
+    const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : enter_door(slot, &dir, &ignored);
+    const int fd = door < 0 ? -1 : map_again(slot, &dir);
+    const bool last = fd < 0 ? sfid__family_is_last(&slot->family) : is_last(slot, fd);
+    if (door >= 0)
+        sfid__door_leave(door);
+    sfid__dir_close(&dir);
+    return last;
+}
+
+void sfid__slot_leave(struct sfid__slot *slot) {
+    if (slot->page == NULL)
+        return;
+    const bool reusable = map_unlocked(slot);
+    if (!reusable)
+        map_closed_copy(slot->map);
+    sfid__file_close_kept(slot->kept_fd, &slot->id);
+    slot->kept_fd = 0;
+    sfid__family_leave(&slot->family);
+    /* Release, with the CAS in find_map. A closed copy is left marked as in use: it serves late threads only. */
+    if (reusable)
+        atomic_store_explicit(&slot->map->in_use, 0, memory_order_release);
+    slot->page = NULL;
+    slot->map = NULL;
+}
+
+/* A daemon may have closed our descriptor and opened its own of the same number: that one is not touched. */
+static void close_dir(struct sfid__slot *slot) {
+    struct stat now;
+    if (slot->dir.fd >= 0 &&
+        (fstat(slot->dir.fd, &now) < 0 || now.st_dev != slot->dir_stat.st_dev || now.st_ino != slot->dir_stat.st_ino))
+        slot->dir.fd = -1;
+    sfid__dir_close(&slot->dir);
+}
+
+void sfid__slot_drop(struct sfid__slot *slot) {
+    sfid__slot_leave(slot);
+    if (slot->dir.path)
+        close_dir(slot);
+    slot->dir = (struct sfid__dir)SFID__DIR_NONE;
+}

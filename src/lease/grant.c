@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/grant.h"
+
+#include "id/layout.h"
+
+uint64_t sfid__grant_tick_in(const struct sfid__holder *h, int64_t more_ms) {
+    const sfid_layout *l = &h->generator->layout;
+    const int64_t ms = sfid__now(h->generator->clock).ms + more_ms - l->epoch_ms;
+    return ms < 0 ? 0 : (uint64_t)ms / l->unit_ms; /* open saw it past the epoch, but it may be set at any time */
+}
+
+/*
+ * True when the grant from `first` on joins the closed record r without a gap:
+ * what lies between is the rest of the one tick in which r was closed. That rest
+ * is r's alone. It was granted to r, being below its limit; the release gives
+ * ticks back from the next one on (first_unused), and where no release arrived
+ * the server keeps all of r's window. So no other holder was or will be granted
+ * it, also where the pid had one in between; and if that one used anything, the
+ * grant begins above it, and there is a gap. The caller is alone with the page,
+ * and a new record takes the place of r: the rest is used once. (The difference
+ * wraps where `first` is below.)
+ */
+static bool joins(const struct sfid__record *r, uint64_t first) {
+    const uint64_t position = sfid__record_position(r), in_tick = UINT64_C(1) << r->seq_bits;
+    return sfid__grant_is_closed(r) && position >> r->seq_bits < sfid__grant_limit(r) && first - position < in_tick;
+}
+
+/*
+ * Where the next number of the pid stands, as far as page and store know. A
+ * server grants from `first` on: below it the pid may have been another's since
+ * this page had it, but for what joins() says.
+ */
+uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__reply *reply, uint64_t first) {
+    const struct sfid__record *r = sfid__grant_last_record(h);
+    const uint64_t on_page = r && sfid__record_pid(r) == reply->pid ? sfid__record_position(r) : 0;
+    if (h->numbered)
+        return on_page && joins(r, first) ? on_page : SFID__MAX(on_page, first);
+    /*
+     * The page that was last used knows it best; the mark is a bound ahead of it, but where the pid was given back. Any
+     * other page is one more bound: of two bounds the higher counts, whichever was set back or left behind.
+     */
+    if (on_page && !reply->exact && reply->page == h->slot.page->id.nonce)
+        return on_page;
+    const uint64_t position = SFID__MAX(on_page, reply->position);
+    return position ? position : first;
+}
+
+/*
+ * A new record on the slot's page; on a new page where that is full and nobody
+ * draws from it yet. Its window is empty where the store has granted none.
+ */
+static struct sfid__record *append_record(struct sfid__holder *h, const struct sfid__start *start) {
+    struct sfid__slot *slot = &h->slot;
+    if (slot->records == SFID__PAGE_RECORDS && h->lease.opened) {
+        sfid__fail(&h->error, SFID_ESTATE, "the page is full after %u lost leases: open the generator anew", slot->records);
+        return NULL;
+    }
+    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, h->fingerprint, &h->error) < 0)
+        return NULL;
+    if (sfid__slot_reserve(slot, slot->records, &h->error) < 0)
+        return NULL;
+    return sfid__record_append(slot->page, slot->records++, start);
+}
+
+/*
+ * The server's clock may be ahead of ours: what it grants is issued at once
+ * then, whatever may be borrowed otherwise. A tick that the server itself still
+ * waits for is not. Relaxed: pace alone hangs on it, and this thread wrote both.
+ */
+static void follow_server(const struct sfid__holder *h, struct sfid__record *r, uint64_t floor, uint64_t now) {
+    const int64_t skew_ms = atomic_load_explicit(&h->store->skew_ms, memory_order_relaxed);
+    const uint64_t tick = SFID__MIN(floor, sfid__grant_tick_in(h, -skew_ms));
+    if (tick > now && tick - now > atomic_load_explicit(&r->lead, memory_order_relaxed))
+        atomic_store_explicit(&r->lead, tick - now, memory_order_relaxed);
+}
+
+/*
+ * A record for what was granted: the one where a process died, else a new one
+ * at the position where it stopped. The record comes first and its window
+ * after: a process that dies in between leaves a position that the next one
+ * finds. A window in which a process died is still good.
+ */
+void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+    const uint64_t now = sfid__grant_clock_tick(h);
+    const struct sfid__reply *reply = &h->reply;
+    struct sfid__record *r = sfid__grant_last_record(h);
+    const uint8_t seq_bits = h->generator->layout.seq_bits;
+    const uint64_t position = sfid__grant_position(h, reply, SFID__MAX(now, a->floor) << seq_bits);
+    const bool found = r && !sfid__grant_is_closed(r) && !h->lease.opened && !h->numbered && sfid__record_position(r) == position;
+    if (!found) {
+        const bool granted = a->limit > a->floor;
+        const uint64_t limit = granted ? a->limit : position >> seq_bits;
+        const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit, now,
+                                          h->generator->max_ahead, a->token, a->nonce};
+        r = append_record(h, &start);
+        if (r && granted)
+            follow_server(h, r, a->floor, now);
+    } else {
+        sfid__grant_mend_highest(r);
+    }
+    *next = (struct sfid__lease_event){.kind = r ? SFID__LEASE_ADOPTED : SFID__LEASE_UNFIT};
+    if (r == NULL)
+        return;
+    next->limit = SFID__MAX(sfid__grant_limit(r), a->limit);
+    next->bare = !h->numbered && (reply->guessed || position > reply->position);
+    /* A record that goes on past its mark (which was set back, or lost) draws when the mark is ahead of it again. */
+    const bool covered = reply->page == h->slot.page->id.nonce && sfid__grant_limit(r) <= reply->limit;
+    next->sure = a->limit > a->floor || (covered && sfid__grant_limit(r) > SFID__MAX(now, position >> seq_bits));
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/holder.h"
+
+#include "base/hash.h"
+#include "base/process.h"
+#include "base/random.h"
+#include "draw/record.h"
+#include "host/numbered.h"
+#include "host/places.h"
+#include "id/layout.h"
+#include "lease/grant.h"
+#include "lease/store_local.h"
+#include "lease/store_redis.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static int64_t monotonic_ms(const struct sfid__holder *h) {
+    const struct sfid__clock *clock = h->generator->clock;
+    return clock->monotonic_ns(clock) / 1000000;
+}
+
+/* ---- telling --------------------------------------------------------------- */
+
+static void tell(const struct sfid__holder *h, sfid_event_kind kind, int code, int64_t value, const char *text) {
+    if (h->tell)
+        h->tell(h->listener, kind, code, value, text);
+}
+
+static void tell_pid(const struct sfid__holder *h, sfid_event_kind kind, const char *what) {
+    char text[160];
+    snprintf(text, sizeof text, "pid %" PRIu64 " is %s", h->lease.pid, what);
+    tell(h, kind, 0, 0, text);
+}
+
+static void tell_lost(const struct sfid__holder *h) {
+    char text[SFID__ERROR_TEXT + 40];
+    snprintf(text, sizeof text, "pid %" PRIu64 " is held no more: %s", h->lease.pid, h->error.text);
+    tell(h, SFID_EVENT_LOST, h->error.code, 0, text);
+}
+
+static void extend(struct sfid__holder *h) {
+    struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
+    sfid__record_raise_limit(r, h->lease.limit);
+    atomic_fetch_add_explicit(&r->renewals, 1, memory_order_relaxed); /* statistic */
+}
+
+static void tell_renewed(const struct sfid__holder *h) {
+    const uint64_t now = sfid__grant_clock_tick(h), limit = h->lease.limit;
+    tell(h, SFID_EVENT_RENEWED, 0, limit > now ? (int64_t)((limit - now) * h->generator->layout.unit_ms) : 0,
+         "the window was extended");
+}
+
+/* ---- carrying out ---------------------------------------------------------- */
+
+static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
+    const struct sfid__record *r = sfid__grant_last_record(h);
+    e->now_ms = monotonic_ms(h);
+    e->tick = sfid__grant_clock_tick(h);
+    if (r) {
+        const uint64_t position = sfid__record_position(r);
+        const uint64_t tick = position >> r->seq_bits;
+        /* Relaxed: pace alone hangs on it. One tick more: exhaustion leaves every word there. */
+        const uint64_t hi = atomic_load_explicit(&r->hi, memory_order_relaxed);
+        e->idle = tick > SFID__MAX(e->tick + h->generator->max_ahead + 1, hi);
+        if (e->kind != SFID__LEASE_CLOSE)
+            e->position = position;
+        e->tick = SFID__MAX(e->tick, tick);
+    }
+    sfid__random(e->random, sizeof e->random);
+    e->random[0] |= 1; /* neither is ever 0 */
+    e->random[1] |= 1;
+}
+
+static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
+
+/* What there is to say of a grant, until the machine has found it possible and it is carried out. */
+static void doubt(struct sfid__holder *h, const char *server, const char *what) {
+    sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
+               "%s: the answer to a %s cannot be: pid %" PRIu64 ", limit %" PRIu64 ", where the clock is at tick %" PRIu64,
+               server ? server : "local", what, h->reply.pid, h->reply.limit, sfid__grant_clock_tick(h));
+}
+
+/* Asks the store; *next gets its answer. */
+static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+    const struct sfid__record *r = sfid__grant_last_record(h);
+    const struct sfid__error before = h->error;
+    const int64_t whole_ms = monotonic_ms(h) + h->store->exchange_ms;
+    const struct sfid__ask ask = {.lease = a,
+                                  .position = r ? sfid__record_position(r) : 0,
+                                  .now = sfid__grant_clock_tick(h),
+                                  .deadline_ms = SFID__MIN(whole_ms, h->deadline_ms),
+                                  .give_up_ms = h->deadline_ms,
+                                  .stop = h->stop,
+                                  .page = h->slot.page ? h->slot.page->id.nonce : 0,
+                                  .page_lost =
+                                      a->kind == SFID__DO_CLAIM && !h->numbered && h->slot.page && !sfid__slot_in_place(&h->slot),
+                                  .accept = accept_pid,
+                                  .accepter = h,
+                                  .passed_over = &h->passed_over,
+                                  .tell = h->tell,
+                                  .listener = h->listener};
+    h->reply = (struct sfid__reply){.pid = 0};
+    h->answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
+                                          : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
+    if (h->answer == SFID__GRANTED)
+        doubt(h, h->store->server, a->kind == SFID__DO_CLAIM ? "claim" : "renewal");
+    /* An attempt cut short by the end of opening tells less than the one before it. */
+    if (h->answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && monotonic_ms(h) >= h->deadline_ms)
+        h->error = before;
+    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
+                                       .exchange = a->exchange,
+                                       .answer = h->answer,
+                                       .pid = h->reply.pid,
+                                       .floor = h->reply.floor,
+                                       .limit = h->reply.limit,
+                                       .start = h->reply.start,
+                                       .after_ms = h->reply.after_ms};
+}
+
+static void release(struct sfid__holder *h, const struct sfid__lease_action *a) {
+    const struct sfid__ask ask = {
+        .lease = a, .now = sfid__grant_clock_tick(h), .deadline_ms = monotonic_ms(h) + h->store->exchange_ms};
+    h->store->ops->release(h->store, &ask, h->stopped);
+}
+
+/* True when *next is what came of it. */
+static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+    switch (a->kind) {
+    case SFID__DO_CLAIM:
+    case SFID__DO_RENEW:
+        ask_store(h, a, next);
+        return true;
+    case SFID__DO_ADOPT:
+        h->error.code = 0;
+        sfid__grant_adopt(h, a, next);
+        return true;
+    case SFID__DO_EXTEND:
+        h->error.code = 0;
+        extend(h);
+        return false;
+    case SFID__DO_TELL_LEASED:
+        tell_pid(h, SFID_EVENT_LEASED, "held");
+        return false;
+    case SFID__DO_TELL_LEASED_AGAIN:
+        tell_pid(h, SFID_EVENT_LEASED_AGAIN, "held from now on");
+        return false;
+    case SFID__DO_TELL_RENEWED:
+        tell_renewed(h);
+        return false;
+    case SFID__DO_TELL_LOST:
+        tell_lost(h);
+        return false;
+    case SFID__DO_TELL_FAILED:
+        tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
+        return false;
+    case SFID__DO_GIVE_UP:
+        h->gave_up = true;
+        return false;
+    case SFID__DO_RELEASE:
+        release(h, a);
+        return false;
+    case SFID__DO_NOTE:
+        sfid__record_note(sfid__page_current(h->slot.page), a->nonce, a->next_nonce);
+        return false;
+    case SFID__DO_SLEEP:
+        return false;
+    }
+    return false;
+}
+
+/* Feeds an event to the machine, and what comes of its actions, until it wants to sleep. Returns until when. */
+static int64_t feed(struct sfid__holder *h, struct sfid__lease_event e) {
+    for (;;) {
+        struct sfid__lease_actions actions;
+        bool more = false;
+        fill_event(h, &e);
+        sfid__lease_step(&h->lease, &e, &actions);
+        for (unsigned i = 0; i < actions.count; i++)
+            more = carry_out(h, &actions.list[i], &e);
+        if (!more)
+            return actions.count ? actions.list[actions.count - 1].due_ms : SFID__FOREVER;
+    }
+}
+
+int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
+    return feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
+}
+
+/* What the page's current record says of its lease. */
+static struct sfid__lease_event found_on_page(struct sfid__holder *h) {
+    /* Acquire, with [publish]: a record that another process of the family appended. */
+    h->slot.records = atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1;
+    const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
+    return (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
+                                      .pid = sfid__record_pid(r),
+                                      .limit = sfid__grant_limit(r),
+                                      .token = r->token,
+                                      /* Relaxed: their writer is a keeper that is no more. */
+                                      .nonce = atomic_load_explicit(&r->nonce, memory_order_relaxed),
+                                      .next_nonce = atomic_load_explicit(&r->next_nonce, memory_order_relaxed)};
+}
+
+void sfid__holder_resume(struct sfid__holder *h) {
+    if (h->process == sfid__process())
+        return;
+    h->process = sfid__process();
+    feed(h, found_on_page(h));
+}
+
+void sfid__holder_unfollow(struct sfid__holder *h) { h->process = 0; }
+
+/* ---- open ------------------------------------------------------------------ */
+
+static bool range_of_one(const struct sfid__holder *h) { return h->lease.terms.pid_min == h->lease.terms.pid_max; }
+
+/* Takes the slot of a pid, which bears its name. */
+static int take_slot(struct sfid__holder *h, const struct sfid__reply *reply, struct sfid__error *err) {
+    struct sfid__dir app;
+    char name[32];
+    int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, err);
+    if (rc < 0)
+        return rc;
+    snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
+    /*
+     * The page bounds from below, too: its mark may have been lost, or set back to an older copy, and the clock may have
+     * gone back since. One that is further ahead of both than two windows is not believed but taken for damaged. Without
+     * a mark the layout's end is the bound: no window passes it, and a mark has no room for ticks from there on.
+     */
+    const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
+    const uint64_t most = reply->position ? SFID__MAX(reply->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
+    const struct sfid__slot_want want = {h->fingerprint, reply->pid, SFID__MIN(most, h->store->terms.end)};
+    return sfid__slot_take(&h->slot, &app, name, &want, err);
+}
+
+/*
+ * A pid whose lock we have, while there is nothing else yet: its page has to
+ * be free as well (who lost the state directory still has that), and its
+ * numbers near: after a power loss its mark lies ahead, and another pid need
+ * not wait.
+ */
+static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err) {
+    struct sfid__holder *h = accepter;
+    if (h->slot.page)
+        return 0; /* the same pid again, whose page we have */
+    const int rc = take_slot(h, reply, err);
+    if (rc < 0)
+        return rc;
+    const uint64_t near = sfid__grant_clock_tick(h) + h->generator->max_ahead;
+    const uint64_t position = sfid__grant_position(h, reply, 0);
+    if (!picky || range_of_one(h) || position >> h->generator->layout.seq_bits <= near)
+        return 0;
+    sfid__slot_drop(&h->slot);
+    return sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", reply->pid);
+}
+
+/*
+ * A lease that a process of this slot left behind. Inside its window it goes on
+ * at once, and is renewed by the keeper, whether the server can be reached or
+ * not; else it is renewed first.
+ */
+static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
+    struct sfid__record *r = sfid__grant_last_record(h);
+    if (r == NULL || sfid__grant_is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
+        sfid__record_pid(r) > h->lease.terms.pid_max)
+        return false;
+    sfid__grant_mend_highest(r);
+    *found = found_on_page(h);
+    found->cold =
+        sfid__grant_limit(r) <= SFID__MAX(sfid__grant_clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
+    return true;
+}
+
+/* Why there is no pid in time, with how much time that was: the last attempt had what the others had left. */
+static int out_of_time(struct sfid__holder *h) {
+    char over[80];
+    const size_t n = strlen(h->error.text), most = sizeof h->error.text;
+    snprintf(over, sizeof over, "; the %" PRIu32 " ms of open_timeout_ms are over", h->settings->opt.open_timeout_ms);
+    if (h->error.code == 0)
+        return sfid__fail(&h->error, SFID_ENOPID, "no pid was granted%s", over);
+    if (n + strlen(over) < most) /* what is known of the cause is not cut off for this */
+        memcpy(h->error.text + n, over, strlen(over) + 1);
+    return h->error.code;
+}
+
+/* Drives the machine until numbers can be drawn, it gives up, or time is over. */
+static int get_pid(struct sfid__holder *h) {
+    struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
+    if (h->numbered && goes_on(h, &begin) && !begin.cold) {
+        h->lease.state = SFID__LEASE_HELD;
+        h->lease.opened = true;
+        h->lease.pid = begin.pid;
+        return 0;
+    }
+    h->process = sfid__process();
+    int64_t due = feed(h, begin);
+    while (!h->lease.opened && !h->gave_up) {
+        const int64_t now = monotonic_ms(h);
+        if (now >= h->deadline_ms)
+            return out_of_time(h);
+        if (due > now) /* then another look at the deadline: nothing is asked for which there is no time */
+            h->generator->clock->sleep_ns(h->generator->clock, (SFID__MIN(due, h->deadline_ms) - now) * 1000000);
+        else
+            due = sfid__holder_step(h, false);
+    }
+    return h->gave_up ? h->error.code : 0;
+}
+
+static int open_local(struct sfid__holder *h, const char *machine) {
+    h->fingerprint = sfid__layout_fingerprint(&h->generator->layout);
+    int rc = sfid__local_store_new(&h->store, h->settings, h->generator->max_ahead, &h->error);
+    if (rc < 0)
+        return rc;
+    sfid__lease_init(&h->lease, &h->store->terms);
+    rc = get_pid(h);
+    snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
+    return rc;
+}
+
+/* The slot first: what lies there may be gone on with, and its number is part of who we are to the server. */
+static int open_redis(struct sfid__holder *h, const char *machine) {
+    const struct sfid__generator *g = h->generator;
+    char server[SFID__URI_WHOLE];
+    uint64_t number;
+    h->numbered = true;
+    /* Another server has other holders: nothing of its leases is gone on with. */
+    sfid__uri_describe(&h->settings->uri, server, sizeof server);
+    h->fingerprint = sfid__hash(sfid__layout_fingerprint(&g->layout), server, strlen(server));
+    const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
+    const struct sfid__slot_want want = {h->fingerprint, SFID__ANY_PID, sfid__grant_clock_tick(h) + 2 * window};
+    int rc = sfid__numbered_take(&h->slot, &h->run, h->settings->opt.app, &want, g->layout.max_pid + 1, &number, &h->passed_over,
+                                 &h->error);
+    if (rc < 0)
+        return rc;
+    snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, number);
+    rc = sfid__redis_store_new(&h->store, h->settings, h->identity, &h->error);
+    if (rc < 0)
+        return rc;
+    sfid__lease_init(&h->lease, &h->store->terms);
+    return get_pid(h);
+}
+
+int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const struct sfid__settings *settings,
+                       int64_t deadline_ms) {
+    h->generator = g;
+    h->settings = settings;
+    h->deadline_ms = deadline_ms;
+    char machine[SFID__MACHINE_ID];
+    const bool by_server = settings->store == SFID__STORE_REDIS;
+    int rc = sfid__places_open(&h->run, machine, &settings->opt, by_server ? &h->stateless : NULL, &h->error);
+    h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
+    if (rc == 0)
+        rc = by_server ? open_redis(h, machine) : open_local(h, machine);
+    if (rc == 0) {
+        g->page = h->slot.page;
+        g->half_window = h->store->terms.window / 2;
+        g->max_skew = h->numbered ? h->store->terms.window / 2 + 2 : 0; /* clocks further apart are refused */
+    }
+    sfid__dir_close(&h->run);
+    h->settings = NULL;
+    h->deadline_ms = SFID__FOREVER;
+    return rc;
+}
+
+/* ---- close ----------------------------------------------------------------- */
+
+/* The first tick that was not used, nor ever will be; never past the window, where a word may lie that was refused. */
+static uint64_t first_unused(const struct sfid__holder *h, const struct sfid__record *r) {
+    const uint64_t in_tick = (UINT64_C(1) << h->generator->layout.seq_bits) - 1;
+    const uint64_t tick = (h->stopped + in_tick) >> h->generator->layout.seq_bits;
+    return h->numbered ? SFID__MIN(tick, sfid__grant_limit(r)) : tick;
+}
+
+/* Every step left out is made good by the next open. */
+void sfid__holder_close(struct sfid__holder *h) {
+    struct sfid__lease_event close = {.kind = SFID__LEASE_CLOSE};
+    const bool last = h->numbered ? sfid__slot_is_last(&h->slot) : h->store->ops->leave(h->store);
+    if (last) {
+        struct sfid__record *r = sfid__page_current(h->slot.page);
+        if (h->numbered && h->process != sfid__process()) { /* what is to be given back is what the page has */
+            struct sfid__lease_actions none;
+            const struct sfid__lease_event found = found_on_page(h);
+            sfid__lease_step(&h->lease, &found, &none);
+        }
+        h->stopped = sfid__record_close(r);
+        close.position = first_unused(h, r);
+    }
+    sfid__slot_leave(&h->slot); /* before the pid is free: who gets that next wants this lock, too */
+    h->slot.records = 0;
+    if (last)
+        feed(h, close);
+}
+
+void sfid__holder_drop(struct sfid__holder *h) {
+    if (h->store)
+        h->store->ops->drop(h->store);
+    h->store = NULL;
+    sfid__slot_drop(&h->slot);
+}

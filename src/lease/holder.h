@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * holder.h - a pid being held: lease machine, store, slot and records put to
+ * work together.
+ *
+ * It carries out what the machine wants: asks the store, begins records,
+ * raises limits. One thread at a time drives it: who opens the handle, its
+ * keeper, who closes it. In a forked child it is a copy that is out of date;
+ * sfid__holder_resume() brings it up to the page.
+ */
+#ifndef SFID_LEASE_HOLDER_H
+#define SFID_LEASE_HOLDER_H
+
+#include "draw/slow.h"
+#include "host/identity.h"
+#include "host/slot.h"
+#include "lease/settings.h"
+#include "lease/store.h"
+
+struct sfid__holder {
+    struct sfid__generator *generator;
+    struct sfid__store *store;
+    struct sfid__lease lease;
+    struct sfid__slot slot;
+    struct sfid__reply reply; /* the last one of the store */
+    enum sfid__lease_answer answer;
+    struct sfid__error error;              /* why the last thing that failed did */
+    uint64_t stopped;                      /* the word, once closed */
+    bool gave_up;                          /* there is no pid to be had */
+    uint64_t fingerprint;                  /* of what the page has to be of */
+    bool numbered;                         /* the slot came first, and says who is last; else the pid did */
+    uint64_t process;                      /* in which the machine knows what the page has; 0: none */
+    const _Atomic int *stop;               /* of the keeper: not to be kept waiting */
+    const struct sfid__settings *settings; /* while opening only */
+    struct sfid__dir run;                  /* while opening only */
+    int64_t deadline_ms;                   /* monotonic, while opening; later SFID__FOREVER */
+    char identity[SFID__MACHINE_ID + 32];
+    bool run_is_tmpfs;
+    struct sfid__passed_over passed_over; /* by the last claim: pids or slots whose files cannot be used */
+    struct sfid__error stateless; /* why this host's identity lives in the run directory; code 0: it does not */
+
+    /* Called for each event worth telling; NULL: nobody listens. */
+    void (*tell)(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);
+    void *listener;
+};
+
+/*
+ * Gets a pid, and a record to draw from on a page of its own: generator->page
+ * is set. Waits until deadline_ms (monotonic) at most. 0 or a code, with the
+ * sentence in h->error; then sfid__holder_drop() remains to be called.
+ */
+int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const struct sfid__settings *settings,
+                       int64_t deadline_ms);
+
+/* Goes on where the page stands, in a process that did not follow it so far; nothing where it did. */
+void sfid__holder_resume(struct sfid__holder *h);
+
+/* Another process's keeper has the page: what the machine knows of it gets out of date. */
+void sfid__holder_unfollow(struct sfid__holder *h);
+
+/* Does what is due. Returns when to be called again, monotonic milliseconds; SFID__FOREVER: when poked. */
+int64_t sfid__holder_step(struct sfid__holder *h, bool poked);
+
+/* Leaves the pid, and gives it back where no forked child goes on with it. No thread draws any more. */
+void sfid__holder_close(struct sfid__holder *h);
+
+/* Frees everything but the error. Fine on a zeroed one. */
+void sfid__holder_drop(struct sfid__holder *h);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeper.c - a thread to hold a pid and to tell of it.
+ *
+ * The thread sleeps on the page's poke word, a futex: there is no descriptor
+ * that a daemon could close, and a forked child can wake its parent's keeper.
+ *
+ * owner is one word, process << 2 | state, changed by compare-and-swap: a
+ * child sees its parent's process there and knows that this thread is not its
+ * own. States: idle -> starting -> running -> ended -> (joined) starting or
+ * idle. Starts may run with starts, the thread and reads; stop runs alone with
+ * the thread and reads: sfid_close keeps every start out first.
+ *
+ * The page's lock says which process's keeper may work. It is a robust mutex:
+ * the kernel frees it when its holder dies. The kernel knows the holder by
+ * its thread number alone. Threads in two PID namespaces can have the same
+ * number, so the death of one can free a lock that the other still holds.
+ * Then two keepers have the page. The page counts them: the newer one raises
+ * page->reign, and the older one ends before its next step.
+ */
+#include "lease/keeper.h"
+
+#include "base/futex.h"
+#include "base/process.h"
+#include "draw/record.h"
+#include "id/layout.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREAD_NAME "sfid-keeper"
+#define STACK_BYTES (256 * 1024) /* callbacks of the user run on it; untouched pages cost nothing */
+#define BACKED_OFF_NAP_MS 50     /* how long a stop may go unheard */
+#define EVENT_PERIOD_MS 1000
+#define FOREVER SFID__FOREVER
+
+enum { IDLE = 0, STARTING, RUNNING, ENDED };
+
+/* ---- text shared with readers -------------------------------------------- */
+
+void sfid__text_write(struct sfid__shared_text *text, const char *from) {
+    uint64_t words[SFID__ERROR_TEXT / 8] = {0};
+    memcpy(words, from, strnlen(from, sizeof words - 1));
+    /* A sequence lock: odd, then the words, then even. Release pairs with the acquires in sfid__text_read; the fence
+       keeps the words behind the odd version. One writer. */
+    const uint32_t version = atomic_load_explicit(&text->version, memory_order_relaxed) | 1;
+    atomic_store_explicit(&text->version, version, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    for (size_t i = 0; i < sizeof words / 8; i++)
+        atomic_store_explicit(&text->words[i], words[i], memory_order_relaxed);
+    atomic_store_explicit(&text->version, version + 1, memory_order_release);
+}
+
+bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_TEXT]) {
+    for (int round = 0; round < 1000; round++) {
+        uint64_t words[SFID__ERROR_TEXT / 8];
+        const uint32_t before = atomic_load_explicit(&text->version, memory_order_acquire);
+        for (size_t i = 0; i < sizeof words / 8; i++)
+            words[i] = atomic_load_explicit(&text->words[i], memory_order_relaxed);
+        atomic_thread_fence(memory_order_acquire);
+        if ((before & 1) == 0 && atomic_load_explicit(&text->version, memory_order_relaxed) == before) {
+            memcpy(out, words, SFID__ERROR_TEXT);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t value, const char *text) {
+    if (k->on_event == NULL)
+        return;
+    const bool held = k->holding == NULL || k->holding->lease.state == SFID__LEASE_HELD;
+    const int64_t pid = held ? (int64_t)sfid__record_pid(sfid__page_current(k->generator->page)) : -1;
+    const sfid_event event = {kind, code, pid, value, text};
+    k->on_event(k->user, &event);
+}
+
+/* What the holding has to tell: noted for sfid_status() and sfid_last_error() as well. */
+static void tell_of_holding(void *keeper, sfid_event_kind kind, int code, int64_t value, const char *text) {
+    struct sfid__keeper *k = keeper;
+    if (kind == SFID_EVENT_RENEW_FAILED || kind == SFID_EVENT_LOST) {
+        atomic_fetch_add_explicit(kind == SFID_EVENT_LOST ? &k->losses : &k->failures, 1, memory_order_relaxed); /* statistic */
+        sfid__text_write(&k->failure, text);
+        atomic_store_explicit(&k->failure_code, code, memory_order_release); /* with the acquire in sfid_last_error */
+    } else if (kind == SFID_EVENT_RENEWED || kind == SFID_EVENT_LEASED_AGAIN) {
+        atomic_store_explicit(&k->failures, 0, memory_order_relaxed);
+        atomic_store_explicit(&k->failure_code, 0, memory_order_relaxed);
+    }
+    tell(k, kind, code, value, text);
+}
+
+static int64_t now_ms(const struct sfid__keeper *k) { return sfid__now(k->generator->clock).ms; }
+
+static void tell_stateless(struct sfid__keeper *k) {
+    const struct sfid__error *why = &k->holding->stateless;
+    char text[SFID__ERROR_TEXT + 80];
+    snprintf(text, sizeof text, "the identity of this host lives in the run directory until the next boot: %s", why->text);
+    tell(k, SFID_EVENT_NO_STATE_DIR, why->code, 0, text);
+}
+
+/* What open noted before there was a thread to tell it. */
+static void tell_pending(struct sfid__keeper *k) {
+    char text[160];
+    const uint32_t pending = k->pending;
+    k->pending = 0;
+    if (pending & 1u << SFID_EVENT_SLOT_REPLACED) {
+        snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", k->holding->slot.put_aside);
+        tell(k, SFID_EVENT_SLOT_REPLACED, 0, 0, text);
+    }
+    if (pending & 1u << SFID_EVENT_UNUSABLE) {
+        const struct sfid__passed_over *over = &k->holding->passed_over;
+        char whole[SFID__ERROR_TEXT + 60];
+        snprintf(whole, sizeof whole, "passed over %u pid%s: %s", over->count, over->count == 1 ? "" : "s; the first",
+                 over->first.text);
+        tell(k, SFID_EVENT_UNUSABLE, over->first.code, over->count, whole);
+    }
+    if (pending & 1u << SFID_EVENT_NOT_TMPFS)
+        tell(k, SFID_EVENT_NOT_TMPFS, 0, 0, "the run directory is not on a tmpfs: a call may stall while its page is written back");
+    if (pending & 1u << SFID_EVENT_NO_STATE_DIR)
+        tell_stateless(k);
+    if (pending & 1u << SFID_EVENT_NOT_DURABLE)
+        tell(k, SFID_EVENT_NOT_DURABLE, 0, 0, "the mark is not synced (mark=none): after a power loss IDs may repeat");
+    if (pending & 1u << SFID_EVENT_END_OF_LIFE) {
+        const sfid_layout *l = &k->generator->layout;
+        const int64_t left = sfid__tick_begin_ms(l, l->max_tick + 1) - now_ms(k);
+        snprintf(text, sizeof text, "the layout ends in %" PRId64 " days", left / 86400000);
+        tell(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
+    }
+    if (pending & 1u << SFID_EVENT_CONNECTED) {
+        snprintf(text, sizeof text, "%s answers", k->holding->store->server);
+        tell(k, SFID_EVENT_CONNECTED, 0, 0, text);
+    }
+    if (pending & 1u << SFID_EVENT_UNREPLICATED) {
+        const struct sfid__store *store = k->holding->store;
+        const int64_t have = atomic_load_explicit(&store->replicas, memory_order_relaxed); /* this thread's own by now */
+        tell(k, SFID_EVENT_UNREPLICATED, store->unreplicated.code, SFID__MAX(have, 0), store->unreplicated.text);
+    }
+    if (pending & 1u << SFID_EVENT_LEASED) {
+        snprintf(text, sizeof text, "pid %" PRIu64 " is held", sfid__record_pid(sfid__page_current(k->generator->page)));
+        tell(k, SFID_EVENT_LEASED, 0, 0, text);
+    }
+}
+
+/* Counters that the slow path only raises become events here. Relaxed: statistics. */
+static void tell_counters(struct sfid__keeper *k) {
+    char text[160];
+    struct sfid__generator *g = k->generator;
+    const uint64_t regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed);
+    if (regressions != k->told_regressions) {
+        const uint64_t ms = atomic_load_explicit(&g->page->largest_regression_ms, memory_order_relaxed);
+        snprintf(text, sizeof text, "the clock stepped back (%" PRIu64 " times so far, by %" PRIu64 " ms at most)", regressions,
+                 ms);
+        k->told_regressions = regressions;
+        tell(k, SFID_EVENT_REGRESSION, 0, (int64_t)ms, text);
+    }
+    const uint64_t exhausted =
+        atomic_load_explicit(&g->waits, memory_order_relaxed) + atomic_load_explicit(&g->refused, memory_order_relaxed);
+    if (exhausted != k->told_exhausted) {
+        const uint64_t more = exhausted - k->told_exhausted;
+        snprintf(text, sizeof text, "%" PRIu64 " calls waited or were refused", more);
+        k->told_exhausted = exhausted;
+        tell(k, SFID_EVENT_EXHAUSTED, 0, (int64_t)more, text);
+    }
+}
+
+/* ---- the thread ---------------------------------------------------------- */
+
+/* In the thread of a keeper: which, and in what process, since a child forked inside a callback has a copy of both. */
+static _Thread_local struct {
+    const struct sfid__keeper *keeper;
+    uint64_t process;
+} self;
+
+static int64_t monotonic_ms(const struct sfid__keeper *k) {
+    const struct sfid__clock *clock = k->generator->clock;
+    return clock->monotonic_ns(clock) / 1000000;
+}
+
+/* Until the next step is due, or the next look at the counters. */
+static void rest(struct sfid__keeper *k, int64_t due_ms) {
+    struct sfid__page *page = k->generator->page;
+    int64_t ms = due_ms == FOREVER ? FOREVER : SFID__MAX(due_ms - monotonic_ms(k), 1);
+    /* A hint. Release, with the acquire in slow.c [resting]: a limit raised comes before the end of the rest. */
+    atomic_store_explicit(&page->resting, ms == FOREVER && k->holding != NULL, memory_order_release);
+    if (k->on_event && ms > EVENT_PERIOD_MS)
+        ms = EVENT_PERIOD_MS;
+    if (k->holding == NULL || k->holding->lease.retry_ms == 0)
+        sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms);
+    else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* a failure backs off, whoever pokes; as in run() */
+        k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
+}
+
+/* False once another keeper has got the page's lock, though this one never let it go: see the head. */
+static bool reigns(const struct sfid__keeper *k) {
+    /* Acquire, with the exchange in thread_main: the older keeper sees what the newer one saw. */
+    return k->holding == NULL || atomic_load_explicit(&k->generator->page->reign, memory_order_acquire) == k->reign;
+}
+
+static void run(struct sfid__keeper *k) {
+    struct sfid__page *page = k->generator->page;
+    bool poked = true;
+    tell_pending(k);
+    if (k->holding) {
+        k->holding->tell = tell_of_holding;
+        k->holding->listener = k;
+        k->holding->stop = &k->stop;
+        sfid__holder_resume(k->holding);
+    }
+    /* Acquire, with the release in sfid__keeper_stop. */
+    while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0 && reigns(k)) {
+        const int64_t due_ms = k->holding ? sfid__holder_step(k->holding, poked) : FOREVER;
+        if (k->on_event)
+            tell_counters(k);
+        rest(k, due_ms);
+        /* Acquire, with the release in sfid__page_poke: what the poker wrote before (stop) is seen above. A poke from
+           here on is seen by the next wait. */
+        poked = atomic_exchange_explicit(&page->poke, 0, memory_order_acq_rel) != 0;
+    }
+}
+
+/* The page's lock, for as long as this thread lives. */
+static bool lock_page(struct sfid__page *page) {
+    const int rc = pthread_mutex_trylock(&page->keeper);
+    if (rc == EOWNERDEAD) /* the keeper before us died with its process; the lock guards nothing that could be half done */
+        return pthread_mutex_consistent(&page->keeper) == 0;
+    return rc == 0;
+}
+
+static uint64_t own(int state) { return sfid__process() << 2 | (uint64_t)state; }
+
+static void *thread_main(void *arg) {
+    struct sfid__keeper *k = arg;
+    struct sfid__page *page = k->generator->page;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0}); /* a callback may tell the host which thread this is */
+    self.keeper = k;
+    self.process = sfid__process();
+    if (k->holding == NULL) {
+        pthread_setname_np(pthread_self(), THREAD_NAME);
+        run(k); /* it only tells this process's events: every process may have one */
+    } else if (lock_page(page)) {
+        pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once one ends here */
+        k->reign = atomic_fetch_add_explicit(&page->reign, 1, memory_order_acq_rel) + 1; /* with the acquire in reigns() */
+        run(k);
+        if (reigns(k))
+            pthread_mutex_unlock(&page->keeper);
+        else /* the lock is the newer keeper's, and its list of locks as well */
+            sfid__holder_unfollow(k->holding);
+    } else {
+        sfid__holder_unfollow(k->holding);
+    }
+    atomic_store_explicit(&k->owner, own(ENDED), memory_order_release); /* with the acquire in sfid__keeper_start */
+    return NULL;
+}
+
+static int create_thread(struct sfid__keeper *k) {
+    pthread_attr_t attr;
+    sigset_t all, before;
+    int rc = pthread_attr_init(&attr);
+    if (rc != 0)
+        return rc;
+    pthread_attr_setstacksize(&attr, SFID__MAX((size_t)STACK_BYTES, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
+    sigfillset(&all); /* the thread inherits the mask: no signal of the program ever lands on it */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&k->thread, &attr, thread_main, k);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return rc;
+}
+
+/* True when no keeper of this fork family is alive. */
+static bool lock_is_free(struct sfid__page *page) {
+    if (!lock_page(page))
+        return false;
+    pthread_mutex_unlock(&page->keeper);
+    return true;
+}
+
+int sfid__keeper_start(struct sfid__keeper *k) {
+    /* Acquire, with the release in thread_main: an ended thread is joined only after its last word. */
+    uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
+    if (owner == own(RUNNING) || owner == own(STARTING))
+        return 0;
+    if (k->holding && !lock_is_free(k->generator->page))
+        return SFID_EAGAIN;
+    /* One thread of this process wins; acq_rel so that k->thread passes from the last start to this one. */
+    if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, own(STARTING), memory_order_acq_rel, memory_order_relaxed))
+        return 0;
+    if (owner == own(ENDED))
+        pthread_join(k->thread, NULL);
+    atomic_store_explicit(&k->stop, 0, memory_order_relaxed); /* before the thread is made */
+    if (create_thread(k) != 0) {
+        atomic_store_explicit(&k->owner, own(IDLE), memory_order_release);
+        return SFID_ENOMEM;
+    }
+    uint64_t starting = own(STARTING); /* unless it has ended already */
+    atomic_compare_exchange_strong_explicit(&k->owner, &starting, own(RUNNING), memory_order_acq_rel, memory_order_relaxed);
+    return 0;
+}
+
+bool sfid__keeper_runs(const struct sfid__keeper *k) {
+    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed);
+    return owner == own(RUNNING) || owner == own(STARTING);
+}
+
+bool sfid__keeper_is_self(const struct sfid__keeper *k) { return self.keeper == k && self.process == sfid__process(); }
+
+void sfid__keeper_stop(struct sfid__keeper *k) {
+    /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is there. */
+    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
+    if (owner >> 2 != sfid__process() || owner == own(IDLE))
+        return;
+    atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run() */
+    sfid__page_wake(k->generator->page);
+    pthread_join(k->thread, NULL);
+    atomic_store_explicit(&k->owner, own(IDLE), memory_order_relaxed); /* alone: see the head */
+}

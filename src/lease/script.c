@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/script.h"
+
+#include "base/deadline.h"
+#include "id/layout.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- what is asked --------------------------------------------------------- */
+
+enum { NUMBERS = 8, NUMBER = 24, BITS = 64 };
+
+/* EVAL, script, 1, key, and the eleven arguments that all operations have; `numbers` is where those are written out. */
+struct question {
+    const char *argv[SFID__COMMAND_ARGS];
+    int argc;
+    char key[80], bits[BITS], numbers[NUMBERS][NUMBER];
+    unsigned written;
+};
+
+static void add(struct question *q, const char *text) { q->argv[q->argc++] = text; }
+
+static void add_number(struct question *q, int64_t n) {
+    char *out = q->numbers[q->written++];
+    snprintf(out, NUMBER, "%" PRId64, n);
+    add(q, out);
+}
+
+/* The widths; where each field lies, too, where they are not time, pid, sequence from the top. */
+static void describe_bits(const sfid_layout *l, char out[BITS]) {
+    const int n = snprintf(out, BITS, "%u:%u:%u", (unsigned)l->time_bits, (unsigned)l->pid_bits, (unsigned)l->seq_bits);
+    if (l->seq_shift != 0 || l->pid_shift != l->seq_bits || l->time_shift != l->seq_bits + l->pid_bits)
+        snprintf(out + n, (size_t)(BITS - n), ":%u,%u,%u", (unsigned)l->time_shift, (unsigned)l->pid_shift, (unsigned)l->seq_shift);
+}
+
+/* Half of a window at most: a clock further ahead would be past what it is granted. */
+static int64_t skew_allowed(const struct sfid__redis_app *app) {
+    const uint64_t half = app->window_ms / 2;
+    return (int64_t)(app->max_skew_ms == 0 ? half : SFID__MIN(app->max_skew_ms, half));
+}
+
+static void ask_with(struct question *q, const struct sfid__redis_app *app, const char *op, int64_t host_ms) {
+    const sfid_layout *l = &app->layout;
+    q->argc = 0;
+    q->written = 0;
+    snprintf(q->key, sizeof q->key, "sfid:%s", app->name);
+    describe_bits(l, q->bits);
+    add(q, "EVAL");
+    add(q, sfid__lease_lua);
+    add(q, "1");
+    add(q, q->key);
+    add(q, op);
+    add(q, q->bits);
+    add_number(q, l->epoch_ms);
+    add_number(q, l->unit_ms);
+    add_number(q, (int64_t)app->window_ms);
+    add_number(q, app->budget_ms);
+    add_number(q, host_ms);
+    add_number(q, skew_allowed(app));
+    add_number(q, (int64_t)app->pid_min);
+    add_number(q, (int64_t)app->pid_max);
+    add(q, app->registers ? "1" : "0");
+}
+
+/* ---- what is answered ------------------------------------------------------ */
+
+bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint64_t *out) {
+    const char *text = i < app->reply.count ? app->reply.strings[i] : "";
+    const size_t len = strlen(text);
+    uint64_t n = 0;
+    if (len == 0 || len > 18)
+        return false;
+    for (size_t k = 0; k < len; k++) {
+        if (text[k] < '0' || text[k] > '9')
+            return false;
+        n = n * 10 + (uint64_t)(text[k] - '0');
+    }
+    *out = n;
+    return true;
+}
+
+int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick) { return sfid__tick_begin_ms(&app->layout, tick); }
+
+void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]) {
+    const time_t at = (time_t)(unix_ms / 1000), now = (time_t)(sfid__now(app->clock).ms / 1000);
+    struct tm then, today;
+    const char *form = "%Y-%m-%d %H:%M:%S";
+    out[0] = '\0';
+    if (localtime_r(&at, &then) == NULL)
+        return;
+    if (localtime_r(&now, &today) && then.tm_yday == today.tm_yday && then.tm_year == today.tm_year)
+        form = "%H:%M:%S";
+    strftime(out, SFID__TIME_TEXT, form, &then);
+}
+
+/* An error that a person has to see to: asking again changes nothing soon. */
+#define REFUSED(app, err, code, ...) ((app)->reply.class = SFID__REPLY_CONFIG, sfid__fail(err, code, __VA_ARGS__))
+
+int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct sfid__error *err) {
+    return REFUSED(app, err, SFID_EREDIS, "%s: %s of app \"%s\": the answer \"%.40s\" with %u parts is none of the lease script's",
+                   app->shown, op, app->name, app->reply.strings[0], app->reply.count);
+}
+
+static int fail_skew(struct sfid__redis_app *app, struct sfid__error *err) {
+    char here[SFID__TIME_TEXT], there[SFID__TIME_TEXT];
+    sfid__redis_app_clock(app, app->now_ms + app->skew_ms, here);
+    sfid__redis_app_clock(app, app->now_ms, there);
+    return REFUSED(app, err, SFID_ECLOCK,
+                   "%s: this host's clock says %s, the server's %s: %" PRId64 " ms %s, and %" PRId64
+                   " are allowed (max_skew_ms, at most half of ttl_ms): set the wrong one right",
+                   app->shown, here, there, app->skew_ms < 0 ? -app->skew_ms : app->skew_ms, app->skew_ms < 0 ? "behind" : "ahead",
+                   skew_allowed(app));
+}
+
+static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
+    char bits[BITS];
+    describe_bits(&app->layout, bits);
+    return REFUSED(app, err, SFID_ELAYOUT,
+                   "%s: app \"%s\" is used with %.60s (bits/unit@epoch, ttl_ms, skew_budget_ms), not with %s/%" PRIu32 "@%" PRId64
+                   " %" PRIu64 " %" PRIu32 ": give the same to all of its processes, or another name to this app",
+                   app->shown, app->name, app->reply.strings[2], bits, app->layout.unit_ms, app->layout.epoch_ms, app->window_ms,
+                   app->budget_ms);
+}
+
+static int fail_denied(struct sfid__redis_app *app, struct sfid__error *err) {
+    const char *command = app->reply.strings[2];
+    if (strcmp(app->reply.strings[3], "key") == 0)
+        return REFUSED(app, err, SFID_EAUTH, "%s: the user may not use key \"sfid:%s\" with %.20s: it needs the permission ~sfid:*",
+                       app->shown, app->name, command);
+    return REFUSED(app, err, SFID_EAUTH, "%s: the user may not use the command %.20s: it needs the permission +%.20s", app->shown,
+                   command, command);
+}
+
+/* EVAL itself was refused for its key, which the server's words do not name. */
+static int fail_key(struct sfid__redis_app *app, struct sfid__error *err) {
+    return REFUSED(app, err, SFID_EAUTH, "%s: the user may not use key \"sfid:%s\": it needs the permission ~sfid:* (EVAL: %.100s)",
+                   app->shown, app->name, app->reply.strings[0]);
+}
+
+static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid__error *err) {
+    const char *word = app->reply.strings[0];
+    char there[SFID__TIME_TEXT];
+    if (strcmp(word, "SKEW") == 0)
+        return fail_skew(app, err);
+    if (strcmp(word, "LAYOUT") == 0 && app->reply.count == 3)
+        return fail_layout(app, err);
+    if (strcmp(word, "DENIED") == 0 && app->reply.count == 4)
+        return fail_denied(app, err);
+    if (strcmp(word, "EPOCH") == 0) {
+        sfid__redis_app_clock(app, app->now_ms, there);
+        return REFUSED(app, err, SFID_ECLOCK, "%s: the server's clock says %s, before the layout's epoch (%" PRId64 " ms)",
+                       app->shown, there, app->layout.epoch_ms);
+    }
+    if (strcmp(word, "TAG") == 0)
+        return REFUSED(app, err, SFID_EINVAL,
+                       "%s: in a cluster the keys of app \"%s\" have to lie in one slot: put a part of the name in braces, such as "
+                       "\"{%.60s}\", or add registration=off to the URL",
+                       app->shown, app->name, app->name);
+    if (strcmp(word, "NOINFO") == 0)
+        return REFUSED(app, err, SFID_EREDIS,
+                       "%s: INFO tells neither run_id nor master_replid2, so that a server that forgot its keys would not be "
+                       "known: is a proxy in between? Give the server's own address",
+                       app->shown);
+    return sfid__redis_app_nonsense(app, op, err);
+}
+
+/* The word as an answer; false when it is none. */
+static bool read_word(struct sfid__redis_app *app) {
+    static const char *const words[] = {"OK", "RETRY", "LOST", "GONE", "CHANGED"};
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(app->reply.strings[0], words[i]) == 0) {
+            app->word = (enum sfid__redis_word)i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- one exchange ---------------------------------------------------------- */
+
+int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, unsigned argc, const char *const *argv, unsigned strings,
+                        int64_t deadline_ms, const _Atomic int *stop, struct sfid__error *err) {
+    struct question q;
+    const int64_t host_ms = sfid__now(app->clock).ms, began = sfid__deadline_now_ms();
+    uint64_t now_ms;
+    ask_with(&q, app, op, host_ms);
+    for (unsigned i = 0; i < argc; i++)
+        add(&q, argv[i]);
+    const struct sfid__question question = {q.argc, q.argv, NULL, SFID__MIN(deadline_ms, began + app->timeout_ms), stop};
+    const int rc = sfid__route_exchange(&app->route, &question, &app->reply, err);
+    if (rc == SFID_EAUTH && app->reply.count > 0 && strstr(app->reply.strings[0], " key"))
+        return fail_key(app, err);
+    if (rc < 0)
+        return rc;
+    if (!sfid__redis_app_number(app, 1, &now_ms))
+        return sfid__redis_app_nonsense(app, op, err);
+    app->round_ms = sfid__deadline_now_ms() - began;
+    app->now_ms = (int64_t)now_ms;
+    app->skew_ms = host_ms + app->round_ms / 2 - app->now_ms;
+    if (!read_word(app))
+        return fail_by_word(app, op, err);
+    return app->reply.count >= strings || app->word != SFID__REDIS_OK ? 0 : sfid__redis_app_nonsense(app, op, err);
+}
+
+int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, int64_t deadline_ms,
+                         const _Atomic int *stop, uint64_t *have, struct sfid__error *err) {
+    char wanted[NUMBER], ms[NUMBER];
+    snprintf(wanted, sizeof wanted, "%" PRIu32, replicas);
+    snprintf(ms, sizeof ms, "%" PRId64, wait_ms);
+    if (!sfid__route_is_up(&app->route))
+        return sfid__fail(err, SFID_EREDIS, "%s: WAIT: the connection is closed", app->shown);
+    const struct sfid__question q = {3, (const char *const[]){"WAIT", wanted, ms}, NULL, deadline_ms, stop};
+    const int rc = sfid__route_exchange(&app->route, &q, &app->reply, err);
+    if (rc == 0 && !sfid__redis_app_number(app, 0, have))
+        return sfid__redis_app_nonsense(app, "WAIT", err);
+    return rc;
+}
+
+/* ---- making one ------------------------------------------------------------ */
+
+int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settings *settings, struct sfid__error *err) {
+    const sfid_options *opt = &settings->opt;
+    *app = (struct sfid__redis_app){.clock = &sfid__system_clock,
+                                    .layout = *opt->layout,
+                                    .window_ms = settings->window_ms,
+                                    .budget_ms = opt->skew_budget_ms,
+                                    .max_skew_ms = opt->max_skew_ms,
+                                    .pid_min = (uint64_t)opt->pid_min,
+                                    .pid_max = (uint64_t)opt->pid_max,
+                                    .registers = settings->uri.registration,
+                                    .timeout_ms = settings->uri.timeout_ms};
+    snprintf(app->name, sizeof app->name, "%s", opt->app);
+    sfid__uri_describe(&settings->uri, app->shown, sizeof app->shown);
+    return sfid__route_begin(&app->route, &settings->uri, app->name, err);
+}
+
+void sfid__redis_app_end(struct sfid__redis_app *app) { sfid__route_end(&app->route); }

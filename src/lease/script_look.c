@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/script_look.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HEAD = 8, PER_PID = 4 }; /* strings of the answer before the first pid, and for each */
+
+static bool read_kind(const char *text, struct sfid__redis_pid *out) {
+    static const char *const kinds[] = {"held", "released", "foreign", "ending"};
+    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(text, kinds[i]) == 0) {
+            out->kind = i;
+            return true;
+        }
+    return false;
+}
+
+static bool read_view(const struct sfid__redis_app *app, struct sfid__redis_view *view) {
+    static const char *const known[] = {"none", "old", "current"};
+    const char *text = app->reply.strings[2];
+    *view = (struct sfid__redis_view){.known = SFID__APP_UNKNOWN};
+    snprintf(view->state, sizeof view->state, "%s", app->reply.strings[6]);
+    for (unsigned i = 0; i < 3; i++)
+        if (strcmp(text, known[i]) == 0) {
+            view->known = i;
+            return strcmp(app->reply.strings[4], "-") == 0 || sfid__redis_app_number(app, 4, &view->open_tick);
+        }
+    return false;
+}
+
+/* The pids of one answer. False when it is none of the script's; *more gets false when the caller has seen enough. */
+static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user,
+                      bool *more) {
+    const struct sfid__redis_reply *r = &app->reply;
+    for (unsigned i = HEAD; i + PER_PID <= r->count && *more; i += PER_PID) {
+        struct sfid__redis_pid pid = {.who = strcmp(r->strings[i + 3], "-") == 0 ? "" : r->strings[i + 3]};
+        if (!sfid__redis_app_number(app, i, &pid.pid) || !read_kind(r->strings[i + 1], &pid))
+            return false;
+        pid.timed = sfid__redis_app_number(app, i + 2, &pid.tick);
+        *more = each(user, &pid);
+    }
+    return (r->count - HEAD) % PER_PID == 0;
+}
+
+int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
+                     bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, int64_t deadline_ms,
+                     const _Atomic int *stop, struct sfid__error *err) {
+    bool more = each != NULL, same = true;
+    uint64_t next = more ? app->pid_min : app->pid_max + 1;
+    char state[sizeof view->state] = "";
+    do {
+        char first[24];
+        const uint64_t asked = next;
+        snprintf(first, sizeof first, "%" PRIu64, asked);
+        const int rc = sfid__redis_app_ask(app, "look", 1, (const char *const[]){first}, HEAD, deadline_ms, stop, err);
+        if (rc < 0)
+            return rc;
+        if (app->word != SFID__REDIS_OK || !read_view(app, view) || !sfid__redis_app_number(app, 7, &next) ||
+            !read_pids(app, each, user, &more) || (next <= asked && next <= app->pid_max))
+            return sfid__redis_app_nonsense(app, "look", err);
+        same = same && (state[0] == '\0' || strcmp(state, view->state) == 0);
+        snprintf(state, sizeof state, "%s", view->state);
+    } while (more && next <= app->pid_max);
+    if (!same)
+        view->state[0] = '\0';
+    return 0;
+}
+
+/* ---- one pid --------------------------------------------------------------- */
+
+void sfid__redis_pid_holder(const struct sfid__redis_pid *pid, char out[SFID__HOLDER]) {
+    const char *token = pid->kind == SFID__PID_FOREIGN ? NULL : strrchr(pid->who, ':');
+    const size_t len = token ? (size_t)(token - pid->who) : strlen(pid->who);
+    size_t i = 0;
+    for (; i < len && i < SFID__HOLDER - 1; i++)
+        out[i] = pid->who[i] >= ' ' && pid->who[i] <= '~' ? pid->who[i] : '?';
+    out[i] = '\0';
+}
+
+sfid_lease_kind sfid__redis_pid_kind(const struct sfid__redis_pid *pid, int64_t left_ms) {
+    const bool over = pid->timed && left_ms <= 0;
+    switch (pid->kind) {
+    case SFID__PID_HELD:
+        return over ? SFID_LEASE_RUN_OUT : SFID_LEASE_HELD;
+    case SFID__PID_ENDING:
+        return over ? SFID_LEASE_RUN_OUT : SFID_LEASE_ENDING;
+    case SFID__PID_RELEASED:
+        return SFID_LEASE_RELEASED;
+    case SFID__PID_FOREIGN:
+        break;
+    }
+    return SFID_LEASE_FOREIGN;
+}
+
+/* ---- holders --------------------------------------------------------------- */
+
+enum { MACHINES = 64, MACHINE = 128, SHOWN = 4 };
+
+struct tally {
+    struct {
+        char name[MACHINE];
+        unsigned pids;
+    } machines[MACHINES];
+    unsigned count, others; /* others: pids of machines that found no room */
+};
+
+/* The machine is what stands before the first colon. */
+static bool count_holder(void *user, const struct sfid__redis_pid *pid) {
+    struct tally *t = user;
+    char name[MACHINE];
+    if (pid->kind == SFID__PID_RELEASED)
+        return true;
+    snprintf(name, sizeof name, "%.*s", (int)SFID__MIN(strcspn(pid->who, ":"), sizeof name - 1), pid->who);
+    for (unsigned i = 0; i < t->count; i++)
+        if (strcmp(t->machines[i].name, name) == 0) {
+            t->machines[i].pids++;
+            return true;
+        }
+    if (t->count == MACHINES) {
+        t->others++;
+        return true;
+    }
+    snprintf(t->machines[t->count].name, MACHINE, "%s", name);
+    t->machines[t->count++].pids = 1;
+    return true;
+}
+
+/* Takes the machine with the most pids out of the tally; its number, or -1. */
+static int take_largest(const struct tally *t, bool taken[MACHINES]) {
+    int largest = -1;
+    for (unsigned i = 0; i < t->count; i++)
+        if (!taken[i] && (largest < 0 || t->machines[i].pids > t->machines[largest].pids))
+            largest = (int)i;
+    if (largest >= 0)
+        taken[largest] = true;
+    return largest;
+}
+
+bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms, const _Atomic int *stop) {
+    struct tally t = {.count = 0};
+    struct sfid__redis_view view;
+    struct sfid__error ignored;
+    bool taken[MACHINES] = {false};
+    size_t used = 0;
+    const bool all = sfid__redis_look(app, &view, count_holder, &t, deadline_ms, stop, &ignored) == 0;
+    out[0] = '\0';
+    for (int n = 0, i; n < SHOWN && (i = take_largest(&t, taken)) >= 0 && used < size; n++)
+        used += (size_t)snprintf(out + used, size - used, "%s%.60s (%u)", n ? ", " : "", t.machines[i].name, t.machines[i].pids);
+    unsigned rest = t.others;
+    for (unsigned i = 0; i < t.count; i++)
+        rest += taken[i] ? 0 : t.machines[i].pids;
+    if (rest > 0 && used < size)
+        snprintf(out + used, size - used, " and %u others", rest);
+    return all;
+}

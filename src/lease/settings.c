@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/settings.h"
+
+#include "id/layout.h"
+#include "redis/keyslot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define APP_MAX 64
+#define DAY_MS 86400000
+
+static int bad(struct sfid__error *err, const char *what) { return sfid__fail(err, SFID_EINVAL, "%s", what); }
+
+/* Bytes of text made safe to print: what is not graphic ASCII becomes '?'. */
+static void printable(const char *text, char *out, size_t size) {
+    size_t i = 0;
+    for (; i + 1 < size && text[i]; i++)
+        out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    out[i] = '\0';
+}
+
+static int check_app(const char *app, struct sfid__error *err) {
+    char shown[80];
+    printable(app, shown, sizeof shown);
+    const size_t len = strlen(app);
+    if (len == 0 || len > APP_MAX)
+        return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has %zu characters: it should have 1 to %d", shown, len, APP_MAX);
+    if (app[0] == '.')
+        return sfid__fail(err, SFID_EINVAL, "app name \"%s\" begins with a dot", shown);
+    for (size_t i = 0; i < len; i++)
+        if (!sfid__is_ascii_alnum(app[i]) && strchr("_.{}-", app[i]) == NULL)
+            return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has a character at %zu that is none of A-Z a-z 0-9 _ . { } -",
+                              shown, i + 1);
+    return 0;
+}
+
+static int check_pid(const sfid_options *o, const sfid_layout *l, struct sfid__error *err) {
+    if (o->pid < -1 || (o->pid >= 0 && (uint64_t)o->pid > l->max_pid))
+        return sfid__fail(err, SFID_EINVAL, "pid %" PRId64 " is out of range: the layout has 0 to %" PRIu64, o->pid, l->max_pid);
+    return 0;
+}
+
+/* ---- the range of pids ----------------------------------------------------- */
+
+static int64_t first_pid(const sfid_layout *l) {
+    sfid_layout_facts facts;
+    return sfid_layout_describe(l, &facts) == 0 ? (int64_t)facts.first_pid : 0;
+}
+
+static void set_range(sfid_options *o, int64_t min, int64_t max) {
+    o->pid_min = min;
+    o->pid_max = max;
+}
+
+static int bad_range(const char *store, const char *name, int64_t pid, const sfid_layout *l, struct sfid__error *err) {
+    return sfid__fail(err, SFID_EINVAL, "%s: %s %" PRId64 " is no pid of the layout, which has 0 to %" PRIu64, store, name, pid,
+                      l->max_pid);
+}
+
+/* What the store says, an end that it does not name being that of the layout. Options may say the same, and nothing else. */
+static int range_of_store(struct sfid__settings *out, bool given, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    const char *store = out->store == SFID__STORE_REDIS ? "the store's URL" : "store \"local\"";
+    const int64_t top = (int64_t)o->layout->max_pid, max = out->store_max >= 0 ? out->store_max : top;
+    const int64_t min = out->store_min >= 0 ? out->store_min : SFID__MIN(first_pid(o->layout), max);
+    if (out->plan.by_host)
+        return sfid__fail(err, SFID_EINVAL, "%s has pid_min or pid_max: %s leases no pids", store, out->plan.prefix);
+    if (min > top)
+        return bad_range(store, "pid_min", min, o->layout, err);
+    if (max > top)
+        return bad_range(store, "pid_max", max, o->layout, err);
+    if (min > max)
+        return sfid__fail(err, SFID_EINVAL, "%s: pid_min %" PRId64 " is above pid_max %" PRId64, store, min, max);
+    if (given && (o->pid_min != min || o->pid_max != max))
+        return sfid__fail(err, SFID_EINVAL,
+                          "pid_min %" PRId64 " and pid_max %" PRId64 " are given, and %s says %" PRId64 " to %" PRId64
+                          ": give one of them",
+                          o->pid_min, o->pid_max, store, min, max);
+    out->ranged = !given;
+    set_range(o, min, max);
+    return 0;
+}
+
+static int choose_range(struct sfid__settings *out, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    const bool given = o->pid_min != 0 || o->pid_max != 0;
+    if (!given)
+        set_range(o, first_pid(o->layout), (int64_t)o->layout->max_pid);
+    if (o->pid_min < 0 || o->pid_max < o->pid_min || (uint64_t)o->pid_max > o->layout->max_pid)
+        return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are no part of the layout's 0 to %" PRIu64,
+                          o->pid_min, o->pid_max, o->layout->max_pid);
+    return out->store_min >= 0 || out->store_max >= 0 ? range_of_store(out, given, err) : 0;
+}
+
+/* ---- store --------------------------------------------------------------- */
+
+#define LEAD_MIN_MS 100
+
+static int bad_parameter(struct sfid__error *err, const char *text, size_t len) {
+    char word[60], shown[60];
+    snprintf(word, sizeof word, "%.*s", (int)SFID__MIN(len, sizeof word - 1), text);
+    printable(word, shown, sizeof shown);
+    return sfid__fail(err, SFID_EINVAL,
+                      "store \"local\" has no parameter \"%s\": it has mark=none, lead_ms=%d to %d, pid_min=N and pid_max=N", shown,
+                      LEAD_MIN_MS, DAY_MS);
+}
+
+/* A number of at most 9 digits, all of the text; -1 when it is none. */
+static int64_t small_number(const char *text, size_t len) {
+    int64_t n = 0;
+    if (len == 0 || len > 9)
+        return -1;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return -1;
+        n = n * 10 + (text[i] - '0');
+    }
+    return n;
+}
+
+/* Is it this parameter? Then what its value is: -1 for no number. */
+static bool is_number_of(const char *name, const char *text, size_t len, int64_t *value) {
+    const size_t n = strlen(name);
+    if (len < n || strncmp(text, name, n) != 0)
+        return false;
+    *value = small_number(text + n, len - n);
+    return true;
+}
+
+static int read_local_pid(int64_t *pid, int64_t value, const char *text, size_t len, struct sfid__error *err) {
+    if (value < 0)
+        return bad_parameter(err, text, len);
+    if (*pid >= 0)
+        return sfid__fail(err, SFID_EINVAL, "store \"local\": parameter \"%.7s\" is given twice", text);
+    *pid = value;
+    return 0;
+}
+
+static int read_local_parameter(const char *text, size_t len, struct sfid__settings *out, struct sfid__error *err) {
+    int64_t value;
+    if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0)
+        return out->synced = false, 0;
+    if (is_number_of("pid_min=", text, len, &value))
+        return read_local_pid(&out->store_min, value, text, len, err);
+    if (is_number_of("pid_max=", text, len, &value))
+        return read_local_pid(&out->store_max, value, text, len, err);
+    if (!is_number_of("lead_ms=", text, len, &value) || value < LEAD_MIN_MS || value > DAY_MS)
+        return bad_parameter(err, text, len);
+    out->lead_ms = (uint32_t)value;
+    return 0;
+}
+
+static int read_local_parameters(const char *text, struct sfid__settings *out, struct sfid__error *err) {
+    for (;;) {
+        const size_t len = strcspn(text, "&");
+        if (read_local_parameter(text, len, out, err) < 0)
+            return err->code;
+        if (text[len] == '\0')
+            return 0;
+        text += len + 1;
+    }
+}
+
+static int read_url(const char *url, struct sfid__settings *out, struct sfid__error *err) {
+    if (sfid__uri_parse(url, &out->uri, err) < 0)
+        return err->code;
+    out->store_min = out->uri.pid_min;
+    out->store_max = out->uri.pid_max;
+    return 0;
+}
+
+/* Of a URL only the scheme is shown: what follows may hold a password. */
+static int read_store(const char *store, struct sfid__settings *out, struct sfid__error *err) {
+    out->store = SFID__STORE_LOCAL;
+    if (strcmp(store, "local") == 0)
+        return 0;
+    if (strncmp(store, "local?", 6) == 0)
+        return read_local_parameters(store + 6, out, err);
+    if (strstr(store, "://")) {
+        out->store = SFID__STORE_REDIS;
+        return read_url(store, out, err);
+    }
+    char word[40], shown[40];
+    snprintf(word, sizeof word, "%.*s", (int)SFID__MIN(strcspn(store, ":?"), sizeof word - 1), store);
+    printable(word, shown, sizeof shown);
+    return sfid__fail(err, SFID_EINVAL, "store \"%s\" is none that is known: give \"local\", or the URL of a Redis server", shown);
+}
+
+/* ---- Redis --------------------------------------------------------------- */
+
+#define PID_MOST 65535 /* two bytes name one in Redis */
+#define BUDGET_MAX_MS 3600000
+
+/* An app has two kinds of keys, which one script uses: in a cluster they have to lie in one slot. */
+static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
+    const struct sfid__uri *uri = &s->uri;
+    if (uri->kind != SFID__URI_CLUSTER || !uri->registration || sfid__has_hash_tag(s->opt.app))
+        return 0;
+    return sfid__fail(err, SFID_EINVAL,
+                      "app \"%s\": in a cluster the keys of an app have to lie in one slot: put a part of its name in braces, such "
+                      "as \"{%s}\", or add registration=off to the URL",
+                      s->opt.app, s->opt.app);
+}
+
+/* pid_max is filled in: where that is the whole layout, the part that Redis has names for is meant. */
+static void keep_to_names(sfid_options *o) {
+    if (o->pid_max > PID_MOST && (uint64_t)o->pid_max == o->layout->max_pid && o->pid_min <= PID_MOST)
+        o->pid_max = PID_MOST;
+}
+
+static int check_redis(struct sfid__settings *out, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    const uint64_t unit = o->layout->unit_ms;
+    keep_to_names(o);
+    if (o->pid_max > PID_MOST)
+        return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max,
+                          PID_MOST);
+    if (o->ttl_ms < 2 * unit)
+        return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is less than two ticks of the layout (%" PRIu64 " ms)", o->ttl_ms,
+                          2 * unit);
+    if (o->skew_budget_ms > BUDGET_MAX_MS)
+        return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
+                          BUDGET_MAX_MS);
+    out->window_ms = (o->ttl_ms + unit - 1) / unit * unit;
+    return check_tag(out, err);
+}
+
+void sfid__options_widen(struct sfid__settings *s) {
+    if (!s->ranged)
+        return;
+    set_range(&s->opt, first_pid(s->opt.layout), (int64_t)s->opt.layout->max_pid);
+    if (s->store == SFID__STORE_REDIS)
+        keep_to_names(&s->opt);
+}
+
+static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
+    const sfid_options *o = &out->opt;
+    out->lead_ms = SFID__MARK_LEAD_MS;
+    out->synced = true;
+    out->store_min = out->store_max = -1;
+    if (o->pid >= 0 && o->store)
+        return sfid__fail(err, SFID_EINVAL,
+                          "pid %" PRId64 " and a store are both given: a store chooses the pid, so give one of them", o->pid);
+    if (o->pid >= 0) {
+        out->store = o->app ? SFID__STORE_FIXED : SFID__STORE_NONE;
+        return 0;
+    }
+    if (o->store == NULL)
+        return bad(err, "neither store nor pid is given: give store \"local\" when only this host issues IDs for the app, "
+                        "or a pid that no other process of the app uses");
+    if (o->app == NULL)
+        return bad(err, "app is not given: a store leases pids under the name of an app");
+    return read_store(o->store, out, err);
+}
+
+/* ---- how it works -------------------------------------------------------- */
+
+static int check_lease(const sfid_options *o, struct sfid__error *err) {
+    if (o->ttl_ms < 1000 || o->ttl_ms > DAY_MS)
+        return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is out of range: 1000 to %d", o->ttl_ms, DAY_MS);
+    if (o->heartbeat_ms < 100 || o->heartbeat_ms > o->ttl_ms / 3)
+        return sfid__fail(err, SFID_EINVAL, "heartbeat_ms %" PRIu32 " is out of range: 100 to a third of ttl_ms (%" PRIu32 ")",
+                          o->heartbeat_ms, o->ttl_ms / 3);
+    if (o->open_timeout_ms == 0)
+        return bad(err, "open_timeout_ms is 0: give at least 1");
+    if ((unsigned)o->on_unknown > SFID_TRUST)
+        return sfid__fail(err, SFID_EINVAL, "on_unknown %d is none of SFID_WAIT_OUT, SFID_TRUST", (int)o->on_unknown);
+    return 0;
+}
+
+static int check_policy(const sfid_options *o, const sfid_layout *l, struct sfid__error *err) {
+    if ((unsigned)o->exhaustion > SFID_FAIL)
+        return sfid__fail(err, SFID_EINVAL, "exhaustion %d is none of SFID_WAIT, SFID_BORROW, SFID_FAIL", (int)o->exhaustion);
+    if (o->exhaustion == SFID_WAIT && o->max_wait_ms < l->unit_ms)
+        return sfid__fail(err, SFID_EINVAL,
+                          "max_wait_ms %" PRIu32 " is less than one tick of the layout (%" PRIu32
+                          " ms), so SFID_WAIT could never succeed",
+                          o->max_wait_ms, l->unit_ms);
+    if (o->max_ahead_ms > DAY_MS)
+        return sfid__fail(err, SFID_EINVAL, "max_ahead_ms %" PRIu32 " is over a day (%d)", o->max_ahead_ms, DAY_MS);
+    const uint64_t half = (l->max_seq + 1) / 2;
+    if (o->random_start > half)
+        return sfid__fail(err, SFID_EINVAL, "random_start %" PRIu64 " is over half the sequence (%" PRIu64 ")", o->random_start,
+                          half);
+    return 0;
+}
+
+static int check_dir(const char *name, const char *dir, struct sfid__error *err) {
+    if (dir && *dir == '\0')
+        return sfid__fail(err, SFID_EINVAL, "%s is empty: give a directory, or NULL for the default", name);
+    if (dir && strlen(dir) > 3000)
+        return sfid__fail(err, SFID_EINVAL, "%s is longer than 3000 characters", name);
+    return 0;
+}
+
+/* ---- wide IDs ------------------------------------------------------------ */
+
+/* What makes no sense where the pid is the host's, and its processes share the sequence. */
+static int check_host(const sfid_options *o, const char *kind, struct sfid__error *err) {
+    if (o->app)
+        return sfid__fail(err, SFID_EINVAL, "%s has no app: whoever uses a worker shares it, so leave app at NULL", kind);
+    if (o->pid_min != 0 || o->pid_max != 0)
+        return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are given: %s leases no pids", o->pid_min,
+                          o->pid_max, kind);
+    if (o->store && strcmp(o->store, "local") != 0 && strncmp(o->store, "local?", 6) != 0)
+        return sfid__fail(err, SFID_EINVAL, "%s has no store but \"local\": its worker is this host's", kind);
+    if (o->exhaustion == SFID_BORROW)
+        return sfid__fail(err, SFID_EINVAL, "exhaustion is SFID_BORROW: %s is never ahead of the clock", kind);
+    return 0;
+}
+
+/* The worker: as given, or the host's own MAC address. */
+static int choose_worker(struct sfid__settings *out, struct sfid__error *err) {
+    const sfid_options *o = &out->opt;
+    const char *kind = out->plan.prefix;
+    out->worker = (uint64_t)o->pid;
+    if (o->pid == -1 && out->wide.kind == SFID_AWSFLAKE)
+        return sfid__fail(err, SFID_EINVAL, "pid is not given: %s wants a region and an address, SFID_AWS_PID()", kind);
+    if (o->pid == -1) {
+        const int rc = sfid_mac_address(NULL, &out->worker);
+        return rc < 0 ? sfid__fail(err, rc, "no network interface has a MAC address: give one as pid") : 0;
+    }
+    if (o->pid < 0 || out->worker > out->plan.max_pid)
+        return sfid__fail(err, SFID_EINVAL, "pid %" PRId64 " is out of range: %s has 0 to %" PRIu64, o->pid, kind,
+                          out->plan.max_pid);
+    return 0;
+}
+
+/* Processes of a worker lease its parts: pids of an app that stands for it. */
+static int share_worker(struct sfid__settings *out, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    if (check_host(o, out->plan.prefix, err) < 0 || choose_worker(out, err) < 0)
+        return err->code;
+    snprintf(out->app, sizeof out->app, "%s-%012" PRIx64, out->plan.prefix, out->worker);
+    o->app = out->app;
+    o->store = o->store ? o->store : "local";
+    o->pid = -1;
+    o->max_ahead_ms = 0;
+    out->strict = true;
+    return 0;
+}
+
+static int read_wide(struct sfid__settings *out, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    if (o->layout)
+        return bad(err, "layout and wide are both given: an app has one of them");
+    if (sfid__wide_plan(o->wide, &out->plan) < 0)
+        return bad(err, "wide is no layout: make it by sfid_wide_layout_parse");
+    out->wide = *o->wide;
+    o->layout = &out->plan.engine;
+    return out->plan.by_host ? share_worker(out, err) : 0;
+}
+
+int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid__error *err) {
+    *opt = (sfid_options)SFID_OPTIONS_INIT;
+    if (given == NULL)
+        return bad(err, "no options are given");
+    const size_t least = offsetof(sfid_options, app) + sizeof given->app;
+    if (given->size < least || given->size > 4096 || given->size % _Alignof(sfid_options) != 0)
+        return sfid__fail(
+            err, SFID_EINVAL,
+            "options have size %zu: begin with SFID_OPTIONS_INIT (and leave the layout NULL in a form made by SFID_DEFINE)",
+            given->size);
+    for (size_t i = sizeof *opt; i < given->size; i++)
+        if (((const unsigned char *)given)[i] != 0)
+            return sfid__fail(err, SFID_EUNSUPPORTED, "an option is set that this version (" SFID_VERSION_STRING ") does not know");
+    memcpy(opt, given, SFID__MIN(given->size, sizeof *opt));
+    opt->size = sizeof *opt;
+    return 0;
+}
+
+int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {
+    *out = (struct sfid__settings){.store = SFID__STORE_NONE};
+    sfid_options *o = &out->opt;
+    if (sfid__options_copy(given, o, err) < 0)
+        return err->code;
+    if (o->wide && read_wide(out, err) < 0)
+        return err->code;
+    const sfid_layout *l = o->layout = sfid__layout_or_default(o->layout);
+    if (o->wide == NULL && sfid_layout_check(l) < 0)
+        return bad(err, "the layout breaks a rule: make it by SFID_LAYOUT or sfid_layout_parse");
+    if (o->app && check_app(o->app, err) < 0)
+        return err->code;
+    if (check_pid(o, l, err) < 0 || choose_store(out, err) < 0 || choose_range(out, err) < 0 || check_policy(o, l, err) < 0 ||
+        check_lease(o, err) < 0 || (out->store == SFID__STORE_REDIS && check_redis(out, err) < 0) ||
+        check_dir("run_dir", o->run_dir, err) < 0 || check_dir("state_dir", o->state_dir, err) < 0)
+        return err->code;
+    return 0;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/store_local.h"
+
+#include "base/clock.h"
+#include "host/identity.h"
+#include "host/mark.h"
+#include "id/layout.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct local_store {
+    struct sfid__store store; /* first */
+    sfid_layout layout;
+    char *state_dir, *app;
+    bool fixed, synced, strict;
+    bool had;         /* a pid was held: it is the only one to be claimed again */
+    uint64_t pid;     /* that one */
+    uint64_t page;    /* nonce of the page in use, for release() */
+    uint64_t durable; /* tick up to which this process has seen the mark synced: what was read may still be in memory only */
+    struct sfid__mark mark;
+};
+
+static struct local_store *self(struct sfid__store *store) { return (struct local_store *)(void *)store; }
+
+/* ---- claim ----------------------------------------------------------------- */
+
+/* The app's directory, made anew where it is gone: by a keeper that lost it only after go_on() allowed it. */
+static int open_app(const struct local_store *s, struct sfid__dir *app, struct sfid__error *err) {
+    char machine[SFID__MACHINE_ID];
+    struct sfid__dir state = SFID__DIR_NONE;
+    int rc = sfid__dir_open_state(&state, s->state_dir, err);
+    if (rc == 0)
+        rc = sfid__machine_id(&state, machine, err);
+    if (rc == 0)
+        rc = sfid__dir_open_sub(app, &state, s->app, err);
+    if (rc == 0)
+        rc = sfid__app_layout(app, &s->layout, err);
+    if (rc == SFID_ELAYOUT && s->strict) /* the app is one that stands for a host: there is no other name to choose */
+        rc = sfid__fail(err, rc, "%s is used with another epoch on this host, as %s/layout says: all have to use the same", s->app,
+                        app->path);
+    sfid__dir_close(&state);
+    return rc;
+}
+
+/* No mark lies further ahead than a window when it is written: a clock was there that is not any more. */
+static int refuse_far(const struct local_store *s, const struct sfid__dir *app, uint64_t ahead, struct sfid__error *err) {
+    return sfid__fail(err, SFID_ECLOCK,
+                      "the clock is behind: the mark %s/%s lies %" PRIu64 " ms ahead of it, and a mark is %" PRIu64
+                      " ms ahead at most. Set the clock right; if it was the mark's that was wrong, remove that file",
+                      app->path, s->mark.name, ahead * s->layout.unit_ms, s->store.terms.window * s->layout.unit_ms);
+}
+
+static struct sfid__reply reply_of(const struct local_store *s, uint64_t pid, const struct sfid__position *at) {
+    const uint64_t tick = at->word >> s->layout.seq_bits;
+    return (struct sfid__reply){
+        .pid = pid, .position = at->word, .exact = at->exact, .page = at->page, .floor = tick, .limit = tick};
+}
+
+/* Takes one pid, if it is free and the caller likes it. 0 with the mark held, or a code. */
+static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid, const struct sfid__ask *ask, bool picky,
+                struct sfid__reply *reply, struct sfid__error *err) {
+    struct sfid__position at;
+    int rc = sfid__mark_take(&s->mark, app, pid, sfid__layout_fingerprint(&s->layout), s->synced, &at, err);
+    if (rc < 0)
+        return rc;
+    if (at.damaged) { /* a newer entry may be lost: no window was ever granted beyond this */
+        const uint64_t bound = SFID__MIN(ask->now + s->store.terms.window, s->store.terms.end) << s->layout.seq_bits;
+        at.word = SFID__MAX(at.word, bound);
+        at.exact = false;
+    }
+    *reply = reply_of(s, pid, &at);
+    reply->guessed = at.damaged;
+    if (s->strict && reply->limit > ask->now + s->store.terms.window)
+        rc = refuse_far(s, app, reply->limit - ask->now, err);
+    else
+        rc = ask->accept ? ask->accept(ask->accepter, reply, picky, err) : 0;
+    if (rc < 0)
+        sfid__mark_drop(&s->mark);
+    return rc;
+}
+
+/* Somebody who stays in a door is waited for a moment: there may be many doors. */
+static bool is_late(const struct sfid__ask *ask) {
+    return ask->deadline_ms != 0 && sfid__system_clock.monotonic_ns(&sfid__system_clock) / 1000000 >= ask->deadline_ms;
+}
+
+/* A pid that a file keeps from being used is passed over, where there are others. */
+static bool is_unusable(int rc, const struct sfid__error *err) { return rc == SFID_ESTATE && err->one_file; }
+
+/*
+ * The first pid in a range that can be had; *spare gets the first that could be, if need be. SFID_EBUSY where some are
+ * held; where none is, and none can be used, the error of the first.
+ */
+static int scan(struct local_store *s, const struct sfid__dir *app, uint64_t from, uint64_t to, const struct sfid__ask *ask,
+                bool picky, uint64_t *spare, struct sfid__reply *reply, struct sfid__error *err) {
+    bool busy = false;
+    ask->passed_over->count = 0;
+    for (uint64_t pid = from;; pid++) {
+        const int rc = take(s, app, pid, ask, picky, reply, err);
+        if (is_unusable(rc, err))
+            sfid__pass_over(ask->passed_over, err);
+        else if (rc != SFID_EBUSY && rc != SFID_EAGAIN)
+            return rc;
+        else
+            busy = true;
+        if (rc == SFID_EAGAIN && *spare > pid)
+            *spare = pid;
+        if (pid == to && !busy)
+            *err = ask->passed_over->first;
+        if (pid == to)
+            return busy ? SFID_EBUSY : err->code;
+        if (is_late(ask))
+            return sfid__fail(err, SFID_ENOPID,
+                              "no pid of app \"%s\" could be had in time: %" PRIu64 " to %" PRIu64
+                              " were tried; `sfid doctor --app %s` tells who holds them",
+                              s->app, from, pid, s->app);
+    }
+}
+
+#define LONGEST_NAP_MS 128
+
+static int all_taken(const struct local_store *s, const struct sfid__dir *app, uint64_t from, uint64_t to,
+                     struct sfid__error *err) {
+    char lockers[160];
+    sfid__file_list_lockers(app, SFID__MARK_PREFIX, from, to, lockers, sizeof lockers);
+    return sfid__fail(err, SFID_ENOPID,
+                      "all %" PRIu64 " pids (%" PRIu64 " to %" PRIu64 ") of app \"%s\" are held by processes of this host (%s%s); "
+                      "`sfid doctor --app %s` lists them",
+                      to - from + 1, from, to, s->app, lockers[0] ? "" : "the kernel does not tell which", lockers, s->app);
+}
+
+static int claim_in(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask, struct sfid__reply *reply,
+                    struct sfid__error *err) {
+    const uint64_t from = s->had ? s->pid : s->store.terms.pid_min, to = s->had ? s->pid : s->store.terms.pid_max;
+    uint64_t spare = UINT64_MAX;
+    int rc = scan(s, app, from, to, ask, from < to, &spare, reply, err);
+    if (rc < 0 && spare <= to)
+        rc = scan(s, app, spare, to, ask, false, &spare, reply, err);
+    if (s->fixed || s->had)
+        return rc;
+    /* Who looks at a pid and passes it over has its lock for a moment: where all seem taken it is looked at again. */
+    for (int64_t nap_ms = 1; rc == SFID_EBUSY && nap_ms <= LONGEST_NAP_MS && !is_late(ask); nap_ms *= 2) {
+        sfid__system_clock.sleep_ns(&sfid__system_clock, nap_ms * 1000000);
+        rc = scan(s, app, from, to, ask, false, &spare, reply, err);
+    }
+    if (rc == SFID_EBUSY)
+        rc = all_taken(s, app, from, to, err);
+    return rc;
+}
+
+/*
+ * The pid held before is wanted again. 0 or a code; SFID_EAGAIN: its mark has
+ * to be taken anew, and made where it is gone.
+ *
+ * That is right only while the page in use lies at its path: its lock keeps
+ * every other process off a mark made anew. With page and mark both gone there
+ * is nothing that others would meet, as where other directories were mounted
+ * over ours. The old mark stays locked then: its file may be there still, and
+ * come back.
+ */
+static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid__reply *reply, struct sfid__error *err) {
+    struct sfid__position at;
+    if (sfid__mark_in_place(&s->mark, &at)) {
+        *reply = reply_of(s, s->pid, &at);
+        return 0;
+    }
+    if (ask->page_lost)
+        return sfid__fail(err, SFID_ELEASE,
+                          "pid %" PRIu64 ": neither its mark below %s nor its page is where it was: no ID is generated after "
+                          "this window; put the directories back, or close the generator and open it anew",
+                          s->pid, s->state_dir);
+    return SFID_EAGAIN;
+}
+
+static int claim_anew(struct local_store *s, const struct sfid__ask *ask, struct sfid__reply *reply, struct sfid__error *err) {
+    struct sfid__dir app = SFID__DIR_NONE;
+    int rc = open_app(s, &app, err);
+    sfid__mark_drop(&s->mark); /* one that was lost */
+    if (rc == 0)
+        rc = claim_in(s, &app, ask, reply, err);
+    sfid__dir_close(&app);
+    return rc;
+}
+
+static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                     struct sfid__error *err) {
+    struct local_store *s = self(store);
+    int rc = s->had ? go_on(s, ask, reply, err) : SFID_EAGAIN;
+    if (rc == SFID_EAGAIN)
+        rc = claim_anew(s, ask, reply, err);
+    if (rc < 0)
+        return SFID__REFUSED;
+    s->had = true;
+    s->pid = reply->pid;
+    s->page = reply->page;
+    s->durable = 0;
+    return SFID__GRANTED;
+}
+
+/* ---- renew, leave ---------------------------------------------------------- */
+
+static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                     struct sfid__error *err) {
+    struct local_store *s = self(store);
+    const uint64_t end = s->store.terms.end;
+    uint64_t limit = ask->now < end ? SFID__MIN(ask->now + s->store.terms.window, end) : end;
+    limit = SFID__MAX(limit, ask->lease->limit); /* a mark that is further ahead stays */
+    *reply = (struct sfid__reply){.pid = s->pid, .limit = limit};
+    if (limit <= s->durable && ask->page == s->page)
+        return SFID__GRANTED;
+    if (ask->lease->pid != s->pid) { /* a parent's keeper may have changed it: what we hold is another's lock */
+        sfid__fail(err, SFID_ELEASE, "pid %" PRIu64 " is not held by this process", ask->lease->pid);
+        return SFID__LOST;
+    }
+    /* A window may end before the tick where the pid stands, some numbers of which are used: never back below those. */
+    const uint64_t word = SFID__MAX(limit << s->layout.seq_bits, ask->position);
+    const int rc = sfid__mark_write(&s->mark, (struct sfid__position){word, ask->page, false, false}, err);
+    if (rc < 0)
+        return rc == SFID_ELEASE ? SFID__LOST : SFID__REFUSED;
+    s->durable = limit;
+    s->page = ask->page;
+    return SFID__GRANTED;
+}
+
+static bool leave(struct sfid__store *store) { return sfid__mark_is_last(&self(store)->mark); }
+
+static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
+    struct local_store *s = self(store);
+    struct sfid__error ignored; /* then the mark stays ahead, and the page says where */
+    (void)ask;
+    sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true, false}, &ignored);
+}
+
+static void drop(struct sfid__store *store) {
+    struct local_store *s = self(store);
+    sfid__mark_drop(&s->mark);
+    free(s->state_dir);
+    free(s->app);
+    free(s);
+}
+
+/* ---- making one ------------------------------------------------------------ */
+
+#define RETRY_FIRST_MS 50
+#define RETRY_LONGEST_MS 5000
+#define EXCHANGE_MS 2000
+
+static const struct sfid__store_ops ops = {claim, renew, leave, release, drop};
+
+int sfid__local_store_new(struct sfid__store **out, const struct sfid__settings *settings, uint64_t max_ahead,
+                          struct sfid__error *err) {
+    const sfid_options *opt = &settings->opt;
+    struct local_store *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    s->layout = *opt->layout;
+    s->fixed = settings->store == SFID__STORE_FIXED;
+    s->synced = settings->synced;
+    s->strict = settings->strict;
+    s->state_dir = sfid__dir_name_state(opt->state_dir, err); /* the environment may change */
+    s->app = strdup(opt->app);
+    if (s->state_dir == NULL || s->app == NULL) {
+        const int rc = s->state_dir ? sfid__fail(err, SFID_ENOMEM, "out of memory") : err->code;
+        drop(&s->store);
+        return rc;
+    }
+    const uint64_t window = SFID__MAX(sfid__ms_to_ticks(&s->layout, settings->lead_ms) + max_ahead, 2) + 1;
+    s->store.ops = &ops;
+    s->store.terms = (struct sfid__lease_terms){.window = window,
+                                                .end = sfid__layout_end(&s->layout),
+                                                .pid_min = (uint64_t)(s->fixed ? opt->pid : opt->pid_min),
+                                                .pid_max = (uint64_t)(s->fixed ? opt->pid : opt->pid_max),
+                                                .heartbeat_ms = (int64_t)(window * s->layout.unit_ms / 3),
+                                                .retry_first_ms = RETRY_FIRST_MS,
+                                                .retry_longest_ms = RETRY_LONGEST_MS,
+                                                .rests = true};
+    s->store.start = s->store.terms.pid_min;
+    s->store.exchange_ms = EXCHANGE_MS;
+    *out = &s->store;
+    return 0;
+}

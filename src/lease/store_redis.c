@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/store_redis.h"
+
+#include "base/deadline.h"
+#include "base/hash.h"
+#include "base/random.h"
+#include "id/layout.h"
+#include "lease/script_look.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RETRY_FIRST_MS 100
+#define RETRY_LONGEST_MS 10000
+#define POLL_MS 2000    /* pids are given back before their time */
+#define RELEASE_MS 1000 /* over a connection that is there; half of that where there is none */
+#define SKEW_TOLD_MS 1000
+
+enum { HEX = 17, BASE = 256, NUMBER = 24 };
+
+struct redis_store {
+    struct sfid__store store; /* first */
+    struct sfid__redis_app app;
+    char identity[BASE - HEX];
+    char era[16]; /* of the last answer; "": none yet */
+    bool trusts;  /* SFID_TRUST, and not done yet */
+    bool skewed;  /* as told */
+    uint32_t replicas;
+};
+
+static struct redis_store *self(struct sfid__store *store) { return (struct redis_store *)(void *)store; }
+
+static void hex(uint64_t n, char out[HEX]) { snprintf(out, HEX, "%016" PRIx64, n); }
+
+static void decimal(uint64_t n, char out[NUMBER]) { snprintf(out, NUMBER, "%" PRIu64, n); }
+
+static void name_base(const struct redis_store *s, uint64_t token, char out[BASE]) {
+    snprintf(out, BASE, "%s:%016" PRIx64, s->identity, token);
+}
+
+/* ---- events ---------------------------------------------------------------- */
+
+static void tell(const struct sfid__ask *ask, sfid_event_kind kind, int code, int64_t value, const char *text) {
+    if (ask->tell)
+        ask->tell(ask->listener, kind, code, value, text);
+}
+
+/* An error reply of the server's own is an answer as well. */
+static void note_connected(struct redis_store *s, const struct sfid__ask *ask, int rc, const struct sfid__error *err) {
+    char text[SFID__URI_SHOWN + 40];
+    const int is = rc == 0 || s->app.reply.count > 0;
+    /* Relaxed, here and below: this thread alone writes them, and readers want no other data with them. */
+    const int was = atomic_exchange_explicit(&s->store.connected, is, memory_order_relaxed);
+    if (is && !was) {
+        snprintf(text, sizeof text, "%s answers", s->app.shown);
+        tell(ask, SFID_EVENT_CONNECTED, 0, s->app.round_ms, text);
+    } else if (was && !is) {
+        tell(ask, SFID_EVENT_DISCONNECTED, rc, 0, err->text);
+    }
+}
+
+static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
+    char text[160];
+    const int64_t skew = s->app.skew_ms, size = skew < 0 ? -skew : skew;
+    atomic_store_explicit(&s->store.skew_ms, skew, memory_order_relaxed);
+    const bool is = size > SKEW_TOLD_MS + s->app.round_ms;
+    if (is == s->skewed || ask->tell == NULL)
+        return;
+    s->skewed = is;
+    snprintf(text, sizeof text, "this host's clock is %" PRId64 " ms %s that of the Redis server%s", size,
+             skew < 0 ? "behind" : "ahead of", is ? "" : ": no more than a second");
+    tell(ask, SFID_EVENT_SKEW, 0, skew, text);
+}
+
+/* String i of the answer is its era. */
+static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
+    char text[SFID__URI_SHOWN + 120];
+    const char *era = i < s->app.reply.count ? s->app.reply.strings[i] : s->era;
+    if (s->era[0] && strcmp(era, s->era) != 0) {
+        snprintf(text, sizeof text, "%s is another server than before, or has forgotten who held which pid: it was told anew",
+                 s->app.shown);
+        tell(ask, SFID_EVENT_FAILOVER, 0, 0, text);
+    }
+    snprintf(s->era, sizeof s->era, "%s", era);
+}
+
+/* ---- asking ---------------------------------------------------------------- */
+
+static int ask_app(struct redis_store *s, const struct sfid__ask *ask, const char *op, unsigned argc, const char *const *argv,
+                   unsigned strings, struct sfid__error *err) {
+    const int64_t deadline = ask->deadline_ms ? ask->deadline_ms : SFID__FOREVER;
+    const int rc = sfid__redis_app_ask(&s->app, op, argc, argv, strings, deadline, ask->stop, err);
+    note_connected(s, ask, rc, err);
+    if (rc == 0)
+        note_skew(s, ask);
+    return rc;
+}
+
+static enum sfid__lease_answer failed(const struct redis_store *s) {
+    return s->app.reply.class == SFID__REPLY_CONFIG ? SFID__REFUSED : SFID__FAILED;
+}
+
+static enum sfid__lease_answer nonsense(struct redis_store *s, const char *op, struct sfid__error *err) {
+    sfid__redis_app_nonsense(&s->app, op, err);
+    return SFID__REFUSED;
+}
+
+/* ---- replicas -------------------------------------------------------------- */
+
+/*
+ * replicas=N of the URL: waits until so many replicas have the claim, for half of an exchange at most, and tells when they
+ * have not. Nothing hangs on it: a promotion begins a new era, whatever reached whom (doc/protocol.md).
+ */
+static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, uint64_t pid) {
+    uint64_t have = 0;
+    struct sfid__error why, *too_few = &s->store.unreplicated;
+    const int64_t now = sfid__deadline_now_ms(), wait_ms = s->store.exchange_ms / 2;
+    const int64_t deadline =
+        ask->deadline_ms ? SFID__MIN(ask->deadline_ms, now + s->store.exchange_ms) : now + s->store.exchange_ms;
+    if (s->replicas == 0)
+        return;
+    const int rc = sfid__redis_app_wait(&s->app, s->replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), deadline, ask->stop,
+                                        &have, &why);
+    /* Relaxed, as above. */
+    atomic_store_explicit(&s->store.replicas, rc < 0 ? -1 : (int64_t)have, memory_order_relaxed);
+    too_few->text[0] = '\0';
+    if (rc == 0 && have >= s->replicas)
+        return;
+    if (rc < 0)
+        sfid__fail(too_few, rc, "how many of %" PRIu32 " replicas have the claim of pid %" PRIu64 " is not known: %s", s->replicas,
+                   pid, why.text);
+    else
+        sfid__fail(too_few, 0, "%s: %" PRIu64 " of %" PRIu32 " replicas have the claim of pid %" PRIu64, s->app.shown, have,
+                   s->replicas, pid);
+    tell(ask, SFID_EVENT_UNREPLICATED, rc, (int64_t)have, too_few->text);
+}
+
+/* ---- claim ----------------------------------------------------------------- */
+
+/*
+ * Where the server does not know the app, and the caller says that this is
+ * because it is new. What is initialised is what was looked at: of two who come
+ * at once, the second finds it changed, and goes on to claim.
+ */
+static int trust(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
+    struct sfid__redis_view view;
+    int rc = sfid__redis_look(&s->app, &view, NULL, NULL, ask->deadline_ms, ask->stop, err);
+    note_connected(s, ask, rc, err);
+    if (rc == 0 && view.known == SFID__APP_UNKNOWN)
+        rc = ask_app(s, ask, "init", 1, (const char *const[]){view.state}, 2, err);
+    s->trusts = rc < 0;
+    return rc;
+}
+
+/* Nothing to be had before a tick: says until when, and who has it all. What was said before stays if time is over now. */
+static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uint64_t tick, bool unknown, struct sfid__error *err) {
+    char when[SFID__TIME_TEXT], holders[300] = "";
+    sfid__redis_app_clock(&s->app, sfid__redis_app_time(&s->app, tick), when);
+    if (unknown) {
+        sfid__fail(err, SFID_ENOPID,
+                   "%s does not know app \"%s\", or has forgotten it: whoever holds a pid may go on until %s, and pids are handed "
+                   "out from then on. If no process of this app is running anywhere, `sfid init --app %s --store %s` says so",
+                   s->app.shown, s->app.name, when, s->app.name, s->app.shown);
+        return;
+    }
+    if (!sfid__redis_holders(&s->app, holders, sizeof holders, ask->give_up_ms, ask->stop) && err->code == SFID_ENOPID)
+        return;
+    sfid__fail(err, SFID_ENOPID,
+               "%s: every pid of app \"%s\" from %" PRIu64 " to %" PRIu64 " is taken%s%s; the first whose holder does not renew it "
+               "comes free at %s",
+               s->app.shown, s->app.name, s->app.pid_min, s->app.pid_max, holders[0] ? ", by " : "", holders, when);
+}
+
+static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                            struct sfid__error *err) {
+    uint64_t tick, next, open_tick, random;
+    if (s->app.reply.count < 6 || !sfid__redis_app_number(&s->app, 2, &tick) || !sfid__redis_app_number(&s->app, 3, &next) ||
+        !sfid__redis_app_number(&s->app, 4, &open_tick))
+        return nonsense(s, "claim", err);
+    note_era(s, ask, 5);
+    tick = SFID__MIN(tick, s->store.terms.end);
+    open_tick = SFID__MIN(open_tick, s->store.terms.end);
+    sfid__random(&random, sizeof random);
+    const int64_t left = sfid__redis_app_time(&s->app, tick) - s->app.now_ms;
+    reply->start = next;
+    reply->after_ms = SFID__MIN(SFID__MAX(left, 0), POLL_MS);
+    reply->after_ms += (int64_t)(random % ((uint64_t)reply->after_ms / 2 + 1)); /* those who wait for one tick come apart */
+    if (next != ask->lease->start)                                              /* some were not looked at yet */
+        reply->after_ms = 0;
+    /* It will not be asked again, or with less time than an answer may take. */
+    if (ask->give_up_ms - sfid__deadline_now_ms() <= reply->after_ms + s->store.exchange_ms)
+        explain_wait(s, ask, tick, sfid__redis_app_time(&s->app, open_tick) > s->app.now_ms, err);
+    return SFID__LATER;
+}
+
+static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                     struct sfid__error *err) {
+    struct redis_store *s = self(store);
+    char start[NUMBER], nonce[HEX], base[BASE];
+    if (s->trusts && trust(s, ask, err) < 0)
+        return failed(s);
+    decimal(ask->lease->start, start);
+    hex(ask->lease->nonce, nonce);
+    name_base(s, ask->lease->token, base);
+    if (ask_app(s, ask, "claim", 3, (const char *const[]){start, nonce, base}, 6, err) < 0)
+        return failed(s);
+    if (s->app.word == SFID__REDIS_RETRY)
+        return wait_for_pid(s, ask, reply, err);
+    if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_number(&s->app, 2, &reply->floor) ||
+        !sfid__redis_app_number(&s->app, 3, &reply->limit) || !sfid__redis_app_number(&s->app, 4, &reply->pid) ||
+        reply->floor >= reply->limit)
+        return nonsense(s, "claim", err);
+    reply->limit = SFID__MIN(reply->limit, store->terms.end);
+    reply->floor = SFID__MIN(reply->floor, reply->limit);
+    note_era(s, ask, 5);
+    note_replicas(s, ask, reply->pid);
+    return SFID__GRANTED;
+}
+
+/* ---- renew, release -------------------------------------------------------- */
+
+/* What a holder shows: the arguments of renew and of release begin alike. */
+struct shown {
+    char pid[NUMBER], nonce[HEX], base[BASE], next_nonce[HEX];
+};
+
+static void show(const struct redis_store *s, const struct sfid__lease_action *a, struct shown *out) {
+    decimal(a->pid, out->pid);
+    hex(a->nonce, out->nonce);
+    name_base(s, a->token, out->base);
+    hex(a->next_nonce, out->next_nonce);
+}
+
+static enum sfid__lease_answer lost(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
+    const bool gone = s->app.word == SFID__REDIS_GONE;
+    note_era(s, ask, gone ? 3 : 2);
+    sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " of app \"%s\" %s", s->app.shown, ask->lease->pid, s->app.name,
+               gone ? "was forgotten by the server, and its window is too old to show that nobody else was given it"
+                    : "is another's, or its lease was shown by two (a copied machine, or a copied slot file)");
+    return SFID__LOST;
+}
+
+static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                     struct sfid__error *err) {
+    struct redis_store *s = self(store);
+    struct shown shown;
+    char limit[NUMBER];
+    show(s, ask->lease, &shown);
+    decimal(ask->lease->limit, limit);
+    const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, limit};
+    if (ask_app(s, ask, "renew", 5, argv, 6, err) < 0)
+        return failed(s);
+    if (s->app.word == SFID__REDIS_LOST || s->app.word == SFID__REDIS_GONE)
+        return lost(s, ask, err);
+    if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_number(&s->app, 3, &reply->limit) ||
+        !sfid__redis_app_number(&s->app, 4, &reply->pid) || reply->pid != ask->lease->pid)
+        return nonsense(s, "renew", err);
+    reply->limit = SFID__MAX(SFID__MIN(reply->limit, store->terms.end), ask->lease->limit);
+    note_era(s, ask, 5);
+    return SFID__GRANTED;
+}
+
+/* Whatever comes of it: a pid that is not given back comes free by itself. */
+static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
+    struct redis_store *s = self(store);
+    struct shown shown;
+    struct sfid__error ignored;
+    char first_unused[NUMBER], limit[NUMBER];
+    (void)position;
+    show(s, ask->lease, &shown);
+    decimal(ask->lease->floor, first_unused);
+    decimal(ask->lease->limit, limit);
+    const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, first_unused, limit};
+    const int64_t most = sfid__route_is_up(&s->app.route) ? RELEASE_MS : RELEASE_MS / 2;
+    sfid__redis_app_ask(&s->app, "release", 6, argv, 2, sfid__deadline_now_ms() + most, NULL, &ignored);
+}
+
+static void drop(struct sfid__store *store) {
+    struct redis_store *s = self(store);
+    sfid__redis_app_end(&s->app);
+    free(s);
+}
+
+/* ---- making one ------------------------------------------------------------ */
+
+static const struct sfid__store_ops ops = {claim, renew, NULL, release, drop};
+
+int sfid__redis_store_new(struct sfid__store **out, const struct sfid__settings *settings, const char *identity,
+                          struct sfid__error *err) {
+    const sfid_options *opt = &settings->opt;
+    const sfid_layout *l = opt->layout;
+    struct redis_store *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    if (sfid__redis_app_begin(&s->app, settings, err) < 0) {
+        drop(&s->store);
+        return err->code;
+    }
+    snprintf(s->identity, sizeof s->identity, "%s", identity);
+    s->trusts = opt->on_unknown == SFID_TRUST;
+    s->replicas = settings->uri.replicas;
+    s->store.replicas = -1;
+    const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms), pids = s->app.pid_max - s->app.pid_min + 1;
+    s->store.ops = &ops;
+    s->store.terms = (struct sfid__lease_terms){.window = window,
+                                                .end = sfid__layout_end(l),
+                                                .reach = window + window / 2 + 2, /* clocks further apart are refused */
+                                                .pid_min = s->app.pid_min,
+                                                .pid_max = s->app.pid_max,
+                                                .heartbeat_ms = opt->heartbeat_ms,
+                                                .retry_first_ms = SFID__MIN(RETRY_FIRST_MS, opt->heartbeat_ms),
+                                                .retry_longest_ms = SFID__MIN(RETRY_LONGEST_MS, opt->heartbeat_ms),
+                                                .testifies = true};
+    s->store.start = s->app.pid_min + sfid__hash(SFID__HASH_SEED, identity, strlen(identity)) % pids;
+    s->store.exchange_ms = s->app.timeout_ms;
+    s->store.server = s->app.shown;
+    *out = &s->store;
+    return 0;
+}

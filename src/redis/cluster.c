@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/cluster.h"
+
+#include "base/deadline.h"
+#include "redis/keyslot.h"
+
+#include <sfid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEARNED 8 /* addresses kept beside those of the URL */
+#define NODES (SFID__URI_NODES + LEARNED)
+#define REDIRECTS 8       /* in one exchange: a slot that moves takes two or three, nodes that send each other round take all */
+#define SHARE_LEAST_MS 20 /* a node on the same network answers within it */
+
+struct sfid__cluster {
+    struct sfid__uri uri;
+    struct sfid__connection *connection;
+    struct sfid__endpoint nodes[NODES]; /* of the URL, then learned ones */
+    unsigned count, learned;            /* how many; how many were ever learned */
+    struct sfid__endpoint at;           /* where the connection leads */
+    unsigned turn;                      /* of the nodes, which to try next */
+    unsigned slot;
+};
+
+/* ---- making one ------------------------------------------------------------ */
+
+/* Leads the connection to a node, with at most so much time for connecting. */
+static void aim(struct sfid__cluster *c, const struct sfid__endpoint *node, int64_t connect_ms) {
+    struct sfid__uri one;
+    c->at = *node;
+    sfid__uri_of_node(&c->uri, node, &one);
+    one.connect_timeout_ms = (uint32_t)SFID__MIN((int64_t)one.connect_timeout_ms, SFID__MAX(connect_ms, SHARE_LEAST_MS));
+    sfid__connection_aim(c->connection, &one);
+}
+
+int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
+    char key[80];
+    struct sfid__cluster *c = calloc(1, sizeof *c);
+    *out = NULL;
+    if (c == NULL)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    c->uri = *uri;
+    if (sfid__connection_new(&c->connection, uri, SFID__PEER_SERVER, app, err) < 0) {
+        sfid__cluster_drop(c);
+        return err->code;
+    }
+    memcpy(c->nodes, uri->node, sizeof uri->node);
+    c->count = uri->nodes;
+    aim(c, &c->nodes[0], uri->connect_timeout_ms);
+    c->turn = c->count > 1 ? 1 : 0;
+    snprintf(key, sizeof key, "sfid:%.64s", app);
+    c->slot = sfid__keyslot(key);
+    *out = c;
+    return 0;
+}
+
+void sfid__cluster_drop(struct sfid__cluster *c) {
+    if (c == NULL)
+        return;
+    sfid__connection_drop(c->connection);
+    free(c);
+}
+
+bool sfid__cluster_is_up(struct sfid__cluster *c) { return sfid__connection_is_up(c->connection); }
+
+/* ---- from node to node ----------------------------------------------------- */
+
+/* A node that another one named may be asked when that one is gone. */
+static void learn(struct sfid__cluster *c, const struct sfid__endpoint *node) {
+    for (unsigned i = 0; i < c->count; i++)
+        if (sfid__endpoint_equals(&c->nodes[i], node))
+            return;
+    if (c->count < c->uri.nodes + LEARNED)
+        c->nodes[c->count++] = *node;
+    else
+        c->nodes[c->uri.nodes + c->learned % LEARNED] = *node;
+    c->learned++;
+}
+
+/* Time for several nodes is shared out among those still to be tried. */
+struct hunt {
+    struct sfid__cluster *c;
+    const struct sfid__question *q;
+    struct sfid__redis_reply *reply;
+    struct sfid__error *err;
+    unsigned redirects, tried;
+};
+
+static int64_t left_ms(const struct hunt *h) { return h->q->deadline_ms - sfid__deadline_now_ms(); }
+
+/* One more hop? Not when whoever closes waits: for one exchange, not for several. */
+static bool may_go_on(const struct hunt *h) {
+    /* Acquire, as in deadline.h. */
+    return left_ms(h) > 0 && !(h->q->stop && atomic_load_explicit(h->q->stop, memory_order_acquire) != 0);
+}
+
+static int ask(struct hunt *h, int argc, const char *const *argv, const size_t *lengths) {
+    return sfid__connection_exchange(h->c->connection, argc, argv, lengths, h->q->deadline_ms, h->q->stop, h->reply, h->err);
+}
+
+/* What the node at hand says. To one that a slot is moving to, the command goes with ASKING before it. */
+static int ask_node(struct hunt *h, bool asking) {
+    if (asking && ask(h, 1, (const char *const[]){"ASKING"}, NULL) < 0)
+        return h->err->code;
+    return ask(h, h->q->argc, h->q->argv, h->q->lengths);
+}
+
+/* Goes to where the node at hand sends us. False when that makes no sense, or has gone on for too long. */
+static bool follow(struct hunt *h) {
+    struct sfid__redirect to = h->reply->redirect;
+    if (to.slot != h->c->slot || h->redirects++ == REDIRECTS || !may_go_on(h))
+        return false;
+    if (to.node.host[0] == '\0')
+        memcpy(to.node.host, h->c->at.host, sizeof to.node.host);
+    learn(h->c, &to.node);
+    aim(h->c, &to.node, h->c->uri.connect_timeout_ms);
+    return true;
+}
+
+/* Is the node at hand gone, or cut off from its cluster, so that another one may know more? */
+static bool is_of_no_use(const struct hunt *h) {
+    if (h->reply->count == 0)
+        return h->reply->class != SFID__REPLY_CONFIG;
+    return strncmp(h->reply->strings[0], "CLUSTERDOWN", 11) == 0 || h->reply->class == SFID__REPLY_RESOLVE;
+}
+
+/* Goes on to the next node that is known. False when all were tried. */
+static bool go_round(struct hunt *h) {
+    struct sfid__cluster *c = h->c;
+    if (h->tried++ == c->count || !may_go_on(h))
+        return false;
+    const struct sfid__endpoint next = c->nodes[c->turn % c->count];
+    c->turn = (c->turn + 1) % c->count;
+    aim(c, &next, left_ms(h) / (c->count - h->tried + 2));
+    return true;
+}
+
+static int fail_hunt(struct hunt *h) {
+    char name[SFID__URI_SHOWN], node[SFID__ENDPOINT_SHOWN];
+    const struct sfid__error last = *h->err;
+    sfid__uri_describe(&h->c->uri, name, sizeof name);
+    sfid__endpoint_describe(&h->c->at, node);
+    const char *why = strstr(last.text, ": ");
+    if (h->reply->redirect.to != SFID__STAY)
+        h->reply->class = SFID__REPLY_RETRY;
+    return sfid__fail(h->err, last.code, "%.160s: slot %u of the app: node %.60s: %s", name, h->c->slot, node,
+                      why ? why + 2 : last.text);
+}
+
+int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
+                           struct sfid__error *err) {
+    struct hunt h = {c, q, reply, err, 0, 0};
+    bool asking = false;
+    for (;;) {
+        const int rc = ask_node(&h, asking);
+        if (rc == 0)
+            return 0;
+        asking = reply->redirect.to == SFID__ASK;
+        const bool redirected = reply->redirect.to != SFID__STAY;
+        if (redirected ? !follow(&h) : !is_of_no_use(&h) || !go_round(&h))
+            return redirected || is_of_no_use(&h) ? fail_hunt(&h) : rc;
+    }
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/connection.h"
+
+#include "base/process.h"
+#include "redis/password.h"
+#include "redis/resp.h"
+#include "redis/wire.h"
+
+#include <inttypes.h>
+#include <sfid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sfid__connection {
+    struct sfid__uri uri; /* one server */
+    enum sfid__peer peer;
+    char name[SFID__URI_TEXT];   /* CLIENT SETNAME */
+    char shown[SFID__URI_SHOWN]; /* the server, for errors */
+    uint64_t process;            /* whose descriptor and question these are: */
+    struct sfid__wire wire;
+    struct sfid__resolver resolver;
+    unsigned turn;  /* of the name's addresses, which to begin with */
+    bool suspected; /* of speaking TLS: it was asked, once */
+};
+
+/* One exchange, from connecting to its reply. What reads lives no longer: between two there is nothing left over. */
+struct exchange {
+    struct sfid__connection *c;
+    struct sfid__deadline deadline;
+    int64_t began_ns, until_ms; /* until_ms: the deadline in force, which may be that of connecting */
+    struct sfid__resp resp;
+    struct sfid__redis_reply *reply;
+    bool heard; /* the server has sent something */
+    struct sfid__error *err;
+};
+
+/* ---- failing ------------------------------------------------------------- */
+
+static int fail(struct exchange *x, enum sfid__reply_class class, int code, const char *what, const char *why) {
+    x->reply->class = class;
+    return sfid__fail(x->err, code, "%s: %s: %s", x->c->shown, what, why);
+}
+
+static int64_t now_ns(void) { return sfid__system_clock.monotonic_ns(&sfid__system_clock); }
+
+/* Below 10 ms with a digit behind the point, which no locale makes a comma. */
+static void show_ms(int64_t ns, char out[24]) {
+    const int64_t tenths = ns / 100000;
+    if (tenths < 100)
+        snprintf(out, 24, "%" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
+    else
+        snprintf(out, 24, "%" PRId64, tenths / 10);
+}
+
+/* What stopped the wire, with how long that took, and where the deadline did it, how long it might have taken. */
+static int fail_wire(struct exchange *x, enum sfid__reply_class class, const struct sfid__error *why, const char *what) {
+    char text[SFID__ERROR_TEXT], took[24], had[24], of[48] = "";
+    const int64_t now = now_ns(), given = SFID__MIN(x->until_ms, INT64_MAX / 1000000) * 1000000 - x->began_ns;
+    sfid__reply_empty(x->reply);
+    show_ms(now - x->began_ns, took);
+    show_ms(given, had);
+    if (now / 1000000 >= x->until_ms)
+        snprintf(of, sizeof of, "; it had %s ms", had);
+    snprintf(text, sizeof text, given > 0 ? "%.400s (after %s ms%s)" : "%.400s (no time was left for it)", why->text, took, of);
+    return fail(x, class, why->code, what, text);
+}
+
+#define UNASKED "it came before the command was sent"
+
+static int fail_protocol(struct exchange *x, const char *what, const char *why) {
+    char text[160];
+    sfid__reply_empty(x->reply);
+    snprintf(text, sizeof text, "not a reply as a Redis server would send it: %.100s", why);
+    return fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, what, text);
+}
+
+/*
+ * The answer to AUTH: in words of our own, since a server that does not know
+ * the command repeats a part of what it was sent.
+ */
+static int fail_auth(struct exchange *x) {
+    const struct sfid__reply_meaning *m = &x->resp.meaning;
+    const char *file = x->c->uri.password_file;
+    char text[SFID__URI_TEXT + 160];
+    if (m->class != SFID__REPLY_CONFIG)
+        return fail(x, m->class, m->code, "AUTH", m->known);
+    const char *given = x->c->peer == SFID__PEER_SENTINEL ? "sentinel_user or sentinel_password" : "user or password of the URL";
+    snprintf(text, sizeof text, "%s%s was refused%s%s", file[0] ? "the user, or the password in " : given, file,
+             m->known[0] ? ": " : "", m->known);
+    return fail(x, m->class, SFID_EAUTH, "AUTH", text);
+}
+
+/* The reply is an error line: shows the server's words. */
+static int fail_reply(struct exchange *x, const char *what) {
+    const struct sfid__reply_meaning *m = &x->resp.meaning;
+    char text[SFID__REPLY_STRING + 80];
+    if (strcmp(what, "AUTH") == 0)
+        return fail_auth(x);
+    const char *hint = x->c->peer == SFID__PEER_SENTINEL
+                           ? " (the URL has neither sentinel_password= nor sentinel_password_file=)"
+                           : " (the URL has neither user:password@ before the host nor password_file=)";
+    const bool asks = strcmp(m->known, "NOAUTH") == 0 && x->c->uri.password[0] == '\0';
+    snprintf(text, sizeof text, "%s%s", x->reply->strings[0], asks ? hint : "");
+    return fail(x, m->class, m->code, what, text);
+}
+
+/* ---- sending and receiving ----------------------------------------------- */
+
+struct command {
+    const char *name; /* for errors */
+    int argc;
+    const char *const *argv;
+    const size_t *lengths; /* or NULL: the arguments end with NUL */
+};
+
+/* 0, or a code with the error filled in; *cut when the server closed the connection, and may have said why. */
+static int send_command(struct exchange *x, const struct command *command, bool *cut) {
+    struct sfid__error why;
+    char *bytes = NULL;
+    const int argc = command->argc;
+    *cut = false;
+    if (argc < 1 || argc > SFID__COMMAND_ARGS)
+        return fail(x, SFID__REPLY_CONFIG, SFID_EINVAL, command->name, "no arguments, or too many");
+    const long long n = sfid__resp_write(&bytes, argc, command->argv, command->lengths);
+    if (n < 0)
+        return fail(x, SFID__REPLY_RETRY, SFID_ENOMEM, command->name, "out of memory");
+    const enum sfid__reply_class class = sfid__wire_send(&x->c->wire, bytes, (size_t)n, &x->deadline, &why);
+    sfid__resp_free(bytes);
+    *cut = class != SFID__REPLY_OK;
+    return *cut ? fail_wire(x, class, &why, command->name) : 0;
+}
+
+/* Takes in one reply. 0, error replies included. */
+static int take_reply(struct exchange *x, const char *what) {
+    char chunk[4096];
+    struct sfid__error why;
+    size_t n;
+    sfid__resp_next(&x->resp);
+    for (;;) {
+        switch (sfid__resp_take(&x->resp)) {
+        case SFID__RESP_WHOLE:
+            return 0;
+        case SFID__RESP_WRONG:
+            return fail_protocol(x, what, x->resp.why);
+        case SFID__RESP_NO_MEMORY:
+            return fail(x, SFID__REPLY_RETRY, SFID_ENOMEM, what, "out of memory");
+        case SFID__RESP_MORE:
+            break;
+        }
+        const enum sfid__reply_class class = sfid__wire_receive(&x->c->wire, chunk, sizeof chunk, &n, &x->deadline, &why);
+        if (class != SFID__REPLY_OK)
+            return fail_wire(x, class, &why, what);
+        x->heard = true;
+        sfid__resp_feed(&x->resp, chunk, n);
+    }
+}
+
+/* What is left over would be taken for the answer to the next command. */
+static int check_nothing_left(struct exchange *x, const char *what) {
+    return sfid__resp_is_spent(&x->resp) ? 0 : fail_protocol(x, what, "more than one reply");
+}
+
+/* ---- connecting ---------------------------------------------------------- */
+
+struct step {
+    const char *name;
+    int argc;
+    const char *argv[4];
+    const char *wanted; /* how the reply begins; NULL: whatever */
+};
+
+enum { STEPS = 6 };
+
+static unsigned list_steps(const struct sfid__connection *c, const char *db, struct step steps[STEPS]) {
+    const struct sfid__uri *uri = &c->uri;
+    const bool sentinel = c->peer == SFID__PEER_SENTINEL;
+    unsigned n = 0;
+    if (uri->user[0])
+        steps[n++] = (struct step){"AUTH", 3, {"AUTH", uri->user, uri->password}, "OK"};
+    else if (uri->password[0])
+        steps[n++] = (struct step){"AUTH", 2, {"AUTH", uri->password}, "OK"};
+    steps[n++] = (struct step){"CLIENT SETNAME", 3, {"CLIENT", "SETNAME", c->name}, sentinel ? NULL : "OK"};
+    /* Redis 7.2 and later know these. */
+    steps[n++] = (struct step){"CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-NAME", "libsfid"}, NULL};
+    steps[n++] = (struct step){"CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-VER", SFID_VERSION_STRING}, NULL};
+    if (uri->db > 0 && !sentinel)
+        steps[n++] = (struct step){"SELECT", 2, {"SELECT", db}, "OK"};
+    if (c->peer == SFID__PEER_MASTER)
+        steps[n++] = (struct step){"ROLE", 1, {"ROLE"}, "master"};
+    return n;
+}
+
+/* A replica, or what was a master, where one is wanted. */
+static int fail_role(struct exchange *x) {
+    char text[120];
+    snprintf(text, sizeof text, "its role is \"%.40s\", and a master is wanted", x->reply->strings[0]);
+    sfid__reply_empty(x->reply);
+    return fail(x, SFID__REPLY_RESOLVE, SFID_EREDIS, "ROLE", text);
+}
+
+static int take_greeting(struct exchange *x, const struct step *s) {
+    x->resp.leaves_out_deeper = s->argc == 1; /* ROLE, which lists replicas */
+    if (take_reply(x, s->name) < 0)
+        return x->err->code;
+    if (s->wanted == NULL)
+        return 0;
+    if (x->resp.is_error)
+        return fail_reply(x, s->name);
+    if (x->reply->count >= 1 && strcmp(x->reply->strings[0], s->wanted) == 0)
+        return 0;
+    return s->argc == 1 ? fail_role(x) : fail_protocol(x, s->name, "something else than OK");
+}
+
+/* Who we are and which database: all sent at once, then all answered. A command goes out only when all is well. */
+static int greet(struct exchange *x) {
+    struct step steps[STEPS];
+    char db[12];
+    bool cut = false;
+    snprintf(db, sizeof db, "%" PRIu32, x->c->uri.db);
+    const unsigned count = list_steps(x->c, db, steps);
+    for (unsigned i = 0; i < count && !cut; i++) {
+        const struct command command = {steps[i].name, steps[i].argc, steps[i].argv, NULL};
+        if (send_command(x, &command, &cut) < 0 && !cut)
+            return x->err->code;
+    }
+    for (unsigned i = 0; i < count; i++)
+        if (take_greeting(x, &steps[i]) < 0)
+            return x->err->code;
+    x->resp.leaves_out_deeper = false;
+    return cut ? fail_protocol(x, "connecting", UNASKED) : check_nothing_left(x, "connecting");
+}
+
+/* What knowing the server and connecting may take. Returns what to put back. */
+static int64_t shorten_to_connect(struct exchange *x) {
+    const int64_t whole = x->deadline.at_ms;
+    x->deadline.at_ms = x->until_ms = SFID__MIN(whole, sfid__deadline_now_ms() + (int64_t)x->c->uri.connect_timeout_ms);
+    return whole;
+}
+
+/* A server that speaks TLS closes a connection without a word that does not begin like that. */
+static int fail_greeting(struct exchange *x) {
+    struct sfid__connection *c = x->c;
+    if (x->heard || c->suspected || c->uri.tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
+        return x->err->code;
+    c->suspected = true; /* one that is silent to the question, too, costs time */
+    const int64_t whole = shorten_to_connect(x);
+    const bool tls = sfid__wire_speaks_tls(&c->uri, &c->resolver, c->turn, &x->deadline);
+    x->deadline.at_ms = whole;
+    return tls ? fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, "connecting",
+                      "the server speaks TLS at this port: give rediss:// in place of redis:// (valkeys:// of valkey://)")
+               : x->err->code;
+}
+
+/* Takes up a password that lies in a file: again for each connection, as it may have been exchanged. */
+static enum sfid__reply_class take_password(struct sfid__connection *c, struct sfid__error *why) {
+    if (c->uri.password_file[0] == '\0')
+        return SFID__REPLY_OK;
+    const char *parameter = c->peer == SFID__PEER_SENTINEL ? "sentinel_password_file" : "password_file";
+    return sfid__password_read(parameter, c->uri.password_file, c->uri.password, why);
+}
+
+static int connect_and_greet(struct exchange *x) {
+    struct sfid__connection *c = x->c;
+    struct sfid__error why;
+    const enum sfid__reply_class known = take_password(c, &why);
+    if (known != SFID__REPLY_OK)
+        return fail_wire(x, known, &why, "connecting");
+    const int64_t whole = shorten_to_connect(x);
+    const enum sfid__reply_class class = sfid__wire_open(&c->wire, &c->uri, &c->resolver, c->turn, &x->deadline, &why);
+    x->deadline.at_ms = whole;
+    if (class != SFID__REPLY_OK)
+        return fail_wire(x, class, &why, "connecting");
+    x->until_ms = whole;
+    const int rc = greet(x) < 0 ? fail_greeting(x) : 0;
+    sfid__reply_empty(x->reply); /* the command was not answered */
+    return rc;
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+static void name_server(struct sfid__connection *c, const struct sfid__uri *uri) {
+    c->uri = *uri;
+    c->turn = 0;
+    c->suspected = false;
+    sfid__uri_describe(uri, c->shown, sizeof c->shown);
+}
+
+int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *uri, enum sfid__peer peer, const char *app,
+                         struct sfid__error *err) {
+    struct sfid__connection *c = calloc(1, sizeof *c);
+    *out = c;
+    if (c == NULL)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    name_server(c, uri);
+    c->peer = peer;
+    if (uri->tls)
+        sfid__tls_prepare();
+    if (uri->client_name[0])
+        snprintf(c->name, sizeof c->name, "%s", uri->client_name);
+    else
+        snprintf(c->name, sizeof c->name, "sfid-%.64s", app);
+    c->process = sfid__process();
+    c->wire = SFID__WIRE_NONE;
+    return 0;
+}
+
+/* In a forked child: what is the parent's stays the parent's. */
+static void disown(struct sfid__connection *c) {
+    if (c->process == sfid__process())
+        return;
+    sfid__wire_leave(&c->wire);
+    sfid__resolver_forget(&c->resolver);
+    c->process = sfid__process();
+}
+
+/* Sends the command and takes its reply in. */
+static int converse(struct exchange *x, int argc, const char *const *argv, const size_t *lengths) {
+    const struct command command = {argv[0], argc, argv, lengths};
+    bool cut;
+    if (x->c->wire.fd < 0 && connect_and_greet(x) < 0)
+        return x->err->code;
+    if (send_command(x, &command, &cut) < 0 && !cut)
+        return x->err->code;
+    if (take_reply(x, argv[0]) < 0 || check_nothing_left(x, argv[0]) < 0)
+        return x->err->code;
+    if (x->resp.is_error)
+        return fail_reply(x, argv[0]);
+    return cut ? fail_protocol(x, argv[0], UNASKED) : 0;
+}
+
+int sfid__connection_exchange(struct sfid__connection *c, int argc, const char *const *argv, const size_t *lengths,
+                              int64_t deadline_ms, const _Atomic int *stop, struct sfid__redis_reply *reply,
+                              struct sfid__error *err) {
+    struct exchange x = {
+        .c = c, .deadline = {deadline_ms, stop, 0}, .began_ns = now_ns(), .until_ms = deadline_ms, .reply = reply, .err = err};
+    reply->class = SFID__REPLY_OK;
+    sfid__reply_empty(reply);
+    sfid__connection_is_up(c); /* closes what cannot be used any more */
+    if (!sfid__resp_begin(&x.resp, reply, &c->uri))
+        return fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, argv[0], "out of memory");
+    const int rc = converse(&x, argc, argv, lengths);
+    sfid__resp_end(&x.resp);
+    /* After an error that passes by itself, as BUSY does, the connection is as good as before. */
+    if (rc < 0 && !(x.resp.is_error && reply->count > 0 && reply->class == SFID__REPLY_RETRY)) {
+        sfid__wire_close(&c->wire);
+        c->turn++;
+    }
+    return rc;
+}
+
+bool sfid__connection_is_up(struct sfid__connection *c) {
+    disown(c);
+    if (sfid__wire_is_quiet(&c->wire))
+        return true;
+    sfid__wire_close(&c->wire);
+    return false;
+}
+
+void sfid__connection_hang_up(struct sfid__connection *c) {
+    disown(c);
+    sfid__wire_close(&c->wire);
+}
+
+void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *uri) {
+    sfid__connection_hang_up(c);
+    sfid__resolver_drop(&c->resolver); /* the same one is always asked for the same host */
+    name_server(c, uri);
+}
+
+void sfid__connection_forget(struct sfid__connection *c) {
+    if (c)
+        disown(c);
+}
+
+void sfid__connection_drop(struct sfid__connection *c) {
+    if (c == NULL)
+        return;
+    disown(c);
+    sfid__wire_close(&c->wire);
+    sfid__resolver_drop(&c->resolver);
+    free(c);
+}

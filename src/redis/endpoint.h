@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* endpoint.h - where a server listens: host and port. */
+#ifndef SFID_REDIS_ENDPOINT_H
+#define SFID_REDIS_ENDPOINT_H
+
+#include "redis/uri_text.h"
+
+#define SFID__HOST_TEXT 256
+
+struct sfid__endpoint {
+    char host[SFID__HOST_TEXT]; /* a name or an address, of IPv6 without brackets */
+    uint16_t port;
+};
+
+/*
+ * Reads host[:port] of a URL. A host in brackets is an IPv6 address, its zone
+ * behind %25. Without a port out->port stays as it is. 0 or SFID_EINVAL.
+ */
+int sfid__endpoint_read(const struct sfid__uri_place *place, struct sfid__part p, struct sfid__endpoint *out);
+
+/*
+ * Takes what a server said to be a server's address: a name or an address in
+ * numbers, without brackets, and a port in digits. False where it is neither;
+ * *out is then left alone.
+ */
+bool sfid__endpoint_take(const char *host, const char *port, struct sfid__endpoint *out);
+
+/* Room for what sfid__endpoint_describe writes, whatever the endpoint: "host:port", "[::1]:port". */
+#define SFID__ENDPOINT_SHOWN (SFID__HOST_TEXT + 8)
+void sfid__endpoint_describe(const struct sfid__endpoint *e, char out[SFID__ENDPOINT_SHOWN]);
+
+bool sfid__endpoint_equals(const struct sfid__endpoint *a, const struct sfid__endpoint *b);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/resp.h"
+
+#include <hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what hiredis's reader calls ------------------------------------------- */
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t element_count;
+#else
+typedef int element_count;
+#endif
+
+/* The reader takes NULL for the end of memory; sfid__resp_take() looks here first. */
+static void *refuse(struct sfid__resp *r, const char *why) {
+    r->why = why;
+    return NULL;
+}
+
+/* Room for one more string of at most size bytes, its NUL included; or NULL. */
+static char *next_string(struct sfid__resp *r, size_t size) {
+    struct sfid__redis_reply *reply = r->reply;
+    if (reply->count == SFID__REPLY_STRINGS)
+        return refuse(r, "too many elements");
+    if (size > sizeof reply->bytes - reply->used)
+        return refuse(r, "it is too long");
+    char *out = reply->bytes + reply->used;
+    reply->strings[reply->count++] = out;
+    reply->used += size;
+    return out;
+}
+
+void sfid__reply_empty(struct sfid__redis_reply *reply) {
+    reply->count = 0;
+    reply->used = 0;
+    reply->strings[0] = "";
+    reply->redirect.to = SFID__STAY;
+}
+
+/* The length of a secret that begins at text; 0: none does. A user only as a whole word: it may well be one like "app". */
+static size_t secret_at(const struct sfid__uri *uri, const char *text, size_t len, bool word_begins) {
+    const size_t password = strlen(uri->password), user = strlen(uri->user);
+    if (password > 0 && password <= len && memcmp(text, uri->password, password) == 0)
+        return password;
+    if (word_begins && user > 0 && user <= len && memcmp(text, uri->user, user) == 0 &&
+        (user == len || !sfid__is_ascii_alnum(text[user])))
+        return user;
+    return 0;
+}
+
+/* An error's line, made fit to show: without secrets, whatever the server repeats, and without control characters. */
+static void take_line(struct sfid__resp *r, const char *text, size_t len, char *out) {
+    size_t n = 0;
+    bool word_begins = true;
+    for (size_t i = 0; i < len && n + 1 < SFID__REPLY_STRING;) {
+        const size_t secret = secret_at(r->uri, text + i, len - i, word_begins);
+        const char *shown = secret ? "***" : text + i;
+        for (size_t k = 0; k < (secret ? 3 : 1) && n + 1 < SFID__REPLY_STRING; k++)
+            out[n++] = shown[k] >= ' ' && shown[k] <= '~' ? shown[k] : '?';
+        i += secret ? secret : 1;
+        word_begins = !sfid__is_ascii_alnum(text[i - 1]);
+    }
+    out[n] = '\0';
+}
+
+/*
+ * "MOVED slot host:port" and "ASK slot host:port" (redis.io, "Redis cluster
+ * specification"). No host, or "?", is that of the node that was asked.
+ */
+static struct sfid__redirect read_redirect(const char *line) {
+    struct sfid__redirect r = {SFID__STAY, 0, {"", 0}};
+    char host[SFID__HOST_TEXT];
+    uint64_t slot, port;
+    const bool moved = strncmp(line, "MOVED ", 6) == 0;
+    if (!moved && strncmp(line, "ASK ", 4) != 0)
+        return r;
+    struct sfid__part rest = {line, strlen(line)};
+    sfid__part_cut(&rest, " ");
+    rest = sfid__part_behind(rest, 1);
+    const struct sfid__part number = sfid__part_cut(&rest, " ");
+    const char *colon = strrchr(line, ':');
+    if (rest.len == 0 || colon == NULL || colon <= rest.at || !sfid__part_number(number, UINT16_MAX, &slot))
+        return r;
+    const size_t len = (size_t)(colon - rest.at) - 1;
+    if (len >= sizeof host || !sfid__part_number((struct sfid__part){colon + 1, strlen(colon + 1)}, UINT16_MAX, &port) || port == 0)
+        return r;
+    memcpy(host, rest.at + 1, len);
+    host[len] = '\0';
+    r.node.port = (uint16_t)port;
+    if (len > 0 && strcmp(host, "?") != 0 && !sfid__endpoint_take(host, colon + 1, &r.node))
+        return r;
+    r.slot = (uint32_t)slot;
+    r.to = moved ? SFID__MOVED : SFID__ASK;
+    return r;
+}
+
+static void *take_error(struct sfid__resp *r, const char *text, size_t len) {
+    char line[SFID__REPLY_STRING];
+    char *out = next_string(r, SFID__REPLY_STRING);
+    if (out == NULL)
+        return NULL;
+    snprintf(line, sizeof line, "%.*s", (int)SFID__MIN(len, sizeof line - 1), text);
+    r->is_error = true;
+    r->meaning = sfid__reply_classify(line);  /* before a user by the name of OOM is blotted out, */
+    r->reply->redirect = read_redirect(line); /* or a password like 127 */
+    take_line(r, text, len, out);
+    return r;
+}
+
+/* Is it, or does it lie in, an array inside an array that is left out? */
+static bool is_deeper(const struct sfid__resp *r, const redisReadTask *task) {
+    return r->leaves_out_deeper && task->parent && (task->type == REDIS_REPLY_ARRAY || task->parent->parent);
+}
+
+static void *take_string(const redisReadTask *task, char *text, size_t len) {
+    struct sfid__resp *r = task->privdata;
+    if (is_deeper(r, task))
+        return r;
+    if (task->type != REDIS_REPLY_STRING && (memchr(text, '\r', len) || memchr(text, '\n', len)))
+        return refuse(r, "half a line end inside a line"); /* which hiredis 1.x finds by itself */
+    if (task->type == REDIS_REPLY_ERROR)
+        return task->parent ? refuse(r, "an error inside an array") : take_error(r, text, len);
+    if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_STATUS)
+        return refuse(r, "a type that RESP2 has not");
+    if (len >= SFID__REPLY_STRING)
+        return refuse(r, "a string that is too long");
+    if (memchr(text, '\0', len))
+        return refuse(r, "a string with a NUL in it");
+    if (memcmp(text + len, "\r\n", 2) != 0) /* of a string with a length the reader skips them unseen */
+        return refuse(r, "a string without its end");
+    char *out = next_string(r, len + 1);
+    if (out == NULL)
+        return NULL;
+    memcpy(out, text, len);
+    out[len] = '\0';
+    return r;
+}
+
+static void *take_integer(const redisReadTask *task, long long value) {
+    struct sfid__resp *r = task->privdata;
+    enum { DIGITS = 24 };
+    if (is_deeper(r, task))
+        return r;
+    char *out = next_string(r, DIGITS);
+    if (out == NULL)
+        return NULL;
+    snprintf(out, DIGITS, "%lld", value);
+    return r;
+}
+
+static void *take_array(const redisReadTask *task, element_count n) {
+    struct sfid__resp *r = task->privdata;
+    if (task->type != REDIS_REPLY_ARRAY)
+        return refuse(r, "a type that RESP2 has not");
+    if (task->parent && !is_deeper(r, task))
+        return refuse(r, "an array inside an array");
+    return n <= SFID__REPLY_STRINGS ? r : refuse(r, "too many elements");
+}
+
+static void *take_nil(const redisReadTask *task) {
+    struct sfid__resp *r = task->privdata;
+    if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_ARRAY)
+        return refuse(r, "a type that RESP2 has not");
+    return task->parent && !is_deeper(r, task) ? refuse(r, "a nil inside an array") : r;
+}
+
+#if HIREDIS_MAJOR >= 1
+static void *take_double(const redisReadTask *task, double value, char *text, size_t len) {
+    (void)value, (void)text, (void)len;
+    return refuse(task->privdata, "a type that RESP2 has not");
+}
+
+static void *take_bool(const redisReadTask *task, int value) {
+    (void)value;
+    return refuse(task->privdata, "a type that RESP2 has not");
+}
+#endif
+
+static void free_nothing(void *reply) { (void)reply; }
+
+static redisReplyObjectFunctions functions = {
+    .createString = take_string,
+    .createArray = take_array,
+    .createInteger = take_integer,
+#if HIREDIS_MAJOR >= 1
+    .createDouble = take_double,
+    .createBool = take_bool,
+#endif
+    .createNil = take_nil,
+    .freeObject = free_nothing,
+};
+
+/* ---- taking one in --------------------------------------------------------- */
+
+bool sfid__resp_begin(struct sfid__resp *r, struct sfid__redis_reply *reply, const struct sfid__uri *uri) {
+    *r = (struct sfid__resp){.reply = reply, .uri = uri};
+    redisReader *reader = redisReaderCreateWithFunctions(&functions);
+    if (reader)
+        reader->privdata = r;
+    r->reader = reader;
+    return reader != NULL;
+}
+
+void sfid__resp_end(struct sfid__resp *r) {
+    if (r->reader)
+        redisReaderFree(r->reader);
+    r->reader = NULL;
+}
+
+/* A failure of it the next redisReaderGetReply() repeats. */
+void sfid__resp_feed(struct sfid__resp *r, const char *bytes, size_t n) {
+    r->received += n;
+    redisReaderFeed(r->reader, bytes, n);
+}
+
+void sfid__resp_next(struct sfid__resp *r) {
+    sfid__reply_empty(r->reply);
+    r->is_error = false;
+    r->received = 0;
+}
+
+/*
+ * Why what is not yet a reply never will be one, or NULL. The reader stands
+ * behind the type of what it could not finish; a whole line there is the length
+ * of a string that has not arrived yet.
+ */
+static const char *hopeless(const struct sfid__resp *r) {
+    const redisReader *reader = r->reader;
+    if (r->received > SFID__REPLY_BYTES)
+        return "it is too long";
+    const char *at = reader->buf + reader->pos;
+    const char *end = memmem(at, reader->len - reader->pos, "\r\n", 2);
+    return end && (end - at > 3 || strtol(at, NULL, 10) >= SFID__REPLY_STRING) ? "a string that is too long" : NULL;
+}
+
+enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r) {
+    redisReader *reader = r->reader;
+    void *taken = NULL;
+    if (redisReaderGetReply(reader, &taken) != REDIS_OK) {
+        if (r->why == NULL && reader->err == REDIS_ERR_OOM)
+            return SFID__RESP_NO_MEMORY;
+        if (r->why == NULL)
+            r->why = reader->errstr;
+        return SFID__RESP_WRONG;
+    }
+    if (taken)
+        return SFID__RESP_WHOLE;
+    r->why = hopeless(r);
+    return r->why ? SFID__RESP_WRONG : SFID__RESP_MORE;
+}
+
+bool sfid__resp_is_spent(const struct sfid__resp *r) {
+    const redisReader *reader = r->reader;
+    return reader->pos >= reader->len;
+}
+
+/* ---- commands -------------------------------------------------------------- */
+
+long long sfid__resp_write(char **bytes, int argc, const char *const *argv, const size_t *lengths) {
+    const char *args[SFID__COMMAND_ARGS];
+    memcpy(args, argv, (size_t)argc * sizeof *args); /* hiredis takes pointers that are not const themselves */
+    return redisFormatCommandArgv(bytes, argc, args, lengths);
+}
+
+void sfid__resp_free(char *bytes) { redisFreeCommand(bytes); }

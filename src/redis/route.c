@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/route.h"
+
+#include "redis/cluster.h"
+#include "redis/sentinel.h"
+
+#include <string.h>
+
+int sfid__route_begin(struct sfid__route *r, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
+    memset(r, 0, sizeof *r);
+    switch (uri->kind) {
+    case SFID__URI_SENTINEL:
+        return sfid__sentinel_new(&r->sentinel, uri, app, err);
+    case SFID__URI_CLUSTER:
+        return sfid__cluster_new(&r->cluster, uri, app, err);
+    default:
+        return sfid__connection_new(&r->server, uri, SFID__PEER_SERVER, app, err);
+    }
+}
+
+int sfid__route_exchange(struct sfid__route *r, const struct sfid__question *q, struct sfid__redis_reply *reply,
+                         struct sfid__error *err) {
+    if (r->sentinel)
+        return sfid__sentinel_exchange(r->sentinel, q, reply, err);
+    if (r->cluster)
+        return sfid__cluster_exchange(r->cluster, q, reply, err);
+    return sfid__connection_exchange(r->server, q->argc, q->argv, q->lengths, q->deadline_ms, q->stop, reply, err);
+}
+
+bool sfid__route_is_up(struct sfid__route *r) {
+    if (r->sentinel)
+        return sfid__sentinel_is_up(r->sentinel);
+    return r->cluster ? sfid__cluster_is_up(r->cluster) : sfid__connection_is_up(r->server);
+}
+
+void sfid__route_end(struct sfid__route *r) {
+    sfid__sentinel_drop(r->sentinel);
+    sfid__cluster_drop(r->cluster);
+    sfid__connection_drop(r->server);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* route.h - to whom an app's questions go: the server of the URL, the master that sentinels name, or the node of a cluster. */
+#ifndef SFID_REDIS_ROUTE_H
+#define SFID_REDIS_ROUTE_H
+
+#include "redis/connection.h"
+
+struct sfid__route {
+    struct sfid__connection *server; /* one of them */
+    struct sfid__sentinel *sentinel;
+    struct sfid__cluster *cluster;
+};
+
+/* Connects at the first exchange. 0 or SFID_ENOMEM; sfid__route_end() frees. */
+int sfid__route_begin(struct sfid__route *r, const struct sfid__uri *uri, const char *app, struct sfid__error *err);
+
+/* As sfid__connection_exchange(). */
+int sfid__route_exchange(struct sfid__route *r, const struct sfid__question *q, struct sfid__redis_reply *reply,
+                         struct sfid__error *err);
+
+/* True while there is an open connection to whom the next question would go. Never blocks. */
+bool sfid__route_is_up(struct sfid__route *r);
+
+/* Fine on a zeroed one. */
+void sfid__route_end(struct sfid__route *r);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/tls.h"
+
+#include "redis/tls_context.h"
+#include "redis/tls_fault.h"
+#include "redis/tls_guard.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <hiredis.h>
+#include <hiredis_ssl.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <sfid.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sfid__tls {
+    const struct sfid__uri *uri;
+    redisContext *context; /* hiredis's, around the caller's socket */
+    SSL *ssl;              /* the context's, once it was handed over */
+    bool failed;
+    struct sfid__tls_fault fault;
+    struct sfid__tls *next; /* of those that go with the process */
+};
+
+static bool is_handed_over(const struct sfid__tls *t) { return t->context->privctx != NULL; }
+
+/* ---- who the server has to be ----------------------------------------------- */
+
+/* Without what names mean on this host only, or to a resolver only: the zone of an address, a dot at the end. */
+static void bare_name(const struct sfid__uri *uri, char out[SFID__URI_TEXT]) {
+    snprintf(out, SFID__URI_TEXT, "%s", sfid__tls_name(uri));
+    out[strcspn(out, "%")] = '\0';
+    const size_t n = strlen(out);
+    if (n > 1 && out[n - 1] == '.')
+        out[n - 1] = '\0';
+}
+
+static bool is_address(const char *name) {
+    struct in6_addr binary;
+    return inet_pton(AF_INET, name, &binary) == 1 || inet_pton(AF_INET6, name, &binary) == 1;
+}
+
+static bool expect(SSL *ssl, const struct sfid__uri *uri) {
+    char name[SFID__URI_TEXT];
+    X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+    bare_name(uri, name);
+    if (is_address(name))
+        return X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1;
+    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    return X509_VERIFY_PARAM_set1_host(param, name, 0) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
+}
+
+static int on_certificate(int good, X509_STORE_CTX *at) {
+    const SSL *ssl = X509_STORE_CTX_get_ex_data(at, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct sfid__tls *t = SSL_get_app_data(ssl);
+    if (!good)
+        sfid__tls_fault_note(&t->fault, at);
+    return good;
+}
+
+static int on_asked_for_ours(SSL *ssl, X509 **cert, EVP_PKEY **key) {
+    struct sfid__tls *t = SSL_get_app_data(ssl);
+    (void)cert, (void)key;
+    t->fault.asked = true;
+    return 0;
+}
+
+/* ---- making and freeing ------------------------------------------------------- */
+
+static bool make_session(struct sfid__tls *t, SSL_CTX *ctx, int fd) {
+    const redisOptions options = {.type = REDIS_CONN_USERFD, .options = REDIS_OPT_NONBLOCK, .endpoint.fd = fd};
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, on_certificate);
+    SSL_CTX_set_client_cert_cb(ctx, on_asked_for_ours);
+    t->context = redisConnectWithOptions(&options);
+    t->ssl = SSL_new(ctx);
+    return t->context && t->context->err == 0 && t->ssl && SSL_set_app_data(t->ssl, t) == 1 && expect(t->ssl, t->uri);
+}
+
+static enum sfid__reply_class make(struct sfid__tls *t, const struct sfid__tls_files *files, int fd, struct sfid__error *why) {
+    SSL_CTX *ctx;
+    enum sfid__reply_class class = sfid__tls_context_new(&ctx, t->uri, files, why);
+    if (class == SFID__REPLY_OK && !make_session(t, ctx, fd)) {
+        sfid__fail(why, SFID_ENOMEM, "no TLS session: out of memory");
+        class = SFID__REPLY_RETRY;
+    }
+    SSL_CTX_free(ctx); /* the session has its share */
+    return class;
+}
+
+/* hiredis closes the socket of a context that has one: it is the caller's. */
+static void destroy(struct sfid__tls *t) {
+    if (t->context == NULL || !is_handed_over(t))
+        SSL_free(t->ssl);
+    if (t->context) {
+        t->context->fd = REDIS_INVALID_FD;
+        redisFree(t->context);
+    }
+}
+
+static enum sfid__reply_class no_entry(struct sfid__error *why) {
+    sfid__fail(why, SFID_EREDIS, "no TLS any more: the process is ending");
+    return SFID__REPLY_RETRY;
+}
+
+enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__uri *uri, int fd, struct sfid__error *why) {
+    struct sfid__tls_files files;
+    struct sfid__tls_guard guard;
+    struct sfid__tls *t = calloc(1, sizeof *t);
+    enum sfid__reply_class class = sfid__tls_files_read(uri, &files, why);
+    *out = NULL;
+    if (class == SFID__REPLY_OK && t == NULL) {
+        sfid__fail(why, SFID_ENOMEM, "out of memory");
+        class = SFID__REPLY_RETRY;
+    } else if (class == SFID__REPLY_OK && !sfid__tls_enter(&guard)) {
+        class = no_entry(why);
+    } else if (class == SFID__REPLY_OK) {
+        t->uri = uri;
+        class = make(t, &files, fd, why);
+        if (class != SFID__REPLY_OK)
+            destroy(t);
+        sfid__tls_leave(&guard);
+    }
+    sfid__tls_files_free(&files);
+    if (class == SFID__REPLY_OK)
+        *out = t;
+    else
+        free(t);
+    return class;
+}
+
+/* Where OpenSSL is not to be had any more. Kept in a list, so that nobody takes it for lost. */
+static void leave_to_the_process(struct sfid__tls *t) {
+    static _Atomic(struct sfid__tls *) left;
+    t->next = atomic_load_explicit(&left, memory_order_relaxed); /* nobody reads the list */
+    while (!atomic_compare_exchange_weak_explicit(&left, &t->next, t, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+void sfid__tls_free(struct sfid__tls *t, bool polite) {
+    struct sfid__tls_guard guard;
+    if (t == NULL)
+        return;
+    if (!sfid__tls_enter(&guard)) {
+        leave_to_the_process(t);
+        return;
+    }
+    if (polite && !t->failed && is_handed_over(t) && SSL_is_init_finished(t->ssl))
+        SSL_shutdown(t->ssl);
+    destroy(t);
+    sfid__tls_leave(&guard);
+    free(t);
+}
+
+/* ---- steps ---------------------------------------------------------------------- */
+
+static enum sfid__reply_class fail(struct sfid__tls *t, int errnum, struct sfid__error *why) {
+    t->failed = true;
+    return sfid__tls_fault_explain(&t->fault, t->uri, errnum, why);
+}
+
+static short what_it_waits_for(const struct sfid__tls *t) { return SSL_want_write(t->ssl) ? POLLOUT : POLLIN; }
+
+/* 1: done; 0: not yet; -1: failed. */
+static int begin_or_go_on(struct sfid__tls *t) {
+    if (!is_handed_over(t)) {
+        if (redisInitiateSSL(t->context, t->ssl) != REDIS_OK)
+            return -1;
+        return SSL_is_init_finished(t->ssl) ? 1 : 0;
+    }
+    const int rc = SSL_do_handshake(t->ssl);
+    if (rc == 1)
+        return 1;
+    const int error = SSL_get_error(t->ssl, rc);
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? 0 : -1;
+}
+
+enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, struct sfid__error *why) {
+    struct sfid__tls_guard guard;
+    enum sfid__reply_class class = SFID__REPLY_OK;
+    if (!sfid__tls_enter(&guard))
+        return no_entry(why);
+    errno = 0;
+    const int done = begin_or_go_on(t);
+    const int errnum = errno;
+    *waits = done == 0 ? what_it_waits_for(t) : 0;
+    if (done < 0) {
+        class = fail(t, errnum, why);
+    } else if (done > 0 && (SSL_get0_peer_certificate(t->ssl) == NULL || SSL_get_verify_result(t->ssl) != X509_V_OK)) {
+        t->failed = true; /* OpenSSL has not let it come to this; it is what all of this is for */
+        sfid__fail(why, SFID_EAUTH, "the server has not shown a certificate");
+        class = SFID__REPLY_CONFIG;
+    }
+    sfid__tls_leave(&guard);
+    return class;
+}
+
+bool sfid__tls_is_unanswered(struct sfid__tls *t) {
+    struct sfid__tls_guard guard;
+    if (!sfid__tls_enter(&guard))
+        return false;
+    const BIO *from = SSL_get_rbio(t->ssl);
+    const bool unanswered = from && BIO_number_read((BIO *)(uintptr_t)from) == 0;
+    sfid__tls_leave(&guard);
+    return unanswered;
+}
+
+enum sfid__reply_class sfid__tls_put(struct sfid__tls *t, const char *bytes, size_t n, struct sfid__error *why) {
+    if (redisAppendFormattedCommand(t->context, bytes, n) == REDIS_OK) /* memory alone */
+        return SFID__REPLY_OK;
+    t->failed = true;
+    sfid__fail(why, SFID_ENOMEM, "out of memory");
+    return SFID__REPLY_RETRY;
+}
+
+enum sfid__reply_class sfid__tls_flush(struct sfid__tls *t, short *waits, struct sfid__error *why) {
+    struct sfid__tls_guard guard;
+    enum sfid__reply_class class = SFID__REPLY_OK;
+    int done = 0;
+    if (!sfid__tls_enter(&guard))
+        return no_entry(why);
+    errno = 0;
+    if (redisBufferWrite(t->context, &done) != REDIS_OK)
+        class = fail(t, errno, why);
+    *waits = done ? 0 : what_it_waits_for(t);
+    sfid__tls_leave(&guard);
+    return class;
+}
+
+enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_t size, size_t *n, short *waits,
+                                         struct sfid__error *why) {
+    struct sfid__tls_guard guard;
+    enum sfid__reply_class class = SFID__REPLY_OK;
+    *n = 0;
+    if (!sfid__tls_enter(&guard))
+        return no_entry(why);
+    errno = 0;
+    const ssize_t got = t->context->funcs->read(t->context, bytes, size);
+    if (got < 0)
+        class = fail(t, errno, why);
+    else
+        *n = (size_t)got;
+    t->fault.heard = t->fault.heard || got > 0;
+    *waits = got > 0 ? 0 : what_it_waits_for(t);
+    sfid__tls_leave(&guard);
+    return class;
+}
+
+bool sfid__tls_is_quiet(struct sfid__tls *t) {
+    struct sfid__error why;
+    char byte;
+    size_t n;
+    short waits;
+    return !t->failed && sfid__tls_receive(t, &byte, 1, &n, &waits, &why) == SFID__REPLY_OK && n == 0;
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/uri.h"
+
+#include "redis/credentials.h"
+
+#include <inttypes.h>
+#include <sfid.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LONGEST 4096 /* of a URL: more than all of its parts together may be */
+#define DB_MAX 2147483647
+#define TIMEOUT_MIN_MS 10 /* a timeout given in seconds by mistake is an error, not one that never succeeds */
+#define TIMEOUT_MAX_MS 600000
+#define CLIENT_NAME_MAX 128
+#define REPLICAS_MAX 100
+#define PID_MAX 65535 /* two bytes name one in Redis */
+
+struct scheme {
+    const char *name;
+    enum sfid__uri_kind kind;
+    bool tls, is_unix;
+};
+
+struct reader {
+    const struct scheme *scheme;
+    struct sfid__uri_place place;
+    struct sfid__uri uri;
+    bool db_given;
+    bool user_alone; /* before @, without a colon: the password has to be in a file */
+    unsigned given;  /* bits: parameters seen */
+};
+
+#define BAD(r, ...) SFID__URI_BAD(&(r)->place, __VA_ARGS__)
+
+/* ---- who, where ---------------------------------------------------------- */
+
+static int read_userinfo(struct reader *r, struct sfid__part p) {
+    const struct sfid__part user = sfid__part_cut(&p, ":");
+    r->user_alone = p.len == 0;
+    if (p.len == 1)
+        return BAD(r, "the password before @ is empty: give one, or leave user, : and @ out");
+    if (sfid__part_decode(&r->place, user, "the user", r->uri.user, sizeof r->uri.user) < 0)
+        return r->place.err->code;
+    if (r->user_alone)
+        return 0;
+    return sfid__part_decode(&r->place, sfid__part_behind(p, 1), "the password", r->uri.password, sizeof r->uri.password);
+}
+
+/* One host, or several with commas between where the scheme takes them. */
+static int read_nodes(struct reader *r, struct sfid__part p) {
+    const bool several = r->scheme->kind != SFID__URI_SERVER;
+    for (;;) {
+        struct sfid__endpoint *node = &r->uri.node[r->uri.nodes];
+        const struct sfid__part one = several ? sfid__part_cut(&p, ",") : p;
+        node->port = r->scheme->kind == SFID__URI_SENTINEL ? 26379 : 6379;
+        if (!several && memchr(p.at, ',', p.len))
+            return BAD(r, "one host only (several, with commas between, belong to redis+sentinel:// and redis+cluster://)");
+        if (sfid__endpoint_read(&r->place, one, node) < 0)
+            return r->place.err->code;
+        r->uri.nodes++;
+        if (!several || p.len == 0)
+            return 0;
+        if (r->uri.nodes == SFID__URI_NODES)
+            return BAD(r, "there are more than %d hosts", SFID__URI_NODES);
+        p = sfid__part_behind(p, 1);
+    }
+}
+
+static int read_db(struct reader *r, struct sfid__part p) {
+    uint64_t db;
+    if (!sfid__part_number(p, DB_MAX, &db))
+        return BAD(r, "the database has to be a number, 0 to 2147483647");
+    if (r->db_given)
+        return BAD(r, "the database is given twice: as path and as db");
+    if (db > 0 && r->scheme->kind == SFID__URI_CLUSTER)
+        return BAD(r, "a cluster has no database but 0");
+    r->db_given = true;
+    r->uri.db = (uint32_t)db;
+    return 0;
+}
+
+/* /master-name[/db]. */
+static int read_master(struct reader *r, struct sfid__part path) {
+    if (path.len < 2)
+        return BAD(r, "the master's name is missing: as the sentinels know it, behind the hosts, such as "
+                      "redis+sentinel://a:26379,b:26379/mymaster");
+    path = sfid__part_behind(path, 1);
+    const struct sfid__part name = sfid__part_cut(&path, "/");
+    if (sfid__part_decode(&r->place, name, "the master's name", r->uri.master, sizeof r->uri.master) < 0)
+        return r->place.err->code;
+    bool good = r->uri.master[0] != '\0';
+    for (const char *c = r->uri.master; *c; c++)
+        good = good && (sfid__is_ascii_alnum(*c) || strchr("._-", *c) != NULL);
+    if (!good)
+        return BAD(r, "the master's name has to be of A-Z a-z 0-9 . - _, as sentinels want it");
+    return path.len > 1 ? read_db(r, sfid__part_behind(path, 1)) : 0;
+}
+
+/* ---- parameters ---------------------------------------------------------- */
+
+static int bad_value(struct reader *r, const char *name, const char *right) {
+    return BAD(r, "parameter %s has to be %s", name, right);
+}
+
+static int read_timeout(struct reader *r, const char *name, struct sfid__part p, uint32_t *out) {
+    uint64_t n, unit = 1;
+    struct sfid__part digits = p;
+    if (p.len > 2 && memcmp(p.at + p.len - 2, "ms", 2) == 0) {
+        digits.len -= 2;
+    } else if (p.len > 1 && p.at[p.len - 1] == 's') {
+        digits.len -= 1;
+        unit = 1000;
+    }
+    if (!sfid__part_number(digits, TIMEOUT_MAX_MS / unit, &n) || n * unit < TIMEOUT_MIN_MS)
+        return bad_value(r, name, "a number of milliseconds, 10 to 600000 (2000, 2000ms and 2s are the same)");
+    *out = (uint32_t)(n * unit);
+    return 0;
+}
+
+static int read_client_name(struct reader *r, struct sfid__part p) {
+    char *name = r->uri.client_name;
+    if (sfid__part_decode(&r->place, p, "parameter client_name", name, sizeof r->uri.client_name) < 0)
+        return r->place.err->code;
+    bool good = *name != '\0' && strlen(name) <= CLIENT_NAME_MAX;
+    for (const char *c = name; *c; c++)
+        good = good && *c >= '!' && *c <= '~'; /* what CLIENT SETNAME takes */
+    return good ? 0 : bad_value(r, "client_name", "1 to 128 printable ASCII characters without spaces");
+}
+
+static int read_registration(struct reader *r, struct sfid__part p) {
+    if (!sfid__part_is(p, "on") && !sfid__part_is(p, "off"))
+        return bad_value(r, "registration", "on or off");
+    r->uri.registration = sfid__part_is(p, "on");
+    return 0;
+}
+
+static int read_replicas(struct reader *r, struct sfid__part p) {
+    uint64_t n;
+    if (!sfid__part_number(p, REPLICAS_MAX, &n))
+        return bad_value(r, "replicas", "how many replicas to wait for, 0 to 100");
+    r->uri.replicas = (uint32_t)n;
+    return 0;
+}
+
+static int read_pid(struct reader *r, const char *name, struct sfid__part p, int32_t *out) {
+    uint64_t n;
+    if (!sfid__part_number(p, PID_MAX, &n))
+        return bad_value(r, name, "a pid, 0 to 65535");
+    *out = (int32_t)n;
+    return 0;
+}
+
+/* Decoded, and not empty. */
+static int read_text(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
+    char what[40];
+    snprintf(what, sizeof what, "parameter %s", name);
+    if (sfid__part_decode(&r->place, p, what, out, SFID__URI_TEXT) < 0)
+        return r->place.err->code;
+    return out[0] ? 0 : bad_value(r, name, "followed by = and a value");
+}
+
+/* The name of a file with a password. */
+static int read_file_name(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
+    char given[SFID__URI_TEXT];
+    if (read_text(r, name, p, given) < 0)
+        return r->place.err->code;
+    return sfid__credential_path(&r->place, name, given, out, SFID__URI_TEXT);
+}
+
+enum parameter {
+    CONNECT_TIMEOUT,
+    TIMEOUT,
+    CLIENT_NAME,
+    DB,
+    REGISTRATION,
+    REPLICAS,
+    PID_FIRST,
+    PID_LAST,
+    PASSWORD_FILE,
+    CA,
+    CERT,
+    KEY,
+    SNI,
+    SENTINEL_USER,
+    SENTINEL_PASSWORD,
+    SENTINEL_PASSWORD_FILE,
+    PARAMETERS
+};
+
+static const char *const names[PARAMETERS] = {"connect_timeout",
+                                              "timeout",
+                                              "client_name",
+                                              "db",
+                                              "registration",
+                                              "replicas",
+                                              "pid_min",
+                                              "pid_max",
+                                              "password_file",
+                                              "ca",
+                                              "cert",
+                                              "key",
+                                              "sni",
+                                              "sentinel_user",
+                                              "sentinel_password",
+                                              "sentinel_password_file"};
+
+static int read_known(struct reader *r, enum parameter which, struct sfid__part value) {
+    struct sfid__uri *uri = &r->uri;
+    char *const texts[PARAMETERS] = {[CA] = uri->ca,
+                                     [CERT] = uri->cert,
+                                     [KEY] = uri->key,
+                                     [SNI] = uri->sni,
+                                     [SENTINEL_USER] = uri->sentinel_user,
+                                     [SENTINEL_PASSWORD] = uri->sentinel_password};
+    switch (which) {
+    case CONNECT_TIMEOUT:
+        return read_timeout(r, names[which], value, &uri->connect_timeout_ms);
+    case TIMEOUT:
+        return read_timeout(r, names[which], value, &uri->timeout_ms);
+    case CLIENT_NAME:
+        return read_client_name(r, value);
+    case DB:
+        return read_db(r, value);
+    case REGISTRATION:
+        return read_registration(r, value);
+    case REPLICAS:
+        return read_replicas(r, value);
+    case PASSWORD_FILE:
+        return read_file_name(r, names[which], value, uri->password_file);
+    case SENTINEL_PASSWORD_FILE:
+        return read_file_name(r, names[which], value, uri->sentinel_password_file);
+    case PID_FIRST:
+        return read_pid(r, names[which], value, &uri->pid_min);
+    case PID_LAST:
+        return read_pid(r, names[which], value, &uri->pid_max);
+    default:
+        return read_text(r, names[which], value, texts[which]);
+    }
+}
+
+/* Is the parameter one of this scheme? */
+static bool fits(const struct scheme *scheme, enum parameter which) {
+    if (which >= CA && which <= SNI)
+        return scheme->tls;
+    return which < SENTINEL_USER || scheme->kind == SFID__URI_SENTINEL;
+}
+
+static int unknown(struct reader *r, struct sfid__part name) {
+    char shown[40], list[320] = "";
+    size_t n = 0; /* as far as it looks like a name: `password:secret` is one of the things people try */
+    for (; n < name.len && n + 1 < sizeof shown && (sfid__is_ascii_alnum(name.at[n]) || strchr("_-", name.at[n])); n++)
+        shown[n] = name.at[n];
+    shown[n] = '\0';
+    for (unsigned i = 0; i < PARAMETERS; i++) {
+        const size_t len = strlen(list);
+        if (fits(r->scheme, (enum parameter)i))
+            snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "", names[i]);
+    }
+    const bool who = sfid__part_is(name, "user") || sfid__part_is(name, "username") || sfid__part_is(name, "password");
+    return BAD(r, "there is no parameter \"%s\"%s; there are %s", shown, who ? " (user:password@ stands before the host)" : "",
+               list);
+}
+
+/* What only goes together. */
+static int check_together(struct reader *r) {
+    const struct sfid__uri *uri = &r->uri;
+    if ((uri->cert[0] == '\0') != (uri->key[0] == '\0'))
+        return BAD(r, "parameters cert and key go together: give both or neither");
+    if (uri->sentinel_password[0] && uri->sentinel_password_file[0])
+        return BAD(r, "the password for sentinels is given twice: as sentinel_password and as sentinel_password_file");
+    if (uri->sentinel_user[0] && uri->sentinel_password[0] == '\0' && uri->sentinel_password_file[0] == '\0')
+        return BAD(r, "parameter sentinel_user needs sentinel_password or sentinel_password_file beside it");
+    if (uri->password[0] && uri->password_file[0])
+        return BAD(r, "the password is given twice: before @ and as password_file");
+    if (r->user_alone && (uri->user[0] == '\0' || uri->password_file[0] == '\0'))
+        return BAD(r, "what stands before @ has to be user:password, or :password (user alone goes with password_file=)");
+    return 0;
+}
+
+static int read_parameter(struct reader *r, struct sfid__part p) {
+    const struct sfid__part name = sfid__part_cut(&p, "=");
+    for (unsigned i = 0; i < PARAMETERS; i++) {
+        if (!sfid__part_is(name, names[i]))
+            continue;
+        if (p.len == 0)
+            return bad_value(r, names[i], "followed by = and a value");
+        if (r->given & 1u << i)
+            return BAD(r, "parameter %s is given twice", names[i]);
+        if (!fits(r->scheme, (enum parameter)i))
+            return BAD(r, "parameter %s belongs to %s: leave it out", names[i],
+                       i >= SENTINEL_USER ? "redis+sentinel://" : "TLS (rediss://, valkeys://)");
+        r->given |= 1u << i;
+        return read_known(r, (enum parameter)i, sfid__part_behind(p, 1));
+    }
+    return unknown(r, name);
+}
+
+/* p begins with '?', or is empty. */
+static int read_query(struct reader *r, struct sfid__part p) {
+    while (p.len > 0) {
+        p = sfid__part_behind(p, 1);
+        const struct sfid__part one = sfid__part_cut(&p, "&");
+        if (one.len == 0)
+            return BAD(r, "a parameter is empty: they are name=value, the first behind ?, the others behind &");
+        if (read_parameter(r, one) < 0)
+            return r->place.err->code;
+    }
+    return check_together(r);
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+/*
+ * Cuts user and password off. Until here it is not known what in the text is
+ * secret, and from here on values of parameters alone are: see uri.h.
+ */
+static int split(struct reader *r, struct sfid__part *rest, struct sfid__part *authority) {
+    unsigned ats = 0;
+    for (size_t i = 0; i < rest->len; i++) {
+        const unsigned char c = (unsigned char)rest->at[i];
+        if (c <= ' ' || c == 0x7f)
+            return BAD(r, "there is a space or a control character in it: write it %%20, and so on");
+        ats += c == '@';
+    }
+    *authority = sfid__part_cut(rest, "/?#");
+    struct sfid__part host = *authority;
+    const struct sfid__part userinfo = sfid__part_cut(&host, "@");
+    if (ats > 1 || (ats == 1 && host.len == 0))
+        return BAD(r, "@ stands once at most, right before the host: write other @ / ? # of a user, password, path or value as "
+                      "%%40 %%2F %%3F %%23");
+    if (memchr(rest->at, '#', rest->len))
+        return BAD(r, "# has no meaning in it: write it %%23");
+    if (ats == 0)
+        return 0;
+    *authority = sfid__part_behind(host, 1);
+    return read_userinfo(r, userinfo);
+}
+
+static int read_tcp(struct reader *r, struct sfid__part rest, struct sfid__part authority) {
+    if (read_nodes(r, authority) < 0)
+        return r->place.err->code;
+    const struct sfid__part path = sfid__part_cut(&rest, "?");
+    if (r->scheme->kind == SFID__URI_SENTINEL) {
+        if (read_master(r, path) < 0)
+            return r->place.err->code;
+    } else if (path.len > 1 && read_db(r, sfid__part_behind(path, 1)) < 0) {
+        return r->place.err->code;
+    }
+    return read_query(r, rest);
+}
+
+static int read_unix(struct reader *r, struct sfid__part rest, struct sfid__part authority) {
+    if (authority.len > 0 || rest.len == 0 || *rest.at != '/')
+        return BAD(r, "the path of the socket has to begin with /, as in unix:///run/redis.sock");
+    if (sfid__part_decode(&r->place, sfid__part_cut(&rest, "?"), "the path", r->uri.path, sizeof r->uri.path) < 0)
+        return r->place.err->code;
+    return read_query(r, rest);
+}
+
+/* The scheme out of a list, as text of our own: what stands before :// may be anything. */
+static const struct scheme *find_scheme(struct sfid__part name) {
+    static const struct scheme schemes[] = {
+        {"redis", SFID__URI_SERVER, false, false},
+        {"valkey", SFID__URI_SERVER, false, false},
+        {"unix", SFID__URI_SERVER, false, true},
+        {"redis+sentinel", SFID__URI_SENTINEL, false, false},
+        {"valkey+sentinel", SFID__URI_SENTINEL, false, false},
+        {"redis+cluster", SFID__URI_CLUSTER, false, false},
+        {"valkey+cluster", SFID__URI_CLUSTER, false, false},
+        {"rediss", SFID__URI_SERVER, true, false},
+        {"valkeys", SFID__URI_SERVER, true, false},
+        {"rediss+sentinel", SFID__URI_SENTINEL, true, false},
+        {"valkeys+sentinel", SFID__URI_SENTINEL, true, false},
+        {"rediss+cluster", SFID__URI_CLUSTER, true, false},
+        {"valkeys+cluster", SFID__URI_CLUSTER, true, false},
+    };
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (sfid__part_is(name, schemes[i].name))
+            return &schemes[i];
+    return NULL;
+}
+
+int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error *err) {
+    const size_t len = strnlen(text, LONGEST + 1);
+    if (len > LONGEST)
+        return sfid__fail(err, SFID_EINVAL, "the store's URL is longer than %d bytes", LONGEST);
+    const char *end = strstr(text, "://");
+    const struct scheme *scheme = find_scheme((struct sfid__part){text, end ? (size_t)(end - text) : 0});
+    if (scheme == NULL)
+        return sfid__fail(err, SFID_EINVAL,
+                          "the store is no URL that is known: give redis://host:port, rediss:// (TLS), unix:///path, "
+                          "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
+    struct reader r = {
+        .scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls, .registration = true}};
+    if (scheme->tls && !SFID__TLS)
+        return sfid__uri_fail(&r.place, SFID_EUNSUPPORTED,
+                              "this libsfid was built without TLS: build it with hiredis 1.0 or later and its TLS part "
+                              "(libhiredis_ssl), or give %.*s",
+                              (int)(strcspn(scheme->name, "+") - 1), scheme->name);
+    r.uri.connect_timeout_ms = 1000;
+    r.uri.timeout_ms = 2000;
+    r.uri.pid_min = r.uri.pid_max = -1;
+    struct sfid__part rest = {end + 3, len - (size_t)(end + 3 - text)}, authority;
+    if (split(&r, &rest, &authority) < 0)
+        return err->code;
+    if ((scheme->is_unix ? read_unix : read_tcp)(&r, rest, authority) < 0)
+        return err->code;
+    *out = r.uri;
+    return 0;
+}
+
+void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node, struct sfid__uri *out) {
+    *out = *uri;
+    out->kind = SFID__URI_SERVER;
+    out->node[0] = *node;
+    out->nodes = 1;
+}
+
+/* ---- shown --------------------------------------------------------------- */
+
+static void describe_unix(const struct sfid__uri *uri, char *out, size_t size) {
+    char path[sizeof uri->path];
+    size_t n = 0;
+    for (; uri->path[n]; n++)
+        path[n] = uri->path[n] >= ' ' && uri->path[n] <= '~' ? uri->path[n] : '?';
+    path[n] = '\0';
+    snprintf(out, size, "unix://%s?db=%" PRIu32, path, uri->db);
+}
+
+/* Appends as much as there is room for. */
+static void append(char *out, size_t size, const char *text) {
+    const size_t n = strlen(out);
+    snprintf(out + n, size - n, "%s", text);
+}
+
+void sfid__uri_describe(const struct sfid__uri *uri, char *out, size_t size) {
+    static const char *const kinds[] = {"://", "+sentinel://", "+cluster://"};
+    char node[SFID__ENDPOINT_SHOWN], tail[SFID__URI_TEXT + 16] = "";
+    if (uri->path[0]) {
+        describe_unix(uri, out, size);
+        return;
+    }
+    if (uri->kind == SFID__URI_SENTINEL)
+        snprintf(tail, sizeof tail, "/%s/%" PRIu32, uri->master, uri->db);
+    else if (uri->kind == SFID__URI_SERVER)
+        snprintf(tail, sizeof tail, "/%" PRIu32, uri->db);
+    snprintf(out, size, "%s", uri->tls ? "rediss" : "redis");
+    append(out, size, kinds[uri->kind]);
+    for (unsigned i = 0; i < uri->nodes; i++) {
+        sfid__endpoint_describe(&uri->node[i], node);
+        /* Of the first one as much as fits; of the others all, and room to say that there are more. */
+        const size_t more = i + 1 < uri->nodes ? strlen(",...") : 0;
+        const bool room = i == 0 || strlen(out) + 1 + strlen(node) + more + strlen(tail) < size;
+        append(out, size, i ? "," : "");
+        append(out, size, room ? node : "...");
+        if (!room)
+            break;
+    }
+    append(out, size, tail);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/wire.h"
+
+#include "host/dirs.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sfid.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define STAGGER_MS 250
+#define BACKLOG_NAP_MS 10 /* a Unix socket whose queue is full cannot be polled for room */
+#define IDLE_S 60         /* between heartbeats a dead peer is found, and a NAT kept awake */
+#define PROBE_S 10
+#define PROBES 3
+
+/* ---- one socket ---------------------------------------------------------- */
+
+static bool is_ours(const struct sfid__wire *w) {
+    struct stat st;
+    return w->fd >= 0 && fstat(w->fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_dev == w->device && st.st_ino == w->inode;
+}
+
+static void close_if_ours(struct sfid__wire *w, bool for_all) {
+    const bool ours = is_ours(w);
+    sfid__tls_free(w->tls, ours && for_all);
+    if (ours) {
+        if (for_all)
+            shutdown(w->fd, SHUT_RDWR);
+        close(w->fd);
+    }
+    *w = SFID__WIRE_NONE;
+}
+
+void sfid__wire_close(struct sfid__wire *w) { close_if_ours(w, true); }
+
+void sfid__wire_leave(struct sfid__wire *w) { close_if_ours(w, false); }
+
+/* 0 or an errno. */
+static int new_socket(struct sfid__wire *w, int family) {
+    struct stat st;
+    w->fd = sfid__fd_above_standard(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (w->fd < 0 || fstat(w->fd, &st) < 0)
+        return errno;
+    w->device = st.st_dev;
+    w->inode = st.st_ino;
+    return 0;
+}
+
+static void set(int fd, int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof value); /* each a nicety */
+}
+
+static void set_tcp_options(int fd) {
+    set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S);
+    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, PROBE_S);
+    set(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+}
+
+static enum sfid__reply_class cannot_connect(int errnum, struct sfid__error *why) {
+    sfid__fail_errno(why, SFID_EREDIS, errnum, "cannot connect");
+    switch (errnum) {
+    case EACCES:
+    case EPERM:
+    case EPROTOTYPE: /* a Unix socket that takes no streams */
+    case ENOTSOCK:
+        return SFID__REPLY_CONFIG;
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+    case ETIMEDOUT:
+    case ECONNRESET: /* it was there, and has gone */
+        return SFID__REPLY_RETRY;
+    default: /* refused, unreachable, no such socket */
+        return SFID__REPLY_RESOLVE;
+    }
+}
+
+static enum sfid__reply_class too_late(struct sfid__error *why, const char *what) {
+    sfid__fail(why, SFID_EREDIS, "%s", what);
+    return SFID__REPLY_RETRY;
+}
+
+/* ---- Unix ---------------------------------------------------------------- */
+
+static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, struct sfid__deadline *deadline,
+                                        struct sfid__error *why) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    static_assert(sizeof at.sun_path >= sizeof((struct sfid__uri *)0)->path, "a path that was read has to fit");
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    int errnum = new_socket(w, AF_UNIX);
+    while (errnum == 0 && connect(w->fd, (const struct sockaddr *)&at, sizeof at) < 0) {
+        if (errno != EAGAIN && errno != EINTR) {
+            errnum = errno;
+            break;
+        }
+        const int left = sfid__deadline_left_ms(deadline);
+        if (left == 0) {
+            sfid__wire_close(w);
+            return too_late(why, "cannot connect: too many wait for the server to accept them");
+        }
+        poll(NULL, 0, SFID__MIN(left, BACKLOG_NAP_MS));
+    }
+    if (errnum == 0)
+        return SFID__REPLY_OK;
+    sfid__wire_close(w);
+    return cannot_connect(errnum, why);
+}
+
+/* ---- TCP ----------------------------------------------------------------- */
+
+/* Connections under way to the addresses of one name. */
+struct race {
+    const struct sfid__address *addresses;
+    unsigned count, first, begun; /* begun: so many addresses have had their turn */
+    int64_t next_ms;              /* when the next one is due */
+    unsigned running;
+    struct sfid__wire wires[SFID__ADDRESSES];
+    int errnum; /* of the last that failed */
+};
+
+static void lost(struct race *r, struct sfid__wire *w, int errnum) {
+    sfid__wire_close(w);
+    r->errnum = errnum;
+    r->next_ms = 0; /* the next one at once */
+}
+
+/* A port of the loopback that nobody listens at can be given to a socket that connects to it: then it meets itself. */
+static bool met_itself(int fd) {
+    struct sockaddr_storage here, there;
+    socklen_t here_len = sizeof here, there_len = sizeof there;
+    memset(&here, 0, sizeof here);
+    memset(&there, 0, sizeof there);
+    return getsockname(fd, (struct sockaddr *)&here, &here_len) == 0 &&
+           getpeername(fd, (struct sockaddr *)&there, &there_len) == 0 && here_len == there_len &&
+           memcmp(&here, &there, here_len) == 0;
+}
+
+/* True when w is connected. */
+static bool arrived(struct race *r, struct sfid__wire *w) {
+    int errnum = 0;
+    socklen_t len = sizeof errnum;
+    if (!is_ours(w))
+        errnum = EBADF;
+    else if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0)
+        errnum = errno;
+    else if (errnum == 0 && met_itself(w->fd))
+        errnum = ECONNREFUSED;
+    if (errnum == 0)
+        return true;
+    lost(r, w, errnum);
+    return false;
+}
+
+/* Gives the next address its turn. True when it is connected at once. */
+static bool begin_next(struct race *r, struct sfid__deadline *deadline) {
+    const struct sfid__address *a = &r->addresses[(r->first + r->begun++) % r->count];
+    struct sfid__wire *w = &r->wires[r->running];
+    const unsigned waiting = r->count - r->begun;
+    int errnum = new_socket(w, a->at.ss_family);
+    if (errnum == 0) {
+        set_tcp_options(w->fd);
+        if (connect(w->fd, (const struct sockaddr *)&a->at, a->len) == 0)
+            return arrived(r, w);
+        errnum = errno;
+    }
+    if (errnum != EINPROGRESS) {
+        lost(r, w, errnum);
+        return false;
+    }
+    r->running++;
+    const int64_t now = sfid__deadline_now_ms();
+    r->next_ms = now + SFID__MIN(STAGGER_MS, SFID__MAX(0, deadline->at_ms - now) / (waiting + 1));
+    return false;
+}
+
+/* Takes the one that is connected out of the race; open_tcp ends the others. */
+static void won(struct race *r, unsigned i, struct sfid__wire *w) {
+    *w = r->wires[i];
+    r->wires[i] = SFID__WIRE_NONE;
+}
+
+/* Waits for something to happen, at most ms. The number of the one that is connected, or -1. */
+static int watch(struct race *r, int ms) {
+    struct pollfd polled[SFID__ADDRESSES];
+    for (unsigned i = 0; i < r->running; i++)
+        polled[i] = (struct pollfd){.fd = r->wires[i].fd, .events = POLLOUT};
+    if (poll(polled, r->running, ms) <= 0)
+        return -1;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < r->running; i++) {
+        if (polled[i].revents && arrived(r, &r->wires[i]))
+            return (int)i;
+        if (r->wires[i].fd >= 0) { /* close the gap that a lost one left */
+            const struct sfid__wire moved = r->wires[i];
+            r->wires[i] = SFID__WIRE_NONE;
+            r->wires[kept++] = moved;
+        }
+    }
+    r->running = kept;
+    return -1;
+}
+
+static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w, struct sfid__deadline *deadline,
+                                       struct sfid__error *why) {
+    for (;;) {
+        int left = sfid__deadline_left_ms(deadline);
+        if (left == 0)
+            return too_late(why, r->errnum == 0 ? "cannot connect: no answer in time"
+                                                : "cannot connect: some addresses fail, others do not answer in time");
+        const int64_t next = r->next_ms - sfid__deadline_now_ms();
+        const bool more = r->begun < r->count;
+        if (more && (r->running == 0 || next <= 0)) {
+            if (begin_next(r, deadline)) {
+                won(r, r->running, w);
+                return SFID__REPLY_OK;
+            }
+            continue;
+        }
+        if (r->running == 0)
+            return cannot_connect(r->errnum, why);
+        if (more)
+            left = (int)SFID__MIN(left, next);
+        const int winner = watch(r, left);
+        if (winner >= 0) {
+            won(r, (unsigned)winner, w);
+            return SFID__REPLY_OK;
+        }
+    }
+}
+
+static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                                       unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+    struct sfid__address addresses[SFID__ADDRESSES];
+    struct race r = {.addresses = addresses};
+    enum sfid__reply_class class =
+        sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, addresses, &r.count, why);
+    if (class != SFID__REPLY_OK)
+        return class;
+    r.first = turn % r.count;
+    for (unsigned i = 0; i < SFID__ADDRESSES; i++)
+        r.wires[i] = SFID__WIRE_NONE;
+    class = run_race(&r, w, deadline, why);
+    for (unsigned i = 0; i < SFID__ADDRESSES; i++)
+        sfid__wire_close(&r.wires[i]);
+    return class;
+}
+
+/* ---- bytes --------------------------------------------------------------- */
+
+static enum sfid__reply_class check_is_ours(const struct sfid__wire *w, struct sfid__error *why) {
+    return is_ours(w) ? SFID__REPLY_OK : too_late(why, "the connection was closed by this process");
+}
+
+/* Waits for the socket. SFID__REPLY_OK: try; it may have been closed by the server as well. */
+static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events, struct sfid__deadline *deadline,
+                                       struct sfid__error *why) {
+    for (;;) {
+        struct pollfd polled = {.fd = w->fd, .events = events};
+        const int left = sfid__deadline_left_ms(deadline);
+        if (left == 0)
+            return too_late(why, deadline->stop_at_ms ? "given up, as the generator is being closed" : "no answer in time");
+        const int n = poll(&polled, 1, left);
+        if (n < 0 && errno != EINTR)
+            return too_late(why, "poll() failed");
+        const enum sfid__reply_class class = check_is_ours(w, why);
+        if (n > 0 || class != SFID__REPLY_OK)
+            return class;
+    }
+}
+
+static enum sfid__reply_class send_tls(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
+                                       struct sfid__error *why) {
+    enum sfid__reply_class class = sfid__tls_put(w->tls, bytes, n, why);
+    for (short waits = POLLOUT; class == SFID__REPLY_OK && waits != 0;) {
+        class = wait_for(w, waits, deadline, why);
+        if (class == SFID__REPLY_OK)
+            class = sfid__tls_flush(w->tls, &waits, why);
+    }
+    return class;
+}
+
+enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
+                                       struct sfid__error *why) {
+    if (w->tls)
+        return send_tls(w, bytes, n, deadline, why);
+    while (n > 0) {
+        const enum sfid__reply_class class = wait_for(w, POLLOUT, deadline, why);
+        if (class != SFID__REPLY_OK)
+            return class;
+        const ssize_t sent = send(w->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0) {
+            bytes += sent;
+            n -= (size_t)sent;
+        } else if (errno != EAGAIN && errno != EINTR) {
+            sfid__fail_errno(why, SFID_EREDIS, errno, "cannot send");
+            return SFID__REPLY_RETRY;
+        }
+    }
+    return SFID__REPLY_OK;
+}
+
+static enum sfid__reply_class receive_tls(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
+                                          struct sfid__deadline *deadline, struct sfid__error *why) {
+    short waits = 0; /* what came together with something else has been taken in, and waits for nothing */
+    enum sfid__reply_class class;
+    do {
+        class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
+        if (class == SFID__REPLY_OK)
+            class = sfid__tls_receive(w->tls, bytes, size, n, &waits, why);
+    } while (class == SFID__REPLY_OK && waits != 0);
+    return class;
+}
+
+enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
+                                          struct sfid__deadline *deadline, struct sfid__error *why) {
+    if (w->tls)
+        return receive_tls(w, bytes, size, n, deadline, why);
+    for (;;) {
+        const enum sfid__reply_class class = wait_for(w, POLLIN, deadline, why);
+        if (class != SFID__REPLY_OK)
+            return class;
+        const ssize_t got = recv(w->fd, bytes, size, MSG_DONTWAIT);
+        if (got > 0) {
+            *n = (size_t)got;
+            return SFID__REPLY_OK;
+        }
+        if (got == 0)
+            return too_late(why, "the server closed the connection");
+        if (errno != EAGAIN && errno != EINTR) {
+            sfid__fail_errno(why, SFID_EREDIS, errno, "cannot receive");
+            return SFID__REPLY_RETRY;
+        }
+    }
+}
+
+bool sfid__wire_is_quiet(const struct sfid__wire *w) {
+    struct pollfd polled = {.fd = w->fd, .events = POLLIN | POLLRDHUP};
+    if (!is_ours(w))
+        return false;
+    return poll(&polled, 1, 0) == 0 || (w->tls && sfid__tls_is_quiet(w->tls));
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+/* Asks on a connection of its own, without TLS. What the answer begins with; "" for none. */
+static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn, struct sfid__deadline *deadline,
+                      const char *question, size_t n, char answer[2]) {
+    struct sfid__wire w = SFID__WIRE_NONE;
+    struct sfid__error why;
+    size_t got;
+    answer[0] = answer[1] = '\0';
+    if (open_tcp(&w, uri, resolver, turn, deadline, &why) == SFID__REPLY_OK &&
+        sfid__wire_send(&w, question, n, deadline, &why) == SFID__REPLY_OK)
+        sfid__wire_receive(&w, answer, 2, &got, deadline, &why);
+    sfid__wire_close(&w);
+}
+
+bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
+                           struct sfid__deadline *deadline) {
+    /* The shortest hello there is, of TLS 1.2, with one cipher (0xc02f) and nothing else. */
+    static const char hello[] = "\x16\x03\x01\0\x2d\x01\0\0\x29\x03\x03"
+                                "32 bytes of no secret whatsoever"
+                                "\0\0\x02\xc0\x2f\x01\0";
+    char answer[2];
+    static_assert(sizeof hello - 1 == 50, "a record of 45 bytes, as it says");
+    if (uri->path[0])
+        return false;
+    ask_aside(uri, resolver, turn, deadline, hello, sizeof hello - 1, answer);
+    return (answer[0] == 0x16 || answer[0] == 0x15) && answer[1] == 3; /* its hello, or an alert */
+}
+
+static bool speaks_plain(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
+                         struct sfid__deadline *deadline) {
+    char answer[2];
+    ask_aside(uri, resolver, turn, deadline, "PING\r\n", 6, answer);
+    return answer[0] == '+' || answer[0] == '-';
+}
+
+static enum sfid__reply_class shake_hands(const struct sfid__wire *w, struct sfid__deadline *deadline, struct sfid__error *why) {
+    for (;;) {
+        short waits;
+        enum sfid__reply_class class = check_is_ours(w, why);
+        if (class == SFID__REPLY_OK)
+            class = sfid__tls_shake_hands(w->tls, &waits, why);
+        if (class != SFID__REPLY_OK || waits == 0)
+            return class;
+        class = wait_for(w, waits, deadline, why);
+        if (class != SFID__REPLY_OK)
+            return class;
+    }
+}
+
+/* A server without TLS waits for the rest of what it takes for a command. In the middle of the time there is it is asked. */
+static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                                     unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+    const int64_t now = sfid__deadline_now_ms();
+    struct sfid__deadline half = *deadline;
+    half.at_ms = now + (deadline->at_ms - now) / 2;
+    enum sfid__reply_class class = sfid__tls_new(&w->tls, uri, w->fd, why);
+    if (class != SFID__REPLY_OK)
+        return class;
+    class = shake_hands(w, &half, why);
+    if (class == SFID__REPLY_RETRY && sfid__deadline_left_ms(&half) == 0) {
+        if (sfid__tls_is_unanswered(w->tls) && speaks_plain(uri, resolver, turn, deadline)) {
+            sfid__fail(why, SFID_EREDIS, "the server does not speak TLS at this port: give the port that does, or redis://");
+            return SFID__REPLY_CONFIG;
+        }
+        class = shake_hands(w, deadline, why);
+        if (class == SFID__REPLY_RETRY && deadline->stop_at_ms == 0 && sfid__deadline_left_ms(deadline) == 0)
+            too_late(why, "cannot connect: no answer to the TLS handshake in time");
+    }
+    return class;
+}
+
+enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                                       unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+    if (uri->path[0])
+        return open_unix(w, uri->path, deadline, why);
+    enum sfid__reply_class class = open_tcp(w, uri, resolver, turn, deadline, why);
+    if (class == SFID__REPLY_OK && uri->tls) {
+        class = secure(w, uri, resolver, turn, deadline, why);
+        if (class != SFID__REPLY_OK)
+            sfid__wire_close(w);
+    }
+    return class;
+}
