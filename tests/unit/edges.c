@@ -3,6 +3,8 @@
  * edges.c - windows at their edge, on a clock that the test moves: the first tick past a limit, a lead that no clock
  * explains, a number in hand, and the run of a lane when its tick, its record or its window has gone.
  */
+#include "draw/slow.h"
+
 #include "fake.h"
 #include "sfid/lane.h"
 #include "tap.h"

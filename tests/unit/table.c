@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - the decision table of draw.c, row by row, on a clock that the test moves. */
+#include "draw/slow.h"
+
 #include "fake.h"
 #include "tap.h"
 
