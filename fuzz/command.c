@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include "cli/cli.h"
+#include "cli.h"
 
 #include <stdarg.h>
 

@@ -5,9 +5,9 @@
  * is cut up once more, one byte at a time.
  */
 #define _GNU_SOURCE 1
-#include "cli/source.h"
+#include "decode/source.h"
 
-#include "cli/guess.h"
+#include "decode/guess.h"
 #include "command.h"
 
 #include <fcntl.h>

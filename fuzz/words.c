@@ -3,7 +3,7 @@
  * words.c - what people give a command: times, zones, numbers, layouts that are
  * none, and options. The first byte says which.
  */
-#include "cli/cli.h"
+#include "cli.h"
 
 #include "command.h"
 

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* column.c - IDs in a column of CSV or TSV. */
+#include "decode/csv.h"
+#include "decode/source.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PREFIX "sfid_" /* of the columns that are added: a record may have a time of its own */
+
+/* ---- records -------------------------------------------------------------- */
+
+static int fault(struct source *source, struct found *found, const char *what, ...) CLI_PRINTF(3, 4);
+static int fault(struct source *source, struct found *found, const char *what, ...) {
+    va_list args;
+    va_start(args, what);
+    vsnprintf(source->fault, sizeof source->fault, what, args);
+    va_end(args);
+    found->fault = source->fault;
+    return 1;
+}
+
+/* Where the ID is in a record: an offset, since the text moves when more of it is read. */
+struct place {
+    size_t columns, at, len;
+};
+
+/* Goes through the fields. Returns 1, 0 where the last one is open, -1 for garbage behind field place->columns. */
+static int walk(const struct column *column, const struct line *line, struct place *place, size_t *at, struct field *field) {
+    for (;;) {
+        const enum csv_end end = csv_field(column->separator, line->text, line->len, at, field);
+        if (end == CSV_OPEN)
+            return 0;
+        if (place->columns++ == column->index) {
+            place->at = (size_t)(field->text - line->text);
+            place->len = field->len;
+        }
+        if (end == CSV_GARBAGE)
+            return -1;
+        if (end == CSV_LAST)
+            return 1;
+    }
+}
+
+/*
+ * Reads on while a quote is open. What is wrong with a record must not cost
+ * more than its first line: a stray quote may have swallowed many good ones.
+ */
+static int read_record(struct source *source, struct found *found, struct place *place) {
+    struct line *line = &source->line;
+    const size_t first = line->len, behind = line->len + line->crlf + 1;
+    struct field field = {.seen = 0};
+    size_t at = 0;
+    int rc = walk(&source->column, line, place, &at, &field), more = 1;
+    while (rc == 0 && (more = in_more(&source->in, line)) > 0 && !line->cut)
+        rc = walk(&source->column, line, place, &at, &field);
+    if (more < 0)
+        return more;
+    if (rc > 0)
+        return 1;
+    if (source->in.line > found->line)
+        in_back(&source->in, behind, found->line);
+    line->len = first;
+    return rc < 0 ? fault(source, found, "has something behind the closing quote of column %zu", place->columns)
+                  : fault(source, found, "opens a quote in column %zu that is not closed", place->columns + 1);
+}
+
+/* As dumps of PostgreSQL and MySQL have it. An empty field, or an empty line, is none either. */
+static bool is_null(const char *text, size_t len) {
+    return (len == 2 && memcmp(text, "\\N", 2) == 0) || (len == 4 && memcmp(text, "NULL", 4) == 0);
+}
+
+/*
+ * What is added stands in columns behind those of the first record. A shorter
+ * record is filled up to there; in a longer one another value would stand in
+ * their place.
+ */
+static int check_width(struct source *source, struct found *found, size_t columns) {
+    struct column *column = &source->column;
+    if (column->width == 0)
+        column->width = columns;
+    if (columns > column->width && source->keep && source->format != VIEW_JSON)
+        return fault(source, found, "has %zu columns; the first record has %zu", columns, column->width);
+    found->missing = columns < column->width ? column->width - columns : 0;
+    return 1;
+}
+
+static int next(struct source *source, struct found *found) {
+    struct place place = {0, 0, 0};
+    int rc = in_line(&source->in, &source->line);
+    if (rc <= 0)
+        return rc;
+    *found = (struct found){.line = source->in.line};
+    if (source->line.cut)
+        found->fault = "is longer than 1 MiB";
+    else if ((rc = read_record(source, found, &place)) < 0)
+        return rc;
+    found->record = source->line.text;
+    found->record_len = source->line.len;
+    found->crlf = source->line.crlf;
+    found->id = found->record + place.at;
+    found->len = place.len;
+    if (found->fault)
+        return 1;
+    if (place.columns <= source->column.index && found->record_len > 0)
+        return fault(source, found, "has too few columns; the ID is wanted from column %zu%s", source->column.index + 1,
+                     hint_columns(source->column.separator, found->record, found->record_len));
+    found->none = place.len == 0 || (source->column.separator == '\t' && is_null(found->id, found->len));
+    return found->record_len > 0 ? check_width(source, found, place.columns) : 1;
+}
+
+/* ---- the header ----------------------------------------------------------- */
+
+static bool is_named(const struct field *field, const char *name) {
+    return field->len == strlen(name) && memcmp(field->text, name, field->len) == 0;
+}
+
+/* Finds the column by its name. False where there is none, or another of that name, which is told. */
+static bool find_name(struct source *source, unsigned long long line) {
+    struct column *column = &source->column;
+    size_t at = 0, found = 0;
+    enum csv_end end = CSV_FIELD;
+    for (size_t number = 1; end == CSV_FIELD; number++) {
+        struct field field = {.seen = 0};
+        end = csv_field(column->separator, source->header, source->header_len, &at, &field);
+        if (!is_named(&field, column->name))
+            continue;
+        if (found > 0) {
+            say("line %llu: columns %zu and %zu are both named %s; give the number", line, found, number, QUOTE(column->name));
+            return false;
+        }
+        found = number;
+    }
+    column->index = found - 1;
+    if (found == 0)
+        say("line %llu: %s has no column %s%s", line, quote(source->header, source->header_len).text, QUOTE(column->name),
+            hint_columns(column->separator, source->header, source->header_len));
+    return found > 0;
+}
+
+/* The name of the column-th member, from the header where it has one. *at is where the header goes on. */
+static void write_name(const struct source *source, size_t column, size_t *at) {
+    static struct dec cache;
+    struct field name = {.seen = 0};
+    const bool named = source->header_len > 0 && (column == 0 || *at > 0);
+    out_bytes("\"", 1);
+    if (named && csv_field(source->column.separator, source->header, source->header_len, at, &name) != CSV_FIELD)
+        *at = 0; /* the header ends here */
+    if (named)
+        csv_write(VIEW_JSON, &name);
+    else
+        out_until(put_dec(&cache, out_room(DEC_ROOM), column + 1));
+    out_bytes("\":\"", 3);
+}
+
+/* All fields of a record in another format. */
+static void write_fields(struct source *source, const char *text, size_t len) {
+    const char separator = source->format == VIEW_TSV ? '\t' : ',';
+    const bool json = source->format == VIEW_JSON;
+    size_t at = 0, name_at = 0;
+    enum csv_end end = CSV_FIELD;
+    for (size_t i = 0; end == CSV_FIELD; i++) {
+        struct field field = {.seen = 0};
+        end = csv_field(source->column.separator, text, len, &at, &field);
+        out_bytes(&separator, i > 0);
+        if (json)
+            write_name(source, i, &name_at);
+        csv_write(source->format, &field);
+        out_bytes("\"", json);
+    }
+}
+
+static bool is_own(const struct source *source) {
+    return source->format == (source->column.separator == ',' ? VIEW_CSV : VIEW_TSV);
+}
+
+static void write_record(struct source *source, const char *text, size_t len) {
+    if (!is_own(source)) {
+        write_fields(source, text, len);
+        return;
+    }
+    source_put_mark(source);
+    out_bytes(text, len);
+}
+
+static void write_header(struct source *source, struct view *view, bool crlf) {
+    if (source->format == VIEW_JSON)
+        return;
+    write_record(source, source->header, source->header_len);
+    char *p = view_put_names(view, out_room(OUT_ROOM), PREFIX, source->format == VIEW_TSV ? '\t' : ',');
+    out_until(put_text(p, crlf && is_own(source) ? "\r\n" : "\n"));
+}
+
+static int begin(struct source *source, struct view *view) {
+    struct found found;
+    if (!source->column.header)
+        return STATUS_GOOD;
+    int rc;
+    do /* the names are the first record, and an empty line is none */
+        rc = next(source, &found);
+    while (rc > 0 && found.record_len == 0 && !found.fault);
+    if (rc < 0) {
+        say("standard input: %s", strerror(errno));
+        return STATUS_IO;
+    }
+    if (rc == 0)
+        return STATUS_GOOD;
+    if (found.record_len > sizeof source->header) {
+        say("line %llu: %s has more than %zu bytes of names", (unsigned long long)found.line,
+            quote(found.record, found.record_len).text, sizeof source->header);
+        return STATUS_BAD_INPUT;
+    }
+    if (found.fault) {
+        say_bad(source->unit, found.line, found.record, found.record_len, found.fault);
+        return STATUS_BAD_INPUT;
+    }
+    if (memchr(found.record, '\r', found.record_len) &&
+        !memchr(found.record, '"', found.record_len)) { /* all is one line, of names */
+        say_bad(source->unit, found.line, found.record, found.record_len,
+                "has a CR inside; lines have to end in LF or CR LF: tr '\\r' '\\n'");
+        return STATUS_BAD_INPUT;
+    }
+    memcpy(source->header, found.record, found.record_len);
+    source->header_len = found.record_len;
+    if (source->column.name && !find_name(source, found.line))
+        return STATUS_BAD_INPUT;
+    if (source->keep)
+        write_header(source, view, found.crlf);
+    return STATUS_GOOD;
+}
+
+/* ---- records with what was found ------------------------------------------- */
+
+static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
+    if (found->record_len == 0)
+        return;
+    if (source->format == VIEW_JSON)
+        out_bytes("{", 1);
+    write_record(source, found->record, found->record_len);
+    const char separator = source->format == VIEW_TSV ? '\t' : ',';
+    for (size_t i = 0; i < found->missing && source->format != VIEW_JSON; i++)
+        out_bytes(&separator, 1);
+    char *p = out_room(OUT_ROOM);
+    if (source->format != VIEW_JSON)
+        p = view_put_columns(view, p, taken, separator);
+    else if (taken)
+        p = put_text(view_put_members(view, put_text(p, ",\"sfid\":{"), taken), "}}");
+    else
+        p = put_text(p, "}");
+    out_until(put_text(p, found->crlf && is_own(source) ? "\r\n" : "\n"));
+}
+
+void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format) {
+    source->next = next;
+    source->keep = format == VIEW_CSV || format == VIEW_TSV || format == VIEW_JSON ? keep : NULL;
+    source->begin = begin;
+    source->quiet = false;
+    source->reader = reader;
+    source->unit = "line";
+    source->column = *column;
+    source->column.header |= column->name != NULL;
+    source->format = format;
+    source->header_len = 0;
+    in_begin(&source->in, STDIN_FILENO, IN_LINE_MAX);
+}

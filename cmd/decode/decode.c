@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* decode.c - sfid decode: takes IDs apart, wherever they are. */
+#include "decode/decode.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what is wrong ------------------------------------------------------- */
+
+/* An ID that is read, but not of the layout. */
+static void explain_layout(const struct view *view, char why[READER_WHY]) {
+    if (!view->wide)
+        snprintf(why, READER_WHY, "sets a bit above the fields of layout %s; another --layout?", view->name);
+    else if (view->wide_layout.kind == SFID_UUID7)
+        snprintf(why, READER_WHY, "is no UUID of version 7, variant 2");
+    else
+        snprintf(why, READER_WHY, "is above the highest ID of layout %s; another --layout?", view->name);
+}
+
+/* What to type instead. Lines are all of a kind: for them it is told once. */
+static const char *find_hint(struct decode *decode, const struct found *found, bool argument) {
+    const struct source *source = &decode->source;
+    if (argument)
+        return hint_argument(found->id);
+    if (decode->hinted || (decode->streams && source->key == NULL) || decode->reader.form == SFID_BYTES)
+        return "";
+    const char *hint = source->key == NULL ? hint_line(found->record, found->record_len, true)
+                       : found->fault      ? hint_object(found->record, found->record_len)
+                                           : "";
+    decode->hinted = hint[0] != '\0';
+    return hint;
+}
+
+static const char an_argument[] = "argument"; /* what is numbered, in place of source.unit */
+static const char *const tasks[] = {[TASK_SHOW] = "decode", [TASK_GUESS] = "decode --guess", [TASK_STATS] = "decode --stats"};
+
+/* found->fault, or else what is wrong with the ID. */
+static void complain(struct decode *decode, const struct found *found, const char *unit, const char *wrong) {
+    const bool argument = unit == an_argument;
+    const char *text = found->fault ? found->record : found->id;
+    const size_t len = found->fault ? found->record_len : found->len;
+    char why[HINT];
+    decode->status = STATUS_BAD_INPUT;
+    if (!argument || reader_read(&decode->reader, text, len, &(sfid_wide){0, 0}) ||
+        !hint_file(tasks[decode->task], decode->task == TASK_SHOW, text, why))
+        snprintf(why, sizeof why, "%s%s", found->fault ? found->fault : wrong, find_hint(decode, found, argument));
+    say_bad(unit, found->line, text, len, why);
+}
+
+static void complain_of_id(struct decode *decode, const struct found *found, const char *unit) {
+    char why[READER_WHY] = "";
+    sfid_wide id;
+    if (!found->fault && reader_read(&decode->reader, found->id, found->len, &id))
+        explain_layout(&decode->view, why);
+    else if (!found->fault)
+        reader_explain(&decode->reader, found->id, found->len, why);
+    complain(decode, found, unit, why);
+}
+
+/* ---- taking apart -------------------------------------------------------- */
+
+/*
+ * Text is full of numbers that are no IDs. Small ones would have been drawn in
+ * the layout's first hours; others have a time that is still to come.
+ */
+static bool is_likely(const struct view *view, const struct taken *taken) {
+    const int64_t day = 24 * 3600 * 1000;
+    const int64_t epoch = view->wide ? view->wide_layout.epoch_ms : view->layout.epoch_ms;
+    return taken->unix_ms - day >= epoch && !view_is_future(taken);
+}
+
+/* Takes an ID apart. False where it is none. */
+static bool read_found(struct decode *decode, const struct found *found, struct taken *taken) {
+    sfid_wide id;
+    return reader_read(&decode->reader, found->id, found->len, &id) && view_take(&decode->view, id, taken) &&
+           (!decode->source.quiet || is_likely(&decode->view, taken));
+}
+
+static void guess_found(struct decode *decode, const struct found *found, const char *unit) {
+    if (found->none || (!found->fault && guess_add(&decode->guess, found->id, found->len)))
+        return;
+    if (found->fault || !decode->source.quiet)
+        complain(decode, found, unit, "is an ID of no layout that has a name");
+}
+
+static void decode_found(struct decode *decode, const struct found *found, const char *unit, bool keep) {
+    struct source *source = &decode->source;
+    struct taken taken;
+    if (decode->task == TASK_GUESS) {
+        guess_found(decode, found, unit);
+        return;
+    }
+    const bool good = !found->fault && !found->none && read_found(decode, found, &taken);
+    if (found->fault || (!good && !found->none && !source->quiet))
+        complain_of_id(decode, found, unit);
+    else if (decode->task == TASK_STATS && good)
+        stats_add(&decode->stats, taken.id);
+    else if (decode->task == TASK_SHOW && keep)
+        source->keep(source, found, &decode->view, good ? &taken : NULL);
+    else if (decode->task == TASK_SHOW && good)
+        view_show(&decode->view, &taken);
+}
+
+static void decode_input(struct decode *decode) {
+    struct source *source = &decode->source;
+    struct found found;
+    int rc = 1;
+    const int status = source->begin ? source->begin(source, &decode->view) : STATUS_GOOD;
+    if (status != STATUS_GOOD) {
+        decode->status = status;
+        return;
+    }
+    while (out_good() && (rc = source->next(source, &found)) > 0)
+        decode_found(decode, &found, source->unit, source->keep != NULL);
+    if (rc < 0) {
+        say("standard input: %s", strerror(errno));
+        decode->status = STATUS_IO;
+    }
+}
+
+static void decode_argument(struct decode *decode, int number, const char *text) {
+    const size_t len = strlen(text);
+    decode_found(decode, &(struct found){.record = text, .record_len = len, .id = text, .len = len, .line = (uint64_t)number},
+                 an_argument, false);
+}
+
+/* What can be told only when all IDs are known. Returns the exit status. */
+static int finish(struct decode *decode) {
+    const enum view_format format = decode->view.format;
+    progress_clear();
+    if (decode->task == TASK_GUESS)
+        guess_report(&decode->guess, format, decode->header);
+    if (decode->task != TASK_STATS)
+        return decode->status;
+    const int status = stats_report(&decode->stats, format);
+    return status == STATUS_GOOD ? decode->status : status;
+}
+
+static int run(const struct args *args) {
+    static struct decode decode;
+    if (!decode_read_options(args, &decode))
+        return STATUS_USAGE;
+    if (decode.task != TASK_SHOW)
+        progress_silent();
+    if (args->operand_count == 0)
+        decode_input(&decode);
+    for (int i = 0; i < args->operand_count && out_good(); i++)
+        if (strcmp(args->operands[i], "-") == 0) {
+            decode_input(&decode);
+        } else if (decode.streams) {
+            say("decode: %s is too much: IDs are looked for in standard input; put < before the name of a file",
+                QUOTE(args->operands[i]));
+            return usage(args->command);
+        } else {
+            decode_argument(&decode, i + 1, args->operands[i]);
+        }
+    return finish(&decode);
+}
+
+const struct command command_decode = {
+    .name = "decode",
+    .alias = "parse",
+    .synopsis = "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
+                "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess | --stats] [ID... | -]",
+    .summary = "take IDs apart into time, pid and sequence",
+    .about = "Takes apart the IDs given, or those on standard input, one a line, where none or\n"
+             "\"-\" is given. Empty lines are passed over. What is no ID of the layout is named on\n"
+             "standard error, the rest is done, and the exit status is 1.\n\n"
+             "Digits alone are decimal, but of FORM where they are as many as it is written with\n"
+             "(hex: 16); 0x is hex. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as\n"
+             "41:10:12/1ms, or one of 128 bits: flake, awsflake[@EPOCH_MS], uuid7.\n\n"
+             "With --csv, --tsv and --key everything is kept, and what an ID is made of added: as\n"
+             "columns sfid_time, sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member\n"
+             "\"sfid\". KEY leads into objects with dots: user.id. With --grep times are put behind the\n"
+             "IDs in the text, where these make sense. In another --format than that of the input, CSV\n"
+             "and TSV keep their columns where it is csv, tsv or json; else the IDs alone are shown.\n\n"
+             "--guess ranks the layouts that have a name, and says why. --stats tells first and last\n"
+             "time, duplicates, breaks of the order, peaks and gaps, and which pids draw most.\n",
+    .options = decode_options,
+    .run = run,
+};

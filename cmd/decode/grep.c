@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * grep.c - IDs anywhere in lines of text.
+ *
+ * What stands between two characters that are neither letter nor digit may be
+ * an ID when it has the length of one: decimals as they come, other forms only
+ * at full width, or every word would be one. Whether its time makes sense, the
+ * caller looks at.
+ */
+#include "decode/source.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define LEAST_DECIMALS 10
+
+static bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+static bool all_digits(const char *p, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        if (p[i] < '0' || p[i] > '9')
+            return false;
+    return true;
+}
+
+/* 0.1234567890: neither side of the point is an ID. */
+static bool in_fraction(const struct line *line, size_t from, size_t to) {
+    const char *p = line->text;
+    const bool before = from >= 2 && p[from - 1] == '.' && p[from - 2] >= '0' && p[from - 2] <= '9';
+    const bool behind = to + 1 < line->len && p[to] == '.' && p[to + 1] >= '0' && p[to + 1] <= '9';
+    return before || behind;
+}
+
+/* -1234567890 is no ID, but a-1234567890 has one. */
+static bool is_negative(const struct line *line, size_t from) {
+    const char *p = line->text;
+    return from >= 1 && p[from - 1] == '-' && (from == 1 || !is_word(p[from - 2]));
+}
+
+static bool has_digit(const char *p, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        if (p[i] >= '0' && p[i] <= '9')
+            return true;
+    return false;
+}
+
+static bool may_be(const struct reader *reader, const struct line *line, size_t from, size_t to) {
+    const size_t len = to - from;
+    const char *p = line->text + from;
+    if (len >= reader->least && len <= reader->most && reader->most > 0)
+        return has_digit(p, len); /* else it is a word of some language */
+    if (reader->form == SFID_UUID)
+        return false;
+    if (len >= LEAST_DECIMALS && len <= (reader->wide ? 39 : 20) && all_digits(p, len))
+        return !in_fraction(line, from, to) && !is_negative(line, from);
+    return (reader->form == SFID_DEC || reader->form == SFID_HEX) && len > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
+}
+
+/* Finds the next word that may be an ID, from *at on. False where there is none. */
+static bool find(struct source *source, size_t *from) {
+    enum { UUID = 36 };
+    const struct line *line = &source->line;
+    const unsigned char *text = (const unsigned char *)line->text;
+    size_t i = source->at;
+    while (i < line->len) {
+        while (i < line->len && !source->is_part[text[i]])
+            i++;
+        *from = i;
+        while (i < line->len && source->is_part[text[i]])
+            i++;
+        if (source->reader->form == SFID_UUID && i - *from > UUID && text[i - UUID - 1] == '-')
+            *from = i - UUID; /* request-017f22e2-... */
+        source->at = i;
+        if (may_be(source->reader, line, *from, i))
+            return true;
+    }
+    return false;
+}
+
+static int next(struct source *source, struct found *found) {
+    size_t from;
+    if (source->at == SIZE_MAX) {
+        const int rc = in_line(&source->in, &source->line);
+        if (rc <= 0)
+            return rc;
+        source->at = 0;
+    }
+    const size_t before = source->at;
+    *found = (struct found){.record = source->line.text + before, .line = source->in.line, .none = true};
+    if (source->line.cut) {
+        found->none = false;
+        found->fault = "is longer than 1 MiB";
+        found->id = source->line.text;
+        found->len = source->line.len;
+    } else if (find(source, &from)) {
+        found->none = false;
+        found->id = source->line.text + from;
+        found->len = source->at - from;
+        found->record_len = source->at - before;
+        return 1;
+    }
+    found->record_len = source->line.len - before;
+    found->crlf = source->line.crlf;
+    source->at = SIZE_MAX; /* of the next line */
+    return 1;
+}
+
+/* Text up to and with an ID, or up to the end of the line. */
+static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
+    source_put_mark(source);
+    out_bytes(found->record, found->record_len);
+    if (taken)
+        out_until(view_put_note(view, out_room(OUT_ROOM), taken));
+    if (source->at == SIZE_MAX)
+        out_bytes(found->crlf ? "\r\n" : "\n", 1 + (size_t)found->crlf);
+}
+
+void source_grep(struct source *source, const struct reader *reader, bool keep_lines) {
+    source->next = next;
+    source->keep = keep_lines ? keep : NULL;
+    source->begin = NULL;
+    source->quiet = true;
+    source->reader = reader;
+    source->unit = "line";
+    source->at = SIZE_MAX;
+    for (int c = 0; c < 256; c++)
+        source->is_part[c] = is_word((char)c) || (reader->form == SFID_UUID && c == '-');
+    in_begin(&source->in, STDIN_FILENO, IN_LINE_MAX);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guess.c - which layouts IDs may have been drawn with.
+ *
+ * An ID does not tell, but most layouts make nonsense of it: a time that is
+ * still to come, or one before anybody drew such IDs. Among the others it is
+ * points: for IDs of today, sequences that begin low, few processes that draw
+ * many IDs. What gives points, is said.
+ */
+#include "decode/guess.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINUTE INT64_C(60000)
+#define DAY (24 * 60 * MINUTE)
+#define YEAR (365 * DAY + DAY / 4)
+
+/* 2010: Twitter's snowflake, the first of them all, is of that year. */
+#define BEFORE_ANY INT64_C(1262304000000)
+
+static void begin_narrow(struct guess *guess, const sfid_layout *layout, sfid_form from) {
+    struct candidate *c = &guess->candidate[guess->layouts++];
+    sfid_layout_facts facts;
+    memset(c, 0, sizeof *c);
+    view_begin(&c->view, layout, VIEW_TEXT);
+    reader_begin(&c->reader, from, false);
+    c->max_pid = layout->max_pid;
+    c->max_seq = layout->max_seq;
+    if (sfid_layout_describe(layout, &facts) == 0)
+        c->first_pid = facts.first_pid;
+}
+
+static void begin_wide(struct guess *guess, const sfid_wide_layout *layout) {
+    struct candidate *c = &guess->candidate[guess->layouts++];
+    sfid_wide_facts facts;
+    memset(c, 0, sizeof *c);
+    view_begin_wide(&c->view, layout, VIEW_TEXT);
+    reader_begin_wide(&c->reader, layout);
+    if (sfid_wide_layout_describe(layout, &facts) == 0) {
+        c->max_pid = facts.max_pid;
+        c->max_seq = facts.max_seq;
+    }
+}
+
+void guess_begin(struct guess *guess, sfid_form from) {
+    sfid_layout layout;
+    sfid_wide_layout wide;
+    memset(guess, 0, sizeof *guess);
+    for (size_t i = 0; sfid_layout_preset(i) && guess->layouts < GUESS_LAYOUTS; i++)
+        if (sfid_layout_parse(sfid_layout_preset(i), &layout) == 0)
+            begin_narrow(guess, &layout, from);
+    for (size_t i = 0; sfid_wide_layout_preset(i) && guess->layouts < GUESS_LAYOUTS; i++)
+        if (sfid_wide_layout_parse(sfid_wide_layout_preset(i), &wide) == 0)
+            begin_wide(guess, &wide);
+}
+
+/* ---- one ID after the other ------------------------------------------------ */
+
+static void add_pid(struct candidate *c, uint64_t pid) {
+    c->low_pid |= pid < c->first_pid;
+    for (unsigned i = 0; i < c->pid_count; i++)
+        if (c->pids[i] == pid)
+            return;
+    if (c->pid_count < GUESS_PIDS)
+        c->pids[c->pid_count++] = pid;
+}
+
+static int64_t epoch_of(const struct candidate *c) { return c->view.wide ? c->view.wide_layout.epoch_ms : c->view.layout.epoch_ms; }
+
+bool guess_is_early(const struct candidate *c, const struct taken *taken) {
+    return taken->unix_ms < BEFORE_ANY || taken->unix_ms < epoch_of(c) + DAY;
+}
+
+static void add(struct candidate *c, const struct taken *taken) {
+    if (c->fits == 0 || taken->unix_ms < c->first)
+        c->first = taken->unix_ms;
+    if (c->fits == 0 || taken->unix_ms > c->last)
+        c->last = taken->unix_ms;
+    c->fits++;
+    c->future += view_is_future(taken);
+    c->early += guess_is_early(c, taken);
+    c->seq_sum += (double)taken->seq;
+    add_pid(c, taken->pid);
+}
+
+/* Any number would be a very early ID of 128 bits: those are known by their own form. */
+static bool takes(const struct candidate *c, size_t len) {
+    return !c->view.wide || (len >= c->reader.least && len <= c->reader.most);
+}
+
+/* The sample: the first ones, and of the others each takes the place of one with the chance that all have. */
+static void keep(struct guess *guess, uint64_t id) {
+    guess->random = guess->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
+    const uint64_t place = guess->seen < GUESS_SAMPLE ? guess->seen : (guess->random >> 32) % (guess->seen + 1);
+    guess->seen++;
+    if (place < GUESS_SAMPLE)
+        guess->sample[place] = id;
+    if (guess->sampled < GUESS_SAMPLE)
+        guess->sampled++;
+}
+
+bool guess_add(struct guess *guess, const char *text, size_t len) {
+    bool any = false, kept = false;
+    guess->count++;
+    for (size_t i = 0; i < guess->layouts; i++) {
+        struct candidate *c = &guess->candidate[i];
+        struct taken taken;
+        sfid_wide id;
+        if (takes(c, len) && reader_read(&c->reader, text, len, &id) && view_take(&c->view, id, &taken)) {
+            add(c, &taken);
+            any = true;
+            if (!kept && !c->view.wide)
+                keep(guess, id.low);
+            kept |= !c->view.wide;
+        }
+    }
+    return any;
+}
+
+/* ---- points, and why -------------------------------------------------------- */
+
+static void points(struct candidate *c, int score, const char *fmt, ...) CLI_PRINTF(3, 4);
+static void points(struct candidate *c, int score, const char *fmt, ...) {
+    const size_t len = strlen(c->why);
+    const int n = snprintf(c->why + len, sizeof c->why - len, "%s", len ? "; " : "");
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(c->why + len + n, sizeof c->why - len - (size_t)n, fmt, args);
+    va_end(args);
+    c->score += score;
+}
+
+static int share(uint64_t part, uint64_t whole) { return (int)(part * 100 / whole) + (part > 0); }
+
+static void judge_times(struct candidate *c) {
+    const struct taken last = {.unix_ms = c->last};
+    char age[40];
+    if (c->future > 0) {
+        points(c, -20 - share(c->future, c->fits), "%llu of a time that is still to come", (unsigned long long)c->future);
+        return;
+    }
+    if (c->early > 0)
+        points(c, -share(c->early, c->fits) / 2, "%llu of a time before anybody drew such IDs", (unsigned long long)c->early);
+    const int64_t ms = view_age(&last);
+    *view_put_age(age, ms) = '\0';
+    points(c, ms < DAY ? 40 : ms < 30 * DAY ? 10 : 0, "the newest is %s old", age);
+    if (c->fits >= GUESS_SOME && c->last - c->first > 10 * YEAR)
+        points(c, -10, "they span %d years", (int)((c->last - c->first) / YEAR));
+}
+
+static void judge_sequences(struct candidate *c) {
+    const double mean = c->seq_sum / (double)c->fits;
+    if (c->view.wide || c->max_pid == 0)
+        return; /* partly random, or all there is below the time */
+    if (mean * 16 < (double)c->max_seq)
+        points(c, 10, "sequences are low, %.0f of %llu on the mean", mean, (unsigned long long)c->max_seq);
+    else if (c->fits >= GUESS_SOME && mean * 4 > (double)c->max_seq)
+        points(c, -10, "sequences are all over, %.0f of %llu on the mean", mean, (unsigned long long)c->max_seq);
+}
+
+static void judge_pids(struct candidate *c) {
+    if (c->low_pid)
+        points(c, -20, "pid 0, which its makers do not use");
+    if (c->fits < GUESS_SOME || c->max_pid == 0 || c->view.wide)
+        return;
+    if (c->pid_count == GUESS_PIDS)
+        points(c, c->fits < GUESS_PIDS * 4 ? -10 : 0, "%u pids or more", c->pid_count);
+    else if (c->pid_count * 4 <= c->fits)
+        points(c, 10, "%u pid%s drew them all", c->pid_count, c->pid_count == 1 ? "" : "s");
+    else if (c->pid_count * 2 > c->fits)
+        points(c, -10, "%u pids among them", c->pid_count);
+}
+
+/* Do both read the same out of every ID? Some layouts have two names. */
+static bool is_same(const struct candidate *a, const struct candidate *b) {
+    return a == b || (a->fits == b->fits && a->first == b->first && a->last == b->last && a->seq_sum == b->seq_sum);
+}
+
+/* The share of a mixture that is of this layout, in percent; 0: none. */
+static unsigned share_of(const struct guess *guess, const struct candidate *c, const struct mixture *mixture) {
+    for (size_t i = 0; i < mixture->parts; i++)
+        if (is_same(c, &guess->candidate[mixture->layout[i]]))
+            return mixture->percent[i];
+    return 0;
+}
+
+static void judge(const struct guess *guess, struct candidate *c, const struct mixture *mixture) {
+    const uint64_t count = guess->count;
+    c->score = 100;
+    if (c->fits < count)
+        points(c, -share(count - c->fits, count), "%llu of %llu do not fit", (unsigned long long)(count - c->fits),
+               (unsigned long long)count);
+    else
+        points(c, 0, count == 1 ? "it fits" : "all %llu fit", (unsigned long long)count);
+    const unsigned own = share_of(guess, c, mixture);
+    if (own > 0) { /* what it makes of the others says nothing */
+        points(c, (int)own, "%u %% are likely its own", own);
+        return;
+    }
+    if (mixture->parts > 0 && !c->view.wide)
+        points(c, -100, "none is likely its own");
+    judge_times(c);
+    judge_sequences(c);
+    judge_pids(c);
+    if (c->score < 0)
+        c->score = 0;
+}
+
+/* ---- what is shown ----------------------------------------------------------- */
+
+static void show(const struct candidate *c, enum view_format format) {
+    char first[DATE_ROOM], last[DATE_ROOM];
+    date_text(first, c->first);
+    date_text(last, c->last);
+    if (format == VIEW_JSON) {
+        json_open(NULL, '{');
+        json_text("layout", c->view.name);
+        json_int("score", c->score);
+        json_uint("fits", c->fits);
+        json_text("first", first);
+        json_text("last", last);
+        json_text("why", c->why);
+        json_close('}');
+        json_end();
+    } else if (format == VIEW_TSV) {
+        out_print("%s\t%d\t%s\t%s\t%s\n", c->view.name, c->score, first, last, c->why);
+    } else if (format == VIEW_CSV) {
+        out_print("%s,%d,%s,%s,\"%s\"\n", c->view.name, c->score, first, last, c->why);
+    } else {
+        out_print("%-11s  %5d  %-24s  %-24s  %s\n", c->view.name, c->score, first, last, c->why);
+    }
+}
+
+static void show_header(enum view_format format, bool header) {
+    if (format == VIEW_TEXT || format == VIEW_TABLE)
+        out_print("%-11s  %5s  %-24s  %-24s  %s\n", "layout", "score", "first", "last", "why");
+    else if (header)
+        out_print(format == VIEW_TSV ? "layout\tscore\tfirst\tlast\twhy\n" : "layout,score,first,last,why\n");
+}
+
+static void tell_mixture(const struct guess *guess, const struct mixture *mixture) {
+    char parts[200] = "", date[DATE_ROOM];
+    for (size_t i = 0; i < mixture->parts; i++) {
+        const size_t len = strlen(parts);
+        const char *between = i == 0 ? "" : i + 1 < mixture->parts ? ", " : " and ";
+        snprintf(parts + len, sizeof parts - len, "%s%s (%u %%)", between, guess->candidate[mixture->layout[i]].view.name,
+                 mixture->percent[i]);
+    }
+    date_text(date, mixture->last);
+    say("these look like a mixture: read as %s they are all of about %.10s; guess each kind by itself", parts, date);
+}
+
+void guess_report(struct guess *guess, enum view_format format, bool header) {
+    struct mixture mixture;
+    if (guess_find_mixture(guess, &mixture))
+        tell_mixture(guess, &mixture);
+    for (size_t i = 0; i < guess->layouts; i++)
+        if (guess->candidate[i].fits > 0)
+            judge(guess, &guess->candidate[i], &mixture);
+    show_header(format, header);
+    for (int score = 1000; score >= 0; score--) /* of equals, the one that is listed first */
+        for (size_t i = 0; i < guess->layouts; i++)
+            if (guess->candidate[i].fits > 0 && guess->candidate[i].score == score)
+                show(&guess->candidate[i], format);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* lines.c - IDs, one a line. */
+#include "decode/source.h"
+
+#include <unistd.h>
+
+#define LONGEST 256 /* no ID is as long */
+
+/* Empty lines are passed over: files end in them. */
+static int next(struct source *source, struct found *found) {
+    struct line line;
+    const bool bytes = source->reader->form == SFID_BYTES;
+    const int rc = bytes ? in_block(&source->in, source->reader->most, &line) : in_line(&source->in, &line);
+    if (rc <= 0)
+        return rc;
+    *found = (struct found){.record = line.text,
+                            .record_len = line.len,
+                            .id = line.text,
+                            .len = line.len,
+                            .line = source->in.line,
+                            .none = line.len == 0,
+                            .fault = line.cut ? "is longer than any ID" : NULL};
+    return 1;
+}
+
+void source_lines(struct source *source, const struct reader *reader) {
+    source->next = next;
+    source->keep = NULL;
+    source->begin = NULL;
+    source->quiet = false;
+    source->reader = reader;
+    source->unit = reader->form == SFID_BYTES ? "ID" : "line";
+    in_begin(&source->in, STDIN_FILENO, LONGEST);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mixture.c - whether IDs are a mixture, of several layouts.
+ *
+ * Most 64-bit layouts can read the IDs of most others, and make of them a time
+ * that is years off but sane. So a mixture fits one layout, with times in
+ * groups that lie far apart. What gives it away: one of these groups is of the
+ * very days that other layouts make of the other IDs.
+ */
+#include "decode/guess.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY (INT64_C(24) * 3600 * 1000)
+#define MONTH (30 * DAY)
+#define YEAR (365 * DAY)
+#define NO_TIME INT64_MIN
+
+/* Times of the sample as each layout reads it; NO_TIME where it cannot, or makes nonsense of it. */
+struct reading {
+    size_t count;
+    int64_t time[GUESS_LAYOUTS][GUESS_SAMPLE];
+};
+
+static void read_sample(const struct guess *guess, struct reading *r) {
+    r->count = guess->sampled;
+    for (size_t i = 0; i < guess->layouts; i++) {
+        const struct candidate *c = &guess->candidate[i];
+        for (size_t n = 0; n < r->count; n++) {
+            struct taken taken;
+            const bool sane = !c->view.wide && view_take(&c->view, (sfid_wide){0, guess->sample[n]}, &taken) &&
+                              !view_is_future(&taken) && !guess_is_early(c, &taken);
+            r->time[i][n] = sane ? taken.unix_ms : NO_TIME;
+        }
+    }
+}
+
+/* ---- groups ----------------------------------------------------------------- */
+
+static int by_time(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+struct span {
+    int64_t first, last;
+};
+
+/* Sorts times, which end behind those that are none. Returns how many are left. */
+static size_t sort_times(const int64_t *time, size_t count, int64_t sorted[GUESS_SAMPLE]) {
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (time[i] != NO_TIME)
+            sorted[n++] = time[i];
+    qsort(sorted, n, sizeof *sorted, by_time);
+    return n;
+}
+
+/*
+ * The newest times without a month between two of them, as long as they are of
+ * a year at most. False where all are, or where the others do not lie twice as
+ * far away as that is long: such is the history of one layout.
+ */
+static bool find_group(const int64_t *time, size_t count, struct span *group) {
+    int64_t sorted[GUESS_SAMPLE];
+    const size_t n = sort_times(time, count, sorted);
+    if (n == 0)
+        return false;
+    size_t first = n - 1;
+    while (first > 0 && sorted[first] - sorted[first - 1] <= MONTH)
+        first--;
+    *group = (struct span){sorted[first], sorted[n - 1]};
+    const int64_t length = group->last - group->first;
+    if (length > YEAR || (first == 0 && n == count))
+        return false;
+    return first == 0 || (sorted[first] - sorted[first - 1]) / 2 > length;
+}
+
+/* ---- which layouts make one time of all ------------------------------------- */
+
+static size_t count_in(const int64_t *time, const bool *left, size_t count, struct span span) {
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += left[i] && time[i] >= span.first && time[i] <= span.last;
+    return n;
+}
+
+static void take_in(const int64_t *time, bool *left, size_t count, struct span span) {
+    for (size_t i = 0; i < count; i++)
+        left[i] = left[i] && !(time[i] >= span.first && time[i] <= span.last);
+}
+
+/* Of equals the one that is listed first. Returns how many IDs it has. */
+static size_t find_best(const struct guess *guess, const struct reading *r, const bool *left, struct span span, size_t *best) {
+    size_t most = 0;
+    for (size_t i = 0; i < guess->layouts; i++) {
+        const size_t n = count_in(r->time[i], left, r->count, span);
+        if (n > most) {
+            most = n;
+            *best = i;
+        }
+    }
+    return most;
+}
+
+/* Reads as many as possible with one layout, what is left with another, and so on. False unless that is nearly all. */
+static bool cover(const struct guess *guess, const struct reading *r, struct span span, struct mixture *out) {
+    bool left[GUESS_SAMPLE];
+    size_t rest = r->count, least = r->count / 20;
+    memset(left, true, sizeof left);
+    out->parts = 0;
+    while (rest > least && out->parts < GUESS_PARTS) {
+        size_t best = 0;
+        const size_t n = find_best(guess, r, left, span, &best);
+        if (n < 2) /* a single one may lie there by chance */
+            return false;
+        out->layout[out->parts] = best;
+        out->percent[out->parts++] = (unsigned)((n * 100 + r->count / 2) / r->count);
+        take_in(r->time[best], left, r->count, span);
+        rest -= n;
+    }
+    return rest <= least && out->parts > 1;
+}
+
+bool guess_find_mixture(const struct guess *guess, struct mixture *out) {
+    static struct reading r;
+    struct mixture found;
+    struct span group;
+    out->parts = 0;
+    if (guess->sampled < GUESS_SOME)
+        return false;
+    read_sample(guess, &r);
+    for (size_t i = 0; i < guess->layouts; i++) {
+        if (!find_group(r.time[i], r.count, &group))
+            continue;
+        const int64_t about = DAY + (group.last - group.first) / 20; /* which are few of as many */
+        if (!cover(guess, &r, (struct span){group.first - about, group.last + about}, &found))
+            continue;
+        found.last = group.last;
+        if (out->parts == 0 || found.parts < out->parts || (found.parts == out->parts && found.last > out->last))
+            *out = found;
+    }
+    return out->parts > 0;
+}

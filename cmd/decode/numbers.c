@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* numbers.c - numbers in order, by the tens of millions, where they are. */
+#include "decode/stats.h"
+
+#include <string.h>
+
+#define FEW 48
+
+/* Of some of the numbers: n, from the first on. */
+struct part {
+    struct numbers *numbers;
+    size_t first, n;
+};
+
+static sfid_wide get(const struct part *part, size_t i) { return number_at(part->numbers, part->first + i); }
+static void set(const struct part *part, size_t i, sfid_wide number) { number_set(part->numbers, part->first + i, number); }
+
+static unsigned byte_of(sfid_wide number, unsigned shift) {
+    return (shift < 64 ? number.low >> shift : number.high >> (shift - 64)) & 255;
+}
+
+static void insert(const struct part *part) {
+    for (size_t i = 1; i < part->n; i++) {
+        const sfid_wide value = get(part, i);
+        size_t at = i;
+        for (; at > 0 && is_below(value, get(part, at - 1)); at--)
+            set(part, at, get(part, at - 1));
+        set(part, at, value);
+    }
+}
+
+static bool is_sorted(const struct numbers *numbers) {
+    for (size_t i = 1; i < numbers->count; i++)
+        if (is_below(number_at(numbers, i), number_at(numbers, i - 1)))
+            return false;
+    return true;
+}
+
+/* Moves each number to the bucket of its byte, along the cycles of the permutation (McIlroy, Bostic, McIlroy: American flag). */
+static void deal(const struct part *part, unsigned shift, const size_t *count, size_t *begin) {
+    size_t next[256], end[256], sum = 0;
+    for (int b = 0; b < 256; b++) {
+        begin[b] = next[b] = sum;
+        end[b] = sum += count[b];
+    }
+    for (int b = 0; b < 256; b++)
+        while (next[b] < end[b]) {
+            sfid_wide value = get(part, next[b]);
+            unsigned to = byte_of(value, shift);
+            while (to != (unsigned)b) {
+                const sfid_wide other = get(part, next[to]);
+                set(part, next[to]++, value);
+                value = other;
+                to = byte_of(value, shift);
+            }
+            set(part, next[b]++, value);
+        }
+}
+
+/* By the bytes from `shift` down: those above are equal. Each call goes a byte further down, so sixteen are the deepest. */
+static void sort_from(const struct part *part, unsigned shift) {
+    size_t count[256] = {0}, begin[256];
+    if (part->n <= FEW) {
+        insert(part);
+        return;
+    }
+    for (size_t i = 0; i < part->n; i++)
+        count[byte_of(get(part, i), shift)]++;
+    deal(part, shift, count, begin);
+    for (int b = 0; b < 256 && shift > 0; b++)
+        if (count[b] > 1)
+            sort_from(&(struct part){part->numbers, part->first + begin[b], count[b]}, shift - 8);
+}
+
+void sort_numbers(struct numbers *numbers) {
+    if (!is_sorted(numbers))
+        sort_from(&(struct part){numbers, 0, numbers->count}, numbers->wide ? 120 : 56);
+}

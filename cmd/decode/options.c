@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c - the options of sfid decode. */
+#include "decode/decode.h"
+
+enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, STATS };
+
+const struct option_spec decode_options[] = {
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how the IDs are cut into fields (sfid)"},
+    [FROM] = {"from", 0, "FORM", NULL, "how IDs are written that are not digits alone (the layout's form)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "text, json, tsv, csv or table (text, or that of the input)"},
+    [HEADER] = {"header", 0, NULL, NULL, "with tsv and csv: the names of the columns are the first line"},
+    [CSV] = {"csv", 0, "COLUMN", NULL, "IDs are in this column of CSV: its number or name"},
+    [TSV] = {"tsv", 0, "COLUMN", NULL, "the same, of TSV"},
+    [KEY] = {"key", 0, "KEY", NULL, "IDs are in this member of JSON objects, one a line"},
+    [GREP] = {"grep", 0, NULL, NULL, "IDs are anywhere in lines of text"},
+    [UTC] = {"utc", 0, NULL, NULL, "times in UTC, as they are without this"},
+    [LOCAL] = {"local", 0, NULL, NULL, "times as the clocks here show them"},
+    [ZONE] = {"zone", 0, "ZONE", NULL, "times of a zone, such as Europe/Berlin or +01:00"},
+    [AGE] = {"age", 0, NULL, NULL, "how long ago as well"},
+    [PARTITION] = {"partition", 0, "UNIT", NULL, "the day or hour as well"},
+    [GUESS] = {"guess", 0, NULL, NULL, "instead: which layouts the IDs may have been drawn with"},
+    [STATS] = {"stats", 0, NULL, NULL, "instead: what they have in common"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const char *const formats[] = {
+    [VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", [VIEW_CSV] = "csv", [VIEW_TABLE] = "table", NULL};
+static const char *const units[] = {"day", "hour", NULL};
+
+/* At most one of some options. Returns its place, -1 where none is given, -2 where more are, which is told. */
+static int one_of(const struct args *args, const int *list, size_t count) {
+    int found = -1;
+    for (size_t i = 0; i < count; i++) {
+        if (args->value[list[i]] == NULL)
+            continue;
+        if (found >= 0) {
+            say("--%s and --%s do not go together", decode_options[found].name, decode_options[list[i]].name);
+            return -2;
+        }
+        found = list[i];
+    }
+    return found;
+}
+
+/* ---- what IDs are of ------------------------------------------------------- */
+
+static bool read_from(const struct args *args, struct decode *decode, const sfid_wide_layout *wide) {
+    const int from = args_choice(args, FROM, id_forms);
+    if (from < 0)
+        return false;
+    if (from == SFID_UUID && wide == NULL) {
+        say("--from uuid goes with layouts of 128 bits, such as uuid7; --layout %s has 64", decode->view.name);
+        return false;
+    }
+    if (wide && args->value[FROM] == NULL)
+        reader_begin_wide(&decode->reader, wide);
+    else
+        reader_begin(&decode->reader, (sfid_form)from, wide != NULL);
+    return true;
+}
+
+static bool read_kind(const struct args *args, struct decode *decode, enum view_format format) {
+    struct any_layout any;
+    if (!args_any_layout(args, LAYOUT, &any))
+        return false;
+    if (any.wide)
+        view_begin_wide(&decode->view, &any.wide_layout, format);
+    else
+        view_begin(&decode->view, &any.layout, format);
+    return read_from(args, decode, any.wide ? &any.wide_layout : NULL);
+}
+
+/* ---- times ----------------------------------------------------------------- */
+
+static bool read_times(const struct args *args, struct view *view) {
+    static const int zones[] = {UTC, LOCAL, ZONE};
+    const int zone = one_of(args, zones, COUNT_OF(zones)), unit = args_choice(args, PARTITION, units);
+    if (zone == -2 || unit < 0)
+        return false;
+    view->age = args->value[AGE] != NULL;
+    if (args->value[PARTITION])
+        view->partition = unit == 0 ? PARTITION_DAY : PARTITION_HOUR;
+    const char *text = zone == ZONE ? args->value[ZONE] : zone == LOCAL ? "local" : "utc";
+    const char *wrong = zone_begin(&view->date.zone, text);
+    if (wrong)
+        say("--zone: %s %s", QUOTE(text), wrong);
+    return wrong == NULL;
+}
+
+/* ---- where IDs are --------------------------------------------------------- */
+
+/* Digits alone are the number of a column, anything else is its name. */
+static bool read_column(const struct args *args, int i, struct column *column) {
+    const char *text = args->value[i];
+    uint64_t number;
+    *column = (struct column){.separator = i == CSV ? ',' : '\t', .header = args->value[HEADER] != NULL};
+    if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0') {
+        column->name = text;
+        return true;
+    }
+    if (!read_u64(text, IN_LINE_MAX, &number) || number == 0) {
+        say("--%s: %s is no column; the first one is 1", decode_options[i].name, QUOTE(text));
+        return false;
+    }
+    column->index = (size_t)number - 1;
+    return true;
+}
+
+static bool read_source(const struct args *args, struct decode *decode, int from, enum view_format format) {
+    struct column column;
+    struct source *source = &decode->source;
+    switch (from) {
+    case CSV:
+    case TSV:
+        if (!read_column(args, from, &column))
+            return false;
+        source_column(source, &decode->reader, &column, format);
+        break;
+    case KEY:
+        source_key(source, &decode->reader, args->value[KEY], format == VIEW_JSON);
+        break;
+    case GREP:
+        source_grep(source, &decode->reader, format == VIEW_TEXT);
+        break;
+    default:
+        source_lines(source, &decode->reader);
+        break;
+    }
+    decode->streams = from >= 0;
+    if (!decode->streams || decode->reader.form != SFID_BYTES)
+        return true;
+    say("--from bytes and --%s do not go together", decode_options[from].name);
+    return false;
+}
+
+/* ---- what is done with them -------------------------------------------------- */
+
+/* False where an option is given that has no place in a task. */
+static bool free_of(const struct args *args, int task, const int *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (args->value[list[i]] && !args->from_env[list[i]]) {
+            say("--%s and --%s do not go together", decode_options[task].name, decode_options[list[i]].name);
+            return false;
+        }
+    return true;
+}
+
+static bool read_task(const struct args *args, struct decode *decode, enum view_format format) {
+    static const int tasks[] = {GUESS, STATS}, plain[] = {UTC, LOCAL, ZONE, AGE, PARTITION}, layout[] = {LAYOUT};
+    const int task = one_of(args, tasks, COUNT_OF(tasks));
+    if (task < 0)
+        return task == -1;
+    if (!free_of(args, task, plain, COUNT_OF(plain)))
+        return false;
+    if (task == GUESS) {
+        decode->task = TASK_GUESS;
+        guess_begin(&decode->guess, args->value[FROM] ? decode->reader.form : SFID_DEC);
+        return free_of(args, task, layout, COUNT_OF(layout));
+    }
+    decode->task = TASK_STATS;
+    stats_begin(&decode->stats, &decode->view);
+    if (format == VIEW_TEXT || format == VIEW_JSON)
+        return true;
+    say("--stats: --format is text or json");
+    return false;
+}
+
+bool decode_read_options(const struct args *args, struct decode *decode) {
+    static const int sources[] = {CSV, TSV, KEY, GREP};
+    const int from = one_of(args, sources, COUNT_OF(sources));
+    const bool shown = args->value[GUESS] == NULL && args->value[STATS] == NULL;
+    int format = args_choice(args, FORMAT, formats);
+    if (from == -2 || format < 0)
+        return false;
+    if (args->value[FORMAT] == NULL && shown)
+        format = from == CSV ? VIEW_CSV : from == TSV ? VIEW_TSV : from == KEY ? VIEW_JSON : VIEW_TEXT;
+    const bool named = format == VIEW_TSV || format == VIEW_CSV, columns = from == CSV || from == TSV;
+    if (args->value[HEADER] && !named && !columns) {
+        say("--header goes with columns alone: --csv, --tsv, --format tsv or csv");
+        return false;
+    }
+    if (!read_kind(args, decode, (enum view_format)format) || !read_times(args, &decode->view) ||
+        !read_source(args, decode, from, (enum view_format)format) || !read_task(args, decode, (enum view_format)format))
+        return false;
+    decode->header = args->value[HEADER] != NULL;
+    if (shown && (format == VIEW_TABLE || (decode->header && !columns)))
+        view_header(&decode->view);
+    return true;
+}

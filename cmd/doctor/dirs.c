@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* dirs.c - the directories, what they lie on, and the machine ID. */
+#include "doctor/doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define KIB UINT64_C(1024)
+#define MIB (KIB * 1024)
+
+/* ---- file systems -------------------------------------------------------- */
+
+/* What a file system means to files that have to last, or to be shared. KERNEL: nobody keeps files there. */
+enum nature { PLAIN, MEMORY, LAYER, REMOTE, KERNEL };
+
+static const struct kind {
+    unsigned long magic;
+    const char *name;
+    enum nature nature;
+} kinds[] = {
+    {TMPFS_MAGIC, "tmpfs", MEMORY},
+    {RAMFS_MAGIC, "ramfs", MEMORY},
+    {EXT4_SUPER_MAGIC, "ext4", PLAIN}, /* ext2 and ext3 as well */
+    {0x58465342, "xfs", PLAIN},
+    {BTRFS_SUPER_MAGIC, "btrfs", PLAIN},
+    {0xf2f52010, "f2fs", PLAIN},
+    {0x2fc12fc1, "zfs", PLAIN},
+    {OVERLAYFS_SUPER_MAGIC, "overlayfs", LAYER},
+    {NFS_SUPER_MAGIC, "nfs", REMOTE},
+    {0x517b, "smb", REMOTE},
+    {0xff534d42, "cifs", REMOTE},
+    {0xfe534d42, "smb2", REMOTE},
+    {0x00c36400, "ceph", REMOTE},
+    {V9FS_MAGIC, "9p", REMOTE},
+    {0x65735546, "fuse", REMOTE},
+    {PROC_SUPER_MAGIC, "proc", KERNEL}, /* access(2) says of these that root may write to them */
+    {SYSFS_MAGIC, "sysfs", KERNEL},
+    {CGROUP_SUPER_MAGIC, "cgroup", KERNEL},
+    {CGROUP2_SUPER_MAGIC, "cgroup2", KERNEL},
+    {DEBUGFS_MAGIC, "debugfs", KERNEL},
+    {TRACEFS_MAGIC, "tracefs", KERNEL},
+    {SECURITYFS_MAGIC, "securityfs", KERNEL},
+    {DEVPTS_SUPER_MAGIC, "devpts", KERNEL},
+    {PSTOREFS_MAGIC, "pstore", KERNEL},
+    {EFIVARFS_MAGIC, "efivarfs", KERNEL},
+    {BINFMTFS_MAGIC, "binfmt_misc", KERNEL},
+    {BPF_FS_MAGIC, "bpf", KERNEL},
+    {NSFS_MAGIC, "nsfs", KERNEL},
+    {0x62656570, "configfs", KERNEL},
+    {0x65735543, "fusectl", KERNEL},
+    {0x19800202, "mqueue", KERNEL},
+};
+
+static const struct kind *kind_of(const struct statfs *fs) {
+    static char text[24];
+    static struct kind other;
+    const unsigned long magic = (unsigned long)fs->f_type & 0xffffffff; /* the type has a sign on some machines */
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (kinds[i].magic == magic)
+            return &kinds[i];
+    snprintf(text, sizeof text, "type %#lx", magic);
+    other = (struct kind){magic, text, PLAIN};
+    return &other;
+}
+
+static const char *size_text(char *text, size_t size, uint64_t bytes) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    size_t i = 0;
+    while (bytes >= 10 * KIB && i + 1 < COUNT_OF(units)) {
+        bytes /= KIB;
+        i++;
+    }
+    snprintf(text, size, "%" PRIu64 " %s", bytes, units[i]);
+    return text;
+}
+
+/* ---- a directory --------------------------------------------------------- */
+
+/* What a directory is for. */
+struct role {
+    uint64_t little; /* free bytes below which it is time to see to it: some pids more */
+    bool lasts;      /* it has to outlive the host's power */
+    int unusable;    /* the status of a directory that cannot be used; STATUS_GOOD: generators do without it */
+    const char *variable;
+};
+static const struct role run_role = {16 * MIB, false, STATUS_STATE, "SFID_RUN_DIR"},
+                         state_role = {MIB, true, STATUS_STATE, "SFID_STATE_DIR"},
+                         spare_role = {MIB, true, STATUS_GOOD, "SFID_STATE_DIR"}; /* with pids from a server */
+
+/* Below these no pid can be held that never was: a mark has two blocks. */
+#define LEAST_BYTES (8 * KIB)
+#define LEAST_FILES 2
+#define FEW_FILES 100
+#define NO_LIMIT UINT64_MAX
+
+struct dir {
+    const char *path;
+    const struct role *role;
+    char there[PATH_ROOM]; /* the path, or its nearest ancestor that exists */
+    bool exists;
+    struct stat st;
+    struct statfs fs;
+    const struct kind *kind;
+    uint64_t bytes, files; /* free, or NO_LIMIT */
+};
+
+/* The nearest ancestor that exists, or the directory itself. False with errno set. */
+static bool find_there(struct dir *dir) {
+    snprintf(dir->there, sizeof dir->there, "%s", dir->path);
+    dir->exists = lstat(dir->there, &dir->st) == 0;
+    while (!dir->exists && errno == ENOENT) {
+        char *slash = strrchr(dir->there, '/');
+        if (slash == NULL || slash[1] == '\0')
+            return false;
+        slash[slash == dir->there] = '\0';
+        if (stat(dir->there, &dir->st) == 0)
+            return true;
+        if (errno == ENOENT && lstat(dir->there, &dir->st) == 0) { /* a link to nothing: no directory can be made behind it */
+            errno = ENOENT;
+            return false;
+        }
+    }
+    return dir->exists;
+}
+
+static void put_facts(const struct dir *dir, bool looked) {
+    char mode[8];
+    snprintf(mode, sizeof mode, "%04o", (unsigned)dir->st.st_mode & 07777);
+    json_text("path", dir->path);
+    json_bool("exists", dir->exists);
+    if (dir->exists) {
+        json_uint("owner", dir->st.st_uid);
+        json_text("mode", mode);
+    }
+    if (looked) {
+        json_text("filesystem", dir->kind->name);
+        if (dir->bytes != NO_LIMIT)
+            json_uint("free_bytes", dir->bytes);
+        if (dir->files != NO_LIMIT)
+            json_uint("free_files", dir->files);
+    }
+}
+
+/* Whether the file system will do. True when there is nothing to say. */
+static bool find_nature(struct report *report, const struct dir *dir) {
+    const enum nature nature = dir->kind->nature;
+    if (nature == REMOTE)
+        report_problem(report, STATUS_GOOD, "give a directory on a file system of this host",
+                       "%s lies on %s: locks and memory of other hosts are not seen there, and IDs may repeat", dir->path,
+                       dir->kind->name);
+    else if (!dir->role->lasts && nature != MEMORY)
+        report_problem(report, STATUS_GOOD, "give a directory on a tmpfs, such as below /dev/shm",
+                       "%s lies on %s: now and then a call waits for its disk", dir->path, dir->kind->name);
+    else if (dir->role->lasts && nature == MEMORY)
+        report_problem(report, STATUS_GOOD, "give a directory on a disk",
+                       "%s lies on %s: after a restart of the host, IDs may repeat if its clock went back", dir->path,
+                       dir->kind->name);
+    else if (dir->role->lasts && nature == LAYER)
+        report_problem(report, STATUS_GOOD, "mount a volume there that outlives the container",
+                       "%s lies on %s: what a container writes there goes with it", dir->path, dir->kind->name);
+    else
+        return true;
+    return false;
+}
+
+static bool find_room(struct report *report, const struct dir *dir) {
+    char size[32];
+    if (dir->bytes >= dir->role->little && dir->files >= FEW_FILES)
+        return true;
+    const bool full = dir->bytes < LEAST_BYTES || dir->files < LEAST_FILES;
+    size_text(size, sizeof size, dir->bytes);
+    if (dir->files >= FEW_FILES)
+        report_problem(report, full ? STATUS_STATE : STATUS_GOOD, "make room there", "%s: %s are left of its file system",
+                       dir->path, size);
+    else
+        report_problem(report, full ? STATUS_STATE : STATUS_GOOD, "make room there",
+                       "%s: %s and %" PRIu64 " more files are left of its file system", dir->path, size, dir->files);
+    return false;
+}
+
+/* A generator refuses what belongs to somebody else, and does not choose another place by itself. */
+static bool find_owner(struct report *report, const struct dir *dir) {
+    char cure[200];
+    const unsigned owner = dir->st.st_uid;
+    if (owner == geteuid())
+        return true;
+    snprintf(cure, sizeof cure, "user %u or root can remove it; or give another directory by %s; or run this as user %u", owner,
+             dir->role->variable, owner);
+    report_problem(report, dir->role->unusable, cure, "%s belongs to user %u, not to user %u who runs this", dir->path, owner,
+                   (unsigned)geteuid());
+    return false;
+}
+
+/* Whether it can be made there. That is found out without making anything. */
+static bool find_maker(struct report *report, const struct dir *dir) {
+    char cure[80];
+    if (dir->exists || dir->kind->nature != KERNEL)
+        return true;
+    snprintf(cure, sizeof cure, "give another directory by %s", dir->role->variable);
+    report_problem(report, dir->role->unusable, cure, "%s cannot be made: %s lies on %s, where the kernel alone makes files",
+                   dir->path, dir->there, dir->kind->name);
+    return false;
+}
+
+/* logind removes what an ordinary user has below /dev/shm. */
+static bool find_remover(struct report *report, const struct dir *dir) {
+    if (dir->role->lasts || strncmp(dir->path, "/dev/shm/", strlen("/dev/shm/")) != 0 || !logind_removes(geteuid()))
+        return true;
+    report_problem(report, STATUS_GOOD,
+                   "loginctl enable-linger for this user, or RemoveIPC=no in logind.conf, or a directory in memory elsewhere by "
+                   "SFID_RUN_DIR",
+                   "%s: systemd-logind removes it at the last logout of user %u (RemoveIPC), also under processes that run on",
+                   dir->path, (unsigned)geteuid());
+    return false;
+}
+
+/* Everything that is wrong with a directory that is there, or where it is to be made. False: it cannot be used. */
+static bool find_all(struct report *report, const struct dir *dir) {
+    char size[32];
+    bool fine = true;
+    if (!find_maker(report, dir) || (dir->exists && S_ISDIR(dir->st.st_mode) && !find_owner(report, dir)))
+        return false;
+    if (dir->exists && !look_trust(report, dir->path, &dir->st, true))
+        return false;
+    if (faccessat(AT_FDCWD, dir->there, R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
+        report_problem(report, dir->role->unusable, "see to its mode and owner, or give another directory",
+                       "%s cannot be %s: %s: %s", dir->path, dir->exists ? "used" : "made", dir->there, strerror(errno));
+        return false;
+    }
+    fine &= find_nature(report, dir);
+    fine &= find_remover(report, dir);
+    fine &= find_room(report, dir);
+    size_text(size, sizeof size, dir->bytes);
+    if (fine && dir->exists)
+        report_fine(report, "%s: %s, mode %04o, %s free", dir->path, dir->kind->name, (unsigned)dir->st.st_mode & 07777,
+                    dir->bytes == NO_LIMIT ? "without limit" : size);
+    else if (!dir->exists)
+        report_fine(report, "%s: not there yet, will be made in %s (%s)", dir->path, dir->there, dir->kind->name);
+    return true;
+}
+
+static bool look_at(struct report *report, const char *path, const struct role *role) {
+    static struct dir dir;
+    dir = (struct dir){.path = path, .role = role};
+    const bool found = find_there(&dir);
+    const int why = errno;
+    const bool looked = found && statfs(dir.there, &dir.fs) == 0;
+    if (looked) {
+        const struct statfs *fs = &dir.fs;
+        dir.kind = kind_of(fs);
+        dir.bytes = fs->f_blocks ? (uint64_t)fs->f_bavail * (uint64_t)(fs->f_frsize ? fs->f_frsize : fs->f_bsize) : NO_LIMIT;
+        dir.files = fs->f_files ? (uint64_t)fs->f_ffree : NO_LIMIT;
+    }
+    if (report->json)
+        put_facts(&dir, looked);
+    if (looked)
+        return find_all(report, &dir);
+    report_problem(report, role->unusable, "see to the directories above it, or give another", "%s cannot be looked at: %s", path,
+                   strerror(found ? errno : why));
+    return false;
+}
+
+void doctor_run_dir(struct report *report, const char *path) {
+    report_topic(report, "run directory");
+    look_at(report, path, &run_role);
+}
+
+bool doctor_state_dir(struct report *report, const char *path, bool leased) {
+    report_topic(report, "state directory");
+    return look_at(report, path, leased ? &spare_role : &state_role);
+}
+
+/* ---- machine ID ---------------------------------------------------------- */
+
+void doctor_machine_id(struct report *report, const char *state) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    static char path[PATH_ROOM + 24];
+    char id[127];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/machine_id", state);
+    report_topic(report, "machine ID");
+    if (lstat(path, &st) < 0) {
+        if (errno == ENOENT)
+            report_fine(report, "none yet, will be made with the first generator");
+        else
+            report_problem(report, STATUS_STATE, "see to the state directory", "%s cannot be looked at: %s", path, strerror(errno));
+        return;
+    }
+    if (!look_trust(report, path, &st, false))
+        return;
+    const int n = look_read(path, id, sizeof id);
+    if (n <= 0 || strspn(id, letters) != (size_t)n) {
+        report_problem(report, STATUS_STATE, "remove it: another is made", "%s holds no machine ID", path);
+        return;
+    }
+    if (report->json)
+        json_text("machine_id", id);
+    report_fine(report, "%s", id);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor.c - sfid doctor: looks for what keeps generators of this host from working, or will. */
+#include "doctor/doctor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { APP, STORE, LAYOUT, FORMAT, STRICT, SERVER_ONLY, RUN_DIR, STATE_DIR, HEARTBEAT, TTL, BUDGET, TIMEOUT };
+
+static const struct option_spec options[] = {
+    [APP] = {"app", 0, "APP", "SFID_APP", "look at this one (all)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "look at the server that APP leases from, too"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the app's layout, for the server (sfid)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
+    [STRICT] = {"strict", 0, NULL, NULL, "exit status 1 where there are warnings"},
+    [SERVER_ONLY] = {"server-only", 0, NULL, NULL, "leave this host out: for probes, in milliseconds"},
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    [HEARTBEAT] = {"heartbeat-ms", 0, "MS", NULL, "how often a lease is renewed (a third of it, 180000)"},
+    [TTL] = OPTION_TTL,
+    [BUDGET] = OPTION_BUDGET,
+    [TIMEOUT] = OPTION_TIMEOUT,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const char *const formats[] = {"text", "json", NULL};
+
+static void find_version(struct report *report) {
+    report_topic(report, "version");
+    if (report->json) {
+        json_text("library", sfid_version());
+        json_text("command", SFID_VERSION_STRING);
+    }
+    if (strcmp(sfid_version(), SFID_VERSION_STRING) == 0)
+        report_fine(report, "%s", sfid_version());
+    else
+        report_problem(report, STATUS_GOOD, "install both from one release, or see to LD_LIBRARY_PATH",
+                       "the library is %s, this command was built for %s", sfid_version(), SFID_VERSION_STRING);
+}
+
+/* Tells why a directory cannot be named. */
+static void find_no_name(struct report *report, const char *topic, int code, int status) {
+    report_topic(report, topic);
+    report_problem(report, status, "set HOME, or give one with SFID_RUN_DIR and SFID_STATE_DIR",
+                   "it cannot be named: %s (is HOME set?)", sfid_strerror(code));
+}
+
+/* Where pids come from a server, and there is no state directory of use, the machine ID lives with the slots. */
+static void look_at_state(struct report *report, const char *run, const char *state, bool leased) {
+    static char instead[PATH_ROOM + 8];
+    const bool usable = state && doctor_state_dir(report, state, leased);
+    if (usable || !leased) {
+        doctor_machine_id(report, state);
+        return;
+    }
+    snprintf(instead, sizeof instead, "%s/.state", run);
+    doctor_machine_id(report, instead);
+}
+
+static void look_at_host(struct report *report, const sfid_options *opt, const char *app) {
+    static char run[PATH_ROOM], state[PATH_ROOM];
+    const int no_run = sfid_directories(opt, run, sizeof run, NULL, 0);
+    const int no_state = sfid_directories(opt, NULL, 0, state, sizeof state);
+    const bool leased = opt->store != NULL && no_run == 0;
+    find_version(report);
+    if (no_run < 0)
+        find_no_name(report, "run directory", no_run, status_of(no_run));
+    else
+        doctor_run_dir(report, run);
+    if (no_state < 0)
+        find_no_name(report, "state directory", no_state, leased ? STATUS_GOOD : status_of(no_state));
+    if (no_state == 0 || leased)
+        look_at_state(report, run, no_state < 0 ? NULL : state, leased);
+    doctor_clock_source(report);
+    doctor_clock(report);
+    doctor_clock_steps(report);
+    if (no_state == 0)
+        doctor_apps(report, no_run < 0 ? NULL : run, state, app, opt->store != NULL);
+}
+
+/* Only a URL names a server; what else there is was looked at. False when something is none, or missing, which is told. */
+static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout) {
+    const char *store = args->value[STORE];
+    if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, BUDGET, TIMEOUT, opt) ||
+        !args_between(args, HEARTBEAT, 100, 86400000, &opt->heartbeat_ms))
+        return false;
+    opt->layout = layout;
+    if (store == NULL || strncmp(store, "local", 5) == 0 || (args->from_env[STORE] && opt->app == NULL))
+        return true;
+    if (opt->app == NULL)
+        say("%s: --app is missing: a server is looked at for one app", args->label[STORE]);
+    opt->store = store;
+    return opt->app != NULL;
+}
+
+/* There has to be something that is looked at. */
+static bool has_topic(const struct args *args, const sfid_options *opt) {
+    if (args->value[SERVER_ONLY] == NULL || opt->store)
+        return true;
+    say("--server-only: give the URL of a server by --store, and an app by --app");
+    return false;
+}
+
+static int run(const struct args *args) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    sfid_layout layout;
+    struct report report;
+    if (!args_no_operands(args, "; --app tells which app"))
+        return usage(args->command);
+    const int format = args_choice(args, FORMAT, formats);
+    if (format < 0 || !args_app(args, APP, &opt.app) || !args_directory(args, RUN_DIR, &opt.run_dir) ||
+        !args_directory(args, STATE_DIR, &opt.state_dir) || !read_store(args, &opt, &layout) || !has_topic(args, &opt))
+        return STATUS_USAGE;
+    report_begin(&report, format == 1);
+    report.strict = args->value[STRICT] != NULL;
+    if (args->value[SERVER_ONLY] == NULL)
+        look_at_host(&report, &opt, opt.app);
+    if (opt.store)
+        doctor_server(&report, &opt);
+    return report_end(&report);
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .synopsis = "[--app APP] [--store STORE] [--layout LAYOUT] [--format text|json] [--strict] [--server-only] [--run-dir DIR] "
+                "[--state-dir DIR] "
+                "[--heartbeat-ms MS] [--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
+    .summary = "look for what keeps IDs from being drawn here, or will",
+    .about = "Looks at the directories, the machine ID, the clock, and each app of this host: its\n"
+             "layout and when that ends, which pids are held and by which processes. Locks nothing,\n"
+             "makes nothing, changes nothing; it watches the clock for a fifth of a second.\n\n"
+             "With STORE the URL of a Redis server it looks at that as well: whether it can be\n"
+             "reached, grants leases and lets the user do so; eviction, replicas, clocks; whether\n"
+             "lease, heartbeat and layout fit each other and those of APP; who has its pids.\n\n"
+             "Each line begins with ok, warning or error. Exit status: 0 without errors, warnings\n"
+             "or not (1 with --strict); else that of the first error: 73 a directory or file, 78 an\n"
+             "app's layout is not known or another one, or settings under which IDs may repeat, 70 a\n"
+             "layout has ended or not begun, or clocks, 69 the server, 77 password or permission.\n",
+    .options = options,
+    .run = run,
+};

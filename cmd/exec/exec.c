@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec.c - sfid exec: holds a lease for a program that makes its own IDs.
+ *
+ * That program knows the pid and nothing of the window, so this one has to see
+ * to what the number in an ID otherwise does:
+ *
+ *   - it starts the program in a tick later than any that may have been used;
+ *   - it ends it, with all it has started, before the window does;
+ *   - it gives the lease back only when none of them is left, with a position
+ *     behind the last tick in which one was.
+ *
+ * To that end it draws an ID now and then, and throws it away: what the slot
+ * knows as used is then never behind the clock by more than a moment.
+ */
+#define _GNU_SOURCE /* execvpe */
+#include "cli.h"
+#include "exec/kin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR, STATE_DIR, TTL, BUDGET, TIMEOUT };
+
+static const struct option_spec options[] = {
+    [APP] = {"app", 0, "APP", "SFID_APP", "what the IDs are for"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "leases the process ID: a Redis URL, or local"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
+    [GRACE] = {"grace-ms", 0, "MS", NULL, "from TERM to KILL, when the lease is lost (5000)"},
+    [END_ALL] = {"end-all", 0, NULL, NULL, "when COMMAND has ended, end what it has left running"},
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    [TTL] = OPTION_TTL,
+    [BUDGET] = OPTION_BUDGET,
+    [TIMEOUT] = OPTION_TIMEOUT,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+enum {
+    ROUND_MS = 200,     /* how often it is looked at the lease */
+    SPARE_MS = 1000,    /* of the window left, when all have been killed */
+    LATE_MS = 10000,    /* how long the clock may be behind what is used */
+    NOT_EXECUTED = 126, /* as shells have it */
+    NOT_FOUND = 127
+};
+
+static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
+
+struct exec {
+    sfid_options opt;
+    sfid_layout layout;
+    uint32_t grace_ms;
+    bool end_all;
+    sfid *g;
+    int64_t pid;
+    char **command;
+    sigset_t watched, before; /* signals taken here; and the mask that COMMAND gets */
+    pid_t child;
+    bool ended; /* it has, with: */
+    int status;
+    bool lost;
+    int64_t kill_at_ms; /* 0: nobody is being ended */
+};
+
+static int64_t now_ms(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* ---- the tick ------------------------------------------------------------ */
+
+/* Marks the tick of now as used. */
+static int64_t mark(const struct exec *e) {
+    const int64_t id = sfid_try_next(e->g);
+    sfid_parts parts;
+    return id < 0 ? id : sfid_parse(&e->layout, id, &parts) == 0 ? (int64_t)parts.tick : SFID_ECLOCK;
+}
+
+static int64_t tick_now(const struct exec *e) {
+    uint64_t tick;
+    const int rc = sfid_tick_at(&e->layout, moment_now().unix_ms, &tick);
+    return rc < 0 ? rc : (int64_t)tick;
+}
+
+/* Whoever had the pid before, here or elsewhere, may have used all of the present tick. */
+static int wait_for_tick(const struct exec *e) {
+    const struct timespec nap = {.tv_sec = 0, .tv_nsec = 1000000};
+    const int64_t until = now_ms() + e->layout.unit_ms + LATE_MS;
+    int64_t used = mark(e);
+    while (used == SFID_EAGAIN && now_ms() < until) {
+        nanosleep(&nap, NULL);
+        used = mark(e);
+    }
+    while (used >= 0 && tick_now(e) <= used) {
+        if (now_ms() >= until)
+            return SFID_ECLOCK;
+        nanosleep(&nap, NULL);
+    }
+    return used < 0 ? (int)used : 0;
+}
+
+/* ---- the program --------------------------------------------------------- */
+
+enum { VARIABLES = 6, ROOM = 4200 };
+
+/* COMMAND, what it starts and who looks at their environment need no password: it learns of such a store nothing at all. */
+static bool passes_on(const char *store) {
+    if (!store_has_password(store))
+        return true;
+    remark("exec: the store holds a password, so that COMMAND gets no $SFID_STORE; with password_file= it would");
+    return false;
+}
+
+/* The environment with ours in place of what it has of these names; an empty one is taken out. NULL: out of memory. */
+static char **environment(const struct exec *e) {
+    static char ours[VARIABLES][ROOM + 32];
+    char layout[SFID_LAYOUT_STR_LEN] = "";
+    size_t count = 0, kept = 0, n = 0;
+    if (sfid_layout_format(&e->layout, layout, sizeof layout) < 0)
+        return NULL;
+    snprintf(ours[n++], sizeof ours[0], "SFID_PID=%" PRId64, e->pid);
+    snprintf(ours[n++], sizeof ours[0], "SFID_APP=%s", e->opt.app);
+    snprintf(ours[n++], sizeof ours[0], "SFID_LAYOUT=%s", layout);
+    snprintf(ours[n++], sizeof ours[0], "SFID_STORE=%s", passes_on(e->opt.store) ? e->opt.store : "");
+    if (e->opt.run_dir && strlen(e->opt.run_dir) < ROOM)
+        snprintf(ours[n++], sizeof ours[0], "SFID_RUN_DIR=%s", e->opt.run_dir);
+    if (e->opt.state_dir && strlen(e->opt.state_dir) < ROOM)
+        snprintf(ours[n++], sizeof ours[0], "SFID_STATE_DIR=%s", e->opt.state_dir);
+    while (environ[count])
+        count++;
+    char **all = calloc(count + n + 1, sizeof *all);
+    for (size_t i = 0; all && i < count; i++) {
+        bool replaced = false;
+        for (size_t k = 0; k < n; k++)
+            replaced |= strncmp(environ[i], ours[k], strcspn(ours[k], "=") + 1) == 0;
+        if (!replaced)
+            all[kept++] = environ[i];
+    }
+    for (size_t k = 0; all && k < n; k++)
+        if (ours[k][strcspn(ours[k], "=") + 1])
+            all[kept++] = ours[k];
+    return all;
+}
+
+/* In the child: the keeper's thread is not in it, so only what a signal handler may do. Tells errno where it fails. */
+static void become(const struct exec *e, char **environment, pid_t parent, int told) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(STATUS_LEASE);
+    signals_restore();
+    sigprocmask(SIG_SETMASK, &e->before, NULL);
+    execvpe(e->command[0], e->command, environment);
+    const int why = errno;
+    const ssize_t n = write(told, &why, sizeof why);
+    _exit(n == sizeof why && why == ENOENT ? NOT_FOUND : NOT_EXECUTED);
+}
+
+/* 0, or errno. */
+static int start(struct exec *e) {
+    int told[2], why = 0;
+    const pid_t self = getpid();
+    char **all = environment(e);
+    if (all == NULL || pipe2(told, O_CLOEXEC) < 0) {
+        free(all);
+        return ENOMEM;
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* what its children leave behind becomes ours */
+    e->child = fork();
+    if (e->child == 0)
+        become(e, all, self, told[1]);
+    why = e->child < 0 ? errno : 0;
+    close(told[1]);
+    if (e->child > 0 && read(told[0], &why, sizeof why) != sizeof why)
+        why = 0; /* closed by its exec */
+    close(told[0]);
+    free(all);
+    if (why && e->child > 0)
+        waitpid(e->child, NULL, 0);
+    return why;
+}
+
+/* ---- while it runs ------------------------------------------------------- */
+
+static void end_them(struct exec *e) {
+    if (e->kill_at_ms)
+        return;
+    kin_signal(SIGTERM);
+    kin_signal(SIGCONT); /* who is stopped hears nothing */
+    e->kill_at_ms = now_ms() + e->grace_ms;
+}
+
+/* Whether the lease lasts; if not, they have to end before its window does. */
+static void look_at_lease(struct exec *e) {
+    sfid_status_info st;
+    char why[SFID_WHY_LEN];
+    (void)!mark(e);
+    if (e->lost || sfid_status(e->g, &st) < 0)
+        return;
+    const bool gone = st.losses > 0 || st.pid != e->pid;
+    if (!gone && st.window_ms > (int64_t)e->grace_ms + SPARE_MS)
+        return;
+    snprintf(why, sizeof why, "%s", sfid_last_error(e->g));
+    say("exec: the lease of pid %" PRId64 " %s%s%s: %s is told to end, by KILL %" PRIu32 " ms from now", e->pid,
+        gone ? "is lost" : "was not renewed, and is about to run out", why[0] ? ": " : "", why, QUOTE(e->command[0]), e->grace_ms);
+    e->lost = true;
+    end_them(e);
+}
+
+/* False when nobody is left. */
+static bool reap(struct exec *e) {
+    int status;
+    pid_t who;
+    while ((who = waitpid(-1, &status, WNOHANG)) > 0)
+        if (who == e->child) {
+            e->ended = true;
+            e->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        }
+    return who == 0 || errno != ECHILD;
+}
+
+/* COMMAND has ended, others have not. */
+static void see_to_the_rest(struct exec *e) {
+    static bool told;
+    if (!e->ended || told || e->kill_at_ms)
+        return;
+    told = true;
+    if (e->end_all)
+        end_them(e);
+    else
+        say("exec: %s has ended, and has left others running that may use pid %" PRId64 ": the lease is held until they end",
+            QUOTE(e->command[0]), e->pid);
+}
+
+/* What a terminal sends, all in its foreground get by themselves. */
+static void forward(const struct exec *e, const siginfo_t *info) {
+    if (e->ended)
+        kin_signal(info->si_signo);
+    else if (info->si_code != SI_KERNEL || getpgid(e->child) != getpgrp())
+        kill(e->child, info->si_signo);
+}
+
+static void wait_a_round(const struct exec *e) {
+    int64_t ms = ROUND_MS;
+    siginfo_t info;
+    if (e->kill_at_ms && e->kill_at_ms > now_ms() && e->kill_at_ms - now_ms() < ms)
+        ms = e->kill_at_ms - now_ms();
+    const struct timespec most = {.tv_sec = 0, .tv_nsec = (long)ms * 1000000};
+    if (sigtimedwait(&e->watched, &info, &most) > 0 && info.si_signo != SIGCHLD)
+        forward(e, &info);
+}
+
+static void attend(struct exec *e) {
+    while (reap(e)) {
+        look_at_lease(e);
+        see_to_the_rest(e);
+        if (e->kill_at_ms && now_ms() >= e->kill_at_ms)
+            kin_signal(SIGKILL); /* again each round: they may have started others */
+        wait_a_round(e);
+    }
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+/* What is ignored stays so, here and in COMMAND. */
+static void watch_signals(struct exec *e) {
+    struct sigaction now;
+    signal(SIGCHLD, SIG_DFL); /* else nobody could be waited for */
+    sigemptyset(&e->watched);
+    sigaddset(&e->watched, SIGCHLD);
+    for (size_t i = 0; i < COUNT_OF(forwarded); i++)
+        if (sigaction(forwarded[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&e->watched, forwarded[i]);
+    sigprocmask(SIG_BLOCK, &e->watched, &e->before);
+}
+
+/*
+ * Nobody is left, so the pid may go. Given back is what this process drew: with
+ * the tick of now marked, all that COMMAND can have used lies before that. The
+ * library's clock may be a few milliseconds behind this one's. Where the tick
+ * cannot be marked the lease is left to its end.
+ */
+static void give_back(const struct exec *e) {
+    const struct timespec nap = {.tv_sec = 0, .tv_nsec = 1000000};
+    const int64_t now = tick_now(e), until = now_ms() + ROUND_MS;
+    int64_t used = mark(e);
+    while (now >= 0 && used != SFID_EAGAIN && used < now && now_ms() < until) {
+        nanosleep(&nap, NULL);
+        used = mark(e);
+    }
+    if (used == SFID_EAGAIN || (now >= 0 && used >= now))
+        sfid_close(e->g);
+}
+
+static int run_under_lease(struct exec *e) {
+    int code = wait_for_tick(e);
+    if (code < 0) {
+        say("exec: this host's clock is behind what pid %" PRId64 " was used for already: %s", e->pid, sfid_strerror(code));
+        sfid_close(e->g);
+        return status_of(code);
+    }
+    watch_signals(e);
+    const int why = start(e);
+    if (why) {
+        say("exec: %s: %s", QUOTE(e->command[0]), strerror(why));
+        sfid_close(e->g);
+        return why == ENOENT ? NOT_FOUND : NOT_EXECUTED;
+    }
+    attend(e);
+    give_back(e);
+    return e->lost ? STATUS_LEASE : e->status;
+}
+
+/* Between two renewals there has to be time to try again, and then to end a program. */
+static bool leaves_time(const struct args *args, const struct exec *e) {
+    const uint32_t least = 3 * (e->grace_ms + SPARE_MS);
+    if (e->opt.ttl_ms >= least)
+        return true;
+    say("%s: %" PRIu32 " ms are too few: %" PRIu32 " at least, three times --grace-ms (%" PRIu32 ") and a second", args->label[TTL],
+        e->opt.ttl_ms, least, e->grace_ms);
+    return false;
+}
+
+static bool read_options(const struct args *args, struct exec *e) {
+    if (!args_app(args, APP, &e->opt.app) || !args_layout(args, LAYOUT, &e->layout) ||
+        !args_directory(args, RUN_DIR, &e->opt.run_dir) || !args_directory(args, STATE_DIR, &e->opt.state_dir) ||
+        !store_options(args, TTL, BUDGET, TIMEOUT, &e->opt) || !args_between(args, GRACE, 0, 3600000, &e->grace_ms) ||
+        !leaves_time(args, e))
+        return false;
+    e->opt.store = args->value[STORE];
+    e->opt.layout = &e->layout;
+    if (e->opt.max_wait_ms < e->layout.unit_ms)
+        e->opt.max_wait_ms = e->layout.unit_ms;
+    e->end_all = args->value[END_ALL] != NULL;
+    e->command = args->operands;
+    e->command[args->operand_count] = NULL; /* argv has one more, NULL as well */
+    return true;
+}
+
+static int run(const struct args *args) {
+    static const int needed[] = {APP, STORE};
+    static struct exec e = {.opt = SFID_OPTIONS_INIT,
+                            .grace_ms = 5000}; /* static: where the generator is left open it is no leak */
+    if (args->operand_count == 0) {
+        say("exec: a command is missing");
+        return usage(args->command);
+    }
+    if (!args_given(args, needed, COUNT_OF(needed)))
+        return usage(args->command);
+    if (!read_options(args, &e))
+        return STATUS_USAGE;
+    const int code = sfid_open(&e.g, &e.opt);
+    if (code < 0) {
+        const int status = store_failure(code, sfid_last_error(e.g));
+        sfid_close(e.g);
+        return status;
+    }
+    e.pid = sfid_pid(e.g);
+    return run_under_lease(&e);
+}
+
+const struct command command_exec = {
+    .name = "exec",
+    .synopsis = "--app APP --store STORE [--layout LAYOUT] [--grace-ms MS] [--end-all] [--run-dir DIR] [--state-dir DIR] "
+                "[--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] -- COMMAND [ARGUMENT...]",
+    .summary = "run a program that makes its own IDs, with a leased process ID",
+    .about = "Leases a process ID, runs COMMAND with it in $SFID_PID, and holds the lease until\n"
+             "COMMAND and all that it has started have ended. $SFID_APP and $SFID_LAYOUT tell the\n"
+             "rest, and $SFID_STORE the store. A URL with a password in it is not passed on, one with\n"
+             "password_file= is. Standard input and output are COMMAND's own, and signals are passed\n"
+             "on to it.\n\n"
+             "Exit status: COMMAND's, or 128 and the number of the signal that ended it; 127 and 126\n"
+             "where there is no such program or it cannot be run. When the lease is lost COMMAND and\n"
+             "all that it has started get TERM, after 5 s KILL, and the status is 76. Failures before\n"
+             "COMMAND runs have the statuses of gen.\n\n"
+             "What $SFID_PID promises: nobody else has that number for APP while COMMAND runs. What\n"
+             "it does not: COMMAND must take ticks from the clock as it is, never ahead of it, and\n"
+             "use none twice where the clock is set back. If this command is killed by KILL, so is\n"
+             "COMMAND, but not what that has started; and while it is stopped nothing is watched.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* kin.c - processes by their parents, from /proc. */
+#include "exec/kin.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct process {
+    pid_t id, parent;
+    bool kin;
+};
+
+struct list {
+    struct process *all;
+    size_t count, room;
+};
+
+/* "ID (NAME) STATE PARENT …": a name may have any character. False for one that has ended, or just went. */
+static bool read_process(const char *id, struct process *out) {
+    char path[64], stat[512];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", id);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, stat, sizeof stat - 1);
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0)
+        return false;
+    stat[n] = '\0';
+    const char *behind = strrchr(stat, ')');
+    char state;
+    int parent;
+    *out = (struct process){.id = (pid_t)strtol(id, NULL, 10)};
+    if (behind == NULL || sscanf(behind + 1, " %c %d", &state, &parent) != 2 || state == 'Z' || state == 'X')
+        return false;
+    out->parent = parent;
+    return true;
+}
+
+/* False when memory ran out: what is there by then is signalled, and the caller comes again. */
+static bool add(struct list *list, const struct process *process) {
+    if (list->count == list->room) {
+        const size_t room = list->room ? 2 * list->room : 256;
+        struct process *all = realloc(list->all, room * sizeof *all);
+        if (all == NULL)
+            return false;
+        list->all = all;
+        list->room = room;
+    }
+    list->all[list->count++] = *process;
+    return true;
+}
+
+static void read_all(struct list *list) {
+    DIR *proc = opendir("/proc");
+    struct process process;
+    for (const struct dirent *e; proc && (e = readdir(proc)) != NULL;)
+        if (isdigit((unsigned char)e->d_name[0]) && read_process(e->d_name, &process) && !add(list, &process))
+            break;
+    if (proc)
+        closedir(proc);
+}
+
+static bool is_kin(const struct list *list, pid_t id) {
+    if (id == getpid())
+        return true;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->all[i].id == id)
+            return list->all[i].kin;
+    return false;
+}
+
+/* Numbers come round, so that a child's may be below its parent's: until nothing is added. */
+static void find_kin(struct list *list) {
+    bool more = true;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < list->count; i++)
+            if (!list->all[i].kin && is_kin(list, list->all[i].parent))
+                more = list->all[i].kin = true;
+    }
+}
+
+size_t kin_signal(int signal) {
+    struct list list = {NULL, 0, 0};
+    size_t found = 0;
+    read_all(&list);
+    find_kin(&list);
+    for (size_t i = 0; i < list.count; i++)
+        if (list.all[i].kin) {
+            kill(list.all[i].id, signal);
+            found++;
+        }
+    free(list.all);
+    return found;
+}

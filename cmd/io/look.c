@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* look.c - looking at files without leaving a trace. */
+#define _GNU_SOURCE /* O_NOATIME */
+#include "doctor/doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int look_open(const char *path, int flags) {
+    flags |= O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    const int fd = open(path, flags | O_NOATIME);
+    return fd < 0 && errno == EPERM ? open(path, flags) : fd; /* somebody else's */
+}
+
+int look_read(const char *path, char *buf, size_t size) {
+    const int fd = look_open(path, 0);
+    if (fd < 0)
+        return -1;
+    ssize_t n = read(fd, buf, size);
+    const int why = n == (ssize_t)size ? EFBIG : errno;
+    close(fd);
+    if (n < 0 || n == (ssize_t)size) {
+        errno = why;
+        return -1;
+    }
+    while (n > 0 && (buf[n - 1] == '\n' || buf[n - 1] == ' '))
+        n--;
+    buf[n] = '\0';
+    return (int)n;
+}
+
+void *grown(void *list, size_t count, size_t size) {
+    if ((count & (count - 1)) != 0)
+        return list; /* there is room up to the next power of two */
+    void *more = realloc(list, (count ? 2 * count : 1) * size);
+    if (more)
+        return more;
+    say("%s", sfid_strerror(SFID_ENOMEM));
+    _exit(out_end(STATUS_INTERNAL));
+}
+
+bool look_trust(struct report *report, const char *path, const struct stat *st, bool directory) {
+    const unsigned mode = (unsigned)st->st_mode & 07777;
+    if (S_ISLNK(st->st_mode))
+        report_problem(report, STATUS_STATE, "give the place that it leads to", "%s is a symbolic link, which is not followed",
+                       path);
+    else if (directory ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode))
+        report_problem(report, STATUS_STATE, directory ? "remove it, or give another place" : "remove it", "%s is no %s", path,
+                       directory ? "directory" : "plain file");
+    else if (st->st_uid != geteuid())
+        report_problem(report, STATUS_STATE, "run this as that user, or give the owner's processes another place",
+                       "%s belongs to user %u, not to user %u who runs this", path, (unsigned)st->st_uid, (unsigned)geteuid());
+    else if (mode & (S_IWGRP | S_IWOTH))
+        report_problem(report, STATUS_STATE, directory ? "chmod 700" : "chmod 600", "%s has mode %04o: others may write to it",
+                       path, mode);
+    else
+        return true;
+    return false;
+}

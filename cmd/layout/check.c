@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* check.c - sfid layout check: whether a layout will do, and for how long. */
+#include "layout/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DAY_MS INT64_C(86400000)
+#define YEAR_MS (DAY_MS * 146097 / 400)
+#define END_IS_NEAR_MS (5 * YEAR_MS)
+
+/* Integers above it are not exact as doubles, which is what JavaScript and many readers of JSON have. */
+#define DOUBLE_LIMIT (INT64_C(1) << 53)
+
+/* "68 years", "412 days", "3 hours". */
+static const char *span_text(char *text, size_t size, int64_t ms) {
+    if (ms >= 2 * YEAR_MS)
+        snprintf(text, size, "%" PRId64 " years", ms / YEAR_MS);
+    else if (ms >= 2 * DAY_MS)
+        snprintf(text, size, "%" PRId64 " days", ms / DAY_MS);
+    else
+        snprintf(text, size, "%" PRId64 " hours", ms / (DAY_MS / 24));
+    return text;
+}
+
+void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status) {
+    char span[32];
+    const int64_t begins_in = shown->layout.epoch_ms - now.unix_ms;
+    const int64_t left = shown->facts.last_ms - now.unix_ms;
+    if (begins_in > 0)
+        report_problem(report, status, "set the clock right, or take an epoch that has passed",
+                       "it begins at %s, in %s: until then no ID can be drawn", shown->epoch,
+                       span_text(span, sizeof span, begins_in));
+    else if (left <= 0)
+        report_problem(report, status, "draw under another app name with a layout that goes on",
+                       "its last tick began at %s, %s ago: IDs can be taken apart, none can be drawn", shown->last,
+                       span_text(span, sizeof span, -left));
+    else if (left < END_IS_NEAR_MS)
+        report_problem(report, STATUS_GOOD, "plan for another layout, under another app name",
+                       "its last tick begins at %s, in %s: then no ID can be drawn any more", shown->last,
+                       span_text(span, sizeof span, left));
+    else
+        report_fine(report, "its last tick begins at %s, in %s", shown->last, span_text(span, sizeof span, left));
+}
+
+static void find_rate(struct report *report, const sfid_layout_facts *facts) {
+    report_fine(report, "%" PRIu64 " IDs a tick, %" PRIu64 " a second, of one process", facts->ids_per_tick, facts->ids_per_second);
+}
+
+static void find_processes(struct report *report, const sfid_layout_facts *facts) {
+    if (facts->processes == 1)
+        report_problem(report, STATUS_GOOD, "give some bits to the pid when there may be more than one",
+                       "there is no pid: one process can draw, no second one");
+    else
+        report_fine(report, "%" PRIu64 " processes at a time", facts->processes);
+}
+
+static void find_width(struct report *report, const sfid_layout *layout, struct moment now) {
+    sfid_parts at;
+    char date[DATE_ROOM];
+    if (sfid_parse(layout, DOUBLE_LIMIT, &at) < 0 || DOUBLE_LIMIT > sfid_max_at(layout, INT64_MAX)) {
+        report_fine(report, "no ID reaches 2^53: as JavaScript numbers they are exact");
+        return;
+    }
+    date_text(date, at.unix_ms);
+    report_fine(report, "IDs %s 2^53 at %s: from there on they are exact as text or 64-bit numbers only",
+                at.unix_ms <= now.unix_ms ? "reached" : "reach", date);
+}
+
+int layout_check(const struct shown *shown, bool json, struct moment now) {
+    struct report report;
+    char widths[LAYOUT_WIDTHS];
+    layout_widths(shown, widths);
+    report_begin(&report, json);
+    report_topic(&report, "layout");
+    if (json)
+        layout_json(shown);
+    report_fine(&report, "%s: bits from the top are %s", shown->name, widths);
+    report_topic(&report, "time");
+    layout_find_end(&report, shown, now, STATUS_CONFIG);
+    report_topic(&report, "rate");
+    find_rate(&report, &shown->facts);
+    report_topic(&report, "processes");
+    find_processes(&report, &shown->facts);
+    report_topic(&report, "numbers");
+    find_width(&report, &shown->layout, now);
+    return report_end(&report);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* show.c - a layout, or the list of them, as text, JSON and TSV. */
+#include "layout/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+bool layout_look_at(struct shown *shown, const sfid_layout *layout) {
+    shown->wide = false;
+    shown->layout = *layout;
+    shown->count = sfid_layout_fields(&shown->layout, shown->fields, COUNT_OF(shown->fields));
+    if (shown->count < 0 || sfid_layout_describe(&shown->layout, &shown->facts) < 0 ||
+        sfid_layout_format(&shown->layout, shown->name, sizeof shown->name) < 0)
+        return false;
+    date_text(shown->epoch, shown->layout.epoch_ms);
+    date_text(shown->last, shown->facts.last_ms - shown->layout.unit_ms);
+    return true;
+}
+
+static uint8_t width_of(const struct shown *shown, sfid_field_kind kind) {
+    unsigned bits = 0;
+    for (int i = 0; i < shown->count; i++)
+        bits += shown->fields[i].kind == kind ? shown->fields[i].bits : 0;
+    return (uint8_t)bits;
+}
+
+bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout) {
+    sfid_wide_facts facts;
+    shown->wide = true;
+    shown->kind = layout->kind;
+    shown->count = sfid_wide_layout_fields(layout, shown->fields, COUNT_OF(shown->fields));
+    if (shown->count < 0 || sfid_wide_layout_describe(layout, &facts) < 0 ||
+        sfid_wide_layout_format(layout, shown->name, sizeof shown->name) < 0)
+        return false;
+    shown->facts = facts.facts;
+    shown->layout = (sfid_layout){.epoch_ms = layout->epoch_ms,
+                                  .unit_ms = 1,
+                                  .time_bits = width_of(shown, SFID_FIELD_TIME),
+                                  .pid_bits = width_of(shown, SFID_FIELD_PID),
+                                  .seq_bits = width_of(shown, SFID_FIELD_SEQ)};
+    date_text(shown->epoch, layout->epoch_ms);
+    date_text(shown->last, shown->facts.last_ms - 1);
+    return true;
+}
+
+/* Does a field say anything? Reserved bits, version and variant are the same in all IDs. */
+static bool is_constant(const sfid_field *field) { return field->kind == SFID_FIELD_RESERVED || field->kind == SFID_FIELD_FIXED; }
+
+static void unit_text(const sfid_layout *layout, char *text, size_t size) {
+    const bool seconds = layout->unit_ms % 1000 == 0;
+    snprintf(text, size, "%" PRIu32 " %s", seconds ? layout->unit_ms / 1000 : layout->unit_ms, seconds ? "s" : "ms");
+}
+
+/* The names of the fields that make the order, highest first. */
+static void order_text(const struct shown *shown, char *text, size_t size) {
+    text[0] = '\0';
+    for (int i = 0; i < shown->count; i++) {
+        const size_t len = strlen(text);
+        if (!is_constant(&shown->fields[i]))
+            snprintf(text + len, size - len, "%s%s", len ? ", then by " : "", shown->fields[i].name);
+    }
+}
+
+void layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]) {
+    text[0] = '\0';
+    for (int i = 0; i < shown->count; i++) {
+        const size_t len = strlen(text);
+        if (!is_constant(&shown->fields[i]))
+            snprintf(text + len, LAYOUT_WIDTHS - len, "%s%s %u", len ? ", " : "", shown->fields[i].name, shown->fields[i].bits);
+    }
+}
+
+/* ---- text ---------------------------------------------------------------- */
+
+static void show_fields(const struct shown *shown) {
+    out_print("field           bits  place\n");
+    for (int i = 0; i < shown->count; i++) {
+        const sfid_field *field = &shown->fields[i];
+        const unsigned top = field->shift + field->bits - 1;
+        out_print("%-14s  %4u  ", field->name, field->bits);
+        if (top == field->shift)
+            out_print("%u", top);
+        else
+            out_print("%u-%u", top, field->shift);
+        out_print("%s\n", top == 63 && field->shift == shown->layout.time_shift && !shown->wide ? " (the top bit stays 0)" : "");
+    }
+}
+
+/* A number, and how large it is in round words: 2^41 says more than its digits. */
+static void show_amount(const char *label, uint64_t value) {
+    const bool power = value >= 1024 && (value & (value - 1)) == 0;
+    if (value == UINT64_MAX)
+        out_print("%-14s  over %" PRIu64 "\n", label, value);
+    else if (power)
+        out_print("%-14s  %" PRIu64 " (2^%d)\n", label, value, __builtin_ctzll(value));
+    else
+        out_print("%-14s  %" PRIu64 "\n", label, value);
+}
+
+void layout_text(const struct shown *shown) {
+    char order[160], unit[16];
+    order_text(shown, order, sizeof order);
+    unit_text(&shown->layout, unit, sizeof unit);
+    out_print("%-14s  %s\n", "layout", shown->name);
+    out_print("%-14s  %s\n", "unit", unit);
+    out_print("%-14s  %s (%" PRId64 " ms)\n", "epoch", shown->epoch, shown->layout.epoch_ms);
+    out_print("%-14s  %s\n", "last date", shown->last);
+    show_amount("processes", shown->facts.processes);
+    show_amount("IDs per tick", shown->facts.ids_per_tick);
+    show_amount("IDs per second", shown->facts.ids_per_second);
+    show_amount("fleet per s", shown->facts.fleet_per_second);
+    out_print("%-14s  IDs sort by %s\n", "order", order);
+    out_print("%-14s  %016" PRIx64 "\n\n", "fingerprint", shown->facts.fingerprint);
+    show_fields(shown);
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static void put_fields(const struct shown *shown) {
+    json_open("fields", '[');
+    for (int i = 0; i < shown->count; i++) {
+        json_open(NULL, '{');
+        json_text("name", shown->fields[i].name);
+        json_uint("shift", shown->fields[i].shift);
+        json_uint("bits", shown->fields[i].bits);
+        json_close('}');
+    }
+    json_close(']');
+}
+
+void layout_json(const struct shown *shown) {
+    char fingerprint[20];
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, shown->facts.fingerprint);
+    json_text("layout", shown->name);
+    json_uint("unit_ms", shown->layout.unit_ms);
+    json_text("epoch", shown->epoch);
+    json_int("epoch_ms", shown->layout.epoch_ms);
+    json_text("last", shown->last);
+    json_int("last_ms", shown->facts.last_ms - shown->layout.unit_ms);
+    json_uint("processes", shown->facts.processes);
+    json_uint("ids_per_tick", shown->facts.ids_per_tick);
+    json_uint("ids_per_second", shown->facts.ids_per_second);
+    json_uint("fleet_per_second", shown->facts.fleet_per_second);
+    json_open("order", '[');
+    for (int i = 0; i < shown->count; i++)
+        if (!is_constant(&shown->fields[i]))
+            json_text(NULL, shown->fields[i].name);
+    json_close(']');
+    json_text("fingerprint", fingerprint);
+    put_fields(shown);
+}
+
+/* ---- the list ------------------------------------------------------------ */
+
+static void list_text(const struct shown *shown) {
+    char unit[16], widths[LAYOUT_WIDTHS];
+    unit_text(&shown->layout, unit, sizeof unit);
+    layout_widths(shown, widths);
+    out_print("%-11s  %-6s  %s  %s  %s\n", shown->name, unit, shown->epoch, shown->last, widths);
+}
+
+static void list_tsv(const struct shown *shown) {
+    out_print("%s\t%u\t%u\t%u\t%" PRIu32 "\t%s\t%s\n", shown->name, shown->layout.time_bits, shown->layout.pid_bits,
+              shown->layout.seq_bits, shown->layout.unit_ms, shown->epoch, shown->last);
+}
+
+static void list_json(const struct shown *shown) {
+    json_open(NULL, '{');
+    layout_json(shown);
+    json_close('}');
+    json_end();
+}
+
+static void list_one(const struct shown *shown, enum view_format format) {
+    if (format == VIEW_JSON)
+        list_json(shown);
+    else if (format == VIEW_TSV)
+        list_tsv(shown);
+    else
+        list_text(shown);
+}
+
+bool layout_list(enum view_format format, bool header) {
+    struct shown shown;
+    sfid_layout layout;
+    sfid_wide_layout wide;
+    if (format == VIEW_TEXT)
+        out_print("%-11s  %-6s  %-24s  %-24s  %s\n", "layout", "unit", "epoch", "last date", "bits, from the top");
+    else if (header)
+        out_print("layout\ttime_bits\tpid_bits\tseq_bits\tunit_ms\tepoch\tlast\n");
+    for (size_t i = 0; sfid_layout_preset(i); i++) {
+        if (sfid_layout_parse(sfid_layout_preset(i), &layout) < 0 || !layout_look_at(&shown, &layout))
+            return false;
+        list_one(&shown, format);
+    }
+    for (size_t i = 0; sfid_wide_layout_preset(i); i++) {
+        if (sfid_wide_layout_parse(sfid_wide_layout_preset(i), &wide) < 0 || !layout_look_at_wide(&shown, &wide))
+            return false;
+        list_one(&shown, format);
+    }
+    return true;
+}

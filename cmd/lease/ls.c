@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* ls.c - sfid lease ls: once, or again and again. */
+#include "lease/lease.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const formats[] = {"text", "json", "tsv", "csv", "prometheus", NULL};
+
+struct ls {
+    const sfid_options *opt;
+    int format;
+    bool all;
+    const char *output; /* NULL: standard output */
+};
+
+/* ---- once ------------------------------------------------------------------ */
+
+/* What a list does not say, or an empty one leaves open. */
+static void tell(const struct ls *ls, const struct leases *leases) {
+    char open[DATE_ROOM];
+    const sfid_app_info *info = &leases->info;
+    const char *app = ls->opt->app;
+    if (info->state == SFID_APP_UNKNOWN) {
+        say("%s does not know app %s: it is new there, or all was forgotten", info->server, app);
+    } else if (info->state == SFID_APP_FORGOTTEN) {
+        say("%s: what is known of app %s is from before a restart or failover, and the next change will forget it", info->server,
+            app);
+    } else if (info->open_unix_ms > info->server_unix_ms) {
+        date_text(open, info->open_unix_ms);
+        say("%s: pids of app %s that the server knows nothing of are handed out from %s on", info->server, app, open);
+    }
+    if (info->state != SFID_APP_UNKNOWN && leases->count == 0)
+        say("%s: nobody holds a pid of app %s (%" PRIu64 " run out, %" PRIu64 " given back%s)", info->server, app, info->run_out,
+            info->released, info->run_out + info->released > 0 ? ": --all lists them" : "");
+}
+
+static void show(const struct ls *ls, const struct leases *leases) {
+    if (ls->format == LEASE_PROMETHEUS)
+        leases_metrics(ls->opt, leases);
+    else if (leases)
+        leases_show(leases, ls->format);
+}
+
+/* A file that is whole whenever it is read: written under another name, which no collector takes for one of its own. */
+static int show_to_file(const struct ls *ls, const struct leases *leases) {
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s.%ld.tmp", ls->output, (long)getpid()) >= (int)sizeof path) {
+        say("--output: %s is too long", QUOTE(ls->output));
+        return STATUS_IO;
+    }
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+        say("--output: %s: %s", QUOTE(path), strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return STATUS_IO;
+    }
+    show(ls, leases);
+    const bool written = out_flush() && fsync(fd) == 0;
+    close(fd);
+    if (written && rename(path, ls->output) == 0)
+        return STATUS_GOOD;
+    if (written)
+        say("--output: %s: %s", QUOTE(ls->output), strerror(errno));
+    unlink(path);
+    return STATUS_IO;
+}
+
+static int once(const struct ls *ls) {
+    struct leases leases;
+    char why[SFID_WHY_LEN];
+    int status = STATUS_GOOD;
+    const int code = leases_look(&leases, ls->opt, ls->all, why);
+    const struct leases *found = code < 0 ? NULL : &leases;
+    if (ls->output)
+        status = show_to_file(ls, found);
+    else
+        show(ls, found);
+    if (code < 0)
+        return store_failure(code, why);
+    if (ls->format != LEASE_PROMETHEUS)
+        tell(ls, &leases);
+    leases_forget(&leases);
+    return status;
+}
+
+/* ---- again and again ------------------------------------------------------- */
+
+/* A line of what has become of a pid: was or is NULL, where there was or is nothing. */
+static void show_change(const struct ls *ls, const char *time, const struct lease *was, const struct lease *is) {
+    const struct lease *lease = is ? is : was;
+    const char *before = was ? lease_kind_name(was->kind) : "none", *after = is ? lease_kind_name(is->kind) : "none";
+    if (ls->format == LEASE_TEXT) {
+        out_print("%s  pid %" PRIu64 "  %s -> %s  %s\n", time, lease->pid, before, after, lease->holder[0] ? lease->holder : "-");
+        return;
+    }
+    json_open(NULL, '{');
+    json_text("time", time);
+    json_uint("pid", lease->pid);
+    json_text("was", before);
+    json_text("state", after);
+    if (lease->holder[0])
+        json_text("holder", lease->holder);
+    json_close('}');
+    json_end();
+}
+
+static void show_changes(const struct ls *ls, const struct leases *was, const struct leases *is) {
+    char time[DATE_ROOM];
+    size_t w = 0, i = 0;
+    date_text(time, is->info.server_unix_ms);
+    while (w < was->count || i < is->count) {
+        const struct lease *a = w < was->count ? &was->all[w] : NULL, *b = i < is->count ? &is->all[i] : NULL;
+        if (a && b && a->pid == b->pid) {
+            if (a->kind != b->kind || strcmp(a->holder, b->holder) != 0)
+                show_change(ls, time, a, b);
+            w++, i++;
+        } else if (b == NULL || (a && a->pid < b->pid)) {
+            show_change(ls, time, a, NULL);
+            w++;
+        } else {
+            show_change(ls, time, NULL, b);
+            i++;
+        }
+    }
+}
+
+static void redraw(const struct ls *ls, const struct leases *leases, const char *trouble) {
+    const sfid_app_info *info = &leases->info;
+    char time[DATE_ROOM];
+    date_text(time, info->server_unix_ms);
+    out_print("\033[H\033[2J%s  %s  app %s: %" PRIu64 " held, %" PRIu64 " foreign, %" PRIu64 " run out, %" PRIu64 " given back\n",
+              time, info->server, ls->opt->app, info->held, info->foreign, info->run_out, info->released);
+    if (trouble[0])
+        out_print("now: %s\n", trouble);
+    out_print("\n");
+    leases_show(leases, LEASE_TEXT);
+}
+
+struct watch {
+    bool terminal;
+    struct leases before;
+    char trouble[SFID_WHY_LEN]; /* why the last look failed; "": it did not */
+};
+
+static void see(const struct ls *ls, struct watch *watch, struct leases *now) {
+    if (watch->terminal)
+        redraw(ls, now, "");
+    else if (ls->output == NULL)
+        show_changes(ls, &watch->before, now);
+    leases_forget(&watch->before);
+    watch->before = *now;
+    watch->trouble[0] = '\0';
+}
+
+/* Told once, not each time. */
+static void fail(const struct ls *ls, struct watch *watch, int code, const char *why) {
+    const char *text = why[0] ? why : sfid_strerror(code);
+    if (watch->terminal)
+        redraw(ls, &watch->before, text);
+    else if (watch->trouble[0] == '\0')
+        say("%s", text);
+    snprintf(watch->trouble, sizeof watch->trouble, "%s", text);
+}
+
+/* Also one that nothing is written to: a reader that has gone is heard of all the same. */
+static bool is_read(void) {
+    struct pollfd fd = {.fd = STDOUT_FILENO};
+    return poll(&fd, 1, 0) <= 0 || (fd.revents & POLLERR) == 0;
+}
+
+/* Taken between two looks, so that none is cut short. What is ignored (nohup) stays so. */
+static void take_signals(sigset_t *ends) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now;
+    sigemptyset(ends);
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(ends, signals[i]);
+    sigprocmask(SIG_BLOCK, ends, NULL);
+}
+
+static int watch_all(const struct ls *ls, uint64_t seconds) {
+    static struct watch watch;
+    const struct timespec pause = {.tv_sec = (time_t)seconds, .tv_nsec = 0};
+    sigset_t ends;
+    int status = STATUS_GOOD;
+    watch.terminal = ls->output == NULL && ls->format == LEASE_TEXT && isatty(STDOUT_FILENO);
+    take_signals(&ends);
+    for (bool first = true; status == STATUS_GOOD; first = false) {
+        struct leases now;
+        char why[SFID_WHY_LEN];
+        const int code = leases_look(&now, ls->opt, ls->all, why);
+        if (ls->output)
+            status = show_to_file(ls, code < 0 ? NULL : &now);
+        if (code < 0 && first)
+            return store_failure(code, why);
+        if (code < 0)
+            fail(ls, &watch, code, why);
+        else
+            see(ls, &watch, &now);
+        if (!out_flush() || (ls->output == NULL && !is_read()) || sigtimedwait(&ends, NULL, &pause) > 0)
+            break;
+    }
+    leases_forget(&watch.before);
+    return status;
+}
+
+int lease_ls(const struct args *args, const sfid_options *opt) {
+    const char *seconds = args->value[LEASE_WATCH];
+    struct ls ls = {opt, args_choice(args, LEASE_FORMAT, formats), args->value[LEASE_ALL] != NULL, args->value[LEASE_OUTPUT]};
+    uint64_t every = 2;
+    if (ls.format < 0)
+        return STATUS_USAGE;
+    if (seconds == NULL)
+        return once(&ls);
+    if (seconds[0] && (!read_u64(seconds, 86400, &every) || every == 0)) {
+        say("--watch: %s is no number of seconds from 1 to 86400", QUOTE(seconds));
+        return STATUS_USAGE;
+    }
+    if (ls.output ? ls.format != LEASE_PROMETHEUS : ls.format > LEASE_JSON) {
+        say("--watch: changes are shown as text or json, and a file (-o) is replaced as prometheus");
+        return STATUS_USAGE;
+    }
+    return watch_all(&ls, every);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* convert.c - sfid convert: IDs from one way of writing them into another. */
+#include "text/reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TO, FROM, WIDTH, WIDE };
+
+static const struct option_spec options[] = {
+    [TO] = {"to", 0, "FORM", NULL, "how to write them: dec, hex, base62, base32, base58, uuid or bytes"},
+    [FROM] = {"from", 0, "FORM", NULL, "how IDs are written that are not digits alone (dec)"},
+    [WIDTH] = {"width", 0, "DIGITS", NULL, "with at least so many digits (the form's own)"},
+    [WIDE] = {"wide", 0, NULL, NULL, "IDs of 128 bits, as any UUID is"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+struct convert {
+    struct reader reader;
+    sfid_form to;
+    unsigned width; /* 0: the form's own */
+    struct in in;
+    bool hinted; /* what to type instead was told */
+    int status;
+};
+
+/* Returns the length, or SFID_EINVAL for a width that the form has not. */
+static int write_id(const struct convert *convert, sfid_wide id, char *p) {
+    if (convert->reader.wide)
+        return sfid_wide_to_text(convert->to, id, convert->width, p, SFID_WIDE_TEXT_LEN);
+    return sfid_to_text_padded(convert->to, (int64_t)id.low, convert->width, p, SFID_TEXT_LEN);
+}
+
+static const char an_argument[] = "argument";
+
+static const char *find_hint(struct convert *convert, const char *unit, const struct line *line) {
+    if (unit == an_argument)
+        return hint_argument(line->text);
+    if (convert->hinted || convert->reader.form == SFID_BYTES)
+        return "";
+    const char *hint = hint_line(line->text, line->len, false);
+    convert->hinted = hint[0] != '\0';
+    return hint;
+}
+
+static void complain(struct convert *convert, const char *unit, uint64_t number, const struct line *line) {
+    char typed[40], wrong[READER_WHY], why[HINT];
+    convert->status = STATUS_BAD_INPUT;
+    snprintf(typed, sizeof typed, "convert --to %s", id_forms[convert->to]);
+    reader_explain(&convert->reader, line->text, line->len, wrong);
+    if (unit != an_argument || !hint_file(typed, false, line->text, why))
+        snprintf(why, sizeof why, "%s%s", line->cut ? "is longer than any ID" : wrong, find_hint(convert, unit, line));
+    say_bad(unit, number, line->text, line->len, why);
+}
+
+static void convert_text(struct convert *convert, const char *unit, uint64_t number, const struct line *line) {
+    sfid_wide id;
+    if (line->cut || !reader_read(&convert->reader, line->text, line->len, &id)) {
+        complain(convert, unit, number, line);
+        return;
+    }
+    char *p = out_room(SFID_WIDE_TEXT_LEN + 1);
+    p += write_id(convert, id, p); /* read_options() has tried the width */
+    if (convert->to != SFID_BYTES)
+        *p++ = '\n';
+    out_until(p);
+}
+
+static void convert_input(struct convert *convert) {
+    enum { LONGEST = 256 };
+    const bool bytes = convert->reader.form == SFID_BYTES;
+    struct line line;
+    int rc;
+    in_begin(&convert->in, STDIN_FILENO, LONGEST);
+    while ((rc = bytes ? in_block(&convert->in, convert->reader.most, &line) : in_line(&convert->in, &line)) > 0) {
+        if (line.len > 0)
+            convert_text(convert, bytes ? "ID" : "line", convert->in.line, &line);
+        if (!out_good())
+            return;
+    }
+    if (rc < 0) {
+        say("standard input: %s", strerror(errno));
+        convert->status = STATUS_IO;
+    }
+}
+
+static bool read_width(const struct args *args, struct convert *convert) {
+    char room[SFID_WIDE_TEXT_LEN];
+    uint64_t width = 0;
+    if (!args_number(args, WIDTH, 64, &width))
+        return false;
+    convert->width = (unsigned)width;
+    if (write_id(convert, (sfid_wide){0, 0}, room) >= 0)
+        return true;
+    say("%s: %s has no %s digits", args->label[WIDTH], args->value[TO], args->value[WIDTH]);
+    return false;
+}
+
+static bool read_options(const struct args *args, struct convert *convert) {
+    const int to = args_choice(args, TO, id_forms), from = args_choice(args, FROM, id_forms);
+    if (to < 0 || from < 0)
+        return false;
+    convert->to = (sfid_form)to;
+    reader_begin(&convert->reader, (sfid_form)from, args->value[WIDE] || to == SFID_UUID || from == SFID_UUID);
+    return read_width(args, convert);
+}
+
+static int run(const struct args *args) {
+    static const int needed[] = {TO};
+    static struct convert convert;
+    if (!args_given(args, needed, COUNT_OF(needed)))
+        return usage(args->command);
+    if (!read_options(args, &convert))
+        return STATUS_USAGE;
+    if (args->operand_count == 0)
+        convert_input(&convert);
+    for (int i = 0; i < args->operand_count && out_good(); i++) {
+        const char *text = args->operands[i];
+        if (strcmp(text, "-") == 0)
+            convert_input(&convert);
+        else
+            convert_text(&convert, an_argument, (uint64_t)i + 1, &(struct line){.text = text, .len = strlen(text)});
+    }
+    return convert.status;
+}
+
+const struct command command_convert = {
+    .name = "convert",
+    .synopsis = "--to FORM [--from FORM] [--width DIGITS] [--wide] [ID... | -]",
+    .summary = "write IDs in another form",
+    .about = "Writes the IDs given, or those on standard input, one a line, where none or \"-\" is\n"
+             "given, in another form. Empty lines are passed over. What is no ID is named on\n"
+             "standard error, the rest is done, and the exit status is 1.\n\n"
+             "Digits alone are decimal, but of FORM where they are as many as it is written with;\n"
+             "0x is hex. hex, base32, base58 and base62 are written at full width, so that they sort\n"
+             "bytewise as the IDs do; --width 1 takes the zeros off, --width 19 has dec sort as well.\n"
+             "bytes are big-endian, 8 an ID (16 with --wide), and nothing in between.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* encode.c - sfid encode: puts an ID together. */
+#include "text/host.h"
+#include "text/view.h"
+
+enum { LAYOUT, TIME, PID, SEQ, RANDOM, MAC, INTERFACE, REGION, IP, FORMAT, MIN_LENGTH };
+
+static const struct option_spec options[] = {
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
+    [TIME] = {"time", 0, "TIME", NULL, "when, such as 2026-11-21T10:30:00Z, now or -1h"},
+    [PID] = {"pid", 0, "PID", "SFID_PID", "the process ID"},
+    [SEQ] = {"seq", 0, "SEQ", NULL, "the sequence number"},
+    [RANDOM] = {"random", 0, "NUMBER", NULL, "uuid7: the random bits (0)"},
+    [MAC] = OPTION_MAC,
+    [INTERFACE] = OPTION_INTERFACE,
+    [REGION] = OPTION_REGION,
+    [IP] = OPTION_IP,
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
+    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "at least so many digits, with zeros in front"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP};
+
+struct encode {
+    struct any_layout layout;
+    int64_t begin_ms, end_ms; /* of the layout's time */
+    uint64_t max_pid, max_seq, max_random;
+    struct moment at;
+    uint64_t pid, seq, random;
+    struct ids ids;
+};
+
+/* ---- options --------------------------------------------------------------- */
+
+static bool read_layouts(const struct args *args, struct encode *e) {
+    sfid_layout_facts facts;
+    sfid_wide_facts wide;
+    if (!args_any_layout(args, LAYOUT, &e->layout))
+        return false;
+    if (e->layout.wide) {
+        if (sfid_wide_layout_describe(&e->layout.wide_layout, &wide) < 0)
+            return false; /* args_any_layout() let it pass */
+        e->begin_ms = e->layout.wide_layout.epoch_ms;
+        e->end_ms = wide.facts.last_ms;
+        e->max_pid = wide.max_pid;
+        e->max_seq = wide.max_seq;
+        e->max_random = wide.max_random;
+        return true;
+    }
+    if (sfid_layout_describe(&e->layout.layout, &facts) < 0)
+        return false;
+    e->begin_ms = e->layout.layout.epoch_ms;
+    e->end_ms = facts.last_ms;
+    e->max_pid = e->layout.layout.max_pid;
+    e->max_seq = e->layout.layout.max_seq;
+    return true;
+}
+
+static bool read_moment(const struct args *args, struct encode *e) {
+    char date[DATE_ROOM];
+    if (!args_time(args, TIME, moment_now(), &e->at))
+        return false;
+    const bool early = e->at.unix_ms < e->begin_ms;
+    if (!early && e->at.unix_ms < e->end_ms)
+        return true;
+    date_text(date, early ? e->begin_ms : e->end_ms);
+    say("%s: %s is out of range: layout %s %s %s", args->label[TIME], QUOTE(args->value[TIME]), e->ids.view.name,
+        early ? "begins at" : "ends before", date);
+    return false;
+}
+
+/* IDs that name a host have no pid beside; which host, has to be said here. */
+static bool read_pid(const struct args *args, struct encode *e) {
+    int64_t pid;
+    if (!host_is_named(&e->layout))
+        return args_number(args, PID, e->max_pid, &e->pid);
+    if (!host_pid(args, &host, &e->layout, &pid))
+        return false;
+    if (pid < 0)
+        say("encode: --mac is missing");
+    e->pid = (uint64_t)pid;
+    return pid >= 0;
+}
+
+static bool read_random(const struct args *args, struct encode *e) {
+    if (args->value[RANDOM] && e->max_random == 0) {
+        say("%s goes with layout uuid7", args->label[RANDOM]);
+        return false;
+    }
+    return args_number(args, RANDOM, e->max_random, &e->random);
+}
+
+static bool read_options(const struct args *args, struct encode *e) {
+    return ids_read(&e->ids, args, FORMAT, MIN_LENGTH, &e->layout) && host_check(args, &host, &e->layout) && read_moment(args, e) &&
+           read_pid(args, e) && args_number(args, SEQ, e->max_seq, &e->seq) && read_random(args, e);
+}
+
+/* ---- putting together ------------------------------------------------------- */
+
+/* The tick that the moment lies in, and the rest. Returns 0 or an SFID_E… code. */
+static int show(struct encode *e) {
+    int64_t id;
+    sfid_wide wide;
+    sfid_parts parts = {.pid = e->pid, .seq = e->seq};
+    const uint64_t since = (uint64_t)e->at.unix_ms - (uint64_t)e->begin_ms;
+    const sfid_wide_parts wide_parts = {.tick = since, .pid = e->pid, .seq = e->seq, .random = e->random};
+    int code;
+    if (e->layout.wide) {
+        code = sfid_wide_compose(&e->layout.wide_layout, &wide_parts, &wide);
+        if (code == 0)
+            ids_show_wide(&e->ids, &wide, 1);
+        return code;
+    }
+    code = sfid_tick_at(&e->layout.layout, e->at.unix_ms, &parts.tick);
+    if (code == 0)
+        code = sfid_compose(&e->layout.layout, &parts, &id);
+    if (code == 0)
+        ids_show(&e->ids, &id, 1);
+    return code;
+}
+
+static int run(const struct args *args) {
+    static const int needed[] = {TIME, SEQ}, with_pid[] = {TIME, PID, SEQ};
+    static struct encode e;
+    if (!args_no_operands(args, ""))
+        return usage(args->command);
+    if (!read_layouts(args, &e))
+        return STATUS_USAGE;
+    const bool named = host_is_named(&e.layout);
+    if (!args_given(args, named ? needed : with_pid, named ? COUNT_OF(needed) : COUNT_OF(with_pid)))
+        return usage(args->command);
+    if (!read_options(args, &e))
+        return STATUS_USAGE;
+    const int code = show(&e);
+    if (code < 0) {
+        say("%s", sfid_strerror(code));
+        return status_of(code);
+    }
+    remark("an ID put together by encode is outside the promise of uniqueness: sfid gen may draw the same");
+    return STATUS_GOOD;
+}
+
+const struct command command_encode = {
+    .name = "encode",
+    .synopsis =
+        "[--layout LAYOUT] --time TIME --pid PID --seq SEQ [--random NUMBER] [--mac ADDRESS | --region REGION --ip ADDRESS | "
+        "--interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
+    .summary = "put an ID together from time, pid and seq",
+    .about = "Writes the ID of the tick that TIME lies in, of PID and SEQ. Such an ID is outside the\n"
+             "promise of uniqueness: nothing keeps a generator from drawing the same.\n\n"
+             "TIME is RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as 2026-11-21, for\n"
+             "the midnight in UTC that it begins with; now; or a distance from now in s, m, h, d or w,\n"
+             "such as -1h. LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS]; or uuid7, flake or\n"
+             "awsflake. In place of PID flake has a MAC address, awsflake a region and an IPv4 address.\n",
+    .options = options,
+    .run = run,
+};

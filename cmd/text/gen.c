@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* gen.c - sfid gen: draws IDs. */
+#include "text/host.h"
+#include "text/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define BATCH 4096
+#define STORE_LEN 4200 /* a URL is shorter, or none that the library takes */
+
+enum {
+    COUNT,
+    APP,
+    STORE,
+    PID,
+    PID_FIRST,
+    PID_LAST,
+    LAYOUT,
+    FORMAT,
+    MIN_LENGTH,
+    EXHAUSTION,
+    RANDOM_START,
+    MAC,
+    INTERFACE,
+    REGION,
+    IP,
+    RUN_DIR,
+    STATE_DIR,
+    TTL,
+    BUDGET,
+    TIMEOUT
+};
+
+static const struct option_spec options[] = {
+    [COUNT] = {"count", 'n', "COUNT", NULL, "how many (1)"},
+    [APP] = {"app", 0, "APP", "SFID_APP", "what the IDs are for (cli- and the layout's fingerprint)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "leases the process ID: local, or a Redis URL (local)"},
+    [PID] = {"pid", 0, "PID", "SFID_PID", "or a fixed one"},
+    [PID_FIRST] = {"pid-min", 0, "PID", NULL, "the lowest one to lease (the layout's first)"},
+    [PID_LAST] = {"pid-max", 0, "PID", NULL, "the highest one (the layout's last)"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
+    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "at least so many digits, with zeros in front"},
+    [EXHAUSTION] = {"exhaustion", 0, "HOW", NULL, "when a tick's sequence is used up: wait, borrow or fail (wait)"},
+    [RANDOM_START] = {"random-start", 0, "N", NULL, "begin each tick's sequence at a random number below N (0)"},
+    [MAC] = OPTION_MAC,
+    [INTERFACE] = OPTION_INTERFACE,
+    [REGION] = OPTION_REGION,
+    [IP] = OPTION_IP,
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    [TTL] = OPTION_TTL,
+    [BUDGET] = OPTION_BUDGET,
+    [TIMEOUT] = OPTION_TIMEOUT,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP};
+
+struct gen {
+    struct any_layout layout;
+    uint64_t count, done;
+    bool by_default; /* neither pid nor store is given */
+    char app[72];
+    char store[STORE_LEN]; /* with a range of pids */
+    sfid_options opt;
+    struct ids ids;
+    sfid *g;
+    sfid_wide_gen *wide; /* instead, for a layout of 128 bits */
+};
+
+/* ---- options ------------------------------------------------------------- */
+
+static uint64_t max_pid(const struct any_layout *layout) {
+    sfid_wide_facts facts;
+    if (!layout->wide)
+        return layout->layout.max_pid;
+    return sfid_wide_layout_describe(&layout->wide_layout, &facts) < 0 ? 0 : facts.max_pid;
+}
+
+/* The highest sequence number; of one of the processes that share a host's. */
+static uint64_t max_seq(const struct any_layout *layout) {
+    enum { SHARED = 4096 };
+    sfid_wide_facts facts;
+    if (!layout->wide)
+        return layout->layout.max_seq;
+    if (sfid_wide_layout_describe(&layout->wide_layout, &facts) < 0)
+        return 0;
+    return host_is_named(layout) ? SHARED - 1 : facts.max_seq;
+}
+
+/* The range goes in as parameters of the store: a store that has its own is refused there, whatever it is. */
+static bool add_range(const struct args *args, struct gen *gen) {
+    const char *const values[] = {args->value[PID_FIRST], args->value[PID_LAST]};
+    static const char *const names[] = {"pid_min", "pid_max"};
+    uint64_t pids[] = {0, max_pid(&gen->layout)};
+    if (!args_number(args, PID_FIRST, pids[1], &pids[0]) || !args_number(args, PID_LAST, pids[1], &pids[1]))
+        return false;
+    if (values[0] && values[1] && pids[0] > pids[1]) {
+        say("--pid-min: %s is above --pid-max: %s", QUOTE(values[0]), QUOTE(values[1]));
+        return false;
+    }
+    size_t len = (size_t)snprintf(gen->store, sizeof gen->store, "%s", gen->opt.store);
+    for (int i = 0; i < 2; i++)
+        if (values[i] && len < sizeof gen->store)
+            len += (size_t)snprintf(gen->store + len, sizeof gen->store - len, "%c%s=%" PRIu64, strchr(gen->store, '?') ? '&' : '?',
+                                    names[i], pids[i]);
+    gen->opt.store = gen->store;
+    return true;
+}
+
+static bool has_range(const struct args *args) { return args->value[PID_FIRST] || args->value[PID_LAST]; }
+
+/*
+ * Where the pid comes from. An option outranks the environment; and there a
+ * pid outranks a store, since sfid's parent may have leased the one from the
+ * other.
+ */
+static bool read_source(const struct args *args, struct gen *gen) {
+    const bool range = has_range(args), store = args->value[STORE] != NULL;
+    const bool pid = args->value[PID] != NULL && !(range && args->from_env[PID]);
+    if (pid && range) {
+        say("--pid and %s do not go together", args->value[PID_FIRST] ? "--pid-min" : "--pid-max");
+        return false;
+    }
+    if (pid && store && !args->from_env[PID] && !args->from_env[STORE]) {
+        say("%s and %s are both given: a store chooses the pid, so give one of them", args->label[PID], args->label[STORE]);
+        return false;
+    }
+    if (pid && (!store || args->from_env[STORE])) {
+        uint64_t value;
+        if (!args_number(args, PID, max_pid(&gen->layout), &value))
+            return false;
+        gen->opt.pid = (int64_t)value;
+        return true;
+    }
+    gen->opt.store = store ? args->value[STORE] : "local";
+    gen->by_default = !store;
+    return !range || add_range(args, gen);
+}
+
+static bool read_app(const struct args *args, struct gen *gen) {
+    sfid_layout_facts facts;
+    sfid_wide_facts wide;
+    const struct any_layout *any = &gen->layout;
+    if (args->value[APP])
+        return args_app(args, APP, &gen->opt.app);
+    if (any->wide ? sfid_wide_layout_describe(&any->wide_layout, &wide) < 0 : sfid_layout_describe(&any->layout, &facts) < 0)
+        return false; /* whoever read it let it pass */
+    snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64, any->wide ? wide.facts.fingerprint : facts.fingerprint);
+    gen->opt.app = gen->app;
+    return true;
+}
+
+/* IDs that name their host: its processes share that name, and nothing of what the environment has for others counts. */
+static bool read_host(const struct args *args, struct gen *gen) {
+    if (args->value[APP] && !args->from_env[APP]) {
+        say("%s: %s has no app: whoever uses a worker shares it", args->label[APP], gen->ids.view.name);
+        return false;
+    }
+    if (has_range(args)) {
+        say("%s: %s leases no pids", args->value[PID_FIRST] ? "--pid-min" : "--pid-max", gen->ids.view.name);
+        return false;
+    }
+    if (args->value[STORE] && !args->from_env[STORE])
+        gen->opt.store = args->value[STORE];
+    return host_pid(args, &host, &gen->layout, &gen->opt.pid);
+}
+
+/* How IDs are taken from the sequence. */
+static bool read_sequence(const struct args *args, struct gen *gen) {
+    static const char *const names[] = {[SFID_WAIT] = "wait", [SFID_BORROW] = "borrow", [SFID_FAIL] = "fail", NULL};
+    const int how = args_choice(args, EXHAUSTION, names);
+    if (how == SFID_BORROW && host_is_named(&gen->layout)) {
+        say("--exhaustion: %s is never ahead of the clock; give wait or fail", gen->ids.view.name);
+        return false;
+    }
+    gen->opt.exhaustion = (sfid_exhaustion)how;
+    return how >= 0 && args_number(args, RANDOM_START, (max_seq(&gen->layout) + 1) / 2, &gen->opt.random_start);
+}
+
+static bool read_options(const struct args *args, struct gen *gen) {
+    if (!args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_any_layout(args, LAYOUT, &gen->layout) ||
+        !ids_read(&gen->ids, args, FORMAT, MIN_LENGTH, &gen->layout) || !host_check(args, &host, &gen->layout) ||
+        !read_sequence(args, gen))
+        return false;
+    const bool named = host_is_named(&gen->layout);
+    if (named ? !read_host(args, gen) : !read_source(args, gen) || !read_app(args, gen))
+        return false;
+    if (!args_directory(args, RUN_DIR, &gen->opt.run_dir) || !args_directory(args, STATE_DIR, &gen->opt.state_dir) ||
+        !store_options(args, TTL, BUDGET, TIMEOUT, &gen->opt))
+        return false;
+    any_layout_option(&gen->layout, &gen->opt);
+    const uint32_t unit_ms = gen->layout.wide ? 1 : gen->layout.layout.unit_ms;
+    if (gen->opt.max_wait_ms < unit_ms)
+        gen->opt.max_wait_ms = unit_ms; /* waiting for the next tick takes that long */
+    return true;
+}
+
+/* ---- drawing ------------------------------------------------------------- */
+
+static int retry_ms(const struct gen *gen) { return gen->layout.wide ? sfid_wide_retry_ms(gen->wide) : sfid_retry_ms(gen->g); }
+
+/*
+ * The sequence was used up for longer than one call sleeps. Others may draw
+ * from it too, so this can happen again and again, and is no reason to give up
+ * as long as the generator says that there will be more.
+ */
+static int wait_for_more(const struct gen *gen) {
+    enum { LEAST = 1, MOST = 1000 };
+    int ms = retry_ms(gen);
+    if (ms < 0)
+        return ms;
+    ms = ms < LEAST ? LEAST : ms > MOST ? MOST : ms;
+    const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    nanosleep(&pause, NULL);
+    return 0;
+}
+
+/* Draws and shows up to n. Returns how many, or an SFID_E… code. */
+static int64_t draw_some(struct gen *gen, size_t n) {
+    static union {
+        int64_t ids[BATCH];
+        sfid_wide wide[BATCH];
+    } drawn;
+    const int64_t got = gen->layout.wide ? sfid_wide_next_n(gen->wide, drawn.wide, n) : sfid_next_n(gen->g, drawn.ids, n);
+    if (got > 0 && gen->layout.wide)
+        ids_show_wide(&gen->ids, drawn.wide, (size_t)got);
+    else if (got > 0)
+        ids_show(&gen->ids, drawn.ids, (size_t)got);
+    return got;
+}
+
+/* Returns 0 or an SFID_E… code. */
+static int draw(struct gen *gen) {
+    uint64_t left = gen->count;
+    while (left > 0) {
+        const int64_t got = draw_some(gen, left < BATCH ? (size_t)left : BATCH);
+        if (got == SFID_EAGAIN && gen->opt.exhaustion != SFID_FAIL) {
+            const int rc = wait_for_more(gen);
+            if (rc < 0)
+                return rc;
+            continue;
+        }
+        if (got < 0)
+            return (int)got;
+        left -= (uint64_t)got;
+        gen->done += (uint64_t)got;
+        if (!out_flush())
+            return 0; /* out_end() tells why */
+    }
+    return 0;
+}
+
+static int fail(const struct gen *gen, int code) {
+    const char *text = gen->layout.wide ? sfid_wide_last_error(gen->wide) : sfid_last_error(gen->g);
+    if (code == SFID_EBUSY && gen->opt.pid >= 0) {
+        say("%s; give another --pid", text);
+        return status_of(code);
+    }
+    if (code == SFID_EAGAIN && gen->opt.exhaustion == SFID_FAIL) {
+        const int ms = retry_ms(gen);
+        say("%" PRIu64 " of %" PRIu64 " IDs: the sequence of this tick is used up; the next one begins in %d ms", gen->done,
+            gen->count, ms > 0 ? ms : 0);
+        return status_of(code);
+    }
+    return store_failure(code, text);
+}
+
+/*
+ * A lease from a server is left to its time to live. Whoever comes next on this
+ * host finds it in the run directory, and goes on at the next number without
+ * asking anybody; a pid given back would be asked for again each time.
+ */
+static void leave(const struct gen *gen, bool opened) {
+    if (opened && gen->opt.store && strstr(gen->opt.store, "://"))
+        return;
+    sfid_close(gen->g);
+    sfid_wide_close(gen->wide);
+}
+
+static int run(const struct args *args) {
+    static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT}; /* static: where a handle is left open it is no leak */
+    if (!args_no_operands(args, "; -n tells how many IDs"))
+        return usage(args->command);
+    if (!read_options(args, &gen))
+        return STATUS_USAGE;
+    if (gen.count == 0)
+        return STATUS_GOOD;
+
+    if (gen.by_default)
+        remark("pids come from store local: IDs are unique among the processes of this user on this host, and nowhere else");
+    int code = gen.layout.wide ? sfid_wide_open(&gen.wide, &gen.opt) : sfid_open(&gen.g, &gen.opt);
+    const bool opened = code == 0;
+    if (opened)
+        code = draw(&gen);
+    const int status = code < 0 ? fail(&gen, code) : STATUS_GOOD;
+    leave(&gen, opened);
+    return status;
+}
+
+const struct command command_gen = {
+    .name = "gen",
+    .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--pid-min PID] [--pid-max PID] [--layout LAYOUT] "
+                "[--format " ID_FORMATS_WIDE "] [--min-length DIGITS] [--exhaustion wait|borrow|fail] [--random-start N] "
+                "[--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--run-dir DIR] [--state-dir DIR] "
+                "[--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
+    .summary = "draw IDs",
+    .about = "Draws COUNT IDs, one a line, increasing. Where the sequence is used up it waits for\n"
+             "the next tick; --exhaustion borrow takes IDs of ticks to come, at most 10 s ahead, and\n"
+             "fail ends with status 75.\n\n"
+             "Processes that draw for one APP at the same time need different process IDs. STORE\n"
+             "local finds one that no other process of this user holds on this host. Where other\n"
+             "hosts draw for APP too, STORE is a Redis server that leases one (redis://HOST:PORT/DB,\n"
+             "unix:///PATH; see sfid init), or each process is given its PID. A PID in use on this\n"
+             "host, and none being free, end with status 75. A store may have pid_min= and pid_max=,\n"
+             "such as local?pid_min=8&pid_max=15, in place of the options. local?mark=none does not wait\n"
+             "for the disk, and after a loss of power IDs may repeat.\n\n"
+             "A URL with a password belongs into $SFID_STORE: others can read a command line. A lease\n"
+             "is not given back but left to run out, and a gen on this host goes on with it.\n\n"
+             "LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms; or one of 128\n"
+             "bits, each with a form of its own: uuid7, flake, awsflake. The last two name the host:\n"
+             "flake by a MAC address, awsflake by region and IPv4 address. Processes of one user share\n"
+             "such a name, at most 16 or 8 at a time; two hosts or users with the same one repeat IDs.\n"
+             "IDs can be guessed: never use one as a password or token.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* hint.c - what to type instead, where IDs are not given as they are read. */
+#include "text/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool has(const char *text, size_t len, char c) { return memchr(text, c, len) != NULL; }
+
+/* The first byte that is no space, and the last; 0 where there is none. */
+static char first_of(const char *text, size_t len) {
+    while (len > 0 && (*text == ' ' || *text == '\t'))
+        text++, len--;
+    return len > 0 ? *text : '\0';
+}
+
+static char last_of(const char *text, size_t len) {
+    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+        len--;
+    return len > 0 ? text[len - 1] : '\0';
+}
+
+const char *hint_line(const char *text, size_t len, bool columns) {
+    const char first = first_of(text, len);
+    if (first == '[')
+        return "; for a JSON array: jq -r '.[]'";
+    if (first == '{' && columns)
+        return "; for a member of JSON objects: --key KEY";
+    if (has(text, len, '\r'))
+        return "; for lines that end in CR: tr '\\r' '\\n'";
+    if (has(text, len, ';'))
+        return "; for IDs with ; between them: tr ';' '\\n'";
+    if (!columns)
+        return "";
+    if (has(text, len, '\t'))
+        return "; for a column of TSV: --tsv COLUMN";
+    if (has(text, len, ',') || first == '"')
+        return "; for a column of CSV: --csv COLUMN";
+    return has(text, len, ' ') && first != '\0' && text[0] != ' ' && text[len - 1] != ' ' ? "; for IDs anywhere in text: --grep"
+                                                                                          : "";
+}
+
+const char *hint_object(const char *text, size_t len) {
+    const char first = first_of(text, len), last = last_of(text, len);
+    if (first == '[' || (first == '{' && last == ','))
+        return "; for those of an array: jq -c '.[]'";
+    return first == '{' && last != '}' ? "; for those over several lines: jq -c ." : "";
+}
+
+const char *hint_columns(char separator, const char *text, size_t len) {
+    if (has(text, len, separator))
+        return "";
+    if (has(text, len, separator == ',' ? '\t' : ','))
+        return separator == ',' ? "; for TABs between columns: --tsv" : "; for commas between columns: --csv";
+    if (!has(text, len, ';'))
+        return "";
+    return separator == ',' ? "; a comma has to stand between columns, not ;" : "; a TAB has to stand between columns, not ;";
+}
+
+/* ---- arguments ----------------------------------------------------------- */
+
+/* What reads IDs from a file of that name. */
+static const char *option_for(const char *name) {
+    static const struct {
+        const char *suffix, *option;
+    } kinds[] = {{".csv", " --csv COLUMN"}, {".tsv", " --tsv COLUMN"}, {".json", " --key KEY"},
+                 {".jsonl", " --key KEY"},  {".ndjson", " --key KEY"}, {".log", " --grep"}};
+    const char *suffix = strrchr(name, '.');
+    for (size_t i = 0; suffix && i < COUNT_OF(kinds); i++)
+        if (strcmp(suffix, kinds[i].suffix) == 0)
+            return kinds[i].option;
+    return "";
+}
+
+/* May the name be typed between single quotes as quote() shows it? */
+static bool is_plain(const char *name) {
+    const struct quoted q = quote(name, strlen(name));
+    return strlen(q.text) == strlen(name) + 2 && memcmp(q.text + 1, name, strlen(name)) == 0 && strchr(name, '\'') == NULL;
+}
+
+bool hint_file(const char *typed, bool columns, const char *name, char why[HINT]) {
+    struct stat st;
+    if (stat(name, &st) < 0 || S_ISDIR(st.st_mode))
+        return false;
+    snprintf(why, HINT, "is no ID, but there is a file of that name; to read the IDs in it: sfid %s%s < %s", typed,
+             columns ? option_for(name) : "", is_plain(name) ? QUOTE(name) : "FILE");
+    return true;
+}
+
+const char *hint_argument(const char *text) { return strpbrk(text, ",;[{ \t\n") ? "; give each ID as an argument of its own" : ""; }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* host.c - what IDs of flake and awsflake have of the host: a MAC address; a region and an IPv4 address. */
+#include "text/host.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- which options go together ---------------------------------------------- */
+
+bool host_is_named(const struct any_layout *any) { return any->wide && any->wide_layout.kind != SFID_UUID7; }
+
+static const char *label(const struct args *args, int i) { return args->label[i]; }
+
+/* Given by an option: what the environment has may be for others. */
+static bool is_given(const struct args *args, int i) { return args->value[i] && !args->from_env[i]; }
+
+static bool only_with(const struct args *args, int i, bool fits, const char *whom) {
+    if (fits || !is_given(args, i))
+        return true;
+    say("%s goes with %s", label(args, i), whom);
+    return false;
+}
+
+static bool not_both(const struct args *args, int i, int k) {
+    if (!is_given(args, i) || !is_given(args, k))
+        return true;
+    say("%s and %s do not go together", label(args, i), label(args, k));
+    return false;
+}
+
+bool host_check(const struct args *args, const struct host_options *at, const struct any_layout *any) {
+    const bool flake = any->wide && any->wide_layout.kind == SFID_FLAKE;
+    const bool awsflake = any->wide && any->wide_layout.kind == SFID_AWSFLAKE;
+    return only_with(args, at->mac, flake, "layout flake") && only_with(args, at->region, awsflake, "layout awsflake") &&
+           only_with(args, at->ip, awsflake, "layout awsflake") &&
+           only_with(args, at->interface, flake || awsflake, "layouts flake and awsflake") &&
+           not_both(args, at->mac, at->interface) && not_both(args, at->mac, at->pid) && not_both(args, at->interface, at->pid) &&
+           not_both(args, at->region, at->pid) && not_both(args, at->ip, at->pid) && not_both(args, at->ip, at->interface);
+}
+
+/* ---- addresses --------------------------------------------------------------- */
+
+static int hex_value(char c) {
+    const char *digits = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c | 0x20) : NULL; /* also of capitals; digits stay what they are */
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Six pairs of hex digits with one and the same of ':' and '-' between them. */
+static bool read_mac(const char *text, uint64_t *mac) {
+    enum { OCTETS = 6, LENGTH = 3 * OCTETS - 1 };
+    if (strlen(text) != LENGTH || (text[2] != ':' && text[2] != '-'))
+        return false;
+    *mac = 0;
+    for (int i = 0; i < LENGTH; i++) {
+        const int value = hex_value(text[i]);
+        if (i % 3 == 2 ? text[i] != text[2] : value < 0)
+            return false;
+        if (i % 3 != 2)
+            *mac = *mac << 4 | (uint64_t)value;
+    }
+    return true;
+}
+
+static bool no_interface(const struct args *args, int i, const char *what) {
+    say("%s: no interface %s with %s address", label(args, i), QUOTE(args->value[i]), what);
+    return false;
+}
+
+static bool find_mac(const struct args *args, const struct host_options *at, int64_t *pid) {
+    uint64_t mac;
+    if (is_given(args, at->interface)) {
+        if (sfid_mac_address(args->value[at->interface], &mac) < 0)
+            return no_interface(args, at->interface, "a MAC");
+    } else if (args->value[at->mac] == NULL) {
+        return true; /* the library looks for one itself */
+    } else if (!read_mac(args->value[at->mac], &mac)) {
+        say("%s: %s is no MAC address; one is like 02:42:ac:11:00:02", label(args, at->mac), QUOTE(args->value[at->mac]));
+        return false;
+    }
+    *pid = (int64_t)mac;
+    return true;
+}
+
+/* ---- regions ----------------------------------------------------------------- */
+
+enum { REGIONS = 32 };
+
+/* For nearest(), which keeps what it is told. */
+static const char *region_name(size_t i) {
+    static char names[REGIONS][SFID_AWS_REGION_LEN];
+    if (i >= REGIONS || sfid_aws_region_name((unsigned)i, names[i], sizeof names[i]) < 0)
+        return NULL;
+    return strncmp(names[i], "region-", strlen("region-")) == 0 ? NULL : names[i];
+}
+
+static bool find_region(const struct args *args, const struct host_options *at, int *region) {
+    const char *text = args->value[at->region];
+    if (text == NULL) {
+        say("%s: --region is missing; give one such as us-east-1, or set $AWSFLAKE_REGION", args->command->name);
+        return false;
+    }
+    *region = sfid_aws_region(text);
+    if (*region >= 0)
+        return true;
+    const char *near = nearest(text, region_name);
+    say("%s: %s is no region%s%s%s; others than those that awsflake has names for are region-NN", label(args, at->region),
+        QUOTE(text), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return false;
+}
+
+static bool find_ip(const struct args *args, const struct host_options *at, uint32_t *ip) {
+    struct in_addr in;
+    if (is_given(args, at->interface))
+        return sfid_ipv4_address(args->value[at->interface], ip) == 0 || no_interface(args, at->interface, "an IPv4");
+    if (args->value[at->ip] == NULL) {
+        if (sfid_ipv4_address(NULL, ip) == 0)
+            return true;
+        say("%s: no interface of this host has an IPv4 address; --ip is missing", args->command->name);
+        return false;
+    }
+    if (inet_pton(AF_INET, args->value[at->ip], &in) != 1) {
+        say("%s: %s is no IPv4 address", label(args, at->ip), QUOTE(args->value[at->ip]));
+        return false;
+    }
+    *ip = ntohl(in.s_addr);
+    return true;
+}
+
+bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any, int64_t *pid) {
+    sfid_wide_facts facts;
+    uint64_t number;
+    uint32_t ip = 0;
+    int region = 0;
+    *pid = -1;
+    if (is_given(args, at->pid)) {
+        if (sfid_wide_layout_describe(&any->wide_layout, &facts) < 0 || !args_number(args, at->pid, facts.max_pid, &number))
+            return false;
+        *pid = (int64_t)number;
+        return true;
+    }
+    if (any->wide_layout.kind == SFID_FLAKE)
+        return find_mac(args, at, pid);
+    if (!find_region(args, at, &region) || !find_ip(args, at, &ip))
+        return false;
+    *pid = SFID_AWS_PID(region, ip);
+    return true;
+}

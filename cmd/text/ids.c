@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* ids.c - IDs as they are, one a line. */
+#include "text/view.h"
+
+enum { DEC, HEX, BASE62, BASE32, BASE58, BYTES, JSON, UUID };
+static const char *const formats[] = {"dec", "hex", "base62", "base32", "base58", "bytes", "json", NULL};
+static const char *const wide_formats[] = {"dec", "hex", "base62", "base32", "base58", "bytes", "json", "uuid", NULL};
+
+static const sfid_form forms[] = {[DEC] = SFID_DEC,       [HEX] = SFID_HEX,     [BASE62] = SFID_BASE62, [BASE32] = SFID_BASE32,
+                                  [BASE58] = SFID_BASE58, [BYTES] = SFID_BYTES, [UUID] = SFID_UUID};
+
+/* The format that a layout's IDs are usually written in. */
+static int usual(const struct view *view) {
+    int format = DEC;
+    while (format == JSON || forms[format] != view->form)
+        format++;
+    return format;
+}
+
+static bool read_width(struct ids *ids, const struct args *args, int length) {
+    enum { MOST = 64 };
+    char room[SFID_WIDE_TEXT_LEN];
+    uint64_t width = 0;
+    if (args->value[length] == NULL)
+        return true;
+    if (!args_number(args, length, MOST, &width))
+        return false;
+    ids->width = (unsigned)width;
+    const sfid_form form = ids->format == JSON ? ids->view.form : forms[ids->format];
+    const bool fits = ids->view.wide ? sfid_wide_to_text(form, (sfid_wide){0, 0}, ids->width, room, sizeof room) >= 0
+                                     : ids->format != JSON && sfid_to_text_padded(form, 0, ids->width, room, sizeof room) >= 0;
+    if (!fits)
+        say("%s: %s has no %s digits", args->label[length], wide_formats[ids->format], args->value[length]);
+    else if (ids->view.wide && width > 0)
+        ids->view.width = ids->width; /* of JSON */
+    return fits;
+}
+
+bool ids_read(struct ids *ids, const struct args *args, int format, int length, const struct any_layout *any) {
+    *ids = (struct ids){.format = args_choice(args, format, any->wide ? wide_formats : formats)};
+    if (any->wide)
+        view_begin_wide(&ids->view, &any->wide_layout, VIEW_JSON);
+    else
+        view_begin(&ids->view, &any->layout, VIEW_JSON);
+    if (any->wide && args->value[format] == NULL) {
+        ids->format = usual(&ids->view);
+        ids->width = ids->view.width;
+    }
+    return ids->format >= 0 && read_width(ids, args, length);
+}
+
+/* Bytes have one length and no line ends: a newline may be one of them. */
+static void put_end(struct ids *ids, char *p) {
+    if (ids->format != BYTES)
+        *p++ = '\n';
+    out_until(p);
+}
+
+static char *put_id(struct ids *ids, char *p, int64_t id) {
+    if (ids->format == DEC && ids->width == 0)
+        return put_dec(&ids->cache, p, (uint64_t)id);
+    const int len = sfid_to_text_padded(forms[ids->format], id, ids->width, p, SFID_TEXT_LEN);
+    return p + (len > 0 ? len : 0);
+}
+
+void ids_show(struct ids *ids, const int64_t *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (ids->format == JSON)
+            view_id(&ids->view, list[i]);
+        else
+            put_end(ids, put_id(ids, out_room(SFID_TEXT_LEN + 1), list[i]));
+}
+
+void ids_show_wide(struct ids *ids, const sfid_wide *list, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        struct taken taken;
+        if (ids->format == JSON) {
+            if (view_take(&ids->view, list[i], &taken))
+                view_show(&ids->view, &taken);
+            continue;
+        }
+        char *p = out_room(SFID_WIDE_TEXT_LEN + 1);
+        const int len = sfid_wide_to_text(forms[ids->format], list[i], ids->width, p, SFID_WIDE_TEXT_LEN);
+        put_end(ids, p + (len > 0 ? len : 0));
+    }
+}
