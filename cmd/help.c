@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* help.c - the list of commands, and their descriptions from the tables they are read by. */
-#include "cli.h"
+/* help.c - the list of commands, and sfid help. */
+#include "help.h"
+
+#include "args/args.h"
+#include "args/nearest.h"
+#include "args/usage.h"
+#include "decode/decode.h"
+#include "doctor/doctor.h"
+#include "exec/exec.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "layout/layout.h"
+#include "lease/commands.h"
+#include "text/commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
+static const struct command command_help;
+
 static const struct command *const commands[] = {&command_gen,   &command_decode, &command_encode, &command_convert,
                                                  &command_range, &command_layout, &command_init,   &command_lease,
                                                  &command_exec,  &command_bench,  &command_doctor, &command_help};
-
-const struct command *command_at(size_t i) { return i < COUNT_OF(commands) ? commands[i] : NULL; }
 
 const struct command *command_of(const char *name) {
     for (size_t i = 0; i < COUNT_OF(commands); i++)
@@ -18,35 +30,30 @@ const struct command *command_of(const char *name) {
     return NULL;
 }
 
+int usage_all(void) {
+    char list[160] = "";
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        const size_t len = strlen(list);
+        snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : "|", commands[i]->name);
+    }
+    say("usage: sfid %s ..., sfid --help, sfid --version", list);
+    return STATUS_USAGE;
+}
+
 static const char *command_name(size_t i) { return i < COUNT_OF(commands) ? commands[i]->name : NULL; }
 
 int command_unknown(const char *name) {
     const char *near = nearest(name, command_name);
     say("unknown command %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
-    return usage(NULL);
-}
-
-int usage(const struct command *command) {
-    if (command) {
-        say("usage: sfid %s %s", command->name, command->synopsis);
-        say("more: sfid %s --help", command->name);
-    } else {
-        char list[160] = "";
-        for (size_t i = 0; command_at(i); i++) {
-            const size_t len = strlen(list);
-            snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : "|", command_at(i)->name);
-        }
-        say("usage: sfid %s ..., sfid --help, sfid --version", list);
-    }
-    return STATUS_USAGE;
+    return usage_all();
 }
 
 void help_all(void) {
     out_print("Usage: sfid COMMAND [OPTION]...\n\n"
               "Unique, time-ordered 64-bit IDs.\n\n"
               "Commands:\n");
-    for (size_t i = 0; command_at(i); i++) {
-        const struct command *command = command_at(i);
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        const struct command *command = commands[i];
         out_print("  %-8s  %s%s%s%s\n", command->name, command->summary, command->alias ? " (also: " : "",
                   command->alias ? command->alias : "", command->alias ? ")" : "");
     }
@@ -57,27 +64,6 @@ void help_all(void) {
               "Exit status: 0 good, 1 some input invalid, 2 usage, 69 server out of reach, 70 internal or\n"
               "clock, 73 directory, 74 input or output failed, 75 pid in use, 76 lease lost, 77 not\n"
               "authorised, 78 configuration.\n");
-}
-
-static void help_option(const struct option_spec *option) {
-    char left[48], letter[8] = "    ";
-    if (option->letter)
-        snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->arg && option->arg[0] != '[' ? " " : "",
-             option->arg ? option->arg : "");
-    out_print("  %-22s  %s%s%s%s\n", left, option->help, option->env ? " [$" : "", option->env ? option->env : "",
-              option->env ? "]" : "");
-}
-
-void help_command(const struct command *command) {
-    out_print("Usage: sfid %s %s\n\n", command->name, command->synopsis);
-    if (command->alias)
-        out_print("Alias: sfid %s\n\n", command->alias);
-    out_print("Options:\n");
-    for (const struct option_spec *option = command->options; option->name; option++)
-        if (option->help)
-            help_option(option);
-    out_print("  %-22s  %s\n\n%s", "-h, --help", "this text", command->about);
 }
 
 static const struct option_spec options[] = {{NULL, 0, NULL, NULL, NULL}};
@@ -98,7 +84,7 @@ static int run(const struct args *args) {
     return STATUS_GOOD;
 }
 
-const struct command command_help = {
+static const struct command command_help = {
     .name = "help",
     .synopsis = "[COMMAND]",
     .summary = "tell what sfid, or one command, does",

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - sfid(1): finds the command and runs it. */
-#include "cli.h"
+#include "args/args.h"
+#include "args/store.h"
+#include "help.h"
+#include "io/out.h"
+#include "io/progress.h"
+#include "io/say.h"
+#include "io/signals.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,10 +23,6 @@ static void fill_standard_descriptors(void) {
             _exit(STATUS_INTERNAL);
 }
 
-static void (*broken_pipe)(int) = SIG_DFL; /* what was to be done, when this program began */
-
-void signals_restore(void) { signal(SIGPIPE, broken_pipe); }
-
 static int run(const struct command *command, int argc, char **argv) {
     struct args args;
     const int rc = args_read(&args, command, argc, argv);
@@ -33,7 +34,7 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static int dispatch(int argc, char **argv) {
     if (argc < 2)
-        return usage(NULL);
+        return usage_all();
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         help_all();
         return STATUS_GOOD;
@@ -44,7 +45,7 @@ static int dispatch(int argc, char **argv) {
     }
     if (argv[1][0] == '-') {
         say("unknown option %s", QUOTE(argv[1]));
-        return usage(NULL);
+        return usage_all();
     }
     const struct command *command = command_of(argv[1]);
     return command ? run(command, argc - 2, argv + 2) : command_unknown(argv[1]);
@@ -52,8 +53,8 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     fill_standard_descriptors();
-    broken_pipe = signal(SIGPIPE, SIG_IGN); /* write(2) tells of it, and the generator is closed before we end */
+    signals_begin(); /* write(2) tells of a broken pipe, and the generator is closed before we end */
     const int status = dispatch(argc, argv);
     progress_clear();
-    return out_end(status);
+    return close_output(status);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include "cli.h"
+#include "args/usage.h"
+#include "io/out.h"
+#include "io/progress.h"
+#include "io/say.h"
 
 #include <stdarg.h>
 
@@ -34,7 +37,7 @@ void out_print(const char *fmt, ...) {
 
 bool out_flush(void) { return true; }
 bool out_pending(void) { return false; }
-void progress(const struct in *in) { (void)in; }
+void progress(int fd, uint64_t lines, uint64_t bytes) { (void)fd, (void)lines, (void)bytes; }
 
 void say(const char *fmt, ...) {
     char text[2048];

@@ -7,8 +7,9 @@
 #define _GNU_SOURCE 1
 #include "decode/source.h"
 
-#include "decode/guess.h"
 #include "command.h"
+#include "decode/candidates.h"
+#include "io/say.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

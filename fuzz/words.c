@@ -3,7 +3,11 @@
  * words.c - what people give a command: times, zones, numbers, layouts that are
  * none, and options. The first byte says which.
  */
-#include "cli.h"
+#include "args/args.h"
+#include "args/layout_fault.h"
+#include "args/nearest.h"
+#include "io/digits.h"
+#include "io/say.h"
 
 #include "command.h"
 

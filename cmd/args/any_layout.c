@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* any_layout.c - layouts of either width, as an option. */
-#include "cli.h"
+#include "args/any_layout.h"
+
+#include "io/say.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* layout_fault.c - what is wrong with the text of a layout. */
-#include "cli.h"
+#include "args/layout_fault.h"
 
+#include "io/digits.h"
+#include "io/macros.h"
+
+#include <sfid.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* store.c - options of leases, and what can go wrong with a server. */
-#include "cli.h"
+#include "args/store.h"
+
+#include "io/say.h"
 
 #include <stdio.h>
 #include <string.h>

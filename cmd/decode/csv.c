@@ -2,6 +2,9 @@
 /* csv.c - the fields of a record of CSV or TSV. */
 #include "decode/csv.h"
 
+#include "io/json.h"
+#include "io/out.h"
+
 #include <string.h>
 
 static enum csv_end plain_field(char separator, const char *text, size_t len, size_t *at, struct field *field) {

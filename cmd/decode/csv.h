@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.h - the fields of a record of CSV or TSV. */
-#ifndef CLI_CSV_H
-#define CLI_CSV_H
+#ifndef CMD_DECODE_CSV_H
+#define CMD_DECODE_CSV_H
 
-#include "cli.h"
+#include "io/format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /*
  * CSV is that of RFC 4180: a field that begins with a quote ends with one, and

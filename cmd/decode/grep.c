@@ -9,6 +9,8 @@
  */
 #include "decode/source.h"
 
+#include "text/kept.h"
+
 #include <string.h>
 #include <unistd.h>
 

@@ -8,6 +8,9 @@
  */
 #include "decode/source.h"
 
+#include "io/say.h"
+#include "text/kept.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
  * groups that lie far apart. What gives it away: one of these groups is of the
  * very days that other layouts make of the other IDs.
  */
-#include "decode/guess.h"
+#include "decode/mixture.h"
 
 #include <stdlib.h>
 #include <string.h>

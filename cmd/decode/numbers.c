@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* numbers.c - numbers in order, by the tens of millions, where they are. */
-#include "decode/stats.h"
+#include "decode/numbers.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
  * with the ID that such a subsequence can end in at the lowest. IDs in order
  * go on top of all, without a search.
  */
-#include "decode/stats.h"
+#include "decode/order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,11 @@
  * where it is no fault. A source that keeps records writes them out again,
  * with what the ID is made of.
  */
-#ifndef CLI_SOURCE_H
-#define CLI_SOURCE_H
+#ifndef CMD_DECODE_SOURCE_H
+#define CMD_DECODE_SOURCE_H
 
+#include "io/in.h"
+#include "io/out.h"
 #include "text/reader.h"
 #include "text/view.h"
 

@@ -8,6 +8,10 @@
  */
 #include "decode/stats.h"
 
+#include "decode/order.h"
+#include "decode/summary.h"
+#include "io/say.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* summary.c - what many IDs have in common, as text and JSON. */
-#include "decode/stats.h"
+#include "decode/summary.h"
+
+#include "io/json.h"
+#include "io/out.h"
+#include "text/kept.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* A pid with more than so many times its share is hot. */
 #define HOT 2

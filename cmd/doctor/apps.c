@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* apps.c - the apps of a state directory: layout, end, and who holds which pid. */
-#include "doctor/doctor.h"
+#include "doctor/parts.h"
+
+#include "args/args.h"
+#include "doctor/trust.h"
+#include "io/date.h"
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/say.h"
+#include "layout/check.h"
 #include "layout/show.h"
+#include "lease/holders.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -143,7 +153,7 @@ static void find_layout(struct report *report, const struct noted *noted, const 
     else if (noted->why)
         report_problem(report, STATUS_STATE, "see to the directory", "%s cannot be looked at: %s", noted->path,
                        strerror(noted->why));
-    else if (!look_trust(report, noted->path, &noted->st, false))
+    else if (!doctor_trust(report, noted->path, &noted->st, false))
         return;
     else if (!noted->good)
         report_problem(report, STATUS_CONFIG,
@@ -252,7 +262,7 @@ static bool find_bad_mark(struct report *report, const struct slot *slot) {
     struct stat st;
     if (lstat(slot->path, &st) < 0)
         return false;
-    if (!look_trust(report, slot->path, &st, false))
+    if (!doctor_trust(report, slot->path, &st, false))
         return true;
     const int fd = look_open(slot->path, 0);
     const ssize_t n = fd < 0 ? -1 : read(fd, content, sizeof content);
@@ -270,7 +280,7 @@ static void find_bad_page(struct report *report, const struct survey *survey, co
     struct stat st;
     if (survey->run && snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, survey->run, app->name, slot->pid) < (int)sizeof path &&
         lstat(path, &st) == 0)
-        look_trust(report, path, &st, false);
+        doctor_trust(report, path, &st, false);
 }
 
 static void find_slots(struct report *report, const struct survey *survey, const struct app *app, const struct noted *noted) {
@@ -329,7 +339,7 @@ static void look_at(struct report *report, const struct survey *survey, const st
     read_noted(&noted, path);
     if (report->json)
         put_facts(app, &noted);
-    if (lstat(path, &st) == 0 && !look_trust(report, path, &st, true))
+    if (lstat(path, &st) == 0 && !doctor_trust(report, path, &st, true))
         return;
     find_layout(report, &noted, survey);
     find_slots(report, survey, app, &noted);

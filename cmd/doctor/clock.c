@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* clock.c - what the clock goes by, who keeps it right, and whether it steps. */
 #define _GNU_SOURCE /* CLOCK_MONOTONIC_RAW, and all of sys/timex.h */
-#include "doctor/doctor.h"
+#include "doctor/parts.h"
+
+#include "io/date.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/say.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/timex.h>

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* dirs.c - the directories, what they lie on, and the machine ID. */
-#include "doctor/doctor.h"
+#include "doctor/parts.h"
+
+#include "doctor/logind.h"
+#include "doctor/trust.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -227,7 +233,7 @@ static bool find_all(struct report *report, const struct dir *dir) {
     bool fine = true;
     if (!find_maker(report, dir) || (dir->exists && S_ISDIR(dir->st.st_mode) && !find_owner(report, dir)))
         return false;
-    if (dir->exists && !look_trust(report, dir->path, &dir->st, true))
+    if (dir->exists && !doctor_trust(report, dir->path, &dir->st, true))
         return false;
     if (faccessat(AT_FDCWD, dir->there, R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
         report_problem(report, dir->role->unusable, "see to its mode and owner, or give another directory",
@@ -293,7 +299,7 @@ void doctor_machine_id(struct report *report, const char *state) {
             report_problem(report, STATUS_STATE, "see to the state directory", "%s cannot be looked at: %s", path, strerror(errno));
         return;
     }
-    if (!look_trust(report, path, &st, false))
+    if (!doctor_trust(report, path, &st, false))
         return;
     const int n = look_read(path, id, sizeof id);
     if (n <= 0 || strspn(id, letters) != (size_t)n) {

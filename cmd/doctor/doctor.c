@@ -2,6 +2,15 @@
 /* doctor.c - sfid doctor: looks for what keeps generators of this host from working, or will. */
 #include "doctor/doctor.h"
 
+#include "args/args.h"
+#include "args/store.h"
+#include "args/usage.h"
+#include "doctor/parts.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/report.h"
+#include "io/say.h"
+
 #include <stdio.h>
 #include <string.h>
 

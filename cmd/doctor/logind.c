@@ -3,13 +3,14 @@
  * logind.c - whether systemd-logind removes the shared memory of a user
  * at the last logout: logind.conf(5), RemoveIPC.
  */
-#include "doctor/doctor.h"
+#include "doctor/logind.h"
+
+#include "io/macros.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* server.c - the server that an app leases its pids from, as the library finds it. */
-#include "doctor/doctor.h"
+#include "doctor/parts.h"
+
+#include "io/say.h"
 
 #include <string.h>
 

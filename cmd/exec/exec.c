@@ -14,8 +14,15 @@
  * knows as used is then never behind the clock by more than a moment.
  */
 #define _GNU_SOURCE /* execvpe */
-#include "cli.h"
+#include "exec/exec.h"
+
+#include "args/args.h"
+#include "args/store.h"
+#include "args/usage.h"
 #include "exec/kin.h"
+#include "io/date.h"
+#include "io/say.h"
+#include "io/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>

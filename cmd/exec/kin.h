@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kin.h - what a process has started, directly or not. */
-#ifndef CLI_KIN_H
-#define CLI_KIN_H
+#ifndef CMD_EXEC_KIN_H
+#define CMD_EXEC_KIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* date.c - times as RFC 3339 and back, in the Gregorian calendar run back and forth without end. */
-#include "cli.h"
+#include "io/date.h"
+
+#include "io/digits.h"
 
 #include <string.h>
 #include <time.h>

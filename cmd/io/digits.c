@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* digits.c - numbers as text and back, for tens of millions of them. */
-#include "cli.h"
+#include "io/digits.h"
 
 #include <string.h>
 

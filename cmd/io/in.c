@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* in.c - lines and blocks of input, of any length, in constant memory. */
-#include "cli.h"
+#include "io/in.h"
+
+#include "io/out.h"
+#include "io/progress.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +38,7 @@ static int fill(struct in *in) {
         in->start = 0;
     }
     const size_t room = sizeof in->buf - in->filled;
-    progress(in);
+    progress(in->fd, in->line, in->bytes);
     for (;;) {
         wait_until_readable(in);
         const ssize_t n = read(in->fd, in->buf + in->filled, room < IN_BLOCK ? room : IN_BLOCK);

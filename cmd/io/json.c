@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c - JSON that is written piece by piece. IDs, by the million, have a writer of their own in view.c. */
-#include "cli.h"
+/* json.c - JSON that is written piece by piece. IDs, by the million, have a writer of their own in text/show.c. */
+#include "io/json.h"
+
+#include "io/out.h"
 
 #include <inttypes.h>
 #include <string.h>

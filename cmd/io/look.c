@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* look.c - looking at files without leaving a trace. */
 #define _GNU_SOURCE /* O_NOATIME */
-#include "doctor/doctor.h"
+#include "io/look.h"
+
+#include "io/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <sfid.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,24 +43,5 @@ void *grown(void *list, size_t count, size_t size) {
     if (more)
         return more;
     say("%s", sfid_strerror(SFID_ENOMEM));
-    _exit(out_end(STATUS_INTERNAL));
-}
-
-bool look_trust(struct report *report, const char *path, const struct stat *st, bool directory) {
-    const unsigned mode = (unsigned)st->st_mode & 07777;
-    if (S_ISLNK(st->st_mode))
-        report_problem(report, STATUS_STATE, "give the place that it leads to", "%s is a symbolic link, which is not followed",
-                       path);
-    else if (directory ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode))
-        report_problem(report, STATUS_STATE, directory ? "remove it, or give another place" : "remove it", "%s is no %s", path,
-                       directory ? "directory" : "plain file");
-    else if (st->st_uid != geteuid())
-        report_problem(report, STATUS_STATE, "run this as that user, or give the owner's processes another place",
-                       "%s belongs to user %u, not to user %u who runs this", path, (unsigned)st->st_uid, (unsigned)geteuid());
-    else if (mode & (S_IWGRP | S_IWOTH))
-        report_problem(report, STATUS_STATE, directory ? "chmod 700" : "chmod 600", "%s has mode %04o: others may write to it",
-                       path, mode);
-    else
-        return true;
-    return false;
+    _exit(close_output(STATUS_INTERNAL));
 }

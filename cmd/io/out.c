@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* out.c - standard output: one buffer, write(2), and no byte lost unnoticed. */
-#include "cli.h"
+#include "io/out.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -67,12 +67,9 @@ bool out_flush(void) {
     return failure == 0;
 }
 
-int out_end(int status) {
+int out_close(void) {
     out_flush();
     if (close(STDOUT_FILENO) < 0 && failure == 0 && errno != EINTR)
         failure = errno; /* network file systems tell a full disk only here */
-    if (failure == 0 || failure == EPIPE)
-        return status;
-    say("standard output: %s", strerror(failure));
-    return STATUS_IO;
+    return failure == EPIPE ? 0 : failure;
 }

@@ -6,9 +6,10 @@
  * is written there. Where standard output is a pipe there is none: its reader
  * may be a pager on the same terminal.
  */
-#include "cli.h"
+#include "io/progress.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,28 +55,28 @@ static void write_terminal(const char *text) {
         state.wanted = false; /* it has gone */
 }
 
-static void show(const struct in *in, int64_t now) {
+static void show(uint64_t lines, uint64_t bytes, int64_t now) {
     char line[120], part[24] = "";
-    const uint64_t rate = in->line * 1000 / (uint64_t)(now - state.begin);
+    const uint64_t rate = lines * 1000 / (uint64_t)(now - state.begin);
     if (state.size > 0)
-        snprintf(part, sizeof part, ", %" PRIu64 " %%", in->bytes < state.size ? in->bytes * 100 / state.size : 100);
-    snprintf(line, sizeof line, "\r%" PRIu64 " lines%s, %" PRIu64 " a second\033[K", in->line, part, rate);
+        snprintf(part, sizeof part, ", %" PRIu64 " %%", bytes < state.size ? bytes * 100 / state.size : 100);
+    snprintf(line, sizeof line, "\r%" PRIu64 " lines%s, %" PRIu64 " a second\033[K", lines, part, rate);
     write_terminal(line);
     state.shown = true;
 }
 
 void progress_silent(void) { state.silent = true; }
 
-void progress(const struct in *in) {
+void progress(int fd, uint64_t lines, uint64_t bytes) {
     if (!state.begun)
-        begin(in->fd);
+        begin(fd);
     if (!state.wanted)
         return;
     const int64_t now = now_ms();
     if (now < state.next)
         return;
     state.next = now + EVERY_MS;
-    show(in, now);
+    show(lines, bytes, now);
 }
 
 void progress_clear(void) {

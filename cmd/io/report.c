@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - what a check found, topic by topic: severity, cause, cure. */
-#include "cli.h"
+#include "io/report.h"
+
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
 
 #include <stdarg.h>
 #include <stdio.h>

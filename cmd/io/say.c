@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* say.c - diagnostics and exit statuses. */
-#include "cli.h"
+/* say.c - diagnostics, exit statuses, and the end of the output. */
+#include "io/say.h"
+
+#include "io/out.h"
+#include "io/progress.h"
 
 #include <errno.h>
+#include <sfid.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,4 +100,12 @@ struct quoted quote(const char *text, size_t whole) {
     if (len > SHOWN || len < whole)
         memcpy(p, "'...", 5);
     return q;
+}
+
+int close_output(int status) {
+    const int lost = out_close();
+    if (lost == 0)
+        return status;
+    say("standard output: %s", strerror(lost));
+    return STATUS_IO;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* zone.c - how far clocks are ahead of UTC. */
-#include "cli.h"
+#include "io/zone.h"
 
 #include <stdio.h>
 #include <stdlib.h>

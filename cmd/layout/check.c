@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c - sfid layout check: whether a layout will do, and for how long. */
-#include "layout/show.h"
+#include "layout/check.h"
+
+#include "io/say.h"
 
 #include <inttypes.h>
 #include <stdio.h>

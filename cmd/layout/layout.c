@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c - sfid layout: lists layouts, and tells what follows from one. */
+#include "layout/layout.h"
+
+#include "args/args.h"
+#include "args/nearest.h"
+#include "args/usage.h"
+#include "io/date.h"
+#include "io/format.h"
+#include "io/json.h"
+#include "io/say.h"
+#include "layout/check.h"
 #include "layout/show.h"
+#include "layout/sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,9 @@
 /* show.c - a layout, or the list of them, as text, JSON and TSV. */
 #include "layout/show.h"
 
+#include "io/json.h"
+#include "io/out.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

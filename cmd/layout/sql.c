@@ -6,7 +6,10 @@
  * on: none depends on a session's time zone. Shifts and masks stand in
  * brackets always, since databases disagree about what binds stronger.
  */
-#include "layout/show.h"
+#include "layout/sql.h"
+
+#include "io/json.h"
+#include "io/out.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,9 @@
  * children inherit. So whoever has it mapped holds it, and /proc/PID/maps
  * tells. /proc/locks names only who took it, who may have ended long ago.
  */
-#include "doctor/doctor.h"
+#include "lease/holders.h"
+
+#include "io/look.h"
 
 #include <ctype.h>
 #include <dirent.h>

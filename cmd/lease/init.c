@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* init.c - sfid init: says that no process of an app is running. */
-#include "cli.h"
+#include "lease/commands.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/store.h"
+#include "args/usage.h"
+#include "io/date.h"
+#include "io/out.h"
+#include "io/say.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { APP, STORE, LAYOUT, FORCE, TTL, BUDGET, TIMEOUT };
 

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* lease.c - sfid lease: who holds which pid of an app. */
-#include "lease/lease.h"
+#include "lease/commands.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/nearest.h"
+#include "args/store.h"
+#include "args/usage.h"
+#include "io/say.h"
+#include "lease/actions.h"
 
 #include <string.h>
 

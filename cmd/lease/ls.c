@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ls.c - sfid lease ls: once, or again and again. */
-#include "lease/lease.h"
+#include "lease/actions.h"
+
+#include "args/store.h"
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "lease/metrics.h"
+#include "lease/show.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - leases as text for Prometheus (prometheus.io, "Exposition formats"). Times and spans are in seconds. */
-#include "lease/lease.h"
+#include "lease/metrics.h"
+
+#include "io/digits.h"
+#include "io/out.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* pid.c - sfid lease show and release: one pid, all that is known of it, and its end. */
-#include "doctor/doctor.h"
-#include "lease/lease.h"
+#include "lease/actions.h"
+
+#include "args/store.h"
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "lease/holders.h"
+#include "lease/show.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - leases, looked up and listed. */
-#include "lease/lease.h"
+#include "lease/show.h"
+
+#include "io/date.h"
+#include "io/json.h"
+#include "io/out.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.c - sfid bench: what IDs of a layout cost here, and how many of them there are. */
-#include "cli.h"
+#include "text/commands.h"
 
-#include <inttypes.h>
+#include "args/args.h"
+#include "args/usage.h"
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* convert.c - sfid convert: IDs from one way of writing them into another. */
+#include "text/commands.h"
+
+#include "args/args.h"
+#include "args/usage.h"
+#include "io/in.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "text/hint.h"
 #include "text/reader.h"
 
 #include <errno.h>

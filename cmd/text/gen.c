@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* gen.c - sfid gen: draws IDs. */
+#include "text/commands.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/store.h"
+#include "args/usage.h"
+#include "io/out.h"
+#include "io/say.h"
 #include "text/host.h"
-#include "text/view.h"
+#include "text/ids.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -250,7 +258,7 @@ static int draw(struct gen *gen) {
         left -= (uint64_t)got;
         gen->done += (uint64_t)got;
         if (!out_flush())
-            return 0; /* out_end() tells why */
+            return 0; /* close_output() tells why */
     }
     return 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hint.c - what to type instead, where IDs are not given as they are read. */
-#include "text/reader.h"
+#include "text/hint.h"
+
+#include "io/say.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,10 @@
 /* host.c - what IDs of flake and awsflake have of the host: a MAC address; a region and an IPv4 address. */
 #include "text/host.h"
 
+#include "args/nearest.h"
+#include "io/say.h"
+
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- which options go together ---------------------------------------------- */

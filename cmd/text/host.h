@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* host.h - options that say what host IDs of flake and awsflake are of. */
-#ifndef CLI_HOST_H
-#define CLI_HOST_H
+#ifndef CMD_TEXT_HOST_H
+#define CMD_TEXT_HOST_H
 
-#include "cli.h"
+#include "args/any_layout.h"
 
 #define OPTION_MAC \
     { "mac", 0, "ADDRESS", NULL, "flake: the worker, a MAC address (that of the first interface)" }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* ids.c - IDs as they are, one a line. */
-#include "text/view.h"
+#include "text/ids.h"
+
+#include "io/out.h"
+#include "io/say.h"
+#include "text/show.h"
 
 enum { DEC, HEX, BASE62, BASE32, BASE58, BYTES, JSON, UUID };
 static const char *const formats[] = {"dec", "hex", "base62", "base32", "base58", "bytes", "json", NULL};

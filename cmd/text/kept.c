@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* kept.c - what an ID is made of, as columns, members and notes that are added to something. */
-#include "text/view.h"
+#include "text/kept.h"
+
+#include "io/macros.h"
 
 #include <stdio.h>
 #include <string.h>

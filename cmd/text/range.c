@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* range.c - sfid range: the IDs of a span of time, as two bounds for a query. */
-#include "cli.h"
+#include "text/commands.h"
+
+#include "args/args.h"
+#include "args/usage.h"
+#include "io/date.h"
+#include "io/out.h"
+#include "io/say.h"
 
 #include <inttypes.h>
 

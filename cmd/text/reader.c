@@ -2,6 +2,8 @@
 /* reader.c - IDs as people write them. */
 #include "text/reader.h"
 
+#include "io/say.h"
+
 #include <stdio.h>
 
 const char *const id_forms[] = {[SFID_DEC] = "dec",       [SFID_HEX] = "hex",   [SFID_BASE62] = "base62", [SFID_BASE32] = "base32",

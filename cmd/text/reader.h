@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* reader.h - IDs as people write them, of 64 and 128 bits. */
-#ifndef CLI_READER_H
-#define CLI_READER_H
+#ifndef CMD_TEXT_READER_H
+#define CMD_TEXT_READER_H
 
-#include "cli.h"
+#include <sfid.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* The forms by name, in the order of sfid_form; for args_choice(). */
 extern const char *const id_forms[];
@@ -33,17 +36,5 @@ void reader_explain(const struct reader *reader, const char *text, size_t len, c
 
 /* Says that a line, an argument or the like is bad: where it is, what it is, and why. */
 void say_bad(const char *unit, uint64_t number, const char *text, size_t len, const char *why);
-
-/* ---- hint.c: what to type instead ------------------------------------------ */
-
-/* To stand behind a complaint; "" where nothing is known. columns: the command finds IDs in columns, members and text, too. */
-const char *hint_line(const char *text, size_t len, bool columns);
-const char *hint_object(const char *text, size_t len);
-const char *hint_columns(char separator, const char *text, size_t len);
-const char *hint_argument(const char *text);
-
-/* Is an argument that is no ID the name of a file? Then why it is refused; typed: the command with what it needs. */
-#define HINT 480
-bool hint_file(const char *typed, bool columns, const char *name, char why[HINT]);
 
 #endif

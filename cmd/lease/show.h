@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* lease.h - the actions of `sfid lease`. */
-#ifndef CLI_LEASE_H
-#define CLI_LEASE_H
+/* show.h - leases, looked up and listed. */
+#ifndef CMD_LEASE_SHOW_H
+#define CMD_LEASE_SHOW_H
 
-#include "cli.h"
-
-enum {
-    LEASE_APP,
-    LEASE_STORE,
-    LEASE_LAYOUT,
-    LEASE_FORMAT,
-    LEASE_ALL,
-    LEASE_WATCH,
-    LEASE_OUTPUT,
-    LEASE_YES,
-    LEASE_RUN_DIR,
-    LEASE_STATE_DIR,
-    LEASE_TTL,
-    LEASE_BUDGET,
-    LEASE_TIMEOUT
-};
+#include <sfid.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* The formats of ls, in this order for args_choice(); show has the first two. */
 enum { LEASE_TEXT, LEASE_JSON, LEASE_TSV, LEASE_CSV, LEASE_PROMETHEUS };
@@ -48,15 +35,7 @@ bool lease_is_busy(sfid_lease_kind kind);
 int leases_look(struct leases *leases, const sfid_options *opt, bool all, char why[SFID_WHY_LEN]);
 void leases_forget(struct leases *leases);
 
-/* lease_show.c: in any of the formats but one. */
+/* In any of the formats but one. */
 void leases_show(const struct leases *leases, int format);
-
-/* lease_metrics.c: text for Prometheus; leases NULL: the server did not tell. */
-void leases_metrics(const sfid_options *opt, const struct leases *leases);
-
-/* Each returns the exit status. lease_ls.c, lease_pid.c: */
-int lease_ls(const struct args *args, const sfid_options *opt);
-int lease_show(const struct args *args, const sfid_options *opt);
-int lease_release(const struct args *args, const sfid_options *opt);
 
 #endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* format.h - how commands show what they found. */
+#ifndef CMD_IO_FORMAT_H
+#define CMD_IO_FORMAT_H
+
+enum view_format { VIEW_TEXT, VIEW_JSON, VIEW_TSV, VIEW_CSV, VIEW_TABLE };
+
+#endif
