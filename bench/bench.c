@@ -7,118 +7,13 @@
  * With a store the rows that draw IDs are measured with a pid from there as
  * well, beside the same with a fixed pid.
  */
-#include "bench.h"
+#include "rows.h"
+#include "subjects.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
-
-struct settings settings = {.rounds = 9};
-static char directory[64];
-static bool first = true;
-
-double now_ns(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
-double cpu_ns(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
-bool wanted(const char *name) { return settings.only == NULL || strstr(name, settings.only) != NULL; }
-
-sfid *open_pid(const char *app, const sfid_layout *l, const char *store) {
-    sfid *g = NULL;
-    sfid_options opt = SFID_OPTIONS_INIT;
-    char run[80], state[80];
-    snprintf(run, sizeof run, "%s/run", directory);
-    snprintf(state, sizeof state, "%s/state", directory);
-    opt.app = app;
-    opt.layout = l;
-    opt.run_dir = run;
-    opt.state_dir = state;
-    opt.store = store;
-    opt.pid = store ? -1 : 1;
-    opt.on_unknown = SFID_TRUST;
-    if (sfid_open(&g, &opt) < 0) {
-        fprintf(stderr, "bench: %s\n", sfid_last_error(g));
-        exit(1);
-    }
-    return g;
-}
-
-/* ---- rows ------------------------------------------------------------------ */
-
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n) {
-    qsort(values, (size_t)n, sizeof *values, by_value);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-static const char *verdict(double target, bool good) { return target == 0 ? "" : good ? "  reached" : "  MISSED"; }
-
-static void begin_line(void) {
-    if (settings.json)
-        printf("%s\n  ", first ? "[" : ",");
-    first = false;
-}
-
-void run_row(const struct row *row) {
-    double floors[ROUNDS_MAX], costs[ROUNDS_MAX], ratios[ROUNDS_MAX];
-    if (!wanted(row->name))
-        return;
-    row->floor(row->floor_arg, row->n / 8); /* caches, frequency, first pages */
-    row->subject(row->subject_arg, row->n / 8);
-    for (int i = 0; i < settings.rounds; i++) {
-        floors[i] = row->floor(row->floor_arg, row->n);
-        costs[i] = row->subject(row->subject_arg, row->n);
-        ratios[i] = costs[i] / floors[i];
-    }
-    const double floor = median(floors, settings.rounds), cost = median(costs, settings.rounds);
-    const double ratio = median(ratios, settings.rounds);
-    begin_line();
-    if (settings.json)
-        printf("{\"name\":\"%s\",\"floor\":\"%s\",\"unit\":\"ns/%s\",\"rounds\":%d,\"floor_min\":%.3f,\"floor_median\":%.3f,"
-               "\"min\":%.3f,\"median\":%.3f,\"ratio\":%.3f,\"target\":%.2f}",
-               row->name, row->floor_name, row->per, settings.rounds, floors[0], floor, costs[0], cost, ratio, row->target);
-    else
-        printf("%-44s %8.2f %8.2f   %-36s %8.2f %8.2f   %6.2f%s\n", row->name, costs[0], cost, row->floor_name, floors[0], floor,
-               ratio, verdict(row->target, ratio <= row->target));
-    fflush(stdout);
-}
-
-void tell_figure(const char *name, const char *unit, double *values, int n, double target, bool at_least) {
-    const double middle = median(values, n);
-    begin_line();
-    if (settings.json)
-        printf("{\"name\":\"%s\",\"unit\":\"%s\",\"rounds\":%d,\"min\":%.3f,\"median\":%.3f,\"max\":%.3f,\"target\":%.2f}", name,
-               unit, n, values[0], middle, values[n - 1], target);
-    else
-        printf("%-44s %8.2f %8.2f   %-36s %8s %8.2f         %s\n", name, values[0], middle, unit, "highest", values[n - 1],
-               verdict(target, at_least ? middle >= target : middle <= target));
-    fflush(stdout);
-}
-
-/* ---- the whole ------------------------------------------------------------- */
-
-static void remove_directory(void) {
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf '%s'", directory);
-    if (system(command) != 0)
-        fprintf(stderr, "bench: %s is left\n", directory);
-}
 
 static bool read_arguments(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
@@ -138,27 +33,21 @@ static bool read_arguments(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    snprintf(directory, sizeof directory, "/dev/shm/sfid-bench-XXXXXX");
     if (!read_arguments(argc, argv)) {
         fprintf(stderr, "usage: bench [--rounds N (7 to %d)] [--only TEXT] [--store URL] [--json]\n", ROUNDS_MAX);
         return 2;
     }
-    if (mkdtemp(directory) == NULL) {
+    if (!make_directory()) {
         fprintf(stderr, "bench: no directory on /dev/shm: %s\n", strerror(errno));
         return 1;
     }
-    atexit(remove_directory);
-    if (!settings.json)
-        printf("%d rounds, floor and subject in turn; nanoseconds, least and median; ratio: median of the rounds' ratios\n\n"
-               "%-44s %8s %8s   %-36s %8s %8s   %6s\n",
-               settings.rounds, "", "min", "median", "floor", "min", "median", "ratio");
+    begin_rows();
     bench_draw();
     bench_shared();
     bench_lanes();
     bench_pack();
     bench_saturated();
     bench_restart();
-    if (settings.json)
-        printf("%s\n]\n", first ? "[" : "");
+    end_rows();
     return 0;
 }

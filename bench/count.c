@@ -4,7 +4,7 @@
  *
  *     count floor|inline|next-s|next-ms|try|next_n|lane N
  */
-#include "bench.h"
+#include "floor.h"
 
 #include <sfid/inline.h>
 #include <stdatomic.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* draw.c - one ID, and many at once, by one thread. */
-#include "bench.h"
+#include "floor.h"
+#include "rows.h"
+#include "subjects.h"
 
 #include <sfid/inline.h>
 #include <stdatomic.h>

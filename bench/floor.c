@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench.h"
+#include "floor.h"
 
 #include <stdatomic.h>
 #include <time.h>

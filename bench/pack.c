@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pack.c - composing and taking apart with a layout that the compiler knows, beside shifts written by hand. */
-#include "bench.h"
+#include "rows.h"
+#include "subjects.h"
 
 #include <sfid/inline.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* restart.c - from the start of a process to its first ID, where the one before was killed; beside a process that does nothing. */
-#include "bench.h"
+#include "rows.h"
+#include "subjects.h"
 
 #include <signal.h>
 #include <stdlib.h>

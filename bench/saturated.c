@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* saturated.c - how much of a layout's full rate is had, and what that costs, when more is wanted than it has. */
-#include "bench.h"
+#include "rows.h"
+#include "subjects.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,7 +3,8 @@
  * threads.c - several threads: on one word, beside as many that add to one word and share nothing else; and with a lane
  * each, beside as many that share nothing at all.
  */
-#include "bench.h"
+#include "rows.h"
+#include "subjects.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench.h - what things cost, each beside a floor measured in the same run.
+ * rows.h - what a thing costs, beside a floor measured in the same run.
  *
  * A floor is one loop that does what cannot be left out: reading the clock and
  * one atomic add, say. Floor and subject take turns, round by round, so that
  * whatever the machine does meanwhile meets both. Ratios are what counts;
  * nanoseconds differ from machine to machine.
  */
-#ifndef SFID_BENCH_H
-#define SFID_BENCH_H
+#ifndef SFID_BENCH_ROWS_H
+#define SFID_BENCH_ROWS_H
 
 #include <sfid.h>
 #include <stdbool.h>
@@ -24,6 +24,13 @@ struct settings {
 };
 
 extern struct settings settings;
+
+/* Where open_pid() keeps its files: a new directory, removed at exit. False with errno when it cannot be made. */
+bool make_directory(void);
+
+/* Before the first row, and behind the last. */
+void begin_rows(void);
+void end_rows(void);
 
 /* How long a piece of work took, in nanoseconds for each of its n parts. */
 typedef double measure(void *subject, uint64_t n);
@@ -49,15 +56,5 @@ sfid *open_pid(const char *app, const sfid_layout *l, const char *store);
 
 /* The compiler has to have the value, and may not know what becomes of it. */
 #define KEEP(value) __asm__ volatile("" : : "r"(value) : "memory")
-
-void bench_draw(void);
-void bench_shared(void);
-void bench_lanes(void);
-void bench_saturated(void);
-void bench_pack(void);
-void bench_restart(void);
-
-/* floor.c, in a shared library of its own: what an exported function costs that does nothing but the floor. */
-int64_t floor_next(void *word);
 
 #endif
