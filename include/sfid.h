@@ -186,11 +186,12 @@ typedef struct sfid_options {
  *                       redis+cluster://[user:password@]host[:port],…[?…]
  *                         the node that has the app's keys; app needs a part in
  *                         braces, "{orders}", unless registration=off
- *                       rediss://… (and rediss+sentinel://, rediss+cluster://) is TLS, where
- *                         this build has it: parameters ca (a file or directory; the
- *                         system's), cert and key (a client's), sni (the server's name
- *                         where that is not the host)
- *                       password_file=FILE in place of a password before the host: the
+ *                       rediss://…, rediss+sentinel://…, rediss+cluster://…
+ *                         TLS, where this build has it: parameters ca (a file or
+ *                         directory; the system's), cert and key (a client's), sni (the
+ *                         server's name where that is not the host)
+ *                       password_file=FILE
+ *                         in place of a password before the host: the
  *                         file holds it (255 bytes at most; one newline at its end is
  *                         dropped) and is read again for each connection, so that an
  *                         exchanged password is taken up. Before the host there may be

@@ -232,13 +232,13 @@ SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt, void (*each
  * Checks what lies in the file of a mark, STATE/APP/pid-N, as a generator would.
  * For an operator of the host. Nothing is opened or changed.
  *
- * @param content  the file from its begin; 8192 bytes of it count
- * @param size     how many bytes there are, 0 for an empty file
- * @return 0             a generator can use it
- *         SFID_ESTATE   it is damaged: no generator uses this pid until the file is removed
- *         SFID_EINVAL   content is NULL, and size is not 0
+ * content is the file from its begin, and has size bytes, of which 8192 count;
+ * 0 is an empty file.
  *
- * Threads: any. Fork: any. Signals: safe.
+ * Returns 0 when a generator can use it, or
+ *   SFID_ESTATE  it is damaged: no generator uses this pid until the file is removed
+ *   SFID_EINVAL  content is NULL, and size is not 0
+ * Threads: any. Fork: safe. Signals: async-safe.
  */
 SFID_API int sfid_mark_check(const void *content, size_t size);
 
