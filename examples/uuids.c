@@ -22,19 +22,19 @@ static int show(const sfid_wide_layout *layout, sfid_wide id) {
     return 0;
 }
 
-static int draw(sfid_wide_gen *g, const sfid_wide_layout *layout) {
+static int draw(sfid *g, const sfid_wide_layout *layout) {
     sfid_wide id, batch[BATCH];
     int failed = 0;
     for (int i = 0; i < BATCH; i++)
-        failed += sfid_wide_next(g, &id) < 0 || show(layout, id) != 0;
-    const int64_t got = sfid_wide_next_n(g, batch, BATCH); /* may be fewer, see sfid_next_n() */
+        failed += sfid_next_wide(g, &id) < 0 || show(layout, id) != 0;
+    const int64_t got = sfid_next_n_wide(g, batch, BATCH); /* may be fewer, see sfid_next_n() */
     for (int64_t i = 0; i < got; i++)
         failed += show(layout, batch[i]);
     return failed > 0 || got < 0;
 }
 
 int main(void) {
-    sfid_wide_gen *g = NULL;
+    sfid *g = NULL;
     sfid_wide_layout uuid7;
     if (sfid_wide_layout_parse("uuid7", &uuid7) < 0)
         return 1;
@@ -43,10 +43,10 @@ int main(void) {
     opt.app = "documents";
     opt.store = "local"; /* only this host draws them; over hosts: the URL of a Redis server */
     int failed = 1;
-    if (sfid_wide_open(&g, &opt) == 0)
+    if (sfid_open(&g, &opt) == 0)
         failed = draw(g, &uuid7);
     if (failed)
-        fprintf(stderr, "%s\n", sfid_wide_last_error(g));
-    sfid_wide_close(g);
+        fprintf(stderr, "%s\n", sfid_last_error(g));
+    sfid_close(g);
     return failed;
 }

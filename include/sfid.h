@@ -133,8 +133,8 @@ typedef struct sfid_options {
                                      sfid_status, sfid_parse and sfid_next may be called inside, sfid_open not;
                                      sfid_close of this generator does nothing there */
     void *user;                                            /**< handed to on_event */
-    const sfid_wide_layout *wide; /**< NULL; or instead of layout that of an app with IDs of up to 128 bits, for
-                                     sfid_wide_open(), sfid_app_look() and sfid_app_init(). Copied as well */
+    const sfid_wide_layout *wide; /**< NULL; or, instead of layout, that of IDs of up to 128 bits: sfid_next_wide() and its
+                                     like generate them, see wide.h. Copied as well */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
@@ -206,8 +206,7 @@ typedef struct sfid_options {
  *                     thread and by sfid_close(), and by no other call
  *
  * Returns 0, or
- *   SFID_EINVAL       out or opt NULL; an option out of range (the text names it); opt->wide is set, which
- *                     sfid_wide_open() is for
+ *   SFID_EINVAL       out or opt NULL; an option out of range (the text names it); both layout and wide are set
  *   SFID_ENOMEM       out of memory
  *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid
  *   SFID_ENOPID       all pids are taken, or the server does not know the app (the text
@@ -245,6 +244,7 @@ SFID_API SFID_MUST_CHECK int sfid_open_app(sfid **out, const char *app, const ch
  *   SFID_EOVERFLOW the layout has ended
  *   SFID_ELEASE    the window is over and could not be renewed in time
  *   SFID_ECLOSED   the generator is closed or was never open
+ *   SFID_EINVAL    the IDs of g have up to 128 bits: sfid_next_wide() generates them
  * Threads: any, also while another thread closes g. Fork: shared. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int64_t sfid_next(sfid *g);
@@ -268,7 +268,7 @@ SFID_API SFID_MUST_CHECK int64_t sfid_try_next(sfid *g);
  * Returns how many were written: fewer than n only when max_wait_ms, the
  * window, the clock or a close ended the call; 0 when n is 0. Where none were
  * written the error of sfid_next(), or
- *   SFID_EINVAL    ids is NULL and n is not 0
+ *   SFID_EINVAL    ids is NULL and n is not 0, or the IDs of g have up to 128 bits
  * Threads: any. Fork: shared. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int64_t sfid_next_n(sfid *g, int64_t *ids, size_t n);
@@ -283,7 +283,7 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next_n(sfid *g, int64_t *ids, size_t n);
 SFID_API int sfid_retry_ms(const sfid *g);
 
 /**
- * The pid held.
+ * The pid in the IDs: the pid held; for flake and awsflake the worker.
  *
  * Returns it, or SFID_ECLOSED.
  * Threads: any. Fork: shared. Signals: async-safe.
@@ -343,7 +343,7 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * return an ID drawn before or SFID_ECLOSED; so do later ones (sfid_next,
  * sfid_try_next, sfid_next_n, sfid_pid, sfid_retry_ms, sfid_status,
  * sfid_last_error): some 200 bytes of a handle that was open stay behind for
- * that (400 with ticks below a second, or of wide IDs), and the page up to its
+ * that (400 with ticks below a second, 500 of wide IDs), and the page up to its
  * last record, 192 bytes for each open. g may be NULL. Closing a handle again
  * does nothing. Closing it inside its on_event does nothing, from the first
  * event on. A handle that sfid_open() did not open is freed.
@@ -477,6 +477,5 @@ SFID_API const char *sfid_version(void);
 
 #include "sfid/admin.h"
 #include "sfid/inline.h"
-#include "sfid/wide_gen.h"
 
 #endif

@@ -77,7 +77,6 @@ struct gen {
     sfid_options opt;
     struct ids ids;
     sfid *g;
-    sfid_wide_gen *wide; /* instead, for a layout of 128 bits */
 };
 
 /* ---- options ------------------------------------------------------------- */
@@ -210,8 +209,6 @@ static bool read_options(const struct args *args, struct gen *gen) {
 
 /* ---- drawing ------------------------------------------------------------- */
 
-static int retry_ms(const struct gen *gen) { return gen->layout.wide ? sfid_wide_retry_ms(gen->wide) : sfid_retry_ms(gen->g); }
-
 /*
  * The sequence was used up for longer than one call sleeps. Others may draw
  * from it too, so this can happen again and again, and is no reason to give up
@@ -219,7 +216,7 @@ static int retry_ms(const struct gen *gen) { return gen->layout.wide ? sfid_wide
  */
 static int wait_for_more(const struct gen *gen) {
     enum { LEAST = 1, MOST = 1000 };
-    int ms = retry_ms(gen);
+    int ms = sfid_retry_ms(gen->g);
     if (ms < 0)
         return ms;
     ms = ms < LEAST ? LEAST : ms > MOST ? MOST : ms;
@@ -234,7 +231,7 @@ static int64_t draw_some(struct gen *gen, size_t n) {
         int64_t ids[BATCH];
         sfid_wide wide[BATCH];
     } drawn;
-    const int64_t got = gen->layout.wide ? sfid_wide_next_n(gen->wide, drawn.wide, n) : sfid_next_n(gen->g, drawn.ids, n);
+    const int64_t got = gen->layout.wide ? sfid_next_n_wide(gen->g, drawn.wide, n) : sfid_next_n(gen->g, drawn.ids, n);
     if (got > 0 && gen->layout.wide)
         ids_show_wide(&gen->ids, drawn.wide, (size_t)got);
     else if (got > 0)
@@ -264,13 +261,13 @@ static int draw(struct gen *gen) {
 }
 
 static int fail(const struct gen *gen, int code) {
-    const char *text = gen->layout.wide ? sfid_wide_last_error(gen->wide) : sfid_last_error(gen->g);
+    const char *text = sfid_last_error(gen->g);
     if (code == SFID_EBUSY && gen->opt.pid >= 0) {
         say("%s; give another --pid", text);
         return status_of(code);
     }
     if (code == SFID_EAGAIN && gen->opt.exhaustion == SFID_FAIL) {
-        const int ms = retry_ms(gen);
+        const int ms = sfid_retry_ms(gen->g);
         say("%" PRIu64 " of %" PRIu64 " IDs: the sequence of this tick is used up; the next one begins in %d ms", gen->done,
             gen->count, ms > 0 ? ms : 0);
         return status_of(code);
@@ -287,7 +284,6 @@ static void leave(const struct gen *gen, bool opened) {
     if (opened && gen->opt.store && strstr(gen->opt.store, "://"))
         return;
     sfid_close(gen->g);
-    sfid_wide_close(gen->wide);
 }
 
 static int run(const struct args *args) {
@@ -301,7 +297,7 @@ static int run(const struct args *args) {
 
     if (gen.by_default)
         remark("pids come from store local: IDs are unique among the processes of this user on this host, and nowhere else");
-    int code = gen.layout.wide ? sfid_wide_open(&gen.wide, &gen.opt) : sfid_open(&gen.g, &gen.opt);
+    int code = sfid_open(&gen.g, &gen.opt);
     const bool opened = code == 0;
     if (opened)
         code = draw(&gen);

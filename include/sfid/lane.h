@@ -32,7 +32,7 @@ typedef struct sfid_lane sfid_lane;
  * a page of memory of its own.
  *
  * Returns 0, or (*out is NULL then)
- *   SFID_EINVAL  out or g is NULL
+ *   SFID_EINVAL  out or g is NULL, or the IDs of g have up to 128 bits
  *   SFID_ENOMEM  out of memory
  * Threads: any. Fork: the child has the lane as well, with no run in it. Signals: not safe.
  */

@@ -2,8 +2,20 @@
 /**
  * sfid/wide.h - IDs of up to 128 bits: flake, awsflake, UUID version 7.
  *
- * All calls here are pure and allocate nothing. Threads: any. Fork: safe.
- * Signals: async-safe. Generators of such IDs are in wide_gen.h.
+ *     sfid_wide_layout uuid7;
+ *     sfid_options opt = SFID_OPTIONS_INIT;
+ *     sfid *g = NULL;
+ *     sfid_wide id;
+ *     if (sfid_wide_layout_parse("uuid7", &uuid7) < 0) return 1;
+ *     opt.wide = &uuid7;
+ *     opt.app = "orders";
+ *     opt.store = "local";
+ *     if (sfid_open(&g, &opt) < 0 || sfid_next_wide(g, &id) < 0) puts(sfid_last_error(g));
+ *     sfid_close(g);
+ *
+ * The calls that read, write and compare such IDs are pure and allocate
+ * nothing. Threads: any. Fork: safe. Signals: async-safe. The calls at the end
+ * that generate IDs, or ask for the host's addresses, say what they are.
  */
 #ifndef SFID_WIDE_H
 #define SFID_WIDE_H
@@ -14,6 +26,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct sfid;
 
 /** A 128-bit ID: high * 2^64 + low. A 64-bit number is one with high 0. */
 typedef struct sfid_wide {
@@ -169,6 +183,93 @@ SFID_API SFID_MUST_CHECK int sfid_aws_region_name(unsigned region, char *buf, si
 
 /** The number of a region by such a name; SFID_EINVAL where it is none, or name NULL. */
 SFID_API int sfid_aws_region(const char *name);
+
+/** opt.pid of awsflake: a region (sfid_aws_region(), 0 to 31) and an IPv4 address in the host's byte order, of which 16 bits count. */
+#define SFID_AWS_PID(region, ip) ((int64_t)(((uint64_t)(region) << 16) | ((uint64_t)(ip)&0xffff)))
+
+/* ---- addresses of the host ---------------------------------------------- */
+
+/**
+ * The MAC address of a network interface by its name, as a number: the first
+ * octet is the highest of 48 bits. NULL: of the first interface that is up and
+ * has one, in the kernel's order; where none is up, of the first that has one.
+ * The loopback interface has none.
+ *
+ * Returns 0, or (*mac is then left alone)
+ *   SFID_EINVAL       mac is NULL, or there is no such interface, or it has no such address
+ *   SFID_EUNSUPPORTED interface is NULL, and none has one
+ *   SFID_ENOMEM       out of memory
+ * Threads: any. Fork: safe. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_mac_address(const char *interface, uint64_t *mac);
+
+/** The same for its (first) IPv4 address, in the host's byte order. */
+SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *ip);
+
+/* ---- generating --------------------------------------------------------- */
+
+/*
+ * sfid_open() with opt.wide set opens a generator of wide IDs. It follows the
+ * same rules as any generator, and every call of sfid.h takes it, except those
+ * that generate 64-bit IDs: sfid_next(), sfid_try_next(), sfid_next_n() and
+ * sfid_lane_open() return SFID_EINVAL. The calls below return SFID_EINVAL for a
+ * generator of 64-bit IDs. "Increasing" means: by sfid_wide_compare(), and as
+ * text in the layout's own form.
+ *
+ *   uuid7      options as for a 64-bit layout. Tick, pid and sequence keep the UUIDs of one app apart. The 44 random bits make
+ *              it unlikely that one equals a UUID of another app or maker: they are a keyed hash, and the kernel gives each
+ *              handle its key
+ *   flake      opt.pid is the worker, a MAC address as a number; -1: that of sfid_mac_address(NULL, …)
+ *   awsflake   opt.pid is SFID_AWS_PID(): the region and the two last octets of the host's address
+ *
+ * A worker of flake or awsflake is a host. Its processes share the worker: each
+ * of them holds a part of the sequence, the lowest that no other process of
+ * this user holds, by a lock and a durable mark in the state directory. The
+ * highest bits of the sequence say which part it is (flake has 16, awsflake 8),
+ * and each process has 4096 IDs a millisecond. sfid_pid() returns the worker;
+ * the pid in sfid_status() and in events is the number of the part. Two users,
+ * or two containers with one address, do not know of each other: give them
+ * different workers. Nothing here asks a cloud's metadata service.
+ *
+ * So with flake and awsflake opt.app is NULL, opt.store is NULL or "local" with
+ * its parameters, and pid_min and pid_max are 0. No ID is issued ahead of the
+ * clock: max_ahead_ms counts as 0, and SFID_BORROW is refused. When the clock
+ * goes back, calls use up the latest tick, then wait for as long as a call may
+ * sleep, then return SFID_ECLOCK. Some codes of sfid_open() mean more here:
+ *   SFID_EINVAL       an option is set that these layouts do not have; for awsflake, pid is -1
+ *   SFID_ENOPID       other processes hold all parts of the sequence
+ *   SFID_ECLOCK       the mark is further ahead of the clock than a mark ever is (30 s, or lead_ms of the store): the clock
+ *                     has been set back
+ *   SFID_ELAYOUT      awsflake: this worker was used with another epoch on this host
+ *   SFID_EUNSUPPORTED flake: pid is -1, and no interface has a MAC address
+ */
+
+/**
+ * Generates one wide ID. *id is set on success only. Sleeps as sfid_next().
+ *
+ * Returns 0, the codes of sfid_next(), or
+ *   SFID_EINVAL    id is NULL, or the IDs of g have 64 bits
+ * Threads: any, also while another thread closes g. Fork: shared. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_next_wide(struct sfid *g, sfid_wide *id);
+
+/**
+ * Generates one wide ID without ever sleeping, as sfid_try_next().
+ *
+ * Returns as sfid_next_wide(), with SFID_EAGAIN (see sfid_retry_ms()) where that would sleep.
+ * Threads: any. Fork: shared. Signals: async-safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_try_next_wide(struct sfid *g, sfid_wide *id);
+
+/**
+ * Generates up to n wide IDs, increasing, into ids[0..n-1], as sfid_next_n().
+ *
+ * Returns how many were written; 0 when n is 0. Where none were written the
+ * error of sfid_next_wide(), or
+ *   SFID_EINVAL    ids is NULL and n is not 0, or the IDs of g have 64 bits
+ * Threads: any. Fork: shared. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int64_t sfid_next_n_wide(struct sfid *g, sfid_wide *ids, size_t n);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,7 @@ struct sfid__rest {
 
 /* What wide IDs are put together from, beside the number drawn (wide.c). Set before the handle is handed out. */
 struct sfid__wrap {
-    sfid_wide_layout layout; /* kind 0: none, the generator is one of 64 bits */
+    sfid_wide_layout layout;
     bool by_host;            /* as in sfid__wide_plan */
     uint64_t worker;
     uint64_t key[2]; /* of random bits */
@@ -39,9 +39,6 @@ struct sfid {
 static_assert(SFID__PROCESS_BITS + SFID__USERS_BITS == 64, "process and count fill a word");
 
 static_assert(offsetof(struct sfid, generator) == 0, "the generator comes first");
-
-/* sfid_open(), or with wide the same for a generator of wide IDs. */
-int sfid__open(struct sfid **out, const sfid_options *opt, bool wide);
 
 /*
  * The rest, for as long as until sfid__rest_leave(); NULL when the handle is

@@ -138,25 +138,19 @@ static void let_go(struct sfid__rest *rest) {
     rest->memory = NULL;
 }
 
-/* A call that draws narrow IDs would cut wide ones: handles of the two kinds are made by calls of their own. */
-static int wrap(struct sfid *g, const struct sfid__settings *settings, bool wide, struct sfid__error *err) {
-    if (settings->opt.wide && !wide)
-        return sfid__fail(err, SFID_EINVAL, "wide is set: sfid_wide_open() opens a generator of wide IDs");
-    if (!settings->opt.wide && wide)
-        return sfid__fail(err, SFID_EINVAL, "wide is not set: sfid_wide_open() wants the layout of the IDs there");
-    if (!wide)
-        return 0; /* it has no room for what follows */
+/* Wide IDs are put together around the numbers of the generator: see wide.c. */
+static void widen(struct sfid *g, const struct sfid__settings *settings) {
     g->wrap = (struct sfid__wrap){.layout = settings->wide, .by_host = settings->plan.by_host, .worker = settings->worker};
     sfid__random(g->wrap.key, sizeof g->wrap.key);
-    return 0;
+    sfid__generator_widen(&g->generator);
 }
 
-static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, bool wide) {
+static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings) {
     struct sfid__record *r = NULL;
     const sfid_options *opt = &settings->opt;
-    int rc = wrap(g, settings, wide, &rest->error);
-    if (rc == 0)
-        rc = configure(&g->generator, opt, &rest->error);
+    if (opt->wide)
+        widen(g, settings);
+    int rc = configure(&g->generator, opt, &rest->error);
     if (rc == 0)
         rc = settings->store == SFID__STORE_NONE ? open_memory(&g->generator, rest, opt, &r) : open_app(g, rest, settings, &r);
     if (rc == 0)
@@ -170,12 +164,12 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
  * How much of a handle there is: it stays for good, so it has no room for what
  * only others need. The counter is for ticks below a second.
  */
-static size_t handle_bytes(const sfid_options *opt, bool wide) {
-    if (wide)
+static size_t handle_bytes(const sfid_options *opt) {
+    if (opt->wide)
         return sizeof(struct sfid);
     const bool counts = opt->layout && !sfid__layout_in_seconds(opt->layout);
     const size_t last = offsetof(struct sfid__generator, next_closed);
-    return counts ? sizeof(struct sfid__generator) : last + sizeof(struct sfid__generator *);
+    return counts ? offsetof(struct sfid__generator, wide_record) : last + sizeof(struct sfid__generator *);
 }
 
 static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
@@ -188,32 +182,30 @@ static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
     return g;
 }
 
-static int open_new(struct sfid **out, const sfid_options *opt, bool wide) {
+static int open_new(struct sfid **out, const sfid_options *opt) {
     struct sfid__settings settings;
     struct sfid__rest *rest = calloc(1, sizeof *rest);
     const int rc = rest ? sfid__options_read(opt, &settings, &rest->error) : SFID_ENOMEM;
-    struct sfid *g = make_handle(rc == 0 ? handle_bytes(&settings.opt, wide) : sizeof *g, rest);
+    struct sfid *g = make_handle(rc == 0 ? handle_bytes(&settings.opt) : sizeof *g, rest);
     if (g == NULL) {
         free(rest);
         return SFID_ENOMEM;
     }
     *out = g;
-    return rc < 0 ? rc : open_handle(g, rest, &settings, wide);
+    return rc < 0 ? rc : open_handle(g, rest, &settings);
 }
 
-int sfid__open(struct sfid **out, const sfid_options *opt, bool wide) {
+int sfid_open(sfid **out, const sfid_options *opt) {
     struct sfid__guest guest;
     if (out == NULL)
         return SFID_EINVAL;
     *out = NULL;
     sfid__process_prepare();
     sfid__guest_enter(&guest);
-    const int rc = open_new(out, opt, wide);
+    const int rc = open_new(out, opt);
     sfid__guest_leave(&guest);
     return rc;
 }
-
-int sfid_open(sfid **out, const sfid_options *opt) { return sfid__open(out, opt, false); }
 
 int sfid_open_app(sfid **out, const char *app, const char *store) {
     sfid_options opt = SFID_OPTIONS_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* status.c - what a handle has to say about itself: sfid_status() and sfid_last_error(). */
+/* status.c - what a handle has to say about itself: sfid_pid(), sfid_status() and sfid_last_error(). */
 #include "api/handle.h"
 
 #include "draw/record.h"
@@ -10,6 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+int64_t sfid_pid(const sfid *g) {
+    if (g == NULL)
+        return SFID_ECLOSED;
+    const struct sfid__record *r = atomic_load_explicit(sfid__record_at(&g->generator), memory_order_acquire); /* as look() */
+    if (r == &sfid__no_record)
+        return SFID_ECLOSED;
+    return (int64_t)(sfid__is_wide(&g->generator) && g->wrap.by_host ? g->wrap.worker : sfid__record_pid(r));
+}
 
 /* ---- a look at the generator --------------------------------------------- */
 
@@ -119,6 +128,11 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
     const struct look v = look_at(g);
     char why[SFID__ERROR_TEXT];
     switch (code) {
+    case SFID_EINVAL:
+        snprintf(out, size, "the IDs of this generator have %s: call %s", sfid__is_wide(g) ? "up to 128 bits" : "64 bits",
+                 sfid__is_wide(g) ? "sfid_next_wide(), sfid_try_next_wide() or sfid_next_n_wide()"
+                                  : "sfid_next(), sfid_try_next() or sfid_next_n()");
+        break;
     case SFID_EAGAIN:
         explain_wait(g, rest, &v, out, size);
         break;

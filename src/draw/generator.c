@@ -28,8 +28,15 @@
 #include "draw/hint.h"
 #include "id/layout.h"
 
+int sfid__wrong_width(struct sfid__generator *g) {
+    if (sfid__is_closed(g))
+        return SFID_ECLOSED;
+    atomic_store_explicit(&g->last_code, SFID_EINVAL, memory_order_relaxed); /* a statistic, as in sfid__draw() */
+    return SFID_EINVAL;
+}
+
 static SFID__COLD int64_t next_slow(struct sfid__generator *g, struct sfid__call call) {
-    const int rc = sfid__draw(g, &call);
+    const int rc = sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw(g, &call);
     return rc < 0 ? rc : sfid__compose(call.from, call.n);
 }
 
@@ -45,7 +52,7 @@ static SFID__HOT int64_t slow(struct sfid__generator *g, struct sfid__call call,
 
 /* Draws a number: an ID is made of it, or where out is given that gets it. Each caller has one of the two, and a copy of this. */
 static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct sfid__call *out) {
-    struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
+    struct sfid__record *r = atomic_load_explicit(out ? &g->wide_record : &g->record, memory_order_acquire);
     const uint64_t tick = sfid__hint(g, r);
     uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
     if (unlikely(n >> r->seq_bits != tick || tick >= atomic_load_explicit(&r->limit, memory_order_acquire)))
@@ -87,6 +94,8 @@ int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
         return SFID_EINVAL;
     if (g == NULL)
         return SFID_ECLOSED;
+    if (sfid__is_wide(g))
+        return sfid__wrong_width(g);
     n = sfid__countable(n);
     struct sfid__call call = {.may_sleep = true}; /* one for all runs: max_wait counts over the whole call */
     size_t done = 0;
@@ -108,21 +117,18 @@ int sfid_retry_ms(const sfid *handle) {
     return handle == NULL ? SFID_ECLOSED : sfid__draw_retry_ms((const struct sfid__generator *)(const void *)handle);
 }
 
-int64_t sfid_pid(const sfid *handle) {
-    const struct sfid__generator *g = (const struct sfid__generator *)(const void *)handle;
-    if (g == NULL)
-        return SFID_ECLOSED;
-    const struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire); /* as on the hot path */
-    return r == &sfid__no_record ? SFID_ECLOSED : (int64_t)(r->pid_field >> r->pid_shift);
-}
-
 void sfid__generator_init(struct sfid__generator *g) { atomic_init(&g->record, &sfid__no_record); }
 
+void sfid__generator_widen(struct sfid__generator *g) {
+    atomic_init(&g->wide_record, &sfid__no_record);
+    atomic_init(&g->record, &sfid__wide_only);
+}
+
 void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r) {
-    atomic_store_explicit(&g->record, r, memory_order_release); /* with the acquire in next() and look() */
+    atomic_store_explicit(sfid__record_at(g), r, memory_order_release); /* with the acquire in next() and look() */
 }
 
 void sfid__generator_stop(struct sfid__generator *g) {
     /* Release: nothing follows this pointer but to constants; it is here so that all stores of it are alike. */
-    atomic_store_explicit(&g->record, &sfid__no_record, memory_order_release);
+    atomic_store_explicit(sfid__record_at(g), &sfid__no_record, memory_order_release);
 }

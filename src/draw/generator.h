@@ -21,7 +21,12 @@ struct sfid__rest; /* handle.h */
  * The part of a handle that threads draw through. `record` comes first, for
  * the inline form. All but the atomics is set before the handle is handed out
  * and never again; the whole stays in memory after close, for late callers.
- * Therefore `ticks` comes last: a handle that has no use for it has no room.
+ * Therefore `ticks` and `wide_record` come last: a handle that has no use for
+ * them has no room.
+ *
+ * A generator of wide IDs keeps its record in `wide_record`, and `record` leads
+ * to sfid__wide_only for good. So a call for 64-bit IDs finds a closed word
+ * there, and the slow path says what is wrong: the hot path compares nothing more.
  */
 struct sfid__generator {
     _Atomic(struct sfid__record *) record; /* this process's idea of the current record; sfid__no_record when closed */
@@ -44,9 +49,10 @@ struct sfid__generator {
 
     _Atomic(struct sfid__rest *) rest;   /* NULL once closed */
     _Atomic uint64_t users;              /* threads inside the rest: sfid__process() << USERS_BITS | their number */
-    struct sfid__generator *next_closed; /* the last but ticks */
+    struct sfid__generator *next_closed; /* the last that every handle has */
 
-    struct sfid__ticks ticks; /* for SFID__TICK_COUNTER only */
+    struct sfid__ticks ticks;                   /* for SFID__TICK_COUNTER, and of wide IDs */
+    _Atomic(struct sfid__record *) wide_record; /* of wide IDs only */
 };
 
 static_assert(offsetof(struct sfid__generator, record) == 0, "the inline form reads the record at offset 0");
@@ -54,13 +60,26 @@ static_assert(offsetof(struct sfid__generator, record) == 0, "the inline form re
 /* A record with nothing to draw: what a handle points to before it is open and after it is closed. */
 extern struct sfid__record sfid__no_record;
 
-/* True before the handle is open and from the begin of close on. One word says so, so no two calls disagree. */
-static inline bool sfid__is_closed(const struct sfid__generator *g) {
-    return atomic_load_explicit(&g->record, memory_order_relaxed) == &sfid__no_record; /* compared, not followed */
+/* Closed for good as well: what calls for 64-bit IDs find in a generator of wide ones. */
+extern struct sfid__record sfid__wide_only;
+
+static inline bool sfid__is_wide(const struct sfid__generator *g) {
+    return atomic_load_explicit(&g->record, memory_order_relaxed) == &sfid__wide_only; /* compared, not followed */
 }
 
-/* Makes a generator that answers SFID_ECLOSED to everything. */
+/* The word that leads to the record in use. */
+static inline _Atomic(struct sfid__record *) *sfid__record_at(const struct sfid__generator *g) {
+    return (_Atomic(struct sfid__record *) *)(uintptr_t)(sfid__is_wide(g) ? &g->wide_record : &g->record);
+}
+
+/* True before the handle is open and from the begin of close on. One word says so, so no two calls disagree. */
+static inline bool sfid__is_closed(const struct sfid__generator *g) {
+    return atomic_load_explicit(sfid__record_at(g), memory_order_relaxed) == &sfid__no_record; /* compared, not followed */
+}
+
+/* Makes a generator that answers SFID_ECLOSED to everything; widen: one of wide IDs, that has room for them. */
 void sfid__generator_init(struct sfid__generator *g);
+void sfid__generator_widen(struct sfid__generator *g);
 
 /* Opens it: from here on threads may draw from r. All other members are set before. */
 void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r);
@@ -70,9 +89,12 @@ void sfid__generator_stop(struct sfid__generator *g);
 
 struct sfid__call; /* slow.h */
 
+/* The answer to a call for IDs of the other width: SFID_EINVAL, noted as the last error; or SFID_ECLOSED. */
+int sfid__wrong_width(struct sfid__generator *g);
+
 /*
- * Draws one number as sfid_next() does, without making an ID of it: 0 with
- * call->from and call->n set, or a negative code.
+ * Draws one number for a wide ID, as sfid_next() does for one of 64 bits: 0
+ * with call->from and call->n set, or a negative code.
  */
 int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call);
 

@@ -84,7 +84,8 @@ SFID__UNGUARDED int64_t sfid_lane_next(sfid_lane *lane) {
 int sfid_lane_open(sfid_lane **out, sfid *g) {
     if (out)
         *out = NULL;
-    if (out == NULL || g == NULL)
+    struct sfid__generator *generator = (struct sfid__generator *)(void *)g;
+    if (out == NULL || g == NULL || sfid__is_wide(generator))
         return SFID_EINVAL;
     struct sfid_lane *lane = malloc(sizeof *lane);
     void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -94,7 +95,7 @@ int sfid_lane_open(sfid_lane **out, sfid *g) {
             munmap(page, PAGE);
         return SFID_ENOMEM;
     }
-    lane->generator = (struct sfid__generator *)(void *)g;
+    lane->generator = generator;
     lane->run = page;
     const uint64_t part = (lane->generator->layout.max_seq + 1) / RUN_PART;
     lane->length = SFID__MIN(SFID__MAX(part, 1), RUN_LONGEST);

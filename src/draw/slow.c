@@ -55,6 +55,7 @@
 #define REPORTED_REGRESSION_MS 1000
 
 struct sfid__record sfid__no_record = {.word = SFID__CLOSED, .unit = 1};
+struct sfid__record sfid__wide_only = {.word = SFID__CLOSED, .unit = 1};
 
 enum { DRAWN = 0, AGAIN = 1, GO = 2 }; /* beside the negative codes */
 
@@ -156,7 +157,7 @@ static int take_newer(struct sfid__generator *g, struct sfid__call *call, const 
     /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. A closed
        handle is not reopened: close may swap the pointer between, so only the record seen is replaced. */
     struct sfid__record *seen = v->r;
-    atomic_compare_exchange_strong_explicit(&g->record, &seen, current, memory_order_acq_rel, memory_order_relaxed);
+    atomic_compare_exchange_strong_explicit(sfid__record_at(g), &seen, current, memory_order_acq_rel, memory_order_relaxed);
     return AGAIN; /* 11 */
 }
 
@@ -209,7 +210,7 @@ static void shrink_lead(struct sfid__generator *g, struct view *v) {
 
 static int look(struct sfid__generator *g, struct sfid__call *call, struct view *v) {
     /* Acquire, with the release that published the record ([publish] in record.c, or open): its fields are there. */
-    v->r = call->in_hand ? call->from : atomic_load_explicit(&g->record, memory_order_acquire);
+    v->r = call->in_hand ? call->from : atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
     if (v->r == &sfid__no_record)
         return SFID_ECLOSED;
     /* [hi] Acquire, with the release in row 4 below: hi is loaded before the clock is read. The other way round
@@ -341,7 +342,7 @@ int sfid__draw(struct sfid__generator *g, struct sfid__call *call) {
 
 int sfid__draw_retry_ms(const struct sfid__generator *g) {
     struct view v;
-    v.r = atomic_load_explicit(&g->record, memory_order_acquire); /* as in look() */
+    v.r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire); /* as in look() */
     if (v.r == &sfid__no_record)
         return SFID_ECLOSED;
     v.now = sfid__now(g->clock);

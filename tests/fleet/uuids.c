@@ -42,18 +42,18 @@ static void listen(void *user, const sfid_event *e) {
 /* Draws as many as it is to, or until it may end. */
 static int live(void *arg) {
     struct host *h = arg;
-    sfid_wide_gen *g = NULL;
+    sfid *g = NULL;
     h->opt.on_event = listen;
     h->opt.user = h;
-    h->rc = sfid_wide_open(&g, &h->opt);
+    h->rc = sfid_open(&g, &h->opt);
     if (h->rc != 0)
-        fprintf(stderr, "# %s\n", sfid_wide_last_error(g));
-    h->pid = sfid_wide_pid(g);
+        fprintf(stderr, "# %s\n", sfid_last_error(g));
+    h->pid = sfid_pid(g);
     atomic_store(&h->opened, 1);
     while (h->rc == 0 && h->drawn->count < h->most && !atomic_load(&h->may_end) && drawn_add(h->drawn, g))
         if (h->most == UINT64_MAX)
             nap_us(200);
-    sfid_wide_close(g);
+    sfid_close(g);
     return h->rc == 0 && h->drawn->error == 0 ? 0 : 1;
 }
 

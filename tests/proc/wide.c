@@ -20,9 +20,9 @@ static sfid_wide_facts facts;
 /* ---- alone -------------------------------------------------------------- */
 
 /* Tick and pid as they should be, at about this time. */
-static bool is_right(sfid_wide_gen *g, sfid_wide id, int64_t now_ms) {
+static bool is_right(sfid *g, sfid_wide id, int64_t now_ms) {
     sfid_wide_parts p;
-    return sfid_wide_parse(&layout, id, &p) == 0 && p.pid == (uint64_t)sfid_wide_pid(g) && llabs(p.unix_ms - now_ms) < 60000;
+    return sfid_wide_parse(&layout, id, &p) == 0 && p.pid == (uint64_t)sfid_pid(g) && llabs(p.unix_ms - now_ms) < 60000;
 }
 
 static uint64_t text_faults(const sfid_wide *ids, uint64_t n) {
@@ -43,13 +43,13 @@ static void alone(void) {
     const uint64_t n = sized(1000000, 1000000, 100000);
     const sfid_options opt = wide_options(kind, &layout);
     struct drawn *d = drawn_new(n);
-    sfid_wide_gen *g = wide_open_or_die(&opt);
+    sfid *g = open_or_die(&opt);
     uint64_t wrong = 0;
     const int64_t begin = mono_ns();
     while (d->count < n / 2 && drawn_add(d, g))
         ;
     for (int64_t got = 1; d->count < n && got > 0; d->count += got > 0 ? (uint64_t)got : 0)
-        got = sfid_wide_next_n(g, d->ids + d->count, n - d->count < BATCH ? n - d->count : BATCH);
+        got = sfid_next_n_wide(g, d->ids + d->count, n - d->count < BATCH ? n - d->count : BATCH);
     const int64_t took = mono_ns() - begin;
     is_u64(d->count, n, "%s: as many as were asked for", kind->name);
     for (uint64_t i = 0; i < d->count; i++)
@@ -59,9 +59,9 @@ static void alone(void) {
     is_u64(text_faults(d->ids, d->count), 0, "%s: as text as well, and read back as they were", kind->name);
     is_u64(repeated(&d, 1, &layout), 0, "%s: none twice", kind->name);
     diag("figure: %s: %.1f million a second", kind->name, (double)n * 1000 / (double)took);
-    sfid_wide_close(g);
-    is_i64(sfid_wide_next(g, d->ids), SFID_ECLOSED, "%s: closed, it gives none", kind->name);
-    is_i64(sfid_wide_pid(g), SFID_ECLOSED, "%s: and has no pid", kind->name);
+    sfid_close(g);
+    is_i64(sfid_next_wide(g, d->ids), SFID_ECLOSED, "%s: closed, it gives none", kind->name);
+    is_i64(sfid_pid(g), SFID_ECLOSED, "%s: and has no pid", kind->name);
 }
 
 /* ---- two at once --------------------------------------------------------- */
@@ -74,13 +74,13 @@ struct one {
 static int draw_all(void *arg) {
     struct one *one = arg;
     const sfid_options opt = wide_options(kind, &layout);
-    sfid_wide_gen *g = wide_open_or_die(&opt);
+    sfid *g = open_or_die(&opt);
     atomic_store(&one->opened, 1);
     if (!flag_wait(one->go, 1, patience(20000)))
         return DIED;
     while (drawn_add(one->drawn, g))
         ;
-    sfid_wide_close(g);
+    sfid_close(g);
     return 0;
 }
 
@@ -109,7 +109,7 @@ static void two_at_once(void) {
 static int draw_until_killed(void *arg) {
     struct drawn *d = arg;
     const sfid_options opt = wide_options(kind, &layout);
-    sfid_wide_gen *g = wide_open_or_die(&opt);
+    sfid *g = open_or_die(&opt);
     while (drawn_add(d, g))
         ;
     return d->count == d->room ? 0 : 1;
@@ -142,7 +142,7 @@ static void killed(void) {
 /* ---- forked, threads ------------------------------------------------------ */
 
 struct member {
-    sfid_wide_gen *g;
+    sfid *g;
     struct drawn *drawn;
 };
 
@@ -150,7 +150,7 @@ static int draw_inherited(void *arg) {
     struct member *m = arg;
     while (drawn_add(m->drawn, m->g))
         ;
-    sfid_wide_close(m->g);
+    sfid_close(m->g);
     return m->drawn->count == m->drawn->room ? 0 : 1;
 }
 
@@ -161,7 +161,7 @@ static void forked(void) {
     struct member members[FAMILY];
     pid_t children[FAMILY];
     uint64_t faults = 0, same = 0;
-    sfid_wide_gen *g = wide_open_or_die(&opt);
+    sfid *g = open_or_die(&opt);
     sfid_wide before;
     faults += wide_within(g, &before, patience(20000)) != 0; /* so that there are random bits which a child would inherit */
     for (int i = 0; i < FAMILY; i++) {
@@ -181,7 +181,7 @@ static void forked(void) {
     for (uint64_t i = 0; i < 100 && facts.max_random; i++)
         same += (lists[0]->ids[i].low & facts.max_random) == (lists[1]->ids[i].low & facts.max_random);
     is_u64(same, 0, "%s: forked: a child has random bits of its own", kind->name);
-    sfid_wide_close(g);
+    sfid_close(g);
 }
 
 static void *draw_in_thread(void *arg) {
@@ -198,7 +198,7 @@ static void threads(void) {
     struct member members[THREADS];
     pthread_t all[THREADS];
     uint64_t faults = 0;
-    sfid_wide_gen *g = wide_open_or_die(&opt);
+    sfid *g = open_or_die(&opt);
     for (int i = 0; i < THREADS; i++) {
         lists[i] = drawn_new(n);
         members[i] = (struct member){g, lists[i]};
@@ -210,18 +210,18 @@ static void threads(void) {
     }
     is_u64(faults, 0, "%s: threads: each draws, increasing", kind->name);
     is_u64(repeated(lists, THREADS, &layout), 0, "%s: threads: none equal", kind->name);
-    sfid_wide_close(g);
+    sfid_close(g);
 }
 
 /* ---- interrupted ---------------------------------------------------------- */
 
-static sfid_wide_gen *interrupted_gen;
+static sfid *interrupted_gen;
 static struct drawn *in_handler;
 
 static void draw_in_handler(int sig) {
     const uint64_t n = atomic_load_explicit(&in_handler->count, memory_order_relaxed);
     (void)sig;
-    if (n < in_handler->room && sfid_wide_try_next(interrupted_gen, &in_handler->ids[n]) == 0)
+    if (n < in_handler->room && sfid_try_next_wide(interrupted_gen, &in_handler->ids[n]) == 0)
         atomic_store_explicit(&in_handler->count, n + 1, memory_order_relaxed);
 }
 
@@ -232,7 +232,7 @@ static void interrupted(void) {
     const struct itimerval often = {{0, 200}, {0, 200}}, off = {{0, 0}, {0, 0}};
     struct drawn *d = drawn_new(20 * n);
     struct drawn *const lists[] = {d, in_handler = drawn_new(ROOM)};
-    sfid_wide_gen *g = interrupted_gen = wide_open_or_die(&opt);
+    sfid *g = interrupted_gen = open_or_die(&opt);
     struct sigaction on_alarm = {.sa_handler = draw_in_handler, .sa_flags = SA_RESTART};
     sigaction(SIGALRM, &on_alarm, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
@@ -245,7 +245,7 @@ static void interrupted(void) {
        kind->name);
     is_u64(repeated(lists, 2, &layout), 0, "%s: interrupted: none equal", kind->name);
     diag("figure: %s: %" PRIu64 " in the handler, %" PRIu64 " outside", kind->name, in_handler->count, d->count);
-    sfid_wide_close(g);
+    sfid_close(g);
 }
 
 int main(void) {

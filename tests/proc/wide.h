@@ -35,19 +35,11 @@ UNUSED static sfid_options wide_options(const struct kind *k, const sfid_wide_la
     return opt;
 }
 
-UNUSED static sfid_wide_gen *wide_open_or_die(const sfid_options *opt) {
-    sfid_wide_gen *g = NULL;
-    const int rc = sfid_wide_open(&g, opt);
-    if (rc != 0)
-        die("sfid_wide_open: %s: %s", sfid_strerror(rc), sfid_wide_last_error(g));
-    return g;
-}
-
 /* As next_within(): patiently. */
-UNUSED static int wide_within(sfid_wide_gen *g, sfid_wide *id, unsigned limit_ms) {
+UNUSED static int wide_within(sfid *g, sfid_wide *id, unsigned limit_ms) {
     const int64_t end = mono_ns() + (int64_t)limit_ms * NS_PER_MS;
     for (;;) {
-        const int rc = sfid_wide_next(g, id);
+        const int rc = sfid_next_wide(g, id);
         if ((rc != SFID_EAGAIN && rc != SFID_ECLOCK && rc != SFID_ELEASE) || mono_ns() > end)
             return rc;
         nap_us(1000);
@@ -71,7 +63,7 @@ UNUSED static struct drawn *drawn_new(uint64_t room) {
 }
 
 /* By one at a time. False when it is full, or no ID came. */
-UNUSED static bool drawn_add(struct drawn *d, sfid_wide_gen *g) {
+UNUSED static bool drawn_add(struct drawn *d, sfid *g) {
     const uint64_t n = atomic_load_explicit(&d->count, memory_order_relaxed);
     const int rc = n < d->room ? wide_within(g, &d->ids[n], patience(20000)) : 0;
     if (rc < 0)
