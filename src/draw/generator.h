@@ -46,6 +46,7 @@ struct sfid__generator {
     _Atomic uint64_t random; /* state of the random start */
     _Atomic uint64_t waits, refused;
     _Atomic int last_code;
+    _Atomic uint32_t exhausted; /* calls that found the sequence used up, modulo 2^32: there is just room for that */
 
     _Atomic(struct sfid__rest *) rest;   /* NULL once closed */
     _Atomic uint64_t users;              /* threads inside the rest: sfid__process() << USERS_BITS | their number */

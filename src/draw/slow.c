@@ -121,6 +121,17 @@ static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) 
 
 /* ---- the ways out -------------------------------------------------------- */
 
+/*
+ * Rows 9, 10, 16, 17: a number is there, and its tick is not yet due. The sequence was used up, unless the clock is behind, or
+ * the record began ahead of the clock and this is its first tick. Each call is counted once.
+ */
+static void count_exhausted(struct sfid__generator *g, struct sfid__call *call, const struct view *v, uint64_t tick) {
+    if (call->exhausted || v->behind || tick == v->r->floor)
+        return;
+    call->exhausted = true;
+    atomic_fetch_add_explicit(&g->exhausted, 1, memory_order_relaxed); /* statistic */
+}
+
 /* Rows 9, 16, 17. */
 static int refuse(struct sfid__generator *g, const struct view *v) {
     atomic_fetch_add_explicit(&g->refused, 1, memory_order_relaxed); /* statistic */
@@ -262,6 +273,7 @@ static int settle(struct sfid__generator *g, struct sfid__call *call, const stru
         call->count = 1; /* 8 */
         return DRAWN;
     }
+    count_exhausted(g, call, v, tick);
     if (g->exhaustion == SFID_FAIL || !nap(g, call, until_due_ns(g, v, tick)))
         return refuse(g, v); /* 9 */
     return AGAIN;            /* 10 */
@@ -312,8 +324,10 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
         return at_limit(g, call, v); /* 14 */
     if (due(v, wt))
         return draw(call, r, w, w, share(call, r, w)) ? DRAWN : AGAIN; /* 15 */
-    if (!call->may_sleep || g->exhaustion == SFID_FAIL || until_due_ns(g, v, wt) > remaining_ns(g, call))
+    if (!call->may_sleep || g->exhaustion == SFID_FAIL || until_due_ns(g, v, wt) > remaining_ns(g, call)) {
+        count_exhausted(g, call, v, wt);
         return refuse(g, v); /* 16, 17 */
+    }
     if (wt >= v->limit)
         return at_limit(g, call, v); /* due before long, and nothing may be drawn yet: the window has to grow first */
     if (!draw(call, r, w, w, 1))

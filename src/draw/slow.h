@@ -12,9 +12,9 @@ struct sfid__call {
     uint64_t n, count;         /* result: the first number and how many, all of one tick */
     struct sfid__record *from; /* result: the record they were drawn from */
     bool in_hand;              /* n was drawn before, for one ID, and is not issued yet */
-    bool slept;
-    int64_t deadline_ns; /* monotonic; 0 until the call first wants to sleep */
-    int64_t nap_ns;      /* of the next look at a window that is over */
+    bool slept, exhausted;     /* and counted as such */
+    int64_t deadline_ns;       /* monotonic; 0 until the call first wants to sleep */
+    int64_t nap_ns;            /* of the next look at a window that is over */
 };
 
 /* How many of n IDs one call may return: their number is an int64_t. */

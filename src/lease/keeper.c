@@ -161,11 +161,10 @@ static void tell_counters(struct sfid__keeper *k) {
         k->told_regressions = regressions;
         tell(k, SFID_EVENT_REGRESSION, 0, (int64_t)ms, text);
     }
-    const uint64_t exhausted =
-        atomic_load_explicit(&g->waits, memory_order_relaxed) + atomic_load_explicit(&g->refused, memory_order_relaxed);
+    const uint32_t exhausted = atomic_load_explicit(&g->exhausted, memory_order_relaxed);
     if (exhausted != k->told_exhausted) {
-        const uint64_t more = exhausted - k->told_exhausted;
-        snprintf(text, sizeof text, "%" PRIu64 " calls waited or were refused", more);
+        const uint32_t more = exhausted - k->told_exhausted;
+        snprintf(text, sizeof text, "the sequence was used up: %" PRIu32 " call%s waited or failed", more, more == 1 ? "" : "s");
         k->told_exhausted = exhausted;
         tell(k, SFID_EVENT_EXHAUSTED, 0, (int64_t)more, text);
     }

@@ -42,7 +42,8 @@ struct sfid__keeper {
     _Atomic int failure_code;
     struct sfid__shared_text failure;
 
-    uint64_t told_exhausted, told_regressions;
+    uint64_t told_regressions;
+    uint32_t told_exhausted;
 };
 
 /* Starts the thread of this process unless it runs. 0, SFID_EAGAIN when another process's keeper is alive, SFID_ENOMEM. */

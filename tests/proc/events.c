@@ -146,30 +146,38 @@ static void close_and_check(sfid *g, struct listener *l, const char *what) {
 
 /* ---- the kinds ---------------------------------------------------------- */
 
-/* Files may not be written: nothing is said meanwhile, since standard output may be one. */
-static void refuse_writes_until(struct wanted *w) {
+/*
+ * Files may not be written until the event has come and the window is over: nothing is said meanwhile, since standard output
+ * may be one. Returns what the last call did.
+ */
+static int64_t refuse_writes_until(struct wanted *w) {
     struct rlimit files;
     signal(SIGXFSZ, SIG_IGN);
     if (getrlimit(RLIMIT_FSIZE, &files) < 0 || setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) < 0)
         die("setrlimit: %s", strerror(errno));
     tap_wait_until(has_come, w, patience(5000));
     setrlimit(RLIMIT_FSIZE, &files);
+    int64_t id = 0;
 }
 
 static void test_window(void) {
     sfid_options opt = local_options("window", "local?lead_ms=300", &layout);
+    for (const int64_t end = mono_ns() + patience(2000) * NS_PER_MS; id >= 0 && mono_ns() < end; nap_us(100))
+        id = sfid_next(w->g);
     opt.max_ahead_ms = 0;
+    return id;
     opt.pid_min = opt.pid_max = 5;
     struct listener *l = listener_new(&opt);
     sfid *g = open_or_die(&opt);
     atomic_store(&l->g, g);
     const struct seen *e = event_of(l, SFID_EVENT_LEASED, 0, NULL, "LEASED");
+    opt.max_wait_ms = 20;
     ok(e->pid == 5 && e->code == 0 && strchr(e->text, '5'), "LEASED: its pid is the one that is held");
     const struct seen *renewed = event_of(l, SFID_EVENT_RENEWED, 0, g, "RENEWED");
     ok(renewed > e && renewed->pid == 5 && renewed->code == 0, "RENEWED: after LEASED, for the same pid");
     ok(renewed->value > 100 && renewed->value <= 304, "RENEWED: the value is the window it has now");
     int from = l->n;
-    refuse_writes_until(&(struct wanted){l, SFID_EVENT_RENEW_FAILED, from, g, NULL});
+    is_i64(refuse_writes_until(&(struct wanted){l, SFID_EVENT_RENEW_FAILED, from, g, NULL}), SFID_ELEASE, "the window ends");
     e = event_of(l, SFID_EVENT_RENEW_FAILED, from, NULL, "RENEW_FAILED");
     ok(e->code == SFID_ESTATE && e->pid == 5, "RENEW_FAILED: its code is why");
     ok(strstr(e->text, dirs.state) && strstr(e->text, "pid-5"), "RENEW_FAILED: the text names the file");
@@ -182,6 +190,9 @@ static void test_window(void) {
     free(l);
 }
 
+    event_of(l, SFID_EVENT_RENEWED, l->n, g, "RENEWED, a third of the window later");
+    ok(sfid_status(g, &st) == 0 && st.waits > 0, "%" PRIu64 " calls waited", st.waits);
+    is_i64(l->by_kind[SFID_EVENT_EXHAUSTED], 0, "EXHAUSTED: not because a window ended");
 static void test_clock(void) {
     sfid_options opt = local_options("clock", "local", &layout);
     struct listener *l = listener_new(&opt);

@@ -208,12 +208,20 @@ static void rows_8_to_10(void) {
     is_i64(f.slept_ns / 1000000, 2000, "row 10: after max_wait");
     is_u64(atomic_load(&f.g.refused), 1, "row 9: counted as refused");
     is_u64(atomic_load(&f.g.waits), 1, "row 10: counted as one wait");
+    is_u64(atomic_load(&f.g.exhausted), 1, "rows 9, 10: once as a sequence that was used up");
     fake_close(&f);
 
     begin(SFID_FAIL, 0, 10000);
     fake_next(&f);
     fake_step_ms(&f, -60000);
     is_i64(settle(fake_record(&f), (uint64_t)(START + 1) << 12, true), SFID_ECLOCK, "row 9: behind hi it is the clock's fault");
+    is_u64(atomic_load(&f.g.exhausted), 0, "row 9: and not that of the sequence");
+    fake_close(&f);
+
+    begin(SFID_WAIT, 2000, 0);
+    sfid__generator_start(&f.g, fake_switch(&f, 7, (uint64_t)(START + 50) << 12, f.g.end));
+    ok(fake_next(&f) >= 0 && atomic_load(&f.g.waits) == 1, "row 10: a record that begins ahead of the clock is waited for");
+    is_u64(atomic_load(&f.g.exhausted), 0, "row 10: no sequence was used up");
     fake_close(&f);
 }
 
@@ -223,6 +231,7 @@ static void rows_11_and_12(void) {
     is_i64(fake_try(&f), SFID_ELEASE, "row 12: closed and none newer: try does not wait");
     is_i64(fake_next(&f), SFID_ELEASE, "row 12: next gives up after max_wait");
     is_i64(f.slept_ns / 1000000, 100, "row 12: having slept that");
+    is_u64(atomic_load(&f.g.exhausted), 0, "row 12: which no sequence is to blame for");
     const int64_t before = sfid__compose(fake_record(&f), sfid__record_position(fake_record(&f)));
     fake_switch(&f, 9, 0, f.g.end);
     const int64_t id = fake_next(&f);
