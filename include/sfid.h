@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 #include "sfid/error.h"
+#include "sfid/event.h"
 #include "sfid/lane.h"
 #include "sfid/layout.h"
 #include "sfid/text.h"
@@ -56,44 +57,11 @@ typedef enum sfid_exhaustion {
     SFID_FAIL      /**< return SFID_EAGAIN */
 } sfid_exhaustion;
 
-/** What an event tells. Numbers are fixed; later versions add to them. */
-typedef enum sfid_event_kind {
-    SFID_EVENT_LEASED = 1,    /**< a pid is held; pid is set */
-    SFID_EVENT_RENEWED,       /**< the window was extended; value: milliseconds it has now */
-    SFID_EVENT_RENEW_FAILED,  /**< it was not, and is tried again; code and text are set */
-    SFID_EVENT_REGRESSION,    /**< the clock stepped back over 1 s; value: milliseconds */
-    SFID_EVENT_EXHAUSTED,     /**< calls waited or failed since the last such event; value: how many */
-    SFID_EVENT_NOT_TMPFS,     /**< the run directory is not on a tmpfs: calls may stall on writeback */
-    SFID_EVENT_END_OF_LIFE,   /**< the layout ends within 5 years; value: milliseconds left */
-    SFID_EVENT_SLOT_REPLACED, /**< the slot file found was of no use and was replaced; the text says why */
-    SFID_EVENT_LOST,          /**< the pid is held no more; its window may be used up, and another pid is looked for */
-    SFID_EVENT_LEASED_AGAIN,  /**< another pid is held after a loss; pid is set */
-    SFID_EVENT_NOT_DURABLE,   /**< the mark is not synced ("local?mark=none"): after a power loss IDs may repeat */
-    SFID_EVENT_CONNECTED,     /**< the store's server answers; value: milliseconds that this took */
-    SFID_EVENT_DISCONNECTED,  /**< it does not; code and text are set */
-    SFID_EVENT_FAILOVER,      /**< the server that answers is not the one it was, or has forgotten the app since */
-    SFID_EVENT_SKEW,          /**< the clocks of host and server are over 1 s apart, or no longer so; value: milliseconds
-                                   that the host is ahead */
-    SFID_EVENT_UNREPLICATED,  /**< fewer replicas have a claim than replicas=N of the URL asks for; value: how many are known to */
-    SFID_EVENT_UNUSABLE,      /**< files kept pids from being used, and another was taken; value: how many; the text names one */
-    SFID_EVENT_NO_STATE_DIR   /**< no state directory can be used, and a server leases the pid: this host's identity lives in
-                                   the run directory; code and text are set */
-} sfid_event_kind;
-
 /** What sfid_open() does when Redis does not know the app. */
 typedef enum sfid_on_unknown {
     SFID_WAIT_OUT = 0, /**< wait until every window that could have been granted before has ended */
     SFID_TRUST         /**< take it for new: no process of this app is running anywhere */
 } sfid_on_unknown;
-
-/** One event. Valid during the callback only. */
-typedef struct sfid_event {
-    sfid_event_kind kind;
-    int code;         /**< SFID_E… or 0 */
-    int64_t pid;      /**< the pid held, or -1 */
-    int64_t value;    /**< as the kind says, or 0 */
-    const char *text; /**< one sentence for the operator */
-} sfid_event;
 
 /**
  * Options of sfid_open(). Start from SFID_OPTIONS_INIT, which sets every

@@ -112,12 +112,16 @@ static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const
 }
 
 /* Lets draws begin, and the keeper: to renew where there is a store, to tell events where they are wanted. */
-static int start(struct sfid__generator *g, struct sfid__rest *rest, const sfid_options *opt, struct sfid__record *r) {
+static int start(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__settings *settings,
+                 struct sfid__record *r) {
     struct sfid__keeper *k = &rest->keeper;
+    const sfid_options *opt = &settings->opt;
     const int64_t left = sfid__tick_begin_ms(&g->layout, g->end) - sfid__now(g->clock).ms;
     k->generator = g;
     k->on_event = opt->on_event;
     k->user = opt->user;
+    if (opt->app && !settings->plan.by_host) /* there it stands for the worker */
+        snprintf(k->app, sizeof k->app, "%s", opt->app);
     k->pending |= 1u << SFID_EVENT_LEASED;
     k->pending |= left < END_OF_LIFE_MS ? 1u << SFID_EVENT_END_OF_LIFE : 0;
     k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* of lives before this */
@@ -154,7 +158,7 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
     if (rc == 0)
         rc = settings->store == SFID__STORE_NONE ? open_memory(&g->generator, rest, opt, &r) : open_app(g, rest, settings, &r);
     if (rc == 0)
-        rc = start(&g->generator, rest, opt, r);
+        rc = start(&g->generator, rest, settings, r);
     if (rc < 0)
         let_go(rest);
     return rc;

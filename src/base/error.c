@@ -23,6 +23,18 @@ const char *sfid_strerror(int code) {
     }
 }
 
+const char *sfid_event_name(sfid_event_kind kind) {
+    switch (kind) {
+#define CASE(name, number, text, value) \
+    case SFID_EVENT_##name: \
+        return #name;
+        SFID_EVENT_LIST(CASE)
+#undef CASE
+    default:
+        return NULL;
+    }
+}
+
 const char *sfid_version(void) { return SFID_VERSION_STRING; }
 
 /* What a server or a file said may stand in it: a control character in there would drive the terminal it is shown on. */

@@ -79,7 +79,7 @@ static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t
         return;
     const bool held = k->holding == NULL || k->holding->lease.state == SFID__LEASE_HELD;
     const int64_t pid = held ? (int64_t)sfid__record_pid(sfid__page_current(k->generator->page)) : -1;
-    const sfid_event event = {kind, code, pid, value, text};
+    const sfid_event event = {kind, code, pid, value, text, k->app[0] ? k->app : NULL};
     k->on_event(k->user, &event);
 }
 
@@ -136,7 +136,7 @@ static void tell_pending(struct sfid__keeper *k) {
     }
     if (pending & 1u << SFID_EVENT_CONNECTED) {
         snprintf(text, sizeof text, "%s answers", k->holding->store->server);
-        tell(k, SFID_EVENT_CONNECTED, 0, 0, text);
+        tell(k, SFID_EVENT_CONNECTED, 0, k->holding->store->answer_ms, text);
     }
     if (pending & 1u << SFID_EVENT_UNREPLICATED) {
         const struct sfid__store *store = k->holding->store;

@@ -30,6 +30,7 @@ struct sfid__keeper {
     struct sfid__holder *holding; /* NULL: there is nothing to renew, only events to tell */
     void (*on_event)(void *user, const sfid_event *event);
     void *user;
+    char app[65];     /* as in the options; empty: none is given there */
     uint64_t reign;   /* the page's when this keeper got it */
     uint32_t pending; /* bits of events (1 << kind) noted by open, told first */
 

@@ -84,6 +84,7 @@ struct sfid__store {
     uint64_t start;                  /* pid to look at first */
     int64_t exchange_ms;             /* how long an answer may take */
     const char *server;              /* where it is asked, for people; NULL: on this host */
+    int64_t answer_ms;               /* how long the answer took that made it connected */
     _Atomic int connected;           /* the server answered the last time. For sfid_status(), */
     _Atomic int64_t skew_ms;         /* as is how far this host's clock was ahead of the server's then, */
     _Atomic int64_t replicas;        /* and how many replicas had the last claim; -1: not known */

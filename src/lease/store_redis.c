@@ -48,14 +48,16 @@ static void tell(const struct sfid__ask *ask, sfid_event_kind kind, int code, in
 }
 
 /* An error reply of the server's own is an answer as well. */
-static void note_connected(struct redis_store *s, const struct sfid__ask *ask, int rc, const struct sfid__error *err) {
+static void note_connected(struct redis_store *s, const struct sfid__ask *ask, int64_t began_ms, int rc,
+                           const struct sfid__error *err) {
     char text[SFID__URI_SHOWN + 40];
     const int is = rc == 0 || s->app.reply.count > 0;
     /* Relaxed, here and below: this thread alone writes them, and readers want no other data with them. */
     const int was = atomic_exchange_explicit(&s->store.connected, is, memory_order_relaxed);
     if (is && !was) {
         snprintf(text, sizeof text, "%s answers", s->app.shown);
-        tell(ask, SFID_EVENT_CONNECTED, 0, s->app.round_ms, text);
+        s->store.answer_ms = sfid__deadline_now_ms() - began_ms;
+        tell(ask, SFID_EVENT_CONNECTED, 0, s->store.answer_ms, text);
     } else if (was && !is) {
         tell(ask, SFID_EVENT_DISCONNECTED, rc, 0, err->text);
     }
@@ -90,9 +92,9 @@ static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigne
 
 static int ask_app(struct redis_store *s, const struct sfid__ask *ask, const char *op, unsigned argc, const char *const *argv,
                    unsigned strings, struct sfid__error *err) {
-    const int64_t deadline = ask->deadline_ms ? ask->deadline_ms : SFID__FOREVER;
+    const int64_t deadline = ask->deadline_ms ? ask->deadline_ms : SFID__FOREVER, began = sfid__deadline_now_ms();
     const int rc = sfid__redis_app_ask(&s->app, op, argc, argv, strings, deadline, ask->stop, err);
-    note_connected(s, ask, rc, err);
+    note_connected(s, ask, began, rc, err);
     if (rc == 0)
         note_skew(s, ask);
     return rc;
@@ -146,8 +148,9 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
  */
 static int trust(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
     struct sfid__redis_view view;
+    const int64_t began = sfid__deadline_now_ms();
     int rc = sfid__redis_look(&s->app, &view, NULL, NULL, ask->deadline_ms, ask->stop, err);
-    note_connected(s, ask, rc, err);
+    note_connected(s, ask, began, rc, err);
     if (rc == 0 && view.known == SFID__APP_UNKNOWN)
         rc = ask_app(s, ask, "init", 1, (const char *const[]){view.state}, 2, err);
     s->trusts = rc < 0;

@@ -8,7 +8,7 @@
 
 #define LAYOUT "39:3:14/10ms"
 
-enum { TTL = 6000, HEARTBEAT = 300, SKEW_MS = 2000 };
+enum { TTL = 6000, HEARTBEAT = 300, SKEW_MS = 2000, LATE_MS = 400 };
 
 static sfid_layout layout;
 
@@ -51,6 +51,29 @@ static void test_begin(struct redis *r, struct member *m) {
     const struct seen renewed = told(m, SFID_EVENT_RENEWED, 0, "RENEWED");
     ok(renewed.pid == leased.pid && renewed.value > TTL - 1000 && renewed.value <= TTL + 10,
        "RENEWED: its value is the window that there is now");
+}
+
+static void *resume_late(void *arg) {
+    nap_us(LATE_MS * 1000);
+    redis_resume(arg);
+    return NULL;
+}
+
+/* A server that is stopped when a generator is opened, and goes on soon. */
+static void test_answers_late(struct redis *r) {
+    char store[300];
+    sfid_options opt = event_options(r, "late");
+    pthread_t thread;
+    snprintf(store, sizeof store, "unix://%s?timeout=2s", r->socket);
+    opt.store = store;
+    redis_pause(r);
+    start_thread(&thread, resume_late, r);
+    struct member *m = new_member(&opt);
+    pthread_join(thread, NULL);
+    const struct seen e = told(m, SFID_EVENT_CONNECTED, 0, "CONNECTED");
+    ok(e.value >= LATE_MS / 2 && e.value < 2000, "CONNECTED: its value is how long the answer took");
+    is_i64(member_end(m), 0, "ends well");
+    members_free(m, 1);
 }
 
 /* Stopped: it accepts, and does not answer. Dead: nobody is there. */
@@ -169,6 +192,7 @@ int main(void) {
     fleet_begin();
     layout = layout_of(LAYOUT);
     on_servers(0, REDIS_CLOCK, test_events);
+    on_servers(0, 0, test_answers_late);
     on_servers(1, 0, test_lost);
     return done_testing();
 }

@@ -14,7 +14,7 @@
 #include "proc/local.h"
 #include "redis.h"
 
-enum { EVENT_KINDS = SFID_EVENT_SKEW + 1, EVENTS_KEPT = 200, MOST_THREADS = 4, WINDOWS_ROOM = 2048, RECORD = 400 };
+enum { EVENTS_KEPT = 200, MOST_THREADS = 4, WINDOWS_ROOM = 2048, RECORD = 400 };
 
 /* ---- servers ------------------------------------------------------------ */
 
@@ -142,7 +142,7 @@ struct member {
     _Atomic int64_t first_ns; /* from the call of open to the first ID */
     sfid_status_info status;  /* at the end, before the close */
     struct seen seen[EVENTS_KEPT];
-    atomic_int events, of_kind[EVENT_KINDS];
+    atomic_int events, of_kind[SFID_EVENT_KINDS];
     pid_t child; /* 0: has ended, with this status */
     int ended;
 };
@@ -236,7 +236,7 @@ UNUSED static void hear(void *user, const sfid_event *e) {
         snprintf(m->seen[n].text, sizeof m->seen[n].text, "%s", e->text);
     }
     atomic_store(&m->events, n + 1);
-    if ((unsigned)e->kind < EVENT_KINDS)
+    if ((unsigned)e->kind < SFID_EVENT_KINDS)
         atomic_fetch_add(&m->of_kind[e->kind], 1);
 }
 

@@ -14,7 +14,7 @@
 
 #define LAYOUT "41:4:8/1ms"
 
-enum { MOST = 400, TEXT_MOST = 600, KINDS = SFID_EVENT_NOT_DURABLE + 1, TMPFS = 0x01021994 };
+enum { MOST = 400, TEXT_MOST = 600, TMPFS = 0x01021994 };
 
 static sfid_layout layout;
 
@@ -34,7 +34,8 @@ struct listener {
     atomic_int inside, closed; /* a callback runs; sfid_close has returned */
     _Atomic pid_t thread;
     atomic_int many, late, foreign; /* at once; after the close; from another thread, or the caller's */
-    atomic_int bad_texts, bad_calls, calls, by_kind[KINDS];
+    const char *app;
+    atomic_int bad_texts, bad_apps, bad_calls, calls, by_kind[SFID_EVENT_KINDS];
     long linger_us; /* in the callback */
 };
 
@@ -74,12 +75,14 @@ static void listen_to(void *user, const sfid_event *e) {
     check_thread(l);
     if (!is_sentence(e->text))
         atomic_fetch_add(&l->bad_texts, 1);
+    if (e->app == NULL || l->app == NULL ? e->app != l->app : strcmp(e->app, l->app) != 0)
+        atomic_fetch_add(&l->bad_apps, 1);
     const int n = atomic_load(&l->n);
     if (n < MOST) {
         l->seen[n] = (struct seen){.kind = e->kind, .code = e->code, .pid = e->pid, .value = e->value};
         snprintf(l->seen[n].text, TEXT_MOST, "%s", e->text ? e->text : "(none)");
     }
-    if ((unsigned)e->kind < KINDS)
+    if ((unsigned)e->kind < SFID_EVENT_KINDS)
         atomic_fetch_add(&l->by_kind[e->kind], 1);
     if (atomic_load(&l->g))
         use_inside(l, atomic_load(&l->g));
@@ -95,6 +98,7 @@ static struct listener *listener_new(sfid_options *opt) {
     struct listener *l = calloc(1, sizeof *l);
     if (!l)
         die("out of memory");
+    l->app = opt->app;
     opt->on_event = listen_to;
     opt->user = l;
     return l;
@@ -138,6 +142,7 @@ static void close_and_check(sfid *g, struct listener *l, const char *what) {
     sfid_close(g);
     atomic_store(&l->closed, 1);
     is_i64(l->bad_texts, 0, "%s: each text is a sentence that can be printed", what);
+    is_i64(l->bad_apps, 0, "%s: each has the app", what);
     is_i64(l->foreign, 0, "%s: all come from one thread, the library's", what);
     is_i64(l->many, 0, "%s: one at a time", what);
     is_i64(l->bad_calls, 0, "%s: calls inside work, and close does nothing", what);
@@ -152,26 +157,26 @@ static void close_and_check(sfid *g, struct listener *l, const char *what) {
  */
 static int64_t refuse_writes_until(struct wanted *w) {
     struct rlimit files;
+    int64_t id = 0;
     signal(SIGXFSZ, SIG_IGN);
     if (getrlimit(RLIMIT_FSIZE, &files) < 0 || setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) < 0)
         die("setrlimit: %s", strerror(errno));
     tap_wait_until(has_come, w, patience(5000));
+    for (const int64_t end = mono_ns() + patience(2000) * NS_PER_MS; id >= 0 && mono_ns() < end; nap_us(100))
+        id = sfid_next(w->g);
     setrlimit(RLIMIT_FSIZE, &files);
-    int64_t id = 0;
+    return id;
 }
 
 static void test_window(void) {
     sfid_options opt = local_options("window", "local?lead_ms=300", &layout);
-    for (const int64_t end = mono_ns() + patience(2000) * NS_PER_MS; id >= 0 && mono_ns() < end; nap_us(100))
-        id = sfid_next(w->g);
     opt.max_ahead_ms = 0;
-    return id;
+    opt.max_wait_ms = 20;
     opt.pid_min = opt.pid_max = 5;
     struct listener *l = listener_new(&opt);
     sfid *g = open_or_die(&opt);
     atomic_store(&l->g, g);
     const struct seen *e = event_of(l, SFID_EVENT_LEASED, 0, NULL, "LEASED");
-    opt.max_wait_ms = 20;
     ok(e->pid == 5 && e->code == 0 && strchr(e->text, '5'), "LEASED: its pid is the one that is held");
     const struct seen *renewed = event_of(l, SFID_EVENT_RENEWED, 0, g, "RENEWED");
     ok(renewed > e && renewed->pid == 5 && renewed->code == 0, "RENEWED: after LEASED, for the same pid");
@@ -185,14 +190,14 @@ static void test_window(void) {
     event_of(l, SFID_EVENT_RENEWED, from, g, "RENEWED, when it can be");
     sfid_status_info st;
     ok(sfid_status(g, &st) == 0 && st.renewals >= 2 && st.renew_failures == 0, "and counted");
+    event_of(l, SFID_EVENT_RENEWED, l->n, g, "RENEWED, a third of the window later");
+    ok(sfid_status(g, &st) == 0 && st.waits > 0, "%" PRIu64 " calls waited", st.waits);
+    is_i64(l->by_kind[SFID_EVENT_EXHAUSTED], 0, "EXHAUSTED: not because a window ended");
     ok(l->calls > 0, "IDs were drawn inside");
     close_and_check(g, l, "window");
     free(l);
 }
 
-    event_of(l, SFID_EVENT_RENEWED, l->n, g, "RENEWED, a third of the window later");
-    ok(sfid_status(g, &st) == 0 && st.waits > 0, "%" PRIu64 " calls waited", st.waits);
-    is_i64(l->by_kind[SFID_EVENT_EXHAUSTED], 0, "EXHAUSTED: not because a window ended");
 static void test_clock(void) {
     sfid_options opt = local_options("clock", "local", &layout);
     struct listener *l = listener_new(&opt);
@@ -240,6 +245,40 @@ static void test_exhausted(void) {
     ok(tap_wait_until(exhaustion_told, both, patience(5000)), "EXHAUSTED: all of them, each once");
     close_and_check(g, l, "exhausted");
     free(l);
+}
+
+/* The app is a copy of the caller's, and NULL where the caller gave none: also of flake, whose parts are leased under a name. */
+static void test_apps(void) {
+    char app[] = "copied";
+    sfid_wide_layout flake;
+    sfid_options opts[3] = {local_options(app, "local", &layout), SFID_OPTIONS_INIT, SFID_OPTIONS_INIT};
+    opts[1].pid = opts[2].pid = 3;
+    opts[2].wide = &flake;
+    if (sfid_wide_layout_parse("flake", &flake) < 0)
+        die("no flake");
+    for (size_t i = 0; i < COUNT_OF(opts); i++) {
+        struct listener *l = listener_new(&opts[i]);
+        l->app = i == 0 ? "copied" : NULL;
+        sfid *g = open_or_die(&opts[i]);
+        memset(app, 'x', sizeof app - 1);
+        event_of(l, SFID_EVENT_LEASED, 0, NULL, "LEASED");
+        close_and_check(g, l, i == 0 ? "copied" : "no app");
+        free(l);
+    }
+}
+
+/* Each kind has the name, and the number that it had from the first release on. */
+static void test_names(void) {
+    int n = 0;
+#define NAMED(name, number, text, value) \
+    n++; \
+    is_i64(SFID_EVENT_##name, number, "%s", text); \
+    is_str(sfid_event_name(SFID_EVENT_##name), #name, "its name");
+    SFID_EVENT_LIST(NAMED)
+#undef NAMED
+    is_i64(n, SFID_EVENT_KINDS - 1, "numbers have no gap");
+    ok(SFID_EVENT_LEASED == 1 && SFID_EVENT_LEASED_AGAIN == 10 && SFID_EVENT_NO_STATE_DIR == 18, "nor were they given anew");
+    ok(!sfid_event_name((sfid_event_kind)0) && !sfid_event_name((sfid_event_kind)SFID_EVENT_KINDS), "others have no name");
 }
 
 /* A layout that ends in about 200 days. */
@@ -372,7 +411,7 @@ static void test_closed(uint64_t *rng) {
         atomic_store(&l->closed, 1);
         pthread_join(n.thread, NULL);
         events += (uint64_t)l->n;
-        bad += l->bad_texts || l->foreign || l->many;
+        bad += l->bad_texts || l->bad_apps || l->foreign || l->many;
     }
     for (uint64_t i = 0; all && i < times; i++) {
         late += (uint64_t)all[i]->late;
@@ -403,6 +442,8 @@ int main(void) {
         return with_shim();
     rng = seed();
     layout = layout_of(LAYOUT);
+    test_names();
+    test_apps();
     test_window();
     test_clock();
     test_exhausted();

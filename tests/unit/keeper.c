@@ -55,11 +55,11 @@ static struct fake f;
 static struct fake_store *store; /* shared with forked children */
 static struct sfid__keeper k;
 static struct sfid__holder h;
-static _Atomic int told[16];
+static _Atomic int told[SFID_EVENT_KINDS];
 
 static void on_event(void *user, const sfid_event *event) {
     (void)user;
-    if (event->kind < 16)
+    if ((unsigned)event->kind < SFID_EVENT_KINDS)
         atomic_fetch_add(&told[event->kind], 1);
 }
 
