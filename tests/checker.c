@@ -4,7 +4,7 @@
  *
  *     checker [--layout TEXT] [--order none|per-file|pid] [--count N] FILE-OR-DIRECTORY…
  *
- * The files are those of tests/proc/idlog.h. It finds
+ * The files are those of tests/support/idlog.h. It finds
  *     duplicates      equal IDs, in one file or in two
  *     order breaks    an ID not above the one before it in its file (not with --order none)
  *     foreign IDs     errors that were logged as IDs, IDs that do not decode to the layout, IDs of another pid than the
@@ -20,7 +20,6 @@
  * Duplicates are found by merging the files, each sorted already unless something is wrong with it: no memory beyond the
  * files' own pages, and time in proportion to their IDs.
  */
-#define _GNU_SOURCE 1
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

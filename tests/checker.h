@@ -3,7 +3,7 @@
 #ifndef SFID_TESTS_CHECKER_H
 #define SFID_TESTS_CHECKER_H
 
-#include "proc/idlog.h"
+#include "support/idlog.h"
 
 #include <stddef.h>
 

@@ -5,8 +5,8 @@
  *   serve PROGRAM [OPTION…]        starts it, prints 'SOCKET PORT', and ends it on SIGTERM or when its parent ends
  *   serve --ask SOCKET COMMAND…    prints the reply in one line; exit 1 for an error reply
  */
-#include "redis.h"
-#include "tap.h"
+#include "support/redis.h"
+#include "support/tap.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Servers that are not there, do not answer, or answer what no server would: sfid_open() is back in time with a sentence that
  * tells which server and what it did; and after a thousand such rounds (short: 100) nothing is left of them.
  */
-#include "opens.h"
-#include "strangers.h"
+#include "support/opens.h"
+#include "support/strangers.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -259,7 +259,7 @@ static void test_blackhole(void) {
 /* ---- a thousand times ---------------------------------------------------- */
 
 /* Each connection another way to fail. */
-static void serve_any(int fd, FILE *in, struct peer_shared *s) {
+static void serve_any(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     const struct linger reset = {1, 0};
     const int step = atomic_fetch_add(&s->step, 1) % 6;
@@ -305,7 +305,7 @@ static int do_rounds(void *arg) {
     for (int i = 0; i < rounds; i++) {
         const char *url = i % 7 == 6 ? r->gone : i % 5 == 4 && r->refusing[0] ? r->refusing : r->peer;
         sfid *g = NULL;
-        struct member m = {.open_timeout_ms = 30,
+        struct client m = {.open_timeout_ms = 30,
                            .ttl_ms = WINDOW_MS,
                            .heartbeat_ms = HEARTBEAT_MS,
                            .budget_ms = BUDGET_MS,
@@ -313,7 +313,7 @@ static int do_rounds(void *arg) {
                            .app = "rounds"};
         const sfid_layout l = layout_of(LAYOUT);
         snprintf(m.store, sizeof m.store, "%s", url);
-        const sfid_options opt = member_options(&m, &l);
+        const sfid_options opt = client_options(&m, &l);
         const int rc = sfid_open(&g, &opt);
         r->bad += rc != SFID_EREDIS && rc != SFID_EAUTH;
         sfid_close(g);

@@ -4,7 +4,7 @@
  * is back within a second and 100 ms. With a server that answers the pid is given back: its record is a position and nothing
  * else, its registration is gone, and the next holder begins above it.
  */
-#include "holders.h"
+#include "support/clients.h"
 
 #include <sched.h>
 
@@ -16,19 +16,19 @@ static int64_t slowest_ms;
 
 static void test_given_back(const char *program, int number) {
     struct redis r;
-    struct member *m = members_make(2);
+    struct client *m = clients_make(2);
     char key[40], pid[24];
     redis_start(&r, program, "close", 0, NULL);
     for (int i = 0; i < 2; i++) {
         char log[40];
         snprintf(log, sizeof log, "given-%d-%d", number, i);
-        member_set(&m[i], r.socket, "given", log);
+        client_set(&m[i], r.socket, "given", log);
         m[i].pid_min = m[i].pid_max = number;
     }
     m->trust = true;
-    member_start_or_bail(m);
-    ok(member_draws(m, 100, 5000), "%s: IDs are drawn", program);
-    is_i64(member_end(m), 0, "%s: the holder closes", program);
+    client_start_or_bail(m);
+    ok(client_draws(m, 100, 5000), "%s: IDs are drawn", program);
+    is_i64(client_end(m), 0, "%s: the holder closes", program);
     snprintf(pid, sizeof pid, "%d", number);
     struct reply *record = redis_ask(&r, "HGET", "sfid:given", pid, NULL);
     ok(record->type == '$' && record->size == 11 && strspn(record->text, "0123456789") == 11, "%s: its record is a position alone",
@@ -38,10 +38,10 @@ static void test_given_back(const char *program, int number) {
     is_i64(left->number, 0, "%s: its registration is gone", program);
     const int64_t took = atomic_load(&m->close_ms);
     ok(took <= SLACK_MS / 3, "%s: in %" PRId64 " ms", program, took);
-    member_start_or_bail(&m[1]);
+    client_start_or_bail(&m[1]);
     ok(atomic_load(&m[1].open_ms) <= SLACK_MS, "%s: the next one has the pid at once", program);
-    member_draws(&m[1], 100, 5000);
-    member_end(&m[1]);
+    client_draws(&m[1], 100, 5000);
+    client_end(&m[1]);
     reply_free(record);
     reply_free(left);
     redis_kill(&r);
@@ -53,29 +53,29 @@ static void stop_server(struct redis *r) { redis_pause(r); }
 
 static void kill_server(struct redis *r) { redis_kill(r); }
 
-static bool has_failed(void *arg) { return member_events(arg, SFID_EVENT_RENEW_FAILED) > 0; }
+static bool has_failed(void *arg) { return client_events(arg, SFID_EVENT_RENEW_FAILED) > 0; }
 
 /* Holds, then the server goes, then the holder closes: after a while, or once it waits for an answer. */
 static int64_t close_without(const char *program, void (*goes)(struct redis *r), bool under_way, int number) {
     struct redis r;
-    struct member *m = members_make(1);
+    struct client *m = clients_make(1);
     char log[40];
     redis_start(&r, program, "close", 0, NULL);
     snprintf(log, sizeof log, "without-%d", number);
-    member_set(m, r.socket, log, log);
+    client_set(m, r.socket, log, log);
     snprintf(m->store, sizeof m->store, "unix://%s?timeout=5000", r.socket);
     m->pid_min = m->pid_max = number;
     m->trust = true;
     m->heartbeat_ms = under_way ? 300 : HEARTBEAT_MS;
-    member_start_or_bail(m);
-    if (!member_draws(m, 20, 5000))
+    client_start_or_bail(m);
+    if (!client_draws(m, 20, 5000))
         bail("%s: no IDs", program);
     goes(&r);
     if (under_way && goes == kill_server)
         tap_wait_until(has_failed, m, 5000);
     else if (under_way)
         nap_us(2 * 300 * 1000); /* twice its heartbeat: it has asked, and would wait for 5 s */
-    const int status = member_end(m);
+    const int status = client_end(m);
     const int64_t took = atomic_load(&m->closed) ? atomic_load(&m->close_ms) : INT64_MAX;
     if (status != 0)
         diag("%s: the holder ended with %d", program, status);
@@ -130,28 +130,28 @@ static bool answers(void *arg) {
 /* In a network of its own the server's address is taken away: what is sent to it is lost without a word. */
 static int in_own_network(void *arg) {
     struct swallowed *s = arg;
-    struct member *m = members_make(1);
+    struct client *m = clients_make(1);
     const sfid_layout l = layout_of(LAYOUT);
     if (unshare(CLONE_NEWNET) < 0 ||
         run("ip link set lo up && ip address add 192.0.2.1/32 dev lo && ip route add 192.0.2.0/24 dev lo 2>/dev/null") != 0)
         return 2;
     const pid_t server = serve(s->program);
-    member_set(m, "", "swallowed", "swallowed");
+    client_set(m, "", "swallowed", "swallowed");
     snprintf(m->store, sizeof m->store, "redis://192.0.2.1:6379?timeout=400");
     m->trust = true;
     m->heartbeat_ms = 300;
-    const sfid_options opt = member_options(m, &l);
+    const sfid_options opt = client_options(m, &l);
     if (!tap_wait_until(answers, (void *)(uintptr_t)&opt, 20000))
         return 3;
-    member_start(m);
-    if (!tap_wait_until(member_has_opened, m, 5000) || atomic_load(&m->opened) != 1)
+    client_start(m);
+    if (!tap_wait_until(client_has_opened, m, 5000) || atomic_load(&m->opened) != 1)
         return 4;
     run("ip address del 192.0.2.1/32 dev lo");
-    if (!member_event_after(m, SFID_EVENT_RENEW_FAILED, 0, 1, 2 * WINDOW_MS) || !member_draws(m, 20, WINDOW_MS))
+    if (!client_event_after(m, SFID_EVENT_RENEW_FAILED, 0, 1, 2 * WINDOW_MS) || !client_draws(m, 20, WINDOW_MS))
         return 5;
     s->code = atomic_load(&m->failed_code);
     snprintf(s->text, sizeof s->text, "%s", m->failed_text);
-    if (member_end(m) != 0)
+    if (client_end(m) != 0)
         return 6;
     s->close_ms = atomic_load(&m->close_ms);
     kill(server, SIGKILL);

@@ -6,14 +6,14 @@
  *
  * Processes come and go all the while: who comes new waits for a pid until the server has known the app for W + S.
  */
-#include "holders.h"
+#include "support/clients.h"
 
 enum { HOLDER, SECOND, GUEST, MEMBERS, KEY_BYTES = 20000, EVICTED_TIMES = 5 };
 
 struct scene {
     const char *policy, *program;
     struct redis r;
-    struct member *m;
+    struct client *m;
     uint64_t rng;
     int lost;     /* how often the hash was found missing */
     int unlisted; /* how many registrations were */
@@ -58,22 +58,22 @@ static void fill(struct scene *s, int keys) {
 
 static void begin(struct scene *s, const char *program, const char *policy, size_t number) {
     static const char *const names[MEMBERS] = {"holder", "second", "guest"};
-    *s = (struct scene){.policy = policy, .program = program, .m = members_make(MEMBERS), .rng = number + 1};
+    *s = (struct scene){.policy = policy, .program = program, .m = clients_make(MEMBERS), .rng = number + 1};
     redis_start(&s->r, program, "evict", 0, "--maxmemory-policy", policy, "--maxmemory-samples", "1", NULL);
     for (size_t i = 0; i < MEMBERS; i++) {
         char log[40], app[40];
         snprintf(log, sizeof log, "%s-%zu", names[i], number);
         snprintf(app, sizeof app, "evict-%zu", number);
-        member_set(&s->m[i], s->r.socket, app, log);
+        client_set(&s->m[i], s->r.socket, app, log);
         s->m[i].pid_min = 3 * (int64_t)number;
         s->m[i].pid_max = s->m[i].pid_min + 2;
     }
     s->m[HOLDER].trust = true;
     for (int i = 0; i < MEMBERS; i++)
-        member_start_or_bail(&s->m[i]);
+        client_start_or_bail(&s->m[i]);
     set_memory(s, memory_used(s) + 40 * KEY_BYTES);
     for (int i = 0; i < MEMBERS; i++)
-        member_forget_gaps(&s->m[i]);
+        client_forget_gaps(&s->m[i]);
 }
 
 /* One round of pressure. */
@@ -86,11 +86,11 @@ static void press(struct scene *s) {
 
 static void holders_are_well(struct scene *s) {
     for (int i = HOLDER; i <= SECOND; i++) {
-        struct member *m = &s->m[i];
-        const int renewed = member_events(m, SFID_EVENT_RENEWED);
-        ok(member_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS) && member_draws(m, 10, WINDOW_MS),
+        struct client *m = &s->m[i];
+        const int renewed = client_events(m, SFID_EVENT_RENEWED);
+        ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS) && client_draws(m, 10, WINDOW_MS),
            "%s, %s: %s is renewed", s->program, s->policy, m->log);
-        is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s, %s: it lost nothing", s->program, s->policy);
+        is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s, %s: it lost nothing", s->program, s->policy);
         is_i64(atomic_load(&m->errors), 0, "%s, %s: saw no error", s->program, s->policy);
         ok(atomic_load(&m->gap_ms) <= SLACK_MS, "%s, %s: nor a gap", s->program, s->policy);
     }
@@ -98,18 +98,18 @@ static void holders_are_well(struct scene *s) {
 
 /* Closed and opened again, under pressure; a pid that was given back is had at once, unless that was forgotten since. */
 static void come_and_go(struct scene *s) {
-    member_end(&s->m[GUEST]);
+    client_end(&s->m[GUEST]);
     press(s);
     s->m[GUEST].open_timeout_ms = 600000;
-    member_start(&s->m[GUEST]);
+    client_start(&s->m[GUEST]);
 }
 
 static void end(struct scene *s) {
-    struct member *guest = &s->m[GUEST];
-    const int failovers = member_events(&s->m[HOLDER], SFID_EVENT_FAILOVER);
+    struct client *guest = &s->m[GUEST];
+    const int failovers = client_events(&s->m[HOLDER], SFID_EVENT_FAILOVER);
     set_memory(s, 0);
     const int64_t began = mono_ns();
-    ok(member_opened(guest, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", s->program, s->policy);
+    ok(client_opened(guest, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", s->program, s->policy);
     const int64_t waited = (mono_ns() - began) / NS_PER_MS;
     ok(waited <= WAIT_MOST_MS + SLACK_MS, "%s, %s: W + S after the last eviction at most", s->program, s->policy);
     holders_are_well(s);
@@ -123,7 +123,7 @@ static void end(struct scene *s) {
          s->program, s->policy, s->lost, s->unlisted, atomic_load(&s->m[HOLDER].gap_ms), waited);
     int bad = 0;
     for (int i = 0; i < MEMBERS; i++)
-        bad += member_end(&s->m[i]) != 0;
+        bad += client_end(&s->m[i]) != 0;
     is_i64(bad, 0, "%s, %s: all end well", s->program, s->policy);
     redis_kill(&s->r);
 }
@@ -156,23 +156,23 @@ static void evicting(const char *const *programs, size_t n) {
 
 /* ---- none is evicted ----------------------------------------------------- */
 
-static bool was_refused(void *arg) { return strstr(((struct member *)arg)->failed_text, "OOM") != NULL; }
+static bool was_refused(void *arg) { return strstr(((struct client *)arg)->failed_text, "OOM") != NULL; }
 
 /* No room at all: renewals fail, windows last. */
 static void refusing(const char *program, size_t number) {
     struct scene s;
     begin(&s, program, "noeviction", number);
-    struct member *m = &s.m[HOLDER];
+    struct client *m = &s.m[HOLDER];
     set_memory(&s, 1);
     ok(tap_wait_until(was_refused, m, patience(2 * HEARTBEAT_MS)), "%s: OOM is told by an event", program);
     is_i64(atomic_load(&m->failed_code), SFID_EREDIS, "%s: with its code", program);
     ok(strstr(m->failed_text, s.r.socket) != NULL, "%s: and the server's name", program);
-    member_end(&s.m[GUEST]);
-    ok(member_draws(m, 10, WINDOW_MS), "%s: IDs flow meanwhile", program);
+    client_end(&s.m[GUEST]);
+    ok(client_draws(m, 10, WINDOW_MS), "%s: IDs flow meanwhile", program);
     s.m[GUEST].open_timeout_ms = 400;
     s.m[GUEST].pid_max++; /* its own was not given back either */
-    member_start(&s.m[GUEST]);
-    ok(tap_wait_until(member_has_opened, &s.m[GUEST], patience(5000)) && atomic_load(&s.m[GUEST].opened) == SFID_EREDIS &&
+    client_start(&s.m[GUEST]);
+    ok(tap_wait_until(client_has_opened, &s.m[GUEST], patience(5000)) && atomic_load(&s.m[GUEST].opened) == SFID_EREDIS &&
            strstr(s.m[GUEST].error, "OOM"),
        "%s: who comes new is refused with it", program);
     child_wait(s.m[GUEST].process, patience(5000));
@@ -180,7 +180,7 @@ static void refusing(const char *program, size_t number) {
     set_memory(&s, 0);
     holders_are_well(&s);
     for (int i = 0; i < MEMBERS; i++)
-        member_end(&s.m[i]);
+        client_end(&s.m[i]);
     redis_kill(&s.r);
 }
 

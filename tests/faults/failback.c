@@ -7,7 +7,7 @@
  * master does not hear any more. They hold for longer than a window: by then all that the former master knows has run out.
  * When it is back, a newcomer asks for a pid at once, before one of the holders, who is stopped, has said that it has one.
  */
-#include "pair.h"
+#include "support/pair.h"
 
 enum { TTL_MS = 4000, STOPPED_MS = 1500 };
 
@@ -17,7 +17,7 @@ static void lead_nowhere(struct pair *p) {
 }
 
 /* Who wrote the app as this node knows it: the node itself? */
-static bool is_own(struct redis *r, const struct member *m) {
+static bool is_own(struct redis *r, const struct client *m) {
     char key[60], run[64] = "";
     snprintf(key, sizeof key, "sfid:%s", m->app);
     redis_info(r, "server", "run_id", run, sizeof run);
@@ -41,8 +41,8 @@ static void change_places(struct pair *p) {
     p->master = 1;
     redis_replicate(&p->node[0], &p->node[1]);
     ok(is_own(&p->node[0], p->m), "%s: the former master's copy says that it wrote it", p->program);
-    cut(p);
-    lead_to(p, 1);
+    pair_cut(p);
+    pair_lead_to(p, 1);
 }
 
 /* For longer than a window: what the former master knows has run out. */
@@ -51,41 +51,41 @@ static void hold_on(struct pair *p, int64_t since_ns) {
     if (left > 0)
         nap_us((long)(left / 1000));
     for (int i = HOLDER; i <= SLOW; i++)
-        ok(member_event_after(&p->m[i], SFID_EVENT_RENEWED, member_events(&p->m[i], SFID_EVENT_RENEWED), 1, TTL_MS),
+        ok(client_event_after(&p->m[i], SFID_EVENT_RENEWED, client_events(&p->m[i], SFID_EVENT_RENEWED), 1, TTL_MS),
            "%s: %s is renewed by the successor", p->program, p->m[i].log);
 }
 
 static void change_back(struct pair *p) {
     for (int i = HOLDER; i <= SLOW; i++)
-        member_forget_gaps(&p->m[i]);
-    member_stop(&p->m[QUICK]);
+        client_forget_gaps(&p->m[i]);
+    client_stop(&p->m[QUICK]);
     redis_kill(&p->node[1]);
     redis_resume(&p->node[0]);
     redis_promote(&p->node[0]);
     ok(is_own(&p->node[0], p->m), "%s: made master again it has what it had", p->program);
-    lead_to(p, 0);
-    member_start(&p->m[NEWCOMER]);
+    pair_lead_to(p, 0);
+    client_start(&p->m[NEWCOMER]);
 }
 
 static void come_back(struct pair *p) {
-    struct member *newcomer = &p->m[NEWCOMER];
+    struct client *newcomer = &p->m[NEWCOMER];
     is_i64(atomic_load(&newcomer->opened), 0, "%s: nobody is given a pid that another may have", p->program);
-    member_go_on(&p->m[QUICK]);
+    client_go_on(&p->m[QUICK]);
     for (int i = HOLDER; i <= SLOW; i++) {
-        struct member *m = &p->m[i];
-        ok(member_event_after(m, SFID_EVENT_RENEWED, member_events(m, SFID_EVENT_RENEWED), 1, TTL_MS) &&
-               member_draws(m, 10, TTL_MS),
+        struct client *m = &p->m[i];
+        ok(client_event_after(m, SFID_EVENT_RENEWED, client_events(m, SFID_EVENT_RENEWED), 1, TTL_MS) &&
+               client_draws(m, 10, TTL_MS),
            "%s: %s goes on", p->program, m->log);
-        is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s: with the pid that it had", p->program);
+        is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s: with the pid that it had", p->program);
     }
     is_i64(atomic_load(&p->m[HOLDER].errors) + atomic_load(&p->m[SECOND].errors), 0, "%s: without an error", p->program);
     const int64_t a = atomic_load(&p->m[HOLDER].gap_ms), b = atomic_load(&p->m[SECOND].gap_ms);
     ok(a <= SLACK_MS && b <= SLACK_MS, "%s: or a gap (%" PRId64 " ms)", p->program, a > b ? a : b);
-    member_end(&p->m[SLOW]);
-    ok(member_opened(newcomer, TTL_MS + WAIT_MOST_MS), "%s: who came new has the first pid that is given back", p->program);
+    client_end(&p->m[SLOW]);
+    ok(client_opened(newcomer, TTL_MS + WAIT_MOST_MS), "%s: who came new has the first pid that is given back", p->program);
     int bad = 0;
     for (int i = 0; i < MEMBERS; i++)
-        bad += member_end(&p->m[i]) != 0;
+        bad += client_end(&p->m[i]) != 0;
     is_i64(bad, 0, "%s: all end well", p->program);
     redis_kill(&p->node[0]);
 }
@@ -96,10 +96,10 @@ int main(void) {
     dirs_make();
     const size_t n = servers_installed(programs, COUNT_OF(programs));
     for (size_t i = 0; i < n; i++)
-        begin(&pairs[i], programs[i], false, i, hold);
+        pair_begin(&pairs[i], programs[i], false, i, hold);
     for (size_t i = 0; i < n; i++) {
-        member_start_or_bail(&pairs[i].m[QUICK]);
-        member_start_or_bail(&pairs[i].m[SLOW]);
+        client_start_or_bail(&pairs[i].m[QUICK]);
+        client_start_or_bail(&pairs[i].m[SLOW]);
         redis_replicate(&pairs[i].node[1], &pairs[i].node[0]);
     }
     for (size_t i = 0; i < n; i++)

@@ -9,10 +9,10 @@
  *
  * Then the way back: the former master, alive all the while or restarted, follows, misses a claim in its turn, and is promoted.
  */
-#include "pair.h"
+#include "support/pair.h"
 
 /* "released", "held" or "none": what a server knows of a member's pid. */
-static const char *known_of(struct redis *r, const struct member *m) {
+static const char *known_of(struct redis *r, const struct client *m) {
     char key[100], pid[24];
     snprintf(key, sizeof key, "sfid:%s", m->app);
     snprintf(pid, sizeof pid, "%" PRId64, atomic_load(&m->pid));
@@ -24,7 +24,7 @@ static const char *known_of(struct redis *r, const struct member *m) {
 
 struct known {
     struct redis *r;
-    const struct member *m;
+    const struct client *m;
 };
 
 static bool is_released(void *arg) {
@@ -34,17 +34,17 @@ static bool is_released(void *arg) {
 
 /* Gives its pid back; the replica hears of that. */
 static void give_back(struct pair *p, int i) {
-    member_end(&p->m[i]);
+    client_end(&p->m[i]);
     if (!tap_wait_until(is_released, &(struct known){&p->node[1 - p->master], &p->m[i]}, 10000))
         bail("%s: the replica does not hear of a release", p->program);
 }
 
 /* Claims, draws, and is stopped. */
 static void claim_unheard(struct pair *p, int i) {
-    member_start_or_bail(&p->m[i]);
-    if (!member_draws(&p->m[i], 10, WINDOW_MS))
+    client_start_or_bail(&p->m[i]);
+    if (!client_draws(&p->m[i], 10, WINDOW_MS))
         bail("%s: no IDs", p->program);
-    member_stop(&p->m[i]);
+    client_stop(&p->m[i]);
     is_str(known_of(&p->node[p->master], &p->m[i]), "held", "%s: the master has a claim", p->program);
 }
 
@@ -54,16 +54,16 @@ static void fail_over(struct pair *p, bool dies, bool misses_quick) {
     if (dies)
         redis_kill(former);
     redis_resume_promoted(next);
-    lead_to(p, 1 - p->master);
+    pair_lead_to(p, 1 - p->master);
     is_str(known_of(next, &p->m[SLOW]), "released", "%s: which the next one never heard of", p->program);
     if (misses_quick)
         is_str(known_of(next, &p->m[QUICK]), "released", "%s: nor of another", p->program);
     if (!dies)
         redis_do(former, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
-    member_start(&p->m[NEWCOMER]);
+    client_start(&p->m[NEWCOMER]);
     for (int i = HOLDER; i <= QUICK; i++) {
-        p->failovers[i] = member_events(&p->m[i], SFID_EVENT_FAILOVER);
-        member_forget_gaps(&p->m[i]);
+        p->failovers[i] = client_events(&p->m[i], SFID_EVENT_FAILOVER);
+        client_forget_gaps(&p->m[i]);
     }
 }
 
@@ -71,11 +71,11 @@ static void fail_over(struct pair *p, bool dies, bool misses_quick) {
 
 static void go(struct pair *p) {
     redis_replicate(&p->node[1 - p->master], &p->node[p->master]);
-    member_start_or_bail(&p->m[QUICK]);
-    member_start_or_bail(&p->m[SLOW]);
+    client_start_or_bail(&p->m[QUICK]);
+    client_start_or_bail(&p->m[SLOW]);
     give_back(p, QUICK);
     give_back(p, SLOW);
-    cut(p);
+    pair_cut(p);
     claim_unheard(p, QUICK);
     claim_unheard(p, SLOW);
     fail_over(p, p->restarts, true);
@@ -85,43 +85,43 @@ static void go(struct pair *p) {
 static void go_back(struct pair *p) {
     redis_replicate(&p->node[1 - p->master], &p->node[p->master]);
     give_back(p, SLOW);
-    cut(p);
+    pair_cut(p);
     claim_unheard(p, SLOW);
     fail_over(p, true, false);
 }
 
 static void holders_go_on(struct pair *p, const char *what) {
     for (int i = HOLDER; i <= QUICK; i++) {
-        struct member *m = &p->m[i];
-        ok(member_event_after(m, SFID_EVENT_FAILOVER, p->failovers[i], 1, 2 * WINDOW_MS) &&
-               member_event_after(m, SFID_EVENT_RENEWED, member_events(m, SFID_EVENT_RENEWED), 1, 2 * WINDOW_MS) &&
-               member_draws(m, 10, WINDOW_MS),
+        struct client *m = &p->m[i];
+        ok(client_event_after(m, SFID_EVENT_FAILOVER, p->failovers[i], 1, 2 * WINDOW_MS) &&
+               client_event_after(m, SFID_EVENT_RENEWED, client_events(m, SFID_EVENT_RENEWED), 1, 2 * WINDOW_MS) &&
+               client_draws(m, 10, WINDOW_MS),
            "%s, %s: %s goes on", p->program, what, m->log);
-        is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s, %s: without a loss", p->program, what);
+        is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s, %s: without a loss", p->program, what);
     }
 }
 
 static void others_wait(struct pair *p, const char *what) {
-    struct member *newcomer = &p->m[NEWCOMER], *slow = &p->m[SLOW];
-    ok(member_opened(newcomer, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", p->program, what);
+    struct client *newcomer = &p->m[NEWCOMER], *slow = &p->m[SLOW];
+    ok(client_opened(newcomer, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", p->program, what);
     const int64_t waited = atomic_load(&newcomer->open_ms);
     is_i64(atomic_load(&newcomer->pid), atomic_load(&slow->pid), "%s, %s: that of who does not testify", p->program, what);
     ok(waited <= WAIT_MOST_MS + SLACK_MS, "%s, %s: after W + S (%" PRId64 " ms)", p->program, what, waited);
     ok(waited >= WINDOW_MS, "%s, %s: and not earlier, though its record said that it was free", p->program, what);
-    p->lost = member_events(slow, SFID_EVENT_LOST);
-    p->again = member_events(slow, SFID_EVENT_LEASED_AGAIN);
-    member_go_on(slow);
+    p->lost = client_events(slow, SFID_EVENT_LOST);
+    p->again = client_events(slow, SFID_EVENT_LEASED_AGAIN);
+    client_go_on(slow);
 }
 
 static void slow_loses(struct pair *p, const char *what) {
-    ok(member_event_after(&p->m[SLOW], SFID_EVENT_LOST, p->lost, 1, 2 * WINDOW_MS), "%s, %s: who comes back then has lost it",
+    ok(client_event_after(&p->m[SLOW], SFID_EVENT_LOST, p->lost, 1, 2 * WINDOW_MS), "%s, %s: who comes back then has lost it",
        p->program, what);
-    member_end(&p->m[NEWCOMER]);
+    client_end(&p->m[NEWCOMER]);
 }
 
 static void slow_recovers(struct pair *p, const char *what) {
     const int64_t a = atomic_load(&p->m[HOLDER].gap_ms), b = atomic_load(&p->m[SECOND].gap_ms);
-    ok(member_event_after(&p->m[SLOW], SFID_EVENT_LEASED_AGAIN, p->again, 1, 2 * WAIT_MOST_MS), "%s, %s: and has one again",
+    ok(client_event_after(&p->m[SLOW], SFID_EVENT_LEASED_AGAIN, p->again, 1, 2 * WAIT_MOST_MS), "%s, %s: and has one again",
        p->program, what);
     is_i64(atomic_load(&p->m[HOLDER].errors) + atomic_load(&p->m[SECOND].errors), 0, "%s, %s: holders see no error", p->program,
            what);
@@ -133,7 +133,7 @@ static void slow_recovers(struct pair *p, const char *what) {
 static void turn_round(struct pair *p) {
     if (p->restarts)
         redis_restart(&p->node[1 - p->master], true);
-    follow(p);
+    pair_follow(p);
 }
 
 static void leg(struct pair *pairs, size_t count, void (*run)(struct pair *p), const char *const what[2]) {
@@ -141,7 +141,7 @@ static void leg(struct pair *pairs, size_t count, void (*run)(struct pair *p), c
     for (size_t i = 0; i < count; i++)
         run(&pairs[i]);
     for (size_t i = 0; i < count; i++)
-        member_go_on(&pairs[i].m[QUICK]);
+        client_go_on(&pairs[i].m[QUICK]);
     for (size_t k = 0; k < COUNT_OF(then); k++)
         for (size_t i = 0; i < count; i++)
             then[k](&pairs[i], what[pairs[i].restarts]);
@@ -150,7 +150,7 @@ static void leg(struct pair *pairs, size_t count, void (*run)(struct pair *p), c
 static void end(struct pair *p) {
     int bad = 0;
     for (int i = 0; i < MEMBERS; i++)
-        bad += member_end(&p->m[i]) != 0;
+        bad += client_end(&p->m[i]) != 0;
     is_i64(bad, 0, "%s: all end well", p->program);
     redis_kill(&p->node[0]);
     redis_kill(&p->node[1]);
@@ -165,7 +165,7 @@ int main(void) {
     dirs_make();
     const size_t n = servers_installed(programs, COUNT_OF(programs));
     for (size_t i = 0; i < 2 * n; i++, count++)
-        begin(&pairs[i], programs[i / 2], i % 2 == 1, i, NULL);
+        pair_begin(&pairs[i], programs[i / 2], i % 2 == 1, i, NULL);
     diag("figure: W %d ms, H %d ms, S %d ms: the longest gap of holders, how long newcomers waited", WINDOW_MS, HEARTBEAT_MS,
          BUDGET_MS);
     leg(pairs, count, go, there);

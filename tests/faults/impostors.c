@@ -5,7 +5,7 @@
  *
  * A name (a symbolic link to a socket) leads to whoever is there.
  */
-#include "strangers.h"
+#include "support/strangers.h"
 
 struct impostor {
     const char *name;
@@ -43,41 +43,41 @@ static void lead_to(const char *socket) {
         bail("%s: %s", name, strerror(errno));
 }
 
-static void meet(struct redis *r, struct member *m, const struct impostor *who) {
+static void meet(struct redis *r, struct client *m, const struct impostor *who) {
     struct peer p = start_peer(false, who->serve);
-    const int failed = member_events(m, SFID_EVENT_RENEW_FAILED);
+    const int failed = client_events(m, SFID_EVENT_RENEW_FAILED);
     set_words(&p, who->says, strlen(who->says));
     lead_to(p.path);
     redis_do(r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
-    ok(member_told(m, failed, SFID_EREDIS, who->words, name), "%s, %s: the holder is told what, and by whom", r->program,
+    ok(client_told(m, failed, SFID_EREDIS, who->words, name), "%s, %s: the holder is told what, and by whom", r->program,
        who->name);
-    ok(member_draws(m, 20, WINDOW_MS), "%s, %s: IDs flow meanwhile", r->program, who->name);
-    const int renewed = member_events(m, SFID_EVENT_RENEWED);
+    ok(client_draws(m, 20, WINDOW_MS), "%s, %s: IDs flow meanwhile", r->program, who->name);
+    const int renewed = client_events(m, SFID_EVENT_RENEWED);
     lead_to(r->socket);
     stop_peer(&p);
-    ok(member_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS), "%s, %s: it is renewed when its server is back",
+    ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS), "%s, %s: it is renewed when its server is back",
        r->program, who->name);
 }
 
 static void test_server(const char *program, int number) {
     struct redis r;
-    struct member *m = members_make(1);
+    struct client *m = clients_make(1);
     char log[40];
     redis_start(&r, program, "impostors", 0, NULL);
     lead_to(r.socket);
     snprintf(log, sizeof log, "held-%d", number);
-    member_set(m, name, log, log);
+    client_set(m, name, log, log);
     snprintf(m->store, sizeof m->store, "unix://%s?timeout=200", name);
     m->heartbeat_ms = 300;
     m->trust = true;
     m->pid_min = m->pid_max = number;
-    member_start_or_bail(m);
+    client_start_or_bail(m);
     for (size_t i = 0; i < COUNT_OF(impostors); i++)
         meet(&r, m, &impostors[i]);
     is_i64(atomic_load(&m->errors), 0, "%s: no call failed in all that time", program);
-    is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", program);
+    is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", program);
     diag("figure: %s: longest gap of the holder %" PRId64 " ms", program, atomic_load(&m->gap_ms));
-    is_i64(member_end(m), 0, "%s: it ends well", program);
+    is_i64(client_end(m), 0, "%s: it ends well", program);
     redis_kill(&r);
 }
 

@@ -4,7 +4,7 @@
  * and a second back every little while. No ID is issued twice; who holds a pid goes on as long as its window lasts, which does
  * not end earlier because a clock is set; who comes and goes never waits much longer than a second.
  */
-#include "holders.h"
+#include "support/clients.h"
 
 enum { HOLDER, SECOND, GUEST, MEMBERS, JUMP_MS = 1000000, STEP_MS = 1000 };
 
@@ -14,7 +14,7 @@ enum { PIDS = 60 };
 struct scene {
     const char *program;
     struct redis r;
-    struct member *m;
+    struct client *m;
     int renewed[MEMBERS], failed[MEMBERS];
     int64_t slowest_open_ms;
     int visits;
@@ -22,51 +22,51 @@ struct scene {
 
 static void begin(struct scene *s, const char *program, size_t number) {
     static const char *const names[MEMBERS] = {"holder", "second", "guest"};
-    *s = (struct scene){.program = program, .m = members_make(MEMBERS)};
+    *s = (struct scene){.program = program, .m = clients_make(MEMBERS)};
     redis_start(&s->r, program, "jumps", REDIS_CLOCK, NULL);
     for (size_t i = 0; i < MEMBERS; i++) {
         char log[40], app[40];
         snprintf(log, sizeof log, "%s-%zu", names[i], number);
         snprintf(app, sizeof app, "jumps-%zu", number);
-        member_set(&s->m[i], s->r.socket, app, log);
+        client_set(&s->m[i], s->r.socket, app, log);
         s->m[i].heartbeat_ms = 300;
         s->m[i].pid_min = PIDS * (int64_t)number;
         s->m[i].pid_max = s->m[i].pid_min + PIDS - 1;
     }
     s->m[HOLDER].trust = true;
-    member_start_or_bail(&s->m[HOLDER]);
-    member_start_or_bail(&s->m[SECOND]);
+    client_start_or_bail(&s->m[HOLDER]);
+    client_start_or_bail(&s->m[SECOND]);
 }
 
 static void note_events(struct scene *s) {
     for (int i = HOLDER; i <= SECOND; i++) {
-        s->renewed[i] = member_events(&s->m[i], SFID_EVENT_RENEWED);
-        s->failed[i] = member_events(&s->m[i], SFID_EVENT_RENEW_FAILED);
+        s->renewed[i] = client_events(&s->m[i], SFID_EVENT_RENEWED);
+        s->failed[i] = client_events(&s->m[i], SFID_EVENT_RENEW_FAILED);
     }
 }
 
 static void are_refused(struct scene *s, const char *what) {
     for (int i = HOLDER; i <= SECOND; i++)
-        ok(member_event_after(&s->m[i], SFID_EVENT_RENEW_FAILED, s->failed[i], 1, 2 * WINDOW_MS) &&
+        ok(client_event_after(&s->m[i], SFID_EVENT_RENEW_FAILED, s->failed[i], 1, 2 * WINDOW_MS) &&
                atomic_load(&s->m[i].failed_code) == SFID_ECLOCK,
            "%s, %s: %s is told that the clocks differ", s->program, what, s->m[i].log);
 }
 
 static void are_renewed(struct scene *s, const char *what) {
     for (int i = HOLDER; i <= SECOND; i++) {
-        ok(member_event_after(&s->m[i], SFID_EVENT_RENEWED, s->renewed[i], 1, 4 * WINDOW_MS) &&
-               member_draws(&s->m[i], 10, 2 * WINDOW_MS),
+        ok(client_event_after(&s->m[i], SFID_EVENT_RENEWED, s->renewed[i], 1, 4 * WINDOW_MS) &&
+               client_draws(&s->m[i], 10, 2 * WINDOW_MS),
            "%s, %s: %s goes on when the clock is right", s->program, what, s->m[i].log);
-        is_i64(member_events(&s->m[i], SFID_EVENT_LOST), 0, "%s, %s: and has lost nothing", s->program, what);
+        is_i64(client_events(&s->m[i], SFID_EVENT_LOST), 0, "%s, %s: and has lost nothing", s->program, what);
     }
 }
 
 /* Who opens meanwhile is refused, and the app is as it was. */
 static void guest_is_refused(struct scene *s, const char *what) {
-    struct member *guest = &s->m[GUEST];
+    struct client *guest = &s->m[GUEST];
     guest->open_timeout_ms = 1000;
-    member_start(guest);
-    ok(tap_wait_until(member_has_opened, guest, patience(5000)) && atomic_load(&guest->opened) == SFID_ECLOCK,
+    client_start(guest);
+    ok(tap_wait_until(client_has_opened, guest, patience(5000)) && atomic_load(&guest->opened) == SFID_ECLOCK,
        "%s, %s: who comes new is refused", s->program, what);
     ok(atomic_load(&guest->open_ms) <= SLACK_MS, "%s, %s: at once", s->program, what);
     child_wait(guest->process, patience(5000));
@@ -79,7 +79,7 @@ static void guest_is_refused(struct scene *s, const char *what) {
 /* Not so long that a window ends. */
 static void test_short_jump(struct scene *s, int64_t by_ms, const char *what) {
     for (int i = HOLDER; i <= SECOND; i++)
-        member_forget_gaps(&s->m[i]);
+        client_forget_gaps(&s->m[i]);
     note_events(s);
     redis_clock_offset(&s->r, by_ms);
     are_refused(s, what);
@@ -93,13 +93,13 @@ static void test_short_jump(struct scene *s, int64_t by_ms, const char *what) {
     diag("figure: %-14s %-26s longest gap %" PRId64 " ms", s->program, what, atomic_load(&s->m[HOLDER].gap_ms));
 }
 
-static bool is_out(void *arg) { return atomic_load(&((struct member *)arg)->last_error) == SFID_ELEASE; }
+static bool is_out(void *arg) { return atomic_load(&((struct client *)arg)->last_error) == SFID_ELEASE; }
 
 /* Until windows have ended: then nothing is issued until the clock is right. */
 static void test_long_jump(struct scene *s, size_t n, int64_t by_ms, const char *what) {
     for (size_t k = 0; k < n; k++) {
         for (int i = HOLDER; i <= SECOND; i++)
-            member_forget_gaps(&s[k].m[i]);
+            client_forget_gaps(&s[k].m[i]);
         redis_clock_offset(&s[k].r, by_ms);
     }
     for (size_t k = 0; k < n; k++)
@@ -117,15 +117,15 @@ static void test_long_jump(struct scene *s, size_t n, int64_t by_ms, const char 
 
 /* Opens, draws, closes: again and again, while the clock is set. What it waited for a pid, at most. */
 static void visit(struct scene *s) {
-    struct member *guest = &s->m[GUEST];
+    struct client *guest = &s->m[GUEST];
     if (guest->process && atomic_load(&guest->opened) == 1 && atomic_load(&guest->ids) > 0) {
         const int64_t ms = atomic_load(&guest->open_ms);
         s->slowest_open_ms = ms > s->slowest_open_ms ? ms : s->slowest_open_ms;
-        s->visits += member_end(guest) == 0;
+        s->visits += client_end(guest) == 0;
     }
     if (guest->process == 0) {
         atomic_store(&guest->ids, 0);
-        member_start(guest);
+        client_start(guest);
     }
 }
 
@@ -137,7 +137,7 @@ static void test_steps(struct scene *scenes, size_t n) {
     int steps = 0;
     for (size_t k = 0; k < n; k++) {
         for (int i = HOLDER; i <= SECOND; i++)
-            member_forget_gaps(&scenes[k].m[i]);
+            client_forget_gaps(&scenes[k].m[i]);
         note_events(&scenes[k]);
     }
     while (mono_ns() < end) {
@@ -155,7 +155,7 @@ static void test_steps(struct scene *scenes, size_t n) {
     for (size_t k = 0; k < n; k++) {
         struct scene *s = &scenes[k];
         redis_clock_offset(&s->r, 0);
-        member_end(&s->m[GUEST]);
+        client_end(&s->m[GUEST]);
         are_renewed(s, "a second back");
         for (int i = HOLDER; i <= SECOND; i++) {
             is_i64(atomic_load(&s->m[i].errors), 0, "%s: a holder sees no error of %d steps", s->program, steps);
@@ -172,7 +172,7 @@ static void test_steps(struct scene *scenes, size_t n) {
 static void end(struct scene *s) {
     int bad = 0;
     for (int i = 0; i < MEMBERS; i++)
-        bad += member_end(&s->m[i]) != 0;
+        bad += client_end(&s->m[i]) != 0;
     is_i64(bad, 0, "%s: all end well", s->program);
     redis_kill(&s->r);
 }

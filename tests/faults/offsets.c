@@ -5,9 +5,7 @@
  *
  * The server's clock is moved, by a shim; then, under the same shim, that of the processes, and the server's stays.
  */
-#include "opens.h"
-
-#include <limits.h>
+#include "support/opens.h"
 
 static const char *program; /* the server's */
 static const char *layout;  /* of what is drawn */
@@ -39,8 +37,8 @@ static int64_t server_tick(struct redis *r) {
     return (ms - l.epoch_ms) / l.unit_ms;
 }
 
-static void set_member(struct member *m, const struct redis *r, const char *app, const char *log) {
-    member_set(m, r->socket, app, log);
+static void set_member(struct client *m, const struct redis *r, const char *app, const char *log) {
+    client_set(m, r->socket, app, log);
     m->ttl_ms = 600000;
     m->heartbeat_ms = 180000;
     m->budget_ms = 15000;
@@ -49,7 +47,7 @@ static void set_member(struct member *m, const struct redis *r, const char *app,
     m->layout = layout;
 }
 
-static int64_t first_tick(const struct member *m) {
+static int64_t first_tick(const struct client *m) {
     struct idlog_head head = {.count = 0};
     int64_t id = -1;
     char path[4300];
@@ -64,7 +62,7 @@ static int64_t first_tick(const struct member *m) {
 /* ---- what works ------------------------------------------------------------ */
 
 static void test_small(struct redis *r, const struct off *off, int64_t pid) {
-    struct member *m = members_make(2);
+    struct client *m = clients_make(2);
     char app[40], log[60];
     for (int i = 0; i < 2; i++) {
         snprintf(app, sizeof app, "off%s%d-%" PRId64, host_is_off ? "-host" : "", (int)layout_of(layout).unit_ms, pid);
@@ -75,32 +73,32 @@ static void test_small(struct redis *r, const struct off *off, int64_t pid) {
     }
     set_clocks(r, off->host_ahead_ms);
     const int64_t before = server_tick(r), unit = layout_of(layout).unit_ms;
-    member_start_or_bail(m);
+    client_start_or_bail(m);
     ok(atomic_load(&m->open_ms) <= SLACK_MS, "%s, %s: opens at once", program, off->what);
-    ok(member_draws(m, 40, 5000), "%s, %s: IDs flow", program, off->what);
+    ok(client_draws(m, 40, 5000), "%s, %s: IDs flow", program, off->what);
     ok(atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0, "%s, %s: at once (%" PRId64 " ms)", program, off->what,
        atomic_load(&m->gap_ms));
     const int64_t tick = first_tick(m), lead = (off->host_ahead_ms > 0 ? off->host_ahead_ms : 0) / unit;
     ok(tick >= before && tick <= before + lead + 1 + SLACK_MS / unit, "%s, %s: from the later of both clocks on", program,
        off->what);
     ok(llabs(tick - before - lead) * unit <= SLACK_MS + unit, "%s, %s: as they are now", program, off->what);
-    member_kill(m);
-    member_start_or_bail(m);
-    ok(member_draws(m, 40, 5000) && atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0,
+    client_kill(m);
+    client_start_or_bail(m);
+    ok(client_draws(m, 40, 5000) && atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0,
        "%s, %s: killed and started again it goes on at once", program, off->what);
-    is_i64(member_end(m), 0, "%s, %s: closes", program, off->what);
+    is_i64(client_end(m), 0, "%s, %s: closes", program, off->what);
     ok(atomic_load(&m->closed) && atomic_load(&m->close_ms) <= SLACK_MS, "%s, %s: in time", program, off->what);
-    member_start_or_bail(&m[1]);
-    ok(atomic_load(&m[1].open_ms) <= SLACK_MS && member_draws(&m[1], 20, 5000), "%s, %s: the next one opens at once", program,
+    client_start_or_bail(&m[1]);
+    ok(atomic_load(&m[1].open_ms) <= SLACK_MS && client_draws(&m[1], 20, 5000), "%s, %s: the next one opens at once", program,
        off->what);
-    is_i64(member_end(&m[1]), 0, "%s, %s: and closes", program, off->what);
+    is_i64(client_end(&m[1]), 0, "%s, %s: and closes", program, off->what);
     diag("figure: %-14s %-34s open %" PRId64 " ms, longest gap %" PRId64 " ms, next open %" PRId64 " ms", program, off->what,
          atomic_load(&m->open_ms), atomic_load(&m->gap_ms), atomic_load(&m[1].open_ms));
 }
 
 /* The same pid, from a host ahead: the next one waits as long as the clock was ahead, no longer. */
 static void test_next_of_one(struct redis *r) {
-    struct member *m = members_make(2);
+    struct client *m = clients_make(2);
     for (int i = 0; i < 2; i++) {
         char log[40];
         snprintf(log, sizeof log, "one-%d", i);
@@ -108,14 +106,14 @@ static void test_next_of_one(struct redis *r) {
         m[i].pid_min = m[i].pid_max = 200;
     }
     set_clocks(r, 1000);
-    member_start_or_bail(m);
-    member_draws(m, 20, 5000);
-    member_end(m);
-    member_start_or_bail(&m[1]);
+    client_start_or_bail(m);
+    client_draws(m, 20, 5000);
+    client_end(m);
+    client_start_or_bail(&m[1]);
     const int64_t waited = atomic_load(&m[1].open_ms);
     ok(waited <= 1000 + JITTER_MS + SLACK_MS, "%s: the very pid, a second ahead: had in %" PRId64 " ms", program, waited);
-    member_draws(&m[1], 20, 5000);
-    member_end(&m[1]);
+    client_draws(&m[1], 20, 5000);
+    client_end(&m[1]);
 }
 
 /* ---- what is refused ------------------------------------------------------- */
@@ -157,17 +155,17 @@ static int hour_off(void *arg) {
 
 static void test_large(struct redis *r, const struct off *off) {
     struct attempt *a = shared_memory(sizeof *a);
-    struct member *m = members_make(1);
+    struct client *m = clients_make(1);
     set_clocks(r, 0);
     redis_do(r, "FLUSHALL", NULL);
     for (int known = 0; known < 2; known++) {
         if (known) { /* somebody with the right time has been there */
             set_clocks(r, 0);
-            member_set(m, r->socket, "hour", "hour");
+            client_set(m, r->socket, "hour", "hour");
             m->trust = true;
             m->pid_min = m->pid_max = 250;
-            member_start_or_bail(m);
-            member_end(m);
+            client_start_or_bail(m);
+            client_end(m);
         }
         char *before = contents(r, "hour");
         const int64_t keys = redis_do(r, "DBSIZE", NULL);
@@ -190,25 +188,25 @@ static void test_large(struct redis *r, const struct off *off) {
 
 /* A holder whose clock goes wrong and comes right again: what it issues lies in its window all the while, or is refused. */
 static void test_holding(struct redis *r, int64_t pid) {
-    struct member *m = members_make(1);
-    member_set(m, r->socket, "holding", "holding");
+    struct client *m = clients_make(1);
+    client_set(m, r->socket, "holding", "holding");
     m->heartbeat_ms = 300;
     m->trust = true;
     m->pid_min = m->pid_max = pid;
     set_clocks(r, 0);
-    member_start_or_bail(m);
+    client_start_or_bail(m);
     for (int i = 0; i < 2; i++) {
-        const int failed = member_events(m, SFID_EVENT_RENEW_FAILED);
+        const int failed = client_events(m, SFID_EVENT_RENEW_FAILED);
         set_clocks(r, i ? -3600000 : 3600000);
-        ok(member_event_after(m, SFID_EVENT_RENEW_FAILED, failed, 1, 2 * WINDOW_MS) && atomic_load(&m->failed_code) == SFID_ECLOCK,
+        ok(client_event_after(m, SFID_EVENT_RENEW_FAILED, failed, 1, 2 * WINDOW_MS) && atomic_load(&m->failed_code) == SFID_ECLOCK,
            "%s: a holder whose clock jumps an hour is told", program);
-        const int renewed = member_events(m, SFID_EVENT_RENEWED);
+        const int renewed = client_events(m, SFID_EVENT_RENEWED);
         set_clocks(r, 0);
-        ok(member_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 4 * WINDOW_MS) && member_draws(m, 100, 2 * WINDOW_MS),
+        ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 4 * WINDOW_MS) && client_draws(m, 100, 2 * WINDOW_MS),
            "%s: and goes on when it is right again", program);
     }
-    is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s: with the pid it had", program);
-    member_end(m);
+    is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s: with the pid it had", program);
+    client_end(m);
 }
 
 static void test_server(int64_t pid) {
@@ -235,26 +233,15 @@ static void test_server(int64_t pid) {
     redis_kill(&r);
 }
 
-/* The whole again, by a child that has the shim. */
-static int with_shim(const char *shim) {
-    char control[200];
-    snprintf(control, sizeof control, "%s/host-clock", dirs.shm);
-    setenv("SFID_SHIM_CONTROL", control, 1);
-    setenv("LD_PRELOAD", shim, 1);
-    setenv("SFID_SHIM_LOADED", "1", 1);
-    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), patience(200000));
-    return status >= 0 && status < KILLED ? status : DIED;
-}
-
 int main(void) {
-    const char *programs[2], *given = getenv("SFID_SHIM");
-    char shim[PATH_MAX];
+    const char *programs[2];
+    char control[200];
     dirs_make();
     host_clock = shared_file("host-clock", sizeof *host_clock);
-    if (realpath(given ? given : "./tests/.libs/shim.so", shim) == NULL)
+    snprintf(control, sizeof control, "%s/host-clock", dirs.shm);
+    if (!shim_preload(control))
         skip_all("no shared library built");
-    if (!getenv("SFID_SHIM_LOADED"))
-        return with_shim(shim);
+    go_on_with_shim();
     const size_t n = servers_installed(programs, COUNT_OF(programs));
     for (size_t i = 0; i < 2 * n; i++) {
         program = programs[i / 2];

@@ -5,7 +5,7 @@
  * with the server's memory kept, holders go on with their pid as soon as it is back; with that lost, they want another, which
  * is to be had W + S later.
  */
-#include "holders.h"
+#include "support/clients.h"
 
 enum { HOLDERS = 3 };
 
@@ -27,32 +27,32 @@ struct scene {
     const struct outage *outage;
     const char *program;
     struct redis r;
-    struct member *m;
+    struct client *m;
     int64_t since_ns, back_ns, pid[HOLDERS];
     int renewed[HOLDERS], lost[HOLDERS];
     bool is_back;
 };
 
 static void begin(struct scene *s, const char *program, const struct outage *outage, size_t number) {
-    *s = (struct scene){.outage = outage, .program = program, .m = members_make(HOLDERS)};
+    *s = (struct scene){.outage = outage, .program = program, .m = clients_make(HOLDERS)};
     redis_start(&s->r, program, "outage", 0, NULL);
     for (size_t i = 0; i < HOLDERS; i++) {
         char log[40], app[40];
         snprintf(log, sizeof log, "outage-%zu-%zu", number, i);
         snprintf(app, sizeof app, "outage-%zu", number);
-        member_set(&s->m[i], s->r.socket, app, log);
+        client_set(&s->m[i], s->r.socket, app, log);
         s->m[i].pid_min = HOLDERS * (int64_t)number;
         s->m[i].pid_max = s->m[i].pid_min + HOLDERS - 1;
         s->m[i].trust = i == 0;
-        member_start_or_bail(&s->m[i]);
+        client_start_or_bail(&s->m[i]);
     }
 }
 
 static void go(struct scene *s) {
     for (int i = 0; i < HOLDERS; i++) {
-        if (!member_event_after(&s->m[i], SFID_EVENT_RENEWED, 0, 1, WINDOW_MS))
+        if (!client_event_after(&s->m[i], SFID_EVENT_RENEWED, 0, 1, WINDOW_MS))
             bail("%s: no renewal", s->program);
-        member_forget_gaps(&s->m[i]);
+        client_forget_gaps(&s->m[i]);
         s->pid[i] = atomic_load(&s->m[i].pid);
     }
     if (s->outage->forgets)
@@ -64,7 +64,7 @@ static void go(struct scene *s) {
 
 static void come_back(struct scene *s) {
     for (int i = 0; i < HOLDERS; i++)
-        s->renewed[i] = member_events(&s->m[i], SFID_EVENT_RENEWED);
+        s->renewed[i] = client_events(&s->m[i], SFID_EVENT_RENEWED);
     if (s->outage->forgets)
         redis_restart(&s->r, true);
     else
@@ -88,15 +88,15 @@ static void settle(struct scene *s) {
     const bool loses = s->outage->forgets && s->outage->stalls;
     int64_t gap = 0;
     for (int i = 0; i < HOLDERS; i++) {
-        struct member *m = &s->m[i];
+        struct client *m = &s->m[i];
         if (loses)
-            ok(member_event_after(m, SFID_EVENT_LEASED_AGAIN, 0, 1, 2 * WAIT_MOST_MS) && member_events(m, SFID_EVENT_LOST) == 1,
+            ok(client_event_after(m, SFID_EVENT_LEASED_AGAIN, 0, 1, 2 * WAIT_MOST_MS) && client_events(m, SFID_EVENT_LOST) == 1,
                "%s, %s: %s loses its pid, and has one again", s->program, s->outage->name, m->log);
         else
-            ok(member_event_after(m, SFID_EVENT_RENEWED, s->renewed[i], 1, WINDOW_MS) && member_events(m, SFID_EVENT_LOST) == 0 &&
+            ok(client_event_after(m, SFID_EVENT_RENEWED, s->renewed[i], 1, WINDOW_MS) && client_events(m, SFID_EVENT_LOST) == 0 &&
                    atomic_load(&m->pid) == s->pid[i],
                "%s, %s: %s keeps its pid", s->program, s->outage->name, m->log);
-        ok(member_draws(m, 10, WINDOW_MS), "%s, %s: and draws", s->program, s->outage->name);
+        ok(client_draws(m, 10, WINDOW_MS), "%s, %s: and draws", s->program, s->outage->name);
         gap = atomic_load(&m->gap_ms) > gap ? atomic_load(&m->gap_ms) : gap;
         if (!s->outage->stalls)
             is_i64(atomic_load(&m->errors), 0, "%s, %s: without an error", s->program, s->outage->name);
@@ -117,7 +117,7 @@ static void settle(struct scene *s) {
 static void end(struct scene *s) {
     int bad = 0;
     for (int i = 0; i < HOLDERS; i++)
-        bad += member_end(&s->m[i]) != 0;
+        bad += client_end(&s->m[i]) != 0;
     is_i64(bad, 0, "%s, %s: all end well", s->program, s->outage->name);
     redis_kill(&s->r);
 }

@@ -4,7 +4,7 @@
  * disk, of clients. sfid_open() is back in time, says what is missing, and leaves nothing written; to a holder the same is
  * told by an event while IDs flow, and passes.
  */
-#include "opens.h"
+#include "support/opens.h"
 
 static const char *program; /* the server's */
 
@@ -57,7 +57,7 @@ static void test_password(void) {
 }
 
 /* Each opens in a process of its own: one of them may succeed, and then tells by an event. */
-static void one_missing(struct redis *r, const char *permission, struct member *m) {
+static void one_missing(struct redis *r, const char *permission, struct client *m) {
     char words[100], hint[40];
     const bool is_key = permission[0] == '~';
     command(r, "FLUSHALL");
@@ -67,13 +67,13 @@ static void one_missing(struct redis *r, const char *permission, struct member *
     snprintf(hint, sizeof hint, is_key ? "~sfid:*" : "%s", permission);
     if (strcmp(permission, "hget") == 0) { /* renewals alone want it */
         atomic_store(&m->failed_code, 0);
-        member_start(m);
-        ok(member_opened(m, 5000) && member_event_after(m, SFID_EVENT_RENEW_FAILED, 0, 1, 2 * WINDOW_MS) &&
+        client_start(m);
+        ok(client_opened(m, 5000) && client_event_after(m, SFID_EVENT_RENEW_FAILED, 0, 1, 2 * WINDOW_MS) &&
                atomic_load(&m->failed_code) == SFID_EAUTH && strstr(m->failed_text, "hget") && strstr(m->failed_text, r->socket) &&
                !strstr(m->failed_text, USER),
            "%s: without +hget renewals tell", program);
         command(r, LEAST); /* so that it can give its pid back */
-        member_end(m);
+        client_end(m);
         return;
     }
     if (!fails_with(m->store, m->app, SFID_EAUTH, r->socket, hint, permission))
@@ -88,9 +88,9 @@ static void one_missing(struct redis *r, const char *permission, struct member *
 static void test_permissions(void) {
     static const char *const permissions[] = {"eval", "info", "time", "hmget", "hget", "hset", "del", "get", "set", "~sfid:*"};
     struct redis r;
-    struct member *m = members_make(1);
+    struct client *m = clients_make(1);
     start(&r, 0);
-    member_set(m, r.socket, "orders", "granted");
+    client_set(m, r.socket, "orders", "granted");
     url_of(&r, m->store, sizeof m->store);
     m->trust = true;
     for (size_t i = 0; i < COUNT_OF(permissions); i++)
@@ -218,44 +218,44 @@ static void test_opens(void) {
 struct held {
     const char *program;
     struct redis r;
-    struct member *m;
+    struct client *m;
     int failed, renewed; /* so far */
 };
 
 static void hold(struct held *h, const char *name, int number) {
     char log[40];
-    *h = (struct held){.program = program = name, .m = members_make(1)};
+    *h = (struct held){.program = program = name, .m = clients_make(1)};
     start(&h->r, 0);
     snprintf(log, sizeof log, "held-%d", number);
-    member_set(h->m, h->r.socket, log, log);
+    client_set(h->m, h->r.socket, log, log);
     url_of(&h->r, h->m->store, sizeof h->m->store);
     h->m->heartbeat_ms = 300;
     h->m->trust = true;
     h->m->pid_min = h->m->pid_max = number; /* servers are not told apart by the checker */
-    member_start_or_bail(h->m);
+    client_start_or_bail(h->m);
 }
 
 static void suffers(struct held *h, const struct state *s) {
-    struct member *m = h->m;
-    ok(member_told(m, h->failed, code_of(s), s->words, h->r.socket) && !strstr(m->failed_text, USER) &&
+    struct client *m = h->m;
+    ok(client_told(m, h->failed, code_of(s), s->words, h->r.socket) && !strstr(m->failed_text, USER) &&
            !strstr(m->failed_text, PASSWORD),
        "%s, %s: a holder is told what it is, where, and no secret", h->program, s->name);
-    ok(member_draws(m, 20, WINDOW_MS), "%s, %s: IDs flow meanwhile", h->program, s->name);
+    ok(client_draws(m, 20, WINDOW_MS), "%s, %s: IDs flow meanwhile", h->program, s->name);
 }
 
 static void survive(struct held *held, size_t n, const struct state *s) {
     for (size_t i = 0; i < n; i++) {
-        held[i].failed = member_events(held[i].m, SFID_EVENT_RENEW_FAILED);
+        held[i].failed = client_events(held[i].m, SFID_EVENT_RENEW_FAILED);
         s->begins(&held[i].r);
     }
     for (size_t i = 0; i < n; i++)
         suffers(&held[i], s);
     for (size_t i = 0; i < n; i++) {
-        held[i].renewed = member_events(held[i].m, SFID_EVENT_RENEWED);
+        held[i].renewed = client_events(held[i].m, SFID_EVENT_RENEWED);
         s->ends(&held[i].r);
     }
     for (size_t i = 0; i < n; i++)
-        ok(member_event_after(held[i].m, SFID_EVENT_RENEWED, held[i].renewed, 1, 2 * WINDOW_MS),
+        ok(client_event_after(held[i].m, SFID_EVENT_RENEWED, held[i].renewed, 1, 2 * WINDOW_MS),
            "%s, %s: it is renewed when that is over", held[i].program, s->name);
 }
 
@@ -266,11 +266,11 @@ static void test_holders(const char *const *programs, size_t n) {
     for (size_t i = 0; i < COUNT_OF(states); i++)
         survive(held, n, &states[i]);
     for (size_t i = 0; i < n; i++) {
-        struct member *m = held[i].m;
+        struct client *m = held[i].m;
         is_i64(atomic_load(&m->errors), 0, "%s: no call failed in all that time", held[i].program);
-        is_i64(member_events(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", held[i].program);
+        is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", held[i].program);
         diag("figure: %s: longest gap of the holder %" PRId64 " ms", held[i].program, atomic_load(&m->gap_ms));
-        is_i64(member_end(m), 0, "%s: it ends well", held[i].program);
+        is_i64(client_end(m), 0, "%s: it ends well", held[i].program);
         redis_kill(&held[i].r);
     }
 }

@@ -6,14 +6,14 @@
  *
  * Sizes: a round (long: 15) of 5 s on each server, both at once. $SFID_TEST_SEED sets another seed.
  */
-#include "holders.h"
+#include "support/clients.h"
 
 enum { MEMBERS = 6, PIDS = 8, SKEW_MS = 400 };
 
 struct scene {
     const char *program;
     struct redis r;
-    struct member *m;
+    struct client *m;
     bool saved, stands, stopped[MEMBERS];
     int64_t resume_ns, go_on_ns[MEMBERS]; /* when */
     int64_t slowest_ms;
@@ -23,23 +23,23 @@ struct scene {
 static uint64_t below(struct scene *s, uint64_t n) { return draw_random(s->rng) % n; }
 
 static void begin(struct scene *s, const char *program, size_t number, uint64_t *rng) {
-    *s = (struct scene){.program = program, .m = members_make(MEMBERS), .rng = rng};
+    *s = (struct scene){.program = program, .m = clients_make(MEMBERS), .rng = rng};
     redis_start(&s->r, program, "storm", REDIS_CLOCK, NULL);
     for (size_t i = 0; i < MEMBERS; i++) {
         char log[40], app[40];
         snprintf(log, sizeof log, "storm-%zu-%zu", number, i);
         snprintf(app, sizeof app, "storm-%zu", number);
-        member_set(&s->m[i], s->r.socket, app, log);
+        client_set(&s->m[i], s->r.socket, app, log);
         s->m[i].heartbeat_ms = 500;
         s->m[i].open_timeout_ms = 3600000;
         s->m[i].pid_min = PIDS * (int64_t)number;
         s->m[i].pid_max = s->m[i].pid_min + PIDS - 1;
     }
     s->m[0].trust = true;
-    member_start_or_bail(&s->m[0]);
+    client_start_or_bail(&s->m[0]);
     s->m[0].trust = false;
     for (size_t i = 1; i < MEMBERS; i++)
-        member_start_or_bail(&s->m[i]);
+        client_start_or_bail(&s->m[i]);
 }
 
 /* ---- to the server --------------------------------------------------------- */
@@ -101,24 +101,24 @@ static void hit_server(struct scene *s) {
 /* ---- to a holder ----------------------------------------------------------- */
 
 static void hit_member(struct scene *s, size_t i) {
-    struct member *m = &s->m[i];
+    struct client *m = &s->m[i];
     if (s->stopped[i])
         return;
     switch (below(s, 3)) {
     case 0: /* up to twice a window */
-        member_stop(m);
+        client_stop(m);
         s->stopped[i] = true;
         s->go_on_ns[i] = mono_ns() + (int64_t)below(s, 2 * WINDOW_MS) * NS_PER_MS;
         break;
     case 1:
-        member_kill(m);
+        client_kill(m);
         s->deaths++;
-        member_start(m);
+        client_start(m);
         break;
     default:
         if (atomic_load(&m->opened) == 1) { /* one that waits for a pid does not hear */
-            member_end(m);
-            member_start(m);
+            client_end(m);
+            client_start(m);
         }
     }
 }
@@ -131,7 +131,7 @@ static void go_on(struct scene *s, bool all) {
     }
     for (size_t i = 0; i < MEMBERS; i++)
         if (s->stopped[i] && (all || mono_ns() >= s->go_on_ns[i])) {
-            member_go_on(&s->m[i]);
+            client_go_on(&s->m[i]);
             s->stopped[i] = false;
         }
 }
@@ -158,7 +158,7 @@ static void calm_down(struct scene *s) {
 static void all_draw(struct scene *s, int64_t calm_ns) {
     int good = 0;
     for (size_t i = 0; i < MEMBERS; i++)
-        good += member_opened(&s->m[i], 2 * WAIT_MOST_MS) && member_draws(&s->m[i], 10, 2 * WAIT_MOST_MS);
+        good += client_opened(&s->m[i], 2 * WAIT_MOST_MS) && client_draws(&s->m[i], 10, 2 * WAIT_MOST_MS);
     const int64_t took = (mono_ns() - calm_ns) / NS_PER_MS;
     is_i64(good, MEMBERS, "%s: afterwards all of them draw", s->program);
     ok(took <= WAIT_MOST_MS + HEARTBEAT_MS + SLACK_MS, "%s: W + S later at most (%" PRId64 " ms)", s->program, took);
@@ -168,8 +168,8 @@ static void all_draw(struct scene *s, int64_t calm_ns) {
 static void end(struct scene *s) {
     int bad = 0, lost = 0;
     for (size_t i = 0; i < MEMBERS; i++) {
-        lost += member_events(&s->m[i], SFID_EVENT_LOST);
-        bad += member_end(&s->m[i]) != 0;
+        lost += client_events(&s->m[i], SFID_EVENT_LOST);
+        bad += client_end(&s->m[i]) != 0;
     }
     is_i64(bad, 0, "%s: all end well", s->program);
     diag("figure: %-14s %" PRIu64 " faults, %" PRIu64 " deaths, %d pids lost; all drew again after %" PRId64 " ms at most",

@@ -8,7 +8,7 @@
  * Sizes: 20 restarts, 5 rounds of handing over.
  */
 #include "draw/page.h"
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "36:11:17/1s"
 #define SMALL "36:11:4/1s"

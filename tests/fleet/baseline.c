@@ -6,7 +6,7 @@
  *
  * Sizes: 16 processes, 6 s (long: 64, 30 s; sanitizer: 6, 5 s).
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "40:7:16/1ms"
 

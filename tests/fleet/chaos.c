@@ -7,10 +7,8 @@
  *
  * Sizes: 8 s (long: 120 s for each server; sanitizer: 8 s).
  */
-#include "fleet.h"
-#include "kernel_clock.h"
-
-#include <sys/time.h>
+#include "support/fleet.h"
+#include "support/own_clock.h"
 
 #define LAYOUT "39:3:14/10ms"
 #define APP "chaos"
@@ -21,37 +19,6 @@ static sfid_layout layout;
 static uint64_t rng;
 
 /* ---- clocks of their own ---------------------------------------------------- */
-
-/* The library finds these in place of the C library's. */
-static const _Atomic int64_t *own_clock;
-
-static int64_t own_wall_ns(void) {
-    struct timespec t = {0};
-    kernel_clock(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + (own_clock ? atomic_load(own_clock) : 0);
-}
-
-int clock_gettime(clockid_t id, struct timespec *to) {
-    if (id != CLOCK_REALTIME && id != CLOCK_REALTIME_COARSE)
-        return kernel_clock(id, to);
-    const int64_t ns = own_wall_ns();
-    *to = (struct timespec){ns / 1000000000, ns % 1000000000};
-    return 0;
-}
-
-int gettimeofday(struct timeval *restrict to, void *restrict zone) {
-    (void)zone;
-    const int64_t ns = own_wall_ns();
-    *to = (struct timeval){ns / 1000000000, ns % 1000000000 / 1000};
-    return 0;
-}
-
-time_t time(time_t *to) {
-    const time_t now = own_wall_ns() / 1000000000;
-    if (to)
-        *to = now;
-    return now;
-}
 
 static void take_clock(struct member *m) { own_clock = &m->clock_offset_ns; }
 

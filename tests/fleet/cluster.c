@@ -5,9 +5,9 @@
  *
  * Sizes: 16 processes on one server (long: 32 on each; sanitizer: 6).
  */
-#include "follow.h"
+#include "support/follow.h"
 
-#include "clusters.h"
+#include "support/clusters.h"
 
 #define LAYOUT "39:6:14/10ms"
 #define APP "{crowd}"

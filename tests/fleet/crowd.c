@@ -6,7 +6,7 @@
  *
  * Sizes: 6 opens for each of 3 ways to lie (long: 16), 12 opens in vain at once (long: 40; sanitizer: 6).
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "36:11:17/1s"
 #define APP "crowd"

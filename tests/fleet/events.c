@@ -4,7 +4,7 @@
  * flushed, whose clock is set; a pid that another process takes while its holder stands still. Their fields are as sfid.h says,
  * and sfid_status() agrees.
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:3:14/10ms"
 

@@ -6,7 +6,7 @@
  *
  * Sizes: the child goes on for two windows (long: five).
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:3:14/10ms"
 

@@ -6,7 +6,7 @@
  *
  * Sizes: 4 processes, 5 s (long: 12 processes, 60 s, each server).
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:4:13/10ms"
 

@@ -4,7 +4,7 @@
  * EX 600 NX, the key ending in the pid as two bytes, low byte first) is passed over and its key never touched; and its SET NX
  * finds our key where we hold a pid.
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define APP "beside"
 #define LAYOUT "39:9:8/10ms"

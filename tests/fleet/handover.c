@@ -7,7 +7,7 @@
  *
  * Sizes: 60 lives each way (long: 1000; sanitizer: 30).
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:2:14/10ms"
 

@@ -8,7 +8,7 @@
  *
  * Sizes: 20 kills with the server up (long: 200; sanitizer: 10), 5 in each outage (long: 20).
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:3:14/10ms"
 

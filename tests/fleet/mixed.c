@@ -6,7 +6,7 @@
  *
  * Sizes: 5 s (long: 600 s; sanitizer: 5 s, without forks), some 100,000 IDs a second.
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "41:10:12/1ms"
 #define APP "mixed"

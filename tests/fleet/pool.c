@@ -7,7 +7,7 @@
  *
  * Sizes: 6 s (long: 60 s for each server; sanitizer: 6 s).
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:3:14/10ms"
 #define APP "pool"

@@ -5,9 +5,9 @@
  *
  * The host's clock is moved by a preloaded shim, the server's by one of its own.
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
-#include "proc/disk.h"
+#include "support/disk.h"
 
 #include <sys/vfs.h>
 
@@ -236,20 +236,12 @@ static void check_table(void) {
     }
 }
 
-/* The tests, by a child that has the shim; directories stay its parent's. */
-static int with_shim(void) {
-    setenv("SFID_SHIM_LOADED", "1", 1);
-    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), patience(200000));
-    return status >= 0 && status < KILLED ? status : DIED;
-}
-
 int main(void) {
     uint64_t rng = 0;
     dirs_make();
     if (!disk_begin(&rng))
         skip_all("no shared library built");
-    if (!getenv("SFID_SHIM_LOADED"))
-        return with_shim();
+    go_on_with_shim();
     fleet_begin();
     layout = layout_of(LAYOUT);
     find_disk();

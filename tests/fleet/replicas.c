@@ -3,7 +3,7 @@
  * replicas=N: a claim is waited for to reach as many replicas, in sfid_status() stands how many it reached, and an event tells of
  * too few; the lease is had all the same, and soon.
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:9:8/10ms"
 

@@ -4,7 +4,7 @@
  * fork family gives the pid back all the same, and no other does: while a child draws, closing in its parent changes nothing.
  * With the local store the exact position is written, and the next process goes on within the tick.
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "36:11:17/1s"
 #define APP "gone"

@@ -5,10 +5,10 @@
  *
  * Sizes: 32 processes on one server (long: on each, and 20 failovers in a row; sanitizer: 8 processes).
  */
-#include "follow.h"
+#include "support/follow.h"
 
-#include "peer.h"
-#include "sentinels.h"
+#include "support/peer.h"
+#include "support/sentinels.h"
 
 #define LAYOUT "39:6:14/10ms"
 #define SECRET "s3same-0pen"
@@ -147,7 +147,7 @@ static void refused(const struct scene *s, const char *store, int code, const ch
 }
 
 /* It says what the test has set, whatever it is asked. */
-static void lie(int fd, FILE *in, struct peer_shared *p) {
+static void lie(int fd, struct resp *in, struct peer_shared *p) {
     char name[256];
     while (next_command(in, fd, p, name, sizeof name))
         say(fd, p->send, p->send_len);

@@ -4,7 +4,7 @@
  * nothing of the app changes: neither its hash nor a registration, to the byte. Who holds a pid goes on. The same holds for a
  * process whose clock is far from the server's.
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define APP "settings"
 #define LAYOUT "36:11:17/1s"

@@ -11,7 +11,7 @@
  *
  * Sizes: one server for both (long: each server for each).
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #include <sched.h>
 

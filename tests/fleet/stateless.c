@@ -4,7 +4,7 @@
  * the run directory, and an event says so. Beside processes of the same host that have a state directory they have other slots
  * and other pids, also where one goes on in the slot that the other was killed in. The local store refuses, and names a way out.
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:4:14/10ms"
 #define NOWHERE "/proc/sfid-state" /* where nobody can make anything */

@@ -6,7 +6,7 @@
  *
  * Sizes: once each way (long: 5 times).
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:3:14/10ms"
 

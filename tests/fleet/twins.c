@@ -5,7 +5,7 @@
  * copy of a slot file make its reader an owner: neither under another number, nor in another run directory, nor when the
  * original is gone.
  */
-#include "fleet.h"
+#include "support/fleet.h"
 
 #define LAYOUT "39:3:14/10ms"
 

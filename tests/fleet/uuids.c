@@ -6,8 +6,8 @@
  *
  * Sizes: 100,000 by each of three processes (long: a million; sanitizer: 10,000), against each server.
  */
-#include "fleet.h"
-#include "proc/wide.h"
+#include "support/fleet.h"
+#include "support/wide.h"
 
 enum { HOSTS = 3, PIDS = 16, ROOM = 1 << 22 };
 

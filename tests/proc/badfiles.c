@@ -5,7 +5,7 @@
  *
  * And a page whose limit is damaged while its mark is lost: nothing but the layout bounds it then, and that does.
  */
-#include "local.h"
+#include "support/local.h"
 
 #include "draw/page.h"
 

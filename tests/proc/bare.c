@@ -6,7 +6,7 @@
  *
  * One size: file systems that are full but for 0 to 10 pages. They are mounted in a namespace of their own, which takes root.
  */
-#include "visit.h"
+#include "support/visit.h"
 
 #include <sys/syscall.h>
 

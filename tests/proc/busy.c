@@ -6,7 +6,7 @@
  * One size, but for the race: 2 s (long: 20 s). A process killed with its run directory lost is waited for with default
  * options, in the background: the durable mark lies up to 30 s and max_ahead beyond what was issued.
  */
-#include "proc.h"
+#include "support/proc.h"
 
 enum { RACERS = 4, WAITED_FOR_S = 45 };
 

@@ -6,7 +6,7 @@
  *
  * Sizes: three times 60 holders in turn (long: 1000; sanitizer: 20), 20 ends (long: 200; sanitizer: 8), 1000 opens (sanitizer: 100).
  */
-#include "proc.h"
+#include "support/proc.h"
 
 #include <dlfcn.h>
 

@@ -5,7 +5,7 @@
  * None of them moves the mark, so that one of them comes up when it has passed. But a mark that lies below the next ID, since
  * it was lost or damaged, is made good at once.
  */
-#include "local.h"
+#include "support/local.h"
 
 enum { LEAD_MS = 3000, LIVES_MOST = 100000, ASKS = 50 };
 enum end { EXIT, CLOSE, KILL };

@@ -5,7 +5,7 @@
  *
  * Sizes: each sequence is drawn from for 0.6 s (long: 10 s).
  */
-#include "proc.h"
+#include "support/proc.h"
 
 enum { THREADS = 8 };
 

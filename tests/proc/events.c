@@ -7,7 +7,7 @@
  * Sizes: 200 times opened and closed while events are told (long: 2000; sanitizer: 40). The clock is moved by a preloaded
  * shim; an event about a file system that is no tmpfs takes one.
  */
-#include "disk.h"
+#include "support/disk.h"
 
 #include <sys/resource.h>
 #include <sys/vfs.h>
@@ -426,20 +426,12 @@ static void test_closed(uint64_t *rng) {
     atomic_store(&disk.control->clock_offset_ns, 0);
 }
 
-/* The tests, by a child that has the shim; directories stay its parent's. */
-static int with_shim(void) {
-    setenv("SFID_SHIM_LOADED", "1", 1);
-    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), patience(200000));
-    return status >= 0 && status < KILLED ? status : DIED;
-}
-
 int main(void) {
     uint64_t rng = 0;
     dirs_make();
     if (!disk_begin(&rng))
         skip_all("no shared library built");
-    if (!getenv("SFID_SHIM_LOADED"))
-        return with_shim();
+    go_on_with_shim();
     rng = seed();
     layout = layout_of(LAYOUT);
     test_names();

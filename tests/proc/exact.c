@@ -7,45 +7,15 @@
  * Sizes: 10 million IDs (long: 100 million; sanitizer: 300,000), every 100th held against the clock, without steps and with a
  * step of up to 50 ms either way about each 10 ms, 12 at least.
  */
-#include "kernel_clock.h"
-#include "proc.h"
-
-#include <sys/time.h>
+#include "support/own_clock.h"
+#include "support/proc.h"
 
 #define LAYOUT "41:2:20/1ms"
 
 enum { EVERY = 100, STEP_MS = 50, STEP_EVERY_MS = 10, STEPS = 12 };
 
-static _Atomic int64_t offset_ns; /* of the clock that library and test see; one thread draws, and steps it */
+static _Atomic int64_t offset_ns; /* of own_clock; one thread draws, and steps it */
 static uint64_t rng;
-
-static int64_t kernel_ns(clockid_t id) {
-    struct timespec t = {0};
-    kernel_clock(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* The library finds these in place of the C library's. */
-int clock_gettime(clockid_t id, struct timespec *to) {
-    const bool wall = id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE;
-    const int64_t ns = kernel_ns(id) + (wall ? atomic_load(&offset_ns) : 0);
-    *to = (struct timespec){ns / 1000000000, ns % 1000000000};
-    return 0;
-}
-
-int gettimeofday(struct timeval *restrict to, void *restrict zone) {
-    const int64_t ns = kernel_ns(CLOCK_REALTIME) + atomic_load(&offset_ns);
-    (void)zone;
-    *to = (struct timeval){ns / 1000000000, ns % 1000000000 / 1000};
-    return 0;
-}
-
-time_t time(time_t *to) {
-    const time_t now = (kernel_ns(CLOCK_REALTIME) + atomic_load(&offset_ns)) / 1000000000;
-    if (to)
-        *to = now;
-    return now;
-}
 
 struct watch {
     const sfid_layout *layout;
@@ -127,6 +97,7 @@ static void run(const char *app, const sfid_layout *l, uint64_t n, bool steps, c
 int main(void) {
     const sfid_layout l = layout_of(LAYOUT);
     const uint64_t n = sized(10000000, 100000000, 300000);
+    own_clock = &offset_ns;
     dirs_make();
     rng = seed();
     run("exact", &l, n, false, "no steps");

@@ -5,7 +5,7 @@
  *
  * Sizes: processes go on for 3 s after closing all descriptors (long: 70 s, past several renewals of the window).
  */
-#include "proc.h"
+#include "support/proc.h"
 
 #include <spawn.h>
 #include <sys/syscall.h>

@@ -9,7 +9,7 @@
  * 200 forks in a storm (sanitizer: 40); 200 forks while threads open and close (sanitizer: 40, and these children open no
  * generator of their own: a sanitizer's allocator and thread list stay locked for ever in a child forked at the wrong moment).
  */
-#include "proc.h"
+#include "support/proc.h"
 
 #include <sched.h>
 #include <sys/syscall.h>

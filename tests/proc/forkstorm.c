@@ -7,7 +7,7 @@
  *
  * Sizes: 200 forks (long: 2000; sanitizer: 40), with the first parent the last to end, and then the first.
  */
-#include "local.h"
+#include "support/local.h"
 
 #define LAYOUT "41:4:18/1ms"
 #define STORE "local?lead_ms=200"

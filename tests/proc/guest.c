@@ -6,7 +6,7 @@
  *
  * One size; a sanitizer takes the stack of a cancelled thread for one in use.
  */
-#include "proc.h"
+#include "support/proc.h"
 
 #include <sys/resource.h>
 

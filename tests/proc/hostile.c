@@ -6,7 +6,7 @@
  *
  * One size.
  */
-#include "visit.h"
+#include "support/visit.h"
 
 enum { PIDS = 16 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* inline.c - the form with the layout folded in draws from the same word as the calls, for every kind of unit and epoch. */
-#include "tap.h"
+#include "support/tap.h"
 
 #include <pthread.h>
 #include <sfid.h>

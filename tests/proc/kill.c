@@ -8,7 +8,7 @@
  * Sizes: 200 rounds with room in the sequence (also the short size; 20 with a sanitizer), 50 rounds (long: 200; sanitizer:
  * 10) with a small sequence and borrowing, 100 idle restarts (sanitizer: 20). A round is one life of each process.
  */
-#include "proc.h"
+#include "support/proc.h"
 
 enum { PROCESSES = 4, THREADS = 4, MOST_ROUNDS = 200, LOG_ROOM = 1 << 20, BURST = 256 };
 

@@ -8,7 +8,7 @@
  * Sizes: every system call, each single instruction of the first 300 of a draw (long: 2000), 100 instructions of open and
  * close at random (long: 1500). Sanitizer: every 5th system call, every 25th instruction, 20 at random.
  */
-#include "proc.h"
+#include "support/proc.h"
 
 #include <sys/ptrace.h>
 #include <sys/syscall.h>

@@ -7,7 +7,7 @@
  * 50,000), and 1 s of a full sequence (long: 5 s) waiting, borrowing and failing; 100 forks in the middle of runs
  * (sanitizer: 20).
  */
-#include "proc.h"
+#include "support/proc.h"
 
 enum { LANES = 4, THREADS = 6 };
 

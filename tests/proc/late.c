@@ -7,7 +7,7 @@
  * Sizes: 5,600 opens, which take the page to its end (long: 20,600); memory is measured over all but the first 600, and over
  * 20,000 of a fixed pid without an app (sanitizer: nothing is measured).
  */
-#include "proc.h"
+#include "support/proc.h"
 
 #include <dlfcn.h>
 #include <semaphore.h>

@@ -6,7 +6,7 @@
  *
  * One size, but for as many processes as pids that start together: 60 times (long: 1000; sanitizer: 10).
  */
-#include "local.h"
+#include "support/local.h"
 
 #define LAYOUT "41:4:12/1ms"
 

@@ -6,7 +6,7 @@
  *
  * Sizes: removed 10 times under four processes (long: 100; sanitizer: 4), and once under each family.
  */
-#include "local.h"
+#include "support/local.h"
 
 #define LAYOUT "41:5:12/1ms"
 #define STORE "local?lead_ms=200"

@@ -12,7 +12,7 @@
  *
  * The killed processes borrow as far as their windows allow: an ID lies just below what is durable.
  */
-#include "disk.h"
+#include "support/disk.h"
 
 #define LAYOUT "41:10:2/1ms"
 #define APP "marks"

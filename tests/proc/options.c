@@ -5,7 +5,7 @@
  *
  * One size.
  */
-#include "proc.h"
+#include "support/proc.h"
 
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 static sfid_layout broken;

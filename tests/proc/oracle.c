@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The checker finds what is planted: one that cannot fail would make every other process test worthless. */
-#include "proc.h"
+#include "support/proc.h"
 
 #define LAYOUT "41:2:12/1ms"
 

@@ -5,7 +5,7 @@
  *
  * One size. Mounts in a private mount namespace, which takes root.
  */
-#include "proc.h"
+#include "support/proc.h"
 
 #include <sched.h>
 #include <sys/mount.h>

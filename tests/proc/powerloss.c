@@ -8,7 +8,7 @@
  *
  * Sizes: 16 losses in a range, 3 with room, 16 kills (long: 200, 10, 200; sanitizer: 6, 2, 6), three processes each.
  */
-#include "disk.h"
+#include "support/disk.h"
 
 #define LAYOUT "41:10:12/1ms"
 

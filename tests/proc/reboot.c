@@ -7,7 +7,7 @@
  *
  * Sizes: 6 reboots each way (long: 100; sanitizer: 4), two processes. Another boot ID takes a mount namespace.
  */
-#include "disk.h"
+#include "support/disk.h"
 
 #define LAYOUT "41:10:12/1ms"
 #define STORE "local?lead_ms=250"

@@ -5,7 +5,7 @@
  *
  * Size: 100 runs each (the only size; 20 with a sanitizer).
  */
-#include "proc.h"
+#include "support/proc.h"
 
 enum { IDS = 1000 };
 

@@ -3,9 +3,10 @@
 #ifndef SFID_TESTS_ROOTS_ROUND_H
 #define SFID_TESTS_ROOTS_ROUND_H
 
-#include "roots.h"
+#include "support/own_clock.h"
+#include "support/roots.h"
 
-#include "redis.h"
+#include "support/redis.h"
 
 #define LAYOUT "33:10:20/1s"
 #define APP "roots"

@@ -6,7 +6,7 @@
  *
  * One size. File systems of its own are mounted in a private mount namespace, which takes root.
  */
-#include "proc.h"
+#include "support/proc.h"
 
 #include <grp.h>
 #include <sched.h>

@@ -6,7 +6,7 @@
  *
  * Sizes: the median of 3 rounds of 0.6 s (long: 5 rounds of 3 s; sanitizer: 3 rounds of 0.2 s).
  */
-#include "proc.h"
+#include "support/proc.h"
 
 #include <sys/resource.h>
 

@@ -4,7 +4,7 @@
  * the run directory is one that was used before another one. Each life begins above all before, in the same tick, whichever of
  * the two is out of date, and whether it was closed or killed.
  */
-#include "local.h"
+#include "support/local.h"
 
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 static sfid_options opt;

@@ -8,7 +8,7 @@
  * Sizes: each byte of a slot file's first 576 and of the first 96 of both blocks of a state file is changed once (long: 4
  * times; sanitizer: every 8th byte); lengths are 0 to 512, then steps of 64 (sanitizer: 37).
  */
-#include "proc.h"
+#include "support/proc.h"
 
 enum { IDS = 10, HEADER_AND_RECORDS = 576, BLOCK = 4096, BLOCK_HEAD = 96, FAULTS_SHOWN = 10 };
 

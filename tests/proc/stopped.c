@@ -7,7 +7,7 @@
  *
  * Sizes: each way once (long: 10 times). The window is 0.4 s.
  */
-#include "local.h"
+#include "support/local.h"
 
 #include <sys/ptrace.h>
 #include <sys/resource.h>

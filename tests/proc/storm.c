@@ -7,7 +7,7 @@
  *
  * Sizes: 6 s (long: 60 s; with a sanitizer 8 processes and 5 s).
  */
-#include "local.h"
+#include "support/local.h"
 
 #define LAYOUT "41:10:12/1ms"
 

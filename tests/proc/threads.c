@@ -6,7 +6,7 @@
  * Sizes: 50 million IDs where the sequence has room for them (also the short size; 400,000 with a sanitizer), and 20
  * million (short: 5 million; sanitizer: 1.5 million) where all calls borrow up to a second ahead of the clock.
  */
-#include "proc.h"
+#include "support/proc.h"
 
 enum { THREADS = 8 };
 

@@ -15,7 +15,7 @@
  */
 #include "turmoil.h"
 
-#include "redis.h"
+#include "support/redis.h"
 
 enum { SIDE_BY_SIDE = 5, LIVES_WANTED = 8, WORLD_MOST_S = 20 };
 

@@ -9,7 +9,8 @@
 #ifndef SFID_TESTS_TURMOIL_H
 #define SFID_TESTS_TURMOIL_H
 
-#include "roots.h"
+#include "support/own_clock.h"
+#include "support/roots.h"
 
 enum { LOGS = 6144, LOG_IDS = 1 << 14, MEMBERS = 256, MOST_ALIVE = 20, THREADS = 3, BURST = 48, DEPTH = 3 };
 

@@ -7,7 +7,7 @@
  * Sizes: a million of each alone, 200,000 by each of two processes, 30 kills (long: ten times as many of the latter two;
  * sanitizer: 100,000, 20,000, 6).
  */
-#include "wide.h"
+#include "support/wide.h"
 
 #include <sys/time.h>
 

@@ -6,8 +6,8 @@
  *
  * The clock is moved by a preloaded shim.
  */
-#include "disk.h"
-#include "wide.h"
+#include "support/disk.h"
+#include "support/wide.h"
 
 static sfid_wide_layout flake, awsflake, uuid7;
 
@@ -274,20 +274,12 @@ static void host(void) {
     sfid_close(g);
 }
 
-/* The tests, by a child that has the shim; directories stay its parent's. */
-static int with_shim(void) {
-    setenv("SFID_SHIM_LOADED", "1", 1);
-    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), patience(100000));
-    return status >= 0 && status < KILLED ? status : DIED;
-}
-
 int main(void) {
     uint64_t rng = 0;
     dirs_make();
     if (!disk_begin(&rng))
         skip_all("no shared library built");
-    if (!getenv("SFID_SHIM_LOADED"))
-        return with_shim();
+    go_on_with_shim();
     flake = wide_layout("flake");
     awsflake = wide_layout("awsflake");
     uuid7 = wide_layout("uuid7");

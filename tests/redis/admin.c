@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sfid_app_look() and sfid_app_init(): who holds what, what is refused, what is changed. */
-#define _GNU_SOURCE 1
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 #include <inttypes.h>
 #include <sfid.h>

@@ -14,9 +14,8 @@
  *
  * Sizes: 60 games each server (long: 3000). $SFID_TEST_GAMES sets another number, $SFID_TEST_SEED another seed.
  */
-#define _GNU_SOURCE 1
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Claims: which pid, which ticks, and when not; each bound one millisecond before, at and after it. */
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 /* A server that knows nothing of the app: whoever held a pid before may use up its window. */
 static void without_record(struct redis *r) {

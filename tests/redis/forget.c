@@ -3,8 +3,8 @@
  * Whenever the server may have forgotten something, everything is forgotten: the hash gone, the server started anew, from
  * nothing or an old file, a replica promoted, a master of former days back in its role.
  */
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

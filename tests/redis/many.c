@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Many pids: what a claim costs when most or all are taken, and how a range is walked that is too long for one call. */
-#define _GNU_SOURCE 1
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 #include <inttypes.h>
 #include <stdio.h>

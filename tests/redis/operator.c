@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What an operator's commands are made of: `look`, `init` and `finish`. */
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sfid_pid_look() and sfid_pid_finish(): what is told of a pid, what may be ended, and what each refusal is. */
-#define _GNU_SOURCE 1
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 #include <sfid.h>
 #include <stdio.h>

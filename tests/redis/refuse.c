@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is refused, each with a word of its own, before anything is written; and what the server has to permit. */
-#define _GNU_SOURCE 1
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,8 @@
  * Registrations: what other programs see of a held pid and what they put there, in a key of its own. To the script they
  * prove nothing; but a pid that somebody else has registered is passed over.
  */
-#define _GNU_SOURCE 1
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Renewals and releases: whose, how far, and what a lease that was forgotten may still do. */
-#include "app.h"
-#include "tap.h"
+#include "support/app.h"
+#include "support/tap.h"
 
 /* A lease of pid 0, until T0 + 10, under base m:0:A and nonce n1; nothing else is to be had. */
 static void leased(struct app *a, struct redis *r) {

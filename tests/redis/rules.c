@@ -6,10 +6,9 @@
  * Sizes: one server, up to 600 games for rules that take few (long: each server installed, up to 10000 games for all); with
  * the script as it is 60 (long: 2000).
  */
-#define _GNU_SOURCE 1
-#include "app.h"
+#include "support/app.h"
 #include "rules.h"
-#include "tap.h"
+#include "support/tap.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,8 @@
  * The servers that the other tests start: they answer, keep what was saved, follow a master, stop, have a clock that can be
  * set, and end with whoever started them.
  */
-#define _GNU_SOURCE 1
-#include "redis.h"
-#include "tap.h"
+#include "support/redis.h"
+#include "support/tap.h"
 
 #include <errno.h>
 #include <inttypes.h>

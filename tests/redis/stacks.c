@@ -5,9 +5,9 @@
  *
  * Sizes: one server (long: each).
  */
-#include "clusters.h"
-#include "sentinels.h"
-#include "tap.h"
+#include "support/clusters.h"
+#include "support/sentinels.h"
+#include "support/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * TLS and fork: children that draw and close do not touch their parent's session, and one that outlives it renews over a session
  * of its own.
  */
-#include "tls/tls.h"
+#include "support/tls.h"
 
 struct family {
     _Atomic int heir, child_renewals, child_left;
@@ -16,13 +16,13 @@ static void family_event(void *user, const sfid_event *e) {
 }
 
 static bool renewed_again(void *arg) {
-    const struct member_wait *w = arg;
+    const struct client_wait *w = arg;
     const struct family *f = (const void *)w->m;
     return atomic_load(&f->events[SFID_EVENT_RENEWED]) >= w->want;
 }
 
 static bool renews(struct family *f, int more) {
-    struct member_wait w = {.m = (void *)f, .want = atomic_load(&f->events[SFID_EVENT_RENEWED]) + more};
+    struct client_wait w = {.m = (void *)f, .want = atomic_load(&f->events[SFID_EVENT_RENEWED]) + more};
     return tap_wait_until(renewed_again, &w, patience(4 * WINDOW_MS));
 }
 
@@ -66,12 +66,12 @@ struct house {
 
 static int parent(void *arg) {
     const struct house *house = arg;
-    struct member m;
+    struct client m;
     sfid *g = NULL;
-    member_set(&m, "", "family", "family");
+    client_set(&m, "", "family", "family");
     tls_url(house->s, "", m.store);
     const sfid_layout l = layout_of(LAYOUT);
-    sfid_options opt = member_options(&m, &l);
+    sfid_options opt = client_options(&m, &l);
     opt.on_unknown = SFID_TRUST;
     opt.on_event = family_event;
     opt.user = house->f;

@@ -6,7 +6,7 @@
  */
 #include "redis/connection.h"
 #include "redis/wire.h"
-#include "tls/tls.h"
+#include "support/tls.h"
 
 #include <fcntl.h>
 #include <malloc.h>

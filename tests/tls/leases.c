@@ -3,7 +3,7 @@
  * Leases over TLS: every way to be believed; a holder whose renewals go on through a restart of the server and through
  * certificates that run out; a pid that is given back at the close.
  */
-#include "tls/tls.h"
+#include "support/tls.h"
 
 /* ---- ways in ---------------------------------------------------------------- */
 
@@ -74,49 +74,49 @@ static void test_clients(struct tls_server *s) {
 /* ---- holders ------------------------------------------------------------------ */
 
 /* One connection, however many renewals: what TLS has to say of itself between them is no reason to make another. */
-static void test_renewals(struct tls_server *s, struct member *m) {
+static void test_renewals(struct tls_server *s, struct client *m) {
     const int64_t before = tls_connections(s);
-    ok(member_event_after(m, SFID_EVENT_RENEWED, member_events(m, SFID_EVENT_RENEWED), 3, 5 * WINDOW_MS), "renewals over TLS");
+    ok(client_event_after(m, SFID_EVENT_RENEWED, client_events(m, SFID_EVENT_RENEWED), 3, 5 * WINDOW_MS), "renewals over TLS");
     is_i64(tls_connections(s), before, "over one connection");
 }
 
-static void test_restart(struct tls_server *s, struct member *m) {
+static void test_restart(struct tls_server *s, struct client *m) {
     const int64_t pid = atomic_load(&m->pid);
-    const int renewed = member_events(m, SFID_EVENT_RENEWED);
+    const int renewed = client_events(m, SFID_EVENT_RENEWED);
     redis_do(&s->r, "SAVE", NULL);
     redis_kill(&s->r);
     redis_restart(&s->r, false);
     if (!tls_listen(s, "chain"))
         bail("no TLS any more");
-    ok(member_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 3 * WINDOW_MS),
+    ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 3 * WINDOW_MS),
        "a restarted server, with another certificate: renewed");
     is_i64(atomic_load(&m->errors), 0, "nothing failed meanwhile");
     is_i64(atomic_load(&m->pid), pid, "the pid is the same");
 }
 
 /* Certificates run out under those who hold leases. They are told, draw on, and go on by themselves. */
-static void test_expiry(struct tls_server *s, struct member *m) {
-    const int failed = member_events(m, SFID_EVENT_RENEW_FAILED);
+static void test_expiry(struct tls_server *s, struct client *m) {
+    const int failed = client_events(m, SFID_EVENT_RENEW_FAILED);
     tls_show(s, "expired");
     redis_do(&s->r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
-    ok(member_told(m, failed, SFID_EAUTH, "expired at 2020-02-01", s->name), "a certificate that has expired: told by an event");
-    const int renewed = member_events(m, SFID_EVENT_RENEWED);
+    ok(client_told(m, failed, SFID_EAUTH, "expired at 2020-02-01", s->name), "a certificate that has expired: told by an event");
+    const int renewed = client_events(m, SFID_EVENT_RENEWED);
     tls_show(s, "server");
-    ok(member_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS), "it was renewed: so are leases");
+    ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS), "it was renewed: so are leases");
     is_i64(atomic_load(&m->errors), 0, "nothing failed meanwhile");
 }
 
 static void test_holder(struct tls_server *s) {
-    struct member *m = members_make(1);
-    member_set(m, "", "orders", "holder");
+    struct client *m = clients_make(1);
+    client_set(m, "", "orders", "holder");
     tls_url(s, "&cert=%c/client.pem&key=%c/client.key", m->store);
     m->trust = true;
     tls_set(s, "tls-auth-clients", "optional");
-    member_start_or_bail(m);
+    client_start_or_bail(m);
     test_renewals(s, m);
     test_restart(s, m);
     test_expiry(s, m);
-    is_i64(member_end(m), 0, "the holder ends");
+    is_i64(client_end(m), 0, "the holder ends");
     ok(is_released(s, "orders", atomic_load(&m->pid)), "and gives its pid back");
     judge(LAYOUT, "per-file", UINT64_MAX, s->r.program);
 }

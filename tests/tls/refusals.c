@@ -4,9 +4,9 @@
  * time, with a sentence of its own for each, which names the server and what to do, and nothing is held.
  */
 #include "redis/connection.h"
-#include "tls/tls.h"
+#include "support/tls.h"
 
-#include "peer.h"
+#include "support/peer.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -150,7 +150,7 @@ static SSL *serve_tls(int fd) {
 }
 
 /* Answers nothing: as soon as it is spoken to it asks for another handshake, and notes what comes of that. */
-static void renegotiate(int fd, FILE *in, struct peer_shared *s) {
+static void renegotiate(int fd, struct resp *in, struct peer_shared *s) {
     char bytes[4096];
     (void)in;
     SSL *ssl = serve_tls(fd);

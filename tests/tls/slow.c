@@ -3,9 +3,9 @@
  * Handshakes that do not end: a server that is silent, one that is stopped, one whose bytes come drop by drop, one that goes away
  * in the middle. Each call is back at its deadline, and says what it waited for.
  */
-#include "tls/tls.h"
+#include "support/tls.h"
 
-#include "peer.h"
+#include "support/peer.h"
 
 #include <poll.h>
 
@@ -18,7 +18,7 @@ static const char *url_of(const struct peer *p, char url[URL]) {
 
 /* ---- fakes -------------------------------------------------------------------- */
 
-static void say_nothing(int fd, FILE *in, struct peer_shared *s) {
+static void say_nothing(int fd, struct resp *in, struct peer_shared *s) {
     (void)in, (void)s;
     wait_for_end(fd);
 }
@@ -55,25 +55,25 @@ static void relay(int fd, size_t most, long pause_us, size_t limit) {
     }
 }
 
-static void drip(int fd, FILE *in, struct peer_shared *s) {
+static void drip(int fd, struct resp *in, struct peer_shared *s) {
     (void)in, (void)s;
     relay(fd, 1, 30000, SIZE_MAX);
 }
 
-static void run_dry(int fd, FILE *in, struct peer_shared *s) {
+static void run_dry(int fd, struct resp *in, struct peer_shared *s) {
     (void)in, (void)s;
     relay(fd, 1, 0, 100);
     wait_for_end(fd);
 }
 
-static void go_away(int fd, FILE *in, struct peer_shared *s) {
+static void go_away(int fd, struct resp *in, struct peer_shared *s) {
     (void)in, (void)s;
     relay(fd, 1, 0, 100);
     const struct linger now = {.l_onoff = 1, .l_linger = 0};
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now); /* a reset */
 }
 
-static void pieces(int fd, FILE *in, struct peer_shared *s) {
+static void pieces(int fd, struct resp *in, struct peer_shared *s) {
     (void)in, (void)s;
     relay(fd, 7, 0, SIZE_MAX);
 }

@@ -3,7 +3,7 @@
  * sfid_app_look() and sfid_app_init() before a server that says what the test tells it to: what changes between looking and
  * doing is looked at again, nonsense is not believed, and every call is back in time. tests/redis/admin.c has the real ones.
  */
-#include "asker.h"
+#include "support/asker.h"
 
 #include <time.h>
 
@@ -32,7 +32,7 @@ static void answer(int fd, const char *line) {
 }
 
 /* One line of s->send for each command, the last one again and again; what was asked is noted behind them. */
-static void serve_lines(int fd, FILE *in, struct peer_shared *s) {
+static void serve_lines(int fd, struct resp *in, struct peer_shared *s) {
     char asked[1024];
     while (next_command(in, fd, s, asked, sizeof asked)) {
         const int step = atomic_fetch_add(&s->step, 1);

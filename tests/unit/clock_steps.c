@@ -5,8 +5,8 @@
  * than allowed. The table of what was issued, borrowed, waited and refused is
  * printed for the reader.
  */
-#include "fake.h"
-#include "tap.h"
+#include "support/fake.h"
+#include "support/tap.h"
 
 #define CALLS_MS 30000 /* how long a scenario lasts by the monotonic clock */
 #define MAX_AHEAD_MS 10000

@@ -3,20 +3,20 @@
  * connection.c - what is taken for a reply and what is not, against servers that say what the test wants; that errors
  * show no secret; descriptors, fork, and a process that closes them all.
  */
-#include "asker.h"
+#include "support/asker.h"
 
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 
 /* Answers each command with the words set, then waits for the end. */
-static void serve_words(int fd, FILE *in, struct peer_shared *s) {
+static void serve_words(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     while (next_command(in, fd, s, name, sizeof name))
         say(fd, s->send, s->send_len);
 }
 
 /* As serve_words, a byte at a time. */
-static void serve_bytes(int fd, FILE *in, struct peer_shared *s) {
+static void serve_bytes(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     const struct timespec nap = {0, 200000};
     while (next_command(in, fd, s, name, sizeof name)) {
@@ -147,7 +147,7 @@ static void test_refused(void) {
 }
 
 /* Greets with one answer too many, and then as it should. */
-static void serve_one_more(int fd, FILE *in, struct peer_shared *s) {
+static void serve_one_more(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     read_command(in, name, sizeof name);
     read_command(in, name, sizeof name);
@@ -170,7 +170,7 @@ static void test_one_more(void) {
 }
 
 /* Any bytes, then the end: no reply, whatever they are. */
-static void serve_random(int fd, FILE *in, struct peer_shared *s) {
+static void serve_random(int fd, struct resp *in, struct peer_shared *s) {
     char name[256], bytes[400];
     next_command(in, fd, s, name, sizeof name);
     static const char types[] = "+-:$*\r\n0123456789%>#_abc";
@@ -245,7 +245,7 @@ static void test_odd_user(void) {
 }
 
 /* Repeats what it was sent, in answer to the step that the test chose: 0 AUTH, 1 the name, 2 the command. */
-static void serve_echo(int fd, FILE *in, struct peer_shared *s) {
+static void serve_echo(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     for (int n = 0; read_command(in, name, sizeof name);) {
         const int at = strncmp(name, "AUTH", 4) == 0 ? 0 : strncmp(name, "CLIENT SETNAME", 14) == 0 ? 1 : n++ >= 2 ? 2 : 3;
@@ -413,7 +413,7 @@ static void test_fork(void) {
 }
 
 /* The parent's close reaches the server although a child still has the descriptor. */
-static void serve_until_end(int fd, FILE *in, struct peer_shared *s) {
+static void serve_until_end(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     while (next_command(in, fd, s, name, sizeof name))
         say_text(fd, "+PONG\r\n");

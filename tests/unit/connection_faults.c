@@ -3,7 +3,7 @@
  * connection.c and wire.c - servers that are slow, silent, gone or late: every call is back at its deadline, nothing that
  * arrives after it is read, nothing is left over. SIGPIPE has its default effect all the while.
  */
-#include "asker.h"
+#include "support/asker.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ static long resident_kb(void) {
 /* ---- slow and silent ----------------------------------------------------- */
 
 /* A byte each 100 ms, of a reply that would take half a minute. */
-static void serve_drip(int fd, FILE *in, struct peer_shared *s) {
+static void serve_drip(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     next_command(in, fd, s, name, sizeof name);
     say_text(fd, "$250\r\n");
@@ -35,7 +35,7 @@ static void serve_drip(int fd, FILE *in, struct peer_shared *s) {
 }
 
 /* An error's line as fast as it can, forever. */
-static void serve_flood(int fd, FILE *in, struct peer_shared *s) {
+static void serve_flood(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     next_command(in, fd, s, name, sizeof name);
     say_text(fd, "-");
@@ -44,7 +44,7 @@ static void serve_flood(int fd, FILE *in, struct peer_shared *s) {
 }
 
 /* Arrays nested a million deep. */
-static void serve_nested(int fd, FILE *in, struct peer_shared *s) {
+static void serve_nested(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     next_command(in, fd, s, name, sizeof name);
     for (int i = 0; i < 1000000 && say_text(fd, "*1\r\n"); i++)
@@ -53,7 +53,7 @@ static void serve_nested(int fd, FILE *in, struct peer_shared *s) {
 }
 
 /* A string of 2 GB, and it comes. */
-static void serve_huge(int fd, FILE *in, struct peer_shared *s) {
+static void serve_huge(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     next_command(in, fd, s, name, sizeof name);
     say_text(fd, "$2147483647\r\n");
@@ -61,20 +61,20 @@ static void serve_huge(int fd, FILE *in, struct peer_shared *s) {
         ;
 }
 
-static void serve_half_line(int fd, FILE *in, struct peer_shared *s) {
+static void serve_half_line(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     next_command(in, fd, s, name, sizeof name);
     say_text(fd, "+PON");
     wait_for_end(fd);
 }
 
-static void serve_nothing(int fd, FILE *in, struct peer_shared *s) {
+static void serve_nothing(int fd, struct resp *in, struct peer_shared *s) {
     (void)in, (void)s;
     wait_for_end(fd);
 }
 
 /* Takes nothing either: not a byte of the command is read. */
-static void serve_deaf(int fd, FILE *in, struct peer_shared *s) {
+static void serve_deaf(int fd, struct resp *in, struct peer_shared *s) {
     (void)fd, (void)in, (void)s;
     pause();
 }
@@ -128,7 +128,7 @@ static void test_large_command(void) {
 }
 
 /* Greets at once and answers after 400 ms. */
-static void serve_slowly(int fd, FILE *in, struct peer_shared *s) {
+static void serve_slowly(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     while (next_command(in, fd, s, name, sizeof name)) {
         poll(NULL, 0, 400);
@@ -233,7 +233,7 @@ static void test_backlog(void) {
 /* ---- ends ---------------------------------------------------------------- */
 
 /* step 0: closes in the middle of a reply; 1: resets there; 2: closes at once; 3: resets at once; 4: says why, and closes. */
-static void serve_end(int fd, FILE *in, struct peer_shared *s) {
+static void serve_end(int fd, struct resp *in, struct peer_shared *s) {
     const int step = atomic_load(&s->step);
     const struct linger reset = {1, 0};
     char name[256];
@@ -271,7 +271,7 @@ static void test_ends(bool tcp) {
 }
 
 /* Closes without reading: what is sent then meets a closed socket. */
-static void serve_closed(int fd, FILE *in, struct peer_shared *s) {
+static void serve_closed(int fd, struct resp *in, struct peer_shared *s) {
     (void)in, (void)s;
     shutdown(fd, SHUT_RD);
     say_text(fd, "+OK\r\n+OK\r\n+OK\r\n");
@@ -295,7 +295,7 @@ static void test_sigpipe(void) {
 /* ---- late, idle ---------------------------------------------------------- */
 
 /* The first connection answers when the test says so: too late. The others at once, each with its number. */
-static void serve_late(int fd, FILE *in, struct peer_shared *s) {
+static void serve_late(int fd, struct resp *in, struct peer_shared *s) {
     char name[256], line[32];
     const int number = atomic_load(&s->accepted);
     while (next_command(in, fd, s, name, sizeof name)) {
@@ -319,7 +319,7 @@ static void test_late(void) {
 }
 
 /* Answers; and when the test says so speaks unasked (step 1) or closes (step 2). */
-static void serve_idle(int fd, FILE *in, struct peer_shared *s) {
+static void serve_idle(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     while (next_command(in, fd, s, name, sizeof name)) {
         say_text(fd, "+PONG\r\n");
@@ -384,7 +384,7 @@ static void test_stop(void) {
     stop_peer(&p);
 }
 
-static void serve_pong(int fd, FILE *in, struct peer_shared *s) {
+static void serve_pong(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     while (next_command(in, fd, s, name, sizeof name))
         say_text(fd, "+PONG\r\n");
@@ -402,7 +402,7 @@ static void test_stop_answered(void) {
 
 /* ---- a thousand times ---------------------------------------------------- */
 
-static void serve_any_end(int fd, FILE *in, struct peer_shared *s) {
+static void serve_any_end(int fd, struct resp *in, struct peer_shared *s) {
     const int step = atomic_fetch_add(&s->step, 1) % 5;
     const struct linger reset = {1, 0};
     char name[256];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* connection.c against real servers: who we are, which database, what is let through, and every error that can be provoked. */
-#include "asker.h"
-#include "redis.h"
+#include "support/asker.h"
+#include "support/redis.h"
 
 static const char *program; /* the server's */
 

@@ -3,7 +3,7 @@
  * Two copies of the library in one process: this program has one linked in, and loads the shared one. With an app the second
  * is refused; without one neither knows of the other, as <sfid.h> says.
  */
-#include "tap.h"
+#include "support/tap.h"
 
 #include <dlfcn.h>
 #include <sfid.h>

@@ -2,7 +2,7 @@
 /* What fuzzing has found interesting, once more: each input of fuzz/corpus through its target, which aborts where a promise is broken. */
 #include "../fuzz/fuzz.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <dirent.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
 /* Run and state directory: which one is chosen, how a missing one is made, and which are refused. */
 #include "host/dirs.h"
 
-#include "scene.h"
-#include "tap.h"
+#include "support/scene.h"
+#include "support/tap.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,9 +5,9 @@
  */
 #include "draw/slow.h"
 
-#include "fake.h"
+#include "support/fake.h"
 #include "sfid/lane.h"
-#include "tap.h"
+#include "support/tap.h"
 
 #define START 100000000
 #define SEQ_BITS 12

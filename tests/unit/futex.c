@@ -2,7 +2,7 @@
 /* A wait on a word: it lasts as long as it was told, whatever the width of time_t, and where the kernel has no wide form. */
 #include "base/futex.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

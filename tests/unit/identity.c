@@ -4,7 +4,7 @@
 
 #include "id/layout.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <ctype.h>
 #include <dirent.h>

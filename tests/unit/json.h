@@ -6,7 +6,7 @@
 #ifndef SFID_TESTS_JSON_H
 #define SFID_TESTS_JSON_H
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "id/layout.h"
 
-#include "fake.h"
-#include "tap.h"
+#include "support/fake.h"
+#include "support/tap.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* Layouts: the macro, the checker and the text form agree; IDs go apart and together; ranges, facts and fields. */
 #include "id/layout.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -389,7 +389,8 @@ static void fingerprints(void) {
 /* Of hosts of either byte order: apps are named by it, and leases would be given twice where two hosts read two names. */
 static void fingerprint_values(void) {
     const sfid_layout straight = SFID_LAYOUT(39, 16, 8, 10, INT64_C(1409529600000));
-    is_u64(sfid__layout_fingerprint(&straight), UINT64_C(0x809fcb0dc8b1b95b), "the fingerprint of 39:16:8/10ms is the same on every machine");
+    is_u64(sfid__layout_fingerprint(&straight), UINT64_C(0x809fcb0dc8b1b95b),
+           "the fingerprint of 39:16:8/10ms is the same on every machine");
     is_u64(sfid__layout_fingerprint(&SFID_LAYOUT_DEFAULT), UINT64_C(0xaaba76e08cc4da55), "and that of the default");
 }
 

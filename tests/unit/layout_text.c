@@ -2,7 +2,7 @@
 /* Layouts as text: what is written is read back, presets have names, and what is no layout leaves the result alone. */
 #include "id/layout.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

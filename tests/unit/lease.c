@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lease.c - the lease machine: what each event does in each situation. */
-#include "leases.h"
+#include "support/leases.h"
 
 /* ---- the table ------------------------------------------------------------- */
 
@@ -121,7 +121,7 @@ static void too_late(void) {
                                                 .pid = 4,
                                                 .floor = TICK,
                                                 .limit = TICK + WINDOW});
-                same &= memcmp(&before, &l, sizeof l) == 0 && strcmp(said() + 2, "S") == 0;
+                same &= memcmp(&before, &l, sizeof l) == 0 && strcmp(actions_said() + 2, "S") == 0;
                 same &= last()->due_ms == (l.exchange ? SFID__FOREVER : l.due_ms);
             }
         ok(same, "%s: answers to other exchanges change nothing", situations[s]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lease_rules.c - the lease machine: what its actions carry, which answers count, and when it does what. */
-#include "leases.h"
+#include "support/leases.h"
 
 #include <inttypes.h>
 

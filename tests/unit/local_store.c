@@ -3,7 +3,7 @@
 #include "lease/store_local.h"
 
 #include "id/layout.h"
-#include "tap.h"
+#include "support/tap.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,7 +57,8 @@ static int accept(void *accepter, const struct sfid__reply *r, bool picky, struc
 
 static enum sfid__lease_answer claim(struct sfid__store *store) {
     static const struct sfid__lease_action action = {.kind = SFID__DO_CLAIM};
-    const struct sfid__ask ask = {.lease = &action, .now = NOW, .accept = accept, .accepter = &opinion, .passed_over = &passed_over};
+    const struct sfid__ask ask = {
+        .lease = &action, .now = NOW, .accept = accept, .accepter = &opinion, .passed_over = &passed_over};
     err = (struct sfid__error){.code = 0};
     reply = (struct sfid__reply){.pid = 4711};
     return store->ops->claim(store, &ask, &reply, &err);
@@ -206,7 +207,13 @@ static void lost(void) {
 /* A mark that is lost is made anew only while the page in use keeps others off it. */
 static void lost_with_its_page(void) {
     static const struct sfid__lease_action action = {.kind = SFID__DO_CLAIM};
-    struct sfid__ask ask = {.lease = &action, .now = NOW, .page = 9, .accept = accept, .accepter = &opinion, .passed_over = &passed_over, .page_lost = true};
+    struct sfid__ask ask = {.lease = &action,
+                            .now = NOW,
+                            .page = 9,
+                            .accept = accept,
+                            .accepter = &opinion,
+                            .passed_over = &passed_over,
+                            .page_lost = true};
     char moved[4400];
     struct sfid__store *s = make(-1, 3, 3), *other = make(-1, 3, 3);
     struct stat st;

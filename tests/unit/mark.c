@@ -5,9 +5,9 @@
 #include "id/layout.h"
 
 #include "base/hash.h"
-#include "marks.h"
-#include "scene.h"
-#include "tap.h"
+#include "support/marks.h"
+#include "support/scene.h"
+#include "support/tap.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,16 +25,16 @@
 #define ENTRY 64
 
 static void patch(off_t at, const void *from, size_t n) {
-    const int fd = open(path, O_WRONLY);
+    const int fd = open(mark_path, O_WRONLY);
     if (fd < 0 || pwrite(fd, from, n, at) != (ssize_t)n)
-        bail("cannot write %s", path);
+        bail("cannot write %s", mark_path);
     close(fd);
 }
 
 static void peek(off_t at, void *to, size_t n) {
-    const int fd = open(path, O_RDONLY);
+    const int fd = open(mark_path, O_RDONLY);
     if (fd < 0 || pread(fd, to, n, at) != (ssize_t)n)
-        bail("cannot read %s", path);
+        bail("cannot read %s", mark_path);
     close(fd);
 }
 
@@ -45,21 +45,24 @@ static void write_and_read(void) {
     struct stat st;
     const mode_t mask = umask(0);
     const int fds = entries("/proc/self/fd");
-    ok(take(&m) == 0 && said.word == 0 && said.page == 0 && !said.exact && !said.damaged, "a pid never used here begins at 0");
+    ok(take(&m) == 0 && mark_said.word == 0 && mark_said.page == 0 && !mark_said.exact && !mark_said.damaged,
+       "a pid never used here begins at 0");
     umask(mask);
     is_i64(entries("/proc/self/fd"), fds, "its lock takes no descriptor");
-    ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600 && st.st_size == 2 * BLOCK, "its file is private, and whole at once");
+    ok(stat(mark_path, &st) == 0 && (st.st_mode & 07777) == 0600 && st.st_size == 2 * BLOCK,
+       "its file is private, and whole at once");
     sfid__mark_drop(&m);
-    ok(found() == 0 && !said.damaged, "so it does when nothing was written");
+    ok(found() == 0 && !mark_said.damaged, "so it does when nothing was written");
     static const struct sfid__position positions[] = {
         {.word = 100, .page = 1},          {.word = 200, .page = 1, .exact = true},
         {.word = 150, .page = UINT64_MAX}, {.word = UINT64_MAX, .page = 2, .exact = true},
         {.word = 0, .exact = true},        {.word = 0, .page = 3}};
     for (size_t i = 0; i < sizeof positions / sizeof positions[0]; i++) {
         take_or_bail(&m);
-        ok(sfid__mark_write(&m, positions[i], &err) == 0, "a position is written");
+        ok(sfid__mark_write(&m, positions[i], &mark_err) == 0, "a position is written");
         sfid__mark_drop(&m);
-        ok(take(&m) == 0 && said.word == positions[i].word && said.page == positions[i].page && said.exact == positions[i].exact,
+        ok(take(&m) == 0 && mark_said.word == positions[i].word && mark_said.page == positions[i].page &&
+               mark_said.exact == positions[i].exact,
            "and read by the next holder");
         sfid__mark_drop(&m);
     }
@@ -77,8 +80,8 @@ static void write_and_read(void) {
 /* A life that begins behind all that was written before: marks go back by a clean close alone. */
 static void begin_at(struct sfid__mark *m, uint64_t word) {
     take_or_bail(m);
-    if (sfid__mark_write(m, (struct sfid__position){.word = word, .page = 5, .exact = true}, &err) != 0)
-        bail("cannot write the mark: %s", err.text);
+    if (sfid__mark_write(m, (struct sfid__position){.word = word, .page = 5, .exact = true}, &mark_err) != 0)
+        bail("cannot write the mark: %s", mark_err.text);
 }
 
 /* Two writers of one page, of which one knows less. */
@@ -90,7 +93,7 @@ static void never_back(void) {
     sfid__mark_drop(&m);
     is_i64(found(), 900, "a bound that comes late does not set the mark back");
     take_or_bail(&m);
-    ok(sfid__mark_write(&m, (struct sfid__position){.word = 850, .page = 5, .exact = true}, &err) == 0, "a clean close");
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 850, .page = 5, .exact = true}, &mark_err) == 0, "a clean close");
     sfid__mark_drop(&m);
     is_i64(found(), 850, "does");
 }
@@ -115,11 +118,11 @@ static void flipped(off_t at, int64_t older, int64_t newer) {
     for (int i = 0; i < ENTRY * 8; i++) {
         unsigned char bad = (unsigned char)(entry[i / 8] ^ 1 << i % 8);
         patch(at + i / 8, &bad, 1);
-        wrong += found() != older || !said.damaged;
+        wrong += found() != older || !mark_said.damaged;
         patch(at + i / 8, &entry[i / 8], 1);
     }
     is_u64(wrong, 0, "entry at %lld: with any bit changed the older one counts, and the damage is told", (long long)at);
-    ok(found() == newer && !said.damaged, "and with all as it was the newer");
+    ok(found() == newer && !mark_said.damaged, "and with all as it was the newer");
 }
 
 /* Power went in the middle of the write: its first n bytes have arrived, the rest is as before. */
@@ -139,7 +142,7 @@ static void torn(void) {
         memcpy(mixed, block[1] + at, n);
         patch(at, mixed, ENTRY);
         const bool before = memcmp(mixed, block[0] + at, ENTRY) == 0, after = memcmp(mixed, block[1] + at, ENTRY) == 0;
-        wrong += found() != (after ? 500 : 400) || said.damaged != (!before && !after);
+        wrong += found() != (after ? 500 : 400) || mark_said.damaged != (!before && !after);
     }
     is_u64(wrong, 0, "a write torn anywhere leaves the one before");
     is_i64(found(), 500, "and a whole one counts");
@@ -156,7 +159,7 @@ static void newer_entry_lost(void) {
     at = newest_after(310, 320);
     const unsigned char zero[ENTRY] = {0};
     patch(at, zero, ENTRY);
-    ok(found() == 310 && said.damaged, "a newer entry that is blank: the older one counts, and the damage is told");
+    ok(found() == 310 && mark_said.damaged, "a newer entry that is blank: the older one counts, and the damage is told");
     take_or_bail(&m);
     write_to(&m, 330);
     write_to(&m, 340);
@@ -170,7 +173,7 @@ static void both_lost(void) {
     patch(9, &bad, 1);
     patch(BLOCK + 9, &bad, 1);
     is_i64(found(), SFID_ESTATE, "with both entries damaged the position is not known");
-    ok(strstr(err.text, path) && strstr(err.text, "damaged"), "the text names the file: %s", err.text);
+    ok(strstr(mark_err.text, mark_path) && strstr(mark_err.text, "damaged"), "the text names the file: %s", mark_err.text);
     unsigned char entry[ENTRY];
     peek(BLOCK, entry, ENTRY);
     memcpy(entry, "sfidmrk0", 8);
@@ -180,8 +183,8 @@ static void both_lost(void) {
     is_i64(found(), SFID_ESTATE, "nor by an entry of another format");
     static const char *const rests[] = {"x", "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"};
     for (size_t i = 0; i < 2; i++) {
-        if (truncate(path, 0) < 0)
-            bail("cannot truncate %s", path);
+        if (truncate(mark_path, 0) < 0)
+            bail("cannot truncate %s", mark_path);
         patch(0, rests[i], i ? 24 : 1);
         is_i64(found(), SFID_ESTATE, "nor with a file too short for an entry");
     }
@@ -191,9 +194,9 @@ static void never_written(void) {
     static const off_t sizes[] = {0, 1, ENTRY, BLOCK, 2 * BLOCK, 3 * BLOCK + 5};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct sfid__mark m;
-        if (truncate(path, 0) < 0 || truncate(path, sizes[i]) < 0)
-            bail("cannot truncate %s", path);
-        ok(take(&m) == 0 && said.word == 0, "a file of %lld zeros is that of a pid never used", (long long)sizes[i]);
+        if (truncate(mark_path, 0) < 0 || truncate(mark_path, sizes[i]) < 0)
+            bail("cannot truncate %s", mark_path);
+        ok(take(&m) == 0 && mark_said.word == 0, "a file of %lld zeros is that of a pid never used", (long long)sizes[i]);
         write_to(&m, 7);
         sfid__mark_drop(&m);
         is_i64(found(), 7, "and is used on");
@@ -203,15 +206,16 @@ static void never_written(void) {
 static void of_another(void) {
     struct sfid__mark m;
     newest_after(100, 200);
-    is_i64(sfid__mark_take(&m, &app, 1, 78, true, &said, &err), SFID_ELAYOUT, "the mark of another layout is refused");
-    ok(strstr(err.text, path) != NULL && m.map == NULL, "the text names the file, and nothing is held");
+    is_i64(sfid__mark_take(&m, &mark_app, 1, 78, true, &mark_said, &mark_err), SFID_ELAYOUT,
+           "the mark of another layout is refused");
+    ok(strstr(mark_err.text, mark_path) != NULL && m.map == NULL, "the text names the file, and nothing is held");
     is_i64(found(), 200, "for its own it is good");
     char other[4300];
-    snprintf(other, sizeof other, "%s/pid-2", app.path);
-    if (rename(path, other) < 0)
-        bail("cannot rename %s", path);
-    is_i64(sfid__mark_take(&m, &app, 2, 77, true, &said, &err), SFID_ELAYOUT, "and so is that of another pid");
-    if (rename(other, path) < 0)
+    snprintf(other, sizeof other, "%s/pid-2", mark_app.path);
+    if (rename(mark_path, other) < 0)
+        bail("cannot rename %s", mark_path);
+    is_i64(sfid__mark_take(&m, &mark_app, 2, 77, true, &mark_said, &mark_err), SFID_ELAYOUT, "and so is that of another pid");
+    if (rename(other, mark_path) < 0)
         bail("cannot rename %s", other);
 }
 
@@ -220,9 +224,9 @@ static int take_and_write_twice(void *unused) {
     (void)unused;
     struct sfid__mark m;
     if (take(&m) < 0)
-        return err.code == SFID_ESTATE ? 0 : 1;
-    const bool written = sfid__mark_write(&m, (struct sfid__position){.word = 500, .page = 5}, &err) == 0 &&
-                         sfid__mark_write(&m, (struct sfid__position){.word = 600, .page = 5, .exact = true}, &err) == 0;
+        return mark_err.code == SFID_ESTATE ? 0 : 1;
+    const bool written = sfid__mark_write(&m, (struct sfid__position){.word = 500, .page = 5}, &mark_err) == 0 &&
+                         sfid__mark_write(&m, (struct sfid__position){.word = 600, .page = 5, .exact = true}, &mark_err) == 0;
     sfid__mark_drop(&m);
     return written ? 0 : 1;
 }
@@ -230,11 +234,11 @@ static int take_and_write_twice(void *unused) {
 static void cut_off(void) {
     static const off_t sizes[] = {ENTRY, 4095, BLOCK, BLOCK + 1, BLOCK + ENTRY, 2 * BLOCK - 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (newest_after(100, 200) < 0 || truncate(path, sizes[i]) < 0)
-            bail("cannot truncate %s", path);
+        if (newest_after(100, 200) < 0 || truncate(mark_path, sizes[i]) < 0)
+            bail("cannot truncate %s", mark_path);
         is_i64(status_of(spawn(take_and_write_twice, NULL)), 0, "a file cut to %lld bytes is refused, or written well",
                (long long)sizes[i]);
-        unlink(path);
+        unlink(mark_path);
     }
 }
 
@@ -242,10 +246,10 @@ int main(void) {
     struct sfid__dir state;
     char dir[4200];
     snprintf(dir, sizeof dir, "%s/state", tap_tmpdir());
-    if (sfid__dir_open_state(&state, dir, &err) < 0 || sfid__dir_open_sub(&app, &state, "orders", &err) < 0)
-        bail("%s", err.text);
+    if (sfid__dir_open_state(&state, dir, &mark_err) < 0 || sfid__dir_open_sub(&mark_app, &state, "orders", &mark_err) < 0)
+        bail("%s", mark_err.text);
     sfid__dir_close(&state);
-    snprintf(path, sizeof path, "%s/pid-1", app.path);
+    snprintf(mark_path, sizeof mark_path, "%s/pid-1", mark_app.path);
     write_and_read();
     never_back();
     newer_entry_lost();
@@ -254,6 +258,6 @@ int main(void) {
     never_written();
     of_another();
     cut_off();
-    sfid__dir_close(&app);
+    sfid__dir_close(&mark_app);
     return done_testing();
 }

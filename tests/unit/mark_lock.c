@@ -2,9 +2,9 @@
 /* The lock of the durable mark: held by a mapping, shared by fork, given up by the last; and only on a file of ours. */
 #include "host/mark.h"
 
-#include "marks.h"
-#include "scene.h"
-#include "tap.h"
+#include "support/marks.h"
+#include "support/scene.h"
+#include "support/tap.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,9 +36,10 @@ static void locked(void) {
     struct sfid__mark m, second;
     take_or_bail(&m);
     is_i64(take(&second), SFID_EBUSY, "a mark that is held is refused");
-    ok(strstr(err.text, path) && strstr(err.text, "pid 1 ") && second.map == NULL, "the text says which: %s", err.text);
+    ok(strstr(mark_err.text, mark_path) && strstr(mark_err.text, "pid 1 ") && second.map == NULL, "the text says which: %s",
+       mark_err.text);
     is_i64(status_of(spawn(try_take, NULL)), 0, "to another process as well");
-    ok(sfid__mark_take(&second, &app, 3, 77, true, &said, &err) == 0, "another pid is free");
+    ok(sfid__mark_take(&second, &mark_app, 3, 77, true, &mark_said, &mark_err) == 0, "another pid is free");
     sfid__mark_drop(&second);
     sfid__mark_drop(&m);
     ok(found() >= 0, "and after it is dropped so is this");
@@ -78,9 +79,10 @@ static void last_holder(void) {
     is_i64(entries("/proc/self/fd"), fds, "and holds no descriptor");
     is_i64(found(), SFID_EBUSY, "nobody gets the pid meanwhile");
     ok(sfid__mark_is_last(&m), "asked again it says the same");
-    ok(sfid__mark_write(&m, (struct sfid__position){.word = 888, .page = 5, .exact = true}, &err) == 0, "the mark can be written");
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 888, .page = 5, .exact = true}, &mark_err) == 0,
+       "the mark can be written");
     sfid__mark_drop(&m);
-    ok(found() == 888 && said.exact, "when it is dropped the next one gets that");
+    ok(found() == 888 && mark_said.exact, "when it is dropped the next one gets that");
 
     take_or_bail(&m);
     is_i64(status_of(spawn(leave, &m)), false, "a child that leaves is not the last while its parent holds it");
@@ -168,12 +170,13 @@ static void newcomers(void) {
 /* Doors lie at offsets of up to 40 bits, also where an off_t has 32 unless it is asked for more. */
 static void far_doors(void) {
     const uint64_t last = (UINT64_C(1) << 40) - 1;
-    const int door = sfid__door_enter(&app, last, &err);
+    const int door = sfid__door_enter(&mark_app, last, &mark_err);
     ok(door >= 0, "the last door can be entered");
-    const int low = sfid__door_enter(&app, last & UINT32_MAX, &err), half = sfid__door_enter(&app, UINT64_C(1) << 31, &err);
+    const int low = sfid__door_enter(&mark_app, last & UINT32_MAX, &mark_err),
+              half = sfid__door_enter(&mark_app, UINT64_C(1) << 31, &mark_err);
     ok(low >= 0 && half >= 0, "those of 32 bits are others");
-    is_i64(sfid__door_enter(&app, last, &err), -1, "and it is held meanwhile");
-    is_i64(err.code, SFID_EBUSY, "which says so");
+    is_i64(sfid__door_enter(&mark_app, last, &mark_err), -1, "and it is held meanwhile");
+    is_i64(mark_err.code, SFID_EBUSY, "which says so");
     sfid__door_leave(door);
     sfid__door_leave(low);
     sfid__door_leave(half);
@@ -181,7 +184,7 @@ static void far_doors(void) {
 
 /* A process stopped at the door keeps the others waiting for a moment only, and nobody takes what it cannot know. */
 static int stand_in_the_door(void *pipe_fd) {
-    const int door = sfid__door_enter(&app, 1, &err);
+    const int door = sfid__door_enter(&mark_app, 1, &mark_err);
     const char c = 'x';
     close(((int *)pipe_fd)[0]);
     if (door < 0 || write(((int *)pipe_fd)[1], &c, 1) != 1)
@@ -209,8 +212,8 @@ static void blocked_door(void) {
         bail("the child is not at the door");
     close(ready[0]);
     ok(!sfid__mark_is_last(&m), "with the door blocked a holder cannot know that it is the last");
-    is_i64(found(), SFID_EBUSY, "and a newcomer is refused: %s", err.text);
-    ok(sfid__mark_take(&other, &app, 3, 77, true, &said, &err) == 0, "another pid has a door of its own");
+    is_i64(found(), SFID_EBUSY, "and a newcomer is refused: %s", mark_err.text);
+    ok(sfid__mark_take(&other, &mark_app, 3, 77, true, &mark_said, &mark_err) == 0, "another pid has a door of its own");
     sfid__mark_drop(&other);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -222,7 +225,7 @@ static void blocked_door(void) {
 /* ---- a daemon's ways -------------------------------------------------------- */
 
 static int write_in_child(struct sfid__mark *m) {
-    return sfid__mark_write(m, (struct sfid__position){.word = 999, .page = 5}, &err) != 0;
+    return sfid__mark_write(m, (struct sfid__position){.word = 999, .page = 5}, &mark_err) != 0;
 }
 
 static int close_all_and_write(void *mark) {
@@ -253,7 +256,7 @@ static int change_root_and_write(void *mark) {
         return 2;
     if (sfid__mark_in_place(m, &at) || write_in_child(mark) != 0)
         return 3;
-    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int fd = open(mark_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 || write_in_child(mark) != 0 || lseek(fd, 0, SEEK_END) != 0)
         return 4;
     return 0;
@@ -291,28 +294,29 @@ static void daemons(void) {
 static void replaced(void) {
     struct sfid__mark m;
     char aside[4300];
-    snprintf(aside, sizeof aside, "%s.aside", path);
+    snprintf(aside, sizeof aside, "%s.aside", mark_path);
     take_or_bail(&m);
-    if (rename(path, aside) < 0)
-        bail("cannot rename %s", path);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ELEASE,
+    if (rename(mark_path, aside) < 0)
+        bail("cannot rename %s", mark_path);
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
            "a mark that was removed is not written");
-    ok(strstr(err.text, path) != NULL, "the text names it");
+    ok(strstr(mark_err.text, mark_path) != NULL, "the text names it");
     ok(!sfid__mark_is_last(&m), "who holds such a mark is not known to be the last");
     sfid__mark_drop(&m);
 
     take_or_bail(&m);
     struct sfid__mark other;
-    if (unlink(path) < 0 || sfid__mark_take(&other, &app, 1, 77, true, &said, &err) < 0)
+    if (unlink(mark_path) < 0 || sfid__mark_take(&other, &mark_app, 1, 77, true, &mark_said, &mark_err) < 0)
         bail("cannot take a new file");
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ELEASE, "nor is one that was replaced");
-    ok(strstr(err.text, "replaced") != NULL, "the text says so");
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
+           "nor is one that was replaced");
+    ok(strstr(mark_err.text, "replaced") != NULL, "the text says so");
     sfid__mark_drop(&other);
     ok(!sfid__mark_is_last(&m), "nor is the holder of one that was replaced");
     is_i64(found(), 0, "and the new file is untouched");
     sfid__mark_drop(&m);
     unlink(aside);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &err), SFID_ELEASE,
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
            "nor is one that was let go, as in a child forked just then");
     ok(!sfid__mark_is_last(&m), "whose holder is not the last");
 }
@@ -325,14 +329,14 @@ static void copied_over(void) {
     take_or_bail(&m);
     write_to(&m, 700);
     write_to(&m, 701);
-    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    const int fd = open(mark_path, O_RDWR | O_CLOEXEC);
     if (fd < 0 || read(fd, content, sizeof content) != sizeof content || ftruncate(fd, 0) < 0)
-        bail("cannot cut %s", path);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 702, .page = 5}, &err), SFID_ESTATE,
-           "a mark that is cut to nothing cannot be written: %s", err.text);
+        bail("cannot cut %s", mark_path);
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 702, .page = 5}, &mark_err), SFID_ESTATE,
+           "a mark that is cut to nothing cannot be written: %s", mark_err.text);
     ok(!sfid__mark_in_place(&m, &at), "nor does it say anything");
     if (pwrite(fd, content, sizeof content, 0) != sizeof content)
-        bail("cannot fill %s", path);
+        bail("cannot fill %s", mark_path);
     close(fd);
     write_to(&m, 703);
     ok(sfid__mark_in_place(&m, &at) && at.word == 703, "with its content back it goes on");
@@ -341,42 +345,42 @@ static void copied_over(void) {
 
 static void refused(const char *what, const char *why) {
     const int64_t rc = found();
-    ok(rc == SFID_ESTATE && strstr(err.text, path) && strstr(err.text, why), "%s: %s", what, err.text);
+    ok(rc == SFID_ESTATE && strstr(mark_err.text, mark_path) && strstr(mark_err.text, why), "%s: %s", what, mark_err.text);
 }
 
 static void not_a_file_of_ours(void) {
     char other[4300];
     struct stat st;
-    snprintf(other, sizeof other, "%s/other", app.path);
-    chmod(path, 0620);
+    snprintf(other, sizeof other, "%s/other", mark_app.path);
+    chmod(mark_path, 0620);
     refused("writable by the group", "0600");
-    chmod(path, 0602);
+    chmod(mark_path, 0602);
     refused("writable by all", "0600");
-    chmod(path, 0600);
+    chmod(mark_path, 0600);
     if (geteuid() == 0) {
-        if (chown(path, 65534, 65534) < 0)
+        if (chown(mark_path, 65534, 65534) < 0)
             bail("chown");
         refused("somebody else's", "another user");
-        if (chown(path, 0, 0) < 0)
+        if (chown(mark_path, 0, 0) < 0)
             bail("chown");
     } else {
         skip(1, "takes root to be another user");
     }
     ok(found() >= 0, "as it was it is good");
-    unlink(path);
-    if (symlink(other, path) < 0)
+    unlink(mark_path);
+    if (symlink(other, mark_path) < 0)
         bail("symlink");
     refused("a link to nowhere", "symbolic link");
     ok(stat(other, &st) < 0, "nothing was made behind it");
-    unlink(path);
-    if (mkfifo(path, 0600) < 0)
+    unlink(mark_path);
+    if (mkfifo(mark_path, 0600) < 0)
         bail("mkfifo");
     refused("a pipe", "not a plain file");
-    unlink(path);
-    if (mkdir(path, 0700) < 0)
+    unlink(mark_path);
+    if (mkdir(mark_path, 0700) < 0)
         bail("mkdir");
     refused("a directory", "not a plain file");
-    rmdir(path);
+    rmdir(mark_path);
     is_i64(found(), 0, "with the place free again a new mark is made");
 }
 
@@ -384,10 +388,10 @@ int main(void) {
     struct sfid__dir state;
     char dir[4200];
     snprintf(dir, sizeof dir, "%s/state", tap_tmpdir());
-    if (sfid__dir_open_state(&state, dir, &err) < 0 || sfid__dir_open_sub(&app, &state, "orders", &err) < 0)
-        bail("%s", err.text);
+    if (sfid__dir_open_state(&state, dir, &mark_err) < 0 || sfid__dir_open_sub(&mark_app, &state, "orders", &mark_err) < 0)
+        bail("%s", mark_err.text);
     sfid__dir_close(&state);
-    snprintf(path, sizeof path, "%s/pid-1", app.path);
+    snprintf(mark_path, sizeof mark_path, "%s/pid-1", mark_app.path);
     locked();
     inherited();
     last_holder();
@@ -400,6 +404,6 @@ int main(void) {
     replaced();
     copied_over();
     not_a_file_of_ours();
-    sfid__dir_close(&app);
+    sfid__dir_close(&mark_app);
     return done_testing();
 }

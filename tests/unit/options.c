@@ -2,7 +2,7 @@
 /* Options: each bad one is refused by name before anything is made; structs of older and newer headers are read rightly. */
 #include "lease/settings.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -240,8 +240,8 @@ static void ranges(void) {
         o.pid_max = cases[i].given_max;
         const int rc = sfid__options_read(&o, &out, &err);
         if (cases[i].min < 0)
-            ok(rc == SFID_EINVAL && strstr(err.text, "give one of them"),
-               "%s beside %" PRId64 " to %" PRId64 " is refused (%s)", o.store, o.pid_min, o.pid_max, err.text);
+            ok(rc == SFID_EINVAL && strstr(err.text, "give one of them"), "%s beside %" PRId64 " to %" PRId64 " is refused (%s)",
+               o.store, o.pid_min, o.pid_max, err.text);
         else
             ok(rc == 0 && out.opt.pid_min == cases[i].min && out.opt.pid_max == cases[i].max, "%s has its pids", o.store);
     }
@@ -287,7 +287,8 @@ static void redis_stores(void) {
     struct sfid__error err;
     sfid_layout icicle;
     is_i64(read_redis(&out, NULL, 600000, 0, &err), 0, "the URL of a Redis server is a store");
-    ok(out.store == SFID__STORE_REDIS && out.uri.node[0].port == 7000 && out.uri.db == 2 && strcmp(out.uri.node[0].host, "host") == 0,
+    ok(out.store == SFID__STORE_REDIS && out.uri.node[0].port == 7000 && out.uri.db == 2 &&
+           strcmp(out.uri.node[0].host, "host") == 0,
        "taken apart");
     ok(out.window_ms == 600000 && out.opt.skew_budget_ms == 15000 && out.opt.pid_max == 2047, "with the defaults");
     is_i64(read_redis(&out, &odd, 1000, 0, &err), 0, "a window that is no multiple of the unit");

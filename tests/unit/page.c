@@ -6,7 +6,7 @@
 #include "id/layout.h"
 
 #include "base/hash.h"
-#include "tap.h"
+#include "support/tap.h"
 
 #include <errno.h>
 #include <stdlib.h>

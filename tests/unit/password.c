@@ -3,7 +3,7 @@
  * password.c, credentials.c and their use in connection.c and sentinel.c: passwords that lie in files. Which files will do,
  * where a relative name lies, that a file is read again for each connection, and that no error shows what it holds.
  */
-#include "asker.h"
+#include "support/asker.h"
 
 #include "redis/password.h"
 #include "redis/sentinel.h"
@@ -158,7 +158,7 @@ static void test_relative(void) {
 /* ---- connections -------------------------------------------------------------- */
 
 /* Lets in whoever gives "AUTH " and what the test has set; repeats what others gave. */
-static void serve_auth(int fd, FILE *in, struct peer_shared *s) {
+static void serve_auth(int fd, struct resp *in, struct peer_shared *s) {
     char name[256], line[600];
     while (read_command(in, name, sizeof name)) {
         const bool auth = strncmp(name, "AUTH ", 5) == 0, wrong = auth && strcmp(name + 5, s->send) != 0;
@@ -209,7 +209,7 @@ static void test_connection(void) {
 }
 
 /* Sentinel and master in one; each AUTH is noted. */
-static void serve_both(int fd, FILE *in, struct peer_shared *s) {
+static void serve_both(int fd, struct resp *in, struct peer_shared *s) {
     char name[256], line[600];
     while (read_command(in, name, sizeof name)) {
         if (strncmp(name, "AUTH ", 5) == 0) {

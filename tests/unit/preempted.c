@@ -3,8 +3,8 @@
  * preempted.c - a call that is stopped between its look at the word and its add: meanwhile a signal's handler uses up the
  * tick, or the record is closed and replaced. No ID of a tick that has not begun, none of a closed record, none twice.
  */
-#include "fake.h"
-#include "tap.h"
+#include "support/fake.h"
+#include "support/tap.h"
 
 #include <signal.h>
 #include <sys/time.h>

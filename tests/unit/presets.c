@@ -2,7 +2,7 @@
 /* Every preset generates, or says that it has ended: IDs of the pid asked for, of now, increasing, whatever the order of fields. */
 #include "base/compiler.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <inttypes.h>
 #include <sfid.h>

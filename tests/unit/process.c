@@ -2,7 +2,7 @@
 /* The number of a process: kept by all its threads, and by no relative of it, whatever its process ID. */
 #include "base/process.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 /* The keyed hash that random bits of UUIDs are: as its authors publish it, and unlike for any other key or number. */
 #include "base/random.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 enum { NUMBERS = 1000, BITS = 64 };
 

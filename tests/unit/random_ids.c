@@ -4,9 +4,9 @@
  * is written is what the plain way writes, and comes back. 100000 of each, or
  * 10 million with SFID_TEST_LONG.
  */
-#include "naive.h"
+#include "support/naive.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  */
 #include "base/random.h"
 
-#include "scene.h"
-#include "tap.h"
+#include "support/scene.h"
+#include "support/tap.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* replies.c - what an error of a server asks for. Lines of real servers: connection_redis.c. */
 #include "redis/replies.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <sfid.h>
 

@@ -4,7 +4,7 @@
  * address of a name tried. The program has a getaddrinfo() and a socket() of its own, which the library calls instead of
  * the system's.
  */
-#include "asker.h"
+#include "support/asker.h"
 
 #include "redis/resolve.h"
 #include "redis/wire.h"
@@ -250,14 +250,14 @@ static void test_drop_race(void) {
 
 /* ---- every address -------------------------------------------------------- */
 
-static void serve_number(int fd, FILE *in, struct peer_shared *s) {
+static void serve_number(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     while (next_command(in, fd, s, name, sizeof name))
         say(fd, s->send, s->send_len);
 }
 
 /* Takes connections, and is as good as dead. */
-static void serve_nothing(int fd, FILE *in, struct peer_shared *s) {
+static void serve_nothing(int fd, struct resp *in, struct peer_shared *s) {
     (void)in, (void)s;
     wait_for_end(fd);
 }

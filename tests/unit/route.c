@@ -5,7 +5,7 @@
  */
 #include "redis/route.h"
 
-#include "asker.h"
+#include "support/asker.h"
 #include "redis/keyslot.h"
 
 #include <stdarg.h>
@@ -21,7 +21,7 @@ enum { MASTER, REPLICA = 1, CLOSES = 2, WRONGPASS = 4, SILENT = 8 };
  * Any server: s->send is what it answers to what is no greeting, and PONG where that is empty; a sentinel's answer, or an
  * error. s->commands counts those, ASKING for a thousand.
  */
-static void serve(int fd, FILE *in, struct peer_shared *s) {
+static void serve(int fd, struct resp *in, struct peer_shared *s) {
     static const char master[] = "*3\r\n$6\r\nmaster\r\n:0\r\n*1\r\n*3\r\n$9\r\n127.0.0.1\r\n$1\r\n1\r\n*-1\r\n";
     static const char replica[] = "*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:1\r\n$9\r\nconnected\r\n:0\r\n";
     char name[256];

@@ -5,8 +5,8 @@
 #include "draw/record.h"
 #include "id/layout.h"
 
-#include "scene.h"
-#include "tap.h"
+#include "support/scene.h"
+#include "support/tap.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "host/numbered.h"
 #include "id/layout.h"
 
-#include "scene.h"
-#include "tap.h"
+#include "support/scene.h"
+#include "support/tap.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -259,7 +259,8 @@ static void slots_of_no_use(void) {
     if (sfid__dir_open_sub(&app, &run, "numbers", &err) < 0 || mkdir(name[0], 0700) < 0 || symlink("nowhere", name[1]) < 0)
         bail("cannot make slots of no use");
     sfid__dir_close(&app);
-    is_i64(sfid__numbered_take(&s, &run, "numbers", &want, SLOTS, &number, &over, &err), 0, "a slot that is a directory, or a link");
+    is_i64(sfid__numbered_take(&s, &run, "numbers", &want, SLOTS, &number, &over, &err), 0,
+           "a slot that is a directory, or a link");
     ok(number == 2 && over.count == 2 && strstr(over.first.text, name[0]), "is passed over: %s", over.first.text);
     sfid__slot_drop(&s);
     unlink(name[2]);

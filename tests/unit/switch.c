@@ -4,8 +4,8 @@
  * twice, every call's ID above all that were returned before it began, and
  * none outside the windows granted.
  */
-#include "fake.h"
-#include "tap.h"
+#include "support/fake.h"
+#include "support/tap.h"
 
 #include <pthread.h>
 

@@ -2,8 +2,8 @@
 /* table.c - the decision table of draw.c, row by row, on a clock that the test moves. */
 #include "draw/slow.h"
 
-#include "fake.h"
-#include "tap.h"
+#include "support/fake.h"
+#include "support/tap.h"
 
 #define SEQ_MAX 4095
 #define START 100000000

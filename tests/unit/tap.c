@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The harness itself: what its own checks print when they fail, from a forked child whose output is read. */
-#include "tap.h"
+#include "support/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* 64-bit IDs as text: every form, its edges, strict reading, and where a bad text goes wrong. */
-#include "naive.h"
+#include "support/naive.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <inttypes.h>
 #include <stdio.h>

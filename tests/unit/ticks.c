@@ -2,7 +2,7 @@
 /* ticks.c - the tick by the processor's counter against the clock read before and after: never early, never late. */
 #include "draw/ticks.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "draw/ticks.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -5,7 +5,7 @@
  */
 #include "base/process.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <sfid.h>
 #include <signal.h>

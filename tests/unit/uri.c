@@ -2,7 +2,7 @@
 /* uri.c - URLs of Redis servers: what is read, what is refused and in which words, and that no secret is ever in them. */
 #include "redis/uri.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <sfid.h>
 #include <stdio.h>

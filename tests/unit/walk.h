@@ -14,7 +14,7 @@
 #define SFID_TESTS_WALK_H
 
 #include "lease/machine.h"
-#include "tap.h"
+#include "support/tap.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

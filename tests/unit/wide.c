@@ -2,7 +2,7 @@
 /* Wide layouts: their text, fields and facts; IDs go apart and together; what is none is refused. */
 #include "base/compiler.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <inttypes.h>
 #include <sfid.h>

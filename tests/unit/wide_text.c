@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* 128-bit IDs as text: every form, its edges, strict reading, and where a bad text goes wrong. */
-#include "naive.h"
+#include "support/naive.h"
 
-#include "tap.h"
+#include "support/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/app.h"
+
+#include "lease/script.h"
+#include "support/tap.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMMON = 11, OP_ARGS = 6 };
+
+static char *file_text(const char *path) {
+    char *text = NULL;
+    size_t room = 0;
+    FILE *f = fopen(path, "re");
+    if (!f || getdelim(&text, &room, '\0', f) <= 0)
+        bail("%s: %s", path, strerror(errno));
+    fclose(f);
+    return text;
+}
+
+const char *app_script(void) {
+    static const char *text;
+    const char *path = getenv("SFID_TEST_SCRIPT");
+    if (!text)
+        text = path ? file_text(path) : sfid__lease_lua;
+    return text;
+}
+
+void app_new(struct app *a, struct redis *r) {
+    *a = (struct app){.redis = r,
+                      .key = "sfid:{app}",
+                      .bits = "36:11:17",
+                      .epoch = INT64_C(1766361600000),
+                      .unit = 1000,
+                      .window = 10000,
+                      .slack = 2000,
+                      .pid_max = 2};
+    redis_do(r, "FLUSHALL", NULL);
+    app_at(a, T0, 0);
+}
+
+void app_ready(struct app *a, struct redis *r) {
+    app_new(a, r);
+    if (strcmp(app_say(a, "init", "", NULL), "OK") != 0)
+        bail("init: %s", a->said);
+}
+
+void app_at(struct app *a, int64_t tick, int64_t ms) {
+    a->now = a->epoch + tick * a->unit + ms;
+    if (a->redis->clock)
+        redis_clock_fix(a->redis, a->now);
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
+static struct reply *eval(struct app *a, const char *op, va_list rest) {
+    char numbers[9][24], *both = NULL;
+    const int64_t values[] = {a->epoch,    a->unit,    a->window,  a->slack,       a->now + a->host_ahead,
+                              a->max_skew, a->pid_min, a->pid_max, a->registration};
+    const char *args[4 + COMMON + OP_ARGS] = {"EVAL", a->script ? a->script : app_script(), "1", a->key, op, a->bits};
+    size_t n = 6;
+    for (size_t i = 0; i < 9; i++) {
+        snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
+        args[n++] = numbers[i];
+    }
+    while (n < sizeof args / sizeof args[0] && (args[n] = va_arg(rest, const char *)) != NULL)
+        n++;
+    if (a->prelude && asprintf(&both, "%s\n%s", a->prelude, args[1]) > 0)
+        args[1] = both;
+    struct reply *reply = redis_ask_n(a->redis, n, args, NULL);
+    free(both);
+    return reply;
+}
+
+struct reply *app_ask(struct app *a, const char *op, ...) {
+    va_list rest;
+    va_start(rest, op);
+    struct reply *reply = eval(a, op, rest);
+    va_end(rest);
+    return reply;
+}
+
+/* ---- answers ------------------------------------------------------------- */
+
+static bool strings_only(const struct reply *r) {
+    for (size_t i = 0; i < r->count; i++)
+        if (r->list[i].type != '$' || r->list[i].size > 200)
+            return false;
+    return r->type == '*' && r->count >= 2;
+}
+
+/* Is the text at this place in the answer one that differs from run to run? Keeps it. */
+static bool varies(struct app *a, const char *op, const struct reply *r, size_t i) {
+    const char *word = r->list[0].text;
+    if (strcmp(op, "look") == 0) {
+        if (i == 6)
+            snprintf(a->state, sizeof a->state, "%s", r->list[i].text);
+        return i == 6;
+    }
+    const bool has_era =
+        strcmp(word, "OK") == 0 || strcmp(word, "RETRY") == 0 || strcmp(word, "LOST") == 0 || strcmp(word, "GONE") == 0;
+    if (has_era && i == r->count - 1)
+        snprintf(a->era, sizeof a->era, "%s", r->list[i].text);
+    return has_era && i == r->count - 1;
+}
+
+static const char *line_of(struct app *a, const char *op, const struct reply *r) {
+    size_t n = 0;
+    if (r->type == '-')
+        return reply_line(r, a->said, sizeof a->said);
+    if (!strings_only(r)) {
+        snprintf(a->said, sizeof a->said, "no array of short strings: type %c", r->type);
+        return a->said;
+    }
+    for (size_t i = 0; i < r->count; i++)
+        if (i != 1 && !varies(a, op, r, i) && n < sizeof a->said)
+            n += (size_t)snprintf(a->said + n, sizeof a->said - n, "%s%s", n > 0 ? " " : "", r->list[i].text);
+    return a->said;
+}
+
+static const char *say(struct app *a, const char *op, va_list rest) {
+    struct reply *reply = eval(a, op, rest);
+    line_of(a, op, reply);
+    reply_free(reply);
+    return a->said;
+}
+
+const char *app_say(struct app *a, const char *op, ...) {
+    va_list rest;
+    va_start(rest, op);
+    say(a, op, rest);
+    va_end(rest);
+    return a->said;
+}
+
+bool says(struct app *a, const char *want, const char *name, const char *op, ...) {
+    va_list rest;
+    va_start(rest, op);
+    say(a, op, rest);
+    va_end(rest);
+    const size_t known = strcspn(want, "*");
+    if (want[known] == '*' && strncmp(a->said, want, known) == 0)
+        return ok(true, "%s", name);
+    return is_str(a->said, want, "%s", name);
+}
+
+bool has(struct app *a, const char *key, const char *field, const char *want, const char *name) {
+    char line[400];
+    struct reply *reply = field ? redis_ask(a->redis, "HGET", key, field, NULL) : redis_ask(a->redis, "GET", key, NULL);
+    reply_line(reply, line, sizeof line);
+    reply_free(reply);
+    return is_str(line, want, "%s", name);
+}
+
+static int by_field(const void *a, const void *b) {
+    return strcmp(((const struct reply *)a)->text, ((const struct reply *)b)->text);
+}
+
+/* Not by DUMP, which tells the order in memory, and that changes with looking. */
+char *app_contents(struct app *a) {
+    char *text = NULL;
+    size_t size = 0;
+    struct reply *reply = redis_ask(a->redis, "HGETALL", a->key, NULL);
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        bail("open_memstream: %s", strerror(errno));
+    if (reply->type == '*')
+        qsort(reply->list, reply->count / 2, 2 * sizeof *reply->list, by_field);
+    for (size_t i = 0; i < reply->count; i++)
+        fprintf(f, "%s%s", reply->list[i].text, i % 2 ? "; " : " = ");
+    fclose(f);
+    reply_free(reply);
+    return text;
+}
+
+int for_each_server(unsigned flags, void (*test)(struct redis *r)) {
+    for (const char *const *program = redis_programs(); *program; program++) {
+        if (!redis_installed(*program)) {
+            skip(1, "no %s", *program);
+            continue;
+        }
+        struct redis r;
+        diag("%s", *program);
+        redis_start(&r, *program, "server", flags, NULL);
+        test(&r);
+        redis_kill(&r);
+    }
+    return done_testing();
+}

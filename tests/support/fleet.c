@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/fleet.h"
+
+/* ---- servers ------------------------------------------------------------ */
+
+struct servers servers;
+
+void servers_find(void) {
+    for (const char *const *program = redis_programs(); *program; program++) {
+        if (redis_installed(*program))
+            servers.installed[servers.n++] = *program;
+        else
+            skip(1, "no %s", *program);
+    }
+}
+
+void on_servers(unsigned number, unsigned flags, void (*test)(struct redis *r)) {
+    const bool all = getenv("SFID_TEST_LONG") != NULL;
+    for (size_t i = 0; i < servers.n; i++) {
+        struct redis r;
+        if (!all && i != number % servers.n)
+            continue;
+        redis_start(&r, servers.installed[i], "fleet", flags, NULL);
+        diag("%s", servers.installed[i]);
+        test(&r);
+        redis_kill(&r);
+    }
+}
+
+sfid_options fleet_options(const struct redis *r, const char *app, const sfid_layout *l) {
+    static char stores[64][180];
+    static unsigned used;
+    char *store = stores[used++ % COUNT_OF(stores)];
+    sfid_options opt = options_of(app, -1, l);
+    snprintf(store, sizeof stores[0], "unix://%s?timeout=300ms&connect_timeout=300ms", r->socket);
+    opt.store = store;
+    opt.pid_min = 1;
+    opt.pid_max = (int64_t)l->max_pid;
+    opt.ttl_ms = 4000;
+    opt.heartbeat_ms = 1000;
+    opt.skew_budget_ms = 500;
+    opt.open_timeout_ms = patience(5000);
+    opt.on_unknown = SFID_TRUST;
+    return opt;
+}
+
+void on_host(sfid_options *opt, unsigned number) {
+    static char paths[16][2][4300];
+    char(*both)[4300] = paths[number % COUNT_OF(paths)];
+    snprintf(both[0], sizeof both[0], "%s/host-%u", dirs.shm, number);
+    snprintf(both[1], sizeof both[1], "%s-%u", dirs.state, number);
+    opt->run_dir = both[0];
+    opt->state_dir = both[1];
+}
+
+uint64_t evals(struct redis *r) {
+    char value[200];
+    const char *calls = strstr(redis_info(r, "commandstats", "cmdstat_eval", value, sizeof value), "calls=");
+    return calls ? strtoull(calls + strlen("calls="), NULL, 10) : 0;
+}
+
+const char *record_of(struct redis *r, const char *app, int64_t pid, char line[RECORD]) {
+    char key[100], field[24];
+    snprintf(key, sizeof key, "sfid:%s", app);
+    snprintf(field, sizeof field, "%" PRId64, pid);
+    struct reply *reply = redis_ask(r, "HGET", key, field, NULL);
+    reply_line(reply, line, RECORD);
+    reply_free(reply);
+    return line;
+}
+
+bool is_released(const char *record) { return strlen(record) == 11 && strspn(record, "0123456789") == 11; }
+
+size_t registration_of(const char *app, int64_t pid, char key[100]) {
+    const int n = snprintf(key, 98, "sfid:%s:", app);
+    key[n] = (char)(pid & 0xff);
+    key[n + 1] = (char)(pid >> 8 & 0xff);
+    return (size_t)n + 2;
+}
+
+/* ---- a member ----------------------------------------------------------- */
+
+/* Numbers of processes, over all members of a test. */
+static _Atomic uint64_t *processes;
+
+/* ---- inside a member ----------------------------------------------------- */
+
+struct witness witness;
+
+static uint64_t text_hash(const char *text, uint64_t hash) {
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Notes the window, if it is another than before. Under the lock. */
+static void witness_note(struct witness *w, uint64_t flags) {
+    sfid_status_info st;
+    if (sfid_status(w->g, &st) != 0 || !st.open)
+        return;
+    const struct winlog_window now = {(uint64_t)st.pid, st.first_tick, st.limit_tick, w->holder, flags};
+    if (memcmp(&now, &w->last, sizeof now) == 0)
+        return;
+    w->last = now;
+    atomic_store(&w->m->limit, now.limit);
+    winlog_put(&w->log, &now);
+}
+
+static void witness_look(struct witness *w, uint64_t flags) {
+    pthread_mutex_lock(&w->lock);
+    if (w->log.head)
+        witness_note(w, flags);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Before an ID is logged, the window it lies in is: who is killed between the two leaves nothing unexplained. */
+static void witness_id(struct witness *w, const sfid_layout *l, int64_t id) {
+    pthread_mutex_lock(&w->lock);
+    const struct winlog_window *last = &w->last;
+    if ((uint64_t)id_pid(l, id) != last->pid || id_tick(l, id) < last->first || id_tick(l, id) >= last->limit)
+        witness_note(w, 0);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void witness_prepare(struct witness *w, struct member *m) {
+    memset(w, 0, sizeof *w);
+    w->m = m;
+    pthread_mutex_init(&w->lock, NULL);
+}
+
+void witness_begin(struct witness *w, sfid *g) {
+    char path[4400];
+    struct stat st;
+    sfid_status_info status;
+    w->process = atomic_fetch_add(processes, 1) + 1;
+    snprintf(path, sizeof path, "%s/windows-%" PRIu64, dirs.logs, w->process);
+    pthread_mutex_lock(&w->lock);
+    w->last = (struct winlog_window){.pid = UINT64_MAX};
+    if (stat(w->m->opt.run_dir, &st) < 0 || sfid_status(g, &status) != 0)
+        die("%s: %s", w->m->opt.run_dir, strerror(errno));
+    w->holder =
+        text_hash(w->m->by_slot ? strrchr(status.identity, ':') : status.identity, (uint64_t)st.st_dev * 1000003 + st.st_ino);
+    if (!winlog_open(&w->log, path, WINDOWS_ROOM, w->process))
+        die("%s: %s", path, strerror(errno));
+    atomic_store(&w->g, g);
+    witness_note(w, 0);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void hear(void *user, const sfid_event *e) {
+    struct witness *w = user;
+    struct member *m = w->m;
+    const int n = atomic_load(&m->events);
+    if (atomic_load(&w->g))
+        witness_look(w, 0);
+    if (n < EVENTS_KEPT) {
+        m->seen[n] = (struct seen){e->kind, e->code, e->pid, e->value, mono_ns(), ""};
+        snprintf(m->seen[n].text, sizeof m->seen[n].text, "%s", e->text);
+    }
+    atomic_store(&m->events, n + 1);
+    if ((unsigned)e->kind < SFID_EVENT_KINDS)
+        atomic_fetch_add(&m->of_kind[e->kind], 1);
+}
+
+void member_note(struct member *m, struct idlog *log, int64_t id) {
+    if (id < 0) {
+        atomic_store(&m->error, id);
+        atomic_store(&m->error_at_ns, mono_ns());
+        atomic_fetch_add(&m->errors, 1);
+        return;
+    }
+    witness_id(&witness, m->opt.layout, id);
+    idlog_put(log, id);
+    int64_t none = 0;
+    if (atomic_load(&m->first_id) == 0 && atomic_compare_exchange_strong(&m->first_id, &none, id))
+        atomic_store(&m->first_ns, mono_ns() - witness.begin_ns);
+    atomic_store(&m->last_id, id);
+    atomic_store(&m->pid, id_pid(m->opt.layout, id));
+    atomic_store(&m->ok_at_ns, mono_ns());
+    atomic_fetch_add(&m->ids, 1);
+}
+
+void member_log(struct idlog *log, uint64_t room, unsigned thread) {
+    log_start(log, room, witness.process, IDLOG_ANY_PID, "ids-%" PRIu64 "-%u", witness.process, thread);
+    log->head->process = witness.process;
+}
+
+static void *member_draw(void *arg) {
+    struct member *m = witness.m;
+    const unsigned number = (unsigned)(uintptr_t)arg;
+    uint64_t rng = witness.process * 1000 + number;
+    struct idlog log;
+    member_log(&log, 1 << 19, number);
+    while (!atomic_load(&m->may_end)) {
+        for (unsigned i = 0; i < m->burst && atomic_load(&m->may_draw) && !idlog_full(&log); i++)
+            member_note(m, &log, sfid_next(witness.g));
+        nap_us(m->nap_us + (long)(draw_random(&rng) % (uint64_t)(m->nap_us + 1)));
+    }
+    idlog_close(&log);
+    return NULL;
+}
+
+void member_open(struct member *m, sfid **g) {
+    sfid_options opt = m->opt;
+    witness_prepare(&witness, m);
+    opt.on_event = hear;
+    opt.user = &witness;
+    witness.begin_ns = mono_ns();
+    m->rc = sfid_open(g, &opt);
+    m->open_ns = mono_ns() - witness.begin_ns;
+    snprintf(m->text, sizeof m->text, "%s", sfid_last_error(*g));
+    atomic_store(&m->pid, sfid_pid(*g));
+    if (m->rc == 0)
+        witness_begin(&witness, *g);
+    m->process = witness.process;
+}
+
+void member_close(struct member *m, sfid *g) {
+    sfid_status(g, &m->status);
+    witness_look(&witness, WINLOG_GIVEN_BACK);
+    const int64_t begin = mono_ns();
+    sfid_close(g);
+    m->close_ns = mono_ns() - begin;
+    atomic_store(&m->closed, 1);
+}
+
+static int member_live(void *arg) {
+    struct member *m = arg;
+    pthread_t threads[MOST_THREADS];
+    sfid *g = NULL;
+    if (m->prepare)
+        m->prepare(m);
+    atomic_store(&m->ready, 1);
+    if (m->waits && !flag_wait(&m->may_open, 1, patience(60000)))
+        return DIED;
+    member_open(m, &g);
+    if (m->rc == 0 && m->closes_fds)
+        close_range(3, ~0U, 0);
+    for (unsigned i = 0; m->rc == 0 && i < m->threads; i++)
+        start_thread(&threads[i], member_draw, (void *)(uintptr_t)i);
+    atomic_store(&m->opened, 1);
+    while (!atomic_load(&m->may_end))
+        nap_us(500);
+    for (unsigned i = 0; m->rc == 0 && i < m->threads; i++)
+        pthread_join(threads[i], NULL);
+    if (!m->leaves)
+        member_close(m, g);
+    return 0;
+}
+
+/* ---- the test's side ------------------------------------------------------ */
+
+struct member *members_new(size_t n, const sfid_options *opt) {
+    struct member *all = shared_memory(n * sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        all[i].opt = *opt;
+        all[i].threads = 1;
+        all[i].burst = 8;
+        all[i].nap_us = 2000;
+        atomic_store(&all[i].may_draw, 1);
+    }
+    return all;
+}
+
+void members_free(struct member *all, size_t n) { munmap(all, n * sizeof *all); }
+
+void member_start(struct member *m) {
+    const size_t told = offsetof(struct member, may_end);
+    memset((char *)m + told, 0, sizeof *m - told);
+    m->child = child_start(member_live, m);
+}
+
+int member_open_one(struct member *m) {
+    member_start(m);
+    if (!flag_wait(&m->opened, 1, m->opt.open_timeout_ms + patience(10000)))
+        die("a member does not open");
+    return m->rc;
+}
+
+int member_end(struct member *m) {
+    atomic_store(&m->may_end, 1);
+    if (m->child != 0)
+        m->ended = child_wait(m->child, patience(30000));
+    m->child = 0;
+    return m->ended;
+}
+
+void member_kill(struct member *m) {
+    child_kill(m->child);
+    m->child = 0;
+}
+
+/* Waits until it has drawn so many IDs more. */
+struct more_wait {
+    const struct member *m;
+    int64_t ids;
+};
+
+static bool more_drawn(void *arg) {
+    const struct more_wait *w = arg;
+    return atomic_load(&w->m->ids) >= w->ids;
+}
+
+bool member_draws(const struct member *m, int64_t ids, unsigned limit_ms) {
+    return tap_wait_until(more_drawn, &(struct more_wait){m, atomic_load(&m->ids) + ids}, limit_ms);
+}
+
+/* Waits until a call has failed from now on. */
+static bool error_came(void *arg) {
+    const struct more_wait *w = arg;
+    return atomic_load(&w->m->errors) >= w->ids;
+}
+
+bool member_fails(const struct member *m, unsigned limit_ms) {
+    return tap_wait_until(error_came, &(struct more_wait){m, atomic_load(&m->errors) + 1}, limit_ms);
+}
+
+/* Waits for an event of a kind from number `from` on; NULL when none comes. */
+struct event_wait {
+    const struct member *m;
+    sfid_event_kind kind;
+    int from;
+    const struct seen *found;
+};
+
+static bool event_came(void *arg) {
+    struct event_wait *w = arg;
+    const int n = atomic_load(&w->m->events);
+    for (int i = w->from; i < n && i < EVENTS_KEPT && w->found == NULL; i++)
+        if (w->m->seen[i].kind == w->kind)
+            w->found = &w->m->seen[i];
+    return w->found != NULL;
+}
+
+const struct seen *member_event(const struct member *m, sfid_event_kind kind, int from, unsigned limit_ms) {
+    struct event_wait w = {m, kind, from, NULL};
+    tap_wait_until(event_came, &w, limit_ms);
+    return w.found;
+}
+
+uint64_t fleet_begin(void) {
+    const uint64_t random = seed();
+    dirs_make();
+    servers_find();
+    processes = shared_memory(sizeof *processes);
+    return random;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/marks.h"
+
+struct sfid__dir mark_app;
+char mark_path[4200];
+struct sfid__error mark_err;
+struct sfid__position mark_said;
+
+int take(struct sfid__mark *m) {
+    mark_said = (struct sfid__position){.word = 4711, .page = 4711, .exact = true};
+    mark_err = (struct sfid__error){.code = 0};
+    return sfid__mark_take(m, &mark_app, 1, 77, true, &mark_said, &mark_err);
+}
+
+void write_to(struct sfid__mark *m, uint64_t to) {
+    if (sfid__mark_write(m, (struct sfid__position){.word = to, .page = 5}, &mark_err) != 0)
+        bail("cannot write the mark: %s", mark_err.text);
+}
+
+void take_or_bail(struct sfid__mark *m) {
+    if (take(m) != 0)
+        bail("cannot take the mark: %s", mark_err.text);
+}
+
+int64_t found(void) {
+    struct sfid__mark m;
+    const int rc = take(&m);
+    if (rc < 0)
+        return rc;
+    sfid__mark_drop(&m);
+    return (int64_t)mark_said.word;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* marks.h - the mark of pid 1, as the tests of its content and of its lock take it. */
+#ifndef SFID_TESTS_MARKS_H
+#define SFID_TESTS_MARKS_H
+
+#include "host/mark.h"
+#include "support/tap.h"
+
+extern struct sfid__dir mark_app;
+extern char mark_path[4200];
+extern struct sfid__error mark_err;
+extern struct sfid__position mark_said;
+
+/* The file of pid 1, whose path is in `path`. */
+int take(struct sfid__mark *m);
+void write_to(struct sfid__mark *m, uint64_t to);
+void take_or_bail(struct sfid__mark *m);
+
+/* Position found by a new holder, who leaves at once; its code when it is refused. */
+int64_t found(void);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/opens.h"
+
+int64_t worst_open_ms;
+
+struct attempt attempt_open(const char *url, const char *app, bool trust) {
+    struct attempt a = {0, "", 0};
+    struct client m = {.open_timeout_ms = OPEN_MS,
+                       .ttl_ms = WINDOW_MS,
+                       .heartbeat_ms = HEARTBEAT_MS,
+                       .budget_ms = BUDGET_MS,
+                       .max_skew_ms = 300000,
+                       .trust = trust};
+    sfid *g = NULL;
+    snprintf(m.store, sizeof m.store, "%s", url);
+    snprintf(m.app, sizeof m.app, "%s", app);
+    const sfid_layout l = layout_of(LAYOUT);
+    const sfid_options opt = client_options(&m, &l);
+    const int64_t began = mono_ns();
+    a.code = sfid_open(&g, &opt);
+    a.ms = (mono_ns() - began) / NS_PER_MS;
+    snprintf(a.text, sizeof a.text, "%s", sfid_last_error(g));
+    sfid_close(g);
+    return a;
+}
+
+bool fails_with(const char *url, const char *app, int code, const char *server, const char *words, const char *what) {
+    struct attempt a = attempt_open(url, app, true);
+    int64_t best = a.ms;
+    for (int i = 1; i < TRIES && best > OPEN_MS + GRACE_MS; i++) {
+        a = attempt_open(url, app, true);
+        best = a.ms < best ? a.ms : best;
+    }
+    raise_to((_Atomic int64_t *)&worst_open_ms, a.ms);
+    const bool good = ok(a.code == code && strstr(a.text, words) && strstr(a.text, server) && !strstr(a.text, USER) &&
+                             !strstr(a.text, PASSWORD) && best <= OPEN_MS + GRACE_MS,
+                         "%s: told in time", what);
+    if (!good)
+        diag("%s (%d) after %" PRId64 " ms: %s\nwant %s, \"%s\" and \"%s\", in %d ms", sfid_strerror(a.code), a.code, a.ms, a.text,
+             sfid_strerror(code), server, words, OPEN_MS);
+    return good;
+}

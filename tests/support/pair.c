@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/pair.h"
+
+void pair_lead_to(struct pair *p, int node) {
+    char next[160];
+    snprintf(next, sizeof next, "%s.next", p->name);
+    unlink(next);
+    if (symlink(p->node[node].socket, next) < 0 || rename(next, p->name) < 0)
+        bail("%s: %s", p->name, strerror(errno));
+    p->master = node;
+}
+
+void pair_follow(struct pair *p) {
+    char port[16];
+    snprintf(port, sizeof port, "%d", p->node[p->master].port);
+    redis_do(&p->node[1 - p->master], "REPLICAOF", "127.0.0.1", port, NULL);
+}
+
+void pair_begin(struct pair *p, const char *program, bool restarts, size_t number, void (*set)(struct pair *p)) {
+    static const char *const names[MEMBERS] = {"holder", "second", "quick", "slow", "newcomer"};
+    *p = (struct pair){.program = program, .m = clients_make(MEMBERS), .number = number, .restarts = restarts};
+    redis_start(&p->node[0], program, "one", REDIS_PORT, NULL);
+    redis_start(&p->node[1], program, "two", REDIS_PORT, NULL);
+    snprintf(p->name, sizeof p->name, "%s/master-%zu", tap_tmpdir(), number);
+    pair_lead_to(p, 0);
+    pair_follow(p);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        char log[40], app[40];
+        snprintf(log, sizeof log, "%s-%zu", names[i], number);
+        snprintf(app, sizeof app, "failover-%zu", number);
+        client_set(&p->m[i], p->name, app, log);
+        p->m[i].pid_min = 4 * (int64_t)number;
+        p->m[i].pid_max = p->m[i].pid_min + 3;
+    }
+    if (set)
+        set(p);
+    p->m[HOLDER].trust = true;
+    client_start_or_bail(&p->m[HOLDER]);
+    client_start_or_bail(&p->m[SECOND]);
+}
+
+static bool is_alone(void *arg) {
+    char value[16];
+    return strcmp(redis_info(arg, "replication", "connected_slaves", value, sizeof value), "0") == 0;
+}
+
+void pair_cut(struct pair *p) {
+    redis_pause(&p->node[1 - p->master]);
+    redis_do(&p->node[p->master], "CLIENT", "KILL", "TYPE", "replica", NULL);
+    if (!tap_wait_until(is_alone, &p->node[p->master], 10000))
+        bail("%s: the replica's link stays", p->program);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * peer.h - servers of a test's own that misbehave.
+ *
+ * A fake server is a forked process that forks once more for each connection;
+ * what it does there is a function of the test. It ends with the test.
+ */
+#ifndef SFID_TESTS_PEER_H
+#define SFID_TESTS_PEER_H
+
+#include "support/resp.h"
+#include "support/tap.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct peer_shared {
+    _Atomic int accepted, commands, step; /* commands: other than those of the greeting */
+    _Atomic int greeted_name;             /* CLIENT SETNAME sfid-orders came */
+    char send[1 << 16];                   /* what a peer says, where the test sets it */
+    size_t send_len;
+};
+
+struct peer {
+    pid_t pid;
+    char url[200];
+    char path[108];
+    int port;
+    struct peer_shared *s;
+    int listener; /* the parent's, where it keeps it */
+};
+
+/* Reads one command; its arguments in name, as far as they fit, of each 60 characters. False at the end. */
+bool read_command(struct resp *in, char *name, size_t size);
+bool say(int fd, const void *bytes, size_t n);
+bool say_text(int fd, const char *text);
+
+/* Answers the greeting; the first other command in name. False at the end. */
+bool next_command(struct resp *in, int fd, struct peer_shared *s, char *name, size_t size);
+
+/* Until the other side is gone. */
+void wait_for_end(int fd);
+
+typedef void serve_function(int fd, struct resp *in, struct peer_shared *s);
+
+int listen_unix(struct peer *p, int backlog);
+int listen_tcp(struct peer *p, int backlog);
+struct peer start_peer(bool tcp, serve_function *serve);
+void stop_peer(struct peer *p);
+void set_words(struct peer *p, const void *bytes, size_t n);
+
+#endif

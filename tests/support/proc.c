@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/proc.h"
+
+/* ThreadSanitizer takes it for a mistake when a forked child of a process with threads starts threads of its own, and
+   when threads are left at exit: both are what is tested here. What is suppressed stands in tests/tsan.supp alone; a
+   program that is run by hand needs TSAN_OPTIONS=suppressions=…/tests/tsan.supp. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) { return "die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0"; }
+
+/* ---- sizes, seeds, clocks ----------------------------------------------- */
+
+uint64_t sized(uint64_t short_size, uint64_t long_size, uint64_t sanitized) {
+    return SANITIZED ? sanitized : getenv("SFID_TEST_LONG") ? long_size : short_size;
+}
+
+unsigned patience(unsigned ms) { return ms * (SANITIZED ? 4 : 2); }
+
+uint64_t seed(void) {
+    const char *given = getenv("SFID_TEST_SEED");
+    const uint64_t value = given && *given ? strtoull(given, NULL, 0) : UINT64_C(20251222);
+    diag("seed %" PRIu64 " (SFID_TEST_SEED changes it)", value);
+    return value;
+}
+
+uint64_t draw_random(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+int64_t clock_ns(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t wall_ns(void) { return clock_ns(CLOCK_REALTIME); }
+
+int64_t mono_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
+
+int64_t id_ns(const sfid_layout *l, int64_t id) {
+    return (l->epoch_ms + (int64_t)(((uint64_t)id >> l->time_shift) * l->unit_ms)) * NS_PER_MS;
+}
+
+int64_t clock_offset(void) {
+    const int64_t before = mono_ns(), wall = wall_ns(), after = mono_ns();
+    return wall - (before + after) / 2;
+}
+
+bool clock_stepped(int64_t offset_before) { return llabs(clock_offset() - offset_before) > 10 * (int64_t)NS_PER_MS; }
+
+void nap_us(long us) { nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL); }
+
+static int by_i64(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int64_t median(int64_t *values, size_t n) {
+    qsort(values, n, sizeof *values, by_i64);
+    return n ? values[n / 2] : 0;
+}
+
+/* ---- directories -------------------------------------------------------- */
+
+struct dirs dirs;
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *walk) {
+    (void)st, (void)kind, (void)walk;
+    remove(path);
+    return 0;
+}
+
+void remove_tree(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+
+static void dirs_remove(void) {
+    if (dirs.owner == getpid())
+        remove_tree(dirs.shm);
+}
+
+/* The end by a harness that lost its patience. */
+static void dirs_on_signal(int sig) {
+    const pid_t child = dirs.owner == getpid() ? fork() : -1;
+    if (child == 0)
+        execlp("rm", "rm", "-rf", dirs.shm, dirs.tmp, (char *)NULL);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    _exit(128 + sig);
+}
+
+/* Logs take up to 1 GB, a /dev/shm of a container has 64 MB. */
+static const char *roomy_place(void) {
+    struct statvfs v;
+    const bool roomy = statvfs(dirs.shm, &v) == 0 && (uint64_t)v.f_bavail * v.f_frsize > UINT64_C(2) << 30;
+    return roomy ? dirs.shm : dirs.tmp;
+}
+
+void dirs_make(void) {
+    const char *shm = getenv("SFID_TEST_SHM"), *state = getenv("SFID_TEST_STATE"), *logs = getenv("SFID_TEST_LOGS");
+    if (shm && state && logs) {
+        snprintf(dirs.shm, sizeof dirs.shm, "%s", shm);
+        snprintf(dirs.state, sizeof dirs.state, "%s", state);
+        snprintf(dirs.logs, sizeof dirs.logs, "%s", logs);
+    } else {
+        snprintf(dirs.shm, sizeof dirs.shm, "/dev/shm/sfid-test-XXXXXX");
+        if (!mkdtemp(dirs.shm))
+            bail("no directory on /dev/shm: %s", strerror(errno));
+        dirs.tmp = tap_tmpdir();
+        snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.tmp);
+        snprintf(dirs.logs, sizeof dirs.logs, "%s/logs", roomy_place());
+        setenv("SFID_TEST_LOGS", dirs.logs, 1);
+        setenv("SFID_TEST_SHM", dirs.shm, 1);
+        setenv("SFID_TEST_STATE", dirs.state, 1);
+        dirs.owner = getpid();
+        atexit(dirs_remove);
+        signal(SIGTERM, dirs_on_signal);
+        signal(SIGINT, dirs_on_signal);
+    }
+    snprintf(dirs.run, sizeof dirs.run, "%.60s/run", dirs.shm);
+    if (mkdir(dirs.logs, 0700) < 0 && errno != EEXIST)
+        bail("%s: %s", dirs.logs, strerror(errno));
+}
+
+int count_entries(const char *path) {
+    DIR *dir = opendir(path);
+    int n = 0;
+    if (!dir)
+        return -1;
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;)
+        n += e->d_name[0] != '.' || (e->d_name[1] != '\0' && strcmp(e->d_name, "..") != 0);
+    closedir(dir);
+    return n;
+}
+
+int count_fds(void) { return count_entries("/proc/self/fd") - 1; /* the descriptor of the listing itself */ }
+
+int count_threads(void) { return count_entries("/proc/self/task"); }
+
+bool threads_are(void *n) {
+    const int now = count_threads(), then = *(const int *)n;
+    return now == then || (SANITIZED && now == then + 1);
+}
+
+/* ---- children ----------------------------------------------------------- */
+
+void die(const char *fmt, ...) {
+    char text[600];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (dirs.owner == getpid())
+        bail("%s", text);
+    fprintf(stderr, "# child %d: %s\n", (int)getpid(), text);
+    _exit(DIED);
+}
+
+pid_t child_start(int (*fn)(void *), void *arg) {
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child < 0)
+        die("fork: %s", strerror(errno));
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(fn(arg));
+    }
+    return child;
+}
+
+pid_t self_start(const char *a, const char *b, const char *c, const char *d, const char *e) {
+    char *const argv[] = {(char *)"self", (char *)a, (char *)b, (char *)c, (char *)d, (char *)e, NULL};
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child < 0)
+        die("fork: %s", strerror(errno));
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execv("/proc/self/exe", argv);
+        _exit(DIED);
+    }
+    return child;
+}
+
+static bool child_ended(void *arg) {
+    struct waiting *w = arg;
+    return waitpid(w->child, &w->status, WNOHANG) == w->child;
+}
+
+int child_wait(pid_t child, unsigned limit_ms) {
+    struct waiting w = {child, 0};
+    if (!tap_wait_until(child_ended, &w, limit_ms)) {
+        kill(child, SIGKILL);
+        waitpid(child, &w.status, 0);
+        return TIMED_OUT;
+    }
+    return WIFEXITED(w.status) ? WEXITSTATUS(w.status) : KILLED + WTERMSIG(w.status);
+}
+
+void go_on_with_shim(void) {
+    if (getenv("SFID_SHIM_LOADED"))
+        return;
+    setenv("SFID_SHIM_LOADED", "1", 1);
+    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), patience(200000));
+    exit(status >= 0 && status < KILLED ? status : DIED);
+}
+
+int child_run(int (*fn)(void *), void *arg, unsigned limit_ms) { return child_wait(child_start(fn, arg), limit_ms); }
+
+void child_kill(pid_t child) {
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+void *shared_memory(size_t size) {
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        die("mmap: %s", strerror(errno));
+    return at;
+}
+
+void *shared_file(const char *name, size_t size) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", dirs.shm, name);
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
+        die("%s: %s", path, strerror(errno));
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (at == MAP_FAILED)
+        die("%s: %s", path, strerror(errno));
+    return at;
+}
+
+static bool flag_reached(void *arg) {
+    const struct flag_wait *w = arg;
+    return atomic_load(w->flag) >= w->want;
+}
+
+bool flag_wait(_Atomic int *flag, int want, unsigned limit_ms) {
+    return tap_wait_until(flag_reached, &(struct flag_wait){flag, want}, limit_ms);
+}
+
+void start_thread(pthread_t *thread, void *(*fn)(void *), void *arg) {
+    const int rc = pthread_create(thread, NULL, fn, arg);
+    if (rc != 0)
+        die("pthread_create: %s", strerror(rc));
+}
+
+/* ---- generators --------------------------------------------------------- */
+
+sfid_layout layout_of(const char *text) {
+    sfid_layout l;
+    if (sfid_layout_parse(text, &l) != 0)
+        die("no layout: %s", text);
+    return l;
+}
+
+sfid_options options_of(const char *app, int64_t pid, const sfid_layout *l) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.app = app;
+    opt.pid = pid;
+    opt.layout = l;
+    opt.run_dir = dirs.run;
+    opt.state_dir = dirs.state;
+    return opt;
+}
+
+sfid *open_or_die(const sfid_options *opt) {
+    sfid *g = NULL;
+    const int rc = sfid_open(&g, opt);
+    if (rc != 0)
+        die("sfid_open: %s: %s", sfid_strerror(rc), sfid_last_error(g));
+    return g;
+}
+
+int try_open(const sfid_options *opt) {
+    sfid *g = NULL;
+    const int rc = sfid_open(&g, opt);
+    sfid_close(g);
+    return rc;
+}
+
+int64_t next_within(sfid *g, unsigned limit_ms) {
+    const int64_t end = mono_ns() + (int64_t)limit_ms * NS_PER_MS;
+    for (;;) {
+        const int64_t id = sfid_next(g);
+        if ((id != SFID_EAGAIN && id != SFID_ECLOCK && id != SFID_ELEASE) || mono_ns() > end)
+            return id;
+        nap_us(1000);
+    }
+}
+
+bool postponed(const sfid *g, int64_t code) {
+    const int ms = sfid_retry_ms(g);
+    return (code == SFID_EAGAIN || code == SFID_ECLOCK) && ms > 0 && ms <= 45000;
+}
+
+void raise_to(_Atomic int64_t *most, int64_t value) {
+    int64_t seen = atomic_load_explicit(most, memory_order_relaxed);
+    while (seen < value && !atomic_compare_exchange_weak_explicit(most, &seen, value, memory_order_release, memory_order_relaxed))
+        ;
+}
+
+/* ---- the checker -------------------------------------------------------- */
+
+void log_start(struct idlog *log, uint64_t capacity, uint64_t life, uint64_t pid, const char *fmt, ...) {
+    char name[80], path[4300];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(name, sizeof name, fmt, args);
+    va_end(args);
+    snprintf(path, sizeof path, "%s/%s", dirs.logs, name);
+    if (!idlog_open(log, path, capacity, life, pid))
+        die("%s: %s", path, strerror(errno));
+}
+
+void log_ids(struct idlog *log, const int64_t *ids, int64_t n) {
+    if (n < 0)
+        idlog_put(log, n);
+    for (int64_t i = 0; i < n; i++)
+        idlog_put(log, ids[i]);
+}
+
+bool judge(const char *layout, const char *order, uint64_t count, const char *what) {
+    const char *path = getenv("SFID_CHECKER");
+    char command[4600], line[300], wanted[40] = "";
+    if (count != UINT64_MAX)
+        snprintf(wanted, sizeof wanted, "--count %" PRIu64, count);
+    snprintf(command, sizeof command, "%s --layout '%s' --order %s %s %s", path ? path : "./tests/checker", layout, order, wanted,
+             dirs.logs);
+    FILE *out = popen(command, "re");
+    if (!out)
+        bail("popen: %s", strerror(errno));
+    while (fgets(line, sizeof line, out)) {
+        line[strcspn(line, "\n")] = '\0';
+        diag("%s", line);
+    }
+    const bool good = ok(pclose(out) == 0, "%s: the checker finds nothing", what);
+    remove_tree(dirs.logs);
+    if (mkdir(dirs.logs, 0700) < 0)
+        bail("%s: %s", dirs.logs, strerror(errno));
+    return good;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/tls.h"
+
+char certificates[96];
+
+static void certificates_make(void) {
+    char command[4500];
+    const char *source = getenv("srcdir");
+    snprintf(certificates, sizeof certificates, "%s/tls", tap_tmpdir());
+    snprintf(command, sizeof command, "'%s/tests/tls/certificates' '%s'", source ? source : "..", certificates);
+    if (system(command) != 0)
+        bail("no certificates: %s", command);
+}
+
+static int tls_free_port(void) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) < 0 || getsockname(fd, (struct sockaddr *)&at, &size) < 0)
+        bail("no free port: %s", strerror(errno));
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+void tls_show(struct tls_server *s, const char *certificate) {
+    char cert[140], key[140];
+    snprintf(cert, sizeof cert, "%s/%s.pem", certificates, certificate);
+    snprintf(key, sizeof key, "%s/%s.key", certificates, certificate);
+    redis_do(&s->r, "CONFIG", "SET", "tls-cert-file", cert, "tls-key-file", key, NULL);
+}
+
+void tls_set(struct tls_server *s, const char *name, const char *value) { redis_do(&s->r, "CONFIG", "SET", name, value, NULL); }
+
+bool tls_listen(struct tls_server *s, const char *certificate) {
+    char path[140], port[12];
+    snprintf(path, sizeof path, "%s/ca.pem", certificates);
+    struct reply *reply = redis_ask(&s->r, "CONFIG", "SET", "tls-auth-clients", "no", "tls-ca-cert-file", path, NULL);
+    const bool known = reply->type == '+';
+    reply_free(reply);
+    if (!known)
+        return false;
+    tls_show(s, certificate);
+    for (int tries = 0;; tries++) {
+        const int at = s->port ? s->port : tls_free_port();
+        snprintf(port, sizeof port, "%d", at);
+        reply = redis_ask(&s->r, "CONFIG", "SET", "tls-port", port, NULL);
+        const bool good = reply->type == '+';
+        reply_free(reply);
+        if (!good && tries < 5) /* somebody else has taken it meanwhile */
+            continue;
+        if (!good)
+            bail("%s: no port for TLS", s->r.program);
+        s->port = at;
+        snprintf(s->name, sizeof s->name, "localhost:%d", at);
+        return true;
+    }
+}
+
+/* False, and a skip, where that program has no TLS. */
+static bool tls_start(struct tls_server *s, const char *program, unsigned flags) {
+    memset(s, 0, sizeof *s);
+    redis_start(&s->r, program, "tls", flags, NULL);
+    if (tls_listen(s, "server"))
+        return true;
+    skip(1, "no TLS in %s", program);
+    redis_kill(&s->r);
+    return false;
+}
+
+const char *tls_url(const struct tls_server *s, const char *more, char url[URL]) {
+    int n = snprintf(url, URL, "rediss://%s?timeout=%d&ca=%s/ca.pem", s->name, EXCHANGE_MS, certificates);
+    for (const char *at = more; *at && n < URL - 1; at++) {
+        if (at[0] == '%' && at[1] == 'c') {
+            n += snprintf(url + n, (size_t)(URL - n), "%s", certificates);
+            at++;
+        } else {
+            url[n++] = *at;
+            url[n] = '\0';
+        }
+    }
+    if (n >= URL - 1)
+        bail("%s is too long a path: set TMPDIR to a shorter one", certificates);
+    return url;
+}
+
+int64_t tls_connections(struct tls_server *s) {
+    char value[32];
+    return atoll(redis_info(&s->r, "stats", "total_connections_received", value, sizeof value));
+}
+
+int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
+    struct client m;
+    sfid *g = NULL;
+    const sfid_layout l = layout_of(LAYOUT);
+    client_set(&m, "", app, "");
+    snprintf(m.store, sizeof m.store, "%s", url);
+    m.open_timeout_ms = patience(5000);
+    m.trust = true;
+    const sfid_options opt = client_options(&m, &l);
+    int rc = sfid_open(&g, &opt);
+    *pid = sfid_pid(g);
+    if (rc == 0 && sfid_next(g) < 0)
+        rc = -1;
+    snprintf(text, 600, "%s", sfid_last_error(g));
+    sfid_close(g);
+    return rc;
+}
+
+/* Runs the test against each server that is installed and has TLS; or against one of them, in the short form. */
+static void tls_run(void (*test)(struct tls_server *s), bool all) {
+    const char *programs[8];
+    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    certificates_make();
+    for (size_t i = 0; i < n; i++) {
+        struct tls_server s;
+        if (!tls_start(&s, programs[i], REDIS_PORT))
+            continue;
+        diag("%s", programs[i]);
+        test(&s);
+        redis_kill(&s.r);
+        if (!all && getenv("SFID_TEST_LONG") == NULL)
+            break;
+    }
+}
+
+void tls_each(void (*test)(struct tls_server *s)) { tls_run(test, true); }
+
+void tls_first(void (*test)(struct tls_server *s)) { tls_run(test, false); }
