@@ -4,7 +4,7 @@
  * tells which server and what it did; and after a thousand such rounds (short: 100) nothing is left of them.
  */
 #include "support/opens.h"
-#include "support/strangers.h"
+#include "support/peer.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -66,7 +66,7 @@ static void test_garbage(uint64_t *rng) {
 }
 
 static void test_silence(void) {
-    test_peer(true, serve_drip, "", 0, SFID_EREDIS, "no answer in time", "one byte a second");
+    test_peer(true, serve_drip, "", 0, SFID_EREDIS, "no answer in time", "a byte each 100 ms");
     test_peer(true, serve_nothing, "", 0, SFID_EREDIS, "no answer in time", "silence");
     test_peer(true, serve_nothing, "", 0, SFID_EREDIS, "; the 400 ms of open_timeout_ms are over", "silence, to the end");
     test_peer(false, serve_nothing, "", 0, SFID_EREDIS, "no answer in time", "silence over a Unix socket");
@@ -169,18 +169,6 @@ static void test_unreachable(void) {
     fails_with(url, "orders", SFID_EREDIS, p.path, "No such file", "one that is not there");
 }
 
-/* Connections made until the queue of a listener that accepts nothing is full. */
-static int fill(const struct sockaddr *at, socklen_t len, int fds[], int most) {
-    int n = 0;
-    for (; n < most; n++) {
-        fds[n] = socket(at->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        struct pollfd polled = {.fd = fds[n], .events = POLLOUT};
-        if (connect(fds[n], at, len) < 0 && (errno == EAGAIN || (errno == EINPROGRESS && poll(&polled, 1, 200) == 0)))
-            return n + 1;
-    }
-    bail("a backlog that does not fill");
-}
-
 static void test_backlog(void) {
     int fds[64];
     char url[300], name[120];
@@ -189,7 +177,7 @@ static void test_backlog(void) {
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     int listener = listen_tcp(&p, 1);
     in.sin_port = htons((uint16_t)p.port);
-    int n = fill((struct sockaddr *)&in, sizeof in, fds, COUNT_OF(fds));
+    int n = fill_backlog((struct sockaddr *)&in, sizeof in, fds, COUNT_OF(fds));
     url_with_secrets(&p, url, sizeof url);
     name_of(&p, name, sizeof name);
     fails_with(url, "orders", SFID_EREDIS, name, "no answer in time", "a full queue");
@@ -198,7 +186,7 @@ static void test_backlog(void) {
     close(listener);
     listener = listen_unix(&q, 0);
     memcpy(un.sun_path, q.path, sizeof un.sun_path);
-    n = fill((struct sockaddr *)&un, sizeof un, fds, COUNT_OF(fds));
+    n = fill_backlog((struct sockaddr *)&un, sizeof un, fds, COUNT_OF(fds));
     url_with_secrets(&q, url, sizeof url);
     fails_with(url, "orders", SFID_EREDIS, q.path, "too many wait", "a full queue of a Unix socket");
     while (n > 0)
@@ -334,7 +322,7 @@ static void test_rounds(void) {
     struct peer p = start_peer(true, serve_any), gone = {.listener = -1};
     struct redis server = {.pid = 0};
     const char *programs[2];
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     close(listen_tcp(&gone, 1));
     snprintf(r->peer, sizeof r->peer, "%s", p.url);
     snprintf(r->gone, sizeof r->gone, "%s", gone.url);

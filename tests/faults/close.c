@@ -179,7 +179,7 @@ static void test_swallowed(const char *program) {
 int main(void) {
     const char *programs[2];
     dirs_make();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t i = 0; i < n; i++) {
         test_given_back(programs[i], (int)i + 1);
         test_without(programs[i], stop_server, false, "stopped");

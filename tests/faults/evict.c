@@ -187,7 +187,7 @@ static void refusing(const char *program, size_t number) {
 int main(void) {
     const char *programs[2];
     dirs_make();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t i = 0; i < n; i++)
         refusing(programs[i], 10 + i);
     if (n > 0) {

@@ -163,7 +163,7 @@ int main(void) {
     const char *programs[2];
     size_t count = 0;
     dirs_make();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t i = 0; i < 2 * n; i++, count++)
         pair_begin(&pairs[i], programs[i / 2], i % 2 == 1, i, NULL);
     diag("figure: W %d ms, H %d ms, S %d ms: the longest gap of holders, how long newcomers waited", WINDOW_MS, HEARTBEAT_MS,

@@ -240,7 +240,7 @@ static void play(const char *const *programs, size_t n) {
 int main(void) {
     const char *programs[2];
     dirs_make();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     if (n > 0) {
         play(programs, n);
         judge(LAYOUT, "per-file", UINT64_MAX, "what forgets");

@@ -5,7 +5,8 @@
  *
  * A name (a symbolic link to a socket) leads to whoever is there.
  */
-#include "support/strangers.h"
+#include "support/clients.h"
+#include "support/peer.h"
 
 struct impostor {
     const char *name;
@@ -17,7 +18,7 @@ struct impostor {
 
 static const struct impostor impostors[] = {
     {"silence", serve_nothing, "", "no answer in time"},
-    {"one byte a second", serve_drip, "", "no answer in time"},
+    {"a byte each 100 ms", serve_drip, "", "no answer in time"},
     {"an end", serve_end, "", "closed the connection"},
     {"a reset", serve_reset, "", ""},
     {"garbage", serve_words, "\1\2\3 what is this\r\n", PROTOCOL},
@@ -85,7 +86,7 @@ int main(void) {
     const char *programs[2];
     dirs_make();
     snprintf(name, sizeof name, "%s/server", tap_tmpdir());
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t i = 0; i < n; i++)
         test_server(programs[i], (int)i + 1);
     if (n > 0)

@@ -181,7 +181,7 @@ int main(void) {
     static struct scene scenes[2];
     const char *programs[2];
     dirs_make();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t i = 0; i < n; i++)
         begin(&scenes[i], programs[i], i);
     for (size_t i = 0; i < n; i++) {

@@ -242,7 +242,7 @@ int main(void) {
     if (!shim_preload(control))
         skip_all("no shared library built");
     go_on_with_shim();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t i = 0; i < 2 * n; i++) {
         program = programs[i / 2];
         host_is_off = i % 2;

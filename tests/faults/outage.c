@@ -127,7 +127,7 @@ int main(void) {
     const char *programs[2];
     size_t count = 0;
     dirs_make();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t p = 0; p < n; p++)
         for (size_t i = 0; i < COUNT_OF(outages); i++, count++)
             begin(&scenes[count], programs[p], &outages[i], count);

@@ -260,7 +260,7 @@ static void test_server(const char *program, size_t number) {
 int main(void) {
     const char *programs[2];
     dirs_make();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t i = 0; i < n && (i == 0 || getenv("SFID_TEST_LONG")); i++)
         test_server(programs[i], i);
     if (n > 0)

@@ -322,7 +322,7 @@ static void test_misconf(void) {
 int main(void) {
     const char *programs[2];
     dirs_make();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t i = 0; i < n; i++) {
         program = programs[i];
         test_password();

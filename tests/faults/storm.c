@@ -197,7 +197,7 @@ int main(void) {
     const char *programs[2];
     dirs_make();
     uint64_t rng = seed();
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     for (size_t i = 0; i < n; i++)
         begin(&scenes[i], programs[i], i, &rng);
     for (uint64_t rounds = n > 0 ? sized(1, 15, 1) : 0; rounds > 0; rounds--)

@@ -5,7 +5,7 @@
  *
  * Sizes: 16 processes on one server (long: 32 on each; sanitizer: 6).
  */
-#include "support/follow.h"
+#include "support/fleet.h"
 
 #include "support/clusters.h"
 

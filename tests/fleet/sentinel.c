@@ -5,7 +5,7 @@
  *
  * Sizes: 32 processes on one server (long: on each, and 20 failovers in a row; sanitizer: 8 processes).
  */
-#include "support/follow.h"
+#include "support/fleet.h"
 
 #include "support/peer.h"
 #include "support/sentinels.h"

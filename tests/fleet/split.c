@@ -265,13 +265,9 @@ static void unguarded_apart(struct brain *b) {
 /* ---- judged --------------------------------------------------------------------- */
 
 static uint64_t duplicates_found(const char *logs) {
-    const char *path = getenv("SFID_CHECKER");
-    char command[4600], line[300];
+    char line[300];
     uint64_t found = 0;
-    snprintf(command, sizeof command, "%s --layout '%s' --order none %s", path ? path : "./tests/checker", LAYOUT, logs);
-    FILE *out = popen(command, "re");
-    if (!out)
-        die("popen: %s", strerror(errno));
+    FILE *out = checker_start("--layout '%s' --order none %s", LAYOUT, logs);
     while (fgets(line, sizeof line, out)) {
         const char *at = strstr(line, " files, ");
         if (at)

@@ -70,11 +70,6 @@ static void *draw(void *arg) {
     return NULL;
 }
 
-static int by_value(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void ends_of_the_sequence(void) {
     static int64_t all[4 * DRAWS];
     int64_t *ids[4] = {all, all + DRAWS, all + 2 * DRAWS, all + 3 * DRAWS};
@@ -93,7 +88,7 @@ static void ends_of_the_sequence(void) {
             errors += ids[i][j] < 0;
             order += j > 0 && ids[i][j] <= ids[i][j - 1];
         }
-    qsort(all, 4 * DRAWS, sizeof all[0], by_value);
+    qsort(all, 4 * DRAWS, sizeof all[0], by_i64);
     for (int i = 1; i < 4 * DRAWS; i++)
         same += all[i] == all[i - 1];
     is_u64(errors, 0, "narrow: borrows past six ends of the sequence");

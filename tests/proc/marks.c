@@ -257,8 +257,7 @@ int main(int argc, char **argv) {
     uint64_t rng = seed();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm);
     setenv("SFID_TEST_STATE", dirs.state, 1);
-    if (!disk_begin(&rng))
-        skip_all("no shared library built");
+    disk_begin(&rng);
     for (uint64_t second = 1; second <= 3; second++)
         test_losses(second);
     test_damage();

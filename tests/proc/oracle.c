@@ -35,12 +35,7 @@ static void write_file(const char *name, const int64_t *from, size_t n, uint64_t
 static char said[8192];
 
 static int run_checker(const char *options) {
-    const char *path = getenv("SFID_CHECKER");
-    char command[4600];
-    snprintf(command, sizeof command, "%s %s %s 2>&1", path ? path : "./tests/checker", options, dirs.logs);
-    FILE *out = popen(command, "re");
-    if (!out)
-        bail("popen: %s", strerror(errno));
+    FILE *out = checker_start("%s %s 2>&1", options, dirs.logs);
     said[fread(said, 1, sizeof said - 1, out)] = '\0';
     const int status = pclose(out);
     remove_tree(dirs.logs);

@@ -15,13 +15,6 @@ enum { NO_MOUNT = 60, NO_OVERLAY = 61 };
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 static atomic_int *go_on;
 
-static int opens(const sfid_options *opt) {
-    sfid *g = NULL;
-    const int rc = sfid_open(&g, opt);
-    sfid_close(g);
-    return rc;
-}
-
 static int draw_till_told(void *arg) {
     sfid *g = arg;
     const bool drew = sfid_next(g) >= 0;
@@ -52,17 +45,17 @@ static int on_overlay(void *arg) {
     elsewhere = opt;
     elsewhere.run_dir = dirs.run;
     sfid *g = open_or_die(&opt);
-    if (opens(&opt) != SFID_EBUSY || opens(&elsewhere) != SFID_EBUSY)
+    if (try_open(&opt) != SFID_EBUSY || try_open(&elsewhere) != SFID_EBUSY)
         return 1;
     const pid_t child = child_start(draw_till_told, g);
     sfid_close(g);
-    if (opens(&opt) != SFID_EBUSY || opens(&elsewhere) != SFID_EBUSY)
+    if (try_open(&opt) != SFID_EBUSY || try_open(&elsewhere) != SFID_EBUSY)
         return 2;
     atomic_store(go_on, 1);
     if (child_wait(child, patience(30000)) != 0)
         return 3;
     const int fds = count_fds();
-    if (opens(&opt) != 0 || opens(&opt) != 0)
+    if (try_open(&opt) != 0 || try_open(&opt) != 0)
         return 4;
     return count_fds() == fds ? 0 : 5;
 }

@@ -61,19 +61,17 @@ static bool is_moment(void *arg) {
 }
 
 static void check_ids(struct cell *c, const struct round *r) {
-    const char *path = getenv("SFID_CHECKER");
-    char command[4600], line[300];
+    char logs[4300], line[300];
     uint64_t n[6] = {0};
-    snprintf(command, sizeof command, "%s --layout '%s' --order pid %s/%s", path ? path : "./tests/checker", LAYOUT, dirs.logs,
-             r->logs);
-    FILE *out = popen(command, "re");
-    while (out && fgets(line, sizeof line, out))
+    snprintf(logs, sizeof logs, "%s/%s", dirs.logs, r->logs);
+    FILE *out = checker_start("--layout '%s' --order pid %s", LAYOUT, logs);
+    while (fgets(line, sizeof line, out))
         if (sscanf(line,
                    "%" SCNu64 " IDs in %*d files, %" SCNu64 " duplicates, %" SCNu64 " order breaks, %" SCNu64
                    " foreign IDs, %" SCNu64 " life breaks, %" SCNu64 " lost",
                    &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]) == 6)
             break;
-    const int status = out ? pclose(out) : -1;
+    const int status = pclose(out);
     const uint64_t breaks = n[2] + n[3] + n[4] + n[5];
     if (n[0] == 0 || (status == 0) != (n[1] + breaks == 0)) {
         c->broken++;
@@ -82,8 +80,7 @@ static void check_ids(struct cell *c, const struct round *r) {
     c->ids += n[0];
     c->duplicates += n[1];
     c->breaks += breaks;
-    snprintf(command, sizeof command, "%s/%s", dirs.logs, r->logs);
-    remove_tree(command);
+    remove_tree(logs);
 }
 
 static int run_other(struct round *r, struct other *o, uint64_t life, size_t ids, unsigned patience_ms) {

@@ -231,25 +231,22 @@ static void write_logs(const char *dir) {
 }
 
 static void judge_world(void) {
-    const char *path = getenv("SFID_CHECKER");
     char dir[4300], command[4600], line[300];
     uint64_t n[4] = {0};
     snprintf(dir, sizeof dir, "%s/%s", dirs.logs, here->app);
     make_dir(dir);
     write_logs(dir);
-    snprintf(command, sizeof command, "%s --layout '%s' %s", path ? path : "./tests/checker", here->layout_text, dir);
-    FILE *out = popen(command, "re");
+    FILE *out = checker_start("--layout '%s' %s", here->layout_text, dir);
     bool counted = false;
     int shown = 0;
-    while (out && fgets(line, sizeof line, out)) {
+    while (fgets(line, sizeof line, out)) {
         if (sscanf(line, "%" SCNu64 " IDs in %*d files, %" SCNu64 " duplicates, %" SCNu64 " order breaks, %" SCNu64 " foreign IDs",
                    &n[0], &n[1], &n[2], &n[3]) == 4)
             counted = true;
         else if (strncmp(line, "no IDs", 6) != 0 && shown++ < 3)
             fprintf(stderr, "# %s: %s", here->app, line);
     }
-    if (out)
-        pclose(out);
+    pclose(out);
     atomic_fetch_add(&sums->judged, n[0]);
     atomic_fetch_add(&sums->duplicates, n[1]);
     atomic_fetch_add(&sums->breaks, n[2]);

@@ -277,8 +277,7 @@ static void host(void) {
 int main(void) {
     uint64_t rng = 0;
     dirs_make();
-    if (!disk_begin(&rng))
-        skip_all("no shared library built");
+    disk_begin(&rng);
     go_on_with_shim();
     flake = wide_layout("flake");
     awsflake = wide_layout("awsflake");

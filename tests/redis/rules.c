@@ -27,12 +27,6 @@ enum { PASSED, FOUND, OTHER };
 
 static char tests_dir[1000];
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* ---- edits ---------------------------------------------------------------- */
 
 /* The script with the rule taken out; NULL when it does not have the text exactly once. For free(). */
@@ -111,10 +105,10 @@ static int outcome(const char *test, const char *script, const char *server, cha
 
 static void found_by(const struct rule *rule, const char *test, const char *script, const char *server) {
     char said[300];
-    const int64_t begin = now_ms();
+    const int64_t begin = tap_now_ms();
     const int how = outcome(test, script, server, said, sizeof said);
     if (ok(how == FOUND, "without \"%s\" %s fails", rule->name, test))
-        diag("%s: %s (%" PRId64 " ms)", server, said, now_ms() - begin);
+        diag("%s: %s (%" PRId64 " ms)", server, said, tap_now_ms() - begin);
     else
         diag("%s: %s", server, how == PASSED ? "it passed" : "it did not come to its end");
 }

@@ -184,14 +184,3 @@ void client_kill(struct client *m) {
 void client_stop(const struct client *m) { kill(m->process, SIGSTOP); }
 
 void client_go_on(const struct client *m) { kill(m->process, SIGCONT); }
-
-size_t servers_installed(const char *found[], size_t room) {
-    size_t n = 0;
-    for (const char *const *program = redis_programs(); *program; program++) {
-        if (!redis_installed(*program))
-            skip(1, "no %s", *program);
-        else if (n < room)
-            found[n++] = *program;
-    }
-    return n;
-}

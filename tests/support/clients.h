@@ -39,11 +39,7 @@ struct client {
     char failed_text[600], error[600];
 };
 
-/* ---- inside -------------------------------------------------------------- */
-
 sfid_options client_options(struct client *m, const sfid_layout *l);
-
-/* ---- outside ------------------------------------------------------------- */
 
 /* Zeroed memory for n of them, shared with their processes. */
 struct client *clients_make(size_t n);
@@ -81,8 +77,5 @@ int client_end(struct client *m);
 void client_kill(struct client *m);
 void client_stop(const struct client *m);
 void client_go_on(const struct client *m);
-
-/* The programs to test against that are there; the others are skipped. Returns how many. */
-size_t servers_installed(const char *found[], size_t room);
 
 #endif

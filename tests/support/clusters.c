@@ -46,18 +46,9 @@ int cluster_owner(struct cluster *c, int slot) {
     return owner;
 }
 
-static bool in_step(struct redis *r, struct redis *master) {
-    char link[16], port[16], mine[32], its[32];
-    redis_info(r, "replication", "master_link_status", link, sizeof link);
-    redis_info(r, "replication", "master_port", port, sizeof port);
-    redis_info(r, "replication", "slave_repl_offset", mine, sizeof mine);
-    redis_info(master, "replication", "master_repl_offset", its, sizeof its);
-    return strcmp(link, "up") == 0 && atoi(port) == master->port && strcmp(mine, its) == 0;
-}
-
 int cluster_replica(struct cluster *c, int master) {
     for (int i = 0; i < CLUSTER_NODES; i++)
-        if (i != master && c->node[i].pid != 0 && in_step(&c->node[i], &c->node[master]))
+        if (i != master && c->node[i].pid != 0 && redis_in_step(&c->node[i], &c->node[master]))
             return i;
     return -1;
 }
@@ -114,7 +105,7 @@ static bool whole(void *arg) {
             continue;
         redis_info(r, "replication", "master_port", port, sizeof port);
         for (int k = 0; k < CLUSTER_NODES; k++)
-            followed = followed || (w->c->node[k].port == atoi(port) && w->c->node[k].pid != 0 && in_step(r, &w->c->node[k]));
+            followed = followed || (w->c->node[k].port == atoi(port) && w->c->node[k].pid != 0 && redis_in_step(r, &w->c->node[k]));
         if (!followed)
             return false;
     }

@@ -24,8 +24,8 @@ struct disk {
 
 extern struct disk disk;
 
-/* From here on programs that are started have the shim. False when it was not built. */
-bool disk_begin(uint64_t *rng);
+/* From here on programs that are started have the shim. Where it was not built the test is skipped. */
+void disk_begin(uint64_t *rng);
 
 /* All that is there now is on the disk. */
 void disk_settle(void);

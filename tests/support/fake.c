@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/fake.h"
 
+#include "draw/slow.h"
+
 struct fake *fake_of(const struct sfid__clock *clock) {
     return (struct fake *)(uintptr_t)clock;
 }
@@ -84,4 +86,10 @@ uint64_t fake_tick_of(const struct fake *f, int64_t id) {
 
 void fake_set_word(struct fake *f, uint64_t tick, uint64_t seq) {
     atomic_store(&fake_record(f)->word, tick << f->g.layout.seq_bits | seq);
+}
+
+int64_t fake_settle(struct fake *f, struct sfid__record *r, uint64_t n, bool may_sleep) {
+    struct sfid__call call = {.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true};
+    const int rc = sfid__draw(&f->g, &call);
+    return rc < 0 ? rc : sfid__compose(call.from, call.n);
 }

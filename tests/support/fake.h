@@ -58,6 +58,9 @@ int64_t fake_try(struct fake *f);
 /* The tick of an ID, or a huge one for an error. */
 uint64_t fake_tick_of(const struct fake *f, int64_t id);
 
+/* A call that has number n of record r in hand, drawn before the test went on. */
+int64_t fake_settle(struct fake *f, struct sfid__record *r, uint64_t n, bool may_sleep);
+
 /* Puts the word at a tick and sequence number. */
 void fake_set_word(struct fake *f, uint64_t tick, uint64_t seq);
 

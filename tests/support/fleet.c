@@ -5,14 +5,7 @@
 
 struct servers servers;
 
-void servers_find(void) {
-    for (const char *const *program = redis_programs(); *program; program++) {
-        if (redis_installed(*program))
-            servers.installed[servers.n++] = *program;
-        else
-            skip(1, "no %s", *program);
-    }
-}
+void servers_find(void) { servers.n = redis_installed_ones(servers.installed, COUNT_OF(servers.installed)); }
 
 void on_servers(unsigned number, unsigned flags, void (*test)(struct redis *r)) {
     const bool all = getenv("SFID_TEST_LONG") != NULL;
@@ -344,4 +337,79 @@ uint64_t fleet_begin(void) {
     servers_find();
     processes = shared_memory(sizeof *processes);
     return random;
+}
+
+/* ---- a crowd ------------------------------------------------------------ */
+
+void crowd_begin(struct crowd *c, const char *program, unsigned n, const sfid_options *opt) {
+    *c = (struct crowd){.program = program, .n = n, .m = members_new(n, opt)};
+    for (unsigned i = 0; i < n; i++) {
+        on_host(&c->m[i].opt, i);
+        c->m[i].nap_us = 20000;
+        c->m[i].opt.on_unknown = i == 0 ? SFID_TRUST : SFID_WAIT_OUT;
+    }
+    if (member_open_one(&c->m[0]) != 0)
+        die("open: %s", c->m[0].text);
+    for (unsigned i = 1; i < n; i++)
+        member_start(&c->m[i]);
+    unsigned opened = 1;
+    for (unsigned i = 1; i < n; i++)
+        opened += flag_wait(&c->m[i].opened, 1, opt->open_timeout_ms + patience(10000)) && c->m[i].rc == 0;
+    is_i64(opened, n, "%s: %u processes hold a pid", program, n);
+}
+
+void crowd_note(struct crowd *c) {
+    for (unsigned i = 0; i < c->n; i++) {
+        c->renewed[i] = atomic_load(&c->m[i].of_kind[SFID_EVENT_RENEWED]);
+        c->failovers[i] = atomic_load(&c->m[i].of_kind[SFID_EVENT_FAILOVER]);
+    }
+}
+
+static bool crowd_has_followed(void *arg) {
+    const struct crowd *c = arg;
+    for (unsigned i = 0; i < c->n; i++)
+        if (atomic_load(&c->m[i].of_kind[SFID_EVENT_FAILOVER]) <= c->failovers[i] ||
+            atomic_load(&c->m[i].of_kind[SFID_EVENT_RENEWED]) <= c->renewed[i])
+            return false;
+    return true;
+}
+
+bool crowd_has_renewed(void *arg) {
+    const struct crowd *c = arg;
+    for (unsigned i = 0; i < c->n; i++)
+        if (atomic_load(&c->m[i].of_kind[SFID_EVENT_RENEWED]) <= c->renewed[i])
+            return false;
+    return true;
+}
+
+bool crowd_follows(struct crowd *c) { return tap_wait_until(crowd_has_followed, c, patience(c->m[0].opt.ttl_ms)); }
+
+/* Calls that failed, and leases that were lost, of all so far. */
+static int64_t crowd_errors(const struct crowd *c) {
+    int64_t errors = 0;
+    for (unsigned i = 0; i < c->n; i++) {
+        const struct member *m = &c->m[i];
+        const int64_t before = errors;
+        errors += atomic_load(&m->errors) + atomic_load(&m->of_kind[SFID_EVENT_LOST]);
+        if (before == 0 && errors > 0)
+            diag("member %u: %s", i, sfid_strerror((int)atomic_load(&m->error)));
+    }
+    return errors;
+}
+
+bool crowd_is_well(const struct crowd *c, const char *what) {
+    return is_i64(crowd_errors(c), 0, "%s, %s: no call fails, nobody loses a lease", c->program, what);
+}
+
+void crowd_end(struct crowd *c) {
+    int64_t ids = 0;
+    for (unsigned i = 0; i < c->n; i++)
+        atomic_store(&c->m[i].may_end, 1);
+    for (unsigned i = 0; i < c->n; i++) {
+        if (member_end(&c->m[i]) != 0)
+            die("a member ends with status %d", c->m[i].ended);
+        ids += atomic_load(&c->m[i].ids);
+    }
+    diag("figure: %s: %" PRIi64 " IDs by %u processes", c->program, ids, c->n);
+    members_free(c->m, c->n);
 }

@@ -23,9 +23,8 @@ struct servers {
     size_t n;
 };
 
+/* Those to test against. */
 extern struct servers servers;
-
-/* Those to test against; one that is missing is a skip. */
 void servers_find(void);
 
 /*
@@ -140,5 +139,28 @@ const struct seen *member_event(const struct member *m, sfid_event_kind kind, in
 
 /* What every test of this directory begins with. */
 uint64_t fleet_begin(void);
+
+/* ---- a crowd that leases from whoever has its app now, and follows when that changes ---- */
+
+enum { CROWD_MOST = 32 };
+
+struct crowd {
+    const char *program;
+    struct member *m;
+    unsigned n;
+    int renewed[CROWD_MOST], failovers[CROWD_MOST]; /* as of crowd_note() */
+};
+
+/* Opens them all, on several hosts; they draw until crowd_end(). */
+void crowd_begin(struct crowd *c, const char *program, unsigned n, const sfid_options *opt);
+
+/* Before something is done to their server. */
+void crowd_note(struct crowd *c);
+bool crowd_has_renewed(void *arg);
+
+/* Everybody has come to another server, or another era, since crowd_note(), and has renewed there. */
+bool crowd_follows(struct crowd *c);
+bool crowd_is_well(const struct crowd *c, const char *what);
+void crowd_end(struct crowd *c);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/marks.h"
 
+#include <stdio.h>
+
 struct sfid__dir mark_app;
 char mark_path[4200];
 struct sfid__error mark_err;
@@ -29,4 +31,14 @@ int64_t found(void) {
         return rc;
     sfid__mark_drop(&m);
     return (int64_t)mark_said.word;
+}
+
+void marks_begin(void) {
+    struct sfid__dir state;
+    char dir[4200];
+    snprintf(dir, sizeof dir, "%s/state", tap_tmpdir());
+    if (sfid__dir_open_state(&state, dir, &mark_err) < 0 || sfid__dir_open_sub(&mark_app, &state, "orders", &mark_err) < 0)
+        bail("%s", mark_err.text);
+    sfid__dir_close(&state);
+    snprintf(mark_path, sizeof mark_path, "%s/pid-1", mark_app.path);
 }

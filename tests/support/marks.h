@@ -11,7 +11,10 @@ extern char mark_path[4200];
 extern struct sfid__error mark_err;
 extern struct sfid__position mark_said;
 
-/* The file of pid 1, whose path is in `path`. */
+/* Makes a state directory and the app, and says where the mark will lie. */
+void marks_begin(void);
+
+/* The file of pid 1, at mark_path. */
 int take(struct sfid__mark *m);
 void write_to(struct sfid__mark *m, uint64_t to);
 void take_or_bail(struct sfid__mark *m);

@@ -61,4 +61,27 @@ struct peer start_peer(bool tcp, serve_function *serve);
 void stop_peer(struct peer *p);
 void set_words(struct peer *p, const void *bytes, size_t n);
 
+/* Connections made until the queue of a listener that accepts nothing is full. Returns how many. */
+int fill_backlog(const struct sockaddr *at, socklen_t len, int fds[], int most);
+
+/* ---- what they do -------------------------------------------------------- */
+
+/* What the test has set, as the answer to each command but those of the greeting. */
+void serve_words(int fd, struct resp *in, struct peer_shared *s);
+
+/* As an answer to anything. */
+void serve_words_at_once(int fd, struct resp *in, struct peer_shared *s);
+
+/* A byte each 100 ms, of a reply that would take half a minute. */
+void serve_drip(int fd, struct resp *in, struct peer_shared *s);
+void serve_nothing(int fd, struct resp *in, struct peer_shared *s);
+
+/* Once; then nothing any more. */
+void serve_words_once(int fd, struct resp *in, struct peer_shared *s);
+void serve_end(int fd, struct resp *in, struct peer_shared *s);
+void serve_reset(int fd, struct resp *in, struct peer_shared *s);
+
+/* Arrays nested a million deep. */
+void serve_nested(int fd, struct resp *in, struct peer_shared *s);
+
 #endif

@@ -52,11 +52,6 @@ bool clock_stepped(int64_t offset_before) { return llabs(clock_offset() - offset
 
 void nap_us(long us) { nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL); }
 
-static int by_i64(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 int64_t median(int64_t *values, size_t n) {
     qsort(values, n, sizeof *values, by_i64);
     return n ? values[n / 2] : 0;
@@ -65,14 +60,6 @@ int64_t median(int64_t *values, size_t n) {
 /* ---- directories -------------------------------------------------------- */
 
 struct dirs dirs;
-
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *walk) {
-    (void)st, (void)kind, (void)walk;
-    remove(path);
-    return 0;
-}
-
-void remove_tree(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
 static void dirs_remove(void) {
     if (dirs.owner == getpid())
@@ -322,16 +309,25 @@ void log_ids(struct idlog *log, const int64_t *ids, int64_t n) {
         idlog_put(log, ids[i]);
 }
 
-bool judge(const char *layout, const char *order, uint64_t count, const char *what) {
+FILE *checker_start(const char *options, ...) {
     const char *path = getenv("SFID_CHECKER");
-    char command[4600], line[300], wanted[40] = "";
-    if (count != UINT64_MAX)
-        snprintf(wanted, sizeof wanted, "--count %" PRIu64, count);
-    snprintf(command, sizeof command, "%s --layout '%s' --order %s %s %s", path ? path : "./tests/checker", layout, order, wanted,
-             dirs.logs);
+    char command[4600];
+    va_list args;
+    int n = snprintf(command, sizeof command, "%s ", path ? path : "./tests/checker");
+    va_start(args, options);
+    vsnprintf(command + n, sizeof command - (size_t)n, options, args);
+    va_end(args);
     FILE *out = popen(command, "re");
     if (!out)
-        bail("popen: %s", strerror(errno));
+        die("popen: %s", strerror(errno));
+    return out;
+}
+
+bool judge(const char *layout, const char *order, uint64_t count, const char *what) {
+    char line[300], wanted[40] = "";
+    if (count != UINT64_MAX)
+        snprintf(wanted, sizeof wanted, "--count %" PRIu64, count);
+    FILE *out = checker_start("--layout '%s' --order %s %s %s", layout, order, wanted, dirs.logs);
     while (fgets(line, sizeof line, out)) {
         line[strcspn(line, "\n")] = '\0';
         diag("%s", line);

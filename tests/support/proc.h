@@ -83,8 +83,6 @@ struct dirs {
 
 extern struct dirs dirs;
 
-void remove_tree(const char *path);
-
 /* A child that is another program finds them in its environment. */
 void dirs_make(void);
 
@@ -164,6 +162,9 @@ void log_start(struct idlog *log, uint64_t capacity, uint64_t life, uint64_t pid
     __attribute__((format(printf, 5, 6)));
 
 void log_ids(struct idlog *log, const int64_t *ids, int64_t n);
+
+/* What the checker says, called so; for pclose(). */
+FILE *checker_start(const char *options, ...) __attribute__((format(printf, 1, 2)));
 
 /* Hands all logs to the checker, in one check, and removes them. count UINT64_MAX: as many as there are. */
 bool judge(const char *layout, const char *order, uint64_t count, const char *what);

@@ -3,6 +3,8 @@
 
 /* ---- inside -------------------------------------------------------------- */
 
+enum { PROXY_LINKS = 256, PROXY_PIECE = 1 << 16, PROXY_LOOK_MS = 5, PROXY_TAIL = 16 };
+
 struct proxy_piece {
     int64_t due_ns;
     size_t n;

@@ -35,12 +35,6 @@ struct proxy {
     struct proxy_rules *rules;
 };
 
-/* ---- inside -------------------------------------------------------------- */
-
-enum { PROXY_LINKS = 256, PROXY_PIECE = 1 << 16, PROXY_LOOK_MS = 5, PROXY_TAIL = 16 };
-
-/* ---- outside ------------------------------------------------------------- */
-
 /* seed: of what happens at random. */
 struct proxy proxy_start(const struct redis *r, unsigned seed);
 void proxy_end(struct proxy *p);

@@ -128,8 +128,7 @@ static int some_port(void) {
     return ntohs(at.sin_port);
 }
 
-/* The port of a cluster's bus lies 10000 higher. */
-static int free_port(void) {
+int redis_free_port(void) {
     int port = some_port();
     for (int tries = 0; port > 55000 && tries < 100; tries++)
         port = some_port();
@@ -233,7 +232,7 @@ static void bring_up(struct redis *r) {
             give_up(r, "does not start");
         /* Between looking and binding, somebody else may have taken the port. */
         if ((r->flags & REDIS_PORT) && (r->port == 0 || tries > 0))
-            r->port = free_port();
+            r->port = redis_free_port();
         spawn(r);
         if (!tap_wait_until(up_or_gone, r, START_MS))
             give_up(r, "does not answer");
@@ -307,11 +306,9 @@ static struct reply *ask_once(struct redis *r, size_t n, const char *const *args
 
 /* Sentinels end all connections of a server whose role they change: then it is asked once more, on another one. */
 struct reply *redis_ask_n(struct redis *r, size_t n, const char *const *args, const size_t *sizes) {
-    struct timespec began, now;
-    clock_gettime(CLOCK_MONOTONIC, &began);
+    const int64_t began = tap_now_ms();
     struct reply *reply = ask_once(r, n, args, sizes);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!reply && (now.tv_sec - began.tv_sec) * 1000 < ASK_MS / 2)
+    if (!reply && tap_now_ms() - began < ASK_MS / 2)
         reply = ask_once(r, n, args, sizes);
     if (!reply)
         give_up(r, "no reply to %s", args[0]);
@@ -404,4 +401,24 @@ void redis_clock_fix(struct redis *r, int64_t unix_ms) { atomic_store(&r->clock-
 void redis_clock_offset(struct redis *r, int64_t ms) {
     atomic_store(&r->clock->clock_offset_ns, ms * 1000000);
     atomic_store(&r->clock->clock_fixed_ns, 0);
+}
+
+bool redis_in_step(struct redis *r, struct redis *master) {
+    char link[16], port[16], mine[32], its[32];
+    redis_info(r, "replication", "master_link_status", link, sizeof link);
+    redis_info(r, "replication", "master_port", port, sizeof port);
+    redis_info(r, "replication", "slave_repl_offset", mine, sizeof mine);
+    redis_info(master, "replication", "master_repl_offset", its, sizeof its);
+    return strcmp(link, "up") == 0 && atoi(port) == master->port && strcmp(mine, its) == 0;
+}
+
+size_t redis_installed_ones(const char *found[], size_t room) {
+    size_t n = 0;
+    for (const char *const *program = redis_programs(); *program; program++) {
+        if (!redis_installed(*program))
+            skip(1, "no %s", *program);
+        else if (n < room)
+            found[n++] = *program;
+    }
+    return n;
 }

@@ -49,9 +49,15 @@ struct redis {
 const char *const *redis_programs(void);
 bool redis_installed(const char *program);
 
+/** Those that are there; the others are skipped. Returns how many. */
+size_t redis_installed_ones(const char *found[], size_t room);
+
 /** Starts a server and waits until it answers. More arguments ("--maxmemory", "2mb", …, NULL) go to its command line. */
 void redis_start(struct redis *r, const char *program, const char *name, unsigned flags, ...) __attribute__((sentinel));
 void redis_start_n(struct redis *r, const char *program, const char *name, unsigned flags, size_t n, const char *const *args);
+
+/** A free port of the loopback interface; the one 10000 higher, for a cluster's bus, may be one, too. */
+int redis_free_port(void);
 
 /** Its port as text, for commands. Good until the fourth call after this one. */
 const char *redis_port_text(const struct redis *r);
@@ -76,6 +82,9 @@ void redis_resume_promoted(struct redis *r);
 /** Sets the clock to a moment and holds it there; or lets it go on, by so much ahead of the real one. */
 void redis_clock_fix(struct redis *r, int64_t unix_ms);
 void redis_clock_offset(struct redis *r, int64_t ms);
+
+/** Whether a replica has all that its master has. */
+bool redis_in_step(struct redis *r, struct redis *master);
 
 /** Asks on the server's connection, made when there is none. Ends with NULL. Gives up when there is no reply in 10 s. */
 struct reply *redis_ask(struct redis *r, const char *arg, ...) __attribute__((sentinel));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/resp.h"
 
+#include "support/tap.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,12 +23,6 @@ struct resp {
     size_t at, filled;
     char buffer[BUFFER];
 };
-
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- connections --------------------------------------------------------- */
 
@@ -98,7 +94,7 @@ bool resp_send(struct resp *c, size_t n, const char *const *args, const size_t *
 /* ---- reading ------------------------------------------------------------- */
 
 static bool fill(struct resp *c) {
-    const int64_t left = c->deadline_ms - now_ms();
+    const int64_t left = c->deadline_ms - tap_now_ms();
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
     const int ready = poll(&p, 1, left > 0 ? (int)left : 0);
     if (ready < 0 && errno == EINTR)
@@ -192,7 +188,7 @@ static bool read_into(struct resp *c, struct reply *r) {
 
 struct reply *resp_read(struct resp *c, unsigned limit_ms) {
     struct reply *r = calloc(1, sizeof *r);
-    c->deadline_ms = now_ms() + limit_ms;
+    c->deadline_ms = tap_now_ms() + limit_ms;
     if (r && read_into(c, r))
         return r;
     reply_free(r);

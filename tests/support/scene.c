@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/scene.h"
 
+#include <stdio.h>
+
 int entries(const char *dir) {
     int n = 0;
     DIR *d = opendir(dir);
@@ -25,4 +27,20 @@ int status_of(pid_t child) {
     int status = -1;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int threads_named(const char *name) {
+    int n = 0;
+    char path[300], text[32];
+    DIR *dir = opendir("/proc/self/task");
+    for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
+        FILE *in = fopen(path, "re");
+        n += in && fgets(text, sizeof text, in) && strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == '\n';
+        if (in)
+            fclose(in);
+    }
+    if (dir)
+        closedir(dir);
+    return n;
 }

@@ -20,4 +20,7 @@ pid_t spawn(int (*body)(void *), void *arg);
 /* Waits for a child: its exit status, or minus the signal that ended it. */
 int status_of(pid_t child);
 
+/* Threads of this process that bear the name: sanitizers have some of their own. */
+int threads_named(const char *name);
+
 #endif

@@ -67,15 +67,6 @@ int sentinels_next(struct sentinels *s, unsigned limit_ms) { return tap_wait_unt
 
 /* ---- as it should be ---------------------------------------------------- */
 
-static bool follows(struct redis *r, struct redis *master) {
-    char link[16], port[16], mine[32], its[32];
-    redis_info(r, "replication", "master_link_status", link, sizeof link);
-    redis_info(r, "replication", "master_port", port, sizeof port);
-    redis_info(r, "replication", "slave_repl_offset", mine, sizeof mine);
-    redis_info(master, "replication", "master_repl_offset", its, sizeof its);
-    return strcmp(link, "up") == 0 && atoi(port) == master->port && strcmp(mine, its) == 0;
-}
-
 static int running(const struct redis *all, int n) {
     int count = 0;
     for (int i = 0; i < n; i++)
@@ -114,7 +105,7 @@ static bool is_whole(void *arg) {
         return false;
     s->master = master;
     for (int i = 0; i < SENTINEL_NODES; i++)
-        if (i != master && s->node[i].pid != 0 && !follows(&s->node[i], &s->node[master]))
+        if (i != master && s->node[i].pid != 0 && !redis_in_step(&s->node[i], &s->node[master]))
             return false;
     for (int i = 0; i < SENTINELS; i++)
         if (s->sentinel[i].pid != 0 && !(content(s, i) && sees_replicas(s, i)))

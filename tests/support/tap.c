@@ -150,10 +150,12 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return 0;
 }
 
+void remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+
 /* A forked child that calls exit() runs this as well; the directory is its parent's. */
 static void remove_tmpdir(void) {
     if (getpid() == tmpdir_owner)
-        nftw(tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+        remove_tree(tmpdir);
 }
 
 const char *tap_tmpdir(void) {
@@ -168,19 +170,24 @@ const char *tap_tmpdir(void) {
     return tmpdir;
 }
 
-static int64_t now_ms(void) {
+int64_t tap_now_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 bool tap_wait_until(bool (*cond)(void *arg), void *arg, unsigned limit_ms) {
-    const int64_t end = now_ms() + limit_ms;
+    const int64_t end = tap_now_ms() + limit_ms;
     const struct timespec step = {.tv_sec = 0, .tv_nsec = 2000000};
     while (!cond(arg)) {
-        if (now_ms() >= end)
+        if (tap_now_ms() >= end)
             return cond(arg);
         nanosleep(&step, NULL);
     }
     return true;
+}
+
+int by_i64(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
 }

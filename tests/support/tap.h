@@ -61,6 +61,15 @@ int done_testing(void) __attribute__((warn_unused_result));
  */
 const char *tap_tmpdir(void);
 
+/** For qsort() of int64_t. */
+int by_i64(const void *a, const void *b);
+
+/** Milliseconds of the monotonic clock. */
+int64_t tap_now_ms(void);
+
+/** A directory with all below it, no further than its file system. */
+void remove_tree(const char *path);
+
 /** Waits until cond(arg) holds, looking every few milliseconds. Returns false when limit_ms passed without. */
 bool tap_wait_until(bool (*cond)(void *arg), void *arg, unsigned limit_ms);
 

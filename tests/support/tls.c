@@ -12,16 +12,6 @@ static void certificates_make(void) {
         bail("no certificates: %s", command);
 }
 
-static int tls_free_port(void) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) < 0 || getsockname(fd, (struct sockaddr *)&at, &size) < 0)
-        bail("no free port: %s", strerror(errno));
-    close(fd);
-    return ntohs(at.sin_port);
-}
-
 void tls_show(struct tls_server *s, const char *certificate) {
     char cert[140], key[140];
     snprintf(cert, sizeof cert, "%s/%s.pem", certificates, certificate);
@@ -41,7 +31,7 @@ bool tls_listen(struct tls_server *s, const char *certificate) {
         return false;
     tls_show(s, certificate);
     for (int tries = 0;; tries++) {
-        const int at = s->port ? s->port : tls_free_port();
+        const int at = s->port ? s->port : redis_free_port();
         snprintf(port, sizeof port, "%d", at);
         reply = redis_ask(&s->r, "CONFIG", "SET", "tls-port", port, NULL);
         const bool good = reply->type == '+';
@@ -109,7 +99,7 @@ int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
 /* Runs the test against each server that is installed and has TLS; or against one of them, in the short form. */
 static void tls_run(void (*test)(struct tls_server *s), bool all) {
     const char *programs[8];
-    const size_t n = servers_installed(programs, COUNT_OF(programs));
+    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     certificates_make();
     for (size_t i = 0; i < n; i++) {
         struct tls_server s;

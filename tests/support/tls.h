@@ -11,9 +11,6 @@
 
 #include "support/opens.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 enum { URL = 260 };
 
 extern char certificates[96]; /* the directory */

@@ -18,11 +18,6 @@ static const char *url_of(const struct peer *p, char url[URL]) {
 
 /* ---- fakes -------------------------------------------------------------------- */
 
-static void say_nothing(int fd, struct resp *in, struct peer_shared *s) {
-    (void)in, (void)s;
-    wait_for_end(fd);
-}
-
 static int connect_to_server(void) {
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)server_port)};
@@ -91,7 +86,7 @@ static void slow(serve_function *serve, const char *words, const char *what) {
 static void test_all(struct tls_server *s) {
     char url[URL], text[600];
     server_port = s->port;
-    slow(say_nothing, "no answer to the TLS handshake in time", "a server that is silent");
+    slow(serve_nothing, "no answer to the TLS handshake in time", "a server that is silent");
     slow(drip, "no answer to the TLS handshake in time", "one whose bytes come one by one");
     slow(run_dry, "no answer to the TLS handshake in time", "one that stops in the middle");
     slow(go_away, "the connection broke: Connection reset by peer", "one that goes away in the middle");

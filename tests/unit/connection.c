@@ -8,13 +8,6 @@
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 
-/* Answers each command with the words set, then waits for the end. */
-static void serve_words(int fd, struct resp *in, struct peer_shared *s) {
-    char name[256];
-    while (next_command(in, fd, s, name, sizeof name))
-        say(fd, s->send, s->send_len);
-}
-
 /* As serve_words, a byte at a time. */
 static void serve_bytes(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];

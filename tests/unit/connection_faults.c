@@ -24,16 +24,6 @@ static long resident_kb(void) {
 
 /* ---- slow and silent ----------------------------------------------------- */
 
-/* A byte each 100 ms, of a reply that would take half a minute. */
-static void serve_drip(int fd, struct resp *in, struct peer_shared *s) {
-    char name[256];
-    next_command(in, fd, s, name, sizeof name);
-    say_text(fd, "$250\r\n");
-    do
-        poll(NULL, 0, 100);
-    while (say_text(fd, "x"));
-}
-
 /* An error's line as fast as it can, forever. */
 static void serve_flood(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
@@ -41,15 +31,6 @@ static void serve_flood(int fd, struct resp *in, struct peer_shared *s) {
     say_text(fd, "-");
     while (say_text(fd, "flood flood flood flood flood "))
         ;
-}
-
-/* Arrays nested a million deep. */
-static void serve_nested(int fd, struct resp *in, struct peer_shared *s) {
-    char name[256];
-    next_command(in, fd, s, name, sizeof name);
-    for (int i = 0; i < 1000000 && say_text(fd, "*1\r\n"); i++)
-        ;
-    wait_for_end(fd);
 }
 
 /* A string of 2 GB, and it comes. */
@@ -65,11 +46,6 @@ static void serve_half_line(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     next_command(in, fd, s, name, sizeof name);
     say_text(fd, "+PON");
-    wait_for_end(fd);
-}
-
-static void serve_nothing(int fd, struct resp *in, struct peer_shared *s) {
-    (void)in, (void)s;
     wait_for_end(fd);
 }
 
@@ -177,25 +153,13 @@ static void test_refused(void) {
     sfid__connection_drop(c);
 }
 
-/* Connections made until the queue of a listener that accepts nothing is full. */
-static int fill(const struct sockaddr *at, socklen_t len, int fds[], int most) {
-    int n = 0;
-    for (; n < most; n++) {
-        fds[n] = socket(at->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        struct pollfd polled = {.fd = fds[n], .events = POLLOUT};
-        if (connect(fds[n], at, len) < 0 && (errno == EAGAIN || (errno == EINPROGRESS && poll(&polled, 1, 200) == 0)))
-            return n + 1;
-    }
-    bail("a backlog that does not fill");
-}
-
 static void test_backlog(void) {
     int fds[64];
     struct peer p = {.listener = -1};
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     p.listener = listen_tcp(&p, 1);
     in.sin_port = htons((uint16_t)p.port);
-    int n = fill((struct sockaddr *)&in, sizeof in, fds, COUNT(fds));
+    int n = fill_backlog((struct sockaddr *)&in, sizeof in, fds, COUNT(fds));
     struct sfid__connection *c = new_connection(p.url);
     int rc = ping(c, DEADLINE_MS);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(DEADLINE_MS, DEADLINE_MS),
@@ -219,7 +183,7 @@ static void test_backlog(void) {
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     p.listener = listen_unix(&p, 0);
     memcpy(un.sun_path, p.path, sizeof un.sun_path);
-    n = fill((struct sockaddr *)&un, sizeof un, fds, COUNT(fds));
+    n = fill_backlog((struct sockaddr *)&un, sizeof un, fds, COUNT(fds));
     c = new_connection(p.url);
     rc = ping(c, DEADLINE_MS);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "too many wait") && within(DEADLINE_MS, DEADLINE_MS),
@@ -233,7 +197,7 @@ static void test_backlog(void) {
 /* ---- ends ---------------------------------------------------------------- */
 
 /* step 0: closes in the middle of a reply; 1: resets there; 2: closes at once; 3: resets at once; 4: says why, and closes. */
-static void serve_end(int fd, struct resp *in, struct peer_shared *s) {
+static void serve_part(int fd, struct resp *in, struct peer_shared *s) {
     const int step = atomic_load(&s->step);
     const struct linger reset = {1, 0};
     char name[256];
@@ -250,7 +214,7 @@ static void serve_end(int fd, struct resp *in, struct peer_shared *s) {
 static void test_ends(bool tcp) {
     static const char *const words[] = {"the server closed the connection", "", "", "", "ERR max number of clients reached"};
     const char *how = tcp ? "TCP" : "Unix";
-    struct peer p = start_peer(tcp, serve_end);
+    struct peer p = start_peer(tcp, serve_part);
     struct sfid__connection *c = new_connection(p.url);
     for (int step = 0; step < (int)COUNT(words); step++) {
         atomic_store(&p.s->step, step);

@@ -18,13 +18,6 @@ static struct fake f;
 
 static uint64_t number(uint64_t tick, uint64_t seq) { return tick << SEQ_BITS | seq; }
 
-/* A call that has number n of record r in hand. */
-static int64_t settle(struct sfid__record *r, uint64_t n, bool may_sleep) {
-    struct sfid__call call = {.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true};
-    const int rc = sfid__draw(&f.g, &call);
-    return rc < 0 ? rc : sfid__compose(call.from, call.n);
-}
-
 static int64_t pid_of(int64_t id) {
     sfid_parts p;
     return sfid_parse(&f.g.layout, id, &p) < 0 ? -1 : (int64_t)p.pid;
@@ -44,7 +37,7 @@ static void clock_at_the_limit(void) {
     const uint64_t before = atomic_load(&fake_record(&f)->word);
     is_i64(fake_try(&f), SFID_ELEASE, "the clock at the limit, the word behind it: no ID of the tick at the limit");
     is_u64(atomic_load(&fake_record(&f)->word), before, "and the word stays");
-    is_i64(settle(fake_record(&f), number(START + 10, 0), false), SFID_ELEASE, "nor by a number in hand");
+    is_i64(fake_settle(&f, fake_record(&f), number(START + 10, 0), false), SFID_ELEASE, "nor by a number in hand");
     fake_close(&f);
 }
 
@@ -61,9 +54,9 @@ static void in_hand_at_the_limit(void) {
     fake_open(&f, NULL, SFID_BORROW, 0, 10000);
     atomic_store(&fake_record(&f)->limit, START + 2);
     fake_set_word(&f, START + 2, 1);
-    is_u64(fake_tick_of(&f, settle(fake_record(&f), number(START + 1, 9), false)), START + 1,
+    is_u64(fake_tick_of(&f, fake_settle(&f, fake_record(&f), number(START + 1, 9), false)), START + 1,
            "borrowing: a number in hand of the window's last tick is issued");
-    is_i64(settle(fake_record(&f), number(START + 2, 0), false), SFID_ELEASE,
+    is_i64(fake_settle(&f, fake_record(&f), number(START + 2, 0), false), SFID_ELEASE,
            "one of the tick at the limit is not, though it is due");
     fake_close(&f);
 }

@@ -13,17 +13,11 @@
 
 static _Atomic uint32_t word;
 
-static int64_t mono_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Nobody wakes it: so a wait that ends early did not understand its time. A signal would, and there is none. */
 static bool lasts(int64_t ms) {
-    const int64_t begin = mono_ms();
+    const int64_t begin = tap_now_ms();
     sfid__futex_wait(&word, SFID__FUTEX_SHARED, 0, ms);
-    return mono_ms() - begin >= ms - 1;
+    return tap_now_ms() - begin >= ms - 1;
 }
 
 static bool waits(void) { return lasts(60) && lasts(1050); }

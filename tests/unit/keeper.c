@@ -5,9 +5,9 @@
 #include "id/layout.h"
 
 #include "support/fake.h"
+#include "support/scene.h"
 #include "support/tap.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -108,24 +108,7 @@ static void end(void) {
     munmap(store, 4096);
 }
 
-/* Threads of the keeper's name: sanitizers have threads of their own. */
-static int threads(void) {
-    int n = 0;
-    char path[300], name[32];
-    DIR *dir = opendir("/proc/self/task");
-    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-        snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
-        FILE *in = fopen(path, "r");
-        n += in && fgets(name, sizeof name, in) && strcmp(name, "sfid-keeper\n") == 0;
-        if (in)
-            fclose(in);
-    }
-    if (dir)
-        closedir(dir);
-    return n;
-}
-
-static bool is_alone(void *arg) { return threads() == *(int *)arg; }
+static bool is_alone(void *arg) { return threads_named("sfid-keeper") == *(int *)arg; }
 
 static bool renewed(void *arg) { return atomic_load(&store->renewals) >= *(int *)arg; }
 
@@ -176,7 +159,7 @@ static void renews_while_drawn(void) {
     ok(tap_wait_until(event_told, &(int){SFID_EVENT_RENEWED}, 5000), "told: renewed");
     ok(tap_wait_until(event_told, &(int){SFID_EVENT_EXHAUSTED}, 5000), "told: calls waited");
     sfid__keeper_stop(&k);
-    is_i64(threads(), 0, "and is gone");
+    is_i64(threads_named("sfid-keeper"), 0, "and is gone");
     end();
 }
 
@@ -293,7 +276,7 @@ static int child(const int pipes[2]) {
     if (!sfid__keeper_runs(&k))
         return 4;
     sfid__keeper_stop(&k);
-    return threads() == 0 ? 0 : 5;
+    return threads_named("sfid-keeper") == 0 ? 0 : 5;
 }
 
 static void forks(void) {

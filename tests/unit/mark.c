@@ -243,13 +243,7 @@ static void cut_off(void) {
 }
 
 int main(void) {
-    struct sfid__dir state;
-    char dir[4200];
-    snprintf(dir, sizeof dir, "%s/state", tap_tmpdir());
-    if (sfid__dir_open_state(&state, dir, &mark_err) < 0 || sfid__dir_open_sub(&mark_app, &state, "orders", &mark_err) < 0)
-        bail("%s", mark_err.text);
-    sfid__dir_close(&state);
-    snprintf(mark_path, sizeof mark_path, "%s/pid-1", mark_app.path);
+    marks_begin();
     write_and_read();
     never_back();
     newer_entry_lost();

@@ -105,14 +105,9 @@ static bool draw_all(sfid *g, int64_t *ids) {
     return true;
 }
 
-static int by_value(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static unsigned repeats(int64_t *ids, size_t n) {
     unsigned same = 0;
-    qsort(ids, n, sizeof *ids, by_value);
+    qsort(ids, n, sizeof *ids, by_i64);
     for (size_t i = 1; i < n; i++)
         same += ids[i] == ids[i - 1];
     return same;

@@ -96,26 +96,9 @@ static void add_address(const char *host, int port) {
     freeaddrinfo(a);
 }
 
-/* Threads of that name. */
-static int resolving(void) {
-    int n = 0;
-    char path[300], name[32];
-    DIR *dir = opendir("/proc/self/task");
-    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-        snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
-        FILE *in = fopen(path, "r");
-        n += in && fgets(name, sizeof name, in) && strcmp(name, "sfid-resolve\n") == 0;
-        if (in)
-            fclose(in);
-    }
-    if (dir)
-        closedir(dir);
-    return n;
-}
-
 static bool none_resolving(void *arg) {
     (void)arg;
-    return resolving() == 0;
+    return threads_named("sfid-resolve") == 0;
 }
 
 /* A thread that asks may not have come so far yet when its caller gives up waiting: deadlines here are short. */
@@ -189,7 +172,7 @@ static void test_slow_names(void) {
         bad += resolve(&r, "slow.test", 20) != SFID__REPLY_RETRY || !within(20, 20) || !strstr(err.text, "has not answered yet");
     is_i64(bad, 0, "a resolver that does not answer: back at the deadline, 20 times");
     ok(is_being_asked(1) && atomic_load(&calls) == 1, "it was asked once");
-    is_i64(resolving(), 1, "by one thread");
+    is_i64(threads_named("sfid-resolve"), 1, "by one thread");
     atomic_store(&hold, 0);
     ok(resolve(&r, "slow.test", LONG_MS) == SFID__REPLY_OK && count == 1, "its answer is of use to the next call");
     is_i64(atomic_load(&calls), 1, "which did not ask again");
@@ -201,7 +184,7 @@ static void test_slow_names(void) {
     atomic_store(&hold, 1);
     ok(resolve(&r, "slow.test", 20) == SFID__REPLY_RETRY && is_being_asked(3), "a question is open");
     sfid__resolver_drop(&r);
-    ok(r.open == NULL && resolving() == 1, "who asked may go");
+    ok(r.open == NULL && threads_named("sfid-resolve") == 1, "who asked may go");
     atomic_store(&hold, 0);
     ok(tap_wait_until(none_resolving, NULL, LONG_MS), "and the thread ends by itself");
 }
@@ -250,18 +233,6 @@ static void test_drop_race(void) {
 
 /* ---- every address -------------------------------------------------------- */
 
-static void serve_number(int fd, struct resp *in, struct peer_shared *s) {
-    char name[256];
-    while (next_command(in, fd, s, name, sizeof name))
-        say(fd, s->send, s->send_len);
-}
-
-/* Takes connections, and is as good as dead. */
-static void serve_nothing(int fd, struct resp *in, struct peer_shared *s) {
-    (void)in, (void)s;
-    wait_for_end(fd);
-}
-
 static int closed_port(void) {
     struct peer p = {.listener = -1};
     close(listen_tcp(&p, 1));
@@ -285,7 +256,7 @@ static int full_port(int fds[], int *n) {
 
 static void test_addresses(void) {
     int fds[64], n = 0;
-    struct peer good = start_peer(true, serve_number), dead = start_peer(true, serve_nothing);
+    struct peer good = start_peer(true, serve_words), dead = start_peer(true, serve_nothing);
     set_words(&good, "+PONG\r\n", 7);
     const int closed = closed_port(), full = full_port(fds, &n);
 

@@ -42,11 +42,6 @@ static void *draw_all(void *arg) {
     return NULL;
 }
 
-static int by_value(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static uint64_t duplicates(struct drawer *d) {
     size_t n = 0, at = 0;
     for (int i = 0; i < THREADS; i++)
@@ -54,7 +49,7 @@ static uint64_t duplicates(struct drawer *d) {
     int64_t *all = malloc(n * sizeof *all);
     for (int i = 0; i < THREADS; at += d[i++].count)
         memcpy(all + at, d[i].ids, d[i].count * sizeof *all);
-    qsort(all, n, sizeof *all, by_value);
+    qsort(all, n, sizeof *all, by_i64);
     uint64_t same = 0;
     for (size_t i = 1; i < n; i++)
         same += all[i] == all[i - 1];

@@ -155,24 +155,17 @@ static void rows_5_and_6(void) {
     fake_close(&f);
 }
 
-/* A call whose number was drawn from r before the test went on. */
-static int64_t settle(struct sfid__record *r, uint64_t n, bool may_sleep) {
-    struct sfid__call call = {.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true};
-    const int rc = sfid__draw(&f.g, &call);
-    return rc < 0 ? rc : sfid__compose(call.from, call.n);
-}
-
 static void row_7(void) {
     begin(SFID_WAIT, 2000, 10000);
     struct sfid__record *old = fake_record(&f);
     const uint64_t n = atomic_fetch_add(&old->word, 1);
     fake_switch(&f, 9, 0, f.g.end);
-    const int64_t id = settle(old, n, true);
+    const int64_t id = fake_settle(&f, old, n, true);
     is_i64(id, sfid__compose(old, n), "row 7: a number drawn before its record closed is good");
 
     const uint64_t late = atomic_fetch_add(&old->word, 1);
     ok(late & SFID__CLOSED, "row 7: a late add sees the closed mark");
-    const int64_t other = settle(old, late, true);
+    const int64_t other = fake_settle(&f, old, late, true);
     sfid_parts p;
     ok(sfid_parse(&f.g.layout, other, &p) == 0 && p.pid == 9, "row 7: and is dropped for one of the new record");
     fake_close(&f);
@@ -182,7 +175,7 @@ static void row_7(void) {
     atomic_store(&old->limit, START + 1);
     sfid__record_close(old);
     fake_switch(&f, 9, 0, f.g.end);
-    const int64_t after = settle(old, (uint64_t)(START + 1) << 12, true);
+    const int64_t after = fake_settle(&f, old, (uint64_t)(START + 1) << 12, true);
     ok(sfid_parse(&f.g.layout, after, &p) == 0 && p.pid == 9, "row 7: a number at the closed record's limit is dropped");
     fake_close(&f);
 }
@@ -192,19 +185,19 @@ static void rows_8_to_10(void) {
     struct sfid__record *r = fake_record(&f);
     fake_set_word(&f, START + 3, 1);
     const uint64_t n = (uint64_t)(START + 3) << 12;
-    is_i64(settle(r, n, false), SFID_EAGAIN, "row 9: in hand, not due, may not sleep");
+    is_i64(fake_settle(&f, r, n, false), SFID_EAGAIN, "row 9: in hand, not due, may not sleep");
     is_i64(f.sleeps, 0, "row 9: and did not");
-    const int64_t id = settle(r, n, true);
+    const int64_t id = fake_settle(&f, r, n, true);
     is_u64(fake_tick_of(&f, id), START + 3, "row 10: sleeps until the number is due");
     is_i64(f.slept_ns, 3000000, "row 10: not longer");
     fake_pass_ms(&f, 40);
-    is_i64(settle(r, n, true), id, "row 8: a late waking still issues it");
+    is_i64(fake_settle(&f, r, n, true), id, "row 8: a late waking still issues it");
     fake_close(&f);
 
     begin(SFID_WAIT, 2000, 10000);
     r = fake_record(&f);
     fake_set_word(&f, START + 5000, 1);
-    is_i64(settle(r, (uint64_t)(START + 5000) << 12, true), SFID_EAGAIN, "row 10: the deadline over, it is given up");
+    is_i64(fake_settle(&f, r, (uint64_t)(START + 5000) << 12, true), SFID_EAGAIN, "row 10: the deadline over, it is given up");
     is_i64(f.slept_ns / 1000000, 2000, "row 10: after max_wait");
     is_u64(atomic_load(&f.g.refused), 1, "row 9: counted as refused");
     is_u64(atomic_load(&f.g.waits), 1, "row 10: counted as one wait");
@@ -214,7 +207,8 @@ static void rows_8_to_10(void) {
     begin(SFID_FAIL, 0, 10000);
     fake_next(&f);
     fake_step_ms(&f, -60000);
-    is_i64(settle(fake_record(&f), (uint64_t)(START + 1) << 12, true), SFID_ECLOCK, "row 9: behind hi it is the clock's fault");
+    is_i64(fake_settle(&f, fake_record(&f), (uint64_t)(START + 1) << 12, true), SFID_ECLOCK,
+           "row 9: behind hi it is the clock's fault");
     is_u64(atomic_load(&f.g.exhausted), 0, "row 9: and not that of the sequence");
     fake_close(&f);
 
@@ -260,7 +254,7 @@ static void row_11_after_3(void) {
     struct sfid__record *old = fake_record(&f);
     atomic_store(&old->limit, START);
     fake_switch(&f, 10, START, f.g.end);
-    id = settle(old, (uint64_t)(START + 5) << 12, true);
+    id = fake_settle(&f, old, (uint64_t)(START + 5) << 12, true);
     ok(sfid_parse(&f.g.layout, id, &p) == 0 && p.pid == 10, "row 7: and a number in hand past such a limit is dropped");
     fake_close(&f);
 }

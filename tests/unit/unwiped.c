@@ -69,11 +69,6 @@ static void numbers(const char *what) {
 
 /* ---- lanes --------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool draw(sfid_lane *lane, int64_t *ids) {
     for (int i = 0; i < EACH; i++)
         if ((ids[i] = sfid_lane_next(lane)) < 0)
@@ -102,7 +97,7 @@ static void lanes(bool raw) {
     }
     bad += !draw(lane, shared->ids + ALL - EACH);
     is_u64(bad, 0, "%s: parent and children draw from the lane they share", raw ? "clone" : "fork");
-    qsort(shared->ids, ALL, sizeof shared->ids[0], by_value);
+    qsort(shared->ids, ALL, sizeof shared->ids[0], by_i64);
     for (int i = 1; i < ALL; i++)
         repeats += shared->ids[i] == shared->ids[i - 1];
     is_u64(repeats, 0, "and no ID is drawn twice");
