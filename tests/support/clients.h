@@ -3,7 +3,7 @@
  * clients.h - processes that lease from a server through the public library, and draw; what each of them lives through.
  *
  * A struct client is what a test and one such process share: the settings before it starts, then how long it took to open,
- * its pid, its events, its errors, and the longest time between two IDs. All IDs are logged for tests/checker. A member ends
+ * its pid, its events, its errors, and the longest time between two IDs. All IDs are logged for tests/checker. A client ends
  * when it is told to, closing its handle; or dies.
  */
 #ifndef SFID_TESTS_CLIENTS_H
