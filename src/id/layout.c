@@ -5,6 +5,12 @@
 
 static uint64_t ones(unsigned bits) { return bits == 0 ? 0 : ~UINT64_C(0) >> (64 - bits); }
 
+bool sfid__layout_is_alike(const sfid_layout *a, const sfid_layout *b) {
+    return a->epoch_ms == b->epoch_ms && a->unit_ms == b->unit_ms && a->time_bits == b->time_bits && a->pid_bits == b->pid_bits &&
+           a->seq_bits == b->seq_bits && a->time_shift == b->time_shift && a->pid_shift == b->pid_shift &&
+           a->seq_shift == b->seq_shift;
+}
+
 uint64_t sfid__layout_fingerprint(const sfid_layout *l) {
     const uint64_t what[] = {(uint64_t)l->epoch_ms, l->unit_ms,    l->time_bits, l->pid_bits,
                              l->seq_bits,           l->time_shift, l->pid_shift, l->seq_shift};
@@ -104,7 +110,7 @@ int sfid_tick_at(const sfid_layout *l, int64_t unix_ms, uint64_t *tick) {
         return SFID_EINVAL;
     if (unix_ms < l->epoch_ms)
         return SFID_ECLOCK;
-    const uint64_t at = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
+    const uint64_t at = sfid__tick_of_ms(l, unix_ms);
     if (at > l->max_tick)
         return SFID_EOVERFLOW;
     *tick = at;

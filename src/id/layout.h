@@ -15,6 +15,11 @@ static inline int64_t sfid__tick_begin_ms(const sfid_layout *l, uint64_t tick) {
     return (int64_t)((uint64_t)l->epoch_ms + tick * l->unit_ms);
 }
 
+/* The tick of a moment; 0 before the epoch. */
+static inline uint64_t sfid__tick_of_ms(const sfid_layout *l, int64_t unix_ms) {
+    return unix_ms < l->epoch_ms ? 0 : ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
+}
+
 /* Milliseconds to whole ticks, rounded down. */
 static inline uint64_t sfid__ms_to_ticks(const sfid_layout *l, uint64_t ms) { return ms / l->unit_ms; }
 
@@ -25,7 +30,10 @@ static inline bool sfid__layout_in_seconds(const sfid_layout *l) { return l->uni
    comes the closed mark. */
 static inline uint64_t sfid__layout_end(const sfid_layout *l) { return l->max_tick + (l->max_tick >> (62 - l->seq_bits) == 0); }
 
-/* Differs for layouts whose IDs differ in meaning. Names and sub-fields of the pid do not count. */
+/* Whether the IDs of two layouts mean the same. Names and sub-fields of the pid do not count. */
+bool sfid__layout_is_alike(const sfid_layout *a, const sfid_layout *b);
+
+/* Differs for layouts that are not alike. It costs some: whoever takes a layout in computes it once. */
 uint64_t sfid__layout_fingerprint(const sfid_layout *l);
 
 /* A made-up layout of three widths; what it is worth, sfid_layout_check() tells. */

@@ -80,12 +80,11 @@ const struct sfid__preset *sfid__preset_named(const char *name) {
 }
 
 const struct sfid__preset *sfid__preset_of(const sfid_layout *l) {
-    const uint64_t fingerprint = sfid__layout_fingerprint(l);
     const struct sfid__preset *alike = NULL;
     for (size_t i = PRESETS; i-- > 0;)
-        if (sfid__layout_fingerprint(&presets[i].layout) == fingerprint) {
+        if (sfid__layout_is_alike(&presets[i].layout, l)) {
             if (presets[i].layout.pid_low == l->pid_low)
-                return &presets[i]; /* the fingerprint covers every other member */
+                return &presets[i];
             alike = &presets[i];
         }
     return alike;
