@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/facts.h"
 
+#include "base/number.h"
 
 #include <sfid.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char fields[] = "redis_version valkey_version role master_host master_port master_link_status connected_slaves "
@@ -30,10 +30,9 @@ const char *sfid__redis_fact(const struct sfid__redis_facts *facts, const char *
     return NULL;
 }
 
-/* Of digits alone, so that nothing else is taken for one. */
 static int64_t number(const char *text) {
-    const size_t len = text ? strlen(text) : 0;
-    return len > 0 && len <= 18 && strspn(text, "0123456789") == len ? strtoll(text, NULL, 10) : -1;
+    uint64_t n;
+    return text && sfid__number(text, strlen(text), INT64_MAX, &n) ? (int64_t)n : -1;
 }
 
 int64_t sfid__redis_fact_number(const struct sfid__redis_facts *facts, const char *name) {

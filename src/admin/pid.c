@@ -55,11 +55,8 @@ static void read_nonce(struct survey *s) {
 /* What is the holder's own ends with its token, which is not for others. */
 static void show_registration(struct survey *s, const char *text) {
     sfid_pid_info *info = &s->info;
-    size_t i = 0;
     text = strcmp(text, s->base) == 0 ? info->holder : text;
-    for (; text[i] && i < sizeof info->registered - 1; i++)
-        info->registered[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    info->registered[i] = '\0';
+    sfid__printable(info->registered, sizeof info->registered, text, strlen(text));
 }
 
 static void read_registration(struct survey *s) {

@@ -26,4 +26,7 @@ extern const struct sfid__clock sfid__system_clock;
 
 static inline struct sfid__time sfid__now(const struct sfid__clock *clock) { return clock->now(clock); }
 
+/* Monotonic milliseconds. */
+static inline int64_t sfid__monotonic_ms(const struct sfid__clock *clock) { return clock->monotonic_ns(clock) / 1000000; }
+
 #endif

@@ -20,7 +20,7 @@ struct sfid__deadline {
     int64_t stop_at_ms;      /* 0: the flag was not seen */
 };
 
-static inline int64_t sfid__deadline_now_ms(void) { return sfid__system_clock.monotonic_ns(&sfid__system_clock) / 1000000; }
+static inline int64_t sfid__deadline_now_ms(void) { return sfid__monotonic_ms(&sfid__system_clock); }
 
 /* Milliseconds to wait before asking again; 0: it is over. */
 static inline int sfid__deadline_left_ms(struct sfid__deadline *d) {

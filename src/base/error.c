@@ -52,6 +52,13 @@ static void fill(struct sfid__error *err, int code, const char *fmt, va_list arg
     make_printable(err->text);
 }
 
+void sfid__printable(char *out, size_t size, const char *text, size_t len) {
+    size_t i = 0;
+    for (; i + 1 < size && i < len; i++)
+        out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    out[i] = '\0';
+}
+
 int sfid__fail(struct sfid__error *err, int code, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);

@@ -22,6 +22,12 @@ struct sfid__passed_over {
 /* Sets code and sentence, cut off where it is too long; returns code. */
 int sfid__fail(struct sfid__error *err, int code, const char *fmt, ...) SFID__PRINTF(3, 4);
 
+/*
+ * Copies len bytes of text into out, as far as its size bytes have room for them and a NUL: what is not graphic ASCII becomes
+ * '?'. For what others wrote: a control character would drive the terminal that it is shown on. out may be text.
+ */
+void sfid__printable(char *out, size_t size, const char *text, size_t len);
+
 /* Takes note of an error of one file. */
 void sfid__pass_over(struct sfid__passed_over *over, const struct sfid__error *err);
 

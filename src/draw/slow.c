@@ -230,7 +230,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     v->now = sfid__now(g->clock);
     if (v->now.ms < g->layout.epoch_ms)
         return SFID_ECLOCK; /* 1 */
-    v->clock = (uint64_t)(v->now.ms - g->layout.epoch_ms) / g->layout.unit_ms;
+    v->clock = sfid__tick_of_ms(&g->layout, v->now.ms);
     if (v->clock >= g->end)
         return SFID_EOVERFLOW;                                           /* 2 */
     v->limit = atomic_load_explicit(&v->r->limit, memory_order_acquire); /* [limit] */
@@ -362,7 +362,7 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
     v.now = sfid__now(g->clock);
     if (v.now.ms < g->layout.epoch_ms)
         return SFID_ECLOCK;
-    v.clock = (uint64_t)(v.now.ms - g->layout.epoch_ms) / g->layout.unit_ms;
+    v.clock = sfid__tick_of_ms(&g->layout, v.now.ms);
     if (v.clock >= g->end)
         return SFID_EOVERFLOW;
     v.limit = atomic_load_explicit(&v.r->limit, memory_order_acquire); /* [limit] */

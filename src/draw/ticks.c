@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "draw/ticks.h"
 
+#include "base/clock.h"
 #include "base/process.h"
 
 #include <fcntl.h>
@@ -51,12 +52,6 @@ void sfid__ticks_init(struct sfid__ticks *t, int64_t epoch_ms, uint64_t unit_ms)
     t->unit_ms = unit_ms;
 }
 
-static int64_t monotonic_ns(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /* Turns the reading of the rate into one that can be relied on: two in a row that agree within the margin. */
 static void settle_rate(struct sfid__ticks *t, uint64_t rate) {
     const uint64_t before = t->rate;
@@ -76,7 +71,7 @@ struct reading {
 static struct reading read_both(const struct sfid__ticks *t) {
     struct reading r;
     r.count = t->counter();
-    r.ns = monotonic_ns();
+    r.ns = sfid__system_clock.monotonic_ns(&sfid__system_clock);
     r.width = t->counter() - r.count; /* large where this thread was preempted in between */
     return r;
 }

@@ -2,6 +2,7 @@
 /* layout_text.c - the text form of a layout, and what follows from one. */
 #include "id/layout_text.h"
 
+#include "base/number.h"
 #include "id/presets.h"
 
 #include <stdio.h>
@@ -12,19 +13,7 @@ const char *sfid_layout_preset(size_t i) {
     return preset ? preset->name : NULL;
 }
 
-/* Reads decimal digits up to max; NULL where there are none or the value is larger. */
-static const char *read_number(const char *p, uint64_t max, uint64_t *out) {
-    uint64_t value = 0;
-    const char *begin = p;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        const uint64_t digit = (uint64_t)(*p - '0');
-        if (value > (max - digit) / 10)
-            return NULL;
-        value = value * 10 + digit;
-    }
-    *out = value;
-    return p == begin ? NULL : p;
-}
+static const char *read_number(const char *p, uint64_t max, uint64_t *out) { return sfid__digits(p, p + strlen(p), max, out); }
 
 static const char *read_unit(const char *p, uint64_t *unit_ms) {
     p = read_number(p, UINT32_MAX, unit_ms);

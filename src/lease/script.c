@@ -2,6 +2,7 @@
 #include "lease/script.h"
 
 #include "base/deadline.h"
+#include "base/number.h"
 #include "id/layout.h"
 
 #include <inttypes.h>
@@ -69,17 +70,7 @@ static void ask_with(struct question *q, const struct sfid__redis_app *app, cons
 
 bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint64_t *out) {
     const char *text = i < app->reply.count ? app->reply.strings[i] : "";
-    const size_t len = strlen(text);
-    uint64_t n = 0;
-    if (len == 0 || len > 18)
-        return false;
-    for (size_t k = 0; k < len; k++) {
-        if (text[k] < '0' || text[k] > '9')
-            return false;
-        n = n * 10 + (uint64_t)(text[k] - '0');
-    }
-    *out = n;
-    return true;
+    return sfid__number(text, strlen(text), 999999999999999999, out);
 }
 
 int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick) { return sfid__tick_begin_ms(&app->layout, tick); }

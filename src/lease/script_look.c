@@ -73,10 +73,7 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
 void sfid__redis_pid_holder(const struct sfid__redis_pid *pid, char out[SFID__HOLDER]) {
     const char *token = pid->kind == SFID__PID_FOREIGN ? NULL : strrchr(pid->who, ':');
     const size_t len = token ? (size_t)(token - pid->who) : strlen(pid->who);
-    size_t i = 0;
-    for (; i < len && i < SFID__HOLDER - 1; i++)
-        out[i] = pid->who[i] >= ' ' && pid->who[i] <= '~' ? pid->who[i] : '?';
-    out[i] = '\0';
+    sfid__printable(out, SFID__HOLDER, pid->who, len);
 }
 
 sfid_lease_kind sfid__redis_pid_kind(const struct sfid__redis_pid *pid, int64_t left_ms) {

@@ -59,11 +59,11 @@ static void take_line(struct sfid__resp *r, const char *text, size_t len, char *
         const size_t secret = secret_at(r->uri, text + i, len - i, word_begins);
         const char *shown = secret ? "***" : text + i;
         for (size_t k = 0; k < (secret ? 3 : 1) && n + 1 < SFID__REPLY_STRING; k++)
-            out[n++] = shown[k] >= ' ' && shown[k] <= '~' ? shown[k] : '?';
+            out[n++] = shown[k];
         i += secret ? secret : 1;
         word_begins = !sfid__is_ascii_alnum(text[i - 1]);
     }
-    out[n] = '\0';
+    sfid__printable(out, SFID__REPLY_STRING, out, n);
 }
 
 /*

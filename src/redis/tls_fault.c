@@ -16,9 +16,10 @@ const char *sfid__tls_name(const struct sfid__uri *uri) { return uri->sni[0] ? u
 /* Appends n bytes of somebody else's, fit to be shown, while there is room. */
 static void append(char *out, size_t size, const char *text, size_t n) {
     size_t used = strlen(out);
-    for (size_t i = 0; i < n && used + 1 < size; i++)
-        out[used++] = text[i] >= ' ' && text[i] <= '~' && text[i] != '"' ? text[i] : '?';
-    out[used] = '\0';
+    sfid__printable(out + used, size - used, text, n);
+    for (; out[used]; used++)
+        if (out[used] == '"')
+            out[used] = '?';
 }
 
 static void append_name(const GENERAL_NAME *name, char *out, size_t size) {

@@ -14,7 +14,6 @@
 #define TIMEOUT_MAX_MS 600000
 #define CLIENT_NAME_MAX 128
 #define REPLICAS_MAX 100
-#define PID_MAX 65535 /* two bytes name one in Redis */
 
 struct scheme {
     const char *name;
@@ -145,7 +144,7 @@ static int read_replicas(struct reader *r, struct sfid__part p) {
 
 static int read_pid(struct reader *r, const char *name, struct sfid__part p, int32_t *out) {
     uint64_t n;
-    if (!sfid__part_number(p, PID_MAX, &n))
+    if (!sfid__part_number(p, SFID__REDIS_PID_MAX, &n))
         return bad_value(r, name, "a pid, 0 to 65535");
     *out = (int32_t)n;
     return 0;
@@ -421,10 +420,7 @@ void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint 
 
 static void describe_unix(const struct sfid__uri *uri, char *out, size_t size) {
     char path[sizeof uri->path];
-    size_t n = 0;
-    for (; uri->path[n]; n++)
-        path[n] = uri->path[n] >= ' ' && uri->path[n] <= '~' ? uri->path[n] : '?';
-    path[n] = '\0';
+    sfid__printable(path, sizeof path, uri->path, strlen(uri->path));
     snprintf(out, size, "unix://%s?db=%" PRIu32, path, uri->db);
 }
 

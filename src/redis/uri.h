@@ -62,6 +62,8 @@ struct sfid__uri {
     char sni[SFID__URI_TEXT]; /* the name to ask for, and to find in the certificate; "": the host */
 };
 
+#define SFID__REDIS_PID_MAX 65535 /* two bytes name one in Redis */
+
 /*
  * Reads a URL whole. 0, or SFID_EINVAL naming what is wrong and what would be
  * right (an unknown parameter by its name), or SFID_EUNSUPPORTED for a scheme

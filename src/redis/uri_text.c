@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/uri_text.h"
 
+#include "base/number.h"
+
 #include <sfid.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,16 +29,7 @@ struct sfid__part sfid__part_cut(struct sfid__part *rest, const char *at) {
 }
 
 bool sfid__part_number(struct sfid__part p, uint64_t max, uint64_t *out) {
-    uint64_t n = 0;
-    if (p.len == 0 || p.len > 10)
-        return false;
-    for (size_t i = 0; i < p.len; i++) {
-        if (p.at[i] < '0' || p.at[i] > '9')
-            return false;
-        n = n * 10 + (uint64_t)(p.at[i] - '0');
-    }
-    *out = n;
-    return n <= max;
+    return p.len <= 10 && sfid__number(p.at, p.len, max, out);
 }
 
 static int hex(char c) {
