@@ -368,11 +368,6 @@ void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *ur
     name_server(c, uri);
 }
 
-void sfid__connection_forget(struct sfid__connection *c) {
-    if (c)
-        disown(c);
-}
-
 void sfid__connection_drop(struct sfid__connection *c) {
     if (c == NULL)
         return;

@@ -10,7 +10,7 @@
  *
  * Not for two threads at once. A forked child that comes upon its parent's
  * connection drops its descriptor without a word to the server and makes a
- * connection of its own; sfid__connection_forget() does that early.
+ * connection of its own.
  *
  * Not used: hiredis's connections. They know neither one deadline for several
  * waits, nor close-on-exec, nor MSG_NOSIGNAL; they look names up without a
@@ -67,9 +67,6 @@ bool sfid__connection_is_up(struct sfid__connection *c);
 
 /* Closes what is open; the next exchange connects anew. */
 void sfid__connection_hang_up(struct sfid__connection *c);
-
-/* After fork(): closes this process's descriptor without a word to the server. Fine on NULL. */
-void sfid__connection_forget(struct sfid__connection *c);
 
 /* Closes and frees. Fine on NULL. */
 void sfid__connection_drop(struct sfid__connection *c);
