@@ -11,7 +11,7 @@
  */
 #include "base/deadline.h"
 #include "lease/script_look.h"
-#include "lease/store_redis.h"
+#include "lease/store.h"
 #include "redis/route.h"
 #include "redis/wire.h"
 
@@ -205,7 +205,7 @@ static void a_lease(const struct sfid__settings *settings, bool renew) {
     const struct sfid__lease_action lease = {
         .pid = renew ? 5 : 0, .token = 1, .nonce = 2, .next_nonce = 3, .limit = renew ? 1000 : 0};
     const struct sfid__ask ask = {.lease = &lease, .give_up_ms = renew ? SFID__FOREVER : 1};
-    HOLDS(sfid__redis_store_new(&store, settings, "machine:0", &err) == 0);
+    HOLDS(sfid__store_redis.make(&store, settings, "machine:0", &err) == 0);
     for (int i = 0; i < 2; i++) {
         err = (struct sfid__error){.code = 0};
         const enum sfid__lease_answer answer =

@@ -2,6 +2,7 @@
 #include "admin/session.h"
 
 #include "base/deadline.h"
+#include "lease/store.h"
 
 #include <stdio.h>
 
@@ -15,12 +16,12 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
     int rc = sfid__options_read(opt, &v->settings, err);
     if (rc < 0)
         return rc;
-    if (v->settings.store == SFID__STORE_LOCAL)
+    if (v->settings.store != &sfid__store_redis && v->settings.opt.pid < 0)
         return sfid__fail(err, SFID_EUNSUPPORTED,
                           "store \"local\" keeps its leases as locks of this host, which `sfid doctor --app %s` lists: give the "
                           "URL of a Redis server",
                           v->settings.opt.app);
-    if (v->settings.store != SFID__STORE_REDIS)
+    if (v->settings.store != &sfid__store_redis)
         return sfid__fail(err, SFID_EUNSUPPORTED, "a fixed pid is not leased: leave it at -1, and give the URL of a Redis server");
     sfid__options_widen(&v->settings);
     v->deadline_ms = sfid__deadline_now_ms() + v->settings.opt.open_timeout_ms;

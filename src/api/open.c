@@ -69,40 +69,29 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
 /* With an app: a pid held by lock or lease, on a page that outlives the process. */
 static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, struct sfid__record **r) {
     struct sfid__holder *h = &rest->holding;
-    const struct sfid__clock *clock = g->generator.clock;
-    const int64_t deadline_ms = clock->monotonic_ns(clock) / 1000000 + settings->opt.open_timeout_ms;
+    const int64_t deadline_ms = sfid__monotonic_ms(g->generator.clock) + settings->opt.open_timeout_ms;
     if (sfid__holder_open(h, &g->generator, settings, deadline_ms) < 0) {
         rest->error = h->error;
         return rest->error.code;
     }
-    *r = sfid__page_current(h->slot.page);
+    *r = sfid__page_current(g->generator.page);
     g->generator.keeper_wanted = keeper_wanted;
     rest->keeper.holding = h;
-    rest->keeper.pending |= h->run_is_tmpfs ? 0 : 1u << SFID_EVENT_NOT_TMPFS;
-    rest->keeper.pending |= atomic_load_explicit(&h->store->connected, memory_order_relaxed) ? 1u << SFID_EVENT_CONNECTED : 0;
-    rest->keeper.pending |= h->store->unreplicated.text[0] ? 1u << SFID_EVENT_UNREPLICATED : 0;
-    rest->keeper.pending |= h->slot.put_aside[0] ? 1u << SFID_EVENT_SLOT_REPLACED : 0;
-    rest->keeper.pending |= h->passed_over.count ? 1u << SFID_EVENT_UNUSABLE : 0;
-    rest->keeper.pending |= h->stateless.code ? 1u << SFID_EVENT_NO_STATE_DIR : 0;
-    rest->keeper.pending |= settings->synced ? 0 : 1u << SFID_EVENT_NOT_DURABLE;
     rest->issued_before =
-        atomic_load_explicit(&h->slot.page->earlier_issued, memory_order_relaxed) + sfid__record_issued(*r); /* alone so far */
+        atomic_load_explicit(&g->generator.page->earlier_issued, memory_order_relaxed) + sfid__record_issued(*r); /* alone so far */
     return 0;
 }
 
-static uint64_t clock_tick(const struct sfid__generator *g) {
-    const int64_t ms = sfid__now(g->clock).ms - g->layout.epoch_ms;
-    return ms < 0 ? 0 : (uint64_t)ms / g->layout.unit_ms; /* configure() saw it past the epoch, but it may be set at any time */
-}
-
-static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const sfid_options *opt, struct sfid__record **r) {
-    const int rc = sfid__memory_take(&rest->memory, sfid__layout_fingerprint(&g->layout), (uint64_t)opt->pid, &rest->error);
+static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__settings *settings,
+                       struct sfid__record **r) {
+    const sfid_options *opt = &settings->opt;
+    const int rc = sfid__memory_take(&rest->memory, settings->fingerprint, (uint64_t)opt->pid, &rest->error);
     if (rc < 0)
         return rc;
     g->page = sfid__memory_page(rest->memory);
     *r = &g->page->records[0];
     if ((*r)->checksum == 0) {
-        const uint64_t now = clock_tick(g);
+        const uint64_t now = sfid__tick_of_ms(&g->layout, sfid__now(g->clock).ms);
         const struct sfid__start start = {&g->layout, (uint64_t)opt->pid, now << g->layout.seq_bits, g->end, now, g->max_ahead, 0,
                                           0};
         sfid__record_append(g->page, 0, &start);
@@ -122,8 +111,7 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     k->user = opt->user;
     if (opt->app && !settings->plan.by_host) /* there it stands for the worker */
         snprintf(k->app, sizeof k->app, "%s", opt->app);
-    k->pending |= 1u << SFID_EVENT_LEASED;
-    k->pending |= left < END_OF_LIFE_MS ? 1u << SFID_EVENT_END_OF_LIFE : 0;
+    k->ends_soon = left < END_OF_LIFE_MS;
     k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* of lives before this */
     rest->error.code = 0;
     sfid__generator_start(g, r); /* first: a callback may draw */
@@ -156,7 +144,7 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
         widen(g, settings);
     int rc = configure(&g->generator, opt, &rest->error);
     if (rc == 0)
-        rc = settings->store == SFID__STORE_NONE ? open_memory(&g->generator, rest, opt, &r) : open_app(g, rest, settings, &r);
+        rc = settings->store ? open_app(g, rest, settings, &r) : open_memory(&g->generator, rest, settings, &r);
     if (rc == 0)
         rc = start(&g->generator, rest, settings, r);
     if (rc < 0)

@@ -34,7 +34,7 @@ static uint64_t load(const _Atomic uint64_t *p) {
 
 static struct look look_at(const struct sfid__generator *g) {
     struct look v = {.r = sfid__page_current(g->page), .now = sfid__now(g->clock)};
-    v.clock = v.now.ms < g->layout.epoch_ms ? 0 : (uint64_t)(v.now.ms - g->layout.epoch_ms) / g->layout.unit_ms;
+    v.clock = sfid__tick_of_ms(&g->layout, v.now.ms);
     v.tick = sfid__record_position(v.r) >> v.r->seq_bits;
     v.limit = load(&v.r->limit);
     v.hi = load(&v.r->hi);
@@ -62,13 +62,8 @@ static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status
     out->keeper_here = sfid__keeper_runs(&rest->keeper);
     out->first_tick = v.r->floor;
     out->limit_tick = v.limit;
-    if (rest->holding.store) {
-        out->connected = atomic_load_explicit(&rest->holding.store->connected, memory_order_relaxed); /* as load() */
-        if (rest->holding.store->server)
-            out->replicas = atomic_load_explicit(&rest->holding.store->replicas, memory_order_relaxed);
-        out->skew_ms = atomic_load_explicit(&rest->holding.store->skew_ms, memory_order_relaxed);
-    }
-    snprintf(out->identity, sizeof out->identity, "%s", rest->holding.identity);
+    if (rest->keeper.holding)
+        sfid__holder_status(rest->keeper.holding, out);
 }
 
 int sfid_status(const sfid *handle, sfid_status_info *out) {
@@ -97,8 +92,8 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
  * ahead of what was issued.
  */
 static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) {
-    return rest->holding.store && !rest->holding.numbered && v->tick == v->r->floor && v->tick > v->clock &&
-           sfid__record_issued(v->r) == 0;
+    return rest->keeper.holding && sfid__holder_goes_by_mark(rest->keeper.holding) && v->tick == v->r->floor &&
+           v->tick > v->clock && sfid__record_issued(v->r) == 0;
 }
 
 /* "05:11:17Z" of a moment. */

@@ -4,9 +4,7 @@
 #include "id/layout.h"
 
 uint64_t sfid__grant_tick_in(const struct sfid__holder *h, int64_t more_ms) {
-    const sfid_layout *l = &h->generator->layout;
-    const int64_t ms = sfid__now(h->generator->clock).ms + more_ms - l->epoch_ms;
-    return ms < 0 ? 0 : (uint64_t)ms / l->unit_ms; /* open saw it past the epoch, but it may be set at any time */
+    return sfid__tick_of_ms(&h->generator->layout, sfid__now(h->generator->clock).ms + more_ms);
 }
 
 /*
@@ -33,7 +31,7 @@ static bool joins(const struct sfid__record *r, uint64_t first) {
 uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__reply *reply, uint64_t first) {
     const struct sfid__record *r = sfid__grant_last_record(h);
     const uint64_t on_page = r && sfid__record_pid(r) == reply->pid ? sfid__record_position(r) : 0;
-    if (h->numbered)
+    if (h->lease.terms.testifies)
         return on_page && joins(r, first) ? on_page : SFID__MAX(on_page, first);
     /*
      * The page that was last used knows it best; the mark is a bound ahead of it, but where the pid was given back. Any
@@ -55,7 +53,7 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
         sfid__fail(&h->error, SFID_ESTATE, "the page is full after %u lost leases: open the generator anew", slot->records);
         return NULL;
     }
-    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, h->fingerprint, &h->error) < 0)
+    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, h->of_pages, &h->error) < 0)
         return NULL;
     if (sfid__slot_reserve(slot, slot->records, &h->error) < 0)
         return NULL;
@@ -86,7 +84,8 @@ void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *
     struct sfid__record *r = sfid__grant_last_record(h);
     const uint8_t seq_bits = h->generator->layout.seq_bits;
     const uint64_t position = sfid__grant_position(h, reply, SFID__MAX(now, a->floor) << seq_bits);
-    const bool found = r && !sfid__grant_is_closed(r) && !h->lease.opened && !h->numbered && sfid__record_position(r) == position;
+    const bool found = r && !sfid__grant_is_closed(r) && !h->lease.opened && !h->lease.terms.testifies &&
+                       sfid__record_position(r) == position;
     if (!found) {
         const bool granted = a->limit > a->floor;
         const uint64_t limit = granted ? a->limit : position >> seq_bits;
@@ -102,7 +101,7 @@ void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *
     if (r == NULL)
         return;
     next->limit = SFID__MAX(sfid__grant_limit(r), a->limit);
-    next->bare = !h->numbered && (reply->guessed || position > reply->position);
+    next->bare = reply->guessed || position > reply->position;
     /* A record that goes on past its mark (which was set back, or lost) draws when the mark is ahead of it again. */
     const bool covered = reply->page == h->slot.page->id.nonce && sfid__grant_limit(r) <= reply->limit;
     next->sure = a->limit > a->floor || (covered && sfid__grant_limit(r) > SFID__MAX(now, position >> seq_bits));

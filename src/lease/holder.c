@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lease/holder.h"
 
-#include "base/hash.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "draw/record.h"
@@ -9,17 +8,12 @@
 #include "host/places.h"
 #include "id/layout.h"
 #include "lease/grant.h"
-#include "lease/store_local.h"
-#include "lease/store_redis.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static int64_t monotonic_ms(const struct sfid__holder *h) {
-    const struct sfid__clock *clock = h->generator->clock;
-    return clock->monotonic_ns(clock) / 1000000;
-}
+static int64_t monotonic_ms(const struct sfid__holder *h) { return sfid__monotonic_ms(h->generator->clock); }
 
 /* ---- telling --------------------------------------------------------------- */
 
@@ -75,11 +69,13 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
 
 static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
 
-/* What there is to say of a grant, until the machine has found it possible and it is carried out. */
-static void doubt(struct sfid__holder *h, const char *server, const char *what) {
+/* A grant that the machine finds impossible is no answer (R8). */
+static void refuse_grant(struct sfid__holder *h) {
+    const char *server = h->store->server;
     sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
                "%s: the answer to a %s cannot be: pid %" PRIu64 ", limit %" PRIu64 ", where the clock is at tick %" PRIu64,
-               server ? server : "local", what, h->reply.pid, h->reply.limit, sfid__grant_clock_tick(h));
+               server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", h->reply.pid, h->reply.limit,
+               sfid__grant_clock_tick(h));
 }
 
 /* Asks the store; *next gets its answer. */
@@ -94,24 +90,21 @@ static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a
                                   .give_up_ms = h->deadline_ms,
                                   .stop = h->stop,
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
-                                  .page_lost =
-                                      a->kind == SFID__DO_CLAIM && !h->numbered && h->slot.page && !sfid__slot_in_place(&h->slot),
+                                  .page_lost = a->kind == SFID__DO_CLAIM && h->slot.page && !sfid__slot_in_place(&h->slot),
                                   .accept = accept_pid,
                                   .accepter = h,
                                   .passed_over = &h->passed_over,
                                   .tell = h->tell,
                                   .listener = h->listener};
     h->reply = (struct sfid__reply){.pid = 0};
-    h->answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
-                                          : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
-    if (h->answer == SFID__GRANTED)
-        doubt(h, h->store->server, a->kind == SFID__DO_CLAIM ? "claim" : "renewal");
+    const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
+                                                                  : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
     /* An attempt cut short by the end of opening tells less than the one before it. */
-    if (h->answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && monotonic_ms(h) >= h->deadline_ms)
+    if (answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && monotonic_ms(h) >= h->deadline_ms)
         h->error = before;
     *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
                                        .exchange = a->exchange,
-                                       .answer = h->answer,
+                                       .answer = answer,
                                        .pid = h->reply.pid,
                                        .floor = h->reply.floor,
                                        .limit = h->reply.limit,
@@ -125,7 +118,7 @@ static void release(struct sfid__holder *h, const struct sfid__lease_action *a) 
     h->store->ops->release(h->store, &ask, h->stopped);
 }
 
-/* True when *next is what came of it. */
+/* *next: the event that it follows from. True when it then is what came of it. */
 static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     switch (a->kind) {
     case SFID__DO_CLAIM:
@@ -153,6 +146,8 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
         tell_lost(h);
         return false;
     case SFID__DO_TELL_FAILED:
+        if (next->kind == SFID__LEASE_ANSWER && next->answer == SFID__GRANTED)
+            refuse_grant(h);
         tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
         return false;
     case SFID__DO_GIVE_UP:
@@ -216,7 +211,7 @@ void sfid__holder_unfollow(struct sfid__holder *h) { h->process = 0; }
 static bool range_of_one(const struct sfid__holder *h) { return h->lease.terms.pid_min == h->lease.terms.pid_max; }
 
 /* Takes the slot of a pid, which bears its name. */
-static int take_slot(struct sfid__holder *h, const struct sfid__reply *reply, struct sfid__error *err) {
+static int take_slot_of(struct sfid__holder *h, const struct sfid__reply *reply, struct sfid__error *err) {
     struct sfid__dir app;
     char name[32];
     int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, err);
@@ -230,7 +225,7 @@ static int take_slot(struct sfid__holder *h, const struct sfid__reply *reply, st
      */
     const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
     const uint64_t most = reply->position ? SFID__MAX(reply->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
-    const struct sfid__slot_want want = {h->fingerprint, reply->pid, SFID__MIN(most, h->store->terms.end)};
+    const struct sfid__slot_want want = {h->of_pages, reply->pid, SFID__MIN(most, h->store->terms.end)};
     return sfid__slot_take(&h->slot, &app, name, &want, err);
 }
 
@@ -243,8 +238,8 @@ static int take_slot(struct sfid__holder *h, const struct sfid__reply *reply, st
 static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err) {
     struct sfid__holder *h = accepter;
     if (h->slot.page)
-        return 0; /* the same pid again, whose page we have */
-    const int rc = take_slot(h, reply, err);
+        return 0; /* it came first; or it is the same pid again */
+    const int rc = take_slot_of(h, reply, err);
     if (rc < 0)
         return rc;
     const uint64_t near = sfid__grant_clock_tick(h) + h->generator->max_ahead;
@@ -287,7 +282,7 @@ static int out_of_time(struct sfid__holder *h) {
 /* Drives the machine until numbers can be drawn, it gives up, or time is over. */
 static int get_pid(struct sfid__holder *h) {
     struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
-    if (h->numbered && goes_on(h, &begin) && !begin.cold) {
+    if (goes_on(h, &begin) && !begin.cold) {
         h->lease.state = SFID__LEASE_HELD;
         h->lease.opened = true;
         h->lease.pid = begin.pid;
@@ -307,60 +302,112 @@ static int get_pid(struct sfid__holder *h) {
     return h->gave_up ? h->error.code : 0;
 }
 
-static int open_local(struct sfid__holder *h, const char *machine) {
-    h->fingerprint = sfid__layout_fingerprint(&h->generator->layout);
-    int rc = sfid__local_store_new(&h->store, h->settings, h->generator->max_ahead, &h->error);
-    if (rc < 0)
-        return rc;
-    sfid__lease_init(&h->lease, &h->store->terms);
-    rc = get_pid(h);
-    snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
+/* The slot first: what lies there may be gone on with, and its number is part of who we are to the store. */
+static int take_first_slot(struct sfid__holder *h, const char *machine) {
+    const struct sfid__generator *g = h->generator;
+    const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
+    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, sfid__grant_clock_tick(h) + 2 * window};
+    uint64_t number;
+    const int rc = sfid__numbered_take(&h->slot, &h->run, h->settings->opt.app, &want, g->layout.max_pid + 1, &number,
+                                       &h->passed_over, &h->error);
+    if (rc == 0)
+        snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, number);
     return rc;
 }
 
-/* The slot first: what lies there may be gone on with, and its number is part of who we are to the server. */
-static int open_redis(struct sfid__holder *h, const char *machine) {
-    const struct sfid__generator *g = h->generator;
-    char server[SFID__URI_WHOLE];
-    uint64_t number;
-    h->numbered = true;
-    /* Another server has other holders: nothing of its leases is gone on with. */
-    sfid__uri_describe(&h->settings->uri, server, sizeof server);
-    h->fingerprint = sfid__hash(sfid__layout_fingerprint(&g->layout), server, strlen(server));
-    const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
-    const struct sfid__slot_want want = {h->fingerprint, SFID__ANY_PID, sfid__grant_clock_tick(h) + 2 * window};
-    int rc = sfid__numbered_take(&h->slot, &h->run, h->settings->opt.app, &want, g->layout.max_pid + 1, &number, &h->passed_over,
-                                 &h->error);
+static int open_store(struct sfid__holder *h, const char *machine) {
+    const bool slot_first = h->settings->store->slot_first;
+    int rc = slot_first ? take_first_slot(h, machine) : 0;
+    if (rc == 0)
+        rc = h->settings->store->make(&h->store, h->settings, h->identity, &h->error);
     if (rc < 0)
         return rc;
-    snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, number);
-    rc = sfid__redis_store_new(&h->store, h->settings, h->identity, &h->error);
-    if (rc < 0)
-        return rc;
+    atomic_init(&h->store->replicas, -1);
     sfid__lease_init(&h->lease, &h->store->terms);
-    return get_pid(h);
+    rc = get_pid(h);
+    if (!slot_first)
+        snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
+    return rc;
 }
 
 int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const struct sfid__settings *settings,
-                       int64_t deadline_ms) {
+                      int64_t deadline_ms) {
     h->generator = g;
     h->settings = settings;
+    h->of_pages = settings->of_pages;
+    h->synced = settings->synced;
     h->deadline_ms = deadline_ms;
     char machine[SFID__MACHINE_ID];
-    const bool by_server = settings->store == SFID__STORE_REDIS;
-    int rc = sfid__places_open(&h->run, machine, &settings->opt, by_server ? &h->stateless : NULL, &h->error);
+    struct sfid__error *stateless = settings->store->slot_first ? &h->stateless : NULL; /* marks lie in the state directory */
+    int rc = sfid__places_open(&h->run, machine, &settings->opt, stateless, &h->error);
     h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
     if (rc == 0)
-        rc = by_server ? open_redis(h, machine) : open_local(h, machine);
+        rc = open_store(h, machine);
     if (rc == 0) {
+        const struct sfid__lease_terms *terms = &h->store->terms;
         g->page = h->slot.page;
-        g->half_window = h->store->terms.window / 2;
-        g->max_skew = h->numbered ? h->store->terms.window / 2 + 2 : 0; /* clocks further apart are refused */
+        g->half_window = terms->window / 2;
+        g->max_skew = terms->reach ? terms->reach - terms->window : 0;
     }
     sfid__dir_close(&h->run);
     h->settings = NULL;
     h->deadline_ms = SFID__FOREVER;
     return rc;
+}
+
+/* ---- for others to see ----------------------------------------------------- */
+
+static void tell_stateless(const struct sfid__holder *h) {
+    char text[SFID__ERROR_TEXT + 80];
+    snprintf(text, sizeof text, "the identity of this host lives in the run directory until the next boot: %s", h->stateless.text);
+    tell(h, SFID_EVENT_NO_STATE_DIR, h->stateless.code, 0, text);
+}
+
+static void tell_passed_over(const struct sfid__holder *h) {
+    const struct sfid__passed_over *over = &h->passed_over;
+    char text[SFID__ERROR_TEXT + 60];
+    snprintf(text, sizeof text, "passed over %u pid%s: %s", over->count, over->count == 1 ? "" : "s; the first", over->first.text);
+    tell(h, SFID_EVENT_UNUSABLE, over->first.code, over->count, text);
+}
+
+/* Relaxed: this thread is the one that drives the store by now. */
+static void tell_server(const struct sfid__holder *h) {
+    const struct sfid__store *store = h->store;
+    char text[SFID__ERROR_TEXT];
+    snprintf(text, sizeof text, "%s answers", store->server);
+    if (atomic_load_explicit(&store->connected, memory_order_relaxed))
+        tell(h, SFID_EVENT_CONNECTED, 0, store->answer_ms, text);
+    if (store->unreplicated.text[0])
+        tell(h, SFID_EVENT_UNREPLICATED, store->unreplicated.code,
+             SFID__MAX(atomic_load_explicit(&store->replicas, memory_order_relaxed), 0), store->unreplicated.text);
+}
+
+void sfid__holder_tell_opened(struct sfid__holder *h, sfid__teller *teller, void *listener) {
+    char text[160];
+    h->tell = teller;
+    h->listener = listener;
+    if (h->slot.put_aside[0]) {
+        snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", h->slot.put_aside);
+        tell(h, SFID_EVENT_SLOT_REPLACED, 0, 0, text);
+    }
+    if (h->passed_over.count)
+        tell_passed_over(h);
+    if (!h->run_is_tmpfs)
+        tell(h, SFID_EVENT_NOT_TMPFS, 0, 0, "the run directory is not on a tmpfs: a call may stall while its page is written back");
+    if (h->stateless.code)
+        tell_stateless(h);
+    if (!h->synced)
+        tell(h, SFID_EVENT_NOT_DURABLE, 0, 0, "the mark is not synced (mark=none): after a power loss IDs may repeat");
+    if (h->store->server)
+        tell_server(h);
+}
+
+/* Relaxed: a report of about now. */
+void sfid__holder_status(const struct sfid__holder *h, sfid_status_info *out) {
+    out->connected = atomic_load_explicit(&h->store->connected, memory_order_relaxed);
+    out->replicas = atomic_load_explicit(&h->store->replicas, memory_order_relaxed);
+    out->skew_ms = atomic_load_explicit(&h->store->skew_ms, memory_order_relaxed);
+    snprintf(out->identity, sizeof out->identity, "%s", h->identity);
 }
 
 /* ---- close ----------------------------------------------------------------- */
@@ -369,16 +416,16 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
 static uint64_t first_unused(const struct sfid__holder *h, const struct sfid__record *r) {
     const uint64_t in_tick = (UINT64_C(1) << h->generator->layout.seq_bits) - 1;
     const uint64_t tick = (h->stopped + in_tick) >> h->generator->layout.seq_bits;
-    return h->numbered ? SFID__MIN(tick, sfid__grant_limit(r)) : tick;
+    return SFID__MIN(tick, sfid__grant_limit(r));
 }
 
 /* Every step left out is made good by the next open. */
 void sfid__holder_close(struct sfid__holder *h) {
     struct sfid__lease_event close = {.kind = SFID__LEASE_CLOSE};
-    const bool last = h->numbered ? sfid__slot_is_last(&h->slot) : h->store->ops->leave(h->store);
+    const bool last = h->store->ops->is_last(h->store, &h->slot);
     if (last) {
         struct sfid__record *r = sfid__page_current(h->slot.page);
-        if (h->numbered && h->process != sfid__process()) { /* what is to be given back is what the page has */
+        if (h->process != sfid__process()) { /* what is to be given back is what the page has */
             struct sfid__lease_actions none;
             const struct sfid__lease_event found = found_on_page(h);
             sfid__lease_step(&h->lease, &found, &none);

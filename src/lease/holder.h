@@ -23,24 +23,22 @@ struct sfid__holder {
     struct sfid__lease lease;
     struct sfid__slot slot;
     struct sfid__reply reply; /* the last one of the store */
-    enum sfid__lease_answer answer;
     struct sfid__error error;              /* why the last thing that failed did */
     uint64_t stopped;                      /* the word, once closed */
     bool gave_up;                          /* there is no pid to be had */
-    uint64_t fingerprint;                  /* of what the page has to be of */
-    bool numbered;                         /* the slot came first, and says who is last; else the pid did */
+    uint64_t of_pages;                     /* as in the settings */
     uint64_t process;                      /* in which the machine knows what the page has; 0: none */
     const _Atomic int *stop;               /* of the keeper: not to be kept waiting */
     const struct sfid__settings *settings; /* while opening only */
     struct sfid__dir run;                  /* while opening only */
     int64_t deadline_ms;                   /* monotonic, while opening; later SFID__FOREVER */
     char identity[SFID__MACHINE_ID + 32];
-    bool run_is_tmpfs;
+    bool run_is_tmpfs, synced;
     struct sfid__passed_over passed_over; /* by the last claim: pids or slots whose files cannot be used */
     struct sfid__error stateless; /* why this host's identity lives in the run directory; code 0: it does not */
 
     /* Called for each event worth telling; NULL: nobody listens. */
-    void (*tell)(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);
+    sfid__teller *tell;
     void *listener;
 };
 
@@ -63,6 +61,19 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked);
 
 /* Leaves the pid, and gives it back where no forked child goes on with it. No thread draws any more. */
 void sfid__holder_close(struct sfid__holder *h);
+
+/* Tells what opening noticed, while nobody listened. */
+void sfid__holder_tell_opened(struct sfid__holder *h, sfid__teller *tell, void *listener);
+
+/* What a status says of the store, and what this process is called. From any thread. */
+void sfid__holder_status(const struct sfid__holder *h, sfid_status_info *out);
+
+/* For the thread that drives it: whether a pid is held; whether it waits since something failed, whoever pokes. */
+static inline bool sfid__holder_has_pid(const struct sfid__holder *h) { return h->lease.state == SFID__LEASE_HELD; }
+static inline bool sfid__holder_backs_off(const struct sfid__holder *h) { return h->lease.retry_ms != 0; }
+
+/* Where a pid stands is known of its page and its mark: of a bound ahead of it, where the page is lost. */
+static inline bool sfid__holder_goes_by_mark(const struct sfid__holder *h) { return !h->lease.terms.testifies; }
 
 /* Frees everything but the error. Fine on a zeroed one. */
 void sfid__holder_drop(struct sfid__holder *h);

@@ -44,7 +44,7 @@ enum { IDLE = 0, STARTING, RUNNING, ENDED };
 
 /* ---- text shared with readers -------------------------------------------- */
 
-void sfid__text_write(struct sfid__shared_text *text, const char *from) {
+static void write_text(struct sfid__shared_text *text, const char *from) {
     uint64_t words[SFID__ERROR_TEXT / 8] = {0};
     memcpy(words, from, strnlen(from, sizeof words - 1));
     /* A sequence lock: odd, then the words, then even. Release pairs with the acquires in sfid__text_read; the fence
@@ -77,18 +77,18 @@ bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_
 static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t value, const char *text) {
     if (k->on_event == NULL)
         return;
-    const bool held = k->holding == NULL || k->holding->lease.state == SFID__LEASE_HELD;
+    const bool held = k->holding == NULL || sfid__holder_has_pid(k->holding);
     const int64_t pid = held ? (int64_t)sfid__record_pid(sfid__page_current(k->generator->page)) : -1;
     const sfid_event event = {kind, code, pid, value, text, k->app[0] ? k->app : NULL};
     k->on_event(k->user, &event);
 }
 
-/* What the holding has to tell: noted for sfid_status() and sfid_last_error() as well. */
-static void tell_of_holding(void *keeper, sfid_event_kind kind, int code, int64_t value, const char *text) {
+/* What the holder has to tell: noted for sfid_status() and sfid_last_error() as well. */
+static void tell_event(void *keeper, sfid_event_kind kind, int code, int64_t value, const char *text) {
     struct sfid__keeper *k = keeper;
     if (kind == SFID_EVENT_RENEW_FAILED || kind == SFID_EVENT_LOST) {
         atomic_fetch_add_explicit(kind == SFID_EVENT_LOST ? &k->losses : &k->failures, 1, memory_order_relaxed); /* statistic */
-        sfid__text_write(&k->failure, text);
+        write_text(&k->failure, text);
         atomic_store_explicit(&k->failure_code, code, memory_order_release); /* with the acquire in sfid_last_error */
     } else if (kind == SFID_EVENT_RENEWED || kind == SFID_EVENT_LEASED_AGAIN) {
         atomic_store_explicit(&k->failures, 0, memory_order_relaxed);
@@ -97,56 +97,26 @@ static void tell_of_holding(void *keeper, sfid_event_kind kind, int code, int64_
     tell(k, kind, code, value, text);
 }
 
-static int64_t now_ms(const struct sfid__keeper *k) { return sfid__now(k->generator->clock).ms; }
-
-static void tell_stateless(struct sfid__keeper *k) {
-    const struct sfid__error *why = &k->holding->stateless;
-    char text[SFID__ERROR_TEXT + 80];
-    snprintf(text, sizeof text, "the identity of this host lives in the run directory until the next boot: %s", why->text);
-    tell(k, SFID_EVENT_NO_STATE_DIR, why->code, 0, text);
+static void tell_end(struct sfid__keeper *k) {
+    char text[80];
+    const sfid_layout *l = &k->generator->layout;
+    const int64_t left = sfid__tick_begin_ms(l, l->max_tick + 1) - sfid__now(k->generator->clock).ms;
+    snprintf(text, sizeof text, "the layout ends in %" PRId64 " days", left / 86400000);
+    tell(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
 }
 
-/* What open noted before there was a thread to tell it. */
-static void tell_pending(struct sfid__keeper *k) {
-    char text[160];
-    const uint32_t pending = k->pending;
-    k->pending = 0;
-    if (pending & 1u << SFID_EVENT_SLOT_REPLACED) {
-        snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", k->holding->slot.put_aside);
-        tell(k, SFID_EVENT_SLOT_REPLACED, 0, 0, text);
-    }
-    if (pending & 1u << SFID_EVENT_UNUSABLE) {
-        const struct sfid__passed_over *over = &k->holding->passed_over;
-        char whole[SFID__ERROR_TEXT + 60];
-        snprintf(whole, sizeof whole, "passed over %u pid%s: %s", over->count, over->count == 1 ? "" : "s; the first",
-                 over->first.text);
-        tell(k, SFID_EVENT_UNUSABLE, over->first.code, over->count, whole);
-    }
-    if (pending & 1u << SFID_EVENT_NOT_TMPFS)
-        tell(k, SFID_EVENT_NOT_TMPFS, 0, 0, "the run directory is not on a tmpfs: a call may stall while its page is written back");
-    if (pending & 1u << SFID_EVENT_NO_STATE_DIR)
-        tell_stateless(k);
-    if (pending & 1u << SFID_EVENT_NOT_DURABLE)
-        tell(k, SFID_EVENT_NOT_DURABLE, 0, 0, "the mark is not synced (mark=none): after a power loss IDs may repeat");
-    if (pending & 1u << SFID_EVENT_END_OF_LIFE) {
-        const sfid_layout *l = &k->generator->layout;
-        const int64_t left = sfid__tick_begin_ms(l, l->max_tick + 1) - now_ms(k);
-        snprintf(text, sizeof text, "the layout ends in %" PRId64 " days", left / 86400000);
-        tell(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
-    }
-    if (pending & 1u << SFID_EVENT_CONNECTED) {
-        snprintf(text, sizeof text, "%s answers", k->holding->store->server);
-        tell(k, SFID_EVENT_CONNECTED, 0, k->holding->store->answer_ms, text);
-    }
-    if (pending & 1u << SFID_EVENT_UNREPLICATED) {
-        const struct sfid__store *store = k->holding->store;
-        const int64_t have = atomic_load_explicit(&store->replicas, memory_order_relaxed); /* this thread's own by now */
-        tell(k, SFID_EVENT_UNREPLICATED, store->unreplicated.code, SFID__MAX(have, 0), store->unreplicated.text);
-    }
-    if (pending & 1u << SFID_EVENT_LEASED) {
-        snprintf(text, sizeof text, "pid %" PRIu64 " is held", sfid__record_pid(sfid__page_current(k->generator->page)));
-        tell(k, SFID_EVENT_LEASED, 0, 0, text);
-    }
+/* What open noticed before there was a thread to tell it. */
+static void tell_opened(struct sfid__keeper *k) {
+    char text[80];
+    if (k->begun)
+        return;
+    k->begun = true;
+    if (k->holding)
+        sfid__holder_tell_opened(k->holding, tell_event, k);
+    if (k->ends_soon)
+        tell_end(k);
+    snprintf(text, sizeof text, "pid %" PRIu64 " is held", sfid__record_pid(sfid__page_current(k->generator->page)));
+    tell(k, SFID_EVENT_LEASED, 0, 0, text);
 }
 
 /* Counters that the slow path only raises become events here. Relaxed: statistics. */
@@ -178,20 +148,15 @@ static _Thread_local struct {
     uint64_t process;
 } self;
 
-static int64_t monotonic_ms(const struct sfid__keeper *k) {
-    const struct sfid__clock *clock = k->generator->clock;
-    return clock->monotonic_ns(clock) / 1000000;
-}
-
 /* Until the next step is due, or the next look at the counters. */
 static void rest(struct sfid__keeper *k, int64_t due_ms) {
     struct sfid__page *page = k->generator->page;
-    int64_t ms = due_ms == FOREVER ? FOREVER : SFID__MAX(due_ms - monotonic_ms(k), 1);
+    int64_t ms = due_ms == FOREVER ? FOREVER : SFID__MAX(due_ms - sfid__monotonic_ms(k->generator->clock), 1);
     /* A hint. Release, with the acquire in slow.c [resting]: a limit raised comes before the end of the rest. */
     atomic_store_explicit(&page->resting, ms == FOREVER && k->holding != NULL, memory_order_release);
     if (k->on_event && ms > EVENT_PERIOD_MS)
         ms = EVENT_PERIOD_MS;
-    if (k->holding == NULL || k->holding->lease.retry_ms == 0)
+    if (k->holding == NULL || !sfid__holder_backs_off(k->holding))
         sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms);
     else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* a failure backs off, whoever pokes; as in run() */
         k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
@@ -206,9 +171,9 @@ static bool reigns(const struct sfid__keeper *k) {
 static void run(struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
     bool poked = true;
-    tell_pending(k);
+    tell_opened(k);
     if (k->holding) {
-        k->holding->tell = tell_of_holding;
+        k->holding->tell = tell_event;
         k->holding->listener = k;
         k->holding->stop = &k->stop;
         sfid__holder_resume(k->holding);

@@ -21,7 +21,6 @@ struct sfid__shared_text {
     _Atomic uint64_t words[SFID__ERROR_TEXT / 8];
 };
 
-void sfid__text_write(struct sfid__shared_text *text, const char *from);
 /* False when it was being written all the while (a child forked at that moment: for ever). */
 bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_TEXT]);
 
@@ -30,9 +29,10 @@ struct sfid__keeper {
     struct sfid__holder *holding; /* NULL: there is nothing to renew, only events to tell */
     void (*on_event)(void *user, const sfid_event *event);
     void *user;
-    char app[65];     /* as in the options; empty: none is given there */
-    uint64_t reign;   /* the page's when this keeper got it */
-    uint32_t pending; /* bits of events (1 << kind) noted by open, told first */
+    char app[65]; /* as in the options; empty: none is given there */
+    uint64_t reign; /* the page's when this keeper got it */
+    bool ends_soon; /* the layout */
+    bool begun;     /* what open noticed was told */
 
     _Atomic uint64_t owner; /* sfid__process() << 2 | state: whether the thread of this process runs */
     _Atomic int stop;

@@ -45,7 +45,7 @@ struct sfid__lease_terms {
     int64_t heartbeat_ms;      /* between renewals */
     int64_t retry_first_ms, retry_longest_ms;
     bool rests;     /* nothing is renewed while nothing is drawn, or can be */
-    bool testifies; /* a restart renews at once: only the answer says whether the pid still is ours */
+    bool testifies; /* only an answer says whose the pid is: a restart renews at once, and the pid may have been another's since */
 };
 
 enum sfid__lease_state {

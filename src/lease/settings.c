@@ -2,7 +2,8 @@
 #include "lease/settings.h"
 
 #include "id/layout.h"
-#include "redis/keyslot.h"
+#include "id/presets.h"
+#include "lease/store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,18 +14,10 @@
 
 static int bad(struct sfid__error *err, const char *what) { return sfid__fail(err, SFID_EINVAL, "%s", what); }
 
-/* Bytes of text made safe to print: what is not graphic ASCII becomes '?'. */
-static void printable(const char *text, char *out, size_t size) {
-    size_t i = 0;
-    for (; i + 1 < size && text[i]; i++)
-        out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    out[i] = '\0';
-}
-
 static int check_app(const char *app, struct sfid__error *err) {
     char shown[80];
-    printable(app, shown, sizeof shown);
     const size_t len = strlen(app);
+    sfid__printable(shown, sizeof shown, app, len);
     if (len == 0 || len > APP_MAX)
         return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has %zu characters: it should have 1 to %d", shown, len, APP_MAX);
     if (app[0] == '.')
@@ -45,8 +38,8 @@ static int check_pid(const sfid_options *o, const sfid_layout *l, struct sfid__e
 /* ---- the range of pids ----------------------------------------------------- */
 
 static int64_t first_pid(const sfid_layout *l) {
-    sfid_layout_facts facts;
-    return sfid_layout_describe(l, &facts) == 0 ? (int64_t)facts.first_pid : 0;
+    const struct sfid__preset *preset = sfid__preset_of(l);
+    return preset ? (int64_t)preset->first_pid : 0;
 }
 
 static void set_range(sfid_options *o, int64_t min, int64_t max) {
@@ -62,7 +55,7 @@ static int bad_range(const char *store, const char *name, int64_t pid, const sfi
 /* What the store says, an end that it does not name being that of the layout. Options may say the same, and nothing else. */
 static int range_of_store(struct sfid__settings *out, bool given, struct sfid__error *err) {
     sfid_options *o = &out->opt;
-    const char *store = out->store == SFID__STORE_REDIS ? "the store's URL" : "store \"local\"";
+    const char *store = out->store->title;
     const int64_t top = (int64_t)o->layout->max_pid, max = out->store_max >= 0 ? out->store_max : top;
     const int64_t min = out->store_min >= 0 ? out->store_min : SFID__MIN(first_pid(o->layout), max);
     if (out->plan.by_host)
@@ -96,143 +89,34 @@ static int choose_range(struct sfid__settings *out, struct sfid__error *err) {
 
 /* ---- store --------------------------------------------------------------- */
 
-#define LEAD_MIN_MS 100
-
-static int bad_parameter(struct sfid__error *err, const char *text, size_t len) {
-    char word[60], shown[60];
-    snprintf(word, sizeof word, "%.*s", (int)SFID__MIN(len, sizeof word - 1), text);
-    printable(word, shown, sizeof shown);
-    return sfid__fail(err, SFID_EINVAL,
-                      "store \"local\" has no parameter \"%s\": it has mark=none, lead_ms=%d to %d, pid_min=N and pid_max=N", shown,
-                      LEAD_MIN_MS, DAY_MS);
-}
-
-/* A number of at most 9 digits, all of the text; -1 when it is none. */
-static int64_t small_number(const char *text, size_t len) {
-    int64_t n = 0;
-    if (len == 0 || len > 9)
-        return -1;
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return -1;
-        n = n * 10 + (text[i] - '0');
-    }
-    return n;
-}
-
-/* Is it this parameter? Then what its value is: -1 for no number. */
-static bool is_number_of(const char *name, const char *text, size_t len, int64_t *value) {
-    const size_t n = strlen(name);
-    if (len < n || strncmp(text, name, n) != 0)
-        return false;
-    *value = small_number(text + n, len - n);
-    return true;
-}
-
-static int read_local_pid(int64_t *pid, int64_t value, const char *text, size_t len, struct sfid__error *err) {
-    if (value < 0)
-        return bad_parameter(err, text, len);
-    if (*pid >= 0)
-        return sfid__fail(err, SFID_EINVAL, "store \"local\": parameter \"%.7s\" is given twice", text);
-    *pid = value;
-    return 0;
-}
-
-static int read_local_parameter(const char *text, size_t len, struct sfid__settings *out, struct sfid__error *err) {
-    int64_t value;
-    if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0)
-        return out->synced = false, 0;
-    if (is_number_of("pid_min=", text, len, &value))
-        return read_local_pid(&out->store_min, value, text, len, err);
-    if (is_number_of("pid_max=", text, len, &value))
-        return read_local_pid(&out->store_max, value, text, len, err);
-    if (!is_number_of("lead_ms=", text, len, &value) || value < LEAD_MIN_MS || value > DAY_MS)
-        return bad_parameter(err, text, len);
-    out->lead_ms = (uint32_t)value;
-    return 0;
-}
-
-static int read_local_parameters(const char *text, struct sfid__settings *out, struct sfid__error *err) {
-    for (;;) {
-        const size_t len = strcspn(text, "&");
-        if (read_local_parameter(text, len, out, err) < 0)
-            return err->code;
-        if (text[len] == '\0')
-            return 0;
-        text += len + 1;
-    }
-}
-
-static int read_url(const char *url, struct sfid__settings *out, struct sfid__error *err) {
-    if (sfid__uri_parse(url, &out->uri, err) < 0)
-        return err->code;
-    out->store_min = out->uri.pid_min;
-    out->store_max = out->uri.pid_max;
-    return 0;
-}
+#define STORE(kind) &kind,
+static const struct sfid__store_kind *const stores[] = {SFID__STORES(STORE)};
+#undef STORE
 
 /* Of a URL only the scheme is shown: what follows may hold a password. */
 static int read_store(const char *store, struct sfid__settings *out, struct sfid__error *err) {
-    out->store = SFID__STORE_LOCAL;
-    if (strcmp(store, "local") == 0)
-        return 0;
-    if (strncmp(store, "local?", 6) == 0)
-        return read_local_parameters(store + 6, out, err);
-    if (strstr(store, "://")) {
-        out->store = SFID__STORE_REDIS;
-        return read_url(store, out, err);
-    }
-    char word[40], shown[40];
-    snprintf(word, sizeof word, "%.*s", (int)SFID__MIN(strcspn(store, ":?"), sizeof word - 1), store);
-    printable(word, shown, sizeof shown);
+    for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++)
+        if (stores[i]->is_meant(store)) {
+            out->store = stores[i];
+            return out->store->read(store, out, err);
+        }
+    char shown[40];
+    sfid__printable(shown, sizeof shown, store, strcspn(store, ":?"));
     return sfid__fail(err, SFID_EINVAL, "store \"%s\" is none that is known: give \"local\", or the URL of a Redis server", shown);
 }
 
-/* ---- Redis --------------------------------------------------------------- */
-
-#define PID_MOST 65535 /* two bytes name one in Redis */
-#define BUDGET_MAX_MS 3600000
-
-/* An app has two kinds of keys, which one script uses: in a cluster they have to lie in one slot. */
-static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
-    const struct sfid__uri *uri = &s->uri;
-    if (uri->kind != SFID__URI_CLUSTER || !uri->registration || sfid__has_hash_tag(s->opt.app))
-        return 0;
-    return sfid__fail(err, SFID_EINVAL,
-                      "app \"%s\": in a cluster the keys of an app have to lie in one slot: put a part of its name in braces, such "
-                      "as \"{%s}\", or add registration=off to the URL",
-                      s->opt.app, s->opt.app);
-}
-
-/* pid_max is filled in: where that is the whole layout, the part that Redis has names for is meant. */
-static void keep_to_names(sfid_options *o) {
-    if (o->pid_max > PID_MOST && (uint64_t)o->pid_max == o->layout->max_pid && o->pid_min <= PID_MOST)
-        o->pid_max = PID_MOST;
-}
-
-static int check_redis(struct sfid__settings *out, struct sfid__error *err) {
-    sfid_options *o = &out->opt;
-    const uint64_t unit = o->layout->unit_ms;
-    keep_to_names(o);
-    if (o->pid_max > PID_MOST)
-        return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max,
-                          PID_MOST);
-    if (o->ttl_ms < 2 * unit)
-        return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is less than two ticks of the layout (%" PRIu64 " ms)", o->ttl_ms,
-                          2 * unit);
-    if (o->skew_budget_ms > BUDGET_MAX_MS)
-        return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
-                          BUDGET_MAX_MS);
-    out->window_ms = (o->ttl_ms + unit - 1) / unit * unit;
-    return check_tag(out, err);
+/* pid_max is filled in: where that is the whole layout, the part that the store has names for is meant. */
+static void keep_to_names(struct sfid__settings *s) {
+    sfid_options *o = &s->opt;
+    if (o->pid_max > s->store->pid_most && (uint64_t)o->pid_max == o->layout->max_pid && o->pid_min <= s->store->pid_most)
+        o->pid_max = s->store->pid_most;
 }
 
 void sfid__options_widen(struct sfid__settings *s) {
     if (!s->ranged)
         return;
     set_range(&s->opt, first_pid(s->opt.layout), (int64_t)s->opt.layout->max_pid);
-    if (s->store == SFID__STORE_REDIS)
-        keep_to_names(&s->opt);
+    keep_to_names(s);
 }
 
 static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
@@ -244,7 +128,7 @@ static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
         return sfid__fail(err, SFID_EINVAL,
                           "pid %" PRId64 " and a store are both given: a store chooses the pid, so give one of them", o->pid);
     if (o->pid >= 0) {
-        out->store = o->app ? SFID__STORE_FIXED : SFID__STORE_NONE;
+        out->store = o->app ? &sfid__store_local : NULL; /* whose lock tells others of this host that it is taken */
         return 0;
     }
     if (o->store == NULL)
@@ -253,6 +137,13 @@ static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
     if (o->app == NULL)
         return bad(err, "app is not given: a store leases pids under the name of an app");
     return read_store(o->store, out, err);
+}
+
+static int finish_store(struct sfid__settings *out, struct sfid__error *err) {
+    if (out->store == NULL)
+        return 0;
+    keep_to_names(out);
+    return out->store->finish(out, err);
 }
 
 /* ---- how it works -------------------------------------------------------- */
@@ -372,7 +263,7 @@ int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid
 }
 
 int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {
-    *out = (struct sfid__settings){.store = SFID__STORE_NONE};
+    *out = (struct sfid__settings){.store = NULL};
     sfid_options *o = &out->opt;
     if (sfid__options_copy(given, o, err) < 0)
         return err->code;
@@ -381,10 +272,11 @@ int sfid__options_read(const sfid_options *given, struct sfid__settings *out, st
     const sfid_layout *l = o->layout = sfid__layout_or_default(o->layout);
     if (o->wide == NULL && sfid_layout_check(l) < 0)
         return bad(err, "the layout breaks a rule: make it by SFID_LAYOUT or sfid_layout_parse");
+    out->fingerprint = out->of_pages = sfid__layout_fingerprint(l);
     if (o->app && check_app(o->app, err) < 0)
         return err->code;
     if (check_pid(o, l, err) < 0 || choose_store(out, err) < 0 || choose_range(out, err) < 0 || check_policy(o, l, err) < 0 ||
-        check_lease(o, err) < 0 || (out->store == SFID__STORE_REDIS && check_redis(out, err) < 0) ||
+        check_lease(o, err) < 0 || finish_store(out, err) < 0 ||
         check_dir("run_dir", o->run_dir, err) < 0 || check_dir("state_dir", o->state_dir, err) < 0)
         return err->code;
     return 0;

@@ -12,18 +12,20 @@
 /* How far ahead of the clock a mark lies, before max_ahead; renewed at each third of it while IDs are drawn. */
 #define SFID__MARK_LEAD_MS 30000
 
-enum sfid__store_kind { SFID__STORE_NONE, SFID__STORE_FIXED, SFID__STORE_LOCAL, SFID__STORE_REDIS };
+struct sfid__store_kind;
 
 struct sfid__settings {
     sfid_options opt; /* layout and pid range filled in; pointers still are the caller's, or lead to what follows here */
-    enum sfid__store_kind store;
-    uint32_t lead_ms;  /* local, fixed: how far ahead of use the mark lies, before max_ahead */
+    const struct sfid__store_kind *store; /* store.h; NULL: none, the pid is fixed and has no app */
+    uint64_t fingerprint;                 /* of the layout */
+    uint64_t of_pages;                    /* the same, and of what else a page has to be of */
+    uint32_t lead_ms;  /* local: how far ahead of use the mark lies, before max_ahead */
     bool synced;       /* the mark is */
     int64_t store_min; /* pid_min and pid_max of the store, which opt has, too; -1: not given there */
     int64_t store_max;
     bool ranged;          /* the range of pids is the store's alone */
     struct sfid__uri uri; /* redis */
-    uint64_t window_ms;   /* ttl_ms, made a multiple of the unit */
+    uint64_t window_ms;   /* redis: ttl_ms, made a multiple of the unit */
 
     /* Of wide IDs, where opt.wide is set: */
     struct sfid__wide_plan plan; /* whose engine opt.layout is */

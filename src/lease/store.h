@@ -16,6 +16,11 @@
 #include <sfid.h>
 
 struct sfid__reply;
+struct sfid__settings;
+struct sfid__slot;
+
+/* Called for an event. */
+typedef void sfid__teller(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);
 
 struct sfid__ask {
     const struct sfid__lease_action *lease; /* what the machine wants: which members are set, machine.h says */
@@ -38,7 +43,7 @@ struct sfid__ask {
     struct sfid__passed_over *passed_over; /* claim: pids whose files cannot be used */
 
     /* For events of the store's own; NULL: nobody listens. */
-    void (*tell)(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);
+    sfid__teller *tell;
     void *listener;
 };
 
@@ -67,9 +72,9 @@ struct sfid__store_ops {
     /*
      * Gives up this process's share of the pid, before anything is released.
      * True when no other process (a forked child) shares it: then release() has
-     * to follow. NULL: the slot knows.
+     * to follow. Where the slot came first its lock tells: sfid__slot_is_last().
      */
-    bool (*leave)(struct sfid__store *store);
+    bool (*is_last)(struct sfid__store *store, struct sfid__slot *slot);
 
     /* As SFID__DO_RELEASE asks: every number below the word position may have been issued, none from there on. */
     void (*release)(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position);
@@ -90,5 +95,40 @@ struct sfid__store {
     _Atomic int64_t replicas;        /* and how many replicas had the last claim; -1: not known */
     struct sfid__error unreplicated; /* the code and the words of too few; no words: they were enough, or not asked for */
 };
+
+/*
+ * The stores there are. A new one is a file that defines its kind, and an entry
+ * here: no other file names a store, but for the calls that look after what lies
+ * in Redis (src/admin).
+ */
+#define SFID__STORES(STORE) \
+    STORE(sfid__store_local) \
+    STORE(sfid__store_redis)
+
+struct sfid__store_kind {
+    const char *title; /* what says pid_min and pid_max, in errors */
+    int64_t pid_most;  /* the highest pid that it has a name for */
+    bool slot_first;   /* a process takes a slot by its number, and with it comes by a pid; else each pid has a slot of its own */
+
+    /* Whether the option `store` means this one. */
+    bool (*is_meant)(const char *text);
+
+    /* Reads that option. 0 or SFID_EINVAL, SFID_EUNSUPPORTED. */
+    int (*read)(const char *text, struct sfid__settings *out, struct sfid__error *err);
+
+    /* Checks the other options, whose general rules hold by now, and fills in what follows from them. 0 or SFID_EINVAL. */
+    int (*finish)(struct sfid__settings *out, struct sfid__error *err);
+
+    /*
+     * Makes the store of one process; nothing is asked yet. identity: where the
+     * slot came first "machine:slot", which chooses where to look for a pid, and
+     * tells others who has it. *out wants ops->drop. 0, SFID_ESTATE or SFID_ENOMEM.
+     */
+    int (*make)(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err);
+};
+
+#define SFID__STORE(kind) extern const struct sfid__store_kind kind;
+SFID__STORES(SFID__STORE)
+#undef SFID__STORE
 
 #endif

@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-#include "lease/store_local.h"
+/*
+ * store_local.c - pids of this host: the right to one is the lock of its mark,
+ * the window is what the mark covers. A pid that the caller has fixed is a
+ * range of one.
+ *
+ * The mark is durable before the window it allows is used, so after a power
+ * loss everything below it counts as used. Once a pid was held no other is
+ * taken: the page bears its name, and its lock is what keeps a process apart
+ * that came to the pid by a mark made anew.
+ */
+#include "lease/store.h"
 
-#include "base/clock.h"
+#include "base/deadline.h"
+#include "base/number.h"
 #include "host/identity.h"
 #include "host/mark.h"
 #include "id/layout.h"
+#include "lease/settings.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct local_store {
     struct sfid__store store; /* first */
     sfid_layout layout;
+    uint64_t fingerprint; /* its */
     char *state_dir, *app;
     bool fixed, synced, strict;
     bool had;         /* a pid was held: it is the only one to be claimed again */
@@ -62,7 +76,7 @@ static struct sfid__reply reply_of(const struct local_store *s, uint64_t pid, co
 static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid, const struct sfid__ask *ask, bool picky,
                 struct sfid__reply *reply, struct sfid__error *err) {
     struct sfid__position at;
-    int rc = sfid__mark_take(&s->mark, app, pid, sfid__layout_fingerprint(&s->layout), s->synced, &at, err);
+    int rc = sfid__mark_take(&s->mark, app, pid, s->fingerprint, s->synced, &at, err);
     if (rc < 0)
         return rc;
     if (at.damaged) { /* a newer entry may be lost: no window was ever granted beyond this */
@@ -83,7 +97,7 @@ static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid
 
 /* Somebody who stays in a door is waited for a moment: there may be many doors. */
 static bool is_late(const struct sfid__ask *ask) {
-    return ask->deadline_ms != 0 && sfid__system_clock.monotonic_ns(&sfid__system_clock) / 1000000 >= ask->deadline_ms;
+    return ask->deadline_ms != 0 && sfid__deadline_now_ms() >= ask->deadline_ms;
 }
 
 /* A pid that a file keeps from being used is passed over, where there are others. */
@@ -199,7 +213,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
     return SFID__GRANTED;
 }
 
-/* ---- renew, leave ---------------------------------------------------------- */
+/* ---- renew, release -------------------------------------------------------- */
 
 static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
                                      struct sfid__error *err) {
@@ -224,7 +238,10 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     return SFID__GRANTED;
 }
 
-static bool leave(struct sfid__store *store) { return sfid__mark_is_last(&self(store)->mark); }
+static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
+    (void)slot;
+    return sfid__mark_is_last(&self(store)->mark);
+}
 
 static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
     struct local_store *s = self(store);
@@ -247,16 +264,17 @@ static void drop(struct sfid__store *store) {
 #define RETRY_LONGEST_MS 5000
 #define EXCHANGE_MS 2000
 
-static const struct sfid__store_ops ops = {claim, renew, leave, release, drop};
+static const struct sfid__store_ops ops = {claim, renew, is_last, release, drop};
 
-int sfid__local_store_new(struct sfid__store **out, const struct sfid__settings *settings, uint64_t max_ahead,
-                          struct sfid__error *err) {
+static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
+    (void)identity; /* marks are of this host */
     const sfid_options *opt = &settings->opt;
     struct local_store *s = calloc(1, sizeof *s);
     if (s == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     s->layout = *opt->layout;
-    s->fixed = settings->store == SFID__STORE_FIXED;
+    s->fingerprint = settings->fingerprint;
+    s->fixed = opt->pid >= 0;
     s->synced = settings->synced;
     s->strict = settings->strict;
     s->state_dir = sfid__dir_name_state(opt->state_dir, err); /* the environment may change */
@@ -266,6 +284,7 @@ int sfid__local_store_new(struct sfid__store **out, const struct sfid__settings 
         drop(&s->store);
         return rc;
     }
+    const uint64_t max_ahead = sfid__ms_to_ticks(&s->layout, opt->max_ahead_ms); /* may be borrowed: the window covers it */
     const uint64_t window = SFID__MAX(sfid__ms_to_ticks(&s->layout, settings->lead_ms) + max_ahead, 2) + 1;
     s->store.ops = &ops;
     s->store.terms = (struct sfid__lease_terms){.window = window,
@@ -281,3 +300,81 @@ int sfid__local_store_new(struct sfid__store **out, const struct sfid__settings 
     *out = &s->store;
     return 0;
 }
+
+/* ---- options --------------------------------------------------------------- */
+
+static bool is_meant(const char *text) { return strcmp(text, "local") == 0 || strncmp(text, "local?", 6) == 0; }
+
+#define LEAD_MIN_MS 100
+#define LEAD_MAX_MS 86400000
+
+static int bad_parameter(struct sfid__error *err, const char *text, size_t len) {
+    char shown[60];
+    sfid__printable(shown, sizeof shown, text, len);
+    return sfid__fail(err, SFID_EINVAL,
+                      "store \"local\" has no parameter \"%s\": it has mark=none, lead_ms=%d to %d, pid_min=N and pid_max=N", shown,
+                      LEAD_MIN_MS, LEAD_MAX_MS);
+}
+
+/* Is it this parameter? Then what its value is: -1 for no number. */
+static bool is_number_of(const char *name, const char *text, size_t len, int64_t *value) {
+    const size_t n = strlen(name);
+    if (len < n || strncmp(text, name, n) != 0)
+        return false;
+    uint64_t number;
+    *value = sfid__number(text + n, len - n, 999999999, &number) ? (int64_t)number : -1;
+    return true;
+}
+
+static int read_pid(int64_t *pid, int64_t value, const char *text, size_t len, struct sfid__error *err) {
+    if (value < 0)
+        return bad_parameter(err, text, len);
+    if (*pid >= 0)
+        return sfid__fail(err, SFID_EINVAL, "store \"local\": parameter \"%.7s\" is given twice", text);
+    *pid = value;
+    return 0;
+}
+
+static int read_parameter(const char *text, size_t len, struct sfid__settings *out, struct sfid__error *err) {
+    int64_t value;
+    if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0)
+        return out->synced = false, 0;
+    if (is_number_of("pid_min=", text, len, &value))
+        return read_pid(&out->store_min, value, text, len, err);
+    if (is_number_of("pid_max=", text, len, &value))
+        return read_pid(&out->store_max, value, text, len, err);
+    if (!is_number_of("lead_ms=", text, len, &value) || value < LEAD_MIN_MS || value > LEAD_MAX_MS)
+        return bad_parameter(err, text, len);
+    out->lead_ms = (uint32_t)value;
+    return 0;
+}
+
+static int read_parameters(const char *text, struct sfid__settings *out, struct sfid__error *err) {
+    for (;;) {
+        const size_t len = strcspn(text, "&");
+        if (read_parameter(text, len, out, err) < 0)
+            return err->code;
+        if (text[len] == '\0')
+            return 0;
+        text += len + 1;
+    }
+}
+
+static int read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
+    return text[5] == '?' ? read_parameters(text + 6, out, err) : 0;
+}
+
+/* Every rule of it is a general one. */
+static int finish(struct sfid__settings *out, struct sfid__error *err) {
+    (void)out, (void)err;
+    return 0;
+}
+
+const struct sfid__store_kind sfid__store_local = {
+    .title = "store \"local\"",
+    .pid_most = INT64_MAX,
+    .is_meant = is_meant,
+    .read = read_option,
+    .finish = finish,
+    .make = make,
+};

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "lease/store_redis.h"
+/*
+ * store_redis.c - pids leased from Redis: the store port (store.h) over the
+ * lease script. doc/protocol.md tells why no two holders are ever granted the
+ * same tick of a pid.
+ */
+#include "lease/store.h"
 
 #include "base/deadline.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "host/slot.h"
 #include "id/layout.h"
 #include "lease/script_look.h"
+#include "redis/keyslot.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -280,6 +287,11 @@ static void release(struct sfid__store *store, const struct sfid__ask *ask, uint
     sfid__redis_app_ask(&s->app, "release", 6, argv, 2, sfid__deadline_now_ms() + most, NULL, &ignored);
 }
 
+static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
+    (void)store;
+    return sfid__slot_is_last(slot);
+}
+
 static void drop(struct sfid__store *store) {
     struct redis_store *s = self(store);
     sfid__redis_app_end(&s->app);
@@ -288,10 +300,9 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {claim, renew, NULL, release, drop};
+static const struct sfid__store_ops ops = {claim, renew, is_last, release, drop};
 
-int sfid__redis_store_new(struct sfid__store **out, const struct sfid__settings *settings, const char *identity,
-                          struct sfid__error *err) {
+static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
     const sfid_options *opt = &settings->opt;
     const sfid_layout *l = opt->layout;
     struct redis_store *s = calloc(1, sizeof *s);
@@ -304,7 +315,6 @@ int sfid__redis_store_new(struct sfid__store **out, const struct sfid__settings 
     snprintf(s->identity, sizeof s->identity, "%s", identity);
     s->trusts = opt->on_unknown == SFID_TRUST;
     s->replicas = settings->uri.replicas;
-    s->store.replicas = -1;
     const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms), pids = s->app.pid_max - s->app.pid_min + 1;
     s->store.ops = &ops;
     s->store.terms = (struct sfid__lease_terms){.window = window,
@@ -322,3 +332,58 @@ int sfid__redis_store_new(struct sfid__store **out, const struct sfid__settings 
     *out = &s->store;
     return 0;
 }
+
+/* ---- options --------------------------------------------------------------- */
+
+#define BUDGET_MAX_MS 3600000
+
+static bool is_meant(const char *text) { return strstr(text, "://") != NULL; }
+
+static int read_option(const char *url, struct sfid__settings *out, struct sfid__error *err) {
+    if (sfid__uri_parse(url, &out->uri, err) < 0)
+        return err->code;
+    out->store_min = out->uri.pid_min;
+    out->store_max = out->uri.pid_max;
+    return 0;
+}
+
+/* An app has two kinds of keys, which one script uses: in a cluster they have to lie in one slot. */
+static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
+    const struct sfid__uri *uri = &s->uri;
+    if (uri->kind != SFID__URI_CLUSTER || !uri->registration || sfid__has_hash_tag(s->opt.app))
+        return 0;
+    return sfid__fail(err, SFID_EINVAL,
+                      "app \"%s\": in a cluster the keys of an app have to lie in one slot: put a part of its name in braces, such "
+                      "as \"{%s}\", or add registration=off to the URL",
+                      s->opt.app, s->opt.app);
+}
+
+static int finish(struct sfid__settings *out, struct sfid__error *err) {
+    sfid_options *o = &out->opt;
+    const uint64_t unit = o->layout->unit_ms;
+    char server[SFID__URI_WHOLE];
+    if (o->pid_max > SFID__REDIS_PID_MAX)
+        return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max,
+                          SFID__REDIS_PID_MAX);
+    if (o->ttl_ms < 2 * unit)
+        return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is less than two ticks of the layout (%" PRIu64 " ms)", o->ttl_ms,
+                          2 * unit);
+    if (o->skew_budget_ms > BUDGET_MAX_MS)
+        return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
+                          BUDGET_MAX_MS);
+    out->window_ms = (o->ttl_ms + unit - 1) / unit * unit;
+    /* Another server has other holders: nothing of its leases is gone on with. */
+    sfid__uri_describe(&out->uri, server, sizeof server);
+    out->of_pages = sfid__hash(out->fingerprint, server, strlen(server));
+    return check_tag(out, err);
+}
+
+const struct sfid__store_kind sfid__store_redis = {
+    .title = "the store's URL",
+    .pid_most = SFID__REDIS_PID_MAX,
+    .slot_first = true,
+    .is_meant = is_meant,
+    .read = read_option,
+    .finish = finish,
+    .make = make,
+};

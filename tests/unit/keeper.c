@@ -99,7 +99,6 @@ static void begin(bool events) {
     sfid__lease_init(&h.lease, &store->store.terms);
     k.holding = &h;
     k.on_event = events ? on_event : NULL;
-    k.pending = 1u << SFID_EVENT_LEASED;
     sfid__generator_start(&f.g, fake_record(&f));
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The local store: which pid it takes, what it grants, what it calls lost; against marks on a real disk. */
-#include "lease/store_local.h"
+#include "lease/store.h"
 
 #include "id/layout.h"
+#include "lease/settings.h"
 #include "support/tap.h"
 
 #include <fcntl.h>
@@ -29,8 +30,8 @@ static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
     s.opt.pid = pid;
     s.opt.pid_min = min;
     s.opt.pid_max = max;
-    s.store = pid < 0 ? SFID__STORE_LOCAL : SFID__STORE_FIXED;
-    if (sfid__local_store_new(&store, &s, AHEAD, &err) < 0)
+    s.opt.max_ahead_ms = AHEAD;
+    if (sfid__store_local.make(&store, &s, "host", &err) < 0)
         bail("%s", err.text);
     return store;
 }
@@ -173,7 +174,7 @@ static void windows(void) {
     ok(claim(s) == SFID__GRANTED && reply.position == s->terms.end << 12 && !reply.exact && reply.page == 77,
        "whoever comes next finds how far it went, and on which page");
     const struct sfid__ask ask = {.now = NOW};
-    ok(s->ops->leave(s), "who is alone leaves last");
+    ok(s->ops->is_last(s, NULL), "who is alone leaves last");
     s->ops->release(s, &ask, 4711);
     drop(s);
     s = make(-1, 6, 6);

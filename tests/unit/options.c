@@ -2,6 +2,7 @@
 /* Options: each bad one is refused by name before anything is made; structs of older and newer headers are read rightly. */
 #include "lease/settings.h"
 
+#include "lease/store.h"
 #include "support/tap.h"
 
 #include <dirent.h>
@@ -190,7 +191,7 @@ static void stores(void) {
         refused_store(i);
     o.pid = -1;
     o.store = "local";
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.store == SFID__STORE_LOCAL && out.lead_ms == 30000 && out.synced &&
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.store == &sfid__store_local && out.lead_ms == 30000 && out.synced &&
            out.opt.pid_min == 0 && out.opt.pid_max == 2047,
        "a local store has every pid of the layout, and a mark 30 s ahead");
     o.store = "local?lead_ms=100";
@@ -287,7 +288,7 @@ static void redis_stores(void) {
     struct sfid__error err;
     sfid_layout icicle;
     is_i64(read_redis(&out, NULL, 600000, 0, &err), 0, "the URL of a Redis server is a store");
-    ok(out.store == SFID__STORE_REDIS && out.uri.node[0].port == 7000 && out.uri.db == 2 &&
+    ok(out.store == &sfid__store_redis && out.uri.node[0].port == 7000 && out.uri.db == 2 &&
            strcmp(out.uri.node[0].host, "host") == 0,
        "taken apart");
     ok(out.window_ms == 600000 && out.opt.skew_budget_ms == 15000 && out.opt.pid_max == 2047, "with the defaults");
