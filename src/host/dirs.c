@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/dirs.h"
 
+#include "base/fd.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -13,16 +15,6 @@
 #include <unistd.h>
 
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-
-int sfid__fd_above_standard(int fd) {
-    if (fd < 0 || fd > STDERR_FILENO)
-        return fd;
-    const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    const int why = errno;
-    close(fd);
-    errno = why;
-    return above;
-}
 
 void sfid__dir_close(struct sfid__dir *dir) {
     if (dir->fd >= 0)

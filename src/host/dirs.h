@@ -22,13 +22,6 @@ struct sfid__dir {
 #define SFID__DIR_NONE \
     { -1, NULL }
 
-/*
- * Moves a descriptor just opened above the standard three. Where the program
- * has closed those, a file of ours must not sit where it prints to. -1 with
- * errno set when there is none to be had; then fd is closed.
- */
-int sfid__fd_above_standard(int fd);
-
 /* The names of the run and the state directory: option, environment, default. To be freed; NULL with err filled in. */
 char *sfid__dir_name_run(const char *option, struct sfid__error *err);
 char *sfid__dir_name_state(const char *option, struct sfid__error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/family.h"
 
+#include "base/fd.h"
 #include "host/files.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/files.h"
 
+#include "base/fd.h"
 #include "base/random.h"
 
 #include <dirent.h>
@@ -102,6 +103,16 @@ void sfid__file_close_kept(int fd, const struct sfid__file_id *id) {
         close(fd);
 }
 
+bool sfid__file_is_last(int fd, int *kept_fd, const struct sfid__file_id *id) {
+    const bool keeps_fd = *kept_fd > 0;
+    sfid__file_close_kept(*kept_fd, id);
+    const bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    *kept_fd = last && keeps_fd ? fd : 0;
+    if (*kept_fd == 0)
+        close(fd);
+    return last;
+}
+
 /* ---- the door ------------------------------------------------------------ */
 
 #define DOORS ((UINT64_C(1) << 40) - 1) /* numbers that share a byte only wait for each other */
@@ -195,7 +206,7 @@ long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, s
     if (fd < 0)
         return fail_errno(err, dir, name, errno);
     ssize_t n = inspect(dir, name, fd, &st, err);
-    if (n == 0 && (n = read(fd, buf, size - 1)) < 0)
+    if (n == 0 && (n = sfid__fd_read(fd, buf, size - 1)) < 0)
         fail_errno(err, dir, name, errno);
     close(fd);
     if (n >= 0)

@@ -62,6 +62,13 @@ int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, 
 /* Closes such a descriptor, if it still is that: a daemon may have closed it, and opened another of its number. 0: fine. */
 void sfid__file_close_kept(int fd, const struct sfid__file_id *id);
 
+/*
+ * Asks whether nobody else has the lock of a file, when this process has let go of its mapping: takes the lock through fd, a
+ * new description, inside the door. *kept_fd is what sfid__file_keep_lock() returned; on true fd takes its place, else it is
+ * 0. fd is the callee's.
+ */
+bool sfid__file_is_last(int fd, int *kept_fd, const struct sfid__file_id *id);
+
 /* True when `name` in dir still is the file `id`. */
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
 

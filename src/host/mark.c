@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/mark.h"
 
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/process.h"
 #include "id/layout.h"
@@ -292,14 +293,10 @@ static bool is_last(struct sfid__mark *mark) {
     if (fd < 0)
         return false;
     /* The new mapping takes the old one's place, and with that goes our share of the old lock. */
-    const bool mapped = mmap(mark->map, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
-    const bool keeps_fd = mark->kept_fd > 0;
-    sfid__file_close_kept(mark->kept_fd, &mark->id);
-    const bool last = mapped && flock(fd, LOCK_EX | LOCK_NB) == 0;
-    mark->kept_fd = last && keeps_fd ? fd : 0;
-    if (mark->kept_fd == 0)
-        close(fd);
-    return last;
+    if (mmap(mark->map, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
+        return sfid__file_is_last(fd, &mark->kept_fd, &mark->id);
+    close(fd);
+    return false;
 }
 
 bool sfid__mark_is_last(struct sfid__mark *mark) {

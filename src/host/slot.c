@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/slot.h"
 
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "draw/record.h"
@@ -417,23 +418,12 @@ static bool map_unlocked(struct sfid__slot *slot) {
     return fd >= 0;
 }
 
-/* Inside the door. */
-static bool is_last(struct sfid__slot *slot, int fd) {
-    const bool keeps_fd = slot->kept_fd > 0;
-    sfid__file_close_kept(slot->kept_fd, &slot->id);
-    const bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    slot->kept_fd = last && keeps_fd ? fd : 0;
-    if (slot->kept_fd == 0)
-        close(fd);
-    return last;
-}
-
 bool sfid__slot_is_last(struct sfid__slot *slot) {
     struct sfid__error ignored;
     struct sfid__dir dir = SFID__DIR_NONE;
     const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : enter_door(slot, &dir, &ignored);
     const int fd = door < 0 ? -1 : map_again(slot, &dir);
-    const bool last = fd < 0 ? sfid__family_is_last(&slot->family) : is_last(slot, fd);
+    const bool last = fd < 0 ? sfid__family_is_last(&slot->family) : sfid__file_is_last(fd, &slot->kept_fd, &slot->id);
     if (door >= 0)
         sfid__door_leave(door);
     sfid__dir_close(&dir);

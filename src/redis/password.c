@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/password.h"
 
-#include "host/dirs.h"
+#include "base/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sfid.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,22 +20,6 @@ static enum sfid__reply_class cannot_read(const char *parameter, const char *pat
 static enum sfid__reply_class no_good(const char *parameter, const char *path, const char *what, struct sfid__error *why) {
     sfid__fail(why, SFID_EINVAL, "parameter %s: %.250s %s", parameter, path, what);
     return SFID__REPLY_CONFIG;
-}
-
-/* Reads until size bytes or the end. How many, or -1 with errno. */
-static ssize_t read_some(int fd, char *out, size_t size) {
-    size_t n = 0;
-    while (n < size) {
-        const ssize_t got = read(fd, out + n, size - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    return (ssize_t)n;
 }
 
 /* What is wrong with the n bytes of a file; NULL: *len of them are a password. */
@@ -57,7 +40,7 @@ static enum sfid__reply_class read_open(int fd, const char *parameter, const cha
         return cannot_read(parameter, path, errno, why);
     if (!S_ISREG(st.st_mode))
         return no_good(parameter, path, "is not a regular file", why);
-    const ssize_t n = read_some(fd, bytes, sizeof bytes);
+    const ssize_t n = sfid__fd_read(fd, bytes, sizeof bytes);
     if (n < 0)
         return cannot_read(parameter, path, errno, why);
     const char *fault = fault_of(bytes, (size_t)n, &len);
@@ -72,8 +55,7 @@ static enum sfid__reply_class read_open(int fd, const char *parameter, const cha
 enum sfid__reply_class sfid__password_read(const char *parameter, const char *path, char out[SFID__URI_TEXT],
                                            struct sfid__error *why) {
     static_assert(LONGEST == 255, "the number stands in an error");
-    /* O_NONBLOCK: nobody may ever write into a pipe of that name. */
-    const int fd = sfid__fd_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const int fd = sfid__fd_open_named(path);
     if (fd < 0)
         return cannot_read(parameter, path, errno, why);
     const enum sfid__reply_class class = read_open(fd, parameter, path, out, why);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/tls_context.h"
 
-#include "host/dirs.h"
+#include "base/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <sfid.h>
@@ -36,23 +35,6 @@ static enum sfid__reply_class no_good(const char *name, const char *path, const 
     return SFID__REPLY_CONFIG;
 }
 
-/* Reads all there is, up to size - 1 bytes. Its length, or -1 with errno. */
-static ssize_t read_all(int fd, char *out, size_t size) {
-    size_t n = 0;
-    while (n + 1 < size) {
-        const ssize_t got = read(fd, out + n, size - 1 - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    out[n] = '\0';
-    return (ssize_t)n;
-}
-
 static enum sfid__reply_class read_open(int fd, off_t size, const char *name, const char *path, char **out,
                                         struct sfid__error *why) {
     if (size > LONGEST)
@@ -60,14 +42,15 @@ static enum sfid__reply_class read_open(int fd, off_t size, const char *name, co
     *out = malloc((size_t)size + 1);
     if (*out == NULL)
         return no_memory(why);
-    return read_all(fd, *out, (size_t)size + 1) < 0 ? cannot_read(name, path, errno, why) : SFID__REPLY_OK;
+    const ssize_t n = sfid__fd_read(fd, *out, (size_t)size);
+    (*out)[SFID__MAX(n, 0)] = '\0';
+    return n < 0 ? cannot_read(name, path, errno, why) : SFID__REPLY_OK;
 }
 
 /* directory: whether it is one, NULL where it must not be. */
 static enum sfid__reply_class read_file(const char *name, const char *path, char **out, bool *directory, struct sfid__error *why) {
     struct stat st;
-    /* O_NONBLOCK: nobody may ever write into a pipe of that name. */
-    const int fd = sfid__fd_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const int fd = sfid__fd_open_named(path);
     if (fd < 0 || fstat(fd, &st) < 0) {
         const int errnum = errno;
         if (fd >= 0)
@@ -192,7 +175,7 @@ enum sfid__reply_class sfid__tls_context_new(SSL_CTX **out, const struct sfid__u
     SSL_CTX *ctx = *out = SSL_CTX_new(TLS_client_method());
     if (ctx == NULL || SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1)
         return no_memory(why);
-    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION); /* who the server is was checked once, for all that follows */
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);       /* who the server is was checked once, for all that follows */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF); /* each context has one session */
     const enum sfid__reply_class class = trust(ctx, uri, files, why);
     return class == SFID__REPLY_OK && files->cert ? show_ourselves(ctx, uri, files, why) : class;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/wire.h"
 
-#include "host/dirs.h"
+#include "base/fd.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int sfid__fd_above_standard(int fd) {
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return above;
+}
+
+int sfid__fd_open_named(const char *path) {
+    return sfid__fd_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+ssize_t sfid__fd_read(int fd, char *out, size_t size) {
+    size_t n = 0;
+    while (n < size) {
+        const ssize_t got = read(fd, out + n, size - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        n += (size_t)got;
+    }
+    return (ssize_t)n;
+}
