@@ -136,7 +136,7 @@ static void a_mark(const uint8_t *data, size_t size) {
         memcpy(entry + SUM, &sum, sizeof sum);
     }
     write_file(pid_file, blocks, how & 4 ? sizeof blocks / 4 * (how >> 3 & 3) : sizeof blocks);
-    const int rc = sfid__mark_take(&mark, &dir, 5, UINT64_C(0x0707070707070707), false, &at, &err);
+    const int rc = sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false}, &at, &err);
     if (rc < 0) {
         check_failure(rc, &err);
         return;
@@ -144,7 +144,7 @@ static void a_mark(const uint8_t *data, size_t size) {
     HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = at.word + 1, .page = at.page + 1}, &err) == 0);
     struct sfid__position again;
     sfid__mark_drop(&mark);
-    HOLDS(sfid__mark_take(&mark, &dir, 5, UINT64_C(0x0707070707070707), false, &again, &err) == 0);
+    HOLDS(sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false}, &again, &err) == 0);
     HOLDS(again.word == at.word + 1 && again.page == at.page + 1 && !again.exact && !again.damaged);
     sfid__mark_drop(&mark);
 }

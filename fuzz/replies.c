@@ -141,12 +141,12 @@ static void an_exchange(const struct sfid__uri *uri) {
     const char *argv[SFID__COMMAND_ARGS + 1] = {"PING"};
     HOLDS(sfid__connection_new(&c, uri, SFID__PEER_SERVER, "app", &err) == 0);
     for (int i = 0; i < 3; i++) {
-        const int rc = sfid__connection_exchange(c, 1, argv, NULL, SFID__FOREVER, NULL, &reply, &err);
+        const int rc = sfid__connection_exchange(c, &(struct sfid__question){1, argv, NULL, SFID__FOREVER, NULL}, &reply, &err);
         check_exchange(rc, &reply, &err);
         HOLDS(rc == 0 || strstr(err.text, PASSWORD) == NULL); /* of an error's line all is shown but what it repeats of that */
     }
-    HOLDS(sfid__connection_exchange(c, 0, argv, NULL, SFID__FOREVER, NULL, &reply, &err) < 0);
-    HOLDS(sfid__connection_exchange(c, SFID__COMMAND_ARGS + 1, argv, NULL, SFID__FOREVER, NULL, &reply, &err) < 0);
+    HOLDS(sfid__connection_exchange(c, &(struct sfid__question){0, argv, NULL, SFID__FOREVER, NULL}, &reply, &err) < 0);
+    HOLDS(sfid__connection_exchange(c, &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL, SFID__FOREVER, NULL}, &reply, &err) < 0);
     sfid__connection_drop(c);
 }
 
@@ -176,7 +176,7 @@ static void a_look(const struct sfid__settings *settings) {
     char holders[300];
     unsigned most = 300;
     HOLDS(sfid__redis_app_begin(&app, settings, &err) == 0);
-    const int rc = sfid__redis_look(&app, &view, see_pid, &most, SFID__FOREVER, NULL, &err);
+    const int rc = sfid__redis_look(&app, &view, see_pid, &most, (struct sfid__deadline){SFID__FOREVER, NULL, 0}, &err);
     if (rc < 0)
         check_failure(rc, &err);
     else

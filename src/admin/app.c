@@ -13,7 +13,7 @@ static_assert(sizeof(((sfid_app_info *)0)->server) >= SFID__URI_SHOWN, "a URL fi
 enum { NAMED = 3, TRIES = 5 };
 
 /* One call. */
-struct survey {
+struct app_survey {
     struct sfid__visit visit;
     struct sfid__redis_view view;
     sfid_app_info info;
@@ -25,7 +25,7 @@ struct survey {
 /* ---- one pid --------------------------------------------------------------- */
 
 /* For the sentence that refuses. */
-static void name_in_list(struct survey *s, const sfid_lease_info *lease) {
+static void name_in_list(struct app_survey *s, const sfid_lease_info *lease) {
     char until[SFID__TIME_TEXT] = "";
     const size_t used = strlen(s->holders);
     if (s->info.held + s->info.foreign > NAMED)
@@ -37,7 +37,7 @@ static void name_in_list(struct survey *s, const sfid_lease_info *lease) {
              until);
 }
 
-static void count(struct survey *s, const sfid_lease_info *lease) {
+static void count(struct app_survey *s, const sfid_lease_info *lease) {
     sfid_app_info *info = &s->info;
     switch (lease->kind) {
     case SFID_LEASE_RUN_OUT:
@@ -61,7 +61,7 @@ static void count(struct survey *s, const sfid_lease_info *lease) {
 }
 
 static bool see_pid(void *survey, const struct sfid__redis_pid *pid) {
-    struct survey *s = survey;
+    struct app_survey *s = survey;
     char holder[SFID__HOLDER];
     const int64_t until = pid->timed ? sfid__redis_app_time(&s->visit.app, pid->tick) : -1;
     sfid_lease_info lease = {.pid = pid->pid, .until_unix_ms = until, .holder = holder};
@@ -76,7 +76,7 @@ static bool see_pid(void *survey, const struct sfid__redis_pid *pid) {
 
 /* ---- the app --------------------------------------------------------------- */
 
-static void describe(struct survey *s) {
+static void describe(struct app_survey *s) {
     sfid_app_info *info = &s->info;
     const struct sfid__redis_app *app = &s->visit.app;
     static const sfid_app_state states[] = {SFID_APP_UNKNOWN, SFID_APP_FORGOTTEN, SFID_APP_KNOWN};
@@ -92,17 +92,17 @@ static void describe(struct survey *s) {
     snprintf(info->server, sizeof info->server, "%s", app->shown);
 }
 
-static int look(struct survey *s) {
+static int look(struct app_survey *s) {
     memset(&s->info, 0, sizeof s->info);
     s->holders[0] = '\0';
-    const int rc = sfid__redis_look(&s->visit.app, &s->view, see_pid, s, s->visit.deadline_ms, NULL, &s->visit.error);
+    const int rc = sfid__redis_look(&s->visit.app, &s->view, see_pid, s, sfid__visit_until(&s->visit), &s->visit.error);
     if (rc == 0)
         describe(s);
     return rc;
 }
 
 /* What is left of it, and the sentence for the caller. */
-static int end(struct survey *s, int rc, sfid_app_info *out, char *why, size_t why_size) {
+static int end(struct app_survey *s, int rc, sfid_app_info *out, char *why, size_t why_size) {
     if (s && out && (rc == 0 || rc == SFID_EBUSY))
         *out = s->info;
     sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
@@ -114,7 +114,7 @@ static int end(struct survey *s, int rc, sfid_app_info *out, char *why, size_t w
 
 int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void *user, const sfid_lease_info *lease), void *user,
                   char *why, size_t why_size) {
-    struct survey *s = calloc(1, sizeof *s);
+    struct app_survey *s = calloc(1, sizeof *s);
     if (s == NULL)
         return end(s, SFID_ENOMEM, out, why, why_size);
     s->each = each;
@@ -127,7 +127,7 @@ int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void 
 
 /* ---- init ------------------------------------------------------------------ */
 
-static int refuse(struct survey *s) {
+static int refuse(struct app_survey *s) {
     char others[120] = "", last[SFID__TIME_TEXT] = "";
     const uint64_t busy = s->info.held + s->info.foreign;
     if (s->info.held_until_unix_ms > 0)
@@ -142,7 +142,7 @@ static int refuse(struct survey *s) {
 }
 
 /* *done: the server did it. Otherwise it found something else than was looked at. */
-static int try_init(struct survey *s, bool force, bool *done) {
+static int try_init(struct app_survey *s, bool force, bool *done) {
     int rc = look(s);
     if (rc < 0)
         return rc;
@@ -150,8 +150,8 @@ static int try_init(struct survey *s, bool force, bool *done) {
         return refuse(s);
     if (s->view.state[0] == '\0')
         return 0;
-    rc = sfid__redis_app_ask(&s->visit.app, "init", 1, (const char *const[]){s->view.state}, 2, s->visit.deadline_ms, NULL,
-                             &s->visit.error);
+    const struct sfid__question q = {1, (const char *const[]){s->view.state}, NULL, s->visit.deadline_ms, NULL};
+    rc = sfid__redis_app_ask(&s->visit.app, "init", &q, 2, &s->visit.error);
     *done = rc == 0 && s->visit.app.word == SFID__REDIS_OK;
     if (rc == 0 && !*done && s->visit.app.word != SFID__REDIS_CHANGED)
         return sfid__redis_app_nonsense(&s->visit.app, "init", &s->visit.error);
@@ -159,7 +159,7 @@ static int try_init(struct survey *s, bool force, bool *done) {
 }
 
 int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *why, size_t why_size) {
-    struct survey *s = calloc(1, sizeof *s);
+    struct app_survey *s = calloc(1, sizeof *s);
     if (s == NULL)
         return end(s, SFID_ENOMEM, out, why, why_size);
     bool done = false;

@@ -15,7 +15,7 @@
 
 enum { TEXT = 600, CURE = 300, NAMED = 3 };
 
-struct survey {
+struct server_survey {
     struct sfid__visit visit;
     struct sfid__redis_facts facts;
     struct sfid__redis_view view;
@@ -30,7 +30,7 @@ struct survey {
 
 /* ---- telling --------------------------------------------------------------- */
 
-SFID__PRINTF(2, 3) static void cure(struct survey *s, const char *fmt, ...) {
+SFID__PRINTF(2, 3) static void cure(struct server_survey *s, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     vsnprintf(s->cure, sizeof s->cure, fmt, args);
@@ -39,7 +39,7 @@ SFID__PRINTF(2, 3) static void cure(struct survey *s, const char *fmt, ...) {
 
 /* The cure was said before. */
 SFID__PRINTF(5, 6)
-static void tell(struct survey *s, sfid_check_kind kind, sfid_check_grade grade, int code, const char *fmt, ...) {
+static void tell(struct server_survey *s, sfid_check_kind kind, sfid_check_grade grade, int code, const char *fmt, ...) {
     char text[TEXT];
     va_list args;
     va_start(args, fmt);
@@ -49,14 +49,14 @@ static void tell(struct survey *s, sfid_check_kind kind, sfid_check_grade grade,
     s->cure[0] = '\0';
 }
 
-static const char *user_of(const struct survey *s) {
+static const char *user_of(const struct server_survey *s) {
     return s->visit.settings.uri.user[0] ? s->visit.settings.uri.user : "default";
 }
 
 /* ---- before anything is asked ---------------------------------------------- */
 
 /* Where the library would refuse, a finding; then as if it were as long as may be. */
-static void check_heartbeat(struct survey *s, sfid_options *opt) {
+static void check_heartbeat(struct server_survey *s, sfid_options *opt) {
     const uint32_t most = opt->ttl_ms / 3;
     s->too_slow = opt->heartbeat_ms > most;
     if (!s->too_slow)
@@ -68,7 +68,7 @@ static void check_heartbeat(struct survey *s, sfid_options *opt) {
     opt->heartbeat_ms = most;
 }
 
-static void check_timeouts(struct survey *s) {
+static void check_timeouts(struct server_survey *s) {
     const sfid_options *opt = &s->visit.settings.opt;
     const uint64_t exchange = (uint64_t)s->visit.settings.uri.connect_timeout_ms + s->visit.settings.uri.timeout_ms;
     const uint64_t wanted = opt->heartbeat_ms + 2 * exchange;
@@ -85,7 +85,7 @@ static void check_timeouts(struct survey *s) {
          s->visit.app.window_ms, opt->heartbeat_ms, 2 * exchange);
 }
 
-static void check_end(struct survey *s) {
+static void check_end(struct server_survey *s) {
     const sfid_layout *l = &s->visit.app.layout;
     sfid_layout_facts facts;
     if (sfid_layout_describe(l, &facts) < 0)
@@ -105,7 +105,7 @@ static void check_end(struct survey *s) {
 /* ---- the server ------------------------------------------------------------ */
 
 /* The first exchange failed: no other would do better. */
-static void tell_unreachable(struct survey *s, int rc) {
+static void tell_unreachable(struct server_survey *s, int rc) {
     const struct sfid__error *err = &s->visit.error;
     const bool permitted = strstr(err->text, "NOPERM") == NULL;
     if (rc == SFID_EAUTH && !permitted)
@@ -117,7 +117,7 @@ static void tell_unreachable(struct survey *s, int rc) {
     tell(s, rc == SFID_EAUTH && !permitted ? SFID_CHECK_PERMISSIONS : SFID_CHECK_SERVER, SFID_CHECK_ERROR, rc, "%s", err->text);
 }
 
-static void check_role(struct survey *s) {
+static void check_role(struct server_survey *s) {
     const struct sfid__redis_facts *f = &s->facts;
     const char *role = sfid__redis_fact(f, "role"), *valkey = sfid__redis_fact(f, "valkey_version"),
                *version = sfid__redis_fact(f, "redis_version"), *host = sfid__redis_fact(f, "master_host"),
@@ -137,7 +137,7 @@ static void check_role(struct survey *s) {
 }
 
 /* It was tried, and the server said something else than that it is not permitted. */
-static void tell_refused(struct survey *s, const char *command, const char *why) {
+static void tell_refused(struct server_survey *s, const char *command, const char *why) {
     static const struct {
         const char *word, *cure;
     } cures[] = {{"OOM", "raise maxmemory, or give the app a server of its own"},
@@ -150,7 +150,7 @@ static void tell_refused(struct survey *s, const char *command, const char *why)
     tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS, "it accepts no writes (%s): %s", command, why);
 }
 
-static void check_permissions(struct survey *s) {
+static void check_permissions(struct server_survey *s) {
     static const char denied[] = "denied ";
     bool refused = false;
     for (unsigned i = 0; i < s->facts.count; i++) {
@@ -181,7 +181,7 @@ static void check_permissions(struct survey *s) {
              user_of(s), untried ? untried : "");
 }
 
-static void check_memory(struct survey *s) {
+static void check_memory(struct server_survey *s) {
     const char *policy = sfid__redis_fact(&s->facts, "maxmemory_policy");
     const int64_t most = sfid__redis_fact_number(&s->facts, "maxmemory"), used = sfid__redis_fact_number(&s->facts, "used_memory");
     const int64_t wait = ((int64_t)s->visit.app.window_ms + s->visit.app.budget_ms + 999) / 1000;
@@ -204,13 +204,13 @@ static void check_memory(struct survey *s) {
 /* ---- replication ----------------------------------------------------------- */
 
 /* Has it replicas, or had it some? A master without any cannot be superseded. */
-static bool has_replicas(const struct survey *s) {
+static bool has_replicas(const struct server_survey *s) {
     const char *before = sfid__redis_fact(&s->facts, "master_replid2"), *role = sfid__redis_fact(&s->facts, "role");
     return sfid__redis_fact_number(&s->facts, "connected_slaves") > 0 || sfid__redis_fact(&s->facts, "min_slaves_good_slaves") ||
            (role && strcmp(role, "slave") == 0) || (before && strspn(before, "0") != strlen(before));
 }
 
-static bool check_min_replicas(struct survey *s) {
+static bool check_min_replicas(struct server_survey *s) {
     const int64_t budget = s->visit.app.budget_ms, write = sfid__redis_setting(&s->visit, "min-replicas-to-write"),
                   lag = sfid__redis_setting(&s->visit, "min-replicas-max-lag"), most = budget / 1000 - 1;
     if (write < 0 || lag < 0) {
@@ -237,7 +237,7 @@ static bool check_min_replicas(struct survey *s) {
     return false;
 }
 
-static bool check_backlog(struct survey *s) {
+static bool check_backlog(struct server_survey *s) {
     const int64_t ttl = sfid__redis_setting(&s->visit, "repl-backlog-ttl"),
                   least = ((int64_t)s->visit.app.window_ms + 2 * (int64_t)s->visit.app.budget_ms + 999) / 1000;
     if (ttl < 0) {
@@ -254,7 +254,7 @@ static bool check_backlog(struct survey *s) {
     return false;
 }
 
-static void check_replication(struct survey *s) {
+static void check_replication(struct server_survey *s) {
     if (!has_replicas(s)) {
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "it has no replicas, and cannot be superseded by one");
         return;
@@ -267,7 +267,7 @@ static void check_replication(struct survey *s) {
 /* ---- the app --------------------------------------------------------------- */
 
 static bool count(void *survey, const struct sfid__redis_pid *pid) {
-    struct survey *s = survey;
+    struct server_survey *s = survey;
     const size_t used = strlen(s->foreigners);
     const int64_t left = pid->timed ? sfid__redis_app_time(&s->visit.app, pid->tick) - s->visit.app.now_ms : 0;
     const sfid_lease_kind kind = sfid__redis_pid_kind(pid, left);
@@ -277,7 +277,7 @@ static bool count(void *survey, const struct sfid__redis_pid *pid) {
     return true;
 }
 
-static void tell_refusal(struct survey *s, int rc) {
+static void tell_refusal(struct server_survey *s, int rc) {
     if (rc == SFID_EAUTH && s->denied)
         return; /* it was told */
     if (rc == SFID_ECLOCK)
@@ -292,7 +292,7 @@ static void tell_refusal(struct survey *s, int rc) {
          SFID_CHECK_ERROR, rc, "%s", s->visit.error.text);
 }
 
-static void check_skew(struct survey *s) {
+static void check_skew(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     const int64_t size = app->skew_ms < 0 ? -app->skew_ms : app->skew_ms;
     if (size <= SKEW_TOLD_MS + app->round_ms) {
@@ -306,7 +306,7 @@ static void check_skew(struct survey *s) {
          app->skew_ms < 0 ? "behind" : "ahead of");
 }
 
-static void check_state(struct survey *s) {
+static void check_state(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     char when[SFID__TIME_TEXT] = "";
     if (s->view.known == SFID__APP_UNKNOWN) {
@@ -324,7 +324,7 @@ static void check_state(struct survey *s) {
     }
 }
 
-static void check_pids(struct survey *s) {
+static void check_pids(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign;
     if (s->foreign > 0) {
@@ -344,8 +344,8 @@ static void check_pids(struct survey *s) {
     }
 }
 
-static void check_app(struct survey *s) {
-    const int rc = sfid__redis_look(&s->visit.app, &s->view, count, s, s->visit.deadline_ms, NULL, &s->visit.error);
+static void check_app(struct server_survey *s) {
+    const int rc = sfid__redis_look(&s->visit.app, &s->view, count, s, sfid__visit_until(&s->visit), &s->visit.error);
     if (rc < 0) {
         tell_refusal(s, rc);
         return;
@@ -357,7 +357,7 @@ static void check_app(struct survey *s) {
 
 /* ---- all of it ------------------------------------------------------------- */
 
-static void check(struct survey *s) {
+static void check(struct server_survey *s) {
     check_timeouts(s);
     check_end(s);
     const int rc = sfid__redis_check(&s->visit, &s->facts);
@@ -374,7 +374,7 @@ static void check(struct survey *s) {
 
 int sfid_app_check(const sfid_options *given, void (*each)(void *user, const sfid_finding *finding), void *user, char *why,
                    size_t why_size) {
-    struct survey *s = calloc(1, sizeof *s);
+    struct server_survey *s = calloc(1, sizeof *s);
     sfid_options opt;
     int rc = s == NULL ? SFID_ENOMEM : each == NULL ? SFID_EINVAL : sfid__options_copy(given, &opt, &s->visit.error);
     if (rc == 0) {

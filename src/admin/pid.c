@@ -13,7 +13,7 @@ enum { NUMBER = 24 };
 static_assert(sizeof(((sfid_pid_info *)0)->server) >= SFID__URI_SHOWN, "a URL fits where the header says so");
 static_assert(sizeof(((sfid_pid_info *)0)->holder) >= SFID__HOLDER, "so does a holder");
 
-struct survey {
+struct pid_survey {
     struct sfid__visit visit;
     struct sfid__redis_view view;
     sfid_pid_info info;
@@ -23,7 +23,7 @@ struct survey {
 /* ---- what there is --------------------------------------------------------- */
 
 static bool see(void *survey, const struct sfid__redis_pid *pid) {
-    struct survey *s = survey;
+    struct pid_survey *s = survey;
     sfid_pid_info *info = &s->info;
     const struct sfid__redis_app *app = &s->visit.app;
     const bool held = pid->kind == SFID__PID_HELD || pid->kind == SFID__PID_ENDING;
@@ -40,7 +40,7 @@ static bool see(void *survey, const struct sfid__redis_pid *pid) {
 }
 
 /* The second word of a record. Not worth an error: the user may lack the permission. */
-static void read_nonce(struct survey *s) {
+static void read_nonce(struct pid_survey *s) {
     char key[80], field[NUMBER];
     const struct sfid__redis_reply *r = &s->visit.app.reply;
     struct sfid__error kept = s->visit.error;
@@ -53,13 +53,13 @@ static void read_nonce(struct survey *s) {
 }
 
 /* What is the holder's own ends with its token, which is not for others. */
-static void show_registration(struct survey *s, const char *text) {
+static void show_registration(struct pid_survey *s, const char *text) {
     sfid_pid_info *info = &s->info;
     text = strcmp(text, s->base) == 0 ? info->holder : text;
     sfid__printable(info->registered, sizeof info->registered, text, strlen(text));
 }
 
-static void read_registration(struct survey *s) {
+static void read_registration(struct pid_survey *s) {
     char key[96];
     const struct sfid__redis_reply *r = &s->visit.app.reply;
     struct sfid__error kept = s->visit.error;
@@ -78,7 +78,7 @@ static void read_registration(struct survey *s) {
 }
 
 /* As the script has it: what is held, once it has run out and unknown pids are handed out; others by their own rules. */
-static int64_t free_from(const struct survey *s) {
+static int64_t free_from(const struct pid_survey *s) {
     const int64_t open = s->view.open_tick ? sfid__redis_app_time(&s->visit.app, s->view.open_tick) : 0;
     if (s->view.known != SFID__APP_CURRENT || s->info.until_unix_ms < 0)
         return -1;
@@ -86,7 +86,7 @@ static int64_t free_from(const struct survey *s) {
     return from <= s->info.server_unix_ms ? 0 : from;
 }
 
-static int look(struct survey *s, uint64_t pid) {
+static int look(struct pid_survey *s, uint64_t pid) {
     struct sfid__redis_app *app = &s->visit.app;
     if (pid < app->pid_min || pid > app->pid_max)
         return sfid__fail(&s->visit.error, SFID_EINVAL, "pid %" PRIu64 " is none of app \"%s\": %" PRIu64 " to %" PRIu64 " are",
@@ -95,7 +95,7 @@ static int look(struct survey *s, uint64_t pid) {
     s->base[0] = '\0';
     const uint64_t first = app->pid_min, last = app->pid_max;
     app->pid_min = app->pid_max = pid;
-    const int rc = sfid__redis_look(app, &s->view, see, s, s->visit.deadline_ms, NULL, &s->visit.error);
+    const int rc = sfid__redis_look(app, &s->view, see, s, sfid__visit_until(&s->visit), &s->visit.error);
     app->pid_min = first;
     app->pid_max = last;
     if (rc < 0)
@@ -113,7 +113,7 @@ static int look(struct survey *s, uint64_t pid) {
 /* ---- its end --------------------------------------------------------------- */
 
 /* Whether there is something to end, and that of whom it is wanted. */
-static int may_finish(struct survey *s, const char *holder) {
+static int may_finish(struct pid_survey *s, const char *holder) {
     struct sfid__error *err = &s->visit.error;
     const struct sfid__redis_app *app = &s->visit.app;
     const sfid_pid_info *info = &s->info;
@@ -135,13 +135,13 @@ static int may_finish(struct survey *s, const char *holder) {
     return 0;
 }
 
-static int finish(struct survey *s) {
+static int finish(struct pid_survey *s) {
     struct sfid__redis_app *app = &s->visit.app;
     char pid[NUMBER], base[SFID__HOLDER];
     snprintf(pid, sizeof pid, "%" PRIu64, s->info.pid);
     memcpy(base, s->base, sizeof base);
-    const int rc =
-        sfid__redis_app_ask(app, "finish", 2, (const char *const[]){pid, base}, 2, s->visit.deadline_ms, NULL, &s->visit.error);
+    const struct sfid__question q = {2, (const char *const[]){pid, base}, NULL, s->visit.deadline_ms, NULL};
+    const int rc = sfid__redis_app_ask(app, "finish", &q, 2, &s->visit.error);
     if (rc < 0 || app->word == SFID__REDIS_OK)
         return rc;
     if (app->word != SFID__REDIS_CHANGED)
@@ -152,7 +152,7 @@ static int finish(struct survey *s) {
 
 /* ---- calls ----------------------------------------------------------------- */
 
-static int end(struct survey *s, int rc, sfid_pid_info *out, char *why, size_t why_size) {
+static int end(struct pid_survey *s, int rc, sfid_pid_info *out, char *why, size_t why_size) {
     if (s && out && rc == 0)
         *out = s->info;
     sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
@@ -163,7 +163,7 @@ static int end(struct survey *s, int rc, sfid_pid_info *out, char *why, size_t w
 }
 
 int sfid_pid_look(const sfid_options *opt, uint64_t pid, sfid_pid_info *out, char *why, size_t why_size) {
-    struct survey *s = calloc(1, sizeof *s);
+    struct pid_survey *s = calloc(1, sizeof *s);
     int rc = s == NULL ? SFID_ENOMEM : out == NULL ? SFID_EINVAL : 0;
     if (rc == 0)
         rc = sfid__visit_begin(&s->visit, opt);
@@ -173,7 +173,7 @@ int sfid_pid_look(const sfid_options *opt, uint64_t pid, sfid_pid_info *out, cha
 }
 
 int sfid_pid_finish(const sfid_options *opt, uint64_t pid, const char *holder, sfid_pid_info *out, char *why, size_t why_size) {
-    struct survey *s = calloc(1, sizeof *s);
+    struct pid_survey *s = calloc(1, sizeof *s);
     int rc = s == NULL ? SFID_ENOMEM : sfid__visit_begin(&s->visit, opt);
     if (rc == 0)
         rc = look(s, pid);

@@ -19,6 +19,10 @@ struct sfid__visit {
 /* Reads the options and gets ready to ask. 0, or SFID_EINVAL, SFID_ENOMEM, or SFID_EUNSUPPORTED where no server keeps the leases. */
 int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt);
 
+static inline struct sfid__deadline sfid__visit_until(const struct sfid__visit *v) {
+    return (struct sfid__deadline){v->deadline_ms, NULL, 0};
+}
+
 /* Lets go of everything. Fine also where nothing was begun. */
 void sfid__visit_end(struct sfid__visit *v);
 

@@ -56,8 +56,12 @@ static const struct entry *entry_in(const char *blocks, int which) {
 }
 
 static struct entry make_entry(const struct sfid__mark *mark, uint64_t serial, struct sfid__position at) {
-    struct entry e = {
-        .layout = mark->layout, .pid = mark->pid, .serial = serial, .position = at.word, .page = at.page, .exact = at.exact};
+    struct entry e = {.layout = mark->want.layout,
+                      .pid = mark->want.pid,
+                      .serial = serial,
+                      .position = at.word,
+                      .page = at.page,
+                      .exact = at.exact};
     memcpy(e.magic, magic, sizeof magic);
     e.checksum = checksum(&e);
     return e;
@@ -74,7 +78,7 @@ static int write_blocks(const struct sfid__mark *mark, const struct sfid__dir *a
                         struct sfid__error *err) {
     const ssize_t n = pwrite(fd, blocks, FILE_SIZE, 0);
     int why = n == FILE_SIZE ? 0 : n < 0 ? errno : ENOSPC;
-    if (why == 0 && mark->synced && (fsync(fd) < 0 || fsync(app->fd) < 0))
+    if (why == 0 && mark->want.synced && (fsync(fd) < 0 || fsync(app->fd) < 0))
         why = errno;
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", app->path, mark->name) : 0;
 }
@@ -110,7 +114,7 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
         return SFID_ESTATE;
     }
     const struct entry *newest = entry_in(blocks, which);
-    if (newest->layout != mark->layout || newest->pid != mark->pid)
+    if (newest->layout != mark->want.layout || newest->pid != mark->want.pid)
         return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
     const bool damaged = !good(entry_in(blocks, 0)) || !good(entry_in(blocks, 1));
     *at = (struct sfid__position){newest->position, newest->page, newest->exact != 0, damaged};
@@ -180,21 +184,21 @@ static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, st
 }
 
 static int lock_by_door(struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__error *err) {
-    const int door = sfid__door_enter(app, mark->pid, err);
+    const int door = sfid__door_enter(app, mark->want.pid, err);
     const int rc = door < 0 ? err->code : lock_and_map(mark, app, err);
     if (door >= 0)
         sfid__door_leave(door);
     if (rc == SFID_EBUSY)
-        sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", mark->pid,
+        sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", mark->want.pid,
                    app->path, mark->name);
     return rc;
 }
 
-int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, bool synced,
+int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want,
                     struct sfid__position *at, struct sfid__error *err) {
     struct stat root;
-    *mark = (struct sfid__mark){.synced = synced, .layout = layout, .pid = pid};
-    snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, pid);
+    *mark = (struct sfid__mark){.want = *want};
+    snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, want->pid);
     if (stat("/", &root) < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at the root directory");
     mark->root = sfid__file_id(&root);
@@ -217,12 +221,12 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const s
     const off_t at = (off_t)which * ENTRY_SPACING;
     if (fd < 0) {
         memcpy((char *)mark->map + at, e, sizeof *e);
-        return mark->synced && msync((char *)mark->map + at, ENTRY_SPACING, MS_SYNC) < 0 ? errno : 0;
+        return mark->want.synced && msync((char *)mark->map + at, ENTRY_SPACING, MS_SYNC) < 0 ? errno : 0;
     }
     const ssize_t n = pwrite(fd, e, sizeof *e, at);
     if (n != (ssize_t)sizeof *e)
         return n < 0 ? errno : ENOSPC;
-    return mark->synced && fdatasync(fd) < 0 ? errno : 0;
+    return mark->want.synced && fdatasync(fd) < 0 ? errno : 0;
 }
 
 /*
@@ -304,7 +308,7 @@ bool sfid__mark_is_last(struct sfid__mark *mark) {
     struct sfid__dir dir;
     if (mark->map == NULL || sfid__dir_reopen(&dir, mark->dir_path, &ignored) < 0)
         return false;
-    const int door = sfid__door_enter(&dir, mark->pid, &ignored);
+    const int door = sfid__door_enter(&dir, mark->want.pid, &ignored);
     const bool last = door >= 0 && is_last(mark);
     if (door >= 0)
         sfid__door_leave(door);

@@ -30,15 +30,21 @@
 
 #define SFID__MARK_PREFIX "pid-" /* of a mark's file; then the pid */
 
+/* Which mark is wanted. */
+struct sfid__mark_want {
+    uint64_t pid;
+    uint64_t layout; /* fingerprint */
+    bool synced;     /* what is written is waited for until it is durable; else it outlives the process, and no power loss */
+};
+
 struct sfid__mark {
     char *dir_path; /* of the app's state directory */
     char name[32];
     struct sfid__file_id id;
     struct sfid__file_id root; /* what "/" was when dir_path was looked up */
-    void *map;   /* of the file, shared: keeps the lock; NULL when not held */
-    int kept_fd; /* that keeps the lock where the mapping does not; 0: it does */
-    bool synced; /* what is written is waited for until it is durable; else it outlives the process, and no power loss */
-    uint64_t layout, pid;
+    void *map;                 /* of the file, shared: keeps the lock; NULL when not held */
+    int kept_fd;               /* that keeps the lock where the mapping does not; 0: it does */
+    struct sfid__mark_want want;
     uint64_t settled; /* sfid__process() of who has seen the newest entry synced */
 };
 
@@ -57,7 +63,7 @@ struct sfid__position {
  *
  * 0, or SFID_EBUSY (someone holds it), SFID_ELAYOUT, SFID_ESTATE, SFID_ENOMEM.
  */
-int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid, uint64_t layout, bool synced,
+int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want,
                     struct sfid__position *at, struct sfid__error *err);
 
 /*

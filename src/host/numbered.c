@@ -5,34 +5,34 @@
 #include <sfid.h>
 #include <stdio.h>
 
-int sfid__numbered_take(struct sfid__slot *slot, const struct sfid__dir *run, const char *app, const struct sfid__slot_want *want,
-                        uint64_t pids, uint64_t *number, struct sfid__passed_over *over, struct sfid__error *err) {
+int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, const struct sfid__slot_want *want,
+                        struct sfid__error *err) {
     bool busy = false;
-    over->count = 0;
-    for (uint64_t n = 0; n < pids; n++) {
+    row->over->count = 0;
+    for (uint64_t n = 0; n < row->pids; n++) {
         struct sfid__dir dir;
         char name[24];
         snprintf(name, sizeof name, "%" PRIu64, n);
-        int rc = sfid__dir_open_sub(&dir, run, app, err);
+        int rc = sfid__dir_open_sub(&dir, row->run, row->app, err);
         if (rc < 0)
             return rc;
         rc = sfid__slot_take(slot, &dir, name, want, err);
         if (rc == SFID_ESTATE && err->one_file) {
-            sfid__pass_over(over, err);
+            sfid__pass_over(row->over, err);
         } else if (rc == SFID_EBUSY) {
             busy = true;
         } else {
             err->code = rc; /* not that of a slot passed over */
-            *number = n;
+            row->number = n;
             return rc;
         }
         sfid__slot_drop(slot);
     }
     if (!busy) {
-        *err = over->first;
+        *err = row->over->first;
         return err->code;
     }
     return sfid__fail(err, SFID_ENOPID,
-                      "app \"%s\": %" PRIu64 " processes of this host hold a slot each in %s, and there are no more pids", app,
-                      pids, run->path);
+                      "app \"%s\": %" PRIu64 " processes of this host hold a slot each in %s, and there are no more pids", row->app,
+                      row->pids, row->run->path);
 }

@@ -9,13 +9,21 @@
 
 #include "host/slot.h"
 
+/* The slots of an app. */
+struct sfid__numbered {
+    const struct sfid__dir *run;
+    const char *app;
+    uint64_t pids;                  /* there are no more slots than pids */
+    uint64_t number;                /* of the slot taken */
+    struct sfid__passed_over *over; /* slots whose files cannot be used */
+};
+
 /*
- * Takes the first free slot of an app in the run directory; *number is which.
- * want->pid is SFID__ANY_PID. A slot whose file cannot be used is passed over,
- * and noted in *over. 0, or SFID_ESTATE, SFID_ENOMEM, or SFID_ENOPID
+ * Takes the first free slot of a row. want->pid is SFID__ANY_PID. A slot whose
+ * file cannot be used is passed over. 0, or SFID_ESTATE, SFID_ENOMEM, or SFID_ENOPID
  * when as many processes of this host hold one as there are pids.
  */
-int sfid__numbered_take(struct sfid__slot *slot, const struct sfid__dir *run, const char *app, const struct sfid__slot_want *want,
-                        uint64_t pids, uint64_t *number, struct sfid__passed_over *over, struct sfid__error *err);
+int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, const struct sfid__slot_want *want,
+                        struct sfid__error *err);
 
 #endif

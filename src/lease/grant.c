@@ -84,8 +84,8 @@ void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *
     struct sfid__record *r = sfid__grant_last_record(h);
     const uint8_t seq_bits = h->generator->layout.seq_bits;
     const uint64_t position = sfid__grant_position(h, reply, SFID__MAX(now, a->floor) << seq_bits);
-    const bool found = r && !sfid__grant_is_closed(r) && !h->lease.opened && !h->lease.terms.testifies &&
-                       sfid__record_position(r) == position;
+    const bool found =
+        r && !sfid__grant_is_closed(r) && !h->lease.opened && !h->lease.terms.testifies && sfid__record_position(r) == position;
     if (!found) {
         const bool granted = a->limit > a->floor;
         const uint64_t limit = granted ? a->limit : position >> seq_bits;

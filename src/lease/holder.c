@@ -98,7 +98,7 @@ static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a
                                   .listener = h->listener};
     h->reply = (struct sfid__reply){.pid = 0};
     const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
-                                                                  : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
+                                                                     : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
     /* An attempt cut short by the end of opening tells less than the one before it. */
     if (answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && monotonic_ms(h) >= h->deadline_ms)
         h->error = before;
@@ -307,11 +307,11 @@ static int take_first_slot(struct sfid__holder *h, const char *machine) {
     const struct sfid__generator *g = h->generator;
     const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
     const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, sfid__grant_clock_tick(h) + 2 * window};
-    uint64_t number;
-    const int rc = sfid__numbered_take(&h->slot, &h->run, h->settings->opt.app, &want, g->layout.max_pid + 1, &number,
-                                       &h->passed_over, &h->error);
+    struct sfid__numbered row = {
+        .run = &h->run, .app = h->settings->opt.app, .pids = g->layout.max_pid + 1, .over = &h->passed_over};
+    const int rc = sfid__numbered_take(&h->slot, &row, &want, &h->error);
     if (rc == 0)
-        snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, number);
+        snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, row.number);
     return rc;
 }
 

@@ -22,7 +22,7 @@ struct sfid__holder {
     struct sfid__store *store;
     struct sfid__lease lease;
     struct sfid__slot slot;
-    struct sfid__reply reply; /* the last one of the store */
+    struct sfid__reply reply;              /* the last one of the store */
     struct sfid__error error;              /* why the last thing that failed did */
     uint64_t stopped;                      /* the word, once closed */
     bool gave_up;                          /* there is no pid to be had */
@@ -35,7 +35,7 @@ struct sfid__holder {
     char identity[SFID__MACHINE_ID + 32];
     bool run_is_tmpfs, synced;
     struct sfid__passed_over passed_over; /* by the last claim: pids or slots whose files cannot be used */
-    struct sfid__error stateless; /* why this host's identity lives in the run directory; code 0: it does not */
+    struct sfid__error stateless;         /* why this host's identity lives in the run directory; code 0: it does not */
 
     /* Called for each event worth telling; NULL: nobody listens. */
     sfid__teller *tell;
@@ -48,7 +48,7 @@ struct sfid__holder {
  * sentence in h->error; then sfid__holder_drop() remains to be called.
  */
 int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const struct sfid__settings *settings,
-                       int64_t deadline_ms);
+                      int64_t deadline_ms);
 
 /* Goes on where the page stands, in a process that did not follow it so far; nothing where it did. */
 void sfid__holder_resume(struct sfid__holder *h);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lease/script.h"
 
-#include "base/deadline.h"
 #include "base/number.h"
 #include "id/layout.h"
 
@@ -171,15 +170,16 @@ static bool read_word(struct sfid__redis_app *app) {
 
 /* ---- one exchange ---------------------------------------------------------- */
 
-int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, unsigned argc, const char *const *argv, unsigned strings,
-                        int64_t deadline_ms, const _Atomic int *stop, struct sfid__error *err) {
+int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struct sfid__question *arguments, unsigned strings,
+                        struct sfid__error *err) {
     struct question q;
     const int64_t host_ms = sfid__now(app->clock).ms, began = sfid__deadline_now_ms();
     uint64_t now_ms;
     ask_with(&q, app, op, host_ms);
-    for (unsigned i = 0; i < argc; i++)
-        add(&q, argv[i]);
-    const struct sfid__question question = {q.argc, q.argv, NULL, SFID__MIN(deadline_ms, began + app->timeout_ms), stop};
+    for (int i = 0; i < arguments->argc; i++)
+        add(&q, arguments->argv[i]);
+    const int64_t deadline_ms = SFID__MIN(arguments->deadline_ms, began + app->timeout_ms);
+    const struct sfid__question question = {q.argc, q.argv, NULL, deadline_ms, arguments->stop};
     const int rc = sfid__route_exchange(&app->route, &question, &app->reply, err);
     if (rc == SFID_EAUTH && app->reply.count > 0 && strstr(app->reply.strings[0], " key"))
         return fail_key(app, err);
@@ -195,14 +195,14 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, unsigned ar
     return app->reply.count >= strings || app->word != SFID__REDIS_OK ? 0 : sfid__redis_app_nonsense(app, op, err);
 }
 
-int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, int64_t deadline_ms,
-                         const _Atomic int *stop, uint64_t *have, struct sfid__error *err) {
+int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, struct sfid__deadline until,
+                         uint64_t *have, struct sfid__error *err) {
     char wanted[NUMBER], ms[NUMBER];
     snprintf(wanted, sizeof wanted, "%" PRIu32, replicas);
     snprintf(ms, sizeof ms, "%" PRId64, wait_ms);
     if (!sfid__route_is_up(&app->route))
         return sfid__fail(err, SFID_EREDIS, "%s: WAIT: the connection is closed", app->shown);
-    const struct sfid__question q = {3, (const char *const[]){"WAIT", wanted, ms}, NULL, deadline_ms, stop};
+    const struct sfid__question q = {3, (const char *const[]){"WAIT", wanted, ms}, NULL, until.at_ms, until.stop};
     const int rc = sfid__route_exchange(&app->route, &q, &app->reply, err);
     if (rc == 0 && !sfid__redis_app_number(app, 0, have))
         return sfid__redis_app_nonsense(app, "WAIT", err);

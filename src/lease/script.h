@@ -7,6 +7,7 @@
 #ifndef SFID_LEASE_SCRIPT_H
 #define SFID_LEASE_SCRIPT_H
 
+#include "base/deadline.h"
 #include "lease/settings.h"
 #include "redis/route.h"
 
@@ -46,7 +47,7 @@ void sfid__redis_app_end(struct sfid__redis_app *app);
 /*
  * Asks for an operation with its arguments (text), and reads the word of the
  * answer: app->word, with at least `strings` strings in app->reply. Back by
- * deadline_ms (monotonic) or, when *stop is set, within half a second.
+ * its deadline (monotonic) or, when its *stop is set, within half a second.
  *
  * 0, or a code with a sentence that names server and app; app->reply.class says
  * whether trying again may help:
@@ -57,16 +58,16 @@ void sfid__redis_app_end(struct sfid__redis_app *app);
  *   SFID_EINVAL   the app's name cannot be used in this cluster
  *   SFID_ENOMEM
  */
-int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, unsigned argc, const char *const *argv, unsigned strings,
-                        int64_t deadline_ms, const _Atomic int *stop, struct sfid__error *err);
+int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struct sfid__question *arguments, unsigned strings,
+                        struct sfid__error *err);
 
 /*
  * WAIT, on the connection of the exchange before: how many replicas have what
  * was written there, once it is as many as that or wait_ms are over. As
  * sfid__redis_app_ask(); SFID_EREDIS when the connection has closed since.
  */
-int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, int64_t deadline_ms,
-                         const _Atomic int *stop, uint64_t *have, struct sfid__error *err);
+int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, struct sfid__deadline until,
+                         uint64_t *have, struct sfid__error *err);
 
 /* Reads string i of the reply as a decimal number of at most 18 digits; false when it is none. */
 bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint64_t *out);

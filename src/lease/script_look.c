@@ -45,8 +45,8 @@ static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user
 }
 
 int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
-                     bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, int64_t deadline_ms,
-                     const _Atomic int *stop, struct sfid__error *err) {
+                     bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, struct sfid__deadline until,
+                     struct sfid__error *err) {
     bool more = each != NULL, same = true;
     uint64_t next = more ? app->pid_min : app->pid_max + 1;
     char state[sizeof view->state] = "";
@@ -54,7 +54,8 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
         char first[24];
         const uint64_t asked = next;
         snprintf(first, sizeof first, "%" PRIu64, asked);
-        const int rc = sfid__redis_app_ask(app, "look", 1, (const char *const[]){first}, HEAD, deadline_ms, stop, err);
+        const struct sfid__question q = {1, (const char *const[]){first}, NULL, until.at_ms, until.stop};
+        const int rc = sfid__redis_app_ask(app, "look", &q, HEAD, err);
         if (rc < 0)
             return rc;
         if (app->word != SFID__REDIS_OK || !read_view(app, view) || !sfid__redis_app_number(app, 7, &next) ||
@@ -141,7 +142,7 @@ bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, in
     struct sfid__error ignored;
     bool taken[MACHINES] = {false};
     size_t used = 0;
-    const bool all = sfid__redis_look(app, &view, count_holder, &t, deadline_ms, stop, &ignored) == 0;
+    const bool all = sfid__redis_look(app, &view, count_holder, &t, (struct sfid__deadline){deadline_ms, stop, 0}, &ignored) == 0;
     out[0] = '\0';
     for (int n = 0, i; n < SHOWN && (i = take_largest(&t, taken)) >= 0 && used < size; n++)
         used += (size_t)snprintf(out + used, size - used, "%s%.60s (%u)", n ? ", " : "", t.machines[i].name, t.machines[i].pids);

@@ -35,8 +35,8 @@ sfid_lease_kind sfid__redis_pid_kind(const struct sfid__redis_pid *pid, int64_t 
  * 0, or as sfid__redis_app_ask().
  */
 int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
-                     bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, int64_t deadline_ms,
-                     const _Atomic int *stop, struct sfid__error *err);
+                     bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, struct sfid__deadline until,
+                     struct sfid__error *err);
 
 /*
  * "host-a (5), host-b (3) and 12 others": who holds most of the pids, as far as

@@ -276,8 +276,8 @@ int sfid__options_read(const sfid_options *given, struct sfid__settings *out, st
     if (o->app && check_app(o->app, err) < 0)
         return err->code;
     if (check_pid(o, l, err) < 0 || choose_store(out, err) < 0 || choose_range(out, err) < 0 || check_policy(o, l, err) < 0 ||
-        check_lease(o, err) < 0 || finish_store(out, err) < 0 ||
-        check_dir("run_dir", o->run_dir, err) < 0 || check_dir("state_dir", o->state_dir, err) < 0)
+        check_lease(o, err) < 0 || finish_store(out, err) < 0 || check_dir("run_dir", o->run_dir, err) < 0 ||
+        check_dir("state_dir", o->state_dir, err) < 0)
         return err->code;
     return 0;
 }

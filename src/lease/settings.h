@@ -19,9 +19,9 @@ struct sfid__settings {
     const struct sfid__store_kind *store; /* store.h; NULL: none, the pid is fixed and has no app */
     uint64_t fingerprint;                 /* of the layout */
     uint64_t of_pages;                    /* the same, and of what else a page has to be of */
-    uint32_t lead_ms;  /* local: how far ahead of use the mark lies, before max_ahead */
-    bool synced;       /* the mark is */
-    int64_t store_min; /* pid_min and pid_max of the store, which opt has, too; -1: not given there */
+    uint32_t lead_ms;                     /* local: how far ahead of use the mark lies, before max_ahead */
+    bool synced;                          /* the mark is */
+    int64_t store_min;                    /* pid_min and pid_max of the store, which opt has, too; -1: not given there */
     int64_t store_max;
     bool ranged;          /* the range of pids is the store's alone */
     struct sfid__uri uri; /* redis */

@@ -72,11 +72,22 @@ static struct sfid__reply reply_of(const struct local_store *s, uint64_t pid, co
         .pid = pid, .position = at->word, .exact = at->exact, .page = at->page, .floor = tick, .limit = tick};
 }
 
+/* A claim on its way through the pids. */
+struct quest {
+    const struct sfid__dir *app;
+    const struct sfid__ask *ask;
+    struct sfid__reply *reply;
+    struct sfid__error *err;
+    bool picky;
+    uint64_t spare; /* the first pid that could be had, if need be */
+};
+
 /* Takes one pid, if it is free and the caller likes it. 0 with the mark held, or a code. */
-static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid, const struct sfid__ask *ask, bool picky,
-                struct sfid__reply *reply, struct sfid__error *err) {
+static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
+    const struct sfid__ask *ask = q->ask;
+    struct sfid__reply *reply = q->reply;
     struct sfid__position at;
-    int rc = sfid__mark_take(&s->mark, app, pid, s->fingerprint, s->synced, &at, err);
+    int rc = sfid__mark_take(&s->mark, q->app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced}, &at, q->err);
     if (rc < 0)
         return rc;
     if (at.damaged) { /* a newer entry may be lost: no window was ever granted beyond this */
@@ -87,40 +98,39 @@ static int take(struct local_store *s, const struct sfid__dir *app, uint64_t pid
     *reply = reply_of(s, pid, &at);
     reply->guessed = at.damaged;
     if (s->strict && reply->limit > ask->now + s->store.terms.window)
-        rc = refuse_far(s, app, reply->limit - ask->now, err);
+        rc = refuse_far(s, q->app, reply->limit - ask->now, q->err);
     else
-        rc = ask->accept ? ask->accept(ask->accepter, reply, picky, err) : 0;
+        rc = ask->accept ? ask->accept(ask->accepter, reply, q->picky, q->err) : 0;
     if (rc < 0)
         sfid__mark_drop(&s->mark);
     return rc;
 }
 
 /* Somebody who stays in a door is waited for a moment: there may be many doors. */
-static bool is_late(const struct sfid__ask *ask) {
-    return ask->deadline_ms != 0 && sfid__deadline_now_ms() >= ask->deadline_ms;
-}
+static bool is_late(const struct sfid__ask *ask) { return ask->deadline_ms != 0 && sfid__deadline_now_ms() >= ask->deadline_ms; }
 
 /* A pid that a file keeps from being used is passed over, where there are others. */
 static bool is_unusable(int rc, const struct sfid__error *err) { return rc == SFID_ESTATE && err->one_file; }
 
 /*
- * The first pid in a range that can be had; *spare gets the first that could be, if need be. SFID_EBUSY where some are
- * held; where none is, and none can be used, the error of the first.
+ * The first pid in a range that can be had. SFID_EBUSY where some are held; where none is, and none can be used, the error of
+ * the first.
  */
-static int scan(struct local_store *s, const struct sfid__dir *app, uint64_t from, uint64_t to, const struct sfid__ask *ask,
-                bool picky, uint64_t *spare, struct sfid__reply *reply, struct sfid__error *err) {
+static int scan(struct local_store *s, struct quest *q, uint64_t from, uint64_t to) {
+    const struct sfid__ask *ask = q->ask;
+    struct sfid__error *err = q->err;
     bool busy = false;
     ask->passed_over->count = 0;
     for (uint64_t pid = from;; pid++) {
-        const int rc = take(s, app, pid, ask, picky, reply, err);
+        const int rc = take(s, q, pid);
         if (is_unusable(rc, err))
             sfid__pass_over(ask->passed_over, err);
         else if (rc != SFID_EBUSY && rc != SFID_EAGAIN)
             return rc;
         else
             busy = true;
-        if (rc == SFID_EAGAIN && *spare > pid)
-            *spare = pid;
+        if (rc == SFID_EAGAIN && q->spare > pid)
+            q->spare = pid;
         if (pid == to && !busy)
             *err = ask->passed_over->first;
         if (pid == to)
@@ -148,16 +158,17 @@ static int all_taken(const struct local_store *s, const struct sfid__dir *app, u
 static int claim_in(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask, struct sfid__reply *reply,
                     struct sfid__error *err) {
     const uint64_t from = s->had ? s->pid : s->store.terms.pid_min, to = s->had ? s->pid : s->store.terms.pid_max;
-    uint64_t spare = UINT64_MAX;
-    int rc = scan(s, app, from, to, ask, from < to, &spare, reply, err);
-    if (rc < 0 && spare <= to)
-        rc = scan(s, app, spare, to, ask, false, &spare, reply, err);
+    struct quest q = {app, ask, reply, err, from < to, UINT64_MAX};
+    int rc = scan(s, &q, from, to);
+    q.picky = false;
+    if (rc < 0 && q.spare <= to)
+        rc = scan(s, &q, q.spare, to);
     if (s->fixed || s->had)
         return rc;
     /* Who looks at a pid and passes it over has its lock for a moment: where all seem taken it is looked at again. */
     for (int64_t nap_ms = 1; rc == SFID_EBUSY && nap_ms <= LONGEST_NAP_MS && !is_late(ask); nap_ms *= 2) {
         sfid__system_clock.sleep_ns(&sfid__system_clock, nap_ms * 1000000);
-        rc = scan(s, app, from, to, ask, false, &spare, reply, err);
+        rc = scan(s, &q, from, to);
     }
     if (rc == SFID_EBUSY)
         rc = all_taken(s, app, from, to, err);

@@ -97,10 +97,13 @@ static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigne
 
 /* ---- asking ---------------------------------------------------------------- */
 
-static int ask_app(struct redis_store *s, const struct sfid__ask *ask, const char *op, unsigned argc, const char *const *argv,
-                   unsigned strings, struct sfid__error *err) {
-    const int64_t deadline = ask->deadline_ms ? ask->deadline_ms : SFID__FOREVER, began = sfid__deadline_now_ms();
-    const int rc = sfid__redis_app_ask(&s->app, op, argc, argv, strings, deadline, ask->stop, err);
+/* The question gets its deadline here. */
+static int ask_app(struct redis_store *s, const struct sfid__ask *ask, const char *op, struct sfid__question q, unsigned strings,
+                   struct sfid__error *err) {
+    q.deadline_ms = ask->deadline_ms ? ask->deadline_ms : SFID__FOREVER;
+    q.stop = ask->stop;
+    const int64_t began = sfid__deadline_now_ms();
+    const int rc = sfid__redis_app_ask(&s->app, op, &q, strings, err);
     note_connected(s, ask, began, rc, err);
     if (rc == 0)
         note_skew(s, ask);
@@ -130,8 +133,8 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
         ask->deadline_ms ? SFID__MIN(ask->deadline_ms, now + s->store.exchange_ms) : now + s->store.exchange_ms;
     if (s->replicas == 0)
         return;
-    const int rc = sfid__redis_app_wait(&s->app, s->replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), deadline, ask->stop,
-                                        &have, &why);
+    const struct sfid__deadline until = {deadline, ask->stop, 0};
+    const int rc = sfid__redis_app_wait(&s->app, s->replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), until, &have, &why);
     /* Relaxed, as above. */
     atomic_store_explicit(&s->store.replicas, rc < 0 ? -1 : (int64_t)have, memory_order_relaxed);
     too_few->text[0] = '\0';
@@ -155,11 +158,12 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
  */
 static int trust(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
     struct sfid__redis_view view;
+    const char *const argv[] = {view.state};
     const int64_t began = sfid__deadline_now_ms();
-    int rc = sfid__redis_look(&s->app, &view, NULL, NULL, ask->deadline_ms, ask->stop, err);
+    int rc = sfid__redis_look(&s->app, &view, NULL, NULL, (struct sfid__deadline){ask->deadline_ms, ask->stop, 0}, err);
     note_connected(s, ask, began, rc, err);
     if (rc == 0 && view.known == SFID__APP_UNKNOWN)
-        rc = ask_app(s, ask, "init", 1, (const char *const[]){view.state}, 2, err);
+        rc = ask_app(s, ask, "init", (struct sfid__question){.argc = 1, .argv = argv}, 2, err);
     s->trusts = rc < 0;
     return rc;
 }
@@ -214,7 +218,8 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
     decimal(ask->lease->start, start);
     hex(ask->lease->nonce, nonce);
     name_base(s, ask->lease->token, base);
-    if (ask_app(s, ask, "claim", 3, (const char *const[]){start, nonce, base}, 6, err) < 0)
+    const char *const argv[] = {start, nonce, base};
+    if (ask_app(s, ask, "claim", (struct sfid__question){.argc = 3, .argv = argv}, 6, err) < 0)
         return failed(s);
     if (s->app.word == SFID__REDIS_RETRY)
         return wait_for_pid(s, ask, reply, err);
@@ -260,7 +265,7 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     show(s, ask->lease, &shown);
     decimal(ask->lease->limit, limit);
     const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, limit};
-    if (ask_app(s, ask, "renew", 5, argv, 6, err) < 0)
+    if (ask_app(s, ask, "renew", (struct sfid__question){.argc = 5, .argv = argv}, 6, err) < 0)
         return failed(s);
     if (s->app.word == SFID__REDIS_LOST || s->app.word == SFID__REDIS_GONE)
         return lost(s, ask, err);
@@ -284,7 +289,8 @@ static void release(struct sfid__store *store, const struct sfid__ask *ask, uint
     decimal(ask->lease->limit, limit);
     const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, first_unused, limit};
     const int64_t most = sfid__route_is_up(&s->app.route) ? RELEASE_MS : RELEASE_MS / 2;
-    sfid__redis_app_ask(&s->app, "release", 6, argv, 2, sfid__deadline_now_ms() + most, NULL, &ignored);
+    const struct sfid__question q = {6, argv, NULL, sfid__deadline_now_ms() + most, NULL};
+    sfid__redis_app_ask(&s->app, "release", &q, 2, &ignored);
 }
 
 static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {

@@ -97,7 +97,8 @@ static bool may_go_on(const struct hunt *h) {
 }
 
 static int ask(struct hunt *h, int argc, const char *const *argv, const size_t *lengths) {
-    return sfid__connection_exchange(h->c->connection, argc, argv, lengths, h->q->deadline_ms, h->q->stop, h->reply, h->err);
+    const struct sfid__question q = {argc, argv, lengths, h->q->deadline_ms, h->q->stop};
+    return sfid__connection_exchange(h->c->connection, &q, h->reply, h->err);
 }
 
 /* What the node at hand says. To one that a slot is moving to, the command goes with ASKING before it. */

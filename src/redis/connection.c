@@ -315,8 +315,9 @@ static void disown(struct sfid__connection *c) {
 }
 
 /* Sends the command and takes its reply in. */
-static int converse(struct exchange *x, int argc, const char *const *argv, const size_t *lengths) {
-    const struct command command = {argv[0], argc, argv, lengths};
+static int converse(struct exchange *x, const struct sfid__question *q) {
+    const char *const *argv = q->argv;
+    const struct command command = {argv[0], q->argc, argv, q->lengths};
     bool cut;
     if (x->c->wire.fd < 0 && connect_and_greet(x) < 0)
         return x->err->code;
@@ -329,17 +330,20 @@ static int converse(struct exchange *x, int argc, const char *const *argv, const
     return cut ? fail_protocol(x, argv[0], UNASKED) : 0;
 }
 
-int sfid__connection_exchange(struct sfid__connection *c, int argc, const char *const *argv, const size_t *lengths,
-                              int64_t deadline_ms, const _Atomic int *stop, struct sfid__redis_reply *reply,
+int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
                               struct sfid__error *err) {
-    struct exchange x = {
-        .c = c, .deadline = {deadline_ms, stop, 0}, .began_ns = now_ns(), .until_ms = deadline_ms, .reply = reply, .err = err};
+    struct exchange x = {.c = c,
+                         .deadline = {q->deadline_ms, q->stop, 0},
+                         .began_ns = now_ns(),
+                         .until_ms = q->deadline_ms,
+                         .reply = reply,
+                         .err = err};
     reply->class = SFID__REPLY_OK;
     sfid__reply_empty(reply);
     sfid__connection_is_up(c); /* closes what cannot be used any more */
     if (!sfid__resp_begin(&x.resp, reply, &c->uri))
-        return fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, argv[0], "out of memory");
-    const int rc = converse(&x, argc, argv, lengths);
+        return fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
+    const int rc = converse(&x, q);
     sfid__resp_end(&x.resp);
     /* After an error that passes by itself, as BUSY does, the connection is as good as before. */
     if (rc < 0 && !(x.resp.is_error && reply->count > 0 && reply->class == SFID__REPLY_RETRY)) {

@@ -39,6 +39,15 @@ int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *
 /* Has it be with another server from now on. What was open is closed. */
 void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *uri);
 
+/* A command, and how long its reply is waited for. */
+struct sfid__question {
+    int argc;
+    const char *const *argv;
+    const size_t *lengths; /* or NULL */
+    int64_t deadline_ms;
+    const _Atomic int *stop; /* or NULL */
+};
+
 /*
  * Sends one command of argc arguments (binary-safe, with lengths) and reads its reply, all by deadline_ms
  * (monotonic), connecting first where need be: looking the name up and connecting take connect_timeout_ms of
@@ -49,18 +58,8 @@ void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *ur
  * sentence that names the server (never a secret), the command and what the server said. reply->strings[0] is the
  * error's line where the server sent one in answer to this command; else reply->count is 0.
  */
-int sfid__connection_exchange(struct sfid__connection *c, int argc, const char *const *argv, const size_t *lengths,
-                              int64_t deadline_ms, const _Atomic int *stop, struct sfid__redis_reply *reply,
+int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
                               struct sfid__error *err);
-
-/* The same as one value, for those who choose whom to ask. */
-struct sfid__question {
-    int argc;
-    const char *const *argv;
-    const size_t *lengths; /* or NULL */
-    int64_t deadline_ms;
-    const _Atomic int *stop; /* or NULL */
-};
 
 /* True while there is an open connection that the server has not closed (looks, never blocks). One that is not is closed. */
 bool sfid__connection_is_up(struct sfid__connection *c);

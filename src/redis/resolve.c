@@ -91,18 +91,17 @@ static enum sfid__reply_class failed(const struct sfid__lookup *l, struct sfid__
     return l->rc == EAI_NONAME || l->rc == EAI_FAIL ? SFID__REPLY_RESOLVE : SFID__REPLY_RETRY;
 }
 
-static enum sfid__reply_class answer(const struct sfid__lookup *l, struct sfid__address out[SFID__ADDRESSES], unsigned *count,
-                                     struct sfid__error *why) {
-    *count = 0;
+static enum sfid__reply_class answer(const struct sfid__lookup *l, struct sfid__addresses *out, struct sfid__error *why) {
+    out->count = 0;
     if (l->rc != 0)
         return failed(l, why);
-    for (const struct addrinfo *a = l->found; a && *count < SFID__ADDRESSES; a = a->ai_next) {
-        if (a->ai_addrlen > sizeof out->at)
+    for (const struct addrinfo *a = l->found; a && out->count < SFID__ADDRESSES; a = a->ai_next) {
+        if (a->ai_addrlen > sizeof out->list[0].at)
             continue;
-        memcpy(&out[*count].at, a->ai_addr, a->ai_addrlen);
-        out[(*count)++].len = a->ai_addrlen;
+        memcpy(&out->list[out->count].at, a->ai_addr, a->ai_addrlen);
+        out->list[out->count++].len = a->ai_addrlen;
     }
-    if (*count > 0)
+    if (out->count > 0)
         return SFID__REPLY_OK;
     sfid__fail(why, SFID_EREDIS, "%s has no address", l->host);
     return SFID__REPLY_RESOLVE;
@@ -139,7 +138,7 @@ static int ask(struct sfid__resolver *r, const char *host, uint16_t port) {
 }
 
 enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host, uint16_t port, struct sfid__deadline *deadline,
-                                     struct sfid__address out[SFID__ADDRESSES], unsigned *count, struct sfid__error *why) {
+                                     struct sfid__addresses *out, struct sfid__error *why) {
     const int rc = r->open ? 0 : ask(r, host, port);
     if (rc != 0) {
         sfid__fail_errno(why, SFID_ENOMEM, rc, "cannot start looking up %s", host);
@@ -149,7 +148,7 @@ enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host,
         sfid__fail(why, SFID_EREDIS, "cannot look up %s: the system's resolver has not answered yet", host);
         return SFID__REPLY_RETRY;
     }
-    const enum sfid__reply_class class = answer(r->open, out, count, why);
+    const enum sfid__reply_class class = answer(r->open, out, why);
     sfid__resolver_drop(r);
     return class;
 }

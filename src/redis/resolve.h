@@ -37,6 +37,11 @@ struct sfid__address {
     socklen_t len;
 };
 
+struct sfid__addresses {
+    unsigned count;
+    struct sfid__address list[SFID__ADDRESSES];
+};
+
 struct sfid__lookup;
 
 struct sfid__resolver {
@@ -49,7 +54,7 @@ struct sfid__resolver {
  * asked for the same host and port.
  */
 enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host, uint16_t port, struct sfid__deadline *deadline,
-                                     struct sfid__address out[SFID__ADDRESSES], unsigned *count, struct sfid__error *why);
+                                     struct sfid__addresses *out, struct sfid__error *why);
 
 /* Ends waiting for good. */
 void sfid__resolver_drop(struct sfid__resolver *r);

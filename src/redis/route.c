@@ -24,7 +24,7 @@ int sfid__route_exchange(struct sfid__route *r, const struct sfid__question *q, 
         return sfid__sentinel_exchange(r->sentinel, q, reply, err);
     if (r->cluster)
         return sfid__cluster_exchange(r->cluster, q, reply, err);
-    return sfid__connection_exchange(r->server, q->argc, q->argv, q->lengths, q->deadline_ms, q->stop, reply, err);
+    return sfid__connection_exchange(r->server, q, reply, err);
 }
 
 bool sfid__route_is_up(struct sfid__route *r) {

@@ -94,12 +94,13 @@ static void note(struct search *x, const struct sfid__endpoint *node, const char
 static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sfid__endpoint *named) {
     const struct sfid__endpoint *node = &x->s->uri.node[i];
     const char *const argv[] = {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", x->s->uri.master};
+    const struct sfid__question q = {3, argv, NULL, deadline_ms, x->q->stop};
     struct sfid__uri one;
     struct sfid__error why;
     char what[SFID__URI_TEXT + 80];
     uri_of_sentinel(&x->s->uri, i, &one);
     sfid__connection_aim(x->s->sentinel, &one);
-    const int rc = sfid__connection_exchange(x->s->sentinel, 3, argv, NULL, deadline_ms, x->q->stop, x->reply, &why);
+    const int rc = sfid__connection_exchange(x->s->sentinel, &q, x->reply, &why);
     x->answered = x->answered || rc == 0 || x->reply->count > 0;
     if (rc < 0) {
         const char *text = strstr(why.text, ": "); /* behind the server's name */
@@ -119,8 +120,7 @@ static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sf
 /* ---- asking the master ----------------------------------------------------- */
 
 static int ask_master(struct search *x) {
-    const struct sfid__question *q = x->q;
-    const int rc = sfid__connection_exchange(x->s->master, q->argc, q->argv, q->lengths, q->deadline_ms, q->stop, x->reply, x->err);
+    const int rc = sfid__connection_exchange(x->s->master, x->q, x->reply, x->err);
     /* It is the master still if it has said so, whatever else it says. */
     x->s->found = rc == 0 || (x->reply->count > 0 && x->reply->class != SFID__REPLY_RESOLVE);
     x->s->known = x->s->known || x->s->found;

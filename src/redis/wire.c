@@ -120,9 +120,9 @@ static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, 
 
 /* Connections under way to the addresses of one name. */
 struct race {
-    const struct sfid__address *addresses;
-    unsigned count, first, begun; /* begun: so many addresses have had their turn */
-    int64_t next_ms;              /* when the next one is due */
+    struct sfid__addresses addresses;
+    unsigned first, begun; /* begun: so many addresses have had their turn */
+    int64_t next_ms;       /* when the next one is due */
     unsigned running;
     struct sfid__wire wires[SFID__ADDRESSES];
     int errnum; /* of the last that failed */
@@ -163,9 +163,9 @@ static bool arrived(struct race *r, struct sfid__wire *w) {
 
 /* Gives the next address its turn. True when it is connected at once. */
 static bool begin_next(struct race *r, struct sfid__deadline *deadline) {
-    const struct sfid__address *a = &r->addresses[(r->first + r->begun++) % r->count];
+    const struct sfid__address *a = &r->addresses.list[(r->first + r->begun++) % r->addresses.count];
     struct sfid__wire *w = &r->wires[r->running];
-    const unsigned waiting = r->count - r->begun;
+    const unsigned waiting = r->addresses.count - r->begun;
     int errnum = new_socket(w, a->at.ss_family);
     if (errnum == 0) {
         set_tcp_options(w->fd);
@@ -218,7 +218,7 @@ static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w, str
             return too_late(why, r->errnum == 0 ? "cannot connect: no answer in time"
                                                 : "cannot connect: some addresses fail, others do not answer in time");
         const int64_t next = r->next_ms - sfid__deadline_now_ms();
-        const bool more = r->begun < r->count;
+        const bool more = r->begun < r->addresses.count;
         if (more && (r->running == 0 || next <= 0)) {
             if (begin_next(r, deadline)) {
                 won(r, r->running, w);
@@ -240,13 +240,11 @@ static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w, str
 
 static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
                                        unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
-    struct sfid__address addresses[SFID__ADDRESSES];
-    struct race r = {.addresses = addresses};
-    enum sfid__reply_class class =
-        sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, addresses, &r.count, why);
+    struct race r = {.running = 0};
+    enum sfid__reply_class class = sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, &r.addresses, why);
     if (class != SFID__REPLY_OK)
         return class;
-    r.first = turn % r.count;
+    r.first = turn % r.addresses.count;
     for (unsigned i = 0; i < SFID__ADDRESSES; i++)
         r.wires[i] = SFID__WIRE_NONE;
     class = run_race(&r, w, deadline, why);
@@ -354,13 +352,13 @@ bool sfid__wire_is_quiet(const struct sfid__wire *w) {
 
 /* Asks on a connection of its own, without TLS. What the answer begins with; "" for none. */
 static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn, struct sfid__deadline *deadline,
-                      const char *question, size_t n, char answer[2]) {
+                      struct sfid__part question, char answer[2]) {
     struct sfid__wire w = SFID__WIRE_NONE;
     struct sfid__error why;
     size_t got;
     answer[0] = answer[1] = '\0';
     if (open_tcp(&w, uri, resolver, turn, deadline, &why) == SFID__REPLY_OK &&
-        sfid__wire_send(&w, question, n, deadline, &why) == SFID__REPLY_OK)
+        sfid__wire_send(&w, question.at, question.len, deadline, &why) == SFID__REPLY_OK)
         sfid__wire_receive(&w, answer, 2, &got, deadline, &why);
     sfid__wire_close(&w);
 }
@@ -375,14 +373,14 @@ bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *r
     static_assert(sizeof hello - 1 == 50, "a record of 45 bytes, as it says");
     if (uri->path[0])
         return false;
-    ask_aside(uri, resolver, turn, deadline, hello, sizeof hello - 1, answer);
+    ask_aside(uri, resolver, turn, deadline, (struct sfid__part){hello, sizeof hello - 1}, answer);
     return (answer[0] == 0x16 || answer[0] == 0x15) && answer[1] == 3; /* its hello, or an alert */
 }
 
 static bool speaks_plain(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
                          struct sfid__deadline *deadline) {
     char answer[2];
-    ask_aside(uri, resolver, turn, deadline, "PING\r\n", 6, answer);
+    ask_aside(uri, resolver, turn, deadline, (struct sfid__part){"PING\r\n", 6}, answer);
     return answer[0] == '+' || answer[0] == '-';
 }
 

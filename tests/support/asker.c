@@ -23,7 +23,7 @@ int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *s
         lengths[i] = strlen(argv[i]);
     err = (struct sfid__error){.code = 0};
     memset(&reply, 0x55, sizeof reply);
-    const int rc = sfid__connection_exchange(c, argc, argv, lengths, began + within_ms, stop, &reply, &err);
+    const int rc = sfid__connection_exchange(c, &(struct sfid__question){argc, argv, lengths, began + within_ms, stop}, &reply, &err);
     took_ms = sfid__deadline_now_ms() - began;
     if (within_ms > 0)
         worst_overrun_ms = SFID__MAX(worst_overrun_ms, took_ms - within_ms);

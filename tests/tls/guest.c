@@ -31,7 +31,7 @@ static struct sfid__connection *connection_to(const char *url) {
 static int ping(struct sfid__connection *c, struct sfid__error *err) {
     static _Thread_local struct sfid__redis_reply reply;
     const char *const command[] = {"PING"};
-    return sfid__connection_exchange(c, 1, command, NULL, mono_ns() / NS_PER_MS + patience(ROUND_MS), NULL, &reply, err);
+    return sfid__connection_exchange(c, &(struct sfid__question){1, command, NULL, mono_ns() / NS_PER_MS + patience(ROUND_MS), NULL}, &reply, err);
 }
 
 static int ping_once(const char *url, struct sfid__error *err) {

@@ -437,7 +437,7 @@ static void test_limits_of_a_command(void) {
         argv[i] = "x";
     ok(said(ask_with(c, LONG_MS, NULL, SFID__COMMAND_ARGS, argv), "PONG"), "as many arguments as there may be");
     const int rc =
-        sfid__connection_exchange(c, SFID__COMMAND_ARGS + 1, argv, NULL, sfid__deadline_now_ms() + LONG_MS, NULL, &reply, &err);
+        sfid__connection_exchange(c, &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL, sfid__deadline_now_ms() + LONG_MS, NULL}, &reply, &err);
     ok(failed_with(rc, SFID_EINVAL, SFID__REPLY_CONFIG, "too many"), "one more is refused");
     sfid__connection_drop(c);
     stop_peer(&p);

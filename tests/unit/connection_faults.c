@@ -95,7 +95,7 @@ static void test_large_command(void) {
     struct sfid__connection *c = new_connection(p.url);
     ok(ping(c, DEADLINE_MS) < 0 && within(DEADLINE_MS, DEADLINE_MS), "a server that reads nothing ends at the deadline");
     const int64_t began = sfid__deadline_now_ms();
-    const int rc = sfid__connection_exchange(c, 2, argv, lengths, began + DEADLINE_MS, NULL, &reply, &err);
+    const int rc = sfid__connection_exchange(c, &(struct sfid__question){2, argv, lengths, began + DEADLINE_MS, NULL}, &reply, &err);
     took_ms = sfid__deadline_now_ms() - began;
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(DEADLINE_MS, DEADLINE_MS),
        "also under a command that does not fit the socket");
@@ -250,7 +250,7 @@ static void test_sigpipe(void) {
     struct sfid__connection *c = new_connection(p.url);
     int bad = 0;
     for (int i = 0; i < 20; i++)
-        bad += sfid__connection_exchange(c, 2, argv, lengths, sfid__deadline_now_ms() + LONG_MS, NULL, &reply, &err) != SFID_EREDIS;
+        bad += sfid__connection_exchange(c, &(struct sfid__question){2, argv, lengths, sfid__deadline_now_ms() + LONG_MS, NULL}, &reply, &err) != SFID_EREDIS;
     is_i64(bad, 0, "sending to who has closed fails, and raises no SIGPIPE");
     sfid__connection_drop(c);
     stop_peer(&p);

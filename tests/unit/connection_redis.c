@@ -97,7 +97,7 @@ static void test_scripts(void) {
     const char *const argv[] = {"EVAL", "redis.call('SET', KEYS[1], ARGV[1]); return {redis.call('STRLEN', KEYS[1]), #KEYS[1]}",
                                 "1", "sfid:orders:\0\1", "\0\r\n\xff"};
     const size_t lengths[] = {4, strlen(argv[1]), 1, 14, 4};
-    const int rc = sfid__connection_exchange(c, 5, argv, lengths, sfid__deadline_now_ms() + LONG_MS, NULL, &reply, &err);
+    const int rc = sfid__connection_exchange(c, &(struct sfid__question){5, argv, lengths, sfid__deadline_now_ms() + LONG_MS, NULL}, &reply, &err);
     ok(rc == 0 && reply.count == 2 && strcmp(reply.strings[0], "4") == 0 && strcmp(reply.strings[1], "14") == 0,
        "keys and values may have any bytes");
     ok(said(ping(c, LONG_MS), "PONG"), "and the connection goes on");

@@ -39,7 +39,7 @@ static void locked(void) {
     ok(strstr(mark_err.text, mark_path) && strstr(mark_err.text, "pid 1 ") && second.map == NULL, "the text says which: %s",
        mark_err.text);
     is_i64(status_of(spawn(try_take, NULL)), 0, "to another process as well");
-    ok(sfid__mark_take(&second, &mark_app, 3, 77, true, &mark_said, &mark_err) == 0, "another pid is free");
+    ok(sfid__mark_take(&second, &mark_app, &(struct sfid__mark_want){3, 77, true}, &mark_said, &mark_err) == 0, "another pid is free");
     sfid__mark_drop(&second);
     sfid__mark_drop(&m);
     ok(found() >= 0, "and after it is dropped so is this");
@@ -213,7 +213,7 @@ static void blocked_door(void) {
     close(ready[0]);
     ok(!sfid__mark_is_last(&m), "with the door blocked a holder cannot know that it is the last");
     is_i64(found(), SFID_EBUSY, "and a newcomer is refused: %s", mark_err.text);
-    ok(sfid__mark_take(&other, &mark_app, 3, 77, true, &mark_said, &mark_err) == 0, "another pid has a door of its own");
+    ok(sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){3, 77, true}, &mark_said, &mark_err) == 0, "another pid has a door of its own");
     sfid__mark_drop(&other);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -306,7 +306,7 @@ static void replaced(void) {
 
     take_or_bail(&m);
     struct sfid__mark other;
-    if (unlink(mark_path) < 0 || sfid__mark_take(&other, &mark_app, 1, 77, true, &mark_said, &mark_err) < 0)
+    if (unlink(mark_path) < 0 || sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true}, &mark_said, &mark_err) < 0)
         bail("cannot take a new file");
     is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
            "nor is one that was replaced");

@@ -116,14 +116,13 @@ static void reset(void) {
 
 /* ---- the resolver --------------------------------------------------------- */
 
-static struct sfid__address found[SFID__ADDRESSES];
-static unsigned count;
+static struct sfid__addresses found;
 
 static enum sfid__reply_class resolve(struct sfid__resolver *r, const char *host, int64_t within_ms) {
     const int64_t began = sfid__deadline_now_ms();
     struct sfid__deadline deadline = {began + within_ms, NULL, 0};
     err = (struct sfid__error){.code = 0};
-    const enum sfid__reply_class class = sfid__resolve(r, host, 7000, &deadline, found, &count, &err);
+    const enum sfid__reply_class class = sfid__resolve(r, host, 7000, &deadline, &found, &err);
     took_ms = sfid__deadline_now_ms() - began;
     return class;
 }
@@ -131,10 +130,10 @@ static enum sfid__reply_class resolve(struct sfid__resolver *r, const char *host
 static void test_numbers(void) {
     struct sfid__resolver r = {NULL};
     reset();
-    ok(resolve(&r, "127.0.0.1", 0) == SFID__REPLY_OK && count == 1 && found[0].at.ss_family == AF_INET &&
-           ((struct sockaddr_in *)&found[0].at)->sin_port == htons(7000),
+    ok(resolve(&r, "127.0.0.1", 0) == SFID__REPLY_OK && found.count == 1 && found.list[0].at.ss_family == AF_INET &&
+           ((struct sockaddr_in *)&found.list[0].at)->sin_port == htons(7000),
        "an IPv4 address is read");
-    ok(resolve(&r, "::1", 0) == SFID__REPLY_OK && count == 1 && found[0].at.ss_family == AF_INET6, "and an IPv6 address");
+    ok(resolve(&r, "::1", 0) == SFID__REPLY_OK && found.count == 1 && found.list[0].at.ss_family == AF_INET6, "and an IPv6 address");
     is_i64(atomic_load(&calls), 0, "without asking anybody");
 }
 
@@ -143,8 +142,8 @@ static void test_names(void) {
     reset();
     for (int i = 0; i < MOST; i++)
         add_address("127.0.0.1", 7000 + i);
-    ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_OK && count == SFID__ADDRESSES &&
-           ((struct sockaddr_in *)&found[SFID__ADDRESSES - 1].at)->sin_port == htons(7000 + SFID__ADDRESSES - 1),
+    ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_OK && found.count == SFID__ADDRESSES &&
+           ((struct sockaddr_in *)&found.list[SFID__ADDRESSES - 1].at)->sin_port == htons(7000 + SFID__ADDRESSES - 1),
        "a name has addresses, in their order, up to a bound");
     is_i64(atomic_load(&bad_signals), 0, "no signal can reach the thread that asks");
     atomic_store(&name_error, EAI_NONAME);
@@ -174,7 +173,7 @@ static void test_slow_names(void) {
     ok(is_being_asked(1) && atomic_load(&calls) == 1, "it was asked once");
     is_i64(threads_named("sfid-resolve"), 1, "by one thread");
     atomic_store(&hold, 0);
-    ok(resolve(&r, "slow.test", LONG_MS) == SFID__REPLY_OK && count == 1, "its answer is of use to the next call");
+    ok(resolve(&r, "slow.test", LONG_MS) == SFID__REPLY_OK && found.count == 1, "its answer is of use to the next call");
     is_i64(atomic_load(&calls), 1, "which did not ask again");
     ok(resolve(&r, "slow.test", LONG_MS) == SFID__REPLY_OK, "the one after that does");
     is_i64(atomic_load(&calls), 2, "for itself");
@@ -195,7 +194,7 @@ static int ask_in_child(void *arg) {
     (void)arg;
     atomic_store(&hold, 0);
     sfid__resolver_forget(&shared);
-    const bool good = resolve(&shared, "slow.test", LONG_MS) == SFID__REPLY_OK && count == 1;
+    const bool good = resolve(&shared, "slow.test", LONG_MS) == SFID__REPLY_OK && found.count == 1;
     /* Valgrind takes the memory of a thread that is on its way out for lost. */
     return good && atomic_load(&calls) == 2 && tap_wait_until(none_resolving, NULL, LONG_MS) ? 0 : 1;
 }
@@ -207,7 +206,7 @@ static void test_fork(void) {
     ok(resolve(&shared, "slow.test", 20) == SFID__REPLY_RETRY && is_being_asked(1), "a question is open");
     is_i64(status_of(spawn(ask_in_child, NULL)), 0, "a forked child asks its own");
     atomic_store(&hold, 0);
-    ok(resolve(&shared, "slow.test", LONG_MS) == SFID__REPLY_OK && count == 1, "the parent gets its answer");
+    ok(resolve(&shared, "slow.test", LONG_MS) == SFID__REPLY_OK && found.count == 1, "the parent gets its answer");
 }
 
 enum { DROPS = 300 };

@@ -251,7 +251,7 @@ static void slots_of_no_use(void) {
     const struct sfid__slot_want want = {LAYOUT, SFID__ANY_PID, LIMIT};
     struct sfid__passed_over over = {.count = 4711};
     struct sfid__slot s;
-    uint64_t number = 4711;
+    struct sfid__numbered row = {.run = &run, .app = "numbers", .pids = SLOTS, .number = 4711, .over = &over};
     char name[SLOTS][4400];
     for (int i = 0; i < SLOTS; i++)
         snprintf(name[i], sizeof name[i], "%s/numbers/%d", run.path, i);
@@ -259,13 +259,12 @@ static void slots_of_no_use(void) {
     if (sfid__dir_open_sub(&app, &run, "numbers", &err) < 0 || mkdir(name[0], 0700) < 0 || symlink("nowhere", name[1]) < 0)
         bail("cannot make slots of no use");
     sfid__dir_close(&app);
-    is_i64(sfid__numbered_take(&s, &run, "numbers", &want, SLOTS, &number, &over, &err), 0,
-           "a slot that is a directory, or a link");
-    ok(number == 2 && over.count == 2 && strstr(over.first.text, name[0]), "is passed over: %s", over.first.text);
+    is_i64(sfid__numbered_take(&s, &row, &want, &err), 0, "a slot that is a directory, or a link");
+    ok(row.number == 2 && over.count == 2 && strstr(over.first.text, name[0]), "is passed over: %s", over.first.text);
     sfid__slot_drop(&s);
     unlink(name[2]);
     mkfifo(name[2], 0600);
-    is_i64(sfid__numbered_take(&s, &run, "numbers", &want, SLOTS, &number, &over, &err), SFID_ESTATE, "with all of no use");
+    is_i64(sfid__numbered_take(&s, &row, &want, &err), SFID_ESTATE, "with all of no use");
     ok(over.count == 3 && strstr(err.text, name[0]), "the first is named: %s", err.text);
 }
 
