@@ -382,10 +382,14 @@ static void tell_server(const struct sfid__holder *h) {
              SFID__MAX(atomic_load_explicit(&store->replicas, memory_order_relaxed), 0), store->unreplicated.text);
 }
 
-void sfid__holder_tell_opened(struct sfid__holder *h, sfid__teller *teller, void *listener) {
-    char text[160];
+void sfid__holder_attend(struct sfid__holder *h, sfid__teller *teller, void *listener, const _Atomic int *stop) {
     h->tell = teller;
     h->listener = listener;
+    h->stop = stop;
+}
+
+void sfid__holder_tell_opened(const struct sfid__holder *h) {
+    char text[160];
     if (h->slot.put_aside[0]) {
         snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", h->slot.put_aside);
         tell(h, SFID_EVENT_SLOT_REPLACED, 0, 0, text);

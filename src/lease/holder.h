@@ -62,8 +62,11 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked);
 /* Leaves the pid, and gives it back where no forked child goes on with it. No thread draws any more. */
 void sfid__holder_close(struct sfid__holder *h);
 
+/* A keeper listens from now on, which is not to be kept waiting once *stop is set. */
+void sfid__holder_attend(struct sfid__holder *h, sfid__teller *tell, void *listener, const _Atomic int *stop);
+
 /* Tells what opening noticed, while nobody listened. */
-void sfid__holder_tell_opened(struct sfid__holder *h, sfid__teller *tell, void *listener);
+void sfid__holder_tell_opened(const struct sfid__holder *h);
 
 /* What a status says of the store, and what this process is called. From any thread. */
 void sfid__holder_status(const struct sfid__holder *h, sfid_status_info *out);

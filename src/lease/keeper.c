@@ -112,7 +112,7 @@ static void tell_opened(struct sfid__keeper *k) {
         return;
     k->begun = true;
     if (k->holding)
-        sfid__holder_tell_opened(k->holding, tell_event, k);
+        sfid__holder_tell_opened(k->holding);
     if (k->ends_soon)
         tell_end(k);
     snprintf(text, sizeof text, "pid %" PRIu64 " is held", sfid__record_pid(sfid__page_current(k->generator->page)));
@@ -171,13 +171,11 @@ static bool reigns(const struct sfid__keeper *k) {
 static void run(struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
     bool poked = true;
+    if (k->holding)
+        sfid__holder_attend(k->holding, tell_event, k, &k->stop);
     tell_opened(k);
-    if (k->holding) {
-        k->holding->tell = tell_event;
-        k->holding->listener = k;
-        k->holding->stop = &k->stop;
+    if (k->holding)
         sfid__holder_resume(k->holding);
-    }
     /* Acquire, with the release in sfid__keeper_stop. */
     while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0 && reigns(k)) {
         const int64_t due_ms = k->holding ? sfid__holder_step(k->holding, poked) : FOREVER;
