@@ -14,7 +14,7 @@ enum { NAMED = 3, TRIES = 5 };
 
 /* One call. */
 struct app_survey {
-    struct sfid__visit visit;
+    struct sfid__visit visit; /* first */
     struct sfid__redis_view view;
     sfid_app_info info;
     int (*each)(void *user, const sfid_lease_info *lease);
@@ -105,11 +105,7 @@ static int look(struct app_survey *s) {
 static int end(struct app_survey *s, int rc, sfid_app_info *out, char *why, size_t why_size) {
     if (s && out && (rc == 0 || rc == SFID_EBUSY))
         *out = s->info;
-    sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
-    if (s)
-        sfid__visit_end(&s->visit);
-    free(s);
-    return rc;
+    return sfid__visit_end(s ? &s->visit : NULL, rc, why, why_size);
 }
 
 int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void *user, const sfid_lease_info *lease), void *user,

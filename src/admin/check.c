@@ -16,7 +16,7 @@
 enum { TEXT = 600, CURE = 300, NAMED = 3 };
 
 struct server_survey {
-    struct sfid__visit visit;
+    struct sfid__visit visit; /* first */
     struct sfid__redis_facts facts;
     struct sfid__redis_view view;
     uint64_t held, foreign;
@@ -385,9 +385,5 @@ int sfid_app_check(const sfid_options *given, void (*each)(void *user, const sfi
     }
     if (rc == 0)
         check(s);
-    sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
-    if (s)
-        sfid__visit_end(&s->visit);
-    free(s);
-    return rc;
+    return sfid__visit_end(s ? &s->visit : NULL, rc, why, why_size);
 }

@@ -14,7 +14,7 @@ static_assert(sizeof(((sfid_pid_info *)0)->server) >= SFID__URI_SHOWN, "a URL fi
 static_assert(sizeof(((sfid_pid_info *)0)->holder) >= SFID__HOLDER, "so does a holder");
 
 struct pid_survey {
-    struct sfid__visit visit;
+    struct sfid__visit visit; /* first */
     struct sfid__redis_view view;
     sfid_pid_info info;
     char base[SFID__HOLDER]; /* of who holds it; "": nobody does */
@@ -155,11 +155,7 @@ static int finish(struct pid_survey *s) {
 static int end(struct pid_survey *s, int rc, sfid_pid_info *out, char *why, size_t why_size) {
     if (s && out && rc == 0)
         *out = s->info;
-    sfid__visit_explain(s ? &s->visit : NULL, rc, why, why_size);
-    if (s)
-        sfid__visit_end(&s->visit);
-    free(s);
-    return rc;
+    return sfid__visit_end(s ? &s->visit : NULL, rc, why, why_size);
 }
 
 int sfid_pid_look(const sfid_options *opt, uint64_t pid, sfid_pid_info *out, char *why, size_t why_size) {

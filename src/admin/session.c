@@ -5,6 +5,7 @@
 #include "lease/store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static_assert(SFID__ERROR_TEXT <= SFID_WHY_LEN, "a sentence fits where the header says so");
 
@@ -28,15 +29,16 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
     return sfid__redis_app_begin(&v->app, &v->settings, err);
 }
 
-void sfid__visit_end(struct sfid__visit *v) {
+int sfid__visit_end(struct sfid__visit *v, int rc, char *why, size_t why_size) {
+    if (why && why_size > 0)
+        snprintf(why, why_size, "%s", rc == 0 ? "" : v && v->error.code == rc ? v->error.text : sfid_strerror(rc));
+    if (v == NULL)
+        return rc;
     sfid__redis_app_end(&v->app);
     if (v->begun)
         sfid__guest_leave(&v->guest);
-}
-
-void sfid__visit_explain(const struct sfid__visit *v, int rc, char *why, size_t why_size) {
-    if (why && why_size > 0)
-        snprintf(why, why_size, "%s", rc == 0 ? "" : v && v->error.code == rc ? v->error.text : sfid_strerror(rc));
+    free(v);
+    return rc;
 }
 
 int sfid__visit_ask(struct sfid__visit *v, int argc, const char *const *argv, const size_t *lengths) {

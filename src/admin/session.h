@@ -23,11 +23,11 @@ static inline struct sfid__deadline sfid__visit_until(const struct sfid__visit *
     return (struct sfid__deadline){v->deadline_ms, NULL, 0};
 }
 
-/* Lets go of everything. Fine also where nothing was begun. */
-void sfid__visit_end(struct sfid__visit *v);
-
-/* The sentence for the caller, where he wants one: of rc. v may be NULL. */
-void sfid__visit_explain(const struct sfid__visit *v, int rc, char *why, size_t why_size);
+/*
+ * Lets go of everything, and frees what v is the first member of; NULL where there was no memory for that. The caller gets
+ * the sentence of rc, where he wants one. Returns rc.
+ */
+int sfid__visit_end(struct sfid__visit *v, int rc, char *why, size_t why_size);
 
 /* One plain command, binary-safe, to the server that the app's exchanges go to. As sfid__route_exchange(). */
 int sfid__visit_ask(struct sfid__visit *v, int argc, const char *const *argv, const size_t *lengths);

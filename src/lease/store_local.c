@@ -327,36 +327,24 @@ static int bad_parameter(struct sfid__error *err, const char *text, size_t len) 
                       LEAD_MIN_MS, LEAD_MAX_MS);
 }
 
-/* Is it this parameter? Then what its value is: -1 for no number. */
-static bool is_number_of(const char *name, const char *text, size_t len, int64_t *value) {
-    const size_t n = strlen(name);
-    if (len < n || strncmp(text, name, n) != 0)
-        return false;
-    uint64_t number;
-    *value = sfid__number(text + n, len - n, 999999999, &number) ? (int64_t)number : -1;
-    return true;
-}
-
-static int read_pid(int64_t *pid, int64_t value, const char *text, size_t len, struct sfid__error *err) {
-    if (value < 0)
-        return bad_parameter(err, text, len);
-    if (*pid >= 0)
-        return sfid__fail(err, SFID_EINVAL, "store \"local\": parameter \"%.7s\" is given twice", text);
-    *pid = value;
-    return 0;
-}
-
+/* "mark=none", or a number behind eight bytes that name it. */
 static int read_parameter(const char *text, size_t len, struct sfid__settings *out, struct sfid__error *err) {
-    int64_t value;
+    enum { NAME = 8 };
+    uint64_t n;
     if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0)
         return out->synced = false, 0;
-    if (is_number_of("pid_min=", text, len, &value))
-        return read_pid(&out->store_min, value, text, len, err);
-    if (is_number_of("pid_max=", text, len, &value))
-        return read_pid(&out->store_max, value, text, len, err);
-    if (!is_number_of("lead_ms=", text, len, &value) || value < LEAD_MIN_MS || value > LEAD_MAX_MS)
+    if (len <= NAME || !sfid__number(text + NAME, len - NAME, 999999999, &n))
         return bad_parameter(err, text, len);
-    out->lead_ms = (uint32_t)value;
+    int64_t *max = strncmp(text, "pid_max=", NAME) == 0 ? &out->store_max : NULL;
+    int64_t *pid = strncmp(text, "pid_min=", NAME) == 0 ? &out->store_min : max;
+    if (pid && *pid >= 0)
+        return sfid__fail(err, SFID_EINVAL, "store \"local\": parameter \"%.7s\" is given twice", text);
+    if (pid)
+        *pid = (int64_t)n;
+    else if (strncmp(text, "lead_ms=", NAME) == 0 && n >= LEAD_MIN_MS && n <= LEAD_MAX_MS)
+        out->lead_ms = (uint32_t)n;
+    else
+        return bad_parameter(err, text, len);
     return 0;
 }
 
