@@ -41,7 +41,8 @@ static_assert(sizeof(_Atomic uint64_t) == 8 && sizeof(_Atomic uint32_t) == 4, "a
 
 #define SFID__LINE 64 /* cache line; a constant of the page format, whatever the machine has */
 
-/* Whatever the locale says. */
+/* For strspn(), and as a test: whatever the locale says. */
+#define SFID__ALNUM "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 static inline bool sfid__is_ascii_alnum(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }

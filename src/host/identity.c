@@ -18,12 +18,7 @@
 /* Cuts the line end off; true when what is left can stand in an identity. */
 static bool usable(char *id) {
     id[strcspn(id, "\n")] = '\0';
-    if (id[0] == '\0')
-        return false;
-    for (const char *p = id; *p; p++)
-        if (!sfid__is_ascii_alnum(*p) && strchr("._-", *p) == NULL)
-            return false;
-    return true;
+    return id[0] != '\0' && id[strspn(id, SFID__ALNUM "._-")] == '\0';
 }
 
 static void make_machine_id(char out[SFID__MACHINE_ID]) {
@@ -31,9 +26,8 @@ static void make_machine_id(char out[SFID__MACHINE_ID]) {
     if (gethostname(host, sizeof host - 1) < 0)
         strcpy(host, "host");
     host[sizeof host - 1] = '\0';
-    for (char *p = host; *p; p++)
-        if (!sfid__is_ascii_alnum(*p) && *p != '.' && *p != '-')
-            *p = '_';
+    for (char *p = host; *(p += strspn(p, SFID__ALNUM ".-"));)
+        *p = '_';
     char text[UUID_STR_LEN];
     sfid__random_uuid(text);
     snprintf(out, SFID__MACHINE_ID, "%s-%s\n", host[0] ? host : "host", text);

@@ -22,10 +22,10 @@ static int check_app(const char *app, struct sfid__error *err) {
         return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has %zu characters: it should have 1 to %d", shown, len, APP_MAX);
     if (app[0] == '.')
         return sfid__fail(err, SFID_EINVAL, "app name \"%s\" begins with a dot", shown);
-    for (size_t i = 0; i < len; i++)
-        if (!sfid__is_ascii_alnum(app[i]) && strchr("_.{}-", app[i]) == NULL)
-            return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has a character at %zu that is none of A-Z a-z 0-9 _ . { } -",
-                              shown, i + 1);
+    const size_t good = strspn(app, SFID__ALNUM "_.{}-");
+    if (good < len)
+        return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has a character at %zu that is none of A-Z a-z 0-9 _ . { } -", shown,
+                          good + 1);
     return 0;
 }
 

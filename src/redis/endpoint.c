@@ -24,10 +24,8 @@ static bool is_ipv6(const char *host) {
     const size_t len = strcspn(host, "%");
     memcpy(address, host, len);
     address[len] = '\0';
-    bool good = inet_pton(AF_INET6, address, &binary) == 1 && (host[len] == '\0' || host[len + 1] != '\0');
-    for (const char *zone = host + len; good && *zone; zone++)
-        good = sfid__is_ascii_alnum(*zone) || strchr("%._-", *zone) != NULL;
-    return good;
+    const char *zone = host + len;
+    return inet_pton(AF_INET6, address, &binary) == 1 && strcmp(zone, "%") != 0 && zone[strspn(zone, SFID__ALNUM "%._-")] == '\0';
 }
 
 /* p begins with '['. */
@@ -48,10 +46,7 @@ static int read_ipv6(const struct sfid__uri_place *place, struct sfid__part p, s
 }
 
 static bool is_name(const char *at, size_t len) {
-    for (size_t i = 0; i < len; i++)
-        if (!sfid__is_ascii_alnum(at[i]) && strchr("._-", at[i]) == NULL)
-            return false;
-    return len > 0 && len <= NAME_MAX_LEN;
+    return len > 0 && len <= NAME_MAX_LEN && strspn(at, SFID__ALNUM "._-") >= len;
 }
 
 int sfid__endpoint_read(const struct sfid__uri_place *place, struct sfid__part p, struct sfid__endpoint *out) {

@@ -88,10 +88,7 @@ static int read_master(struct reader *r, struct sfid__part path) {
     const struct sfid__part name = sfid__part_cut(&path, "/");
     if (sfid__part_decode(&r->place, name, "the master's name", r->uri.master, sizeof r->uri.master) < 0)
         return r->place.err->code;
-    bool good = r->uri.master[0] != '\0';
-    for (const char *c = r->uri.master; *c; c++)
-        good = good && (sfid__is_ascii_alnum(*c) || strchr("._-", *c) != NULL);
-    if (!good)
+    if (r->uri.master[0] == '\0' || r->uri.master[strspn(r->uri.master, SFID__ALNUM "._-")] != '\0')
         return BAD(r, "the master's name has to be of A-Z a-z 0-9 . - _, as sentinels want it");
     return path.len > 1 ? read_db(r, sfid__part_behind(path, 1)) : 0;
 }
