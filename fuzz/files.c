@@ -135,12 +135,17 @@ static void a_mark(const uint8_t *data, size_t size) {
         const uint64_t sum = sfid__hash(SFID__HASH_SEED, entry, SUM);
         memcpy(entry + SUM, &sum, sizeof sum);
     }
-    write_file(pid_file, blocks, how & 4 ? sizeof blocks / 4 * (how >> 3 & 3) : sizeof blocks);
+    const size_t written = how & 4 ? sizeof blocks / 4 * (how >> 3 & 3) : sizeof blocks;
+    write_file(pid_file, blocks, written);
+    const int checked = sfid_mark_check(written ? blocks : NULL, written);
+    HOLDS(sfid_mark_check(NULL, 1) == SFID_EINVAL);
     const int rc = sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false}, &at, &err);
     if (rc < 0) {
         check_failure(rc, &err);
+        HOLDS(checked == 0 || rc == SFID_ESTATE);
         return;
     }
+    HOLDS(checked == 0);
     HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = at.word + 1, .page = at.page + 1}, &err) == 0);
     struct sfid__position again;
     sfid__mark_drop(&mark);
