@@ -2,9 +2,9 @@
 /**
  * sfid/error.h - the error codes of libsfid.
  *
- * Every call that can fail returns one of these, all negative, so that one
+ * Every call that can fail returns one of these. All are negative, so one
  * comparison with zero tells an ID from an error. The list is the only source
- * of the codes, of their numbers and of the texts sfid_strerror() gives.
+ * of the codes, their values and the texts of sfid_strerror().
  */
 #ifndef SFID_ERROR_H
 #define SFID_ERROR_H
