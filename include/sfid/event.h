@@ -2,9 +2,9 @@
 /**
  * sfid/event.h - what a generator reports to opt.on_event.
  *
- * The list is the only source of the kinds, of their numbers and of the names
- * sfid_event_name() gives: name, number, what happened, and what the event's
- * value is ("": it is 0). Numbers are fixed; later versions add to them.
+ * The list is the only source of the kinds, their numbers and the names of
+ * sfid_event_name(). An entry has the name, the number, what happened, and what
+ * the event's value is ("": it is 0). Numbers are fixed; later versions add more.
  */
 #ifndef SFID_EVENT_H
 #define SFID_EVENT_H
@@ -42,27 +42,27 @@ typedef enum sfid_event_kind {
 #undef SFID__EVENT_KIND
 } sfid_event_kind;
 
-/** One more than the highest number of this version, for arrays by kind. */
+/** One more than the highest kind of this version: the size of an array by kind. */
 enum {
 #define SFID__EVENT_ONE(name, number, text, value) +1
     SFID_EVENT_KINDS = 1 SFID_EVENT_LIST(SFID__EVENT_ONE)
 #undef SFID__EVENT_ONE
 };
 
-/** One event. It and its strings are valid during the callback only. */
+/** One event. The event and its strings are valid during the callback only. */
 typedef struct sfid_event {
     sfid_event_kind kind;
-    int code;         /**< why, where something failed: SFID_E…; else 0 */
+    int code;         /**< if something failed, why: SFID_E…; else 0 */
     int64_t pid;      /**< the pid held, or -1 */
-    int64_t value;    /**< as the list says, or 0 */
+    int64_t value;    /**< as SFID_EVENT_LIST says, or 0 */
     const char *text; /**< one sentence for the operator */
-    const char *app;  /**< the app of the generator, as in its options; NULL without one */
+    const char *app;  /**< the generator's app, as in its options, or NULL */
 } sfid_event;
 
 /**
  * The name of a kind: "LEASED" for SFID_EVENT_LEASED.
  *
- * Returns a static text; NULL for a number that this version does not know.
+ * Returns a static text; NULL for a kind that this version does not know.
  * Threads: any. Fork: safe. Signals: async-safe.
  */
 SFID_API const char *sfid_event_name(sfid_event_kind kind);
