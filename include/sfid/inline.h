@@ -4,7 +4,7 @@
  *
  *     SFID_DEFINE(orders, SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS))
  *
- * at file scope (no semicolon behind it) makes the type `orders` and
+ * at file scope, without a semicolon, makes the type `orders` and
  *
  *     int     orders_open(orders **out, const sfid_options *opt);
  *     int64_t orders_next(orders *g);
@@ -12,11 +12,12 @@
  *     void    orders_close(orders *g);
  *     sfid   *orders_sfid(orders *g);      the same generator, for every other call
  *
- * with the meanings, errors and safety of sfid_open, sfid_next, sfid_parse and
- * sfid_close. opt->layout has to be NULL or equal to the layout given here
- * (else SFID_EINVAL): the type exists so that a generator of another layout
- * cannot be passed by mistake. With unit and epoch in whole seconds
- * orders_next() is drawn in the caller; otherwise it is sfid_next().
+ * They have the meanings, errors and safety of sfid_open, sfid_next, sfid_parse
+ * and sfid_close. opt->layout must be NULL or equal to the layout given here;
+ * otherwise orders_open() returns SFID_EINVAL. The type keeps a generator of
+ * another layout from being passed by mistake. If unit and epoch are whole
+ * seconds, orders_next() generates the ID inside the caller; otherwise it calls
+ * sfid_next().
  */
 #ifndef SFID_INLINE_H
 #define SFID_INLINE_H
@@ -27,18 +28,19 @@
 #include <time.h>
 
 /*
- * What the inline form knows of a record. Frozen by the ABI: a handle's first
- * word points to the current record; the record's first line holds the state
- * word alone, the second begins with the limit and the pid in its place.
+ * What the inline form knows of a record. The ABI freezes it: a handle's first
+ * word points to the current record. The record's first cache line holds the
+ * state word alone. The second begins with the limit and the pid, shifted to
+ * its place.
  */
 struct sfid__record_head {
     uint64_t word;
     uint64_t pad[7];
     uint64_t limit;
     uint64_t pid_field;
-} __attribute__((aligned(8))); /* a 32-bit x86 aligns its members to 4, and clang then calls a library for an atomic */
+} __attribute__((aligned(8))); /* 32-bit x86 aligns the members to 4; clang would then call a library for the atomics */
 
-/* The slow path, with a number already added for: used by SFID_DEFINE only. */
+/* The slow path for a position n that the caller has taken already. Only SFID_DEFINE uses it. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,12 +50,12 @@ SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
 #endif
 
 /*
- * The same argument as above next() in src/draw/generator.c, where the orders are
- * explained and their partners named.
+ * The comment above next() in src/draw/generator.c has the argument. It explains
+ * the memory orders and names their partners.
  */
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
     if (l->unit_ms % 1000 != 0 || l->epoch_ms % 1000 != 0)
-        return sfid_next(g); /* time() does not tell where these ticks begin */
+        return sfid_next(g); /* time() is too coarse for these ticks */
     if (__builtin_expect(g == NULL, 0))
         return SFID_ECLOSED;
     struct sfid__record_head *r = __atomic_load_n((struct sfid__record_head **)(void *)g, __ATOMIC_ACQUIRE);
@@ -70,7 +72,7 @@ static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
 static inline int sfid__inline_open(sfid **out, const sfid_options *opt, const sfid_layout *l) {
     sfid_options bound = SFID_OPTIONS_INIT;
     if (opt == NULL || (opt->layout != NULL && memcmp(opt->layout, l, sizeof *l) != 0))
-        bound.size = 0; /* sfid_open() refuses it, and says so in *out */
+        bound.size = 0; /* sfid_open() refuses it and explains the error in *out */
     else
         bound = *opt;
     bound.layout = l;
