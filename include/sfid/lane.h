@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sfid/lane.h - a thread's own run of numbers, for threads that draw at the
+ * sfid/lane.h - a thread's own run of IDs, for threads that generate at the
  * limit of the machine.
  *
  * Threads that share a generator share one word, and every ID moves it from
- * core to core. A lane takes a run of numbers of the current tick at once (a
- * 64th of the sequence, 512 at most) and hands them out without touching that
- * word. The price is order: IDs of one lane increase, those of two lanes of one
- * generator are in order by tick only. What is left of a run when its tick is
- * over is dropped, so a lane that draws little wastes the rest of its run.
+ * core to core. A lane takes a run of IDs of the current tick at once: a 64th of
+ * the sequence, at most 512. It hands them out without touching that word. The
+ * price is order: the IDs of one lane increase, but IDs of different lanes are
+ * in order by tick only. When the tick ends, the rest of the run is dropped. A
+ * lane that generates few IDs wastes most of its runs.
  */
 #ifndef SFID_LANE_H
 #define SFID_LANE_H
@@ -24,28 +24,30 @@ extern "C" {
 
 struct sfid;
 
-/** A lane; opaque. For one thread at a time. */
+/** A lane, for one thread at a time. Opaque. */
 typedef struct sfid_lane sfid_lane;
 
 /**
- * Makes a lane of a generator, which stays open as long as it is wanted; takes
- * a page of memory of its own.
+ * Makes a lane of a generator, which must stay open while the lane is used. A
+ * lane takes a page of memory of its own; sfid_lane_close() frees it.
  *
- * Returns 0, or (*out is NULL then)
+ * Returns 0, or one of these, with *out set to NULL
  *   SFID_EINVAL  out or g is NULL, or the IDs of g have up to 128 bits
  *   SFID_ENOMEM  out of memory
- * Threads: any. Fork: the child has the lane as well, with no run in it. Signals: not safe.
+ * Threads: any. Fork: the child has the lane as well, but without a run. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_lane_open(sfid_lane **out, struct sfid *g);
 
 /**
- * Draws one ID. Returns and sleeps as sfid_next(); SFID_ECLOSED for a lane of NULL.
- * Threads: one at a time per lane. Fork: both go on, each with numbers of its own. Signals: not safe.
+ * Generates one ID. Sleeps as sfid_next().
+ *
+ * Returns as sfid_next(), or SFID_ECLOSED if lane is NULL.
+ * Threads: one at a time per lane. Fork: parent and child go on, each with IDs of its own. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int64_t sfid_lane_next(sfid_lane *lane);
 
 /**
- * Frees a lane, before or after its generator is closed. NULL is fine.
+ * Frees a lane, before or after its generator is closed. lane may be NULL.
  * Threads: one. Fork: parent and child each free their own. Signals: not safe.
  */
 SFID_API void sfid_lane_close(sfid_lane *lane);
