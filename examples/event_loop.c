@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_loop.c - IDs in a loop that must not block. Each byte of standard input
- * is a request for one. While the sequence of the tick is used up, requests
- * wait, and a timer of the loop tells when to try again.
+ * event_loop.c - generate IDs in a loop that must not block. Each byte of
+ * standard input requests one ID. While the sequence of the tick is used up,
+ * requests wait, and a timer wakes the loop to try again.
  *
- * The layout is a tiny one, so that this happens: 16 IDs in 100 milliseconds.
+ * The layout is tiny, so that this happens: 16 IDs in 100 milliseconds.
  *
  *     seq 20 | ./event_loop
  *
@@ -24,7 +24,7 @@ struct loop {
     sfid *g;
     int timer;
     uint64_t waiting; /* requests that have no ID yet */
-    int at_end;       /* of requests */
+    int at_end;       /* no more requests will come */
 };
 
 static int give_up(const struct loop *loop, int code) {
@@ -38,7 +38,7 @@ static int arm(const struct loop *loop, int ms) {
     return timerfd_settime(loop->timer, 0, &when, NULL);
 }
 
-/* Answers as many requests as there are IDs for now, and comes back later for the rest. */
+/* Answers as many requests as there are IDs for now; the timer brings the loop back for the rest. */
 static int answer(struct loop *loop) {
     while (loop->waiting > 0) {
         const int64_t id = sfid_try_next(loop->g); /* never sleeps */
@@ -54,7 +54,7 @@ static int answer(struct loop *loop) {
     return 0;
 }
 
-/* Takes up what came in: requests, and that the timer has run out. */
+/* Reads what poll() reported: requests, or an expired timer. */
 static int take(struct loop *loop, const struct pollfd *fds) {
     char requests[64];
     uint64_t expired;
@@ -99,7 +99,7 @@ int main(void) {
         perror("timerfd_create");
         return 1;
     }
-    /* Opening waits for the disk, and so does closing: both stay outside the loop. */
+    /* Opening and closing wait for the disk, so both stay outside the loop. */
     const int rc = sfid_open(&loop.g, &opt);
     const int failed = rc < 0 ? give_up(&loop, rc) : run(&loop);
     sfid_close(loop.g);

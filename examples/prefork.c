@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prefork.c - a server that forks its workers: parent and children share one
- * generator, opened before the fork. One pid, one sequence, no ID twice.
+ * prefork.c - a server that forks its workers. Parent and children share one
+ * generator, opened before the fork: one pid, one sequence, no ID twice.
  *
  * cc prefork.c $(pkg-config --cflags --libs sfid)
  */
@@ -14,7 +14,7 @@
 #define WORKERS 4
 #define REQUESTS 3
 
-/* A worker needs nothing of its own: the handle it inherited goes on working. */
+/* A worker needs nothing of its own: the handle it inherited keeps working. */
 static int serve(sfid *g, int worker) {
     for (int request = 0; request < REQUESTS; request++) {
         const int64_t id = sfid_next(g);
@@ -25,7 +25,7 @@ static int serve(sfid *g, int worker) {
         printf("%" PRId64 " worker %d\n", id, worker);
     }
     fflush(stdout);
-    sfid_close(g); /* the last of the family to close gives the pid back */
+    sfid_close(g); /* the last of the family to close releases the pid */
     return 0;
 }
 

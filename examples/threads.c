@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - threads that share one generator. They need no lock around it
- * and nothing of their own: no two of them get the same ID, and each one's IDs
- * increase.
+ * threads.c - threads that share one generator, without a lock and without
+ * anything of their own. No two threads get the same ID, and the IDs of each
+ * thread increase.
  *
  * cc threads.c -pthread $(pkg-config --cflags --libs sfid)
  */
@@ -27,7 +27,7 @@ static void *work(void *arg) {
     for (int i = 0; i < EACH; i++) {
         w->ids[i] = sfid_next(w->g);
         if (w->ids[i] < 0) {
-            fprintf(stderr, "%s\n", sfid_last_error(w->g)); /* a copy of this thread's own */
+            fprintf(stderr, "%s\n", sfid_last_error(w->g)); /* this thread has its own copy of the text */
             w->failed = 1;
             break;
         }
@@ -35,7 +35,7 @@ static void *work(void *arg) {
     return NULL;
 }
 
-/* Starts the threads, and waits for those that started. Returns how many did their work. */
+/* Starts the threads and waits for those that started. Returns how many succeeded. */
 static int run(struct worker *workers, sfid *g) {
     int started = 0, done = 0;
     for (; started < THREADS; started++) {
@@ -62,7 +62,7 @@ int main(void) {
         return 1;
     }
     const int done = run(workers, g);
-    sfid_close(g); /* after the threads: a call that comes later returns SFID_ECLOSED */
+    sfid_close(g); /* after the threads: later calls return SFID_ECLOSED */
     if (done < THREADS)
         return 1;
     for (int i = 0; i < THREADS; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uuids.c - UUIDs of version 7, for a uuid column: increasing, and unique by
- * the pid leased, not by chance.
+ * uuids.c - UUIDs of version 7, for a uuid column. They increase, and the leased
+ * pid makes them unique, not chance.
  *
- * Prints three, then three drawn at once, each with what it says.
+ * Prints three UUIDs, then three generated at once, each with its parts.
  *
  * cc uuids.c $(pkg-config --cflags --libs sfid)
  */
@@ -41,7 +41,7 @@ int main(void) {
     sfid_options opt = SFID_OPTIONS_INIT;
     opt.wide = &uuid7;
     opt.app = "documents";
-    opt.store = "local"; /* only this host draws them; over hosts: the URL of a Redis server */
+    opt.store = "local"; /* only this host generates them; for several hosts: the URL of a Redis server */
     int failed = 1;
     if (sfid_open(&g, &opt) == 0)
         failed = draw(g, &uuid7);
