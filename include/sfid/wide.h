@@ -14,8 +14,8 @@
  *     sfid_close(g);
  *
  * The calls that read, write and compare such IDs are pure and allocate
- * nothing. Threads: any. Fork: safe. Signals: async-safe. The calls at the end
- * that generate IDs, or ask for the host's addresses, say what they are.
+ * nothing. The calls that generate IDs, or ask for the host's addresses, state
+ * their own safety. All others: Threads: any. Fork: safe. Signals: async-safe.
  */
 #ifndef SFID_WIDE_H
 #define SFID_WIDE_H
@@ -29,112 +29,113 @@ extern "C" {
 
 struct sfid;
 
-/** A 128-bit ID: high * 2^64 + low. A 64-bit number is one with high 0. */
+/** A 128-bit ID: high * 2^64 + low. A 64-bit ID has high 0. */
 typedef struct sfid_wide {
     uint64_t high;
     uint64_t low;
 } sfid_wide;
 
-/** Negative, 0 or positive, as a is below, equal to or above b: the order of the IDs and of their full-width texts. */
+/** Compares two IDs, in the order of their full-width texts: negative, 0 or positive, as a is below, equal to or above b. */
 SFID_API int sfid_wide_compare(sfid_wide a, sfid_wide b);
 
 /* ---- text --------------------------------------------------------------- */
 
-/** Buffer size that holds a wide ID in any form, the NUL included. */
+/** Size of a buffer for a wide ID in any form, including the NUL. */
 #define SFID_WIDE_TEXT_LEN 40
 
 /**
- * Reads a wide ID from exactly len bytes of text, as sfid_from_text_at() does
- * a narrow one. SFID_UUID wants the 36 characters of 8-4-4-4-12 and takes any
- * version: which it is, sfid_wide_parse() looks at.
+ * Reads a wide ID from exactly len bytes of text, as sfid_from_text_at() reads a
+ * 64-bit ID. SFID_UUID wants the 36 characters of 8-4-4-4-12 and takes a UUID of
+ * any version; sfid_wide_parse() checks the version.
  *
  * Returns 0, or
- *   SFID_EINVAL    text or id is NULL, the form unknown, the text empty, a byte out of place, or (SFID_UUID, SFID_BYTES) len
- *                  is not 36 or 16
- *   SFID_EOVERFLOW a value of 2^128 or more, or more digits than the form has
+ *   SFID_EINVAL    text or id is NULL, the form is unknown, the text is empty, a byte is out of place, or len is not 36
+ *                  (SFID_UUID) or 16 (SFID_BYTES)
+ *   SFID_EOVERFLOW the value is 2^128 or more, or there are more digits than the form has
  * *id is set on success only, *at (may be NULL) on failure only.
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_from_text(sfid_form form, const char *text, size_t len, sfid_wide *id, size_t *at);
 
 /**
  * Writes a wide ID as NUL-terminated text (SFID_BYTES: 16 bytes, no NUL) into
- * buf, which has size bytes; SFID_WIDE_TEXT_LEN are always enough. width is
- * the least number of digits, as in sfid_to_text_padded(): 0 is the form's
- * own (1, 32, 22, 26, 22 digits; the others have one width), 1 pads nothing.
+ * buf, which has size bytes. SFID_WIDE_TEXT_LEN is always enough. width is the
+ * least number of digits, as in sfid_to_text_padded(): 0 is the form's own (1,
+ * 32, 22, 26, 22 digits; the others have one width), 1 pads nothing.
  *
- * Returns its length without the NUL, or SFID_EINVAL when buf is NULL, size
- * too small, the form unknown or width above what the form reads.
+ * Returns the length without the NUL, or SFID_EINVAL if buf is NULL, size is too
+ * small, the form is unknown, or width is above what the form reads.
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_to_text(sfid_form form, sfid_wide id, unsigned width, char *buf, size_t size);
 
 /* ---- layouts ------------------------------------------------------------ */
 
-/** The wide layouts. Numbers are fixed; later versions add to them. */
+/** The wide layouts. Values are fixed; later versions add more. */
 typedef enum sfid_wide_kind {
-    SFID_FLAKE = 1, /**< 128 bits, after Boundary's flake: 64 of milliseconds since 1970, worker 48 (a MAC address), sequence 16.
-                         As text: SFID_HEX */
+    SFID_FLAKE = 1, /**< 128 bits, as Boundary's flake: 64 of milliseconds since 1970, worker 48 (a MAC address), sequence 16.
+                         Text form: SFID_HEX */
     SFID_AWSFLAKE,  /**< 77 bits: 41 of milliseconds since the epoch, region 5 and IP 16 (the last two octets) as the pid,
-                         sequence 15. As text: SFID_BASE62 without padding */
-    SFID_UUID7      /**< UUID version 7 (RFC 9562, section 5.7): 48 of milliseconds since 1970, then around version and variant
-                         sequence 14, pid 16, random 44; so that generators with different pids never meet, and the UUIDs of
-                         one increase. Those of other makers are read the same way: time is time, the rest has no meaning.
-                         As text: SFID_UUID */
+                         sequence 15. Text form: SFID_BASE62 without padding */
+    SFID_UUID7      /**< UUID version 7 (RFC 9562, section 5.7): 48 of milliseconds since 1970, then, around version and
+                         variant, sequence 14, pid 16, random 44. Generators with different pids never make the same UUID, and
+                         the UUIDs of one generator increase. UUIDs of other makers are read alike: their time is valid, the
+                         rest has no meaning. Text form: SFID_UUID */
 } sfid_wide_kind;
 
-/** A wide layout. Plain; made by sfid_wide_layout_parse(), or by hand with reserved 0. */
+/** A wide layout. A plain struct, made by sfid_wide_layout_parse(), or by hand with reserved 0. */
 typedef struct sfid_wide_layout {
     sfid_wide_kind kind;
     uint32_t reserved; /**< zero */
-    int64_t epoch_ms;  /**< tick 0 begins here, Unix milliseconds; any for SFID_AWSFLAKE, 0 for the others */
+    int64_t epoch_ms;  /**< tick 0 begins here, Unix milliseconds; any value for SFID_AWSFLAKE, else 0 */
 } sfid_wide_layout;
 
-/** 2020-01-01T00:00:00Z in Unix milliseconds: the epoch of awsflake where no other was configured. */
+/** 2020-01-01T00:00:00Z in Unix milliseconds: the default epoch of awsflake. */
 #define SFID_AWSFLAKE_EPOCH_MS INT64_C(1577836800000)
 
 /** What a wide ID is made of. */
 typedef struct sfid_wide_parts {
     uint64_t tick;   /**< milliseconds since the epoch */
     uint64_t pid;    /**< worker (flake), region << 16 | IP (awsflake), pid (uuid7) */
-    uint64_t seq;    /**< sequence number, split fields as one */
+    uint64_t seq;    /**< sequence; split fields as one value */
     uint64_t random; /**< random bits (uuid7), else 0 */
-    int64_t unix_ms; /**< begin of the tick, Unix milliseconds */
+    int64_t unix_ms; /**< start of the tick, Unix milliseconds */
 } sfid_wide_parts;
 
-/** What follows from a wide layout, as sfid_wide_layout_describe() tells it. */
+/** What follows from a wide layout, from sfid_wide_layout_describe(). */
 typedef struct sfid_wide_facts {
-    sfid_layout_facts facts; /**< as of a narrow layout */
+    sfid_layout_facts facts; /**< as for a 64-bit layout */
     uint64_t max_tick;       /**< the last tick */
     uint64_t max_pid;        /**< the highest pid */
-    uint64_t max_seq;        /**< the highest sequence number */
-    uint64_t max_random;     /**< all random bits set; 0: there are none */
-    unsigned bits;           /**< width of an ID; all bits above are 0 */
-    sfid_form form;          /**< how its IDs are usually written */
-    unsigned width;          /**< with how many digits at least, for sfid_wide_to_text() */
+    uint64_t max_seq;        /**< the highest sequence */
+    uint64_t max_random;     /**< all random bits set; 0: the layout has none */
+    unsigned bits;           /**< width of an ID; the bits above are 0 */
+    sfid_form form;          /**< the usual form of its IDs as text */
+    unsigned width;          /**< the least number of digits in that form, for sfid_wide_to_text() */
 } sfid_wide_facts;
 
 /**
- * Reads a wide layout: "flake", "awsflake", "uuid7", or "awsflake@EPOCH_MS"
- * with Unix milliseconds.
+ * Reads a wide layout: "flake", "awsflake", "uuid7", or "awsflake@EPOCH_MS" with
+ * Unix milliseconds.
  *
- * Returns 0, or SFID_EINVAL (out is then left alone).
+ * Returns 0, or SFID_EINVAL. On failure *out is unchanged.
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_layout_parse(const char *text, sfid_wide_layout *out);
 
 /**
- * Writes a wide layout as text that sfid_wide_layout_parse() reads back. buf
- * has size bytes; SFID_LAYOUT_STR_LEN is always enough.
+ * Writes a wide layout as text that sfid_wide_layout_parse() reads back. buf has
+ * size bytes; SFID_LAYOUT_STR_LEN is always enough.
  *
- * Returns 0, or SFID_EINVAL when l or buf is NULL, buf too small or the layout unusable.
+ * Returns 0, or SFID_EINVAL if l or buf is NULL, buf is too small, or the layout
+ * is unusable.
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_layout_format(const sfid_wide_layout *l, char *buf, size_t size);
 
-/** The i-th wide layout's name, from 0; NULL past the last. */
+/** The name of wide layout i, counted from 0; NULL past the last. */
 SFID_API const char *sfid_wide_layout_preset(size_t i);
 
 /**
- * Tells what follows from a wide layout.
+ * Works out what follows from a wide layout.
  *
- * Returns 0, or SFID_EINVAL when l or out is NULL or the layout unusable.
+ * Returns 0, or SFID_EINVAL if l or out is NULL or the layout is unusable.
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_layout_describe(const sfid_wide_layout *l, sfid_wide_facts *out);
 
@@ -142,7 +143,8 @@ SFID_API SFID_MUST_CHECK int sfid_wide_layout_describe(const sfid_wide_layout *l
  * Lists the fields of a wide layout under their own names, highest bits first,
  * as sfid_layout_fields() does.
  *
- * Returns how many there are, or SFID_EINVAL when l or fields is NULL, fields too short or the layout unusable.
+ * Returns how many there are, or SFID_EINVAL if l or fields is NULL, fields is
+ * too short, or the layout is unusable.
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_layout_fields(const sfid_wide_layout *l, sfid_field *fields, size_t max);
 
@@ -151,59 +153,65 @@ SFID_API SFID_MUST_CHECK int sfid_wide_layout_fields(const sfid_wide_layout *l, 
 /**
  * Takes a wide ID apart.
  *
- * Returns 0, or (out is then left alone)
- *   SFID_EINVAL    l or out is NULL, the layout unusable, a bit above its width set (awsflake), or version or variant another
- *                  than that of UUID version 7
- *   SFID_EOVERFLOW the tick begins past what unix_ms holds (flake)
+ * Returns 0, or one of these, with *out unchanged
+ *   SFID_EINVAL    l or out is NULL, the layout is unusable, a bit above its width is set (awsflake), or version and variant
+ *                  are not those of UUID version 7 (uuid7)
+ *   SFID_EOVERFLOW the tick begins past what unix_ms can hold (flake)
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_parse(const sfid_wide_layout *l, sfid_wide id, sfid_wide_parts *out);
 
 /**
- * Puts a wide ID together from in->tick, in->pid, in->seq and in->random
- * (unix_ms is not read). Such an ID is outside the promise of uniqueness.
+ * Puts a wide ID together from in->tick, in->pid, in->seq and in->random;
+ * in->unix_ms is not read. The promise of uniqueness does not cover such an ID.
  *
  * Returns 0, or
- *   SFID_EINVAL    l, in or id is NULL, the layout unusable, or pid, seq or random too large for it
+ *   SFID_EINVAL    l, in or id is NULL, the layout is unusable, or pid, seq or random is too large for it
  *   SFID_EOVERFLOW tick is too large
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in, sfid_wide *id);
 
 /* ---- regions of awsflake ------------------------------------------------ */
 
-/** Buffer size that holds a region's name, the NUL included. */
+/** Size of a buffer for a region's name, including the NUL. */
 #define SFID_AWS_REGION_LEN 16
 
 /**
- * Writes the name of an awsflake region number, 0 to 31: of the twelve that
- * awsflake knows, such as "us-east-1"; "region-NN" of the others.
+ * Writes the name of an awsflake region, 0 to 31. The twelve regions that
+ * awsflake knows have names such as "us-east-1"; the others get "region-NN".
  *
- * Returns 0, or SFID_EINVAL when region is above 31, buf NULL or size too small.
+ * Returns 0, or SFID_EINVAL if region is above 31, buf is NULL, or size is too small.
  */
 SFID_API SFID_MUST_CHECK int sfid_aws_region_name(unsigned region, char *buf, size_t size);
 
-/** The number of a region by such a name; SFID_EINVAL where it is none, or name NULL. */
+/** The region, 0 to 31, that has such a name; SFID_EINVAL if there is none, or name is NULL. */
 SFID_API int sfid_aws_region(const char *name);
 
-/** opt.pid of awsflake: a region (sfid_aws_region(), 0 to 31) and an IPv4 address in the host's byte order, of which 16 bits count. */
+/** opt.pid for awsflake: a region (sfid_aws_region(), 0 to 31) and the low 16 bits of an IPv4 address in the host's byte order. */
 #define SFID_AWS_PID(region, ip) ((int64_t)(((uint64_t)(region) << 16) | ((uint64_t)(ip)&0xffff)))
 
 /* ---- addresses of the host ---------------------------------------------- */
 
 /**
- * The MAC address of a network interface by its name, as a number: the first
- * octet is the highest of 48 bits. NULL: of the first interface that is up and
- * has one, in the kernel's order; where none is up, of the first that has one.
- * The loopback interface has none.
+ * Finds the MAC address of a network interface, given by its name. The first
+ * octet becomes the highest of 48 bits. With interface NULL, the first interface
+ * that is up and has an address is taken, in the kernel's order; if none is up,
+ * the first that has one. The loopback interface has none.
  *
- * Returns 0, or (*mac is then left alone)
- *   SFID_EINVAL       mac is NULL, or there is no such interface, or it has no such address
- *   SFID_EUNSUPPORTED interface is NULL, and none has one
+ * Returns 0, or one of these, with *mac unchanged
+ *   SFID_EINVAL       mac is NULL, there is no such interface, or it has no such address
+ *   SFID_EUNSUPPORTED interface is NULL, and no interface has an address
  *   SFID_ENOMEM       out of memory
  * Threads: any. Fork: safe. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_mac_address(const char *interface, uint64_t *mac);
 
-/** The same for its (first) IPv4 address, in the host's byte order. */
+/**
+ * Finds the (first) IPv4 address of an interface, in the host's byte order. The
+ * interface is chosen as by sfid_mac_address().
+ *
+ * Returns as sfid_mac_address(), with *ip in place of *mac.
+ * Threads: any. Fork: safe. Signals: not safe.
+ */
 SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *ip);
 
 /* ---- generating --------------------------------------------------------- */
@@ -217,24 +225,24 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  * text in the layout's own form.
  *
  *   uuid7      options as for a 64-bit layout. Tick, pid and sequence keep the UUIDs of one app apart. The 44 random bits make
- *              it unlikely that one equals a UUID of another app or maker: they are a keyed hash, and the kernel gives each
+ *              it unlikely that one equals a UUID of another app or maker. They are a keyed hash; the kernel gives each
  *              handle its key
- *   flake      opt.pid is the worker, a MAC address as a number; -1: that of sfid_mac_address(NULL, …)
+ *   flake      opt.pid is the worker, a MAC address as an integer; -1: the address from sfid_mac_address(NULL, …)
  *   awsflake   opt.pid is SFID_AWS_PID(): the region and the two last octets of the host's address
  *
- * A worker of flake or awsflake is a host. Its processes share the worker: each
- * of them holds a part of the sequence, the lowest that no other process of
- * this user holds, by a lock and a durable mark in the state directory. The
- * highest bits of the sequence say which part it is (flake has 16, awsflake 8),
- * and each process has 4096 IDs a millisecond. sfid_pid() returns the worker;
- * the pid in sfid_status() and in events is the number of the part. Two users,
- * or two containers with one address, do not know of each other: give them
- * different workers. Nothing here asks a cloud's metadata service.
+ * A worker of flake or awsflake is a host. Its processes share the worker, and
+ * each of them holds a part of the sequence: the lowest part that no other
+ * process of this user holds. A lock and a durable mark in the state directory
+ * keep the parts apart. The highest bits of the sequence are the part (flake has
+ * 16 parts, awsflake 8), and each process has 4096 IDs a millisecond. sfid_pid()
+ * returns the worker; the pid in sfid_status() and in events is the part. Two
+ * users, or two containers with one address, do not know of each other: give
+ * them different workers. Nothing here asks a cloud's metadata service.
  *
  * So with flake and awsflake opt.app is NULL, opt.store is NULL or "local" with
  * its parameters, and pid_min and pid_max are 0. No ID is issued ahead of the
  * clock: max_ahead_ms counts as 0, and SFID_BORROW is refused. When the clock
- * goes back, calls use up the latest tick, then wait for as long as a call may
+ * steps back, calls use up the latest tick, then wait for as long as a call may
  * sleep, then return SFID_ECLOCK. Some codes of sfid_open() mean more here:
  *   SFID_EINVAL       an option is set that these layouts do not have; for awsflake, pid is -1
  *   SFID_ENOPID       other processes hold all parts of the sequence
@@ -245,7 +253,7 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  */
 
 /**
- * Generates one wide ID. *id is set on success only. Sleeps as sfid_next().
+ * Generates one wide ID. Sleeps as sfid_next(). *id is set on success only.
  *
  * Returns 0, the codes of sfid_next(), or
  *   SFID_EINVAL    id is NULL, or the IDs of g have 64 bits
@@ -256,7 +264,7 @@ SFID_API SFID_MUST_CHECK int sfid_next_wide(struct sfid *g, sfid_wide *id);
 /**
  * Generates one wide ID without ever sleeping, as sfid_try_next().
  *
- * Returns as sfid_next_wide(), with SFID_EAGAIN (see sfid_retry_ms()) where that would sleep.
+ * Returns as sfid_next_wide(), but SFID_EAGAIN (see sfid_retry_ms()) where that would sleep.
  * Threads: any. Fork: shared. Signals: async-safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_try_next_wide(struct sfid *g, sfid_wide *id);
@@ -264,8 +272,8 @@ SFID_API SFID_MUST_CHECK int sfid_try_next_wide(struct sfid *g, sfid_wide *id);
 /**
  * Generates up to n wide IDs, increasing, into ids[0..n-1], as sfid_next_n().
  *
- * Returns how many were written; 0 when n is 0. Where none were written the
- * error of sfid_next_wide(), or
+ * Returns how many IDs were written; 0 if n is 0. If none were written, returns
+ * the error of sfid_next_wide(), or
  *   SFID_EINVAL    ids is NULL and n is not 0, or the IDs of g have 64 bits
  * Threads: any. Fork: shared. Signals: not safe.
  */
