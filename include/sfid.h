@@ -324,8 +324,8 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * Calls of other threads that are under way return an ID generated before, or
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,
  * sfid_next_n, sfid_pid, sfid_retry_ms, sfid_status, sfid_last_error). For them
- * some 200 bytes of a handle that was open stay in memory: 400 with ticks below
- * a second, 500 for wide IDs. The page up to its last record stays as well, 192
+ * some 200 bytes of a handle that was open stay in memory (400 with ticks below
+ * a second, 500 for wide IDs). The page up to its last record stays as well, 192
  * bytes for each open.
  *
  * g may be NULL. Closing a handle again does nothing, nor does closing it inside

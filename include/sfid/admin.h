@@ -153,7 +153,7 @@ typedef struct sfid_pid_info {
 SFID_API SFID_MUST_CHECK int sfid_pid_look(const sfid_options *opt, uint64_t pid, sfid_pid_info *out, char *why, size_t why_size);
 
 /**
- * Ends a lease: the server no longer renews the lease of this pid.
+ * Lets the lease of a pid run out: the server no longer renews it.
  *
  * The pid does not become free at once. Its holder may be using what was
  * granted, and nobody else can take that back. So the holder may go on to the

@@ -127,7 +127,7 @@ typedef enum sfid_order {
     SFID_ORDER_SEQ_PID      /**< then by sequence, then by pid: IDs of different processes alternate (Sonyflake) */
 } sfid_order;
 
-/** What follows from a layout, from sfid_layout_describe(). */
+/** Facts about a layout, from sfid_layout_describe(). */
 typedef struct sfid_layout_facts {
     const char *name;          /**< static: the preset's name, or NULL */
     int64_t last_ms;           /**< end of the last tick (exclusive), Unix milliseconds */

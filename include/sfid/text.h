@@ -61,9 +61,9 @@ SFID_API SFID_MUST_CHECK int sfid_from_text(sfid_form form, const char *text, si
 SFID_API SFID_MUST_CHECK int sfid_from_text_at(sfid_form form, const char *text, size_t len, int64_t *id, size_t *at);
 
 /**
- * Writes an ID as NUL-terminated text (SFID_BYTES: 8 bytes, no NUL) into buf,
- * which has size bytes. SFID_TEXT_LEN is always enough. Bytes of buf behind the
- * NUL may be overwritten.
+ * Writes an ID as text into buf, which has size bytes. SFID_TEXT_LEN is always
+ * enough. The text ends in a NUL, but SFID_BYTES writes 8 bytes and no NUL. Bytes
+ * of buf behind the NUL may be overwritten.
  *
  * Returns the length without the NUL, or SFID_EINVAL if id is negative, buf is
  * NULL, size is too small, or the form is unknown or SFID_UUID.

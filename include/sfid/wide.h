@@ -57,10 +57,10 @@ SFID_API int sfid_wide_compare(sfid_wide a, sfid_wide b);
 SFID_API SFID_MUST_CHECK int sfid_wide_from_text(sfid_form form, const char *text, size_t len, sfid_wide *id, size_t *at);
 
 /**
- * Writes a wide ID as NUL-terminated text (SFID_BYTES: 16 bytes, no NUL) into
- * buf, which has size bytes. SFID_WIDE_TEXT_LEN is always enough. width is the
- * least number of digits, as in sfid_to_text_padded(): 0 is the form's own (1,
- * 32, 22, 26, 22 digits; the others have one width), 1 pads nothing.
+ * Writes a wide ID as text into buf, which has size bytes. SFID_WIDE_TEXT_LEN is
+ * always enough. The text ends in a NUL, but SFID_BYTES writes 16 bytes and no
+ * NUL. width is the least number of digits, as in sfid_to_text_padded(): 0 is the
+ * form's own (1, 32, 22, 26, 22 digits; the others have one width), 1 pads nothing.
  *
  * Returns the length without the NUL, or SFID_EINVAL if buf is NULL, size is too
  * small, the form is unknown, or width is above what the form reads.
@@ -100,7 +100,7 @@ typedef struct sfid_wide_parts {
     int64_t unix_ms; /**< start of the tick, Unix milliseconds */
 } sfid_wide_parts;
 
-/** What follows from a wide layout, from sfid_wide_layout_describe(). */
+/** Facts about a wide layout, from sfid_wide_layout_describe(). */
 typedef struct sfid_wide_facts {
     sfid_layout_facts facts; /**< as for a 64-bit layout */
     uint64_t max_tick;       /**< the last tick */
