@@ -10,7 +10,7 @@
 #define SFID_API_HANDLE_H
 
 #include "base/process.h"
-#include "draw/generator.h"
+#include "draw/hot.h"
 #include "draw/memory.h"
 #include "lease/keeper.h"
 
@@ -31,7 +31,7 @@ struct sfid__wrap {
 };
 
 struct sfid {
-    struct sfid__generator generator; /* first: the inline form, and casts in generator.c */
+    struct sfid__generator generator; /* first: the inline form, and casts in hot.c */
     struct sfid__wrap wrap;           /* of wide IDs only: other handles have no room for it (open.c) */
 };
 

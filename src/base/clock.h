@@ -3,7 +3,7 @@
  * clock.h - time and sleep, through a table so that tests can step the clock.
  *
  * The hot path reads the system clock directly when the table is the system's
- * (generator.c); everything slower asks here.
+ * (hot.c); everything slower asks here.
  */
 #ifndef SFID_BASE_CLOCK_H
 #define SFID_BASE_CLOCK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* generator.h - the part of a handle that threads generate through, and how it is opened and stopped. */
+/* generator.h - the part of a handle that threads generate through. */
 #ifndef SFID_DRAW_GENERATOR_H
 #define SFID_DRAW_GENERATOR_H
 
@@ -77,26 +77,5 @@ static inline _Atomic(struct sfid__record *) *sfid__record_at(const struct sfid_
 static inline bool sfid__is_closed(const struct sfid__generator *g) {
     return atomic_load_explicit(sfid__record_at(g), memory_order_relaxed) == &sfid__no_record; /* compared, not followed */
 }
-
-/* Makes a generator that answers SFID_ECLOSED to everything; widen: one of wide IDs, that has room for them. */
-void sfid__generator_init(struct sfid__generator *g);
-void sfid__generator_widen(struct sfid__generator *g);
-
-/* Opens it: from here on threads may draw from r. All other members are set before. */
-void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r);
-
-/* Turns away every call that begins from here on; calls under way may finish with an ID drawn before. */
-void sfid__generator_stop(struct sfid__generator *g);
-
-struct sfid__call; /* slow.h */
-
-/* The answer to a call for IDs of the other width: SFID_EINVAL, noted as the last error; or SFID_ECLOSED. */
-int sfid__wrong_width(struct sfid__generator *g);
-
-/*
- * Draws one number for a wide ID, as sfid_next() does for one of 64 bits: 0
- * with call->from and call->n set, or a negative code.
- */
-int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call);
 
 #endif

@@ -72,7 +72,7 @@ SFID__UNGUARDED int64_t sfid_lane_next(sfid_lane *lane) {
         return SFID_ECLOSED;
     struct sfid__generator *g = lane->generator;
     struct run *run = lane->run;
-    /* Acquire, as in generator.c: record, with [publish]; limit, with [limit]. */
+    /* Acquire, as in hot.c: record, with [publish]; limit, with [limit]. */
     struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
     const uint64_t tick = sfid__hint(g, r);
     if (likely(run->tick == tick && run->n < run->end && run->from == r &&

@@ -25,7 +25,7 @@ uint64_t sfid__record_close(struct sfid__record *r) {
 }
 
 void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit) {
-    /* Release, with the acquire loads of limit in generator.c and slow.c [limit]: the mark that allows these
+    /* Release, with the acquire loads of limit in hot.c and slow.c [limit]: the mark that allows these
        ticks was durable before. Single writer: see the head of record.h. */
     if (limit > atomic_load_explicit(&r->limit, memory_order_relaxed))
         atomic_store_explicit(&r->limit, limit, memory_order_release);

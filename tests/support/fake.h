@@ -8,7 +8,7 @@
 #ifndef SFID_TESTS_FAKE_H
 #define SFID_TESTS_FAKE_H
 
-#include "draw/generator.h"
+#include "draw/hot.h"
 #include "draw/record.h"
 #include "id/layout.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * generator.c - the hot path.
+ * hot.c - the hot path.
  *
  * next() reads a hint of the current tick and the state word; where the word's
  * tick is the hint and below the limit, one add draws a number. The hint may
@@ -23,7 +23,7 @@
  *   word    relaxed: one location, whose modification order is the order of
  *           IDs. Nothing else is passed on with a number.
  */
-#include "draw/generator.h"
+#include "draw/hot.h"
 
 #include "draw/hint.h"
 #include "id/layout.h"
