@@ -10,7 +10,7 @@
 #include "host/identity.h"
 #include "host/mark.h"
 #include "id/layout.h"
-#include "lease/settings.h"
+#include "lease/options.h"
 
 #include "base/hash.h"
 #include "fuzz.h"

@@ -10,6 +10,7 @@
  * fuzzing need not find the protocol first; an empty line ends a reply.
  */
 #include "base/deadline.h"
+#include "lease/options.h"
 #include "lease/script_look.h"
 #include "lease/store.h"
 #include "redis/route.h"

@@ -2,6 +2,7 @@
 /* check.c - what is wrong with an app's server, or with how the app is used there. */
 #include "admin/facts.h"
 #include "base/deadline.h"
+#include "lease/options.h"
 #include "lease/script_look.h"
 
 #include <inttypes.h>

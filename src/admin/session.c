@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/session.h"
 
+#include "lease/options.h"
+
 #include "base/deadline.h"
 #include "lease/store.h"
 

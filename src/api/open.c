@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "draw/record.h"
 #include "id/layout.h"
-#include "lease/settings.h"
+#include "lease/options.h"
 
 #include <inttypes.h>
 #include <sched.h>

@@ -7,7 +7,7 @@
 #define SFID_LEASE_GRANT_H
 
 #include "draw/record.h"
-#include "lease/holder.h"
+#include "lease/holding.h"
 
 /* The clock, or the clock in more_ms from now, in ticks. */
 uint64_t sfid__grant_tick_in(const struct sfid__holder *h, int64_t more_ms);

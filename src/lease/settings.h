@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* settings.h - options as given, checked and made whole. */
+/* settings.h - options once they are checked and complete. options.h makes them. */
 #ifndef SFID_LEASE_SETTINGS_H
 #define SFID_LEASE_SETTINGS_H
 
@@ -34,18 +34,5 @@ struct sfid__settings {
     char app[64];
     bool strict; /* a mark further ahead than it ever lies is refused: the clock was there, and is not any more */
 };
-
-/*
- * Reads given into out, the defaults where an older header knew fewer members,
- * and checks every one. 0, or SFID_EINVAL or SFID_EUNSUPPORTED with a sentence
- * that names the value and what would be right.
- */
-int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err);
-
-/* Makes a range that the store alone names as wide as it would be without: it is about what is leased, not what is looked at. */
-void sfid__options_widen(struct sfid__settings *s);
-
-/* Copies as many members as given has into opt, the defaults into the rest. 0 or SFID_EINVAL, SFID_EUNSUPPORTED. */
-int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid__error *err);
 
 #endif

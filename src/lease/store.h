@@ -98,7 +98,7 @@ struct sfid__store {
 
 /*
  * The stores there are. A new one is a file that defines its kind, and an entry
- * here. No other file names a store, but for settings.c (a fixed pid is held by
+ * here. No other file names a store, but for options.c (a fixed pid is held by
  * the local one) and the calls that look after what lies in Redis (src/admin).
  */
 #define SFID__STORES(STORE) \

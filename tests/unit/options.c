@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options: each bad one is refused by name before anything is made; structs of older and newer headers are read rightly. */
-#include "lease/settings.h"
+#include "lease/options.h"
 
 #include "lease/store.h"
 #include "support/tap.h"

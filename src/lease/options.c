@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lease/settings.h"
+#include "lease/options.h"
 
 #include "id/layout.h"
 #include "id/presets.h"

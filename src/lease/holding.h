@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* holding.h - what a holder has. holder.h says who may use it, and what it does with it. */
+#ifndef SFID_LEASE_HOLDING_H
+#define SFID_LEASE_HOLDING_H
+
+#include "draw/slow.h"
+#include "host/identity.h"
+#include "host/slot.h"
+#include "lease/settings.h"
+#include "lease/store.h"
+
+struct sfid__holder {
+    struct sfid__generator *generator;
+    struct sfid__store *store;
+    struct sfid__lease lease;
+    struct sfid__slot slot;
+    struct sfid__reply reply;              /* the last one of the store */
+    struct sfid__error error;              /* why the last thing that failed did */
+    uint64_t stopped;                      /* the word, once closed */
+    bool gave_up;                          /* there is no pid to be had */
+    uint64_t of_pages;                     /* as in the settings */
+    uint64_t process;                      /* in which the machine knows what the page has; 0: none */
+    const _Atomic int *stop;               /* of the keeper: not to be kept waiting */
+    const struct sfid__settings *settings; /* while opening only */
+    struct sfid__dir run;                  /* while opening only */
+    int64_t deadline_ms;                   /* monotonic, while opening; later SFID__FOREVER */
+    char identity[SFID__MACHINE_ID + 32];
+    bool run_is_tmpfs, synced;
+    struct sfid__passed_over passed_over; /* by the last claim: pids or slots whose files cannot be used */
+    struct sfid__error stateless;         /* why this host's identity lives in the run directory; code 0: it does not */
+
+    /* Called for each event worth telling; NULL: nobody listens. */
+    sfid__teller *tell;
+    void *listener;
+};
+
+#endif
