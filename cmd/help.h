@@ -5,15 +5,15 @@
 
 #include "args/command.h"
 
-/* By name or alias; NULL when there is none. */
+/* Finds a command by name or alias. Returns NULL if there is none. */
 const struct command *command_of(const char *name);
 
-/* Tells that there is no such command, and what may have been meant. Returns STATUS_USAGE. */
+/* Reports an unknown command and suggests a known one. Returns STATUS_USAGE. */
 int command_unknown(const char *name);
 
 void help_all(void);
 
-/* The usage line of all commands on standard error. Returns STATUS_USAGE. */
+/* Prints the usage line of all commands on standard error. Returns STATUS_USAGE. */
 int usage_all(void);
 
 #endif

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 /*
- * A parent may have closed one of them. Then the next file opened would take
- * its number, and IDs or messages would be written into a state file. What
- * stands in cannot be used the way it would be, so that the first use fails.
+ * A parent may have closed a standard descriptor. The next file opened would
+ * take its number, and IDs or messages would go into a state file. The stand-in
+ * has the wrong direction, so its first use fails.
  */
 static void fill_standard_descriptors(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -53,7 +53,7 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     fill_standard_descriptors();
-    signals_begin(); /* write(2) tells of a broken pipe, and the generator is closed before we end */
+    signals_begin(); /* write(2) then reports a broken pipe, and the generator is closed before the end */
     const int status = dispatch(argc, argv);
     progress_clear();
     return close_output(status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* any_layout.c - layouts of either width, as an option. */
+/* any_layout.c - an option that takes a layout of 64 or 128 bits. */
 #include "args/any_layout.h"
 
 #include "io/say.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* awsflake's own variable says where its time begins; the layout may, too, and outranks it. */
+/* $AWSFLAKE_EPOCH sets the epoch of layout awsflake. An epoch in the layout's text outranks it. */
 static const char *epoch_from_outside(const char *text) {
     const char *epoch = getenv("AWSFLAKE_EPOCH");
     return text && strcmp(text, "awsflake") == 0 && epoch && epoch[0] ? epoch : NULL;

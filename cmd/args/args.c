@@ -2,9 +2,9 @@
 /*
  * args.c - options of a command, from its arguments and the environment.
  *
- * Not getopt_long(): names have to be written out, since an abbreviation in a
- * script breaks when a later version adds an option, and an argument such as
- * -5 reaches the command, which can say what is wrong with it.
+ * getopt_long() is not used: it accepts abbreviations, which break scripts when
+ * a later version adds an option. Also, an argument such as -5 has to reach the
+ * command, which can say what is wrong with it.
  */
 #include "args/args.h"
 
@@ -56,7 +56,7 @@ static int help_wanted(const struct args *args) {
     return STATUS_GOOD;
 }
 
-/* --name, --name=value, --name value. Returns as args_read(). */
+/* Reads --name, --name=value or --name value. Returns as args_read(). */
 static int read_long(struct args *args, struct cursor *cursor) {
     const char *word = cursor->argv[cursor->at++];
     const char *name = word + 2;
@@ -85,7 +85,7 @@ static int read_long(struct args *args, struct cursor *cursor) {
     return -1;
 }
 
-/* -n value, -nvalue; letters without a value may stand together. Returns as args_read(). */
+/* Reads -n value or -nvalue. Letters without a value may be joined. Returns as args_read(). */
 static int read_letters(struct args *args, struct cursor *cursor) {
     const char *word = cursor->argv[cursor->at++];
     for (const char *p = word + 1; *p; p++) {
@@ -107,10 +107,10 @@ static int read_letters(struct args *args, struct cursor *cursor) {
     return -1;
 }
 
-/* "-" is standard input, and -5 an attempt at an ID. */
+/* "-" means standard input; -5 is meant as an ID. */
 static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9'); }
 
-/* An empty variable counts as unset: that is how scripts take one back. */
+/* An empty variable counts as unset, since scripts unset variables that way. */
 static void read_environment(struct args *args) {
     for (int i = 0; args->command->options[i].name; i++) {
         const char *env = args->command->options[i].env;
@@ -133,7 +133,7 @@ int args_read(struct args *args, const struct command *command, int argc, char *
             break;
         }
         if (!is_option(word))
-            args->operands[args->operand_count++] = argv[cursor.at++]; /* never ahead of what is read */
+            args->operands[args->operand_count++] = argv[cursor.at++]; /* in place: never ahead of the read position */
         else if (word[1] == '-')
             rc = read_long(args, &cursor);
         else

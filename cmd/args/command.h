@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* command.h - a command, and the options it has. */
+/* command.h - the description of a command and its options. */
 #ifndef CMD_ARGS_COMMAND_H
 #define CMD_ARGS_COMMAND_H
 
 struct option_spec {
-    const char *name; /* without its dashes; NULL ends the list */
+    const char *name; /* without dashes; NULL ends the list */
     char letter;      /* short form, or 0 */
-    const char *arg;  /* name of its argument; [=NAME]: may be left out; NULL: a flag */
-    const char *env;  /* variable that stands in for it, or NULL */
+    const char *arg;  /* name of its argument; [=NAME]: optional; NULL: a flag */
+    const char *env;  /* environment variable with the same meaning, or NULL */
     const char *help; /* NULL: not listed */
 };
 

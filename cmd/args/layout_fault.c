@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_fault.c - what is wrong with the text of a layout. */
+/* layout_fault.c - finds what is wrong with the text of a layout. */
 #include "args/layout_fault.h"
 
 #include "io/digits.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The piece of text from *p up to a mark of the set, or the end; *p moves behind. False when there is no room for it. */
+/* Copies the text from *p up to one of the marks or the end, and moves *p there. Returns false if it does not fit the room. */
 static bool take_piece(const char **p, const char *marks, char *piece, size_t size) {
     const size_t len = strcspn(*p, marks);
     if (len >= size)
@@ -40,7 +40,7 @@ static const char *find_width_fault(const uint64_t width[3], char *room, size_t 
     return NULL;
 }
 
-/* Whether the library takes a small layout with this behind its widths. */
+/* Returns whether the library accepts a small layout with this text after its widths. */
 static bool is_good_with(const char *tail) {
     char text[80];
     sfid_layout layout;

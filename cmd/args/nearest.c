@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nearest.c - names that are nearly right. */
+/* nearest.c - suggestions for misspelt names. */
 #include "args/nearest.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c) {
     return ab < c ? ab : c;
 }
 
-/* How many letters have to be changed, added or dropped. Names are short: longer ones are as far as can be. */
+/* Returns how many letters to change, add or drop. Names are short; long ones count as far away. */
 static unsigned distance(const char *a, const char *b) {
     enum { LONGEST = 24 };
     const size_t n = strlen(b);
@@ -37,7 +37,7 @@ const char *nearest(const char *text, const char *(*next)(size_t i)) {
         const char *name = next(i);
         unsigned d = distance(text, name);
         if (text[0] && strncmp(text, name, strlen(text)) == 0)
-            d = 1; /* its beginning */
+            d = 1; /* an abbreviation */
         if (d < best_distance && d < strlen(name)) {
             best = name;
             best_distance = d;

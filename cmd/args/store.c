@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store.c - options of leases, and what can go wrong with a server. */
+/* store.c - lease options, and errors from a server. */
 #include "args/store.h"
 
 #include "io/say.h"
@@ -27,7 +27,7 @@ struct stretch {
     size_t len;
 };
 
-/* Between the first colon behind :// and the last @, also of a URL that is wrong. */
+/* The text between the first colon after :// and the last @. It works for malformed URLs, too. */
 static struct stretch password_of(const char *store) {
     const char *scheme = strstr(store, "://"), *end = strrchr(store, '@');
     const char *colon = scheme ? strchr(scheme + 3, ':') : NULL;
@@ -43,7 +43,7 @@ static struct stretch password_of_sentinels(const char *store) {
 bool store_has_password(const char *store) { return password_of(store).len > 0 || password_of_sentinels(store).len > 0; }
 
 void store_hide_password(struct args *args) {
-    static char kept[4200]; /* the library takes no longer one */
+    static char kept[4200]; /* the library's limit */
     for (int i = 0; args->command->options[i].name; i++) {
         const char *env = args->command->options[i].env, *store = args->value[i];
         if (env == NULL || strcmp(env, "SFID_STORE") != 0 || store == NULL || args->from_env[i] || !store_has_password(store))
@@ -51,7 +51,7 @@ void store_hide_password(struct args *args) {
         const struct stretch secrets[] = {password_of(store), password_of_sentinels(store)};
         snprintf(kept, sizeof kept, "%s", store);
         for (size_t k = 0; k < COUNT_OF(secrets); k++)
-            memset((char *)(uintptr_t)secrets[k].at, '*', secrets[k].len); /* of argv, which is ours */
+            memset((char *)(uintptr_t)secrets[k].at, '*', secrets[k].len); /* writes to argv, which belongs to this process */
         args->value[i] = kept;
         remark("others can read a password on the command line for a moment: give password_file= in the URL, "
                "or the URL as $SFID_STORE");

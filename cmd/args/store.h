@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store.h - options of leases from a server. */
+/* store.h - lease options of commands that use a server. */
 #ifndef CMD_ARGS_STORE_H
 #define CMD_ARGS_STORE_H
 
@@ -8,7 +8,7 @@
 #include <sfid.h>
 #include <stdbool.h>
 
-/* Options that commands have which ask one. The first two have to be the same for all of an app. */
+/* Options of commands that use a server. The first two must be the same for all processes of an app. */
 #define OPTION_TTL \
     { "ttl-ms", 0, "MS", NULL, "how long a lease lasts, the same for all of APP (600000)" }
 #define OPTION_BUDGET \
@@ -16,16 +16,16 @@
 #define OPTION_TIMEOUT \
     { "timeout-ms", 0, "MS", NULL, "how long to wait for the server (5000)" }
 
-/* Their values, and what follows from them. False when one is none, which is told. */
+/* Reads their values and derives the rest. Returns false, with a message, if one is invalid. */
 bool store_options(const struct args *args, int ttl, int budget, int timeout, sfid_options *opt);
 
-/* Is there a password in it, or one for sentinels? Not: the name of a file that holds one. */
+/* Returns whether the URL holds a password, for the server or for sentinels. The name of a password file is not one. */
 bool store_has_password(const char *store);
 
-/* Overwrites such passwords in argv, which others can read as long as this process lives. The value stays what it was. */
+/* Overwrites such passwords in argv, which other processes can read. args keeps the full value. */
 void store_hide_password(struct args *args);
 
-/* Tells why the library could not do it. Returns the exit status. What it calls invalid is the store: the rest was checked. */
+/* Prints why the library failed and returns the exit status. SFID_EINVAL means a bad store: all else was checked before. */
 int store_failure(int code, const char *why);
 
 #endif

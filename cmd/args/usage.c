@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.c - what a command does, from the table that it is read by. */
+/* usage.c - usage and help, from the same table that reads the options. */
 #include "args/usage.h"
 
 #include "io/out.h"

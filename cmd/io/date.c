@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* date.c - times as RFC 3339 and back, in the Gregorian calendar run back and forth without end. */
+/* date.c - RFC 3339 times as text and back, in the proleptic Gregorian calendar. */
 #include "io/date.h"
 
 #include "io/digits.h"
@@ -10,7 +10,7 @@
 #define DAY INT64_C(86400)
 #define DAYS_OF_400_YEARS INT64_C(146097)
 
-/* Days from 0000-03-01 to 1970-01-01. A year that begins in March has its leap day at the end. */
+/* Days from 0000-03-01 to 1970-01-01. Years that begin in March have their leap day at the end. */
 #define MARCH_0_TO_1970 INT64_C(719468)
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -24,10 +24,10 @@ static struct ymd date_of_day(int64_t day) {
     day += MARCH_0_TO_1970;
     const int64_t era = floor_div(day, DAYS_OF_400_YEARS);
     const unsigned n = (unsigned)(day - era * DAYS_OF_400_YEARS); /* 0 to 146096 */
-    /* Take out the leap days: the days that end 4 years (1460), centuries (36524) and the era (146096) are extra. */
+    /* Remove the leap days: the days that end 4 years (1460), centuries (36524) and the era (146096) are extra. */
     const unsigned year = (n - n / 1460 + n / 36524 - n / 146096) / 365;
     const unsigned of_year = n - (365 * year + year / 4 - year / 100);
-    const unsigned month = (5 * of_year + 2) / 153; /* 0: March. Five months from March or August have 153 days */
+    const unsigned month = (5 * of_year + 2) / 153; /* 0: March. Any five months from March or August have 153 days */
     return (struct ymd){
         .year = era * 400 + year + (month >= 10),
         .month = month < 10 ? month + 3 : month - 9,
@@ -142,7 +142,7 @@ static const char too_far[] = "is further off than times go";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* From least to most digits, at most 18. False when there are fewer. */
+/* Reads least to most digits, at most 18. Returns false if there are fewer. */
 static bool take_number(const char **p, int least, int most, int64_t *value) {
     int n = 0;
     for (*value = 0; n < most && is_digit(**p); n++)
@@ -157,12 +157,12 @@ static bool take(const char **p, char c) {
     return true;
 }
 
-/* Two digits behind a mark, at most max. */
+/* Reads a mark and two digits, at most max. */
 static bool take_pair(const char **p, char mark, int64_t max, int64_t *value) {
     return take(p, mark) && take_number(p, 2, 2, value) && *value <= max;
 }
 
-/* Four digits; with a sign as many as put_year() writes. */
+/* Reads four digits, or, with a sign, as many as put_year() writes. */
 static bool take_year(const char **p, int64_t *year) {
     const bool minus = take(p, '-'), plus = !minus && take(p, '+');
     if (!take_number(p, plus ? 5 : 4, plus || minus ? 9 : 4, year))
@@ -171,13 +171,13 @@ static bool take_year(const char **p, int64_t *year) {
     return true;
 }
 
-/* False when there is no such day, which only shows when it is counted out. */
+/* Returns whether the day exists: an invalid one comes back as another day. */
 static bool day_exists(struct ymd d) {
     const struct ymd back = date_of_day(day_of_date(d));
     return back.month == d.month && back.day == d.day;
 }
 
-/* .123456: milliseconds, and whether anything is left beyond. */
+/* Reads .123456 as milliseconds, and whether there is more. */
 static bool take_fraction(const char **p, struct moment *out) {
     int64_t unit = 100;
     if (!take(p, '.'))
@@ -191,7 +191,7 @@ static bool take_fraction(const char **p, struct moment *out) {
     return true;
 }
 
-/* Z or +HH:MM, in seconds. */
+/* Reads Z or +HH:MM, in seconds. */
 static bool take_zone(const char **p, int64_t *offset) {
     int64_t hours, minutes;
     *offset = 0;
@@ -204,10 +204,10 @@ static bool take_zone(const char **p, int64_t *offset) {
     return true;
 }
 
-/* A leap second ends a month of UTC. Unix time has no number for it, and goes on with that of the next. */
+/* Returns whether second 60 may be a leap second: one ends a month of UTC. Unix time gives it the number of the next. */
 static bool is_leap_second(int64_t second) { return second % DAY == 0 && date_of_day(second / DAY).day == 1; }
 
-/* T10:30:00.5+01:00: seconds from the begin of the day in UTC to that; *out gets the fraction. */
+/* Reads T10:30:00.5+01:00. *seconds becomes that time in UTC, counted from `begin`; *out gets the fraction. */
 static const char *read_clock(const char *p, int64_t begin, int64_t *seconds, struct moment *out) {
     int64_t hour, minute, second, offset;
     if (!take_pair(&p, *p == 't' || *p == ' ' ? *p : 'T', 99, &hour) || !take_pair(&p, ':', 99, &minute) ||
@@ -225,7 +225,7 @@ static const char *read_clock(const char *p, int64_t begin, int64_t *seconds, st
     return NULL;
 }
 
-/* A date alone is the day's first moment in UTC. */
+/* Reads a date. A date alone means its first moment in UTC. */
 static const char *read_date(const char *p, struct moment *out) {
     int64_t year, month, day, sum, seconds = 0;
     if (!take_year(&p, &year) || !take_pair(&p, '-', 99, &month) || !take_pair(&p, '-', 99, &day))
@@ -243,7 +243,7 @@ static const char *read_date(const char *p, struct moment *out) {
     return NULL;
 }
 
-/* -15m */
+/* Reads a distance, such as -15m. */
 static const char *read_distance(const char *text, struct moment now, struct moment *out) {
     static const char letters[] = "smhdw";
     static const int64_t lengths[] = {1000, 60 * 1000, 3600 * 1000, DAY * 1000, 7 * DAY * 1000};
@@ -275,7 +275,7 @@ const char *read_time(const char *text, struct moment now, struct moment *out) {
     const char *p = text + sign;
     while (is_digit(*p))
         p++;
-    if (sign && *p != '-') /* years past 9999 have a sign, too */
+    if (sign && *p != '-') /* years past 9999 have a sign as well */
         return read_distance(text, now, out);
     if (p > text && *p == '\0')
         return "may be seconds or milliseconds; give a time such as 2026-11-21T10:30:00Z, now or -1h";

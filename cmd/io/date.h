@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* RFC 3339 with milliseconds, exact for all of int64_t; years past 9999 with a plus sign, those before 0 with a minus. */
+/* put_date() writes RFC 3339 with milliseconds, for all of int64_t. Years past 9999 have a plus sign, years before 0 a minus. */
 #define DATE_ROOM 48
 struct date {
     bool known;
     struct zone zone;
-    int64_t second; /* since 1970, that text is about */
+    int64_t second; /* since 1970: the second that the text shows */
     int64_t day;
     size_t len, day_len, tail_len;
     char text[DATE_ROOM]; /* YYYY-MM-DDTHH:MM:SS. */
@@ -23,19 +23,19 @@ struct date {
 char *put_date(struct date *cache, char *p, int64_t unix_ms);
 void date_text(char text[DATE_ROOM], int64_t unix_ms);
 
-/* YYYY-MM-DD of the time written last; with hour YYYY-MM-DDTHH. */
+/* Writes YYYY-MM-DD of the last time written; with hour, YYYY-MM-DDTHH. */
 char *put_partition(const struct date *cache, char *p, bool hour);
 
 struct moment {
     int64_t unix_ms;
-    bool more; /* it lies past that, by less than a millisecond */
+    bool more; /* plus less than a millisecond */
 };
 struct moment moment_now(void);
 
 /*
- * RFC 3339 with any zone and fraction, years as put_date() writes them; a date
- * alone, its midnight in UTC; "now"; or a distance from now, such as -1h. NULL, or what is wrong, to stand behind
- * the text in a message.
+ * Reads RFC 3339 with any zone and fraction (years as put_date() writes them),
+ * a date (its midnight in UTC), "now", or a distance from now such as -1h.
+ * Returns NULL, or what is wrong, to follow the text in a message.
  */
 const char *read_time(const char *text, struct moment now, struct moment *out);
 

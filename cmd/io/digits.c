@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* digits.c - numbers as text and back, for tens of millions of them. */
+/* digits.c - numbers as text and back, fast enough for tens of millions. */
 #include "io/digits.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static char *put_pair(char *p, unsigned value) {
     return p + 2;
 }
 
-/* Any number, two digits at a time from its end. */
+/* Writes any number, two digits at a time, from its end. */
 static size_t plain(char *text, uint64_t value) {
     char reversed[DEC_ROOM];
     char *p = reversed + sizeof reversed;
@@ -37,7 +37,7 @@ char *put_dec(struct dec *cache, char *p, uint64_t value) {
     }
     if (cache->len == 0)
         return p + plain(p, low);
-    memcpy(p, cache->text, DEC_ROOM); /* a fixed length is one or two moves; what is too much is overwritten */
+    memcpy(p, cache->text, DEC_ROOM); /* a fixed length takes one or two moves; the excess is overwritten */
     p = put_pair(p + cache->len, (unsigned)low / 100);
     return put_pair(p, (unsigned)low % 100);
 }

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Numbers of 64 bits have at most this many digits; writers below may scribble over this much room. */
+/* A 64-bit number has at most this many digits. The writers below may overwrite this much room. */
 #define DEC_ROOM 24
 
-/* Neighbours share all but their last four digits: a cache of the rest, one per column of output. All zero at first. */
+/* Caches all but the last four digits, which neighbours share. Each output column has one, all zero at first. */
 struct dec {
     uint64_t base; /* multiple of 10000 */
     size_t len;    /* of text; 0: base is 0 */
@@ -22,7 +22,7 @@ char *put_dec(struct dec *cache, char *p, uint64_t value);
 char *put_int(struct dec *cache, char *p, int64_t value);
 char *put_text(char *p, const char *text);
 
-/* Digits alone, at most max; false otherwise. */
+/* Reads digits only, at most max. Returns false for anything else. */
 bool read_u64(const char *text, uint64_t max, uint64_t *value);
 
 #endif

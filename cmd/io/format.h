@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* format.h - how commands show what they found. */
+/* format.h - output formats of commands. */
 #ifndef CMD_IO_FORMAT_H
 #define CMD_IO_FORMAT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* in.c - lines and blocks of input, of any length, in constant memory. */
+/* in.c - reads lines and blocks of any length in constant memory. */
 #include "io/in.h"
 
 #include "io/out.h"
@@ -18,7 +18,7 @@ void in_begin(struct in *in, int fd, size_t max) {
     in->line = in->bytes = 0;
 }
 
-/* What is done should be seen while we wait for more: the producer may be a tail -f. */
+/* Output should appear while we wait for input: the producer may be a tail -f. */
 static void wait_until_readable(const struct in *in) {
     struct pollfd fd = {.fd = in->fd, .events = POLLIN};
     if (out_pending() && poll(&fd, 1, 0) == 0)
@@ -26,9 +26,9 @@ static void wait_until_readable(const struct in *in) {
 }
 
 /*
- * Reads on behind what is left. Whoever keeps up is always given the first
- * pages of the buffer, which the processor's cache holds. Returns -1 with
- * errno, else 0 and perhaps in->end.
+ * Reads more input after the unread rest. A command that keeps up always gets
+ * the first pages of the buffer, which are in the processor's cache. Returns 0,
+ * perhaps with in->end set, or -1 with errno.
  */
 static int fill(struct in *in) {
     if (in->start > 0) {
@@ -57,7 +57,7 @@ static int fill(struct in *in) {
     }
 }
 
-/* Drops the rest of a line handed out cut. Returns as fill(). */
+/* Skips the rest of a line that was cut. Returns as fill(). */
 static int skip_line(struct in *in) {
     while (in->skip) {
         const char *end = memchr(in->buf + in->at, '\n', in->filled - in->at);
@@ -69,10 +69,10 @@ static int skip_line(struct in *in) {
     return 0;
 }
 
-/* What is handed out now ends where the next line does. */
+/* Extends the current text to the next line end. Returns as in_line(). */
 static int take(struct in *in, struct line *line) {
     const char *end;
-    size_t seen = in->at - in->start; /* from in->start on, which fill() may move: no byte is looked at twice */
+    size_t seen = in->at - in->start; /* relative to in->start, which fill() may move; no byte is searched twice */
     for (;;) {
         end = memchr(in->buf + in->start + seen, '\n', in->filled - in->start - seen);
         seen = in->filled - in->start;
@@ -81,7 +81,7 @@ static int take(struct in *in, struct line *line) {
         if (fill(in) < 0)
             return -1;
     }
-    line->text = in->buf + in->start; /* also of a line that nothing follows: fill() may have moved it */
+    line->text = in->buf + in->start; /* also at the end, since fill() may have moved the line */
     if (end == NULL && in->at == in->filled)
         return 0;
 
@@ -97,7 +97,7 @@ static int take(struct in *in, struct line *line) {
     return 1;
 }
 
-/* Some programs put a byte order mark before UTF-8. */
+/* Some programs write a byte order mark before UTF-8. */
 static void drop_mark(struct in *in, struct line *line) {
     if (line->len < sizeof BYTE_ORDER_MARK - 1 || memcmp(line->text, BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1) != 0)
         return;

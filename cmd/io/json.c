@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c - JSON that is written piece by piece. IDs, by the million, have a writer of their own in text/show.c. */
+/* json.c - writes JSON piece by piece. text/show.c has a faster writer, for IDs. */
 #include "io/json.h"
 
 #include "io/out.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool follows; /* a value stands before, in the same object or list */
+static bool follows; /* a value of the same object or list precedes */
 
 size_t utf8_length(const char *text, size_t len) {
     const unsigned char *p = (const unsigned char *)text;
@@ -30,7 +30,7 @@ size_t utf8_length(const char *text, size_t len) {
     return 0;
 }
 
-/* Paths and names of processes are any bytes: what is no UTF-8 becomes U+FFFD. */
+/* Paths and process names may hold any bytes. Invalid UTF-8 becomes U+FFFD. */
 static void write_string(const char *text) {
     out_print("\"");
     const unsigned char *p = (const unsigned char *)text;
@@ -49,7 +49,7 @@ static void write_string(const char *text) {
     out_print("\"");
 }
 
-/* What stands before a value. */
+/* Writes the comma and the key before a value. */
 static void begin(const char *key) {
     if (follows)
         out_print(",");

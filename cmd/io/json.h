@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.h - JSON that is written piece by piece. */
+/* json.h - writes JSON piece by piece. */
 #ifndef CMD_IO_JSON_H
 #define CMD_IO_JSON_H
 
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes of the text's len are its first character of UTF-8 (RFC 3629); 0 when they are none. */
+/* Returns how many of the len bytes form the first UTF-8 character (RFC 3629), or 0 if they form none. */
 size_t utf8_length(const char *text, size_t len);
 
-/* Values of an object have a key, those of a list NULL. Brackets are { } [ ]; json_end() ends the line. */
+/* Values in an object have a key; in a list it is NULL. Brackets are { } [ ]; json_end() ends the line. */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
 void json_end(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* look.c - looking at files without leaving a trace. */
+/* look.c - reads files without changing their access times. */
 #define _GNU_SOURCE /* O_NOATIME */
 #include "io/look.h"
 
@@ -16,7 +16,7 @@
 int look_open(const char *path, int flags) {
     flags |= O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     const int fd = open(path, flags | O_NOATIME);
-    return fd < 0 && errno == EPERM ? open(path, flags) : fd; /* somebody else's */
+    return fd < 0 && errno == EPERM ? open(path, flags) : fd; /* another user's file */
 }
 
 int look_read(const char *path, char *buf, size_t size) {
@@ -38,7 +38,7 @@ int look_read(const char *path, char *buf, size_t size) {
 
 void *grown(void *list, size_t count, size_t size) {
     if ((count & (count - 1)) != 0)
-        return list; /* there is room up to the next power of two */
+        return list; /* no growth: the room reaches to the next power of two */
     void *more = realloc(list, (count ? 2 * count : 1) * size);
     if (more)
         return more;

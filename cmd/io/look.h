@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* look.h - looking at files without leaving a trace. */
+/* look.h - reads files without changing their access times. */
 #ifndef CMD_IO_LOOK_H
 #define CMD_IO_LOOK_H
 
@@ -7,13 +7,13 @@
 
 #define PATH_ROOM 8192
 
-/* open(2) for reading, without a new time of access where that is allowed. */
+/* open(2) for reading; keeps the access time if the kernel allows that. */
 int look_open(const char *path, int flags);
 
-/* A small file as text, without line end and spaces behind. Bytes, or -1 with errno: EFBIG when it does not fit. */
+/* Reads a small file as text, without trailing line end and spaces. Returns its length, or -1 with errno (EFBIG: too long). */
 int look_read(const char *path, char *buf, size_t size);
 
-/* Room for one more element; ends the program when memory runs out. */
+/* Makes room for one more element. Ends the program if memory runs out. */
 void *grown(void *list, size_t count, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* macros.h - what any file of the command may want. */
+/* macros.h - macros for all files of the command. */
 #ifndef CMD_IO_MACROS_H
 #define CMD_IO_MACROS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* out.c - standard output: one buffer, write(2), and no byte lost unnoticed. */
+/* out.c - standard output: one buffer, write(2), and every error noticed. */
 #include "io/out.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ bool out_pending(void) { return used > 0; }
 
 bool out_good(void) { return failure == 0; }
 
-/* Somebody may have set the terminal or pipe we share with them to O_NONBLOCK. */
+/* Another process may have set the shared terminal or pipe to O_NONBLOCK. */
 static void wait_until_writable(void) {
     struct pollfd fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
     poll(&fd, 1, -1);
@@ -63,13 +63,13 @@ bool out_flush(void) {
         else if (errno != EINTR)
             failure = errno;
     }
-    used = 0; /* after a failure nobody wants the rest */
+    used = 0; /* after a failure the rest is dropped */
     return failure == 0;
 }
 
 int out_close(void) {
     out_flush();
     if (close(STDOUT_FILENO) < 0 && failure == 0 && errno != EINTR)
-        failure = errno; /* network file systems tell a full disk only here */
+        failure = errno; /* network file systems report a full disk only here */
     return failure == EPIPE ? 0 : failure;
 }

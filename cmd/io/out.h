@@ -8,27 +8,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room for n bytes (at most OUT_ROOM) at the end of the output; NULL never. */
+/* Returns room for n bytes (at most OUT_ROOM) at the end of the output. Never NULL. */
 #define OUT_ROOM 4096
 char *out_room(size_t n);
 
-/* Says that the output now ends here, inside the room of the last out_room(). */
+/* Sets the end of the output, inside the room of the last out_room(). */
 void out_until(const char *end);
 
-/* Bytes, as many as there are. */
+/* Writes any number of bytes. */
 void out_bytes(const char *text, size_t len);
 
-/* At most OUT_ROOM bytes of formatted text. */
+/* Writes at most OUT_ROOM bytes of formatted text. */
 void out_print(const char *fmt, ...) CLI_PRINTF(1, 2);
 
-/* Writes what is buffered. False once output failed or its reader is gone: the command should stop. */
+/* Writes out the buffer. Returns false once output failed or its reader is gone; the command should then stop. */
 bool out_flush(void);
 bool out_pending(void);
 
-/* False once output failed or its reader is gone. */
+/* Returns false once output failed or its reader is gone. */
 bool out_good(void);
 
-/* Flushes and closes. Returns 0, or the errno of what was lost; a gone reader is no error. */
+/* Flushes and closes. Returns 0, or the errno of lost output. A missing reader is no error. */
 int out_close(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.c - how far long input is, on a terminal.
+ * progress.c - progress through long input, on a terminal.
  *
- * It stands on the terminal's last line and is wiped off before anything else
- * is written there. Where standard output is a pipe there is none: its reader
- * may be a pager on the same terminal.
+ * Progress uses the terminal's last line, and is wiped before anything else is
+ * written there. There is none if standard output is a pipe: its reader may be
+ * a pager on the same terminal.
  */
 #include "io/progress.h"
 
@@ -16,13 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FIRST_MS 1000 /* what is done by then needs none */
+#define FIRST_MS 1000 /* shorter runs show no progress */
 #define EVERY_MS 200
 
 static struct {
     bool begun, wanted, shown, silent;
     int64_t begin, next; /* ms */
-    uint64_t size;       /* of the input; 0: nobody knows */
+    uint64_t size;       /* of the input; 0: unknown */
 } state;
 
 static int64_t now_ms(void) {
@@ -31,7 +31,7 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* A terminal that output goes to needs no progress, unless output comes only at the end. */
+/* If output goes to a terminal it shows the progress itself, unless it comes only at the end. */
 static bool is_wanted(int fd) {
     struct stat st;
     if (!isatty(STDERR_FILENO) || isatty(fd) || fstat(STDOUT_FILENO, &st) < 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
@@ -52,7 +52,7 @@ static void begin(int fd) {
 
 static void write_terminal(const char *text) {
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
-        state.wanted = false; /* it has gone */
+        state.wanted = false; /* the terminal is gone */
 }
 
 static void show(uint64_t lines, uint64_t bytes, int64_t now) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - what a check found, topic by topic: severity, cause, cure. */
+/* report.c - findings of a check by topic: severity, cause, cure. */
 #include "io/report.h"
 
 #include "io/json.h"
@@ -36,7 +36,7 @@ void report_topic(struct report *report, const char *topic) {
     }
 }
 
-/* Paths and names of processes are any bytes, and must not drive a terminal. */
+/* Paths and process names may hold any bytes, and must not control a terminal. */
 static void print_safe(const char *text) {
     for (const unsigned char *p = (const unsigned char *)text; *p; p++)
         out_print(*p >= 0x20 && *p < 0x7f ? "%c" : "\\x%02x", *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* say.c - diagnostics, exit statuses, and the end of the output. */
+/* say.c - messages, exit statuses, and the end of the output. */
 #include "io/say.h"
 
 #include "io/out.h"
@@ -44,7 +44,7 @@ static void write_error(const char *text, size_t len) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return; /* nowhere is left to tell it */
+            return; /* nowhere left to report it */
         text += n;
         len -= (size_t)n;
     }
@@ -66,8 +66,8 @@ void say(const char *fmt, ...) {
     line[len++] = '\n';
 
     progress_clear();
-    out_flush();            /* on one terminal, a message stands where it belongs */
-    write_error(line, len); /* in one piece: other processes may share the terminal */
+    out_flush();            /* keeps output and messages in order on a terminal */
+    write_error(line, len); /* in one write: other processes may share the terminal */
 }
 
 void remark(const char *text) {
@@ -75,7 +75,7 @@ void remark(const char *text) {
         say("%s", text);
 }
 
-/* How much of a text is shown: of a URL the scheme. */
+/* Returns how much of a text may be shown: of a URL only the scheme. */
 static size_t open_part(const char *text, size_t len) {
     for (size_t i = 0; i + 3 <= len; i++)
         if (memcmp(text + i, "://", 3) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* say.h - diagnostics, exit statuses, and the end of the output. */
+/* say.h - messages, exit statuses, and the end of the output. */
 #ifndef CMD_IO_SAY_H
 #define CMD_IO_SAY_H
 
@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Exit statuses, as the manual lists them. */
+/* Exit statuses, as in the manual. */
 enum status {
     STATUS_GOOD = 0,
-    STATUS_BAD_INPUT = 1, /* the rest was still done */
+    STATUS_BAD_INPUT = 1, /* the rest was processed */
     STATUS_USAGE = 2,
     STATUS_UNREACHABLE = 69, /* a server */
     STATUS_INTERNAL = 70,    /* clock, end of layout, memory */
@@ -23,19 +23,19 @@ enum status {
     STATUS_CONFIG = 78
 };
 
-/* The exit status that stands for an SFID_E… code. */
+/* Returns the exit status for an SFID_E… code. */
 int status_of(int code);
 
-/* One line on standard error, "sfid: " before it, behind all output so far. */
+/* Flushes the output, then prints a line on standard error, after "sfid: ". */
 void say(const char *fmt, ...) CLI_PRINTF(1, 2);
 
-/* For whoever types a command: as say(), when standard error is a terminal, else nothing. */
+/* As say(), but only if standard error is a terminal: for people who type a command. */
 void remark(const char *text);
 
 /*
- * Untrusted text for a message: in quotes, cut where it is long, every byte
- * that is not printable ASCII as \xNN, so that it cannot drive a terminal. Of a
- * URL only the scheme: a password may stand behind it.
+ * Quotes untrusted text for a message. Long text is cut, and bytes that are not
+ * printable ASCII become \xNN, so that they cannot control a terminal. Of a URL
+ * only the scheme is shown: a password may follow.
  */
 #define QUOTE_LEN 240
 struct quoted {
@@ -44,7 +44,10 @@ struct quoted {
 struct quoted quote(const char *text, size_t len);
 #define QUOTE(what) (quote((what), strlen(what)).text)
 
-/* Flushes and closes standard output. Returns status, or STATUS_IO, told, when any output was lost. A gone reader is no error. */
+/*
+ * Flushes and closes standard output. Returns status, or STATUS_IO after a
+ * message if output was lost. A missing reader is no error.
+ */
 int close_output(int status);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* signals.h - signals of this process, and of those it starts. */
+/* signals.h - signals of this process and of programs that it starts. */
 #ifndef CMD_IO_SIGNALS_H
 #define CMD_IO_SIGNALS_H
 
-/* First of all: a reader that is gone makes write(2) fail, and does not end this process. */
+/* Call this first. If the reader is gone, write(2) then fails instead of ending this process. */
 void signals_begin(void);
 
-/* Before another program is run: signals as they were handed to this one. */
+/* Call this before another program is run. It restores the signals that this process was given. */
 void signals_restore(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* zone.c - how far clocks are ahead of UTC. */
+/* zone.c - time zones: how far local time is ahead of UTC. */
 #include "io/zone.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* +HH:MM, in seconds. */
+/* Reads +HH:MM, in seconds. */
 static bool read_shift(const char *p, int32_t *shift) {
     if ((p[0] != '+' && p[0] != '-') || !is_digit(p[1]) || !is_digit(p[2]) || p[3] != ':' || !is_digit(p[4]) || !is_digit(p[5]) ||
         p[6] != '\0')
@@ -20,7 +20,7 @@ static bool read_shift(const char *p, int32_t *shift) {
     return hours < 24 && minutes < 60;
 }
 
-/* tzset(3) takes what it cannot find for UTC, without a word. */
+/* tzset(3) silently takes UTC for an unknown zone. */
 static bool is_known(const char *name) {
     const char *directory = getenv("TZDIR");
     char path[512];
@@ -52,9 +52,9 @@ const char *zone_begin(struct zone *zone, const char *text) {
 }
 
 /*
- * Since February 1972 clocks have been set at whole minutes and by whole
- * minutes. Before, a zone may be off by seconds; RFC 3339 has no place for
- * them, so the minute is cut, and the time told is that minute's.
+ * Since February 1972 offsets have been whole minutes. Earlier ones may have
+ * seconds, which RFC 3339 cannot express. So the minute is cut, and the time
+ * shown is that of this minute's offset.
  */
 int32_t zone_shift(struct zone *zone, int64_t second) {
     const int64_t february_1972 = 65750400, minute = second / 60;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* zone.h - how far clocks are ahead of UTC. */
+/* zone.h - time zones: how far local time is ahead of UTC. */
 #ifndef CMD_IO_ZONE_H
 #define CMD_IO_ZONE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What times are told in. */
+/* The zone for all times that are shown. */
 struct zone {
-    enum { ZONE_UTC, ZONE_FIXED, ZONE_SYSTEM } kind; /* ZONE_SYSTEM: of localtime_r(3) */
+    enum { ZONE_UTC, ZONE_FIXED, ZONE_SYSTEM } kind; /* ZONE_SYSTEM: from localtime_r(3) */
     int32_t shift;                                   /* seconds ahead of UTC, whole minutes */
-    int64_t minute;                                  /* ZONE_SYSTEM: since 1970, that shift is of */
+    int64_t minute;                                  /* ZONE_SYSTEM: the minute since 1970 that the shift is valid for */
     bool known;
 };
 
-/* "utc", "local", "+HH:MM" or a name of the time zone database. NULL, or what is wrong, to stand behind the text in a message. */
+/* Reads "utc", "local", "+HH:MM" or a zone name. Returns NULL, or what is wrong, to follow the text in a message. */
 const char *zone_begin(struct zone *zone, const char *text);
 int32_t zone_shift(struct zone *zone, int64_t second);
 
