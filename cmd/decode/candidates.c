@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* candidates.c - what each layout makes of the same IDs. */
+/* candidates.c - reads the same IDs with every layout. */
 #include "decode/candidates.h"
 
 #include <string.h>
 
 #define DAY INT64_C(86400000)
 
-/* 2010: Twitter's snowflake, the first of them all, is of that year. */
+/* 2010, the year of Twitter's Snowflake, the first such IDs. */
 #define BEFORE_ANY INT64_C(1262304000000)
 
 static void begin_narrow(struct guess *guess, const sfid_layout *layout, sfid_form from) {
@@ -74,12 +74,12 @@ static void add(struct candidate *c, const struct taken *taken) {
     add_pid(c, taken->pid);
 }
 
-/* Any number would be a very early ID of 128 bits: those are known by their own form. */
+/* Any number could be a very early 128-bit ID, so these are recognised by their own form only. */
 static bool takes(const struct candidate *c, size_t len) {
     return !c->view.wide || (len >= c->reader.least && len <= c->reader.most);
 }
 
-/* The sample: the first ones, and of the others each takes the place of one with the chance that all have. */
+/* Keeps a random sample: the first IDs, then each later one replaces one with equal chances for all (reservoir sampling). */
 static void keep(struct guess *guess, uint64_t id) {
     guess->random = guess->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
     const uint64_t place = guess->seen < GUESS_SAMPLE ? guess->seen : (guess->random >> 32) % (guess->seen + 1);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PREFIX "sfid_" /* of the columns that are added: a record may have a time of its own */
+#define PREFIX "sfid_" /* prefix of added columns: a record may have a "time" of its own */
 
 /* ---- records -------------------------------------------------------------- */
 
@@ -27,12 +27,12 @@ static int fault(struct source *source, struct found *found, const char *what, .
     return 1;
 }
 
-/* Where the ID is in a record: an offset, since the text moves when more of it is read. */
+/* The place of the ID in a record, as an offset: the text moves when more of it is read. */
 struct place {
     size_t columns, at, len;
 };
 
-/* Goes through the fields. Returns 1, 0 where the last one is open, -1 for garbage behind field place->columns. */
+/* Walks the fields. Returns 1, 0 if the last one is open, or -1 if something follows the quote that ends field place->columns. */
 static int walk(const struct column *column, const struct line *line, struct place *place, size_t *at, struct field *field) {
     for (;;) {
         const enum csv_end end = csv_field(column->separator, line->text, line->len, at, field);
@@ -49,10 +49,7 @@ static int walk(const struct column *column, const struct line *line, struct pla
     }
 }
 
-/*
- * Reads on while a quote is open. What is wrong with a record must not cost
- * more than its first line: a stray quote may have swallowed many good ones.
- */
+/* Reads on while a quote is open. A bad record costs only its first line: its stray quote may have swallowed many good ones. */
 static int read_record(struct source *source, struct found *found, struct place *place) {
     struct line *line = &source->line;
     const size_t first = line->len, behind = line->len + line->crlf + 1;
@@ -72,15 +69,14 @@ static int read_record(struct source *source, struct found *found, struct place 
                   : fault(source, found, "opens a quote in column %zu that is not closed", place->columns + 1);
 }
 
-/* As dumps of PostgreSQL and MySQL have it. An empty field, or an empty line, is none either. */
+/* Returns whether this is NULL in a dump of PostgreSQL or MySQL. An empty field or line holds no ID either. */
 static bool is_null(const char *text, size_t len) {
     return (len == 2 && memcmp(text, "\\N", 2) == 0) || (len == 4 && memcmp(text, "NULL", 4) == 0);
 }
 
 /*
- * What is added stands in columns behind those of the first record. A shorter
- * record is filled up to there; in a longer one another value would stand in
- * their place.
+ * Added columns follow those of the first record. A shorter record is filled up
+ * first. In a longer one, another value would stand in their place.
  */
 static int check_width(struct source *source, struct found *found, size_t columns) {
     struct column *column = &source->column;
@@ -122,7 +118,7 @@ static bool is_named(const struct field *field, const char *name) {
     return field->len == strlen(name) && memcmp(field->text, name, field->len) == 0;
 }
 
-/* Finds the column by its name. False where there is none, or another of that name, which is told. */
+/* Finds the column by name. Returns false, with a message, if there is none or more than one. */
 static bool find_name(struct source *source, unsigned long long line) {
     struct column *column = &source->column;
     size_t at = 0, found = 0;
@@ -145,7 +141,7 @@ static bool find_name(struct source *source, unsigned long long line) {
     return found > 0;
 }
 
-/* The name of the column-th member, from the header where it has one. *at is where the header goes on. */
+/* Writes the name of a member, from the header if the column has a name there. *at is the read position in the header. */
 static void write_name(const struct source *source, size_t column, size_t *at) {
     static struct dec cache;
     struct field name = {.seen = 0};
@@ -160,7 +156,7 @@ static void write_name(const struct source *source, size_t column, size_t *at) {
     out_bytes("\":\"", 3);
 }
 
-/* All fields of a record in another format. */
+/* Writes all fields of a record in another format. */
 static void write_fields(struct source *source, const char *text, size_t len) {
     const char separator = source->format == VIEW_TSV ? '\t' : ',';
     const bool json = source->format == VIEW_JSON;
@@ -203,7 +199,7 @@ static int begin(struct source *source, struct view *view) {
     if (!source->column.header)
         return STATUS_GOOD;
     int rc;
-    do /* the names are the first record, and an empty line is none */
+    do /* the first record that is not empty has the names */
         rc = next(source, &found);
     while (rc > 0 && found.record_len == 0 && !found.fault);
     if (rc < 0) {
@@ -222,7 +218,7 @@ static int begin(struct source *source, struct view *view) {
         return STATUS_BAD_INPUT;
     }
     if (memchr(found.record, '\r', found.record_len) &&
-        !memchr(found.record, '"', found.record_len)) { /* all is one line, of names */
+        !memchr(found.record, '"', found.record_len)) { /* CR line ends: all input is one line, of names */
         say_bad(source->unit, found.line, found.record, found.record_len,
                 "has a CR inside; lines have to end in LF or CR LF: tr '\\r' '\\n'");
         return STATUS_BAD_INPUT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* csv.c - the fields of a record of CSV or TSV. */
+/* csv.c - reads and writes the fields of CSV and TSV records. */
 #include "decode/csv.h"
 
 #include "io/json.h"
@@ -21,7 +21,7 @@ static enum csv_end quoted_field(char separator, const char *text, size_t len, s
     field->text = text + *at + 1;
     field->quoted = true;
     const char *p = field->seen ? text + field->seen : field->text;
-    for (;; p += 2) { /* behind a doubled quote */
+    for (;; p += 2) { /* skip a doubled quote */
         p = memchr(p, '"', (size_t)(end - p));
         if (p == NULL) {
             field->seen = len;
@@ -54,12 +54,12 @@ enum csv_end csv_field(char separator, const char *text, size_t len, size_t *at,
 
 /* ---- writing -------------------------------------------------------------- */
 
-/* What stands for a byte that cannot be written as it is; NULL: it can. */
+/* Returns the replacement for a byte that cannot be written as it is, or NULL if it can. */
 typedef const char *escape(const struct field *field, unsigned char c);
 
 static const char *in_csv(const struct field *field, unsigned char c) { return c == '"' && !field->quoted ? "\"\"" : NULL; }
 
-/* TSV has no way to write a TAB or a line end: a space stands for each. */
+/* TSV cannot express a TAB or a line end. A space replaces each. */
 static const char *in_tsv(const struct field *field, unsigned char c) {
     (void)field;
     return c == '\t' || c == '\n' || c == '\r' ? " " : NULL;
@@ -77,14 +77,14 @@ static const char *in_json(const struct field *field, unsigned char c) {
     return code;
 }
 
-/* JSON is UTF-8; bytes of another encoding would make nonsense of all of it. */
+/* JSON is UTF-8. Bytes in another encoding would make all of it unreadable. */
 static const char *in_utf8(const struct field *field, size_t *i) {
     const size_t n = utf8_length(field->text + *i, field->len - *i);
     *i += n > 1 ? n - 1 : 0;
     return n > 0 ? NULL : "\\ufffd";
 }
 
-/* In runs: most bytes can be written as they are. */
+/* Writes runs of bytes, since few need a replacement. */
 static void write_escaped(const struct field *field, escape *escaped, bool single_quotes) {
     size_t from = 0;
     for (size_t i = 0; i < field->len; i++) {
@@ -100,7 +100,7 @@ static void write_escaped(const struct field *field, escape *escaped, bool singl
             out_bytes(text, strlen(text));
         else
             out_bytes("\"", 1);
-        i += doubled; /* the other one of two */
+        i += doubled; /* skip the second quote of a pair */
         from = i + 1;
     }
     out_bytes(field->text + from, field->len - from);

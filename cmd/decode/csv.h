@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* csv.h - the fields of a record of CSV or TSV. */
+/* csv.h - reads and writes the fields of CSV and TSV records. */
 #ifndef CMD_DECODE_CSV_H
 #define CMD_DECODE_CSV_H
 
@@ -9,28 +9,28 @@
 #include <stddef.h>
 
 /*
- * CSV is that of RFC 4180: a field that begins with a quote ends with one, and
- * may have separators, line ends and doubled quotes inside. TSV has no quotes
- * that mean anything; those around a whole field are taken off for its value.
+ * CSV follows RFC 4180: a quoted field may hold separators, line ends and
+ * doubled quotes. In TSV quotes mean nothing, but those around a whole field
+ * are no part of its value.
  */
 struct field {
-    const char *text; /* between the quotes, where there are some; doubled ones are still double */
+    const char *text; /* without the outer quotes; doubled quotes are still double */
     size_t len;
     bool quoted;
-    size_t seen; /* CSV_OPEN: how far the text was searched; 0 before a field is looked at first */
+    size_t seen; /* CSV_OPEN: how far the text was searched; 0 for a new field */
 };
 
 enum csv_end { CSV_FIELD, CSV_LAST, CSV_OPEN, CSV_GARBAGE };
 
 /*
- * The field that begins at *at; *at is then where the next one does.
- * CSV_LAST: none follows. CSV_OPEN: its quote is not closed in the text; called
- * again with the same field and more text it goes on from there.
- * CSV_GARBAGE: there is something behind its closing quote.
+ * Reads the field at *at and moves *at to the next one. CSV_LAST: no field
+ * follows. CSV_OPEN: the text ends inside quotes; a call with the same field
+ * and more text continues there. CSV_GARBAGE: something follows the closing
+ * quote.
  */
 enum csv_end csv_field(char separator, const char *text, size_t len, size_t *at, struct field *field);
 
-/* Writes a value as a field of TSV, CSV, or between the quotes of JSON. */
+/* Writes a value as a field of TSV or CSV, or between the quotes of a JSON string. */
 void csv_write(enum view_format format, const struct field *field);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* decode.c - sfid decode: takes IDs apart, wherever they are. */
+/* decode.c - sfid decode: takes IDs apart, in any kind of input. */
 #include "decode/decode.h"
 
 #include "args/args.h"
@@ -24,7 +24,7 @@
 
 /* ---- what is wrong ------------------------------------------------------- */
 
-/* An ID that is read, but not of the layout. */
+/* Explains why a readable ID does not belong to the layout. */
 static void explain_layout(const struct view *view, char why[READER_WHY]) {
     if (!view->wide)
         snprintf(why, READER_WHY, "sets a bit above the fields of layout %s; another --layout?", view->name);
@@ -34,7 +34,7 @@ static void explain_layout(const struct view *view, char why[READER_WHY]) {
         snprintf(why, READER_WHY, "is above the highest ID of layout %s; another --layout?", view->name);
 }
 
-/* What to type instead. Lines are all of a kind: for them it is told once. */
+/* Suggests what to type instead. Lines are all alike, so for them the hint is given once. */
 static const char *find_hint(struct decode *decode, const struct found *found, bool argument) {
     const struct source *source = &decode->source;
     if (argument)
@@ -48,10 +48,10 @@ static const char *find_hint(struct decode *decode, const struct found *found, b
     return hint;
 }
 
-static const char an_argument[] = "argument"; /* what is numbered, in place of source.unit */
+static const char an_argument[] = "argument"; /* replaces source.unit in messages */
 static const char *const tasks[] = {[TASK_SHOW] = "decode", [TASK_GUESS] = "decode --guess", [TASK_STATS] = "decode --stats"};
 
-/* found->fault, or else what is wrong with the ID. */
+/* Reports found->fault, or else what is wrong with the ID. */
 static void complain(struct decode *decode, const struct found *found, const char *unit, const char *wrong) {
     const bool argument = unit == an_argument;
     const char *text = found->fault ? found->record : found->id;
@@ -76,17 +76,14 @@ static void complain_of_id(struct decode *decode, const struct found *found, con
 
 /* ---- taking apart -------------------------------------------------------- */
 
-/*
- * Text is full of numbers that are no IDs. Small ones would have been drawn in
- * the layout's first hours; others have a time that is still to come.
- */
+/* Text is full of numbers that are no IDs. Small ones would date from the layout's first hours; others lie in the future. */
 static bool is_likely(const struct view *view, const struct taken *taken) {
     const int64_t day = 24 * 3600 * 1000;
     const int64_t epoch = view->wide ? view->wide_layout.epoch_ms : view->layout.epoch_ms;
     return taken->unix_ms - day >= epoch && !view_is_future(taken);
 }
 
-/* Takes an ID apart. False where it is none. */
+/* Takes an ID apart. Returns false if it is none. */
 static bool read_found(struct decode *decode, const struct found *found, struct taken *taken) {
     sfid_wide id;
     return reader_read(&decode->reader, found->id, found->len, &id) && view_take(&decode->view, id, taken) &&
@@ -141,7 +138,7 @@ static void decode_argument(struct decode *decode, int number, const char *text)
                  an_argument, false);
 }
 
-/* What can be told only when all IDs are known. Returns the exit status. */
+/* Reports what needs all IDs. Returns the exit status. */
 static int finish(struct decode *decode) {
     const enum view_format format = decode->view.format;
     progress_clear();

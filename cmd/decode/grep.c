@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grep.c - IDs anywhere in lines of text.
+ * grep.c - finds IDs in lines of text.
  *
- * What stands between two characters that are neither letter nor digit may be
- * an ID when it has the length of one: decimals as they come, other forms only
- * at full width, or every word would be one. Whether its time makes sense, the
- * caller looks at.
+ * A word between two characters that are neither letter nor digit may be an ID
+ * if its length fits: any number of ten digits or more, but other forms only at
+ * full width, or every word would match. The caller checks whether its time
+ * makes sense.
  */
 #include "decode/source.h"
 
@@ -25,7 +25,7 @@ static bool all_digits(const char *p, size_t len) {
     return true;
 }
 
-/* 0.1234567890: neither side of the point is an ID. */
+/* In 0.1234567890, neither side of the point is an ID. */
 static bool in_fraction(const struct line *line, size_t from, size_t to) {
     const char *p = line->text;
     const bool before = from >= 2 && p[from - 1] == '.' && p[from - 2] >= '0' && p[from - 2] <= '9';
@@ -33,7 +33,7 @@ static bool in_fraction(const struct line *line, size_t from, size_t to) {
     return before || behind;
 }
 
-/* -1234567890 is no ID, but a-1234567890 has one. */
+/* -1234567890 is no ID, but a-1234567890 contains one. */
 static bool is_negative(const struct line *line, size_t from) {
     const char *p = line->text;
     return from >= 1 && p[from - 1] == '-' && (from == 1 || !is_word(p[from - 2]));
@@ -50,7 +50,7 @@ static bool may_be(const struct reader *reader, const struct line *line, size_t 
     const size_t len = to - from;
     const char *p = line->text + from;
     if (len >= reader->least && len <= reader->most && reader->most > 0)
-        return has_digit(p, len); /* else it is a word of some language */
+        return has_digit(p, len); /* otherwise it is an ordinary word */
     if (reader->form == SFID_UUID)
         return false;
     if (len >= LEAST_DECIMALS && len <= (reader->wide ? 39 : 20) && all_digits(p, len))
@@ -58,7 +58,7 @@ static bool may_be(const struct reader *reader, const struct line *line, size_t 
     return (reader->form == SFID_DEC || reader->form == SFID_HEX) && len > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
 }
 
-/* Finds the next word that may be an ID, from *at on. False where there is none. */
+/* Finds the next word that may be an ID, and sets *from to its start. Returns false if there is none. */
 static bool find(struct source *source, size_t *from) {
     enum { UUID = 36 };
     const struct line *line = &source->line;
@@ -71,7 +71,7 @@ static bool find(struct source *source, size_t *from) {
         while (i < line->len && source->is_part[text[i]])
             i++;
         if (source->reader->form == SFID_UUID && i - *from > UUID && text[i - UUID - 1] == '-')
-            *from = i - UUID; /* request-017f22e2-... */
+            *from = i - UUID; /* a UUID may follow a word and a hyphen: request-017f22e2-... */
         source->at = i;
         if (may_be(source->reader, line, *from, i))
             return true;
@@ -103,11 +103,11 @@ static int next(struct source *source, struct found *found) {
     }
     found->record_len = source->line.len - before;
     found->crlf = source->line.crlf;
-    source->at = SIZE_MAX; /* of the next line */
+    source->at = SIZE_MAX; /* the next call reads a new line */
     return 1;
 }
 
-/* Text up to and with an ID, or up to the end of the line. */
+/* Writes the text up to and including an ID, or up to the end of the line. */
 static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
     source_put_mark(source);
     out_bytes(found->record, found->record_len);

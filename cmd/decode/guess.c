@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guess.c - which layouts IDs may have been drawn with.
+ * guess.c - guesses which layout IDs have.
  *
- * An ID does not tell, but most layouts make nonsense of it: a time that is
- * still to come, or one before anybody drew such IDs. Among the others it is
- * points: for IDs of today, sequences that begin low, few processes that draw
- * many IDs. What gives points, is said.
+ * An ID does not say, but most layouts make nonsense of it: a time in the
+ * future, or before anybody generated such IDs. The others get points for
+ * recent IDs, low sequences, and few processes with many IDs. The output gives
+ * the reasons.
  */
 #include "decode/guess.h"
 
@@ -56,7 +56,7 @@ static void judge_times(struct candidate *c) {
 static void judge_sequences(struct candidate *c) {
     const double mean = c->seq_sum / (double)c->fits;
     if (c->view.wide || c->max_pid == 0)
-        return; /* partly random, or all there is below the time */
+        return; /* partly random, or the sequence is all there is below the time */
     if (mean * 16 < (double)c->max_seq)
         points(c, 10, "sequences are low, %.0f of %llu on the mean", mean, (unsigned long long)c->max_seq);
     else if (c->fits >= GUESS_SOME && mean * 4 > (double)c->max_seq)
@@ -76,12 +76,12 @@ static void judge_pids(struct candidate *c) {
         points(c, -10, "%u pids among them", c->pid_count);
 }
 
-/* Do both read the same out of every ID? Some layouts have two names. */
+/* Returns whether both read the same from every ID: some layouts have two names. */
 static bool is_same(const struct candidate *a, const struct candidate *b) {
     return a == b || (a->fits == b->fits && a->first == b->first && a->last == b->last && a->seq_sum == b->seq_sum);
 }
 
-/* The share of a mixture that is of this layout, in percent; 0: none. */
+/* Returns the percentage of a mixture that has this layout, or 0. */
 static unsigned share_of(const struct guess *guess, const struct candidate *c, const struct mixture *mixture) {
     for (size_t i = 0; i < mixture->parts; i++)
         if (is_same(c, &guess->candidate[mixture->layout[i]]))
@@ -98,7 +98,7 @@ static void judge(const struct guess *guess, struct candidate *c, const struct m
     else
         points(c, 0, count == 1 ? "it fits" : "all %llu fit", (unsigned long long)count);
     const unsigned own = share_of(guess, c, mixture);
-    if (own > 0) { /* what it makes of the others says nothing */
+    if (own > 0) { /* how it reads the other IDs proves nothing */
         points(c, (int)own, "%u %% are likely its own", own);
         return;
     }
@@ -163,7 +163,7 @@ void guess_report(struct guess *guess, enum view_format format, bool header) {
         if (guess->candidate[i].fits > 0)
             judge(guess, &guess->candidate[i], &mixture);
     show_header(format, header);
-    for (int score = 1000; score >= 0; score--) /* of equals, the one that is listed first */
+    for (int score = 1000; score >= 0; score--) /* equal scores: in the order of the list */
         for (size_t i = 0; i < guess->layouts; i++)
             if (guess->candidate[i].fits > 0 && guess->candidate[i].score == score)
                 show(&guess->candidate[i], format);

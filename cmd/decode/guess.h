@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* guess.h - which layouts IDs may have been drawn with. */
+/* guess.h - guesses which layout IDs have. */
 #ifndef CMD_DECODE_GUESS_H
 #define CMD_DECODE_GUESS_H
 
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Ranks and shows the layouts that fit. */
+/* Ranks and prints the layouts that fit. */
 void guess_report(struct guess *guess, enum view_format format, bool header);
 
 #endif

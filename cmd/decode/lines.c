@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* lines.c - IDs, one a line. */
+/* lines.c - reads IDs, one a line. */
 #include "decode/source.h"
 
 #include <unistd.h>
 
-#define LONGEST 256 /* no ID is as long */
+#define LONGEST 256 /* longer than any ID */
 
-/* Empty lines are passed over: files end in them. */
+/* Skips empty lines, since files often end with one. */
 static int next(struct source *source, struct found *found) {
     struct line line;
     const bool bytes = source->reader->form == SFID_BYTES;

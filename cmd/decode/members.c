@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * members.c - IDs in a member of JSON objects, one object a line.
+ * members.c - finds IDs in a member of JSON objects, one object a line.
  *
- * The line is gone through once, without recursion and without memory: of what
- * is nested only the depth is counted. Brackets have to be balanced; what is
- * between them is not judged further.
+ * One pass reads the line, without recursion or allocation: it only counts the
+ * depth of nested values. Brackets must be balanced; what they enclose is not
+ * checked further.
  */
 #include "decode/source.h"
 
@@ -32,7 +32,7 @@ static bool take(struct scan *s, char c) {
     return true;
 }
 
-/* A string: *text is what is between its quotes, escapes as they are. */
+/* Reads a string. *text is what the quotes enclose, with its escapes. */
 static bool take_string(struct scan *s, const char **text, size_t *len) {
     if (!take(s, '"'))
         return false;
@@ -45,7 +45,7 @@ static bool take_string(struct scan *s, const char **text, size_t *len) {
         const char *p = quote;
         while (p > *text && p[-1] == '\\')
             p--;
-        if ((quote - p) % 2 == 0) { /* no backslash of its own before it */
+        if ((quote - p) % 2 == 0) { /* the quote is not escaped */
             *len = (size_t)(quote - *text);
             return true;
         }
@@ -72,7 +72,7 @@ static bool skip_nested(struct scan *s) {
 
 static bool ends_scalar(char c) { return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\r'; }
 
-/* Any value. Of a string or a number *text is what may be an ID; of others NULL. */
+/* Reads any value. *text is the inside of a string or number, which may be an ID; NULL for other values. */
 static bool take_value(struct scan *s, const char **text, size_t *len) {
     *text = NULL;
     *len = 0;
@@ -102,7 +102,7 @@ static int hex_digit(char c) {
     return at == NULL ? -1 : (int)(at - digits) - (at - digits > 15 ? 6 : 0);
 }
 
-/* The four digits of \uXXXX. Returns -1 where they are none. */
+/* Reads the four digits of \uXXXX. Returns -1 if they are malformed. */
 static int32_t take_code(struct scan *s) {
     int32_t code = 0;
     for (int i = 0; i < 4; i++) {
@@ -123,7 +123,7 @@ static size_t put_utf8(char *text, int32_t code) {
     return n;
 }
 
-/* A character of a string, as UTF-8: of an escape what it means. Returns its bytes, 0 for what is no escape. */
+/* Reads a character of a string as UTF-8 and decodes its escape. Returns its length, or 0 for an invalid escape. */
 static size_t take_character(struct scan *s, char text[4]) {
     static const char escapes[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     text[0] = *s->p++;
@@ -145,7 +145,7 @@ static size_t take_character(struct scan *s, char text[4]) {
     return code > 0 ? put_utf8(text, code) : 0;
 }
 
-/* How a member goes on with the key that is wanted: not at all, to be looked into, or it is the one. */
+/* Compares a member's name with the first name in the key. Returns 0 if they differ, else the length of the part plus one. */
 static size_t matches(const char *name, size_t len, const char *key) {
     struct scan s = {name, name + len};
     char text[4];
@@ -167,18 +167,18 @@ static size_t matches(const char *name, size_t len, const char *key) {
 
 struct wanted {
     bool seen;
-    const char *text; /* NULL: it is there, but null, or no ID could be in it */
+    const char *text; /* NULL: the member is there, but null or cannot hold an ID */
     size_t len;
     bool null;
 };
 
 /*
- * The members of an object, behind its brace, and of those inside it that the
- * key leads to. A depth of objects is a depth of the key's names, so that a
- * hostile line does not decide it.
+ * Reads the members of an object after its brace, and of those objects inside
+ * that the key leads to. The depth is that of the key's names, so hostile input
+ * cannot choose it.
  */
 static bool take_members(struct scan *s, const char *key, struct wanted *wanted) {
-    const char *open[SOURCE_DEPTH]; /* what is left of the key, one for each object that we are in */
+    const char *open[SOURCE_DEPTH]; /* the rest of the key, for each open object */
     size_t depth = 0;
     open[0] = key;
     bool first = true;
@@ -238,7 +238,7 @@ static int next(struct source *source, struct found *found) {
     return 1;
 }
 
-/* The object as it is, with one member more at its end. */
+/* Writes the object unchanged, with new members at its end. */
 static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
     (void)source;
     size_t len = found->record_len;
@@ -249,7 +249,7 @@ static void keep(struct source *source, const struct found *found, struct view *
     } else {
         while (found->record[len - 1] != '}')
             len--;
-        out_bytes(found->record, len - 1); /* it has one member at least */
+        out_bytes(found->record, len - 1); /* never empty, so a comma may follow */
         char *p = view_put_members(view, put_text(out_room(OUT_ROOM), ",\"sfid\":{"), taken);
         out_until(put_text(p, "}}"));
     }

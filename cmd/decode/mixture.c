@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mixture.c - whether IDs are a mixture, of several layouts.
+ * mixture.c - finds out whether IDs are a mixture of several layouts.
  *
- * Most 64-bit layouts can read the IDs of most others, and make of them a time
- * that is years off but sane. So a mixture fits one layout, with times in
- * groups that lie far apart. What gives it away: one of these groups is of the
- * very days that other layouts make of the other IDs.
+ * Most 64-bit layouts can read most other IDs; the time is then years off but
+ * plausible. So a mixture may fit one layout, with times in groups that lie far
+ * apart. The sign of a mixture: one of these groups covers the very days that
+ * other layouts read from the other IDs.
  */
 #include "decode/mixture.h"
 
@@ -17,7 +17,7 @@
 #define YEAR (365 * DAY)
 #define NO_TIME INT64_MIN
 
-/* Times of the sample as each layout reads it; NO_TIME where it cannot, or makes nonsense of it. */
+/* The times of the sample in each layout; NO_TIME if the layout cannot read the ID, or the time makes no sense. */
 struct reading {
     size_t count;
     int64_t time[GUESS_LAYOUTS][GUESS_SAMPLE];
@@ -47,7 +47,7 @@ struct span {
     int64_t first, last;
 };
 
-/* Sorts times, which end behind those that are none. Returns how many are left. */
+/* Sorts the times and leaves out NO_TIME. Returns how many remain. */
 static size_t sort_times(const int64_t *time, size_t count, int64_t sorted[GUESS_SAMPLE]) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
@@ -58,9 +58,9 @@ static size_t sort_times(const int64_t *time, size_t count, int64_t sorted[GUESS
 }
 
 /*
- * The newest times without a month between two of them, as long as they are of
- * a year at most. False where all are, or where the others do not lie twice as
- * far away as that is long: such is the history of one layout.
+ * Finds the newest group: at most a year of times, with no gap of a month.
+ * Returns false if it holds all IDs, or if the others are less than twice its
+ * length away: then it is the history of one layout.
  */
 static bool find_group(const int64_t *time, size_t count, struct span *group) {
     int64_t sorted[GUESS_SAMPLE];
@@ -91,7 +91,7 @@ static void take_in(const int64_t *time, bool *left, size_t count, struct span s
         left[i] = left[i] && !(time[i] >= span.first && time[i] <= span.last);
 }
 
-/* Of equals the one that is listed first. Returns how many IDs it has. */
+/* Finds the layout with the most IDs in the span, the first one if equal. Returns how many IDs it has. */
 static size_t find_best(const struct guess *guess, const struct reading *r, const bool *left, struct span span, size_t *best) {
     size_t most = 0;
     for (size_t i = 0; i < guess->layouts; i++) {
@@ -104,7 +104,7 @@ static size_t find_best(const struct guess *guess, const struct reading *r, cons
     return most;
 }
 
-/* Reads as many as possible with one layout, what is left with another, and so on. False unless that is nearly all. */
+/* Assigns as many IDs as possible to one layout, the rest to another, and so on. Returns false unless nearly all are assigned. */
 static bool cover(const struct guess *guess, const struct reading *r, struct span span, struct mixture *out) {
     bool left[GUESS_SAMPLE];
     size_t rest = r->count, least = r->count / 20;
@@ -113,7 +113,7 @@ static bool cover(const struct guess *guess, const struct reading *r, struct spa
     while (rest > least && out->parts < GUESS_PARTS) {
         size_t best = 0;
         const size_t n = find_best(guess, r, left, span, &best);
-        if (n < 2) /* a single one may lie there by chance */
+        if (n < 2) /* a single ID may be there by chance */
             return false;
         out->layout[out->parts] = best;
         out->percent[out->parts++] = (unsigned)((n * 100 + r->count / 2) / r->count);
@@ -134,7 +134,7 @@ bool guess_find_mixture(const struct guess *guess, struct mixture *out) {
     for (size_t i = 0; i < guess->layouts; i++) {
         if (!find_group(r.time[i], r.count, &group))
             continue;
-        const int64_t about = DAY + (group.last - group.first) / 20; /* which are few of as many */
+        const int64_t about = DAY + (group.last - group.first) / 20; /* a small margin around the group */
         if (!cover(guess, &r, (struct span){group.first - about, group.last + about}, &found))
             continue;
         found.last = group.last;

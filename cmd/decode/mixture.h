@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* mixture.h - whether IDs are a mixture, of several layouts. */
+/* mixture.h - finds out whether IDs are a mixture of several layouts. */
 #ifndef CMD_DECODE_MIXTURE_H
 #define CMD_DECODE_MIXTURE_H
 
 #include "decode/candidates.h"
 
-#define GUESS_PARTS 4 /* of a mixture */
+#define GUESS_PARTS 4 /* layouts in a mixture */
 
-/* Layouts, which share the IDs among them so that all are of one time. */
+/* Layouts that share the IDs so that all their times fall together. */
 struct mixture {
     size_t parts;
-    size_t layout[GUESS_PARTS]; /* places among the candidates */
+    size_t layout[GUESS_PARTS]; /* indexes into the candidates */
     unsigned percent[GUESS_PARTS];
-    int64_t last; /* of these times, about: Unix milliseconds */
+    int64_t last; /* about the last of these times, in Unix milliseconds */
 };
 
-/* False where there is no sign of one. */
+/* Returns false if the IDs show no sign of a mixture. */
 bool guess_find_mixture(const struct guess *guess, struct mixture *out);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* numbers.c - numbers in order, by the tens of millions, where they are. */
+/* numbers.c - sorts tens of millions of numbers in place. */
 #include "decode/numbers.h"
 
 #include <string.h>
 
 #define FEW 48
 
-/* Of some of the numbers: n, from the first on. */
+/* A range of the numbers: n, from the first on. */
 struct part {
     struct numbers *numbers;
     size_t first, n;
@@ -36,7 +36,7 @@ static bool is_sorted(const struct numbers *numbers) {
     return true;
 }
 
-/* Moves each number to the bucket of its byte, along the cycles of the permutation (McIlroy, Bostic, McIlroy: American flag). */
+/* Moves each number to the bucket of its byte, along permutation cycles (American flag sort: McIlroy, Bostic, McIlroy). */
 static void deal(const struct part *part, unsigned shift, const size_t *count, size_t *begin) {
     size_t next[256], end[256], sum = 0;
     for (int b = 0; b < 256; b++) {
@@ -57,7 +57,7 @@ static void deal(const struct part *part, unsigned shift, const size_t *count, s
         }
 }
 
-/* By the bytes from `shift` down: those above are equal. Each call goes a byte further down, so sixteen are the deepest. */
+/* Sorts by the bytes from `shift` down; the higher ones are equal. Each call goes one byte down, at most sixteen deep. */
 static void sort_from(const struct part *part, unsigned shift) {
     size_t count[256] = {0}, begin[256];
     if (part->n <= FEW) {

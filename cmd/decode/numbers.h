@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* numbers.h - many numbers of 64 or 128 bits, and their order. */
+/* numbers.h - arrays of 64-bit or 128-bit numbers, and sorting them. */
 #ifndef CMD_DECODE_NUMBERS_H
 #define CMD_DECODE_NUMBERS_H
 
@@ -8,9 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Many numbers of 64 or 128 bits, in one piece. */
 struct numbers {
-    uint64_t *words; /* of wide ones two each, the high one first */
+    uint64_t *words; /* a wide number takes two, the high one first */
     size_t count, room;
     bool wide;
 };
@@ -28,7 +27,7 @@ static inline void number_set(struct numbers *n, size_t i, sfid_wide number) {
 static inline bool is_below(sfid_wide a, sfid_wide b) { return a.high < b.high || (a.high == b.high && a.low < b.low); }
 static inline bool is_same(sfid_wide a, sfid_wide b) { return a.high == b.high && a.low == b.low; }
 
-/* Sorts them where they are. */
+/* Sorts the numbers in place. */
 void sort_numbers(struct numbers *numbers);
 
 #endif

@@ -31,7 +31,7 @@ static const char *const formats[] = {
     [VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", [VIEW_CSV] = "csv", [VIEW_TABLE] = "table", NULL};
 static const char *const units[] = {"day", "hour", NULL};
 
-/* At most one of some options. Returns its place, -1 where none is given, -2 where more are, which is told. */
+/* Allows at most one of some options. Returns its index; -1 if none is given; -2, with a message, if several are. */
 static int one_of(const struct args *args, const int *list, size_t count) {
     int found = -1;
     for (size_t i = 0; i < count; i++) {
@@ -93,7 +93,7 @@ static bool read_times(const struct args *args, struct view *view) {
 
 /* ---- where IDs are --------------------------------------------------------- */
 
-/* Digits alone are the number of a column, anything else is its name. */
+/* Digits mean a column's number, anything else its name. */
 static bool read_column(const struct args *args, int i, struct column *column) {
     const char *text = args->value[i];
     uint64_t number;
@@ -139,7 +139,7 @@ static bool read_source(const struct args *args, struct decode *decode, int from
 
 /* ---- what is done with them -------------------------------------------------- */
 
-/* False where an option is given that has no place in a task. */
+/* Returns false, with a message, if an option does not fit the task. */
 static bool free_of(const struct args *args, int task, const int *list, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (args->value[list[i]] && !args->from_env[list[i]]) {

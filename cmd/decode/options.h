@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options.h - what `sfid decode` was asked to do. */
+/* options.h - the options of `sfid decode`. */
 #ifndef CMD_DECODE_OPTIONS_H
 #define CMD_DECODE_OPTIONS_H
 
@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* What is done with the IDs. */
+/* What to do with the IDs. */
 enum task { TASK_SHOW, TASK_GUESS, TASK_STATS };
 
 struct decode {
@@ -21,14 +21,14 @@ struct decode {
     struct reader reader;
     struct view view;
     struct source source;
-    bool hinted;  /* what to type instead was told */
-    bool streams; /* IDs are inside something: there is nothing to be given as an argument */
+    bool hinted;  /* the hint was given */
+    bool streams; /* IDs are inside other text, so there can be no arguments */
     int status;
 };
 
 extern const struct option_spec decode_options[];
 
-/* Sets all of decode but its status. False for misuse, which is told. */
+/* Sets all of decode but its status. Returns false after a usage message. */
 bool decode_read_options(const struct args *args, struct decode *decode);
 
 #endif

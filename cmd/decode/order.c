@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * order.c - which IDs are out of order.
+ * order.c - finds IDs that are out of order.
  *
- * IDs that increase are in order. The fewest that have to be taken out so that
- * the others increase are those that are out of place: what a late ID makes of
- * its neighbours is not their fault. So this is a longest increasing
- * subsequence, by patience sorting (Fredman 1975): a pile for each length,
- * with the ID that such a subsequence can end in at the lowest. IDs in order
- * go on top of all, without a search.
+ * The smallest set of IDs whose removal leaves the others in ascending order is
+ * out of place; their neighbours are not at fault. So the code finds a longest
+ * increasing subsequence by patience sorting (Fredman 1975). There is one pile
+ * for each length; its top is the lowest ID that ends such a subsequence. IDs
+ * in order start a new pile without a search.
  */
 #include "decode/order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first of n places, in order, whose ID is not below one. */
+/* Returns the first of n ordered places whose ID is not below `id`. */
 static size_t first_not_below(const struct numbers *ids, const uint32_t *places, size_t n, sfid_wide id) {
     size_t low = 0, high = n;
     while (low < high) {
@@ -27,7 +26,7 @@ static size_t first_not_below(const struct numbers *ids, const uint32_t *places,
     return low;
 }
 
-/* Sets piles to the places of the IDs that are in order. Returns how many they are. */
+/* Sets piles to the places of the IDs in order. Returns how many they are. */
 static size_t find_in_order(const struct numbers *ids, uint32_t *piles, uint32_t *before) {
     size_t n = 0;
     for (size_t i = 0; i < ids->count; i++) {
@@ -48,7 +47,7 @@ static void note(struct order *order, sfid_wide id, size_t at, size_t place) {
     const struct misplaced found = {id, at + 1, place > at ? place - at - 1 : at - place};
     bool known = false;
     for (size_t i = 0; i < order->shown; i++)
-        known |= is_same(order->list[i].id, id); /* a copy, which is a duplicate besides */
+        known |= is_same(order->list[i].id, id); /* a copy, which is counted as a duplicate */
     if (!known && order->shown < STATS_SHOWN)
         order->list[order->shown++] = found;
     if (order->farthest.number == 0 || found.places > order->farthest.places)
@@ -71,7 +70,7 @@ bool stats_order(const struct numbers *ids, struct order *order) {
         }
         const sfid_wide id = number_at(ids, i);
         const size_t place = first_not_below(ids, piles, n, id);
-        if (place == n || !is_same(number_at(ids, piles[place]), id)) /* else it is one that stands, once more */
+        if (place == n || !is_same(number_at(ids, piles[place]), id)) /* not a copy of an ID in order */
             note(order, id, i, place < n ? piles[place] : count);
     }
     free(piles);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* order.h - which IDs are out of order. */
+/* order.h - finds IDs that are out of order. */
 #ifndef CMD_DECODE_ORDER_H
 #define CMD_DECODE_ORDER_H
 
 #include "decode/numbers.h"
 
-#define STATS_SHOWN 10 /* of duplicates, breaks, pids and gaps */
+#define STATS_SHOWN 10 /* entries in each list: duplicates, breaks, pids, gaps */
 
-/* An ID that is out of place: without it, those around are in order. */
+/* An ID that is out of place: without it, its neighbours are in order. */
 struct misplaced {
     sfid_wide id;
-    size_t number; /* it is the number-th, from 1 */
-    size_t places; /* how many IDs it is away from where it belongs */
+    size_t number; /* its position in the input, from 1 */
+    size_t places; /* its distance from where it belongs, in IDs */
 };
 
 struct order {
-    size_t in_order; /* the most IDs that can be left to stand so that they increase */
-    size_t shown;    /* of those out of place and equal to none that stands */
+    size_t in_order; /* length of the longest increasing subsequence */
+    size_t shown;    /* entries in the list, which leaves out copies of an ID in order */
     struct misplaced list[STATS_SHOWN];
     struct misplaced farthest;
 };
 
-/* False without memory. */
+/* Returns false if memory runs out. */
 bool stats_order(const struct numbers *ids, struct order *order);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source.h - IDs inside what is read: lines, columns, members, any text.
+ * source.h - places in the input where IDs are: lines, columns, members, any
+ * text.
  *
- * A source hands out one place after the other where an ID should be. What
- * cannot be taken apart there is told by whoever asks, but for a quiet source,
- * where it is no fault. A source that keeps records writes them out again,
- * with what the ID is made of.
+ * A source returns one place after another. The caller reports a place without
+ * a valid ID, unless the source is quiet: there it is no fault. A source that
+ * keeps records writes them out again, with the parts of the ID added.
  */
 #ifndef CMD_DECODE_SOURCE_H
 #define CMD_DECODE_SOURCE_H
@@ -15,69 +15,68 @@
 #include "text/reader.h"
 #include "text/view.h"
 
-/* A column of CSV or TSV. */
 struct column {
     char separator;
     const char *name; /* NULL: by number */
     size_t index;     /* from 0 */
-    bool header;      /* the first record has the names */
-    size_t width;     /* how many columns the first record has; 0: none was read */
+    bool header;      /* the first record holds the names */
+    size_t width;     /* columns of the first record; 0: none was read */
 };
 
 #define SOURCE_HEADER (64 * 1024)
-#define SOURCE_DEPTH 32 /* of objects that a key leads into */
+#define SOURCE_DEPTH 32 /* depth of objects that a key may lead into */
 
-/* One place. All texts are valid until the next one is asked for. */
+/* A place. Its texts are valid until the next one is read. */
 struct found {
-    const char *record; /* the whole of it, without its line end */
+    const char *record; /* the whole record, without its line end */
     size_t record_len;
     bool crlf;
     const char *id;
     size_t len;
-    uint64_t line;     /* of its beginning, from 1 */
-    size_t missing;    /* so many columns fewer than the first record: before any are added, they are filled up */
-    bool none;         /* no ID is there, and that is no fault */
-    const char *fault; /* what is wrong with the record, to stand behind its text; NULL: nothing */
+    uint64_t line;     /* where the record begins, from 1 */
+    size_t missing;    /* columns missing compared with the first record; they are filled up before others are added */
+    bool none;         /* no ID here, which is no fault */
+    const char *fault; /* what is wrong with the record, to follow its text; NULL: nothing */
 };
 
 struct source {
-    /* 1; 0 at the end; -1 with errno where reading failed. */
+    /* Returns 1, 0 at the end, or -1 with errno if reading failed. */
     int (*next)(struct source *source, struct found *found);
 
-    /* Writes the record, with what was taken from its ID; taken NULL: there is none. NULL: records are not kept. */
+    /* Writes the record with the parts of its ID; taken NULL: it has no ID. NULL: the source does not keep records. */
     void (*keep)(struct source *source, const struct found *found, struct view *view, const struct taken *taken);
 
-    /* What comes first of all. Returns STATUS_GOOD, or the exit status to end with, told. NULL: nothing comes first. */
+    /* Writes what comes first. Returns STATUS_GOOD, or, after a message, the exit status to end with. NULL: nothing comes first. */
     int (*begin)(struct source *source, struct view *view);
 
-    const char *unit; /* what is numbered: "line" */
+    const char *unit; /* what the line number counts: "line" */
     bool quiet;
     const struct reader *reader;
     struct column column;
     const char *key;
     char fault[320];
 
-    /* of CSV and TSV: the header, what is written, and whether the other columns are */
+    /* for CSV and TSV: the header, the output format, and whether to keep other columns */
     char header[SOURCE_HEADER];
     size_t header_len;
     enum view_format format;
 
-    /* of grep: how much of the line is handed out, and what words are made of */
+    /* for grep: the read position in the line, and the characters of words */
     size_t at;
     bool is_part[256];
     struct line line;
     struct in in;
 };
 
-/* The byte order mark that was before the first line, for text that is kept as it is. */
+/* Writes the byte order mark of the first line, for text that is kept unchanged. */
 static inline void source_put_mark(struct source *source) {
     if (source->in.mark)
         out_bytes(BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1);
     source->in.mark = false;
 }
 
-/* Each sets the source up; reading begins at once on standard input. */
-void source_lines(struct source *source, const struct reader *reader); /* one ID a line; or, of bytes, one behind the other */
+/* Each sets up the source. Reading from standard input begins at once. */
+void source_lines(struct source *source, const struct reader *reader); /* one ID a line; with bytes, one after the other */
 void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format);
 void source_key(struct source *source, const struct reader *reader, const char *key, bool keep);
 void source_grep(struct source *source, const struct reader *reader, bool keep);

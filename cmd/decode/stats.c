@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.c - what many IDs have in common.
+ * stats.c - collects statistics of many IDs.
  *
- * All IDs are kept, eight bytes each, or sixteen where they have 128 bits,
- * since a duplicate may be any distance away. Whatever else is wanted comes
- * from sorting them where they are.
+ * All IDs stay in memory, with eight or sixteen bytes each, since duplicates
+ * may be any distance apart. Everything else comes from sorting them in place.
  */
 #include "decode/stats.h"
 
@@ -15,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BURST 4 /* a second with more than so many times the mean is one */
+#define BURST 4 /* a burst is a second with more than this many times the mean */
 
 static unsigned bits_of(uint64_t max) { return max ? 64 - (unsigned)__builtin_clzll(max) : 0; }
 
@@ -43,7 +42,7 @@ static bool resize(struct numbers *ids, size_t room) {
 
 void stats_add(struct stats *stats, sfid_wide id) {
     struct numbers *ids = &stats->ids;
-    /* Large blocks are moved by the kernel, without a copy. */
+    /* The kernel moves large blocks without a copy. */
     if (ids->count == ids->room && (stats->no_memory || !resize(ids, ids->room + ids->room / 8 + 65536))) {
         stats->no_memory = true;
         return;
@@ -59,7 +58,7 @@ static sfid_wide append(sfid_wide v, uint64_t value, unsigned bits) {
     return (sfid_wide){v.high << bits | v.low >> (64 - bits), v.low << bits | value};
 }
 
-/* What is left without the lowest bits. */
+/* Drops the lowest bits. */
 static sfid_wide above(sfid_wide v, unsigned bits) {
     if (bits >= 64)
         return (sfid_wide){0, v.high >> (bits - 64)};
@@ -71,7 +70,7 @@ static uint64_t below(sfid_wide v, unsigned bits) { return v.low & ((UINT64_C(1)
 static void to_keys(struct stats *stats) {
     struct taken t;
     for (size_t i = 0; i < stats->ids.count; i++)
-        if (view_take(stats->view, number_at(&stats->ids, i), &t)) /* as it did when it was added */
+        if (view_take(stats->view, number_at(&stats->ids, i), &t)) /* always true, as when it was added */
             number_set(&stats->ids, i,
                        append(append(append((sfid_wide){0, t.tick}, t.pid, stats->pid_bits), t.seq, stats->seq_bits), t.random,
                               stats->random_bits));
@@ -166,9 +165,9 @@ static void find_gaps(const struct stats *stats, struct summary *s) {
 }
 
 /*
- * What each pid drew in each second. The keys are given up for those of second
- * and pid: a second there is counted from the first ID on, and where ticks are
- * longer a tick stands for it, so that what had room before has it now.
+ * Counts what each pid generated in each second. Pairs of second and pid
+ * replace the keys. Seconds count from the first ID, and a longer tick counts
+ * as a second, so that the pairs fit where the keys did.
  */
 static void count_pid_seconds(struct stats *stats, struct summary *s) {
     struct numbers *ids = &stats->ids;
@@ -197,7 +196,7 @@ static void count_pid_seconds(struct stats *stats, struct summary *s) {
     }
 }
 
-/* The keys, of second and pid by now, are given up for their pids. */
+/* Counts the IDs of each pid. The keys, now pairs of second and pid, are replaced by the pids. */
 static void count_pids(struct stats *stats, struct summary *s) {
     struct numbers pids = {stats->ids.words, stats->ids.count, stats->ids.room, false};
     for (size_t i = 0; i < pids.count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.h - what many IDs have in common. */
+/* stats.h - collects statistics of many IDs. */
 #ifndef CMD_DECODE_STATS_H
 #define CMD_DECODE_STATS_H
 
@@ -8,17 +8,17 @@
 #include "text/view.h"
 
 struct stats {
-    struct numbers ids; /* as they came; later keys, see stats.c */
+    struct numbers ids; /* in input order; later sort keys, see stats.c */
     bool no_memory;
     struct view *view;
-    unsigned pid_bits, seq_bits, random_bits; /* of keys */
+    unsigned pid_bits, seq_bits, random_bits; /* of the keys */
     uint64_t max_seq;
 };
 
 void stats_begin(struct stats *stats, struct view *view);
 void stats_add(struct stats *stats, sfid_wide id);
 
-/* Writes what was found, as text or JSON. Returns the exit status. */
+/* Writes the statistics as text or JSON. Returns the exit status. */
 int stats_report(struct stats *stats, enum view_format format);
 
 #endif

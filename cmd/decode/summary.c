@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary.c - what many IDs have in common, as text and JSON. */
+/* summary.c - writes statistics of IDs as text and JSON. */
 #include "decode/summary.h"
 
 #include "io/json.h"
@@ -8,12 +8,12 @@
 
 #include <inttypes.h>
 
-/* A pid with more than so many times its share is hot. */
+/* A pid with more than this many times its share is hot. */
 #define HOT 2
 
 static bool is_hot(const struct summary *s, const struct pid_count *pid) { return pid->count * s->pids > s->count * HOT; }
 
-/* In tenths of a per cent: JSON and text agree to the digit. */
+/* Thousandths, so that JSON and text agree to the digit. */
 static unsigned per_mille(const struct summary *s, size_t count) { return (unsigned)((uint64_t)count * 1000 / s->count); }
 
 static void age_text(char text[40], int64_t ms) { *view_put_age(text, ms) = '\0'; }
@@ -25,7 +25,7 @@ static int64_t ms_of(const struct view *view, sfid_wide id) {
 
 static void id_text(struct view *view, char text[SFID_WIDE_TEXT_LEN], sfid_wide id) { *view_put_id(view, text, id) = '\0'; }
 
-/* What people know a pid by. False where there is no such thing. */
+/* Writes the common name of a pid. Returns false if it has none. */
 static bool pid_name(const struct view *view, uint64_t pid, char name[VIEW_PID_NAME]) {
     return view->wide && view_pid_name(view, &(struct taken){.pid = pid}, name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary.h - what many IDs have in common, to be shown. */
+/* summary.h - writes statistics of IDs as text and JSON. */
 #ifndef CMD_DECODE_SUMMARY_H
 #define CMD_DECODE_SUMMARY_H
 
@@ -24,18 +24,17 @@ struct repeated {
 struct summary {
     uint64_t max_seq;
     size_t count, distinct, breaks, seconds, bursts, pids;
-    size_t second_peak, tick_peak, pid_seconds, pid_second_peak; /* pid_seconds: pairs of a pid and a second that it drew in */
+    size_t second_peak, tick_peak, pid_seconds, pid_second_peak; /* pid_seconds: pairs of a pid and a second with IDs */
     uint64_t tick_peak_pid, pid_second_peak_pid;
     int64_t second_peak_at, tick_peak_at, pid_second_peak_at;
     int64_t first, last;
-    size_t hot, gaps, repeats; /* how many of the lists below */
+    size_t hot, gaps, repeats; /* entries in the lists below */
     struct pid_count hottest[STATS_SHOWN];
     struct span_of_time gap[STATS_SHOWN];
     struct repeated repeat[STATS_SHOWN];
     struct order order;
 };
 
-/* As text or JSON. */
 void stats_show(struct view *view, const struct summary *summary, enum view_format format);
 
 #endif
