@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* apps.c - the apps of a state directory: layout, end, and who holds which pid. */
+/* apps.c - checks the apps of a state directory: layout, end, and the holder of each pid. */
 #include "doctor/parts.h"
 
 #include "args/args.h"
@@ -84,7 +84,7 @@ static void add_app(struct survey *survey, const char *name) {
     survey->apps[survey->app_count++] = app;
 }
 
-/* All apps, or the one. */
+/* Finds all apps, or only the given one. */
 static void take_stock(struct survey *survey, const char *only) {
     if (only) {
         add_app(survey, only);
@@ -116,12 +116,12 @@ static void let_go(struct survey *survey) {
 
 /* ---- layout -------------------------------------------------------------- */
 
-/* What an app has noted as its layout. */
+/* The layout that is recorded for an app. */
 struct noted {
     char path[PATH_ROOM + 16];
-    int why; /* errno when there is no such file */
+    int why; /* errno if there is no such file */
     struct stat st;
-    bool good; /* it is one, and follows: */
+    bool good; /* valid; then: */
     struct shown shown;
 };
 
@@ -133,7 +133,7 @@ static bool look_at_text(struct shown *shown, const char *text) {
     return sfid_layout_parse(text, &layout) == 0 && layout_look_at(shown, &layout);
 }
 
-/* A fingerprint, a space, and the layout's text. */
+/* Reads a fingerprint, a space, and the layout's text. */
 static void read_noted(struct noted *noted, const char *directory) {
     char line[128], *end;
     snprintf(noted->path, sizeof noted->path, "%s/layout", directory);
@@ -199,7 +199,7 @@ static void put_slots(const struct app *app) {
     json_close(']');
 }
 
-/* "1234 (nginx), 1240 (nginx)", as many as there is room for. */
+/* Writes "1234 (nginx), 1240 (nginx)", as many as fit. */
 static void holders_text(const struct slot *slot, char *text, size_t size) {
     size_t len = 0;
     for (size_t i = 0; i < slot->holder_count && len < size; i++)
@@ -209,7 +209,7 @@ static void holders_text(const struct slot *slot, char *text, size_t size) {
         memcpy(text + size - 4, "...", 4);
 }
 
-/* A page is what a crash leaves the position in; where it is gone only the mark is left, which lies ahead. */
+/* After a crash the page has the exact position. If it is gone, only the mark is left, which lies ahead. */
 static void find_page(struct report *report, const struct survey *survey, const struct app *app, const struct slot *slot) {
     char path[PATH_ROOM];
     struct stat st;
@@ -220,7 +220,7 @@ static void find_page(struct report *report, const struct survey *survey, const 
                        slot->pid, path);
 }
 
-/* "1200 (nginx)", "1200, which has ended"; "" where the kernel does not tell. */
+/* Writes "1200 (nginx)", "1200, which has ended", or "" if the kernel does not say. */
 static void taker_text(const struct slot *slot, bool ended, char *text, size_t size) {
     text[0] = '\0';
     if (ended)
@@ -256,7 +256,7 @@ static void find_slot(struct report *report, const struct survey *survey, const 
                        slot->pid, taker, survey->hidden);
 }
 
-/* A file that keeps a pid from being used. Other pids go on. */
+/* Checks for a file that makes a pid unusable. Other pids still work. */
 static bool find_bad_mark(struct report *report, const struct slot *slot) {
     char content[2 * 4096];
     struct stat st;
@@ -346,7 +346,7 @@ static void look_at(struct report *report, const struct survey *survey, const st
     find_strays(report, survey, app);
 }
 
-/* In a directory that is both, pages lie in one of their own. */
+/* Returns where the pages are. If run and state directory are the same, they have a subdirectory. */
 static const char *pages_of(const char *run, const char *state) {
     static char apart[PATH_ROOM + 8];
     struct stat a, b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.c - what the clock goes by, who keeps it right, and whether it steps. */
+/* clock.c - checks the clock: its source, its synchronisation, and its steps. */
 #define _GNU_SOURCE /* CLOCK_MONOTONIC_RAW, and all of sys/timex.h */
 #include "doctor/parts.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- what it goes by ----------------------------------------------------- */
 
-/* Whether a word is on a list with spaces between. */
+/* Returns whether a list, separated by spaces, has a word. */
 static bool lists(const char *list, const char *word) {
     const size_t len = strlen(word);
     for (const char *p = list; (p = strstr(p, word)) != NULL; p += len)
@@ -28,7 +28,7 @@ static bool lists(const char *list, const char *word) {
     return false;
 }
 
-/* The same three conditions as the library's. */
+/* The same three conditions as in the library. */
 static bool counter_is_used(const char *current) {
 #if defined(__x86_64__)
     int permitted = PR_TSC_SIGSEGV;
@@ -94,7 +94,7 @@ void doctor_clock(struct report *report) {
 
 #define SPAN_NS INT64_C(200000000)
 #define READINGS 8
-/* Time services slew by 0.5 thousandths as a rule, and by some hundredths at most. */
+/* Time services usually slew by 0.5 thousandths, and by a few hundredths at most. */
 #define STEP_NS INT64_C(20000000)
 
 static int64_t now_ns(clockid_t clock) {
@@ -103,12 +103,12 @@ static int64_t now_ns(clockid_t clock) {
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* How far the clock is ahead of the raw counter, and how sharply that could be read. */
+/* How far the clock is ahead of the raw counter, and the uncertainty of that. */
 struct lead {
     int64_t ns, width;
 };
 
-/* Of several readings the sharpest: this process may be held up in between. */
+/* Takes the most precise of several readings, since this process may be interrupted in between. */
 static struct lead read_lead(void) {
     struct lead best = {0, INT64_MAX};
     for (int i = 0; i < READINGS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dirs.c - the directories, what they lie on, and the machine ID. */
+/* dirs.c - checks the directories, their file systems, and the machine ID. */
 #include "doctor/parts.h"
 
 #include "doctor/logind.h"
@@ -23,7 +23,7 @@
 
 /* ---- file systems -------------------------------------------------------- */
 
-/* What a file system means to files that have to last, or to be shared. KERNEL: nobody keeps files there. */
+/* What a file system means for files that must last or be shared. KERNEL: not for ordinary files. */
 enum nature { PLAIN, MEMORY, LAYER, REMOTE, KERNEL };
 
 static const struct kind {
@@ -33,7 +33,7 @@ static const struct kind {
 } kinds[] = {
     {TMPFS_MAGIC, "tmpfs", MEMORY},
     {RAMFS_MAGIC, "ramfs", MEMORY},
-    {EXT4_SUPER_MAGIC, "ext4", PLAIN}, /* ext2 and ext3 as well */
+    {EXT4_SUPER_MAGIC, "ext4", PLAIN}, /* also ext2 and ext3 */
     {0x58465342, "xfs", PLAIN},
     {BTRFS_SUPER_MAGIC, "btrfs", PLAIN},
     {0xf2f52010, "f2fs", PLAIN},
@@ -46,7 +46,7 @@ static const struct kind {
     {0x00c36400, "ceph", REMOTE},
     {V9FS_MAGIC, "9p", REMOTE},
     {0x65735546, "fuse", REMOTE},
-    {PROC_SUPER_MAGIC, "proc", KERNEL}, /* access(2) says of these that root may write to them */
+    {PROC_SUPER_MAGIC, "proc", KERNEL}, /* access(2) wrongly says that root may write here */
     {SYSFS_MAGIC, "sysfs", KERNEL},
     {CGROUP_SUPER_MAGIC, "cgroup", KERNEL},
     {CGROUP2_SUPER_MAGIC, "cgroup2", KERNEL},
@@ -67,7 +67,7 @@ static const struct kind {
 static const struct kind *kind_of(const struct statfs *fs) {
     static char text[24];
     static struct kind other;
-    const unsigned long magic = (unsigned long)fs->f_type & 0xffffffff; /* the type has a sign on some machines */
+    const unsigned long magic = (unsigned long)fs->f_type & 0xffffffff; /* f_type is signed on some machines */
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (kinds[i].magic == magic)
             return &kinds[i];
@@ -89,18 +89,18 @@ static const char *size_text(char *text, size_t size, uint64_t bytes) {
 
 /* ---- a directory --------------------------------------------------------- */
 
-/* What a directory is for. */
+/* The purpose of a directory. */
 struct role {
-    uint64_t little; /* free bytes below which it is time to see to it: some pids more */
-    bool lasts;      /* it has to outlive the host's power */
-    int unusable;    /* the status of a directory that cannot be used; STATUS_GOOD: generators do without it */
+    uint64_t little; /* warn below this many free bytes: room for some more pids */
+    bool lasts;      /* it must survive a power loss */
+    int unusable;    /* the exit status if it is unusable; STATUS_GOOD: generators work without it */
     const char *variable;
 };
 static const struct role run_role = {16 * MIB, false, STATUS_STATE, "SFID_RUN_DIR"},
                          state_role = {MIB, true, STATUS_STATE, "SFID_STATE_DIR"},
-                         spare_role = {MIB, true, STATUS_GOOD, "SFID_STATE_DIR"}; /* with pids from a server */
+                         spare_role = {MIB, true, STATUS_GOOD, "SFID_STATE_DIR"}; /* for pids from a server */
 
-/* Below these no pid can be held that never was: a mark has two blocks. */
+/* Less room prevents holding a new pid: a mark has two blocks. */
 #define LEAST_BYTES (8 * KIB)
 #define LEAST_FILES 2
 #define FEW_FILES 100
@@ -109,7 +109,7 @@ static const struct role run_role = {16 * MIB, false, STATUS_STATE, "SFID_RUN_DI
 struct dir {
     const char *path;
     const struct role *role;
-    char there[PATH_ROOM]; /* the path, or its nearest ancestor that exists */
+    char there[PATH_ROOM]; /* the path, or its nearest existing ancestor */
     bool exists;
     struct stat st;
     struct statfs fs;
@@ -117,7 +117,7 @@ struct dir {
     uint64_t bytes, files; /* free, or NO_LIMIT */
 };
 
-/* The nearest ancestor that exists, or the directory itself. False with errno set. */
+/* Finds the directory or its nearest existing ancestor. Returns false with errno set. */
 static bool find_there(struct dir *dir) {
     snprintf(dir->there, sizeof dir->there, "%s", dir->path);
     dir->exists = lstat(dir->there, &dir->st) == 0;
@@ -128,7 +128,7 @@ static bool find_there(struct dir *dir) {
         slash[slash == dir->there] = '\0';
         if (stat(dir->there, &dir->st) == 0)
             return true;
-        if (errno == ENOENT && lstat(dir->there, &dir->st) == 0) { /* a link to nothing: no directory can be made behind it */
+        if (errno == ENOENT && lstat(dir->there, &dir->st) == 0) { /* a dangling link: no directory can be made there */
             errno = ENOENT;
             return false;
         }
@@ -154,7 +154,7 @@ static void put_facts(const struct dir *dir, bool looked) {
     }
 }
 
-/* Whether the file system will do. True when there is nothing to say. */
+/* Checks whether the file system is suitable. Returns true if there is nothing to report. */
 static bool find_nature(struct report *report, const struct dir *dir) {
     const enum nature nature = dir->kind->nature;
     if (nature == REMOTE)
@@ -191,7 +191,7 @@ static bool find_room(struct report *report, const struct dir *dir) {
     return false;
 }
 
-/* A generator refuses what belongs to somebody else, and does not choose another place by itself. */
+/* A generator refuses another user's directory, and does not choose another by itself. */
 static bool find_owner(struct report *report, const struct dir *dir) {
     char cure[200];
     const unsigned owner = dir->st.st_uid;
@@ -204,7 +204,7 @@ static bool find_owner(struct report *report, const struct dir *dir) {
     return false;
 }
 
-/* Whether it can be made there. That is found out without making anything. */
+/* Checks whether the directory can be made, without making anything. */
 static bool find_maker(struct report *report, const struct dir *dir) {
     char cure[80];
     if (dir->exists || dir->kind->nature != KERNEL)
@@ -215,7 +215,7 @@ static bool find_maker(struct report *report, const struct dir *dir) {
     return false;
 }
 
-/* logind removes what an ordinary user has below /dev/shm. */
+/* logind removes an ordinary user's files below /dev/shm. */
 static bool find_remover(struct report *report, const struct dir *dir) {
     if (dir->role->lasts || strncmp(dir->path, "/dev/shm/", strlen("/dev/shm/")) != 0 || !logind_removes(geteuid()))
         return true;
@@ -227,7 +227,7 @@ static bool find_remover(struct report *report, const struct dir *dir) {
     return false;
 }
 
-/* Everything that is wrong with a directory that is there, or where it is to be made. False: it cannot be used. */
+/* Reports all problems of a directory that exists or is to be made. Returns false if it cannot be used. */
 static bool find_all(struct report *report, const struct dir *dir) {
     char size[32];
     bool fine = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor.c - sfid doctor: looks for what keeps generators of this host from working, or will. */
+/* doctor.c - sfid doctor: finds what prevents generating IDs on this host, or soon will. */
 #include "doctor/doctor.h"
 
 #include "args/args.h"
@@ -47,14 +47,14 @@ static void find_version(struct report *report) {
                        "the library is %s, this command was built for %s", sfid_version(), SFID_VERSION_STRING);
 }
 
-/* Tells why a directory cannot be named. */
+/* Reports why a directory has no name. */
 static void find_no_name(struct report *report, const char *topic, int code, int status) {
     report_topic(report, topic);
     report_problem(report, status, "set HOME, or give one with SFID_RUN_DIR and SFID_STATE_DIR",
                    "it cannot be named: %s (is HOME set?)", sfid_strerror(code));
 }
 
-/* Where pids come from a server, and there is no state directory of use, the machine ID lives with the slots. */
+/* If pids come from a server and the state directory is unusable, the machine ID is in the run directory. */
 static void look_at_state(struct report *report, const char *run, const char *state, bool leased) {
     static char instead[PATH_ROOM + 8];
     const bool usable = state && doctor_state_dir(report, state, leased);
@@ -87,7 +87,7 @@ static void look_at_host(struct report *report, const sfid_options *opt, const c
         doctor_apps(report, no_run < 0 ? NULL : run, state, app, opt->store != NULL);
 }
 
-/* Only a URL names a server; what else there is was looked at. False when something is none, or missing, which is told. */
+/* Reads the store; only a URL names a server. Returns false, with a message, if a value is invalid or missing. */
 static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout) {
     const char *store = args->value[STORE];
     if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, BUDGET, TIMEOUT, opt) ||
@@ -102,7 +102,7 @@ static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *
     return opt->app != NULL;
 }
 
-/* There has to be something that is looked at. */
+/* Checks that there is something to look at. */
 static bool has_topic(const struct args *args, const sfid_options *opt) {
     if (args->value[SERVER_ONLY] == NULL || opt->store)
         return true;

@@ -6,9 +6,9 @@
 #include "args/command.h"
 
 /*
- * All of it only looks: no lock is taken or tried, nothing is made, written or
- * mapped for writing, and no time of access is changed where that can be
- * helped. Findings tell cause and cure.
+ * The doctor only reads. It takes and tries no lock, makes and writes nothing,
+ * maps nothing for writing, and keeps access times if it can. Findings give
+ * cause and cure.
  */
 extern const struct command command_doctor;
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * logind.c - whether systemd-logind removes the shared memory of a user
- * at the last logout: logind.conf(5), RemoveIPC.
- */
+/* logind.c - finds out whether systemd-logind removes a user's shared memory at the last logout (RemoveIPC in logind.conf(5)). */
 #include "doctor/logind.h"
 
 #include "io/macros.h"
@@ -16,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SYSTEM_UID_MAX 999 /* of these users nothing is removed */
+#define SYSTEM_UID_MAX 999 /* logind keeps what these users have */
 
-/* Where drop-ins and the file lie, the strongest first. */
+/* Directories of the file and its drop-ins, highest priority first. */
 static const char *const places[] = {"/etc/systemd", "/run/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd"};
 
-/* What a file says of RemoveIPC, the last time; `before` when it says nothing. */
+/* Returns the last RemoveIPC setting in a file, or `before` if it has none. */
 static bool read_setting(const char *path, bool before) {
     char line[512], value[16];
     FILE *f = fopen(path, "re");
@@ -34,7 +31,7 @@ static bool read_setting(const char *path, bool before) {
     return before;
 }
 
-/* The name of the first drop-in behind `after` in the order of names, over all places. False: there is none. */
+/* Finds the first drop-in after `after`, in the order of names over all directories. Returns false if there is none. */
 static bool next_name(const char *after, char *out, size_t size) {
     bool found = false;
     for (size_t i = 0; i < COUNT_OF(places); i++) {
@@ -55,7 +52,7 @@ static bool next_name(const char *after, char *out, size_t size) {
     return found;
 }
 
-/* Reads `name` from the first place that has it. */
+/* Reads `name` from the first directory that has it. */
 static bool read_first(const char *name, bool before) {
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         char path[400];
@@ -68,7 +65,7 @@ static bool read_first(const char *name, bool before) {
 
 static bool is_set(void) {
     char name[256] = "", next[256], path[300];
-    bool is = read_first("logind.conf", true); /* what systemd does unless told otherwise */
+    bool is = read_first("logind.conf", true); /* systemd's default */
     while (next_name(name, next, sizeof next)) {
         snprintf(name, sizeof name, "%s", next);
         snprintf(path, sizeof path, "logind.conf.d/%s", name);
@@ -77,7 +74,7 @@ static bool is_set(void) {
     return is;
 }
 
-/* A user who lingers is never logged out. */
+/* A lingering user never counts as logged out. */
 static bool lingers(uid_t user) {
     char path[300];
     const struct passwd *entry = getpwuid(user);

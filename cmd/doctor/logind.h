@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* logind.h - what systemd-logind removes. */
+/* logind.h - finds out what systemd-logind removes. */
 #ifndef CMD_DOCTOR_LOGIND_H
 #define CMD_DOCTOR_LOGIND_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Whether systemd-logind removes what a user has below /dev/shm at the last logout, as far as its files tell. */
+/* Returns whether systemd-logind, according to its files, removes a user's files below /dev/shm at the last logout. */
 bool logind_removes(uid_t user);
 
 #endif

@@ -12,7 +12,7 @@
 
 void doctor_run_dir(struct report *report, const char *path);
 
-/* leased: pids come from a server, and generators do without a state directory. False: it cannot be used. */
+/* leased: pids come from a server, and generators need no state directory. Returns false if it cannot be used. */
 bool doctor_state_dir(struct report *report, const char *path, bool leased);
 void doctor_machine_id(struct report *report, const char *state);
 
@@ -24,7 +24,7 @@ void doctor_clock_steps(struct report *report);
 
 /* ---- apps.c: apps and their pids -------------------------------------------- */
 
-/* leased: pids of the app come from a server, so that nothing of it need be here. */
+/* leased: the app's pids come from a server, so it may have no files here. */
 void doctor_apps(struct report *report, const char *run, const char *state, const char *app, bool leased);
 
 /* ---- server.c: where an app leases its pids --------------------------------- */

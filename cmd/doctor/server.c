@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server.c - the server that an app leases its pids from, as the library finds it. */
+/* server.c - checks the server that leases an app's pids, through the library. */
 #include "doctor/parts.h"
 
 #include "io/say.h"
@@ -25,7 +25,7 @@ static const char *topic_of(sfid_check_kind kind) {
     case SFID_CHECK_APP:
         return "pids";
     }
-    return "other"; /* a library newer than this command */
+    return "other"; /* from a library newer than this command */
 }
 
 static void find(void *user, const sfid_finding *finding) {

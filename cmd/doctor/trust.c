@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trust.c - what makes a directory or file of ours useless to a generator. */
+/* trust.c - checks type, owner and mode of a directory or file of libsfid. */
 #include "doctor/trust.h"
 
 #include "io/say.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trust.h - whether a directory or file of ours can be used. */
+/* trust.h - checks type, owner and mode of a directory or file of libsfid. */
 #ifndef CMD_DOCTOR_TRUST_H
 #define CMD_DOCTOR_TRUST_H
 
@@ -9,7 +9,7 @@
 
 struct stat;
 
-/* Finds what makes a directory or file of ours useless to a generator. True when there is nothing. */
+/* Reports what makes a directory or file unusable for a generator. Returns true if there is nothing to report. */
 bool doctor_trust(struct report *report, const char *path, const struct stat *st, bool directory);
 
 #endif

@@ -2,16 +2,15 @@
 /*
  * exec.c - sfid exec: holds a lease for a program that makes its own IDs.
  *
- * That program knows the pid and nothing of the window, so this one has to see
- * to what the number in an ID otherwise does:
+ * The program knows the pid but not the window. So this command
  *
- *   - it starts the program in a tick later than any that may have been used;
- *   - it ends it, with all it has started, before the window does;
- *   - it gives the lease back only when none of them is left, with a position
- *     behind the last tick in which one was.
+ *   - starts the program in a tick later than any that may have been used;
+ *   - ends it, and all that it has started, before the window ends;
+ *   - releases the lease only when none of them is left, at a position after
+ *     the last tick in which one ran.
  *
- * To that end it draws an ID now and then, and throws it away: what the slot
- * knows as used is then never behind the clock by more than a moment.
+ * Now and then it generates an ID and drops it, so that the used positions in
+ * the slot are never more than a moment behind the clock.
  */
 #define _GNU_SOURCE /* execvpe */
 #include "exec/exec.h"
@@ -53,10 +52,10 @@ static const struct option_spec options[] = {
 };
 
 enum {
-    ROUND_MS = 200,     /* how often it is looked at the lease */
-    SPARE_MS = 1000,    /* of the window left, when all have been killed */
-    LATE_MS = 10000,    /* how long the clock may be behind what is used */
-    NOT_EXECUTED = 126, /* as shells have it */
+    ROUND_MS = 200,     /* interval between looks at the lease */
+    SPARE_MS = 1000,    /* left of the window when all have been killed */
+    LATE_MS = 10000,    /* how far the clock may be behind the used ticks */
+    NOT_EXECUTED = 126, /* as in shells */
     NOT_FOUND = 127
 };
 
@@ -70,12 +69,12 @@ struct exec {
     sfid *g;
     int64_t pid;
     char **command;
-    sigset_t watched, before; /* signals taken here; and the mask that COMMAND gets */
+    sigset_t watched, before; /* signals handled here; and the mask for COMMAND */
     pid_t child;
-    bool ended; /* it has, with: */
+    bool ended; /* it has ended, with: */
     int status;
     bool lost;
-    int64_t kill_at_ms; /* 0: nobody is being ended */
+    int64_t kill_at_ms; /* 0: no process is being ended */
 };
 
 static int64_t now_ms(void) {
@@ -86,7 +85,7 @@ static int64_t now_ms(void) {
 
 /* ---- the tick ------------------------------------------------------------ */
 
-/* Marks the tick of now as used. */
+/* Marks the current tick as used. Returns it, or an SFID_E… code. */
 static int64_t mark(const struct exec *e) {
     const int64_t id = sfid_try_next(e->g);
     sfid_parts parts;
@@ -99,7 +98,7 @@ static int64_t tick_now(const struct exec *e) {
     return rc < 0 ? rc : (int64_t)tick;
 }
 
-/* Whoever had the pid before, here or elsewhere, may have used all of the present tick. */
+/* An earlier holder of the pid, here or elsewhere, may have used all of the current tick. */
 static int wait_for_tick(const struct exec *e) {
     const struct timespec nap = {.tv_sec = 0, .tv_nsec = 1000000};
     const int64_t until = now_ms() + e->layout.unit_ms + LATE_MS;
@@ -120,7 +119,7 @@ static int wait_for_tick(const struct exec *e) {
 
 enum { VARIABLES = 6, ROOM = 4200 };
 
-/* COMMAND, what it starts and who looks at their environment need no password: it learns of such a store nothing at all. */
+/* COMMAND, its children and readers of their environment need no password, so such a store is not passed on. */
 static bool passes_on(const char *store) {
     if (!store_has_password(store))
         return true;
@@ -128,7 +127,7 @@ static bool passes_on(const char *store) {
     return false;
 }
 
-/* The environment with ours in place of what it has of these names; an empty one is taken out. NULL: out of memory. */
+/* Returns the environment with our variables in place of its own. Empty ones are removed. Returns NULL if memory runs out. */
 static char **environment(const struct exec *e) {
     static char ours[VARIABLES][ROOM + 32];
     char layout[SFID_LAYOUT_STR_LEN] = "";
@@ -159,7 +158,7 @@ static char **environment(const struct exec *e) {
     return all;
 }
 
-/* In the child: the keeper's thread is not in it, so only what a signal handler may do. Tells errno where it fails. */
+/* Runs in the child, without the keeper's thread: it may only do what a signal handler may. Reports errno if it fails. */
 static void become(const struct exec *e, char **environment, pid_t parent, int told) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -172,7 +171,7 @@ static void become(const struct exec *e, char **environment, pid_t parent, int t
     _exit(n == sizeof why && why == ENOENT ? NOT_FOUND : NOT_EXECUTED);
 }
 
-/* 0, or errno. */
+/* Returns 0 or errno. */
 static int start(struct exec *e) {
     int told[2], why = 0;
     const pid_t self = getpid();
@@ -181,14 +180,14 @@ static int start(struct exec *e) {
         free(all);
         return ENOMEM;
     }
-    prctl(PR_SET_CHILD_SUBREAPER, 1); /* what its children leave behind becomes ours */
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans of COMMAND become our children */
     e->child = fork();
     if (e->child == 0)
         become(e, all, self, told[1]);
     why = e->child < 0 ? errno : 0;
     close(told[1]);
     if (e->child > 0 && read(told[0], &why, sizeof why) != sizeof why)
-        why = 0; /* closed by its exec */
+        why = 0; /* the pipe was closed by a successful exec */
     close(told[0]);
     free(all);
     if (why && e->child > 0)
@@ -202,11 +201,11 @@ static void end_them(struct exec *e) {
     if (e->kill_at_ms)
         return;
     kin_signal(SIGTERM);
-    kin_signal(SIGCONT); /* who is stopped hears nothing */
+    kin_signal(SIGCONT); /* a stopped process does not handle TERM */
     e->kill_at_ms = now_ms() + e->grace_ms;
 }
 
-/* Whether the lease lasts; if not, they have to end before its window does. */
+/* Checks the lease. Once it cannot last, all processes have to end before its window does. */
 static void look_at_lease(struct exec *e) {
     sfid_status_info st;
     char why[SFID_WHY_LEN];
@@ -223,7 +222,7 @@ static void look_at_lease(struct exec *e) {
     end_them(e);
 }
 
-/* False when nobody is left. */
+/* Returns false if no process is left. */
 static bool reap(struct exec *e) {
     int status;
     pid_t who;
@@ -235,7 +234,7 @@ static bool reap(struct exec *e) {
     return who == 0 || errno != ECHILD;
 }
 
-/* COMMAND has ended, others have not. */
+/* COMMAND has ended, others still run. */
 static void see_to_the_rest(struct exec *e) {
     static bool told;
     if (!e->ended || told || e->kill_at_ms)
@@ -248,7 +247,7 @@ static void see_to_the_rest(struct exec *e) {
             QUOTE(e->command[0]), e->pid);
 }
 
-/* What a terminal sends, all in its foreground get by themselves. */
+/* Forwards a signal, unless a terminal has already sent it to all its foreground processes. */
 static void forward(const struct exec *e, const siginfo_t *info) {
     if (e->ended)
         kin_signal(info->si_signo);
@@ -271,17 +270,17 @@ static void attend(struct exec *e) {
         look_at_lease(e);
         see_to_the_rest(e);
         if (e->kill_at_ms && now_ms() >= e->kill_at_ms)
-            kin_signal(SIGKILL); /* again each round: they may have started others */
+            kin_signal(SIGKILL); /* in each round: they may have started others */
         wait_a_round(e);
     }
 }
 
 /* ---- all of it ----------------------------------------------------------- */
 
-/* What is ignored stays so, here and in COMMAND. */
+/* Ignored signals stay ignored, here and in COMMAND. */
 static void watch_signals(struct exec *e) {
     struct sigaction now;
-    signal(SIGCHLD, SIG_DFL); /* else nobody could be waited for */
+    signal(SIGCHLD, SIG_DFL); /* otherwise wait(2) would find no children */
     sigemptyset(&e->watched);
     sigaddset(&e->watched, SIGCHLD);
     for (size_t i = 0; i < COUNT_OF(forwarded); i++)
@@ -291,10 +290,10 @@ static void watch_signals(struct exec *e) {
 }
 
 /*
- * Nobody is left, so the pid may go. Given back is what this process drew: with
- * the tick of now marked, all that COMMAND can have used lies before that. The
- * library's clock may be a few milliseconds behind this one's. Where the tick
- * cannot be marked the lease is left to its end.
+ * No process is left, so the pid is released at the position that this process
+ * has reached. With the current tick marked, all that COMMAND used lies below
+ * that. The library's clock may be a few milliseconds behind this one. If the
+ * tick cannot be marked, the lease runs out.
  */
 static void give_back(const struct exec *e) {
     const struct timespec nap = {.tv_sec = 0, .tv_nsec = 1000000};
@@ -327,7 +326,7 @@ static int run_under_lease(struct exec *e) {
     return e->lost ? STATUS_LEASE : e->status;
 }
 
-/* Between two renewals there has to be time to try again, and then to end a program. */
+/* Between two renewals, there must be time to retry and then to end a program. */
 static bool leaves_time(const struct args *args, const struct exec *e) {
     const uint32_t least = 3 * (e->grace_ms + SPARE_MS);
     if (e->opt.ttl_ms >= least)
@@ -349,14 +348,13 @@ static bool read_options(const struct args *args, struct exec *e) {
         e->opt.max_wait_ms = e->layout.unit_ms;
     e->end_all = args->value[END_ALL] != NULL;
     e->command = args->operands;
-    e->command[args->operand_count] = NULL; /* argv has one more, NULL as well */
+    e->command[args->operand_count] = NULL; /* argv has a NULL there, too */
     return true;
 }
 
 static int run(const struct args *args) {
     static const int needed[] = {APP, STORE};
-    static struct exec e = {.opt = SFID_OPTIONS_INIT,
-                            .grace_ms = 5000}; /* static: where the generator is left open it is no leak */
+    static struct exec e = {.opt = SFID_OPTIONS_INIT, .grace_ms = 5000}; /* static: an open generator is no leak */
     if (args->operand_count == 0) {
         say("exec: a command is missing");
         return usage(args->command);

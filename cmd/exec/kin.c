@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kin.c - processes by their parents, from /proc. */
+/* kin.c - finds descendants in /proc. */
 #include "exec/kin.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ struct list {
     size_t count, room;
 };
 
-/* "ID (NAME) STATE PARENT …": a name may have any character. False for one that has ended, or just went. */
+/* Reads "ID (NAME) STATE PARENT …"; a name may hold any character. Returns false for a process that has ended. */
 static bool read_process(const char *id, struct process *out) {
     char path[64], stat[512];
     snprintf(path, sizeof path, "/proc/%.20s/stat", id);
@@ -42,7 +42,7 @@ static bool read_process(const char *id, struct process *out) {
     return true;
 }
 
-/* False when memory ran out: what is there by then is signalled, and the caller comes again. */
+/* Returns false if memory runs out. The processes found by then are signalled, and the caller calls again. */
 static bool add(struct list *list, const struct process *process) {
     if (list->count == list->room) {
         const size_t room = list->room ? 2 * list->room : 256;
@@ -75,7 +75,7 @@ static bool is_kin(const struct list *list, pid_t id) {
     return false;
 }
 
-/* Numbers come round, so that a child's may be below its parent's: until nothing is added. */
+/* Repeats until nothing is added: IDs wrap around, so a child's may be below its parent's. */
 static void find_kin(struct list *list) {
     bool more = true;
     while (more) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kin.h - what a process has started, directly or not. */
+/* kin.h - signals the descendants of this process. */
 #ifndef CMD_EXEC_KIN_H
 #define CMD_EXEC_KIN_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Sends a signal to every process that descends from this one, as /proc has them now. Returns how many there were. */
+/* Sends a signal to every current descendant of this process, as listed in /proc. Returns how many there are. */
 size_t kin_signal(int signal);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check.c - sfid layout check: whether a layout will do, and for how long. */
+/* check.c - sfid layout check: whether a layout is suitable, and for how long. */
 #include "layout/check.h"
 
 #include "io/say.h"
@@ -12,10 +12,10 @@
 #define YEAR_MS (DAY_MS * 146097 / 400)
 #define END_IS_NEAR_MS (5 * YEAR_MS)
 
-/* Integers above it are not exact as doubles, which is what JavaScript and many readers of JSON have. */
+/* Larger integers are not exact as doubles, which JavaScript and many JSON readers use. */
 #define DOUBLE_LIMIT (INT64_C(1) << 53)
 
-/* "68 years", "412 days", "3 hours". */
+/* Writes "68 years", "412 days" or "3 hours". */
 static const char *span_text(char *text, size_t size, int64_t ms) {
     if (ms >= 2 * YEAR_MS)
         snprintf(text, size, "%" PRId64 " years", ms / YEAR_MS);

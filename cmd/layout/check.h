@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* check.h - whether a layout will do. */
+/* check.h - checks whether a layout is suitable. */
 #ifndef CMD_LAYOUT_CHECK_H
 #define CMD_LAYOUT_CHECK_H
 
 #include "io/report.h"
 #include "layout/show.h"
 
-/* What follows from a layout, and whether it can be drawn from now. Returns the exit status. */
+/* Checks a layout and whether it can generate IDs now. Returns the exit status. */
 int layout_check(const struct shown *shown, bool json, struct moment now);
 
-/* Finds how far off its end is. A layout that has ended or not begun is a fault with this status. */
+/* Reports how far off the end is. A layout that has ended or not begun is a fault with this status. */
 void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status);
 
 #endif

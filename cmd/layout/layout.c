@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.c - sfid layout: lists layouts, and tells what follows from one. */
+/* layout.c - sfid layout: lists, shows and checks layouts. */
 #include "layout/layout.h"
 
 #include "args/args.h"
@@ -29,7 +29,7 @@ static const struct option_spec options[] = {
 
 static const char *const formats[] = {[VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", NULL};
 
-/* The layout that an action is about. Returns 0, or the exit status: what is no layout is bad input of check, and misuse of show. */
+/* Reads the layout of an action. Returns 0, or the exit status: an invalid layout is bad input for check, and misuse for show. */
 static int read_operand(const struct args *args, struct shown *shown) {
     const char *action = args->operands[0], *env = getenv("SFID_LAYOUT");
     const bool given = args->operand_count == 2;
@@ -55,7 +55,7 @@ static int list(const struct args *args, enum view_format format) {
     return STATUS_INTERNAL;
 }
 
-/* A name, perhaps with that of its table: nothing that would have to be quoted. */
+/* Accepts a name, perhaps after its table's, that needs no quotes. */
 static bool is_column(const char *name) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_", more[] = ".0123456789";
     char all[sizeof letters + sizeof more];
@@ -126,7 +126,7 @@ static size_t find_action(const char *name) {
     return i;
 }
 
-/* Whether options go together, with each other and with what is to be done. Told, when not. */
+/* Checks that options fit the action and each other. Returns false after a message. */
 static bool are_fitting(const struct args *args, const char *action, enum view_format format) {
     const char *wrong = NULL;
     if (format == VIEW_TSV && strcmp(action, "list") != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* show.c - a layout, or the list of them, as text, JSON and TSV. */
+/* show.c - writes a layout, or all of them, as text, JSON and TSV. */
 #include "layout/show.h"
 
 #include "io/json.h"
@@ -47,7 +47,7 @@ bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout) {
     return true;
 }
 
-/* Does a field say anything? Reserved bits, version and variant are the same in all IDs. */
+/* Reserved bits, version and variant are the same in all IDs. */
 static bool is_constant(const sfid_field *field) { return field->kind == SFID_FIELD_RESERVED || field->kind == SFID_FIELD_FIXED; }
 
 static void unit_text(const sfid_layout *layout, char *text, size_t size) {
@@ -55,7 +55,7 @@ static void unit_text(const sfid_layout *layout, char *text, size_t size) {
     snprintf(text, size, "%" PRIu32 " %s", seconds ? layout->unit_ms / 1000 : layout->unit_ms, seconds ? "s" : "ms");
 }
 
-/* The names of the fields that make the order, highest first. */
+/* Writes the names of the fields that set the order, highest first. */
 static void order_text(const struct shown *shown, char *text, size_t size) {
     text[0] = '\0';
     for (int i = 0; i < shown->count; i++) {
@@ -90,7 +90,7 @@ static void show_fields(const struct shown *shown) {
     }
 }
 
-/* A number, and how large it is in round words: 2^41 says more than its digits. */
+/* Writes a number and its rough size: 2^41 says more than the digits. */
 static void show_amount(const char *label, uint64_t value) {
     const bool power = value >= 1024 && (value & (value - 1)) == 0;
     if (value == UINT64_MAX)

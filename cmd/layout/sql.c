@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sql.c - what an ID is made of, as expressions of SQL.
+ * sql.c - writes the parts of an ID as SQL expressions.
  *
- * Each is one that an index, a generated column or a partition may be built
- * on: none depends on a session's time zone. Shifts and masks stand in
- * brackets always, since databases disagree about what binds stronger.
+ * An index, a generated column or a partition may use any of them: none depends
+ * on the session's time zone. Shifts and masks always have brackets, since
+ * databases disagree about their precedence.
  */
 #include "layout/sql.h"
 
@@ -21,7 +21,7 @@ const char *const sql_dialects[] = {[SQL_POSTGRES] = "postgres", [SQL_MYSQL] = "
 
 /* ---- fields ---------------------------------------------------------------- */
 
-/* MySQL's shifts are unsigned, and what is then less than 0 an error. */
+/* MySQL's shifts are unsigned, and a negative result is then an error. */
 static void shifted(char text[EXPRESSION], enum sql_dialect dialect, const char *id, unsigned shift) {
     if (dialect == SQL_MYSQL)
         snprintf(text, EXPRESSION, "CAST(%s >> %u AS SIGNED)", id, shift);
@@ -39,7 +39,7 @@ static void masked(char text[EXPRESSION], const char *id, unsigned shift, unsign
         snprintf(text, EXPRESSION, "((%s >> %u) & %" PRIu64 ")", id, shift, mask);
 }
 
-/* Unix milliseconds. The time is the top field: nothing is above that a mask would take away. */
+/* Unix milliseconds. The time is the top field, so it needs no mask. */
 static void milliseconds(char text[EXPRESSION], enum sql_dialect dialect, const sfid_layout *l, const char *id) {
     char tick[EXPRESSION], unit[24] = "", epoch[32] = "";
     shifted(tick, dialect, id, l->time_shift);
@@ -53,9 +53,9 @@ static void milliseconds(char text[EXPRESSION], enum sql_dialect dialect, const 
 /* ---- fields of 128 bits, from hex digits ------------------------------------- */
 
 /*
- * IDs of flake and UUIDs are kept as text, or as a type that text can be made
- * of: their fields are whole hex digits, but for two bits of a sequence.
- * SQLite knows no number in hex: there digits are added up.
+ * IDs of flake and UUIDs are stored as text, or can be cast to it. Their fields
+ * are whole hex digits, except for two bits of a sequence. SQLite cannot read
+ * hex, so digits are added up there.
  */
 static const char *digits_of(const struct shown *shown, enum sql_dialect dialect, const char *id, char text[EXPRESSION]) {
     const bool uuid = shown->kind == SFID_UUID7;
@@ -68,7 +68,7 @@ static const char *digits_of(const struct shown *shown, enum sql_dialect dialect
     return text;
 }
 
-/* Of SQLite: each digit, shifted to its place. Hyphens are stepped over. */
+/* For SQLite: shifts each digit to its place, and skips hyphens. */
 static void added_up(char text[EXPRESSION], bool uuid, const char *id, unsigned first, unsigned count) {
     size_t len = (size_t)snprintf(text, EXPRESSION, "(");
     for (unsigned i = 0; i < count; i++) {
@@ -97,7 +97,7 @@ static void hex_field(char text[EXPRESSION], const struct shown *shown, enum sql
         snprintf(text, EXPRESSION, "(%.2500s & %u)", number, (1u << field->bits) - 1);
 }
 
-/* All fields of a kind as one number. */
+/* Joins all fields of a kind into one number. */
 static void hex_fields(char text[EXPRESSION], const struct shown *shown, enum sql_dialect dialect, const char *id,
                        sfid_field_kind kind) {
     char one[EXPRESSION], all[EXPRESSION] = "";
@@ -119,7 +119,7 @@ struct times {
     char ms[EXPRESSION], time[EXPRESSION * 6], day[EXPRESSION * 7];
 };
 
-/* Intervals are multiplied as doubles: in milliseconds that is exact only until the year 4253. */
+/* PostgreSQL multiplies intervals as doubles: milliseconds would be exact only until 4253. */
 static void postgres(struct times *t) {
     char local[EXPRESSION * 3];
     snprintf(local, sizeof local, "(timestamp 'epoch' + %s / 1000 * interval '1 second' + %s %% 1000 * interval '1 millisecond')",
@@ -133,7 +133,7 @@ static void mysql(struct times *t) {
     snprintf(t->day, sizeof t->day, "DATE(%s)", t->time);
 }
 
-/* Division there goes towards 0, which before 1970 is the wrong way. */
+/* SQLite's division rounds towards 0, which is wrong before 1970. */
 static void sqlite(struct times *t, bool before_1970) {
     char rest[EXPRESSION + 64], second[EXPRESSION * 3];
     snprintf(rest, sizeof rest, before_1970 ? "((%s %% 1000 + 1000) %% 1000)" : "%s %% 1000", t->ms);
@@ -158,7 +158,7 @@ static void put(bool json, const char *name, const char *expression) {
     out_bytes("\n", 1);
 }
 
-/* Those of 64 bits: the pid, its parts, and the sequence. */
+/* The fields of 64-bit IDs: the pid, its parts, and the sequence. */
 static void put_fields(const struct shown *shown, const char *id, bool json) {
     const sfid_layout *l = &shown->layout;
     char field[EXPRESSION];
@@ -184,7 +184,7 @@ static void put_hex_fields(const struct shown *shown, enum sql_dialect dialect, 
 void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
     static struct times times;
     if (shown->wide)
-        hex_fields(times.ms, shown, dialect, id, SFID_FIELD_TIME); /* since 1970 in both */
+        hex_fields(times.ms, shown, dialect, id, SFID_FIELD_TIME); /* since 1970 for flake and UUIDs */
     else
         milliseconds(times.ms, dialect, &shown->layout, id);
     if (dialect == SQL_POSTGRES)
