@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* actions.h - the actions of `sfid lease`, and the options that they have. */
+/* actions.h - the actions of `sfid lease`, and their options. */
 #ifndef CMD_LEASE_ACTIONS_H
 #define CMD_LEASE_ACTIONS_H
 
@@ -7,7 +7,7 @@
 
 #include <sfid.h>
 
-/* By place in the list of lease.c. */
+/* Indexes into the list of lease.c. */
 enum {
     LEASE_APP,
     LEASE_STORE,

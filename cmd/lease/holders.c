@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holders.c - who holds which pid, without touching a lock.
+ * holders.c - finds the holder of each pid, without touching a lock.
  *
- * A mark's lock is held through a shared mapping of its file, which forked
- * children inherit. So whoever has it mapped holds it, and /proc/PID/maps
- * tells. /proc/locks names only who took it, who may have ended long ago.
+ * A shared mapping of a mark's file holds its lock. Forked children inherit it.
+ * So every process with that mapping holds the lock; /proc/PID/maps shows it.
+ * /proc/locks names only the process that took the lock. It may have ended.
  */
 #include "lease/holders.h"
 
@@ -40,7 +40,7 @@ struct maps {
     size_t size;
 };
 
-/* Those of a process; 0: of this one. False with errno set. */
+/* Opens the maps of a process; 0: of this one. Returns false with errno set. */
 static bool maps_open(struct maps *maps, int64_t process) {
     char path[64] = "/proc/self/maps";
     if (process)
@@ -49,7 +49,7 @@ static bool maps_open(struct maps *maps, int64_t process) {
     return maps->file != NULL;
 }
 
-/* The next one. False at the end, or with errno set where it may not be read. */
+/* Reads the next mapping. Returns false at the end, or with errno set if reading is not permitted. */
 static bool maps_next(struct maps *maps, struct mapping *m) {
     char sharing;
     int path = 0;
@@ -85,10 +85,10 @@ static void learn_from(struct maps *maps, struct slot **slots, void *const *at, 
 }
 
 /*
- * stat(2) may tell another device, and even another inode, than the kernel
- * does elsewhere (btrfs, overlayfs). So the files are mapped here, with no
- * access to what is in them, to see what they are called. Where that fails
- * the answer of stat stands.
+ * For one file, stat(2) may report another device, and even another inode, than
+ * /proc does (btrfs, overlayfs). So the files are mapped here, without access
+ * to the contents, to see what /proc reports. If that fails, the answer of
+ * stat(2) counts.
  */
 static void learn_names(struct slot **slots, size_t count) {
     void *at[BATCH];
@@ -136,7 +136,7 @@ static struct index make_index(struct survey *survey) {
 
 static struct slot *slot_of(const struct index *index, const struct mapping *m) {
     size_t low = 0, high = index->count;
-    while (low < high) { /* the first that is not below */
+    while (low < high) { /* find the first one that is not below */
         const size_t mid = low + (high - low) / 2;
         if (index->slots[mid]->map_inode < m->inode)
             low = mid + 1;
@@ -162,13 +162,13 @@ struct holder holder_of(int64_t process) {
 
 static void add_holder(struct slot *slot, int64_t process) {
     if (slot->holder_count > 0 && slot->holders[slot->holder_count - 1].process == process)
-        return; /* mapped twice */
+        return; /* mapped more than once */
     const struct holder holder = holder_of(process);
     slot->holders = grown(slot->holders, slot->holder_count, sizeof holder);
     slot->holders[slot->holder_count++] = holder;
 }
 
-/* Is this a mark of ours whose name is gone? Its inode is no slot's then. */
+/* Notes a mark of ours that was deleted: its inode belongs to no slot. */
 static void look_for_stray(struct survey *survey, const char *state, const struct mapping *m, int64_t process) {
     static const char gone[] = " (deleted)";
     const size_t len = strlen(state), path = strlen(m->path), tail = sizeof gone - 1;
@@ -204,7 +204,7 @@ static void look_into(struct survey *survey, const struct index *index, const ch
 }
 
 static void look_into_all(struct survey *survey, const struct index *index) {
-    char *state = realpath(survey->state, NULL); /* as the kernel writes it */
+    char *state = realpath(survey->state, NULL); /* in the kernel's spelling */
     DIR *proc = opendir("/proc");
     if (proc == NULL)
         survey->hidden = 1;
@@ -221,15 +221,15 @@ bool has_ended(int64_t process) {
     snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", process);
     if (look_read(path, stat, sizeof stat) < 0)
         return errno == ENOENT || errno == ESRCH;
-    const char *state = strrchr(stat, ')'); /* the name before may have any character */
+    const char *state = strrchr(stat, ')'); /* the name before may hold any character */
     return state && state[1] && (state[2] == 'Z' || state[2] == 'X');
 }
 
 /* ---- locks --------------------------------------------------------------- */
 
-/* Where processes have numbers of their own, locks are not listed whose taker has ended or is outside. */
+/* In a PID namespace, /proc/locks leaves out locks whose taker has ended or is outside. */
 static bool sees_every_lock(void) {
-    static const char first[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO of the kernel */
+    static const char first[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO in the kernel */
     char name[64];
     const ssize_t n = readlink("/proc/self/ns/pid", name, sizeof name);
     return n == (ssize_t)sizeof first - 1 && memcmp(name, first, sizeof first - 1) == 0;
@@ -246,7 +246,7 @@ static void read_locks(struct survey *survey, const struct index *index) {
     while (locks && getline(&line, &size, locks) > 0) {
         if (sscanf(line, "%*u: %7s %*s %*s %" SCNd64 " %x:%x:%" SCNu64, kind, &taker, &major, &minor, &inode) != 5 ||
             strcmp(kind, "FLOCK") != 0)
-            continue; /* those who wait for a lock have an arrow there */
+            continue; /* a waiting process: its line has an arrow */
         for (size_t i = 0; i < index->count; i++) {
             struct slot *slot = index->slots[i];
             const bool as_told = slot->inode == inode && slot->major == major && slot->minor == minor;
@@ -278,7 +278,7 @@ static void forget(struct survey *survey, const struct index *index) {
     survey->stray_count = survey->hidden = 0;
 }
 
-/* Whether locks and mappings fit together: they do not while a pid is taken or given back, or just was. */
+/* Returns whether locks and mappings match. They do not while a pid is being taken or given back. */
 static bool fits(const struct survey *survey, const struct index *index) {
     for (size_t i = 0; i < index->count; i++)
         if (index->slots[i]->locked != (index->slots[i]->holder_count > 0) && survey->locks_told)

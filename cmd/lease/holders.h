@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* holders.h - who holds which pid of this host. */
+/* holders.h - finds the holder of each pid on this host. */
 #ifndef CMD_LEASE_HOLDERS_H
 #define CMD_LEASE_HOLDERS_H
 
@@ -14,21 +14,21 @@ struct holder {
     char name[20];
 };
 
-/* A pid of an app that was ever held on this host: the file of its mark, whose lock is the right to it. */
+/* A pid of an app that was ever held on this host: its mark's file, whose lock is the right to the pid. */
 struct slot {
     uint64_t pid;
     char *path;
-    uint64_t inode;                /* as stat(2) tells */
-    unsigned major, minor;         /* and its device */
-    uint64_t map_inode;            /* as /proc/PID/maps names it, which some file systems make another */
-    unsigned map_major, map_minor; /* and its device */
+    uint64_t inode;                /* from stat(2) */
+    unsigned major, minor;         /* its device */
+    uint64_t map_inode;            /* from /proc/PID/maps; differs on some file systems */
+    unsigned map_major, map_minor; /* its device */
     bool locked;
-    int64_t taker;          /* who locked it, as far as the kernel still knows; 0: not told */
-    struct holder *holders; /* processes that have it mapped, and with that the lock */
+    int64_t taker;          /* the process that took the lock; 0: unknown */
+    struct holder *holders; /* processes that map the file, and so hold the lock */
     size_t holder_count;
 };
 
-/* A process that holds a mark whose name is gone. */
+/* A process that holds a deleted mark. */
 struct stray {
     char *name; /* APP/pid-N */
     struct holder holder;
@@ -45,20 +45,20 @@ struct survey {
     struct moment now;
     struct app *apps;
     size_t app_count;
-    int why; /* errno, where apps could not be listed */
+    int why; /* errno if apps could not be listed */
     struct stray *strays;
     size_t stray_count;
-    bool locks_told; /* /proc/locks lists every lock, whoever took it */
-    size_t hidden;   /* processes that may not be looked into */
+    bool locks_told; /* /proc/locks lists every lock, whichever process took it */
+    size_t hidden;   /* processes that could not be inspected */
 };
 
-/* Who holds the slots of a survey. */
+/* Finds the holders of the slots in a survey. */
 void holders_find(struct survey *survey);
 
-/* A process and its name. */
+/* Returns a process and its name. */
 struct holder holder_of(int64_t process);
 
-/* Whether a process has ended, or is about to be forgotten by its parent. */
+/* Returns whether a process has ended, even if its parent has not yet waited for it. */
 bool has_ended(int64_t process);
 
 #endif

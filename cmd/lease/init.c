@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* init.c - sfid init: says that no process of an app is running. */
+/* init.c - sfid init: states that no process of an app is running. */
 #include "lease/commands.h"
 
 #include "args/any_layout.h"
@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-/* How the app stood before. */
+/* Prints the app's state before. */
 static void show_state(const sfid_app_info *found) {
     char open[DATE_ROOM];
     if (found->state == SFID_APP_UNKNOWN) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lease.c - sfid lease: who holds which pid of an app. */
+/* lease.c - sfid lease: lists and releases leases of an app. */
 #include "lease/commands.h"
 
 #include "args/any_layout.h"

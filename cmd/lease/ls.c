@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ls.c - sfid lease ls: once, or again and again. */
+/* ls.c - sfid lease ls: lists leases, once or repeatedly. */
 #include "lease/actions.h"
 
 #include "args/store.h"
@@ -31,7 +31,7 @@ struct ls {
 
 /* ---- once ------------------------------------------------------------------ */
 
-/* What a list does not say, or an empty one leaves open. */
+/* Prints what the list leaves out, or why it is empty. */
 static void tell(const struct ls *ls, const struct leases *leases) {
     char open[DATE_ROOM];
     const sfid_app_info *info = &leases->info;
@@ -57,7 +57,7 @@ static void show(const struct ls *ls, const struct leases *leases) {
         leases_show(leases, ls->format);
 }
 
-/* A file that is whole whenever it is read: written under another name, which no collector takes for one of its own. */
+/* Writes a file that readers only ever see whole. It first has another name, which collectors ignore. */
 static int show_to_file(const struct ls *ls, const struct leases *leases) {
     char path[4096];
     if (snprintf(path, sizeof path, "%s.%ld.tmp", ls->output, (long)getpid()) >= (int)sizeof path) {
@@ -102,7 +102,7 @@ static int once(const struct ls *ls) {
 
 /* ---- again and again ------------------------------------------------------- */
 
-/* A line of what has become of a pid: was or is NULL, where there was or is nothing. */
+/* Prints a line for a changed pid. was or is may be NULL: there was or is no lease. */
 static void show_change(const struct ls *ls, const char *time, const struct lease *was, const struct lease *is) {
     const struct lease *lease = is ? is : was;
     const char *before = was ? lease_kind_name(was->kind) : "none", *after = is ? lease_kind_name(is->kind) : "none";
@@ -169,7 +169,7 @@ static void see(const struct ls *ls, struct watch *watch, struct leases *now) {
     watch->trouble[0] = '\0';
 }
 
-/* Told once, not each time. */
+/* Reports a failure once, not each time. */
 static void fail(const struct ls *ls, struct watch *watch, int code, const char *why) {
     const char *text = why[0] ? why : sfid_strerror(code);
     if (watch->terminal)
@@ -179,13 +179,13 @@ static void fail(const struct ls *ls, struct watch *watch, int code, const char 
     snprintf(watch->trouble, sizeof watch->trouble, "%s", text);
 }
 
-/* Also one that nothing is written to: a reader that has gone is heard of all the same. */
+/* Returns false once the reader has gone, even if nothing is written to it. */
 static bool is_read(void) {
     struct pollfd fd = {.fd = STDOUT_FILENO};
     return poll(&fd, 1, 0) <= 0 || (fd.revents & POLLERR) == 0;
 }
 
-/* Taken between two looks, so that none is cut short. What is ignored (nohup) stays so. */
+/* Blocks signals, which are taken between two looks, so that no look is cut short. Ignored ones (nohup) stay ignored. */
 static void take_signals(sigset_t *ends) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction now;

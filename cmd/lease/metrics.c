@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metrics.c - leases as text for Prometheus (prometheus.io, "Exposition formats"). Times and spans are in seconds. */
+/* metrics.c - writes leases for Prometheus (prometheus.io, "Exposition formats"). Times and spans are in seconds. */
 #include "lease/metrics.h"
 
 #include "io/digits.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pid.c - sfid lease show and release: one pid, all that is known of it, and its end. */
+/* pid.c - sfid lease show and release: shows all about one pid, and ends its lease. */
 #include "lease/actions.h"
 
 #include "args/store.h"
@@ -31,10 +31,10 @@ static bool read_pid(const struct args *args, const sfid_options *opt, uint64_t 
 
 /* ---- this host ------------------------------------------------------------- */
 
-/* Whose slot it is, and who has that. */
+/* A lease's slot on this host, and the processes that hold it. */
 struct here {
-    bool ours;         /* the holder is of this machine */
-    char machine[127]; /* this one; "": not known */
+    bool ours;         /* the holder is on this machine */
+    char machine[127]; /* this machine's ID; "": unknown */
     struct survey survey;
     struct app app;
     struct slot slot;
@@ -92,7 +92,7 @@ static void show_here_json(const struct here *here) {
 
 /* ---- show ------------------------------------------------------------------ */
 
-/* "2026-11-21T20:04:05.000Z, in 587 s" */
+/* Writes "2026-11-21T20:04:05.000Z, in 587 s". */
 static void put_time(const char *label, int64_t unix_ms, int64_t now_ms) {
     char date[DATE_ROOM];
     const int64_t away = (unix_ms - now_ms) / 1000;
@@ -242,7 +242,7 @@ int lease_release(const struct args *args, const sfid_options *opt) {
             return STATUS_BAD_INPUT;
         }
     }
-    /* Of whom it was told, if of anybody. */
+    /* The holder that the user was shown, if any. */
     const bool held = info.there && info.holder[0] && info.kind != SFID_LEASE_FOREIGN;
     code = sfid_pid_finish(opt, pid, held ? info.holder : NULL, &info, why, sizeof why);
     return code < 0 ? refused(code, why) : report(&info);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* show.c - leases, looked up and listed. */
+/* show.c - looks up and lists leases. */
 #include "lease/show.h"
 
 #include "io/date.h"
@@ -24,7 +24,7 @@ const char *lease_kind_name(sfid_lease_kind kind) {
     case SFID_LEASE_ENDING:
         return "ending";
     }
-    return "unknown"; /* a library newer than this command */
+    return "unknown"; /* from a library newer than this command */
 }
 
 bool lease_is_busy(sfid_lease_kind kind) {
@@ -106,7 +106,7 @@ static void show_json(const struct lease *lease) {
     json_end();
 }
 
-/* What a program registered may have anything in it that is printed. */
+/* A holder's name may contain any printable character. */
 static void put_csv(const char *text) {
     if (strpbrk(text, ",\"") == NULL) {
         out_print("%s", text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* show.h - leases, looked up and listed. */
+/* show.h - looks up and lists leases. */
 #ifndef CMD_LEASE_SHOW_H
 #define CMD_LEASE_SHOW_H
 
@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The formats of ls, in this order for args_choice(); show has the first two. */
+/* The formats of ls, in the order for args_choice(); show has the first two. */
 enum { LEASE_TEXT, LEASE_JSON, LEASE_TSV, LEASE_CSV, LEASE_PROMETHEUS };
 
 #define LEASE_HOLDER 256
 
-/* One pid, kept. */
+/* A copy of one lease. */
 struct lease {
     sfid_lease_kind kind;
     uint64_t pid;
@@ -21,7 +21,7 @@ struct lease {
     char holder[LEASE_HOLDER];
 };
 
-/* All that were told of, ascending, and the app. */
+/* The app and its leases, by ascending pid. */
 struct leases {
     sfid_app_info info;
     struct lease *all;
@@ -31,11 +31,11 @@ struct leases {
 const char *lease_kind_name(sfid_lease_kind kind);
 bool lease_is_busy(sfid_lease_kind kind);
 
-/* Looks; those that are over only with all. 0 or an SFID_E… code, with why. */
+/* Looks up leases; ended ones only with `all`. Returns 0, or an SFID_E… code with why. */
 int leases_look(struct leases *leases, const sfid_options *opt, bool all, char why[SFID_WHY_LEN]);
 void leases_forget(struct leases *leases);
 
-/* In any of the formats but one. */
+/* Lists leases in any format but Prometheus. */
 void leases_show(const struct leases *leases, int format);
 
 #endif

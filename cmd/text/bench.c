@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c - sfid bench: what IDs of a layout cost here, and how many of them there are. */
+/* bench.c - sfid bench: measures what IDs of a layout cost here, and how many there are. */
 #include "text/commands.h"
 
 #include "args/args.h"
@@ -28,17 +28,17 @@ static const struct option_spec options[] = {
 enum way { WAY_CLOCK, WAY_NEXT, WAY_MANY, WAY_LANE, WAYS };
 static const char *const way_names[WAYS] = {"reading the clock", "sfid_next", "sfid_next_n of 4096", "sfid_lane_next"};
 
-/* Bursts are drawn until the sequence of a tick is used up: what is waited for then is not what an ID costs. */
+/* A burst ends when the sequence of its tick is used up, since waiting is not part of an ID's cost. */
 struct bench {
     sfid *g;
     enum way way;
     unsigned threads;
-    unsigned lag_ms; /* of the clock that tells when a tick has begun */
+    unsigned lag_ms; /* of the clock that shows the begin of a tick */
     bool json, stop;
     pthread_barrier_t start, end;
 };
 
-/* One that draws; the first is the caller itself. Its memory lasts for a line, so that only the first burst meets it cold. */
+/* A thread that generates; the first is the caller. It lasts for one line of output, so only the first burst finds cold memory. */
 struct worker {
     struct bench *bench;
     pthread_t thread;
@@ -53,7 +53,7 @@ static uint64_t now_ns(clockid_t clock) {
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Draws until a call fails, or there were enough. */
+/* Generates until a call fails, or there are enough IDs. */
 static uint64_t draw(struct worker *w) {
     sfid *g = w->bench->g;
     uint64_t n = 0, sum = 0;
@@ -95,7 +95,7 @@ static void *work(void *arg) {
     }
 }
 
-/* One burst by all, in a tick that has room. Nanoseconds an ID; 0 when there was none. */
+/* Runs one burst in all threads, in a tick with room. Returns nanoseconds an ID; 0 if there were none. */
 static double run_burst(struct bench *b, struct worker *workers) {
     const int ms = b->way == WAY_CLOCK ? 0 : sfid_retry_ms(b->g);
     uint64_t ids = 0, begin = UINT64_MAX, end = 0;
@@ -117,12 +117,12 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The median over bursts, for so long. */
+/* Returns the median of the bursts in this many seconds. */
 static double median_of_bursts(struct bench *b, struct worker *workers, uint64_t seconds) {
     double rounds[ROUNDS_MAX];
     size_t n = 0;
     const uint64_t end = now_ns(CLOCK_MONOTONIC) + seconds * 1000000000;
-    run_burst(b, workers); /* the cold one */
+    run_burst(b, workers); /* cold: not counted */
     for (size_t tries = 0; tries < ROUNDS_MAX && (n < 3 || now_ns(CLOCK_MONOTONIC) < end); tries++) {
         const double ns = run_burst(b, workers);
         if (ns > 0)
@@ -132,7 +132,7 @@ static double median_of_bursts(struct bench *b, struct worker *workers, uint64_t
     return n > 0 ? rounds[n / 2] : -1;
 }
 
-/* Negative when it cannot be told. */
+/* Returns a negative number if there is no result. */
 static double cost_ns(struct bench *b, uint64_t seconds) {
     struct worker *workers = calloc(b->threads, sizeof *workers);
     const unsigned wanted = b->threads;
@@ -150,7 +150,7 @@ static double cost_ns(struct bench *b, uint64_t seconds) {
             break;
     }
     if (made < wanted)
-        return ns; /* those that were made wait for the others till the end of the process */
+        return ns; /* threads that were made wait until the process ends */
     ns = median_of_bursts(b, workers, seconds);
     b->stop = true;
     pthread_barrier_wait(&b->start);
@@ -167,16 +167,16 @@ static double cost_ns(struct bench *b, uint64_t seconds) {
 /* ---- the full sequence ------------------------------------------------------- */
 
 struct fill {
-    double per_second, processor; /* of one; both 0 where the layout ended meanwhile */
+    double per_second, processor; /* for one thread; both 0 if the layout ended meanwhile */
 };
 
-/* The lowest ID of a tick; negative where the layout has ended. */
+/* Returns the lowest ID of a tick, or a negative number if the layout has ended. */
 static int64_t first_of(const sfid_layout *l, uint64_t tick) {
     int64_t id;
     return sfid_compose(l, &(sfid_parts){.tick = tick}, &id) < 0 ? -1 : id;
 }
 
-/* How many IDs are drawn until one is not below `end`, or none is to be had, which leaves *last negative. */
+/* Generates until an ID is not below `end`. Returns how many were below. On failure, *last is negative. */
 static uint64_t draw_up_to(sfid *g, int64_t end, int64_t *last) {
     uint64_t n = 0;
     while ((*last = sfid_next(g)) >= 0 && *last < end)
@@ -185,9 +185,9 @@ static uint64_t draw_up_to(sfid *g, int64_t end, int64_t *last) {
 }
 
 /*
- * All that one thread gets of whole ticks. What counts is the ticks that the
- * IDs are of, not when they were drawn: a moment of the next tick is enough
- * for all of its IDs.
+ * Counts all IDs that one thread gets of whole ticks. The tick in the ID
+ * counts, not the time of the call: a moment of a tick is enough for all its
+ * IDs.
  */
 static struct fill fill_up(sfid *g, const sfid_layout *l, uint64_t seconds) {
     const struct fill none = {0, 0};
@@ -201,7 +201,7 @@ static struct fill fill_up(sfid *g, const sfid_layout *l, uint64_t seconds) {
         return none;
     draw_up_to(g, begin, &id);
     const uint64_t ns = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
-    uint64_t n = id >= begin && id < end; /* the one that ended the wait for the first tick */
+    uint64_t n = id >= begin && id < end; /* the first ID of the first tick */
     if (id >= 0 && id < end)
         n += draw_up_to(g, end, &id);
     if (id < 0)
@@ -229,7 +229,7 @@ static void tell(const struct bench *b, double ns) {
     out_flush();
 }
 
-/* A rate; slow layouts have less than one ID a second. */
+/* Writes a rate; slow layouts have less than one ID a second. */
 static void put_rate(char text[32], double rate) {
     snprintf(text, 32, rate < 1000 && rate != (double)(uint64_t)rate ? "%.3f" : "%.0f", rate);
 }
@@ -260,7 +260,7 @@ static sfid *open_generator(const sfid_layout *layout, sfid_exhaustion exhaustio
     opt.layout = layout;
     opt.exhaustion = exhaustion;
     opt.pid =
-        sfid_layout_describe(layout, &facts) == 0 ? (int64_t)facts.first_pid : 0; /* no app: nobody else is asked, or kept away */
+        sfid_layout_describe(layout, &facts) == 0 ? (int64_t)facts.first_pid : 0; /* no app: no other process is asked or blocked */
     opt.max_wait_ms = layout->unit_ms > 120000 ? layout->unit_ms : 120000;
     const int code = sfid_open(&g, &opt);
     if (code == 0)

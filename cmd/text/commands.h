@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* commands.h - commands that make, write and convert IDs. */
+/* commands.h - commands that generate, write and convert IDs. */
 #ifndef CMD_TEXT_COMMANDS_H
 #define CMD_TEXT_COMMANDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* convert.c - sfid convert: IDs from one way of writing them into another. */
+/* convert.c - sfid convert: writes IDs in another form. */
 #include "text/commands.h"
 
 #include "args/args.h"
@@ -28,13 +28,13 @@ static const struct option_spec options[] = {
 struct convert {
     struct reader reader;
     sfid_form to;
-    unsigned width; /* 0: the form's own */
+    unsigned width; /* 0: the form's default */
     struct in in;
-    bool hinted; /* what to type instead was told */
+    bool hinted; /* the hint was given */
     int status;
 };
 
-/* Returns the length, or SFID_EINVAL for a width that the form has not. */
+/* Returns the length, or SFID_EINVAL for a width that the form does not have. */
 static int write_id(const struct convert *convert, sfid_wide id, char *p) {
     if (convert->reader.wide)
         return sfid_wide_to_text(convert->to, id, convert->width, p, SFID_WIDE_TEXT_LEN);
@@ -70,7 +70,7 @@ static void convert_text(struct convert *convert, const char *unit, uint64_t num
         return;
     }
     char *p = out_room(SFID_WIDE_TEXT_LEN + 1);
-    p += write_id(convert, id, p); /* read_options() has tried the width */
+    p += write_id(convert, id, p); /* cannot fail: read_options() has tried the width */
     if (convert->to != SFID_BYTES)
         *p++ = '\n';
     out_until(p);

@@ -31,7 +31,7 @@ static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP};
 
 struct encode {
     struct any_layout layout;
-    int64_t begin_ms, end_ms; /* of the layout's time */
+    int64_t begin_ms, end_ms; /* of the time in the layout */
     uint64_t max_pid, max_seq, max_random;
     struct moment at;
     uint64_t pid, seq, random;
@@ -47,7 +47,7 @@ static bool read_layouts(const struct args *args, struct encode *e) {
         return false;
     if (e->layout.wide) {
         if (sfid_wide_layout_describe(&e->layout.wide_layout, &wide) < 0)
-            return false; /* args_any_layout() let it pass */
+            return false; /* impossible: args_any_layout() accepted it */
         e->begin_ms = e->layout.wide_layout.epoch_ms;
         e->end_ms = wide.facts.last_ms;
         e->max_pid = wide.max_pid;
@@ -77,7 +77,7 @@ static bool read_moment(const struct args *args, struct encode *e) {
     return false;
 }
 
-/* IDs that name a host have no pid beside; which host, has to be said here. */
+/* IDs that name a host have no separate pid, so the options must name the host. */
 static bool read_pid(const struct args *args, struct encode *e) {
     int64_t pid;
     if (!host_is_named(&e->layout))
@@ -105,7 +105,7 @@ static bool read_options(const struct args *args, struct encode *e) {
 
 /* ---- putting together ------------------------------------------------------- */
 
-/* The tick that the moment lies in, and the rest. Returns 0 or an SFID_E… code. */
+/* Finds the moment's tick and composes the ID. Returns 0 or an SFID_E… code. */
 static int show(struct encode *e) {
     int64_t id;
     sfid_wide wide;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gen.c - sfid gen: draws IDs. */
+/* gen.c - sfid gen: generates IDs. */
 #include "text/commands.h"
 
 #include "args/any_layout.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 
 #define BATCH 4096
-#define STORE_LEN 4200 /* a URL is shorter, or none that the library takes */
+#define STORE_LEN 4200 /* longer than any URL that the library takes */
 
 enum {
     COUNT,
@@ -73,7 +73,7 @@ struct gen {
     uint64_t count, done;
     bool by_default; /* neither pid nor store is given */
     char app[72];
-    char store[STORE_LEN]; /* with a range of pids */
+    char store[STORE_LEN]; /* the store with a range of pids */
     sfid_options opt;
     struct ids ids;
     sfid *g;
@@ -88,7 +88,7 @@ static uint64_t max_pid(const struct any_layout *layout) {
     return sfid_wide_layout_describe(&layout->wide_layout, &facts) < 0 ? 0 : facts.max_pid;
 }
 
-/* The highest sequence number; of one of the processes that share a host's. */
+/* The highest sequence number. If processes share a host's sequence, it is that of one process. */
 static uint64_t max_seq(const struct any_layout *layout) {
     enum { SHARED = 4096 };
     sfid_wide_facts facts;
@@ -99,7 +99,7 @@ static uint64_t max_seq(const struct any_layout *layout) {
     return host_is_named(layout) ? SHARED - 1 : facts.max_seq;
 }
 
-/* The range goes in as parameters of the store: a store that has its own is refused there, whatever it is. */
+/* Adds the range as parameters of the store. The library refuses a store that has a range already. */
 static bool add_range(const struct args *args, struct gen *gen) {
     const char *const values[] = {args->value[PID_FIRST], args->value[PID_LAST]};
     static const char *const names[] = {"pid_min", "pid_max"};
@@ -122,9 +122,9 @@ static bool add_range(const struct args *args, struct gen *gen) {
 static bool has_range(const struct args *args) { return args->value[PID_FIRST] || args->value[PID_LAST]; }
 
 /*
- * Where the pid comes from. An option outranks the environment; and there a
- * pid outranks a store, since sfid's parent may have leased the one from the
- * other.
+ * Chooses where the pid comes from. Options outrank the environment. In the
+ * environment, a pid outranks a store: sfid's parent may have leased the pid
+ * from it.
  */
 static bool read_source(const struct args *args, struct gen *gen) {
     const bool range = has_range(args), store = args->value[STORE] != NULL;
@@ -156,13 +156,13 @@ static bool read_app(const struct args *args, struct gen *gen) {
     if (args->value[APP])
         return args_app(args, APP, &gen->opt.app);
     if (any->wide ? sfid_wide_layout_describe(&any->wide_layout, &wide) < 0 : sfid_layout_describe(&any->layout, &facts) < 0)
-        return false; /* whoever read it let it pass */
+        return false; /* impossible: the layout was accepted */
     snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64, any->wide ? wide.facts.fingerprint : facts.fingerprint);
     gen->opt.app = gen->app;
     return true;
 }
 
-/* IDs that name their host: its processes share that name, and nothing of what the environment has for others counts. */
+/* For IDs that name their host: its processes share that name, and environment variables for other layouts do not count. */
 static bool read_host(const struct args *args, struct gen *gen) {
     if (args->value[APP] && !args->from_env[APP]) {
         say("%s: %s has no app: whoever uses a worker shares it", args->label[APP], gen->ids.view.name);
@@ -177,7 +177,7 @@ static bool read_host(const struct args *args, struct gen *gen) {
     return host_pid(args, &host, &gen->layout, &gen->opt.pid);
 }
 
-/* How IDs are taken from the sequence. */
+/* Reads how IDs are taken from the sequence. */
 static bool read_sequence(const struct args *args, struct gen *gen) {
     static const char *const names[] = {[SFID_WAIT] = "wait", [SFID_BORROW] = "borrow", [SFID_FAIL] = "fail", NULL};
     const int how = args_choice(args, EXHAUSTION, names);
@@ -203,16 +203,16 @@ static bool read_options(const struct args *args, struct gen *gen) {
     any_layout_option(&gen->layout, &gen->opt);
     const uint32_t unit_ms = gen->layout.wide ? 1 : gen->layout.layout.unit_ms;
     if (gen->opt.max_wait_ms < unit_ms)
-        gen->opt.max_wait_ms = unit_ms; /* waiting for the next tick takes that long */
+        gen->opt.max_wait_ms = unit_ms; /* the time until the next tick */
     return true;
 }
 
 /* ---- drawing ------------------------------------------------------------- */
 
 /*
- * The sequence was used up for longer than one call sleeps. Others may draw
- * from it too, so this can happen again and again, and is no reason to give up
- * as long as the generator says that there will be more.
+ * The sequence is used up for longer than one call waits. Other processes may
+ * use it, too, so this can happen repeatedly. It is no reason to give up as
+ * long as the generator promises more.
  */
 static int wait_for_more(const struct gen *gen) {
     enum { LEAST = 1, MOST = 1000 };
@@ -225,7 +225,7 @@ static int wait_for_more(const struct gen *gen) {
     return 0;
 }
 
-/* Draws and shows up to n. Returns how many, or an SFID_E… code. */
+/* Generates and shows up to n IDs. Returns how many, or an SFID_E… code. */
 static int64_t draw_some(struct gen *gen, size_t n) {
     static union {
         int64_t ids[BATCH];
@@ -255,7 +255,7 @@ static int draw(struct gen *gen) {
         left -= (uint64_t)got;
         gen->done += (uint64_t)got;
         if (!out_flush())
-            return 0; /* close_output() tells why */
+            return 0; /* close_output() reports why */
     }
     return 0;
 }
@@ -276,9 +276,9 @@ static int fail(const struct gen *gen, int code) {
 }
 
 /*
- * A lease from a server is left to its time to live. Whoever comes next on this
- * host finds it in the run directory, and goes on at the next number without
- * asking anybody; a pid given back would be asked for again each time.
+ * A lease from a server is left to run out. The next process on this host finds
+ * it in the run directory and resumes at the next ID, without a request. A
+ * released pid would need one each time.
  */
 static void leave(const struct gen *gen, bool opened) {
     if (opened && gen->opt.store && strstr(gen->opt.store, "://"))
@@ -287,7 +287,7 @@ static void leave(const struct gen *gen, bool opened) {
 }
 
 static int run(const struct args *args) {
-    static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT}; /* static: where a handle is left open it is no leak */
+    static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT}; /* static: an open handle is no leak */
     if (!args_no_operands(args, "; -n tells how many IDs"))
         return usage(args->command);
     if (!read_options(args, &gen))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hint.c - what to type instead, where IDs are not given as they are read. */
+/* hint.c - suggests what to type if the input is not plain IDs. */
 #include "text/hint.h"
 
 #include "io/say.h"
@@ -10,7 +10,7 @@
 
 static bool has(const char *text, size_t len, char c) { return memchr(text, c, len) != NULL; }
 
-/* The first byte that is no space, and the last; 0 where there is none. */
+/* Returns the first byte that is no space, and the last one; 0 if there is none. */
 static char first_of(const char *text, size_t len) {
     while (len > 0 && (*text == ' ' || *text == '\t'))
         text++, len--;
@@ -62,7 +62,7 @@ const char *hint_columns(char separator, const char *text, size_t len) {
 
 /* ---- arguments ----------------------------------------------------------- */
 
-/* What reads IDs from a file of that name. */
+/* Returns the option that reads IDs from a file with this name. */
 static const char *option_for(const char *name) {
     static const struct {
         const char *suffix, *option;
@@ -75,7 +75,7 @@ static const char *option_for(const char *name) {
     return "";
 }
 
-/* May the name be typed between single quotes as quote() shows it? */
+/* Returns whether the name can be typed in single quotes, as quote() shows it. */
 static bool is_plain(const char *name) {
     const struct quoted q = quote(name, strlen(name));
     return strlen(q.text) == strlen(name) + 2 && memcmp(q.text + 1, name, strlen(name)) == 0 && strchr(name, '\'') == NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host.c - what IDs of flake and awsflake have of the host: a MAC address; a region and an IPv4 address. */
+/* host.c - host options of flake and awsflake: a MAC address; a region and an IPv4 address. */
 #include "text/host.h"
 
 #include "args/nearest.h"
@@ -14,7 +14,7 @@ bool host_is_named(const struct any_layout *any) { return any->wide && any->wide
 
 static const char *label(const struct args *args, int i) { return args->label[i]; }
 
-/* Given by an option: what the environment has may be for others. */
+/* Returns whether the option was given; a variable may be meant for other layouts. */
 static bool is_given(const struct args *args, int i) { return args->value[i] && !args->from_env[i]; }
 
 static bool only_with(const struct args *args, int i, bool fits, const char *whom) {
@@ -45,11 +45,11 @@ bool host_check(const struct args *args, const struct host_options *at, const st
 
 static int hex_value(char c) {
     const char *digits = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c | 0x20) : NULL; /* also of capitals; digits stay what they are */
+    const char *at = c ? strchr(digits, c | 0x20) : NULL; /* lower case; digits stay unchanged */
     return at ? (int)(at - digits) : -1;
 }
 
-/* Six pairs of hex digits with one and the same of ':' and '-' between them. */
+/* Reads six pairs of hex digits, separated by ':' or by '-' throughout. */
 static bool read_mac(const char *text, uint64_t *mac) {
     enum { OCTETS = 6, LENGTH = 3 * OCTETS - 1 };
     if (strlen(text) != LENGTH || (text[2] != ':' && text[2] != '-'))
@@ -76,7 +76,7 @@ static bool find_mac(const struct args *args, const struct host_options *at, int
         if (sfid_mac_address(args->value[at->interface], &mac) < 0)
             return no_interface(args, at->interface, "a MAC");
     } else if (args->value[at->mac] == NULL) {
-        return true; /* the library looks for one itself */
+        return true; /* the library finds one itself */
     } else if (!read_mac(args->value[at->mac], &mac)) {
         say("%s: %s is no MAC address; one is like 02:42:ac:11:00:02", label(args, at->mac), QUOTE(args->value[at->mac]));
         return false;
@@ -89,7 +89,7 @@ static bool find_mac(const struct args *args, const struct host_options *at, int
 
 enum { REGIONS = 32 };
 
-/* For nearest(), which keeps what it is told. */
+/* Lists names for nearest(), which keeps the pointers. */
 static const char *region_name(size_t i) {
     static char names[REGIONS][SFID_AWS_REGION_LEN];
     if (i >= REGIONS || sfid_aws_region_name((unsigned)i, names[i], sizeof names[i]) < 0)

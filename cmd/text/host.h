@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host.h - options that say what host IDs of flake and awsflake are of. */
+/* host.h - options for the host in IDs of flake and awsflake. */
 #ifndef CMD_TEXT_HOST_H
 #define CMD_TEXT_HOST_H
 
@@ -14,20 +14,20 @@
 #define OPTION_IP \
     { "ip", 0, "ADDRESS", "AWSFLAKE_IP", "awsflake: the host's address (that of the first interface)" }
 
-/* Where a command has them, in its list. */
+/* Their indexes in a command's list. */
 struct host_options {
     int pid, mac, interface, region, ip;
 };
 
-/* Do the IDs say which host drew them? Else they have a pid like any others. */
+/* Returns whether the IDs name the host that generated them, instead of a leased pid. */
 bool host_is_named(const struct any_layout *any);
 
-/* Whether only such are given as go with the layout and with one another; told, when not. */
+/* Checks that the given options fit the layout and each other. Returns false after a message. */
 bool host_check(const struct args *args, const struct host_options *at, const struct any_layout *any);
 
 /*
- * The pid of a layout whose IDs name their host; -1 where flake's worker is not
- * given. False for what is none, or is missing, which is told.
+ * Sets the pid for a layout whose IDs name their host; -1 if flake's worker is
+ * not given. Returns false, with a message, if it is invalid or missing.
  */
 bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any, int64_t *pid);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ids.c - IDs as they are, one a line. */
+/* ids.c - writes plain IDs, one a line. */
 #include "text/ids.h"
 
 #include "io/out.h"
@@ -13,7 +13,7 @@ static const char *const wide_formats[] = {"dec", "hex", "base62", "base32", "ba
 static const sfid_form forms[] = {[DEC] = SFID_DEC,       [HEX] = SFID_HEX,     [BASE62] = SFID_BASE62, [BASE32] = SFID_BASE32,
                                   [BASE58] = SFID_BASE58, [BYTES] = SFID_BYTES, [UUID] = SFID_UUID};
 
-/* The format that a layout's IDs are usually written in. */
+/* Returns the usual format of a layout's IDs. */
 static int usual(const struct view *view) {
     int format = DEC;
     while (format == JSON || forms[format] != view->form)
@@ -36,7 +36,7 @@ static bool read_width(struct ids *ids, const struct args *args, int length) {
     if (!fits)
         say("%s: %s has no %s digits", args->label[length], wide_formats[ids->format], args->value[length]);
     else if (ids->view.wide && width > 0)
-        ids->view.width = ids->width; /* of JSON */
+        ids->view.width = ids->width; /* for JSON */
     return fits;
 }
 
@@ -53,7 +53,7 @@ bool ids_read(struct ids *ids, const struct args *args, int format, int length, 
     return ids->format >= 0 && read_width(ids, args, length);
 }
 
-/* Bytes have one length and no line ends: a newline may be one of them. */
+/* Bytes have a fixed length and no line ends, since a newline may be part of an ID. */
 static void put_end(struct ids *ids, char *p) {
     if (ids->format != BYTES)
         *p++ = '\n';

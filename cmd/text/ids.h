@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ids.h - IDs as they are, one a line. */
+/* ids.h - writes plain IDs, one a line. */
 #ifndef CMD_TEXT_IDS_H
 #define CMD_TEXT_IDS_H
 
@@ -10,15 +10,15 @@
 #define ID_FORMATS_WIDE ID_FORMATS "|uuid"
 
 struct ids {
-    int format;     /* place among the formats */
-    unsigned width; /* at least so many digits; 0: as the form or layout has it */
+    int format;     /* index into the formats */
+    unsigned width; /* least number of digits; 0: that of the form or layout */
     struct dec cache;
     struct view view;
 };
 
 /*
- * Reads options of a format (of all of them for IDs of 128 bits, whose own form
- * stands for none) and of the least length. False when one is none, which is told.
+ * Reads format and least length. 128-bit IDs have all formats; the default is
+ * their layout's own. Returns false after a message if one is invalid.
  */
 bool ids_read(struct ids *ids, const struct args *args, int format, int length, const struct any_layout *any);
 void ids_show(struct ids *ids, const int64_t *list, size_t n);

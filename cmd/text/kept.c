@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kept.c - what an ID is made of, as columns, members and notes that are added to something. */
+/* kept.c - writes the parts of an ID as added columns, members and notes. */
 #include "text/kept.h"
 
 #include "io/macros.h"
@@ -13,7 +13,7 @@ uint64_t view_part(const sfid_field *field, sfid_wide id) {
     const uint64_t value = field->shift >= 64  ? id.high >> (field->shift - 64)
                            : field->shift == 0 ? id.low
                                                : id.low >> field->shift | id.high << (64 - field->shift);
-    return value & ((UINT64_C(1) << field->bits) - 1); /* no part of a pid is as wide as 64 bits */
+    return value & ((UINT64_C(1) << field->bits) - 1); /* safe: no part of a pid has 64 bits */
 }
 
 const char *view_pid_label(const struct view *view) { return view->wide_layout.kind == SFID_FLAKE ? "mac" : "region_name"; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* range.c - sfid range: the IDs of a span of time, as two bounds for a query. */
+/* range.c - sfid range: prints the lowest and highest ID of a span of time, for a query. */
 #include "text/commands.h"
 
 #include "args/args.h"
@@ -24,9 +24,9 @@ static bool is_later(struct moment a, struct moment b) {
 }
 
 /*
- * The first ID of the first tick that does not begin before a moment: time is
- * the highest field of every layout that can be given here. Past the layout's
- * end that is the number behind the last ID, which need not be an ID itself.
+ * Returns the first ID of the first tick that does not begin before a moment:
+ * time is the highest field of every layout that is allowed here. Past the
+ * layout's end, it returns the last ID plus one, which may be no ID.
  */
 static uint64_t first_from(const sfid_layout *layout, const sfid_layout_facts *facts, struct moment at) {
     const struct moment last = {facts->last_ms - layout->unit_ms, false};
@@ -34,12 +34,12 @@ static uint64_t first_from(const sfid_layout *layout, const sfid_layout_facts *f
         return (uint64_t)sfid_max_at(layout, last.unix_ms) + 1;
     if (at.unix_ms < layout->epoch_ms)
         return 0;
-    return (uint64_t)sfid_min_at(layout, at.unix_ms + at.more + layout->unit_ms - 1); /* the tick there begins at `at` or behind */
+    return (uint64_t)sfid_min_at(layout, at.unix_ms + at.more + layout->unit_ms - 1); /* that tick begins at or after it */
 }
 
 static int run(const struct args *args) {
     static const int needed[] = {SINCE};
-    const struct moment now = moment_now(); /* one for both: -1h to now is an hour */
+    const struct moment now = moment_now(); /* one "now" for both: -1h to now is exactly an hour */
     sfid_layout layout;
     sfid_layout_facts facts;
     struct moment since, until = now;

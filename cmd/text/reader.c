@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reader.c - IDs as people write them. */
+/* reader.c - reads IDs in all their forms. */
 #include "text/reader.h"
 
 #include "io/say.h"
@@ -9,7 +9,7 @@
 const char *const id_forms[] = {[SFID_DEC] = "dec",       [SFID_HEX] = "hex",   [SFID_BASE62] = "base62", [SFID_BASE32] = "base32",
                                 [SFID_BASE58] = "base58", [SFID_UUID] = "uuid", [SFID_BYTES] = "bytes",   NULL};
 
-/* With how many digits a form is written, and how many of them are read; of 64 and of 128 bits. */
+/* How many digits a form is written with, and how many are accepted; for 64 and 128 bits. */
 static const struct {
     const char *digit;
     size_t width[2], most[2];
@@ -28,16 +28,16 @@ void reader_begin(struct reader *reader, sfid_form form, bool wide) {
 void reader_begin_wide(struct reader *reader, const sfid_wide_layout *layout) {
     sfid_wide_facts facts;
     reader_begin(reader, sfid_wide_layout_describe(layout, &facts) < 0 ? SFID_HEX : facts.form, true);
-    if (layout->kind == SFID_AWSFLAKE) { /* not padded; 12 digits until 2021, and 13 since */
+    if (layout->kind == SFID_AWSFLAKE) { /* not padded; 12 digits until 2021, 13 since */
         reader->least = 12;
         reader->most = 13;
     }
 }
 
-/* A text, and how it is read. */
+/* A text and its form. */
 struct given {
     sfid_form form;
-    const char *digits; /* behind an 0x */
+    const char *digits; /* after 0x, if any */
     size_t count;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* show.c - an ID taken apart, as aligned text, a table, JSON, TSV or CSV. */
+/* show.c - shows the parts of an ID as aligned text, a table, JSON, TSV or CSV. */
 #include "text/show.h"
 
 #include "io/out.h"
@@ -38,7 +38,7 @@ static char *put_row(struct view *view, char *p, const char *label, uint64_t val
     return p;
 }
 
-/* What people know parts of a pid by. */
+/* Writes the common names of a pid's parts. */
 static char *put_names(const struct view *view, char *p, const struct taken *taken) {
     char name[32];
     if (!view->wide || !view_pid_name(view, taken, name))
@@ -81,7 +81,7 @@ static char *put_columns(struct view *view, char *p, const struct taken *taken, 
 
 /* ---- the table ------------------------------------------------------------ */
 
-/* Moves what stands at p to the right, so that it ends `width` bytes behind. */
+/* Moves the text at p to the right, so that it ends `width` bytes further on. */
 static char *to_the_right(char *p, const char *end, int width) {
     const size_t len = (size_t)(end - p), room = (size_t)width > len ? (size_t)width - len : 0;
     memmove(p + room, p, len);

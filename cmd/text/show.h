@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* show.h - IDs taken apart, as text. */
+/* show.h - shows the parts of IDs. */
 #ifndef CMD_TEXT_SHOW_H
 #define CMD_TEXT_SHOW_H
 
 #include "text/view.h"
 
-/* The names of the columns, where the format has such: of a table, TSV and CSV. */
+/* Writes the column names, if the format has any: a table, TSV or CSV. */
 void view_header(const struct view *view);
 void view_show(struct view *view, const struct taken *taken);
 
-/* Takes apart and shows one ID of 64 bits. False, and nothing shown, when it is not of the layout. */
+/* Shows the parts of a 64-bit ID. Returns false, and shows nothing, if it is not of the layout. */
 bool view_id(struct view *view, int64_t id);
 
 #endif

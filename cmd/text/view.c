@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view.c - an ID taken apart. */
+/* view.c - takes an ID apart. */
 #include "text/view.h"
 
 #include "io/macros.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* An ID later than this past now was not made by a sane clock. */
+/* A later ID came from a wrong clock. */
 #define FUTURE_MS 60000
 
 static int digits_of(uint64_t value) {
@@ -21,7 +21,7 @@ static int digits_of(uint64_t value) {
 
 static int at_least(int least, int n) { return n < least ? least : n; }
 
-/* The fields that make up a pid which has no name as a whole. */
+/* Finds the fields of a pid that has no name as a whole. */
 static void find_parts(struct view *view, const sfid_field *fields, int count, unsigned pid_bits) {
     for (int i = 0; i < count; i++)
         if (fields[i].kind == SFID_FIELD_PID && fields[i].bits < pid_bits)
@@ -33,7 +33,7 @@ void view_begin(struct view *view, const sfid_layout *layout, enum view_format f
     view->layout = *layout;
     view->format = format;
     if (sfid_layout_format(layout, view->name, sizeof view->name) < 0)
-        view->name[0] = '\0'; /* a layout without a text form has none to show */
+        view->name[0] = '\0'; /* the layout has no text form */
     view->id_width = digits_of(INT64_MAX);
     view->pid_width = at_least(3, digits_of(layout->max_pid));
     view->seq_width = at_least(3, digits_of(layout->max_seq));
@@ -51,7 +51,7 @@ void view_begin_wide(struct view *view, const sfid_wide_layout *layout, enum vie
     view->wide_layout = *layout;
     view->format = format;
     if (sfid_wide_layout_describe(layout, &facts) < 0 || sfid_wide_layout_format(layout, view->name, sizeof view->name) < 0)
-        return; /* whoever read it let it pass */
+        return; /* impossible: the layout was accepted */
     view->form = facts.form;
     view->width = facts.width;
     view->random = facts.max_random > 0;
@@ -83,7 +83,7 @@ int64_t view_age(const struct taken *taken) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - taken->unix_ms;
 }
 
-/* The clock is asked only about what lies past the moment when it was asked last. */
+/* Asks the clock only about times after the last answer. */
 bool view_is_future(const struct taken *taken) {
     static int64_t now;
     if (taken->unix_ms - FUTURE_MS <= now)

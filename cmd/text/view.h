@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view.h - an ID taken apart. */
+/* view.h - takes an ID apart. */
 #ifndef CMD_TEXT_VIEW_H
 #define CMD_TEXT_VIEW_H
 
@@ -16,18 +16,18 @@ enum partition { PARTITION_NONE, PARTITION_DAY, PARTITION_HOUR };
 struct view {
     bool wide;
     sfid_layout layout;
-    sfid_wide_layout wide_layout; /* instead, when wide */
-    sfid_form form;               /* how wide IDs are written */
+    sfid_wide_layout wide_layout; /* used instead of layout if wide */
+    sfid_form form;               /* the form of wide IDs */
     unsigned width;
     bool random; /* IDs have random bits */
     enum view_format format;
-    enum partition partition; /* set behind view_begin(), as date.zone is */
+    enum partition partition; /* set after view_begin(), as date.zone is */
     bool age;
-    bool later; /* some ID was shown: the text form puts an empty line between */
+    bool later; /* the text form puts an empty line before all but the first ID */
     char name[SFID_LAYOUT_STR_LEN];
-    sfid_field parts[SFID_LAYOUT_FIELDS]; /* of a split pid */
+    sfid_field parts[SFID_LAYOUT_FIELDS]; /* the parts of a split pid */
     int part_count;
-    int id_width, pid_width, seq_width; /* of the table */
+    int id_width, pid_width, seq_width; /* column widths of the table */
     struct dec id, unix_ms, tick, pid, seq, rest;
     struct date date;
 };
@@ -35,23 +35,23 @@ struct view {
 void view_begin(struct view *view, const sfid_layout *layout, enum view_format format);
 void view_begin_wide(struct view *view, const sfid_wide_layout *layout, enum view_format format);
 
-/* An ID of either width, and what it is made of. */
+/* An ID of either width, and its parts. */
 struct taken {
     sfid_wide id;
     uint64_t tick, pid, seq, random;
     int64_t unix_ms;
 };
 
-/* False for what is no ID of the layout. */
+/* Returns false if it is no ID of the layout. */
 bool view_take(const struct view *view, sfid_wide id, struct taken *taken);
 
-/* How long ago it was, in milliseconds. */
+/* Returns how long ago the ID was generated, in milliseconds. */
 int64_t view_age(const struct taken *taken);
 
-/* Is the time that of no sane clock: past now by more than a minute? */
+/* Returns whether the time is more than a minute past now, which only a wrong clock gives. */
 bool view_is_future(const struct taken *taken);
 
-/* The ID alone, as its layout is usually written; DEC_ROOM or SFID_WIDE_TEXT_LEN bytes at most. */
+/* Writes the ID as its layout usually does: at most DEC_ROOM or SFID_WIDE_TEXT_LEN bytes. */
 char *view_put_id(struct view *view, char *p, sfid_wide id);
 
 #endif
