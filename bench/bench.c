@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench - runs every row, each with its floor, and prints them as a table or as JSON.
+ * bench - measures every row beside its floor, and prints a table or JSON.
  *
  *     bench [--rounds N] [--only TEXT] [--store URL] [--json]
  *
- * With a store the rows that draw IDs are measured with a pid from there as
- * well, beside the same with a fixed pid.
+ * With a store, rows that generate IDs are also measured with a pid from there,
+ * beside the same with a fixed pid.
  */
 #include "rows.h"
 #include "subjects.h"

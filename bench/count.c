@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count.c - draws so many IDs in one way, for whoever counts instructions (bench/instructions).
+ * count.c - generates N IDs in one way; bench/instructions counts the instructions.
  *
  *     count floor|inline|next-s|next-ms|try|next_n|lane N
  */
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     sfid_options opt = SFID_OPTIONS_INIT;
-    opt.pid = 1; /* no app: nothing but drawing is counted */
+    opt.pid = 1; /* no app: counts nothing but generating */
     opt.layout = way->layout;
     if (sfid_open(&g, &opt) < 0 || sfid_lane_open(&lane, g) < 0)
         return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* draw.c - one ID, and many at once, by one thread. */
+/* draw.c - single IDs and batches, in one thread. */
 #include "floor.h"
 #include "rows.h"
 #include "subjects.h"
@@ -12,7 +12,7 @@
 static const sfid_layout seconds = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS), millis = SFID_LAYOUT(41, 2, 20, 1, SFID_EPOCH_MS);
 SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
 
-/* A line of its own. */
+/* Alone in its cache line. */
 static _Alignas(64) _Atomic uint64_t word;
 
 enum { DRAWS = 10000000, BATCH = 4096, BATCHES = 4000 };

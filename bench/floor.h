@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* floor.h - a shared library of its own. */
+/* floor.h - a separate shared library. */
 #ifndef SFID_BENCH_FLOOR_H
 #define SFID_BENCH_FLOOR_H
 
 #include <stdint.h>
 
-/* What an exported function costs that does nothing but the floor. */
+/* Does only the floor's work, to measure the cost of an exported function. */
 int64_t floor_next(void *word);
 
 #endif

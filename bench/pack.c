@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack.c - composing and taking apart with a layout that the compiler knows, beside shifts written by hand. */
+/* pack.c - composing and parsing with a layout known to the compiler, compared with shifts written by hand. */
 #include "rows.h"
 #include "subjects.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* restart.c - from the start of a process to its first ID, where the one before was killed; beside a process that does nothing. */
+/* restart.c - from the start of a process to its first ID, after its predecessor was killed; compared with an empty process. */
 #include "rows.h"
 #include "subjects.h"
 
@@ -11,7 +11,7 @@
 
 static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, SFID_EPOCH_MS);
 
-/* Milliseconds until a forked child has reported, which is then killed. */
+/* Milliseconds until a forked child has reported. The child is then killed. */
 static double life(bool draws) {
     int ends[2];
     char byte = 0;
@@ -42,7 +42,7 @@ void bench_restart(void) {
     double more[ROUNDS_MAX];
     if (!wanted(name))
         return;
-    life(true); /* makes the directories */
+    life(true); /* creates the directories */
     for (int i = 0; i < settings.rounds; i++)
         more[i] = life(true) - life(false);
     tell_figure(name, "ms more than a process that starts", more, settings.rounds, 5, false);

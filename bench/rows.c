@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - rows, as a table or as JSON, and what all subjects need for theirs. */
+/* rows.c - prints rows as a table or as JSON, and has what all subjects share. */
 #include "rows.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ void run_row(const struct row *row) {
     double floors[ROUNDS_MAX], costs[ROUNDS_MAX], ratios[ROUNDS_MAX];
     if (!wanted(row->name))
         return;
-    row->floor(row->floor_arg, row->n / 8); /* caches, frequency, first pages */
+    row->floor(row->floor_arg, row->n / 8); /* warms up caches, frequency, pages */
     row->subject(row->subject_arg, row->n / 8);
     for (int i = 0; i < settings.rounds; i++) {
         floors[i] = row->floor(row->floor_arg, row->n);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.h - what a thing costs, beside a floor measured in the same run.
+ * rows.h - measures a cost beside a floor from the same run.
  *
- * A floor is one loop that does what cannot be left out: reading the clock and
- * one atomic add, say. Floor and subject take turns, round by round, so that
- * whatever the machine does meanwhile meets both. Ratios are what counts;
- * nanoseconds differ from machine to machine.
+ * A floor is one loop that does only the necessary, such as reading the clock
+ * and one atomic add. Floor and subject take turns, so that disturbances affect
+ * both. Ratios count; nanoseconds differ from machine to machine.
  */
 #ifndef SFID_BENCH_ROWS_H
 #define SFID_BENCH_ROWS_H
@@ -17,22 +16,22 @@
 enum { ROUNDS_MAX = 99 };
 
 struct settings {
-    int rounds;        /* of each row, at least 7 */
-    const char *only;  /* rows whose name has this in it; NULL: all */
-    const char *store; /* also with pids from there; NULL: no */
+    int rounds;        /* for each row, at least 7 */
+    const char *only;  /* only rows whose name contains this; NULL: all */
+    const char *store; /* also measure with pids from this store; NULL: no */
     bool json;
 };
 
 extern struct settings settings;
 
-/* Where open_pid() keeps its files: a new directory, removed at exit. False with errno when it cannot be made. */
+/* Makes a new directory for open_pid(), and removes it at exit. Returns false with errno if it cannot be made. */
 bool make_directory(void);
 
-/* Before the first row, and behind the last. */
+/* Call these before the first row and after the last one. */
 void begin_rows(void);
 void end_rows(void);
 
-/* How long a piece of work took, in nanoseconds for each of its n parts. */
+/* Returns nanoseconds for each of the n parts of the work. */
 typedef double measure(void *subject, uint64_t n);
 
 struct row {
@@ -40,13 +39,13 @@ struct row {
     measure *floor, *subject;
     void *floor_arg, *subject_arg;
     uint64_t n;
-    double target;   /* highest ratio wanted; 0: none */
+    double target;   /* highest acceptable ratio; 0: none */
     const char *per; /* "ID" */
 };
 
 void run_row(const struct row *row);
 
-/* A figure that has no floor: its median over the rounds, with lowest and highest. at_least: the target is a lower bound. */
+/* Prints a figure without a floor: median, lowest and highest of its rounds. at_least: the target is a lower bound. */
 void tell_figure(const char *name, const char *unit, double *values, int n, double target, bool at_least);
 
 bool wanted(const char *name);
@@ -54,7 +53,7 @@ double now_ns(void);
 double cpu_ns(void); /* of this process */
 sfid *open_pid(const char *app, const sfid_layout *l, const char *store);
 
-/* The compiler has to have the value, and may not know what becomes of it. */
+/* Makes the compiler compute the value, since it cannot know how the value is used. */
 #define KEEP(value) __asm__ volatile("" : : "r"(value) : "memory")
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* saturated.c - how much of a layout's full rate is had, and what that costs, when more is wanted than it has. */
+/* saturated.c - how much of a layout's full rate threads reach, and its cost, when they want more than that. */
 #include "rows.h"
 #include "subjects.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* subjects.h - what is measured: each runs its rows. */
+/* subjects.h - what is measured. Each function runs its rows. */
 #ifndef SFID_BENCH_SUBJECTS_H
 #define SFID_BENCH_SUBJECTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - what a conversion costs: nanoseconds for each form, each way and
- * width, best of several rounds over random IDs that fit in the cache.
+ * text.c - measures conversions: nanoseconds for each form, direction and width.
+ * It takes the best of several rounds over random IDs that fit in the cache.
  *
  *     make bench-text
  */
@@ -32,7 +32,7 @@ static uint64_t random_number(void) {
     return state ^= state << 17;
 }
 
-/* One pass over all IDs; the sum keeps the compiler from leaving anything out. */
+/* Runs over all IDs. The sum keeps the compiler from removing work. */
 typedef uint64_t pass(sfid_form form);
 
 static uint64_t write_narrow(sfid_form form) {
@@ -82,7 +82,7 @@ static double cost(pass *run, sfid_form form) {
 
 static void fill(sfid_form form, int wide) {
     for (int i = 0; i < COUNT; i++) {
-        /* 61 bits: 19 decimal digits, as IDs of today have. */
+        /* 61 bits: 19 decimal digits, as in current IDs. */
         ids[i] = (sfid_wide){random_number(), random_number() >> 3 | UINT64_C(1) << 60};
         const int len = wide ? sfid_wide_to_text(form, ids[i], 0, texts[i].text, sizeof texts[i].text)
                              : sfid_to_text(form, (int64_t)ids[i].low, texts[i].text, sizeof texts[i].text);

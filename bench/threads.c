@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - several threads: on one word, beside as many that add to one word and share nothing else; and with a lane
- * each, beside as many that share nothing at all.
+ * threads.c - several threads on one word, compared with threads that only add
+ * to one word; and with a lane each, compared with threads that share nothing.
  */
 #include "rows.h"
 #include "subjects.h"
@@ -64,7 +64,7 @@ static void *work(void *arg) {
     return NULL;
 }
 
-/* IDs a nanosecond by so many threads. */
+/* Returns IDs per nanosecond. */
 static double rate(enum kind kind, sfid *g, int threads) {
     struct worker workers[THREADS];
     atomic_store(&go, 0);
