@@ -62,7 +62,7 @@ int usage(const struct command *command) {
     return STATUS_USAGE;
 }
 
-/* The plain way: the code point of each character, and no shorter way to write it. */
+/* A simple check: decodes each character's code point, and requires its shortest form. */
 bool caught_utf8(void) {
     static const unsigned long least[] = {0, 0x80, 0x800, 0x10000};
     for (size_t i = 0; i < caught_len;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* command.h - the command's output and diagnostics, caught. */
+/* command.h - captures the command's output and messages. */
 #ifndef SFID_FUZZ_COMMAND_H
 #define SFID_FUZZ_COMMAND_H
 
@@ -8,11 +8,11 @@
 #include <stdbool.h>
 
 #define CAUGHT_MAX ((size_t)1024 * 1024)
-extern char caught[CAUGHT_MAX]; /* what went to standard output; */
+extern char caught[CAUGHT_MAX]; /* standard output */
 extern size_t caught_len;
-extern unsigned said; /* how many diagnostics there were */
+extern unsigned said; /* number of messages */
 
-/* Is all that was caught UTF-8? */
+/* Returns whether all captured output is UTF-8. */
 bool caught_utf8(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * files.c - any bytes as the files that a process leaves behind: a slot's page,
- * a mark, the machine ID, the layout noted for an app, and as the options of a
- * store. What is no such thing is refused in words.
+ * files.c - any bytes as files that a process leaves behind (a slot's page, a
+ * mark, the machine ID, an app's recorded layout) and as options of a store.
+ * Invalid ones have to be refused with an error text.
  */
 #define _GNU_SOURCE 1
 #include "draw/page.h"
@@ -32,9 +32,9 @@ static union {
 } map;
 
 /*
- * A good page of up to four records, then bytes of it changed: pairs of a place
- * and a value. With the first bit of `how` the header is sealed again behind
- * that, with the second the records are.
+ * Takes a good page of up to four records and changes bytes, given as pairs of
+ * place and value. The first bit of `how` then corrects the header's checksum,
+ * the second one those of the records.
  */
 static void a_page(const uint8_t *data, size_t size) {
     const uint64_t how = fuzz_take(&data, &size, 1), records = fuzz_take(&data, &size, 1) % (RECORDS + 1);
@@ -57,7 +57,7 @@ static void a_page(const uint8_t *data, size_t size) {
     for (uint32_t i = 0; (how & 2) && i < records; i++)
         map.page.records[i].checksum = sfid__record_checksum(&map.page, i);
     const size_t bytes = how & 4 && cut < sizeof map.bytes ? cut : sizeof map.bytes;
-    void *copy = aligned_alloc(SFID__LINE, sizeof map.bytes); /* no more than is asked for may be touched */
+    void *copy = aligned_alloc(SFID__LINE, sizeof map.bytes); /* the size asked for is all that may be read */
     HOLDS(copy != NULL);
     memcpy(copy, &map, sizeof map.bytes);
     uint32_t count = 77;
@@ -112,7 +112,7 @@ static void a_noted_layout(const uint8_t *data, size_t size) {
         check_failure(rc, &err);
 }
 
-/* Two entries a block apart; each as it is or, with a bit of the first byte, with its magic and checksum put right. */
+/* Takes two entries, a block apart. A bit of the first byte says for each whether its magic and checksum are corrected. */
 static void a_mark(const uint8_t *data, size_t size) {
     enum { ENTRY = 64, BLOCK = 4096, SERIAL = 24, SUM = 56 };
     static uint8_t blocks[2 * BLOCK];
@@ -131,7 +131,7 @@ static void a_mark(const uint8_t *data, size_t size) {
         if ((how >> i & 1) == 0)
             continue;
         memcpy(entry, "sfidmrk1", 8);
-        entry[SERIAL + 7] = 0; /* so high is none that was counted up */
+        entry[SERIAL + 7] = 0; /* no counted serial gets that high */
         const uint64_t sum = sfid__hash(SFID__HASH_SEED, entry, SUM);
         memcpy(entry + SUM, &sum, sizeof sum);
     }
@@ -156,7 +156,7 @@ static void a_mark(const uint8_t *data, size_t size) {
 
 /* ---- options ---------------------------------------------------------------------------- */
 
-/* The numbers of the options are mostly as they are by default. */
+/* Most numbers among the options keep their defaults. */
 static void set_numbers(sfid_options *opt, const uint8_t **data, size_t *size) {
     const uint64_t value = fuzz_take(data, size, 4);
     int64_t *const wide[] = {&opt->pid, &opt->pid_min, &opt->pid_max};
@@ -204,7 +204,7 @@ static void an_option(const uint8_t *data, size_t size) {
     free(text);
 }
 
-/* What goes with the layout of a wide ID, and what does not. */
+/* Checks which options fit the layout of a wide ID. */
 static void a_wide_option(const uint8_t *data, size_t size) {
     static const sfid_wide_layout layouts[] = {{.kind = SFID_FLAKE}, {.kind = SFID_AWSFLAKE}, {.kind = SFID_UUID7}, {0}};
     const uint64_t which = fuzz_take(&data, &size, 1);
@@ -226,7 +226,7 @@ static void a_wide_option(const uint8_t *data, size_t size) {
         HOLDS(settings.plan.by_host == (layouts[which & 3].kind != SFID_UUID7) && settings.opt.layout == &settings.plan.engine);
 }
 
-/* The size tells how much of the options a caller knows; what is behind has to be 0. */
+/* The size says how many options a caller knows; all bytes after them must be 0. */
 static void a_size(const uint8_t *data, size_t size) {
     union {
         sfid_options opt;

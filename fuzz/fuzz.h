@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz.h - a fuzz target is a function of some bytes that ends the process
- * where a promise of a header is broken.
+ * fuzz.h - fuzz targets.
  *
- * `make fuzz` builds each for libFuzzer (clang). tests/unit/corpus.c is built
- * with all of them and replays fuzz/corpus.
+ * A target is a function of some bytes that aborts if a promise of a header is
+ * broken. `make fuzz` builds each for libFuzzer (clang). tests/unit/corpus.c
+ * contains all of them and replays fuzz/corpus.
  */
 #ifndef SFID_FUZZ_H
 #define SFID_FUZZ_H
@@ -39,7 +39,7 @@ int fuzz_words(const uint8_t *data, size_t size);
         } \
     } while (0)
 
-/* The bytes (or room for them) where nothing but them may be touched, and a NUL behind them where that is asked for. */
+/* Copies the bytes (or makes room for them) without slack, so that any other access is caught. nul: adds a NUL. */
 static inline char *fuzz_copy(const uint8_t *data, size_t size, int nul) {
     char *copy = malloc(size + (size_t)nul + (size == 0));
     HOLDS(copy != NULL);
@@ -50,7 +50,7 @@ static inline char *fuzz_copy(const uint8_t *data, size_t size, int nul) {
     return copy;
 }
 
-/* Takes up to n bytes off the front; what is missing is zero. */
+/* Takes up to n bytes from the front. Missing bytes are zero. */
 static inline uint64_t fuzz_take(const uint8_t **data, size_t *size, size_t n) {
     uint64_t value = 0;
     for (; n > 0; n--) {

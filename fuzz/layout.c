@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.c - any text as a layout, narrow and wide. What is read can be written, and reads back as the same. */
+/* layout.c - any text as a narrow or wide layout. What is read can be written, and reads back the same. */
 #include "fuzz.h"
 
 static void fill_the_id(const sfid_field *fields, int count, unsigned bits) {
@@ -13,7 +13,7 @@ static void fill_the_id(const sfid_field *fields, int count, unsigned bits) {
     HOLDS(sum <= bits);
 }
 
-/* The same text at any room that holds it, and nothing where it does not. */
+/* Checks that any sufficient room gets the same text, and a smaller one an error. */
 static void fits(int (*format)(const void *l, char *buf, size_t size), const void *l, const char *text) {
     for (size_t room = 0; room <= strlen(text) + 1; room++) {
         char *buf = fuzz_copy(NULL, room, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parse.c - any number as an ID of any layout, presets and structs of random
- * content: what is taken apart is put together again, and lies in the range of
- * its moment.
+ * parse.c - any number as an ID of any layout: a preset or a struct of random
+ * content. Its parts compose the same ID, which lies in the range of its
+ * moment.
  */
 #include "fuzz.h"
 
@@ -24,7 +24,7 @@ static sfid_layout some_layout(const uint8_t **data, size_t *size) {
     l.seq_shift = (uint8_t)fuzz_take(data, size, 1);
     l.pid_low = (uint8_t)fuzz_take(data, size, 1);
     l.reserved[which & 3] = which & 64 ? (uint8_t)fuzz_take(data, size, 1) : 0;
-    if (which & 32) { /* as the widths say, so that some pass the check */
+    if (which & 32) { /* consistent with the widths, so that some pass the check */
         l.max_tick = ~UINT64_C(0) >> ((64 - l.time_bits + (l.time_bits + l.time_shift == 64)) & 63);
         l.max_pid = (UINT64_C(1) << (l.pid_bits & 63)) - 1;
         l.max_seq = (UINT64_C(1) << (l.seq_bits & 63)) - 1;
@@ -50,7 +50,7 @@ static void narrow(const sfid_layout *l, int64_t id) {
     sfid_parts parts = {1, 2, 3, 4}, many;
     int64_t back = -1;
     uint64_t tick = 0;
-    const int rc = sfid_parse(l, id, &parts); /* also of layouts that fail the check: it may be wrong, but not crash */
+    const int rc = sfid_parse(l, id, &parts); /* with an invalid layout the result may be wrong, but there is no crash */
     HOLDS(sfid_parse_n(l, &id, 1, &many) == rc && sfid_parse_n(l, NULL, 0, NULL) == 0);
     HOLDS(sfid_parse(l, id, NULL) == SFID_EINVAL && sfid_parse_n(l, NULL, 1, &many) == SFID_EINVAL);
     if (sfid_layout_check(l) < 0) {
@@ -62,7 +62,7 @@ static void narrow(const sfid_layout *l, int64_t id) {
         HOLDS(many.tick == UINT64_MAX);
         return;
     }
-    /* Any order of fields, of which text knows one. */
+    /* Fields may have any order; text can express only one. */
     char text[SFID_LAYOUT_STR_LEN];
     sfid_layout same;
     const int formatted = sfid_layout_format(l, text, sizeof text);
@@ -119,7 +119,7 @@ static void wide(const sfid_wide_layout *l, sfid_wide id, const sfid_wide_parts 
 
 int fuzz_parse(const uint8_t *data, size_t size) {
     const uint64_t id = fuzz_take(&data, &size, 8), high = fuzz_take(&data, &size, 8);
-    const unsigned narrower = (unsigned)fuzz_take(&data, &size, 1) & 63; /* small numbers are more often right */
+    const unsigned narrower = (unsigned)fuzz_take(&data, &size, 1) & 63; /* small numbers are valid more often */
     const sfid_wide_parts any = {fuzz_take(&data, &size, 8) >> narrower, fuzz_take(&data, &size, 6) >> narrower,
                                  fuzz_take(&data, &size, 4) >> (narrower & 31), fuzz_take(&data, &size, 6) >> narrower, 0};
     const sfid_wide_layout w = {(sfid_wide_kind)(fuzz_take(&data, &size, 1) & 7), (uint32_t)fuzz_take(&data, &size, 1) >> 7,

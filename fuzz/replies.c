@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replies.c - any bytes as what a server answers, to the store's questions and
- * to one of nobody's: whatever comes, an answer is a code with a sentence fit
- * to print, or within the bounds that were asked for.
+ * replies.c - any bytes as a server's answers, to questions of the store and to
+ * others. Each result is a code with a printable sentence, or within the
+ * requested bounds.
  *
- * The wire is ours: no socket is opened, and what comes first is a good
- * greeting but with the second byte's second bit set. With the second byte's top bit set the
- * bytes are lines, each a string of the array that a server would send, so that
- * fuzzing need not find the protocol first; an empty line ends a reply.
+ * The wire is simulated, without a socket. It first sends a good greeting,
+ * unless the second byte has its second bit set. With its top bit set, the
+ * bytes are lines: each becomes a string of the array that a server would send,
+ * so that fuzzing need not find the protocol first. An empty line ends a reply.
  */
 #include "base/deadline.h"
 #include "lease/options.h"
@@ -22,14 +22,14 @@
 #define PASSWORD "hunter2hunter2"
 #define GREETING "+OK\r\n+OK\r\n-ERR no such thing\r\n+OK\r\n+OK\r\n"
 
-const char sfid__lease_lua[] = "short"; /* nobody reads it here */
+const char sfid__lease_lua[] = "short"; /* never used here */
 
 /* ---- the wire ------------------------------------------------------------------ */
 
 static struct {
     const uint8_t *data;
     size_t size, chunk, greeted;
-    bool lines, greets, cuts, late; /* cuts: the connection, late: but not before the greeting */
+    bool lines, greets, cuts, late; /* cuts: the connection is lost; late: only after the greeting */
 } server;
 
 enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
@@ -54,7 +54,7 @@ enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *b
     return SFID__REPLY_RETRY;
 }
 
-/* The next reply, made of lines. */
+/* Makes the next reply from lines. */
 static size_t put_lines(char *out, size_t room) {
     const uint8_t *end = server.size ? memmem(server.data, server.size, "\n\n", 2) : NULL, *p = server.data;
     const size_t len = end ? (size_t)(end - p) : server.size;
@@ -144,14 +144,14 @@ static void an_exchange(const struct sfid__uri *uri) {
     for (int i = 0; i < 3; i++) {
         const int rc = sfid__connection_exchange(c, &(struct sfid__question){1, argv, NULL, SFID__FOREVER, NULL}, &reply, &err);
         check_exchange(rc, &reply, &err);
-        HOLDS(rc == 0 || strstr(err.text, PASSWORD) == NULL); /* of an error's line all is shown but what it repeats of that */
+        HOLDS(rc == 0 || strstr(err.text, PASSWORD) == NULL); /* the server's line is shown, unless it repeats that */
     }
     HOLDS(sfid__connection_exchange(c, &(struct sfid__question){0, argv, NULL, SFID__FOREVER, NULL}, &reply, &err) < 0);
     HOLDS(sfid__connection_exchange(c, &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL, SFID__FOREVER, NULL}, &reply, &err) < 0);
     sfid__connection_drop(c);
 }
 
-/* The same by way of sentinels, and of a cluster's nodes: each answers with what comes next. The hosts they name are shown. */
+/* The same through sentinels and through a cluster's nodes. Each answers with the next bytes. */
 static void a_route(const struct sfid__uri *uri) {
     static struct sfid__redis_reply reply;
     struct sfid__route route;
@@ -218,7 +218,7 @@ static void a_lease(const struct sfid__settings *settings, bool renew) {
     store->ops->drop(store);
 }
 
-/* What an error's line asks for. */
+/* Classifies the line of an error. */
 static void a_line(const uint8_t *data, size_t size) {
     char *line = fuzz_copy(data, size, 1);
     const struct sfid__reply_meaning m = sfid__reply_classify(line);
@@ -227,7 +227,7 @@ static void a_line(const uint8_t *data, size_t size) {
     free(line);
 }
 
-/* Settings of a server, of sentinels, and of a cluster. */
+/* Returns settings for a server, sentinels, or a cluster. */
 static struct sfid__settings *settings_of(unsigned kind) {
     static const char *const stores[] = {"redis://" USER ":" PASSWORD "@localhost/3",
                                          "redis+sentinel://" USER ":" PASSWORD "@a:1,b:2/main?sentinel_user=" USER

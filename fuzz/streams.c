@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as CSV, TSV, JSON lines and text: what is handed out lies inside
- * its record, records are in order, and what is kept comes out as it was. CSV
- * is cut up once more, one byte at a time.
+ * streams.c - any bytes as CSV, TSV, JSON lines and text. A place lies inside
+ * its record, records are in order, and kept text stays the same. CSV is parsed
+ * a second time, byte by byte.
  */
 #define _GNU_SOURCE 1
 #include "decode/source.h"
@@ -17,7 +17,7 @@
 
 /* ---- promises --------------------------------------------------------------- */
 
-/* The column-th field of a record that is whole, by the letter of RFC 4180. False where there are fewer. */
+/* Finds the column-th field of a whole record as RFC 4180 says. Returns false if there are fewer. */
 static bool naive_field(const struct found *found, const struct column *column, size_t *from, size_t *to) {
     size_t number = 0, i = 0;
     for (;; i++, number++) {
@@ -60,7 +60,7 @@ static void check_found(const struct source *source, const struct found *found, 
         check_column(source, found);
 }
 
-/* Text comes out as it went in, when nothing is added; at its end there is a line end. */
+/* Without additions, text comes out unchanged. A line end is added if the last line has none. */
 static void check_text(const char *data, size_t size) {
     const bool open = size > 0 && data[size - 1] != '\n';
     HOLDS(caught_len == size + open && memcmp(caught, data, size) == 0 && (!open || caught[size] == '\n'));
@@ -90,7 +90,7 @@ static void begin(struct source *source, const struct reader *reader, unsigned k
         source_lines(source, reader);
 }
 
-/* Of either width, with all that can be shown of an ID. */
+/* For IDs of either width, with all parts shown. */
 static void begin_view(struct view *view, bool wide, unsigned flags) {
     static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, 1288834974657);
     static const sfid_wide_layout wide_layout[] = {
@@ -103,7 +103,7 @@ static void begin_view(struct view *view, bool wide, unsigned flags) {
     view->age = (flags & 32) != 0;
 }
 
-/* What is refused is refused in words; what fits no layout that has a name is none of this one, either. */
+/* A refusal has an explanation. Text that no named layout can read is no ID of this one either. */
 static void check_read(const struct reader *reader, const struct found *found, struct view *view, bool good) {
     static struct guess guess;
     char why[READER_WHY] = "";
@@ -160,7 +160,7 @@ int fuzz_streams(const uint8_t *data, size_t size) {
     char *text = fuzz_copy(data, size, 0);
     reader_begin(&reader, form % (kind == LINES ? SFID_BYTES + 1 : SFID_BYTES), (form & 64) != 0);
     begin(&source, &reader, kind, flags);
-    source.in.fd = size > 0 ? input(text, size) : open("/", O_RDONLY | O_CLOEXEC); /* which cannot be read */
+    source.in.fd = size > 0 ? input(text, size) : open("/", O_RDONLY | O_CLOEXEC); /* a directory: cannot be read */
     run(&source, kind, (form & 128) != 0, text, size, flags);
     close(source.in.fd);
     free(text);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - any bytes as an ID in any form: the first byte says which. What is
- * read is written again with as many digits; what is refused goes wrong at the
- * place told, and not before. With the first byte's top bit set the rest is a
- * number, a width and a room to write it in.
+ * text.c - any bytes as an ID in the form that the first byte says. Accepted
+ * text is written again with as many digits. Refused text is wrong at the
+ * reported place, and not before. With the first byte's top bit set, the rest
+ * is a number, a width and the room for writing it.
  */
 #include "fuzz.h"
 
-/* The same characters, but for case and Crockford's variants. */
+/* Returns whether characters are the same, apart from case and Crockford's variants. */
 static int alike(sfid_form form, char a, char b) {
     if (form == SFID_DEC || form == SFID_BASE62 || form == SFID_BASE58 || form == SFID_BYTES)
         return a == b;
@@ -26,7 +26,7 @@ static void comes_back(sfid_form form, const char *text, const char *written, in
         HOLDS(alike(form, text[i], written[i]));
 }
 
-/* Of a text that is refused the part before the place is good, or too short only; one byte more is not. */
+/* Checks a refused text: up to the place it is good, or only too short; with one byte more it is not. */
 static void goes_wrong_there(sfid_form form, const char *text, size_t size, int rc, size_t at, int is_wide) {
     HOLDS(rc == SFID_EINVAL || rc == SFID_EOVERFLOW);
     HOLDS(at <= size);
@@ -46,7 +46,7 @@ static void goes_wrong_there(sfid_form form, const char *text, size_t size, int 
     }
 }
 
-/* Writes with any width into any room: what fits is there, and nothing behind it is touched. */
+/* Writes with any width into any room. Text that fits is written, and nothing after the room is touched. */
 static void writes(sfid_form form, int64_t id, sfid_wide wide, unsigned width, size_t room) {
     char *buf = fuzz_copy(NULL, room, 0), full[SFID_WIDE_TEXT_LEN];
     const size_t nul = form != SFID_BYTES;

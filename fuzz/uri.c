@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Any bytes as a store's URL: what is accepted is within bounds, and what is refused is refused in words that do not
- * depend on user and password.
- */
+/* uri.c - any bytes as a store's URL. An accepted one is within bounds. An error's text does not depend on user and password. */
 #include "redis/uri.h"
 
 #include "fuzz.h"
@@ -32,7 +29,7 @@ static void check_accepted(const struct sfid__uri *u) {
     HOLDS(ended(shown, sizeof shown) && strlen(shown) < sizeof shown - 1);
 }
 
-/* Letters and digits of what may be user and password become x, but for those of an escape. False when there is nothing. */
+/* Replaces letters and digits of a possible user and password by x, except in escapes. Returns false if there are none. */
 static bool mask(char *url) {
     char *from = strstr(url, "://"), *to = strrchr(url, '@');
     if (from == NULL || to == NULL || to < from)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * words.c - what people give a command: times, zones, numbers, layouts that are
- * none, and options. The first byte says which.
- */
+/* words.c - user input of the command: times, zones, numbers, invalid layouts, and options. The first byte says which. */
 #include "args/args.h"
 #include "args/layout_fault.h"
 #include "args/nearest.h"
@@ -15,7 +12,7 @@
 
 static const struct moment now = {INT64_C(1795257000123), true};
 
-/* What is read is written, and reads back as the same, in any zone. */
+/* A time that was read is written, and reads back the same, in any zone. */
 static void comes_back(int64_t unix_ms, const struct zone *zone) {
     char text[DATE_ROOM * 2];
     struct date date = {.zone = *zone};
@@ -29,7 +26,7 @@ static void a_time(const char *text) {
     const char *wrong = read_time(text, now, &m);
     if (wrong)
         HOLDS(wrong[0] != '\0');
-    else if (m.unix_ms > INT64_MIN + 86400000 && m.unix_ms < INT64_MAX - 86400000) /* the date in a zone, too, is one */
+    else if (m.unix_ms > INT64_MIN + 86400000 && m.unix_ms < INT64_MAX - 86400000) /* its date exists in every zone */
         comes_back(m.unix_ms, &(struct zone){.kind = ZONE_UTC});
 }
 
@@ -101,7 +98,7 @@ static void values(const struct args *args) {
     HOLDS(args_no_operands(args, "") == (args->operand_count == 0));
 }
 
-/* Each line is an argument. */
+/* Each line is one argument. */
 static void options(char *text) {
     static struct args args;
     char *argv[18];
