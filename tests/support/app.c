@@ -94,7 +94,7 @@ static bool strings_only(const struct reply *r) {
     return r->type == '*' && r->count >= 2;
 }
 
-/* Is the text at this place in the answer one that differs from run to run? Keeps it. */
+/* Keeps text that differs from run to run. Returns whether there is such text at this place of the answer. */
 static bool varies(struct app *a, const char *op, const struct reply *r, size_t i) {
     const char *word = r->list[0].text;
     if (strcmp(op, "look") == 0) {
@@ -161,7 +161,7 @@ static int by_field(const void *a, const void *b) {
     return strcmp(((const struct reply *)a)->text, ((const struct reply *)b)->text);
 }
 
-/* Not by DUMP, which tells the order in memory, and that changes with looking. */
+/* DUMP shows the order in memory, which reading changes. */
 char *app_contents(struct app *a) {
     char *text = NULL;
     size_t size = 0;

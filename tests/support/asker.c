@@ -73,7 +73,7 @@ bool memory_is_own(void) {
     return false;
 #endif
 #endif
-    const char *preload = getenv("LD_PRELOAD"); /* by valgrind, for the program that it runs */
+    const char *preload = getenv("LD_PRELOAD"); /* set by valgrind for the program it runs */
     return preload == NULL || strstr(preload, "vgpreload") == NULL;
 }
 

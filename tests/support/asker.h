@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * asker.h - a connection under test, and what it was told.
- */
+/* asker.h - a connection under test, and its answers. */
 #ifndef SFID_TESTS_ASKER_H
 #define SFID_TESTS_ASKER_H
 
@@ -19,7 +17,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What a loaded machine may add to a deadline, or a checker of memory. Overruns are told. */
+/* SLACK_MS: what a loaded machine or a memory checker may add to a deadline. Overruns are printed. */
 enum { SLACK_MS = 1000, LONG_MS = 60000 };
 
 /* ---- asking -------------------------------------------------------------- */
@@ -32,24 +30,24 @@ extern int64_t worst_overrun_ms;
 struct sfid__connection *new_connection(const char *url);
 int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *stop, int argc, const char *const *argv);
 
-/* One command of up to six words. */
+/* Sends one command of up to six words. */
 int ask(struct sfid__connection *c, int64_t within_ms, const char *a, const char *b, const char *d, const char *e, const char *f,
         const char *g);
 int ping(struct sfid__connection *c, int64_t within_ms);
 
-/* The last exchange answered with this string alone. */
+/* Returns whether the last exchange answered with only this string. */
 bool said(int rc, const char *want);
 
-/* The last exchange failed like this, with these words among others. */
+/* Returns whether the last exchange failed with this code and class, and its text contains these words. */
 bool failed_with(int rc, int code, enum sfid__reply_class class, const char *words);
 bool within(int64_t least_ms, int64_t most_ms);
 
 /* ---- looking at this process --------------------------------------------- */
 
-/* False where a checker of memory holds back what is freed, and has an idea of its own of a page. */
+/* Returns false under a memory checker: it delays frees and changes page use. */
 bool memory_is_own(void);
 
-/* The descriptor of the only socket that leads to a server, or -1. */
+/* Returns the descriptor of the only socket to a server, or -1. */
 int socket_fd(void);
 
 #endif

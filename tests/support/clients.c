@@ -30,7 +30,7 @@ sfid_options client_options(struct client *m, const sfid_layout *l) {
     return opt;
 }
 
-/* Draws until told to end; a few at a time, so that many can do so on one machine. */
+/* Generates until told to end, a few at a time, so that many clients can do so on one machine. */
 static void client_draw(struct client *m, sfid *g, struct idlog *log) {
     int64_t last = mono_ns();
     while (!atomic_load(&m->end)) {
@@ -131,7 +131,7 @@ bool client_event_after(struct client *m, sfid_event_kind kind, int before, int 
 
 struct failure_wait {
     struct client *m;
-    int failed, code; /* failed: renewals that had failed before */
+    int failed, code; /* failed: earlier failed renewals */
     const char *words, *server;
 };
 

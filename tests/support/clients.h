@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clients.h - processes that lease from a server through the public library, and draw; what each of them lives through.
+ * clients.h - processes that lease from a server through the public library and generate IDs, and what happens to them.
  *
- * A struct client is what a test and one such process share: the settings before it starts, then how long it took to open,
- * its pid, its events, its errors, and the longest time between two IDs. All IDs are logged for tests/checker. A client ends
- * when it is told to, closing its handle; or dies.
+ * A struct client is shared by the test and one process. It has the settings, and then the time the open took, the pid, events,
+ * errors, and the longest time between two IDs. All IDs are logged for tests/checker. A client closes its handle and ends when
+ * it is told to, or it is killed.
  */
 #ifndef SFID_TESTS_CLIENTS_H
 #define SFID_TESTS_CLIENTS_H
@@ -16,10 +16,10 @@
 
 enum { EVENT_KINDS = 32, LOG_IDS = 1 << 20, SLACK_MS = SANITIZED ? 4000 : 1500 }; /* SLACK_MS: what a loaded machine adds */
 
-/* Lease settings of these tests: W, H and S of the documents. They are the same for all of an app. */
+/* Lease settings of these tests: W, H and S in the documents. All processes of an app have the same. */
 enum { WINDOW_MS = 3000, HEARTBEAT_MS = 900, BUDGET_MS = 1000, EXCHANGE_MS = 500, UNIT_MS = 10, JITTER_MS = 1000 };
 
-/* How long a claim of an unknown pid may have to wait: until every window granted before has ended, and until it looks again. */
+/* How long a claim of an unknown pid may wait: until all earlier windows have ended, and the next attempt. */
 enum { WAIT_MS = WINDOW_MS + BUDGET_MS + UNIT_MS, WAIT_MOST_MS = WAIT_MS + JITTER_MS };
 
 struct client {
@@ -31,25 +31,25 @@ struct client {
     pid_t process;      /* 0: none */
     int starts;
 
-    _Atomic int opened; /* 0: not yet; 1: it is; else the code that it failed with */
+    _Atomic int opened; /* 0: not yet; 1: open; otherwise the error code */
     _Atomic int end, closed;
     _Atomic int64_t open_ms, close_ms, pid, ids, gap_ms, errors, last_error, first_lead_ms;
     _Atomic int events[EVENT_KINDS];
-    _Atomic int failed_code; /* of the last SFID_EVENT_RENEW_FAILED; then its text is there */
+    _Atomic int failed_code; /* of the last SFID_EVENT_RENEW_FAILED; its text is set before */
     char failed_text[600], error[600];
 };
 
 sfid_options client_options(struct client *m, const sfid_layout *l);
 
-/* Zeroed memory for n of them, shared with their processes. */
+/* Returns zeroed memory for n clients, shared with their processes. */
 struct client *clients_make(size_t n);
 
-/* The settings of these tests; the server by its socket. */
+/* Sets these tests' settings; the server is reached by its socket. */
 void client_set(struct client *m, const char *socket, const char *app, const char *log);
 void client_start(struct client *m);
 bool client_has_opened(void *arg);
 
-/* Waits until it holds a pid. False, with a remark, when it does not come to that. */
+/* Waits until the client holds a pid. Returns false, with a diagnostic, if it does not. */
 bool client_opened(struct client *m, unsigned limit_ms);
 void client_start_or_bail(struct client *m);
 
@@ -59,20 +59,20 @@ struct client_wait {
     int64_t want;
 };
 
-/* Waits until it has had that many more events of a kind than there were so far. */
+/* Waits until the client has had `more` events of a kind beyond `before`. */
 bool client_event_after(struct client *m, sfid_event_kind kind, int before, int more, unsigned limit_ms);
 
-/* Waits until an event tells of a renewal that failed like this. One that was under way may fail otherwise, before. */
+/* Waits for an event that reports this renewal failure. An earlier renewal under way may fail differently. */
 bool client_told(struct client *m, int failed, int code, const char *words, const char *server);
 int client_events(const struct client *m, sfid_event_kind kind);
 
-/* Waits until it has drawn so many more IDs. */
+/* Waits until the client has generated this many more IDs. */
 bool client_draws(struct client *m, int64_t more, unsigned limit_ms);
 
-/* From here on gaps and errors count. */
+/* Starts counting gaps and errors anew. */
 void client_forget_gaps(struct client *m);
 
-/* Ends it by its own close; how that went: the exit status. */
+/* Has the client close its handle and end. Returns its exit status. */
 int client_end(struct client *m);
 void client_kill(struct client *m);
 void client_stop(const struct client *m);

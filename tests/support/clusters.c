@@ -18,7 +18,7 @@ int cluster_slot(struct cluster *c, const char *key) {
     return -1;
 }
 
-/* Who serves a slot, by what one node says; -1: nobody of us. */
+/* Returns the node that serves a slot, according to one node; -1: none of ours. */
 static int owner_by(struct cluster *c, int node, int slot) {
     int owner = -1;
     struct reply *reply = redis_ask(&c->node[node], "CLUSTER", "SLOTS", NULL);
@@ -92,7 +92,7 @@ int cluster_next_owner(struct cluster *c, int slot, int other_than, unsigned lim
     return tap_wait_until(all_agree, &w, limit_ms) ? w.owner : -1;
 }
 
-/* Each replica that runs follows somebody who runs. */
+/* Returns whether each running replica follows a running node. */
 static bool whole(void *arg) {
     struct slot_wait *w = arg;
     char role[16], port[16];
@@ -118,7 +118,7 @@ bool cluster_whole(struct cluster *c, int slot, unsigned limit_ms) {
 
 /* ---- begin and end ------------------------------------------------------ */
 
-/* All of them have met all others, and are past the handshake. */
+/* Returns whether all nodes have met, and are past the handshake. */
 static bool have_met(void *arg) {
     struct cluster *c = arg;
     for (int i = 0; i < CLUSTER_NODES; i++) {
@@ -193,7 +193,7 @@ bool cluster_fail_over(struct cluster *c, int replica, const char *how) {
     return agrees;
 }
 
-/* A key may be gone by itself meanwhile: NOKEY is fine. One that was made anew at the other end is replaced. */
+/* The key may expire meanwhile: NOKEY is fine. A key that was made anew on the other side is replaced. */
 static void move_key(struct cluster *c, const struct reply *key, int from, int to) {
     const char *const args[] = {"MIGRATE", "127.0.0.1", redis_port_text(&c->node[to]), key->text, "0", "5000", "REPLACE"};
     const size_t sizes[] = {7, 9, strlen(args[2]), key->size, 1, 4, 7};
@@ -203,7 +203,7 @@ static void move_key(struct cluster *c, const struct reply *key, int from, int t
     reply_free(reply);
 }
 
-/* All of the slot; or all but the one with the shortest name. */
+/* Moves all keys of the slot; or all but the one with the shortest name. */
 static void move_keys(struct cluster *c, const char *slot, int from, int to, bool all) {
     struct reply *keys = redis_ask(&c->node[from], "CLUSTER", "GETKEYSINSLOT", slot, "1000", NULL);
     size_t shortest = 0;

@@ -43,7 +43,7 @@ void disk_read(struct disk_bytes *b, const char *path) {
         close(fd);
 }
 
-/* Block by block what was synced, what was written last, or, of a block under way, the begin of the one and the rest of the other. */
+/* Each block is the synced one, the last one written, or the begin of the one and the rest of the other. */
 static void disk_restore_file(uint64_t inode, const char *lost, const char *to) {
     static struct disk_bytes synced, last;
     char path[SHIM_PATH];
@@ -75,7 +75,7 @@ static void disk_restore_entry(uint64_t inode, bool is_dir, const char *name, co
         disk_restore_file(inode, lost_path, to_path);
 }
 
-/* Names that were not synced may be there. Those that were are already. */
+/* Adds some of the names that were not synced. The synced ones are already there. */
 static void disk_restore_late(const char *lost, const char *to) {
     DIR *dir = opendir(lost);
     for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * disk.h - a power loss, simulated: the state directory is brought back as a
- * disk may have it.
+ * disk.h - simulates a power loss: the state directory comes back as a disk may
+ * have it.
  *
- * What was synced is there (shim_notes.h). Of everything else nothing is
- * certain: each block of a file that was written after may have reached the
- * disk or not, or in part; so may each name that was made after.
+ * What was synced is there (shim_notes.h). Nothing else is certain. Each block
+ * written later may have reached the disk, or not, or in part. So may each name
+ * made later.
  */
 #ifndef SFID_TESTS_DISK_H
 #define SFID_TESTS_DISK_H
@@ -17,17 +17,17 @@
 enum { DISK_BLOCK = 4096 };
 
 struct disk {
-    char notes[200]; /* the directory of them */
+    char notes[200]; /* directory of the notes */
     struct shim_control *control;
     uint64_t *rng;
 };
 
 extern struct disk disk;
 
-/* From here on programs that are started have the shim. Where it was not built the test is skipped. */
+/* Preloads the shim into programs started from here on. Skips the test if the shim was not built. */
 void disk_begin(uint64_t *rng);
 
-/* All that is there now is on the disk. */
+/* Notes that all files are on the disk now. */
 void disk_settle(void);
 
 struct disk_bytes {
@@ -38,7 +38,7 @@ struct disk_bytes {
 void disk_read(struct disk_bytes *b, const char *path);
 void disk_restore_dir(uint64_t inode, const char *lost, const char *to);
 
-/* Nobody runs any more. The state directory itself was there from the begin. */
+/* Call this when no process runs any more. The state directory itself always survives. */
 void disk_lose_power(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake.h - a generator on a page of plain memory, with a clock that the test moves.
+ * fake.h - a generator on a page in plain memory, with a clock that the test
+ * moves.
  *
- * Sleeping moves both clocks on by what was asked for, after calling on_sleep
- * (once per sleep) where a test sets it.
+ * A sleep calls on_sleep, if set, and moves both clocks on by its length.
  */
 #ifndef SFID_TESTS_FAKE_H
 #define SFID_TESTS_FAKE_H
@@ -19,7 +19,7 @@
 #define FAKE_EPOCH INT64_C(1000000000000)
 
 struct fake {
-    struct sfid__clock clock; /* first */
+    struct sfid__clock clock; /* must be first */
     int64_t wall_ns;          /* since FAKE_EPOCH */
     int64_t monotonic;
     int64_t slept_ns;
@@ -34,20 +34,20 @@ struct fake {
 struct fake *fake_of(const struct sfid__clock *clock);
 struct sfid__time fake_now(const struct sfid__clock *clock);
 
-/* Time goes by without a sleep. */
+/* Moves both clocks on, without a sleep. */
 void fake_pass_ms(struct fake *f, int64_t ms);
 
-/* The clock is set. */
+/* Steps the wall clock. */
 void fake_step_ms(struct fake *f, int64_t ms);
 uint64_t fake_tick(const struct fake *f);
 struct sfid__record *fake_record(const struct fake *f);
 
-/* A new record above all before, and the generator pointed at it unless it has to find it by itself. */
+/* Makes a new record above all earlier ones. Points the generator at it, unless that has to find it by itself. */
 struct sfid__record *fake_switch(struct fake *f, uint64_t pid, uint64_t position, uint64_t limit);
 
 /*
- * 41:10:12/1ms over FAKE_EPOCH at tick 100,000,000 unless layout says otherwise;
- * policy with max_wait and max_ahead in ms; pid 7; a window to the layout's end.
+ * Opens a generator at tick 100,000,000 of 41:10:12/1ms over FAKE_EPOCH, or of
+ * another layout. Its pid is 7, its window lasts to the layout's end.
  */
 void fake_open(struct fake *f, const char *layout, sfid_exhaustion policy, uint32_t max_wait_ms, uint32_t max_ahead_ms);
 void fake_close(struct fake *f);
@@ -55,13 +55,13 @@ sfid *fake_handle(struct fake *f);
 int64_t fake_next(struct fake *f);
 int64_t fake_try(struct fake *f);
 
-/* The tick of an ID, or a huge one for an error. */
+/* Returns the tick of an ID, or a huge one for an error. */
 uint64_t fake_tick_of(const struct fake *f, int64_t id);
 
-/* A call that has number n of record r in hand, drawn before the test went on. */
+/* Finishes a call that took position n of record r before the test went on. */
 int64_t fake_settle(struct fake *f, struct sfid__record *r, uint64_t n, bool may_sleep);
 
-/* Puts the word at a tick and sequence number. */
+/* Sets the word to a tick and sequence. */
 void fake_set_word(struct fake *f, uint64_t tick, uint64_t seq);
 
 #endif

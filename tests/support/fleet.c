@@ -73,7 +73,7 @@ size_t registration_of(const char *app, int64_t pid, char key[100]) {
 
 /* ---- a member ----------------------------------------------------------- */
 
-/* Numbers of processes, over all members of a test. */
+/* Counts the processes of all members of a test. */
 static _Atomic uint64_t *processes;
 
 /* ---- inside a member ----------------------------------------------------- */
@@ -86,7 +86,7 @@ static uint64_t text_hash(const char *text, uint64_t hash) {
     return hash;
 }
 
-/* Notes the window, if it is another than before. Under the lock. */
+/* Records the window if it has changed. Needs the lock. */
 static void witness_note(struct witness *w, uint64_t flags) {
     sfid_status_info st;
     if (sfid_status(w->g, &st) != 0 || !st.open)
@@ -106,7 +106,7 @@ static void witness_look(struct witness *w, uint64_t flags) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Before an ID is logged, the window it lies in is: who is killed between the two leaves nothing unexplained. */
+/* Records an ID's window before the ID is logged, so that a kill in between leaves nothing unexplained. */
 static void witness_id(struct witness *w, const sfid_layout *l, int64_t id) {
     pthread_mutex_lock(&w->lock);
     const struct winlog_window *last = &w->last;
@@ -283,7 +283,7 @@ void member_kill(struct member *m) {
     m->child = 0;
 }
 
-/* Waits until it has drawn so many IDs more. */
+/* Waits until the member has generated this many more IDs. */
 struct more_wait {
     const struct member *m;
     int64_t ids;
@@ -298,7 +298,7 @@ bool member_draws(const struct member *m, int64_t ids, unsigned limit_ms) {
     return tap_wait_until(more_drawn, &(struct more_wait){m, atomic_load(&m->ids) + ids}, limit_ms);
 }
 
-/* Waits until a call has failed from now on. */
+/* Waits until one more call has failed. */
 static bool error_came(void *arg) {
     const struct more_wait *w = arg;
     return atomic_load(&w->m->errors) >= w->ids;
@@ -308,7 +308,7 @@ bool member_fails(const struct member *m, unsigned limit_ms) {
     return tap_wait_until(error_came, &(struct more_wait){m, atomic_load(&m->errors) + 1}, limit_ms);
 }
 
-/* Waits for an event of a kind from number `from` on; NULL when none comes. */
+/* Waits for an event of a kind, from event number `from` on. Finds NULL if none comes. */
 struct event_wait {
     const struct member *m;
     sfid_event_kind kind;
@@ -384,7 +384,7 @@ bool crowd_has_renewed(void *arg) {
 
 bool crowd_follows(struct crowd *c) { return tap_wait_until(crowd_has_followed, c, patience(c->m[0].opt.ttl_ms)); }
 
-/* Calls that failed, and leases that were lost, of all so far. */
+/* Counts failed calls and lost leases of all members so far. */
 static int64_t crowd_errors(const struct crowd *c) {
     int64_t errors = 0;
     for (unsigned i = 0; i < c->n; i++) {

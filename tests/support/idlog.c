@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/idlog.h"
 
-/* A new file of so many bytes behind its head; NULL, with errno, when there can be none. */
+/* Makes a new file of this many bytes after its head. Returns NULL, with errno, on failure. */
 static struct idlog_head *idlog_make(const char *path, size_t size) {
     size += sizeof(struct idlog_head);
     const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -22,7 +22,7 @@ bool idlog_open(struct idlog *log, const char *path, uint64_t capacity, uint64_t
     log->head->capacity = capacity;
     log->head->life = life;
     log->head->pid = pid;
-    __atomic_signal_fence(__ATOMIC_RELEASE); /* the compiler leaves it last: who is killed before has not begun */
+    __atomic_signal_fence(__ATOMIC_RELEASE); /* keeps this write last: a process killed before has not begun */
     memcpy(log->head->magic, IDLOG_MAGIC, sizeof log->head->magic);
     return true;
 }

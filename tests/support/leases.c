@@ -18,7 +18,7 @@ bool idle;
 
 /* ---- steps ----------------------------------------------------------------- */
 
-/* Actions as letters, in their order. */
+/* Each action has a letter. */
 static const char letters[] = {[SFID__DO_NOTE] = 'N',        [SFID__DO_ADOPT] = 'A',        [SFID__DO_EXTEND] = 'E',
                                [SFID__DO_TELL_LEASED] = 'L', [SFID__DO_TELL_RENEWED] = 'W', [SFID__DO_TELL_LEASED_AGAIN] = 'M',
                                [SFID__DO_TELL_LOST] = 'X',   [SFID__DO_TELL_FAILED] = 'F',  [SFID__DO_CLAIM] = 'C',
@@ -33,7 +33,7 @@ const char *actions_said(void) {
     return text;
 }
 
-/* What holds for every step: some action, room for all, and what waits for an outcome last. */
+/* Checks every step: there is an action, all fit, and one that waits for an outcome is the last. */
 static bool well_formed(void) {
     for (unsigned i = 0; i + 1 < out.count; i++)
         if (strchr("ACRVGS", letters[out.list[i].kind]))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leases.h - one lease machine under the hands of a test: events in, actions
- * out, time as the test sets it.
+ * leases.h - runs one lease machine: events go in, actions come out, the test
+ * sets the time.
  *
- * Each step returns the state after it and its actions as letters, such as
- * "h ENWS": w wanted, h held, e ended; the letters are at letters[].
+ * Each step returns the state after it and its actions as letters, such as "h
+ * ENWS": w wanted, h held, e ended. For the other letters see letters[].
  */
 #ifndef SFID_TESTS_LEASES_H
 #define SFID_TESTS_LEASES_H
@@ -17,18 +17,18 @@
 
 enum { WINDOW = 100, REACH = 300, HEARTBEAT = 32000, FIRST = 50, LONGEST = 5000, TICK = 500, NOW = 100000 };
 
-#define EVEN UINT64_C(20388694359726) /* a multiple of the range of each jitter here: no jitter */
+#define EVEN UINT64_C(20388694359726) /* a multiple of each jitter's range, so no jitter */
 
 extern const struct sfid__lease_terms usual;
 extern struct sfid__lease l;
 extern struct sfid__lease_actions out; /* of the last step */
 extern int64_t now;
 extern uint64_t tick, fresh, jitter, position;
-extern bool idle; /* the next number is not due */
+extern bool idle; /* the next ID is not due */
 
 /* ---- steps ----------------------------------------------------------------- */
 
-/* The state after the step and its actions: "h ENWS". */
+/* Returns the state after the step and its actions: "h ENWS". */
 const char *actions_said(void);
 const char *step(struct sfid__lease_event e);
 const struct sfid__lease_action *last(void);
@@ -39,11 +39,11 @@ const char *answer(enum sfid__lease_answer what);
 const char *adopted(uint64_t limit, bool sure);
 const char *resume(uint64_t limit, uint64_t next_nonce);
 
-/* As resume(), where nobody draws from what was found. */
+/* As resume(), if no process generates from the record that was found. */
 const char *resume_cold(uint64_t limit);
 const char *close_lease(void);
 
-/* Time passes until the machine wants to look again. */
+/* Moves the time on to when the machine wants to look again. */
 const char *wake_when_due(void);
 void begin(const struct sfid__lease_terms *terms);
 void begin_held(const struct sfid__lease_terms *terms);

@@ -80,7 +80,7 @@ static struct mark_entry newest_entry(int fd) {
 
 uint64_t mark_tick_of(int fd, const sfid_layout *l) {
     struct mark_entry was, is = {0};
-    do { /* a reader may see half of what is being written */
+    do { /* a read may see a half-written entry */
         was = is;
         is = newest_entry(fd);
     } while (memcmp(&was, &is, sizeof is) != 0);
@@ -175,7 +175,7 @@ char task_state(pid_t process, pid_t thread) {
     return letter;
 }
 
-/* All other threads of this process. */
+/* Returns whether all other threads of this process sleep. */
 static bool others_sleep(void *arg) {
     (void)arg;
     bool sleep = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* marks.h - the mark of pid 1, as the tests of its content and of its lock take it. */
+/* marks.h - the mark of pid 1, for tests of its content and of its lock. */
 #ifndef SFID_TESTS_MARKS_H
 #define SFID_TESTS_MARKS_H
 
@@ -11,15 +11,15 @@ extern char mark_path[4200];
 extern struct sfid__error mark_err;
 extern struct sfid__position mark_said;
 
-/* Makes a state directory and the app, and says where the mark will lie. */
+/* Makes a state directory and the app, and sets mark_path. */
 void marks_begin(void);
 
-/* The file of pid 1, at mark_path. */
+/* Takes the mark of pid 1, at mark_path. */
 int take(struct sfid__mark *m);
 void write_to(struct sfid__mark *m, uint64_t to);
 void take_or_bail(struct sfid__mark *m);
 
-/* Position found by a new holder, who leaves at once; its code when it is refused. */
+/* Returns the position that a new holder finds, or its error code. The holder leaves at once. */
 int64_t found(void);
 
 #endif

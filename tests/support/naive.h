@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* naive.h - text forms done the plain way, digit by digit, to hold the library's against. */
+/* naive.h - simple text forms, digit by digit, to compare the library's with. */
 #ifndef SFID_TESTS_NAIVE_H
 #define SFID_TESTS_NAIVE_H
 
@@ -12,11 +12,11 @@
 #define CROCKFORD "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 #define BITCOIN "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-/* A form as its makers describe it. */
+/* A form as its inventors describe it. */
 struct naive_form {
     sfid_form form;
     const char *digits;
-    size_t narrow, wide;         /* digits of the widest number */
+    size_t narrow, wide;         /* digits of the highest number */
     size_t own_narrow, own_wide; /* digits written */
 };
 
@@ -24,13 +24,13 @@ struct naive_form {
 
 extern const struct naive_form naive_forms[NAIVE_FORMS];
 
-/* Writes v with at least width digits; returns how many there are. */
+/* Writes v with at least `width` digits. Returns their number. */
 size_t naive_text(const char *digits, sfid_wide v, size_t width, char *out);
 
-/* v * m, which has to fit. */
+/* Returns v * m, which must fit. */
 sfid_wide naive_times(sfid_wide v, uint32_t m);
 
-/* The value of a character, Crockford's variants and the case of hex digits included; -1 for none. */
+/* Returns the value of a character, with Crockford's variants and both cases of hex digits; -1 for an invalid one. */
 int naive_value(sfid_form form, const char *digits, char c);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opens.h - opens that must fail: in time, with the right code, and a sentence that names server and cause but no secret.
+ * opens.h - opens that must fail in time, with the right code, and with a sentence that names server and cause but no secret.
  *
- * In time is within open_timeout_ms and 100 ms. A loaded machine may be slower than that: the best of three counts, and the
- * worst is printed.
+ * In time means within open_timeout_ms plus 100 ms. A loaded machine may be slower, so the best of three counts. The worst is
+ * printed.
  */
 #ifndef SFID_TESTS_OPENS_H
 #define SFID_TESTS_OPENS_H
@@ -12,13 +12,13 @@
 
 enum { OPEN_MS = 400, GRACE_MS = SANITIZED ? 400 : 100, TRIES = 3 };
 
-/* User and password of URLs here: neither may be in any text. */
+/* User and password in the URLs: no text may contain either. */
 #define USER "mallory"
 #define PASSWORD "s3same-0pen"
 
 extern int64_t worst_open_ms;
 
-/* One attempt: the code, its text and how long it took. */
+/* An open: its code, its text and its duration. */
 struct attempt {
     int code;
     char text[600];
@@ -27,7 +27,7 @@ struct attempt {
 
 struct attempt attempt_open(const char *url, const char *app, bool trust);
 
-/* The open fails with this code, and a sentence with these words among others. */
+/* Checks that the open fails with this code, and with a sentence that contains these words. */
 bool fails_with(const char *url, const char *app, int code, const char *server, const char *words, const char *what);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_clock.h - a time of day of the test's own: the library finds this one in place of the C library's.
+ * own_clock.h - a test's own time of day, which the library finds in place of the C library's.
  *
- * For the one source of a program. In an archive it would be taken by every program that asks for the time.
+ * Only for programs of one source. From an archive, every program that asks for the time would take it.
  */
 #ifndef SFID_TESTS_OWN_CLOCK_H
 #define SFID_TESTS_OWN_CLOCK_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/time.h>
 
-static _Atomic int64_t *own_clock; /* nanoseconds that are added to the time of day; NULL: none */
+static _Atomic int64_t *own_clock; /* nanoseconds added to the time of day; NULL: none */
 
 static int64_t own_wall_ns(void) {
     struct timespec t = {0};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pair.h - a master and its replica, processes that lease from whoever is master, and a name that leads them there.
- */
+/* pair.h - a master, its replica, processes that lease from the current master, and a name that leads there. */
 #ifndef SFID_TESTS_PAIR_H
 #define SFID_TESTS_PAIR_H
 
@@ -13,23 +11,23 @@ struct pair {
     const char *program;
     struct redis node[2];
     int master;
-    char name[140]; /* what leads to it */
+    char name[140]; /* leads to the master */
     struct client *m;
     size_t number;
-    int lost, again, failovers[QUICK + 1]; /* events so far: of the slow one, of the others */
-    bool restarts; /* the former master was dead in between; else it lives, and has the same run_id as ever */
+    int lost, again, failovers[QUICK + 1]; /* events so far: of the slow client, and of the others */
+    bool restarts;                         /* the former master was dead meanwhile; otherwise it lives and keeps its run_id */
 };
 
-/* Whoever connects from now on gets to this node. */
+/* Leads new connections to this node. */
 void pair_lead_to(struct pair *p, int node);
 
-/* Begins to; redis_replicate() waits until it does. Many begin at once. */
+/* Starts to follow; redis_replicate() waits for that. Many may start at once. */
 void pair_follow(struct pair *p);
 
-/* The holder and the second one hold when this is back. set, where there is one, may change settings of members. */
+/* Returns once the holder and the second client hold a pid. set, unless NULL, may change members' settings. */
 void pair_begin(struct pair *p, const char *program, bool restarts, size_t number, void (*set)(struct pair *p));
 
-/* The replica hears no more. */
+/* Cuts the replica off from its master. */
 void pair_cut(struct pair *p);
 
 #endif

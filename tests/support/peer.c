@@ -3,7 +3,7 @@
 
 #include <poll.h>
 
-/* How long a peer waits to be asked. */
+/* How long a peer waits for a command. */
 enum { IDLE_MS = 3600000 };
 
 bool read_command(struct resp *in, char *name, size_t size) {

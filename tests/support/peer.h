@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer.h - servers of a test's own that misbehave.
+ * peer.h - a test's own servers that misbehave.
  *
- * A fake server is a forked process that forks once more for each connection;
- * what it does there is a function of the test. It ends with the test.
+ * A fake server is a forked process, which forks again for each connection.
+ * There it runs a function of the test. It ends with the test.
  */
 #ifndef SFID_TESTS_PEER_H
 #define SFID_TESTS_PEER_H
@@ -27,9 +27,9 @@
 #include <unistd.h>
 
 struct peer_shared {
-    _Atomic int accepted, commands, step; /* commands: other than those of the greeting */
-    _Atomic int greeted_name;             /* CLIENT SETNAME sfid-orders came */
-    char send[1 << 16];                   /* what a peer says, where the test sets it */
+    _Atomic int accepted, commands, step; /* commands: without those of the greeting */
+    _Atomic int greeted_name;             /* CLIENT SETNAME sfid-orders was received */
+    char send[1 << 16];                   /* what a peer sends, if the test sets it */
     size_t send_len;
 };
 
@@ -39,18 +39,18 @@ struct peer {
     char path[108];
     int port;
     struct peer_shared *s;
-    int listener; /* the parent's, where it keeps it */
+    int listener; /* the parent's, if it keeps it */
 };
 
-/* Reads one command; its arguments in name, as far as they fit, of each 60 characters. False at the end. */
+/* Reads one command. name gets as many of its arguments as fit, 60 characters of each. Returns false at the end. */
 bool read_command(struct resp *in, char *name, size_t size);
 bool say(int fd, const void *bytes, size_t n);
 bool say_text(int fd, const char *text);
 
-/* Answers the greeting; the first other command in name. False at the end. */
+/* Answers the greeting, and reads the first other command into name. Returns false at the end. */
 bool next_command(struct resp *in, int fd, struct peer_shared *s, char *name, size_t size);
 
-/* Until the other side is gone. */
+/* Waits until the other side is gone. */
 void wait_for_end(int fd);
 
 typedef void serve_function(int fd, struct resp *in, struct peer_shared *s);
@@ -61,27 +61,27 @@ struct peer start_peer(bool tcp, serve_function *serve);
 void stop_peer(struct peer *p);
 void set_words(struct peer *p, const void *bytes, size_t n);
 
-/* Connections made until the queue of a listener that accepts nothing is full. Returns how many. */
+/* Connects until the queue of a listener that accepts nothing is full. Returns the number of connections. */
 int fill_backlog(const struct sockaddr *at, socklen_t len, int fds[], int most);
 
 /* ---- what they do -------------------------------------------------------- */
 
-/* What the test has set, as the answer to each command but those of the greeting. */
+/* Answers each command after the greeting with the test's words. */
 void serve_words(int fd, struct resp *in, struct peer_shared *s);
 
-/* As an answer to anything. */
+/* Answers any command with them. */
 void serve_words_at_once(int fd, struct resp *in, struct peer_shared *s);
 
-/* A byte each 100 ms, of a reply that would take half a minute. */
+/* Sends a byte each 100 ms, of a reply that would take half a minute. */
 void serve_drip(int fd, struct resp *in, struct peer_shared *s);
 void serve_nothing(int fd, struct resp *in, struct peer_shared *s);
 
-/* Once; then nothing any more. */
+/* Answers once, then no more. */
 void serve_words_once(int fd, struct resp *in, struct peer_shared *s);
 void serve_end(int fd, struct resp *in, struct peer_shared *s);
 void serve_reset(int fd, struct resp *in, struct peer_shared *s);
 
-/* Arrays nested a million deep. */
+/* Sends arrays nested a million deep. */
 void serve_nested(int fd, struct resp *in, struct peer_shared *s);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/proc.h"
 
-/* ThreadSanitizer takes it for a mistake when a forked child of a process with threads starts threads of its own, and
-   when threads are left at exit: both are what is tested here. What is suppressed stands in tests/tsan.supp alone; a
-   program that is run by hand needs TSAN_OPTIONS=suppressions=…/tests/tsan.supp. */
+/*
+ * ThreadSanitizer objects to threads in a forked child of a threaded process, and to threads left at exit. Both are tested here.
+ * tests/tsan.supp has all suppressions; a program run by hand needs TSAN_OPTIONS=suppressions=…/tests/tsan.supp.
+ */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return "die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0"; }
 
@@ -66,7 +67,7 @@ static void dirs_remove(void) {
         remove_tree(dirs.shm);
 }
 
-/* The end by a harness that lost its patience. */
+/* The harness ends a test that takes too long. */
 static void dirs_on_signal(int sig) {
     const pid_t child = dirs.owner == getpid() ? fork() : -1;
     if (child == 0)
@@ -76,7 +77,7 @@ static void dirs_on_signal(int sig) {
     _exit(128 + sig);
 }
 
-/* Logs take up to 1 GB, a /dev/shm of a container has 64 MB. */
+/* Logs take up to 1 GB; a container's /dev/shm has 64 MB. */
 static const char *roomy_place(void) {
     struct statvfs v;
     const bool roomy = statvfs(dirs.shm, &v) == 0 && (uint64_t)v.f_bavail * v.f_frsize > UINT64_C(2) << 30;
@@ -120,7 +121,7 @@ int count_entries(const char *path) {
     return n;
 }
 
-int count_fds(void) { return count_entries("/proc/self/fd") - 1; /* the descriptor of the listing itself */ }
+int count_fds(void) { return count_entries("/proc/self/fd") - 1; /* the listing's own descriptor */ }
 
 int count_threads(void) { return count_entries("/proc/self/task"); }
 

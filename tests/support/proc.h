@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * proc.h - what the process tests share: directories, children, clocks, seeds
- * and the call of the checker.
+ * proc.h - shared by process tests: directories, children, clocks, seeds, and
+ * the checker.
  *
- * Sizes: each test states a short one (default), a long one ($SFID_TEST_LONG
- * set) and one for builds with AddressSanitizer or ThreadSanitizer. Seeds are
- * fixed and printed; $SFID_TEST_SEED takes their place. $SFID_CHECKER names
- * the checker where it is not ./tests/checker.
+ * Sizes: each test has a short one (default), a long one ($SFID_TEST_LONG set)
+ * and one for builds with AddressSanitizer or ThreadSanitizer. Seeds are fixed
+ * and printed; $SFID_TEST_SEED replaces them. $SFID_CHECKER names the checker
+ * if it is not ./tests/checker.
  */
 #ifndef SFID_TESTS_PROC_H
 #define SFID_TESTS_PROC_H
@@ -53,7 +53,7 @@ enum { NS_PER_MS = 1000000, DIED = 99, KILLED = 1000, TIMED_OUT = -1 };
 
 uint64_t sized(uint64_t short_size, uint64_t long_size, uint64_t sanitized);
 
-/* A time limit of the tests, which is to catch what hangs, not what is slow. */
+/* Returns a time limit, which catches tests that hang, not slow ones. */
 unsigned patience(unsigned ms);
 uint64_t seed(void);
 
@@ -63,10 +63,10 @@ int64_t clock_ns(clockid_t clock);
 int64_t wall_ns(void);
 int64_t mono_ns(void);
 
-/* Begin of an ID's tick on the wall clock. */
+/* Returns the begin of an ID's tick on the wall clock. */
 int64_t id_ns(const sfid_layout *l, int64_t id);
 
-/* How far the wall clock was stepped: what holds IDs against it means nothing then. Both clocks slew alike. */
+/* Returns how far the wall clock was stepped. IDs cannot be compared with it then. Both clocks slew alike. */
 int64_t clock_offset(void);
 bool clock_stepped(int64_t offset_before);
 void nap_us(long us);
@@ -74,7 +74,7 @@ int64_t median(int64_t *values, size_t n);
 
 /* ---- directories -------------------------------------------------------- */
 
-/* The test's own: run on /dev/shm, state under the temporary directory, logs where there is room for them. */
+/* The test's directories: run on /dev/shm, state in the temporary directory, logs where there is room. */
 struct dirs {
     char shm[64], run[80], logs[4200], state[4200];
     const char *tmp;
@@ -83,30 +83,32 @@ struct dirs {
 
 extern struct dirs dirs;
 
-/* A child that is another program finds them in its environment. */
+/* Child programs find the directories in their environment. */
 void dirs_make(void);
 
-/* How many entries a directory has; -1 without one. */
+/* Returns the number of entries in a directory; -1 if there is none. */
 int count_entries(const char *path);
 int count_fds(void);
 int count_threads(void);
 
-/* Sanitizers may have started one of their own since. */
+/* Sanitizers may have started a thread of their own. */
 bool threads_are(void *n);
 
 /* ---- children ----------------------------------------------------------- */
 
-/* The end of a child or, in the test itself, of everything. */
+/* Ends a child; in the test itself, ends everything. */
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* Runs fn in a forked child, which ends with what it returns, by _exit(), or with its parent. */
+/* Runs fn in a forked child. The child ends by _exit() with fn's result, or with its parent. */
 pid_t child_start(int (*fn)(void *), void *arg);
 
-/* Runs this program anew with up to five arguments: main() sees them. */
+/* Runs this program again with up to five arguments for main(). */
 pid_t self_start(const char *a, const char *b, const char *c, const char *d, const char *e);
 
-/* After shim_preload(): the rest of the program is for a child that has the shim. The parent keeps the directories, waits, and
-   ends as it does. */
+/*
+ * After shim_preload(): runs the rest of the program in a child with the shim. The parent keeps the directories and ends as the
+ * child.
+ */
 void go_on_with_shim(void);
 
 struct waiting {
@@ -114,18 +116,18 @@ struct waiting {
     int status;
 };
 
-/* The exit status, KILLED + signal, or TIMED_OUT: the child is killed then. */
+/* Returns the exit status, KILLED + signal, or TIMED_OUT; the child is then killed. */
 int child_wait(pid_t child, unsigned limit_ms);
 int child_run(int (*fn)(void *), void *arg, unsigned limit_ms);
 void child_kill(pid_t child);
 
-/* Zeroed memory that forked children share. */
+/* Returns zeroed memory that forked children share. */
 void *shared_memory(size_t size);
 
-/* The same for children that are other programs: a file among the directories. */
+/* The same for child programs: a file in the test's directories. */
 void *shared_file(const char *name, size_t size);
 
-/* Waits until *flag is at least want. */
+/* Waits until *flag is at least `want`. */
 struct flag_wait {
     _Atomic int *flag;
     int want;
@@ -140,18 +142,18 @@ sfid_layout layout_of(const char *text);
 sfid_options options_of(const char *app, int64_t pid, const sfid_layout *l);
 sfid *open_or_die(const sfid_options *opt);
 
-/* The code of an open that is closed again at once. */
+/* Opens and closes at once. Returns the code. */
 int try_open(const sfid_options *opt);
 
 /*
- * Draws an ID, patiently: with the window or the clock behind (a crash may leave the durable mark up to 30 s ahead), the
- * call says so and is made again. Returns the last error when limit_ms were not enough.
+ * Generates an ID. While the window or the clock is behind (after a crash the mark may be up to 30 s ahead), it repeats the
+ * call. Returns the last error if limit_ms run out.
  */
 int64_t next_within(sfid *g, unsigned limit_ms);
 
 /*
- * Whether a refused call is one that has to wait for what is left of a mark: it lies up to 30 s beyond what may be issued
- * ahead of the clock. No ID is a good answer where the right to issue one cannot be shown yet.
+ * Returns whether a refused call has to wait for the rest of a mark, which lies up to 30 s beyond what may be issued. Until a
+ * call can prove its right to an ID, returning none is correct.
  */
 bool postponed(const sfid *g, int64_t code);
 void raise_to(_Atomic int64_t *most, int64_t value);
@@ -163,10 +165,10 @@ void log_start(struct idlog *log, uint64_t capacity, uint64_t life, uint64_t pid
 
 void log_ids(struct idlog *log, const int64_t *ids, int64_t n);
 
-/* What the checker says, called so; for pclose(). */
+/* Starts the checker with these options and returns its output, for pclose(). */
 FILE *checker_start(const char *options, ...) __attribute__((format(printf, 1, 2)));
 
-/* Hands all logs to the checker, in one check, and removes them. count UINT64_MAX: as many as there are. */
+/* Gives all logs to the checker, as one check, and removes them. count UINT64_MAX: any number. */
 bool judge(const char *layout, const char *order, uint64_t count, const char *what);
 
 #endif

@@ -15,7 +15,7 @@ struct proxy_piece {
 /* One direction of a connection. */
 struct proxy_way {
     int from, to;
-    bool ended; /* nothing comes any more; what is on its way still arrives */
+    bool ended; /* nothing more comes; pieces on their way still arrive */
     int64_t last_due_ns;
     struct proxy_piece *first;
 };
@@ -23,7 +23,7 @@ struct proxy_way {
 struct proxy_link {
     struct proxy_way request, answer;
     bool used, silent, lose;
-    char tail[PROXY_TAIL]; /* of what was asked last, for words that come in two pieces */
+    char tail[PROXY_TAIL]; /* end of the last request, for words split over two pieces */
 };
 
 static int64_t proxy_now(void) {
@@ -76,7 +76,7 @@ static bool proxy_takes_one(_Atomic int *left) {
     return true;
 }
 
-/* Which exchange it is stands in one of its arguments. */
+/* An argument names the kind of exchange. */
 static void proxy_read_request(struct proxy_link *l, const char *bytes, size_t n, struct proxy_rules *rules) {
     static const char *const words[] = {"\r\nclaim\r\n", "\r\nrenew\r\n", "\r\nrelease\r\n"};
     _Atomic int *const left[] = {&rules->lose_claims, &rules->lose_renewals, &rules->lose_releases};
@@ -88,7 +88,7 @@ static void proxy_read_request(struct proxy_link *l, const char *bytes, size_t n
             l->lose = true;
     memcpy(l->tail, text + n, PROXY_TAIL);
     if (l->lose)
-        memset(l->tail, 0, PROXY_TAIL); /* once for each */
+        memset(l->tail, 0, PROXY_TAIL); /* count each exchange once */
 }
 
 static void proxy_queue(struct proxy_way *way, const char *bytes, size_t n, const struct proxy_rules *rules) {
@@ -109,7 +109,7 @@ static void proxy_queue(struct proxy_way *way, const char *bytes, size_t n, cons
     *end = piece;
 }
 
-/* False: it is cut. */
+/* Returns false if the connection was cut. */
 static bool proxy_read(struct proxy_link *l, struct proxy_way *way, struct proxy_rules *rules) {
     static char bytes[PROXY_PIECE];
     const ssize_t n = recv(way->from, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -151,7 +151,7 @@ static void proxy_write(struct proxy_way *way) {
     }
 }
 
-/* One that has ended is done when all that was on its way has arrived. */
+/* A connection that has ended is done when all pieces have arrived. */
 static void proxy_turn(struct proxy_link *l, struct proxy_rules *rules) {
     if (!l->request.ended && !proxy_read(l, &l->request, rules))
         return;

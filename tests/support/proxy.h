@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proxy.h - a proxy of a test's own before a server: what passes is late, lost, held back or cut, as the test says meanwhile.
+ * proxy.h - a test's own proxy before a server. It delays, loses, holds back or cuts what passes, as the test sets.
  *
  *     struct proxy p = proxy_start(&redis, 1);   listens at p.port of the loopback interface
  *     atomic_store(&p.rules->delay_ms, 200);
  *
- * It is a process, and ends with the test. Rules hold for what arrives from then on, in the order in which they stand below.
+ * It is a process, and ends with the test. Rules apply to what arrives later, in the order below.
  */
 #ifndef SFID_TESTS_PROXY_H
 #define SFID_TESTS_PROXY_H
@@ -18,14 +18,13 @@
 #include <time.h>
 
 struct proxy_rules {
-    _Atomic int refuse;         /* connections are closed as soon as they are there */
-    _Atomic int cut_now;        /* all connections are cut; 0 again when they are */
-    _Atomic int cut_one_of;     /* so rarely the arrival of something cuts its connection; 0: never */
-    _Atomic int silence_one_of; /* so rarely it makes the connection swallow all from there on, for good */
-    _Atomic int lose_claims, lose_renewals, lose_releases; /* so many more are carried out, and the answer swallowed */
-    _Atomic int hold;                                      /* answers wait for this to be 0, and then arrive */
-    _Atomic int delay_ms, jitter_ms;                       /* each way; jitter: 0 to this much more */
-    /* What happened so far. */
+    _Atomic int refuse;         /* closes connections as soon as they come */
+    _Atomic int cut_now;        /* cuts all connections, then becomes 0 */
+    _Atomic int cut_one_of;     /* one piece in this many cuts its connection; 0: none */
+    _Atomic int silence_one_of; /* one in this many makes the connection swallow all that follows, for good */
+    _Atomic int lose_claims, lose_renewals, lose_releases; /* this many more are carried out, and their answers swallowed */
+    _Atomic int hold;                                      /* answers wait until this is 0 */
+    _Atomic int delay_ms, jitter_ms;                       /* each way; jitter: a random addition up to this */
     _Atomic int accepted, cut, silenced, lost, held;
 };
 
@@ -35,7 +34,7 @@ struct proxy {
     struct proxy_rules *rules;
 };
 
-/* seed: of what happens at random. */
+/* seed: for all that happens at random. */
 struct proxy proxy_start(const struct redis *r, unsigned seed);
 void proxy_end(struct proxy *p);
 

@@ -54,7 +54,7 @@ bool redis_installed(const char *program) {
 
 /* ---- ending ------------------------------------------------------------- */
 
-/* Those that run, for the end of the program. */
+/* The running servers, which have to end with the program. */
 static struct { pid_t owner, pids[ALIVE]; } alive;
 
 static void end_all(void) {
@@ -69,7 +69,7 @@ static void note_alive(pid_t from, pid_t to) {
     if (alive.owner != getpid()) {
         memset(&alive, 0, sizeof alive);
         alive.owner = getpid();
-        (void)tap_tmpdir(); /* its removal has to come after */
+        (void)tap_tmpdir(); /* registered before, so the directory is removed after */
         atexit(end_all);
     }
     for (size_t i = 0; i < ALIVE; i++)
@@ -142,7 +142,7 @@ static void set_clock_shim(const struct redis *r) {
         _exit(126);
 }
 
-/* Its file is what makes it one; it wants to be written to, and to be named first. */
+/* A sentinel needs a file that it can write, named first. */
 static size_t sentinel_args(const struct redis *r, const char **args, char *path, size_t size) {
     snprintf(path, size, "%s/sentinel.conf", r->dir);
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -184,7 +184,7 @@ static void run(const struct redis *r) {
         args[n++] = own[i];
     for (size_t i = 0; i < REDIS_ARGS && r->args[i][0]; i++)
         args[n++] = r->args[i];
-    unsetenv("LD_PRELOAD"); /* what a test has preloaded is for the test */
+    unsetenv("LD_PRELOAD"); /* the preload is for the test, not for the server */
     if (r->flags & REDIS_CLOCK)
         set_clock_shim(r);
     execvp(r->program, (char *const *)args);
@@ -207,7 +207,7 @@ static void spawn(struct redis *r) {
     note_alive(0, r->pid);
 }
 
-/* Has it ended, or does it answer? */
+/* Returns whether the server answers or has ended. */
 static bool up_or_gone(void *arg) {
     struct redis *r = arg;
     if (waitpid(r->pid, NULL, WNOHANG) == r->pid) {
@@ -221,7 +221,7 @@ static bool up_or_gone(void *arg) {
     struct reply *reply = r->conn && resp_send(r->conn, 1, ping, NULL) ? resp_read(r->conn, ASK_MS) : NULL;
     const bool up = reply && (reply->type == '+' || ((r->flags & REDIS_LOADING) && reply_is_error(reply, "LOADING")));
     if (!reply)
-        disconnect(r); /* of one that listened and then ended, maybe */
+        disconnect(r); /* perhaps of a server that listened and then ended */
     reply_free(reply);
     return up;
 }
@@ -230,14 +230,14 @@ static void bring_up(struct redis *r) {
     for (int tries = 0; r->pid == 0; tries++) {
         if (tries == 5)
             give_up(r, "does not start");
-        /* Between looking and binding, somebody else may have taken the port. */
+        /* Another process may have taken the port since it was found free. */
         if ((r->flags & REDIS_PORT) && (r->port == 0 || tries > 0))
             r->port = redis_free_port();
         spawn(r);
         if (!tap_wait_until(up_or_gone, r, START_MS))
             give_up(r, "does not answer");
     }
-    /* The allocator's thread waits by the wall clock: when that stands still, it never sleeps. Redis 5 has none. */
+    /* The allocator's thread waits by the wall clock, and would never sleep when that stands still. Redis 5 has no such thread. */
     if (r->flags & REDIS_CLOCK)
         reply_free(redis_ask(r, "CONFIG", "SET", "jemalloc-bg-thread", "no", NULL));
 }
@@ -304,7 +304,7 @@ static struct reply *ask_once(struct redis *r, size_t n, const char *const *args
     return reply;
 }
 
-/* Sentinels end all connections of a server whose role they change: then it is asked once more, on another one. */
+/* Sentinels close all connections of a server whose role they change. So a failed command is repeated once, on a new connection. */
 struct reply *redis_ask_n(struct redis *r, size_t n, const char *const *args, const size_t *sizes) {
     const int64_t began = tap_now_ms();
     struct reply *reply = ask_once(r, n, args, sizes);
@@ -365,7 +365,7 @@ const char *redis_port_text(const struct redis *r) {
     return to;
 }
 
-/* Linked, and as far as its master. */
+/* Returns whether the replica is linked and has all its master has. */
 static bool in_step(void *arg) {
     struct redis *const *pair = arg;
     char link[16], mine[32], its[32];
@@ -378,7 +378,7 @@ static bool in_step(void *arg) {
 void redis_replicate(struct redis *r, const struct redis *master) {
     struct redis source = *master, *pair[] = {r, &source};
     redis_do(r, "REPLICAOF", "127.0.0.1", redis_port_text(master), NULL);
-    source.conn = NULL; /* one of its own */
+    source.conn = NULL; /* use a connection of its own */
     if (!tap_wait_until(in_step, pair, START_MS))
         give_up(r, "does not follow its master");
     disconnect(&source);

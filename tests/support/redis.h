@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * redis.h - servers of the test's own: Redis and Valkey as installed here.
+ * redis.h - private servers for a test: the installed Redis and Valkey.
  *
  *     struct redis r;
  *     redis_start(&r, "redis-server", "one", 0, NULL);
  *     reply_free(redis_ask(&r, "SET", "a", "b", NULL));
  *     redis_kill(&r);
  *
- * Each has a directory below tap_tmpdir(), listens on a unix socket there and,
- * if told to, on a free port of the loopback interface, and saves nothing
- * unless asked to. It ends with the test, however that ends. What goes wrong
- * with a server gives the whole test up, with the end of the server's log.
+ * Each has a directory below tap_tmpdir() and listens on a unix socket there.
+ * With REDIS_PORT it also listens on a free port of the loopback interface. It
+ * saves nothing unless asked, and ends with the test, however that ends. If a
+ * server fails, the whole test fails and prints the end of the server's log.
  *
- * Start servers from the main thread: they end with the thread that started
- * them.
+ * Start servers from the main thread: they end with the thread that did.
  */
 #ifndef SFID_TESTS_REDIS_H
 #define SFID_TESTS_REDIS_H
@@ -24,10 +23,10 @@
 #include <sys/types.h>
 
 enum {
-    REDIS_PORT = 1,     /* listens on a port, too: replicas want one */
+    REDIS_PORT = 1,     /* also listens on a port; replicas need one */
     REDIS_CLOCK = 2,    /* its wall clock can be set */
-    REDIS_LOADING = 4,  /* up is also one that is loading */
-    REDIS_SENTINEL = 8, /* watches others, and notes in its directory what it learns; wants REDIS_PORT */
+    REDIS_LOADING = 4,  /* a server that is loading counts as up */
+    REDIS_SENTINEL = 8, /* watches others and records in its directory what it learns; needs REDIS_PORT */
     REDIS_ARGS = 16
 };
 
@@ -37,63 +36,63 @@ struct redis {
     int port;  /* 0: none */
     unsigned flags;
     char dir[96], socket[108];
-    char args[REDIS_ARGS][64]; /* further ones, of the start */
+    char args[REDIS_ARGS][64]; /* further ones from the start */
     struct resp *conn;
     struct shim_control *clock; /* with REDIS_CLOCK */
 };
 
 /**
- * The servers to test against: those of $SFID_TEST_SERVERS (names or paths, spaces between), else redis-server and
- * valkey-server. NULL behind the last.
+ * Returns the servers to test against, up to a NULL: those in $SFID_TEST_SERVERS (names or paths, separated by spaces), or
+ * redis-server and valkey-server.
  */
 const char *const *redis_programs(void);
 bool redis_installed(const char *program);
 
-/** Those that are there; the others are skipped. Returns how many. */
+/** Returns how many of them are installed; skips the others. */
 size_t redis_installed_ones(const char *found[], size_t room);
 
-/** Starts a server and waits until it answers. More arguments ("--maxmemory", "2mb", …, NULL) go to its command line. */
+/** Starts a server and waits until it answers. Further arguments ("--maxmemory", "2mb", …, NULL) go to its command line. */
 void redis_start(struct redis *r, const char *program, const char *name, unsigned flags, ...) __attribute__((sentinel));
 void redis_start_n(struct redis *r, const char *program, const char *name, unsigned flags, size_t n, const char *const *args);
 
-/** A free port of the loopback interface; the one 10000 higher, for a cluster's bus, may be one, too. */
+/** Returns a free port of the loopback interface. The one 10000 higher, for a cluster's bus, is a valid port, too. */
 int redis_free_port(void);
 
-/** Its port as text, for commands. Good until the fourth call after this one. */
+/** Returns its port as text, for commands. Valid until the fourth call after this one. */
 const char *redis_port_text(const struct redis *r);
 
-/** Ends it by SIGKILL. What it has saved stays in its directory. */
+/** Kills the server. What it saved stays in its directory. */
 void redis_kill(struct redis *r);
 
-/** Starts it again, same directory, socket, port and clock; with what was saved last (redis_ask "SAVE"), or empty. */
+/** Starts the server again with the same directory, socket, port and clock; with its last save (redis_ask "SAVE"), or empty. */
 void redis_restart(struct redis *r, bool empty);
 
-/** SIGSTOP and SIGCONT. */
+/** Sends SIGSTOP and SIGCONT. */
 void redis_pause(struct redis *r);
 void redis_resume(struct redis *r);
 
-/** Makes it a replica that has all its master has, or a master. Both have to have ports. */
+/** Makes it a replica that has all its master has, or a master. Both need ports. */
 void redis_replicate(struct redis *r, const struct redis *master);
 void redis_promote(struct redis *r);
 
-/** Promotes a paused replica as the first thing that it does: its master, where that is alive, does not reach it before. */
+/** Resumes a paused replica, and promotes it before its master can reach it. */
 void redis_resume_promoted(struct redis *r);
 
-/** Sets the clock to a moment and holds it there; or lets it go on, by so much ahead of the real one. */
+/** Stops the clock at a moment; or lets it run, this far ahead of the real one. */
 void redis_clock_fix(struct redis *r, int64_t unix_ms);
 void redis_clock_offset(struct redis *r, int64_t ms);
 
-/** Whether a replica has all that its master has. */
+/** Returns whether a replica has all that its master has. */
 bool redis_in_step(struct redis *r, struct redis *master);
 
-/** Asks on the server's connection, made when there is none. Ends with NULL. Gives up when there is no reply in 10 s. */
+/** Sends a command, which ends with NULL, on the server's connection. Ends the test if there is no reply within 10 s. */
 struct reply *redis_ask(struct redis *r, const char *arg, ...) __attribute__((sentinel));
 struct reply *redis_ask_n(struct redis *r, size_t n, const char *const *args, const size_t *sizes);
 
-/** The same, for a reply that is OK or a number; anything else gives the test up. Returns the number, 0 for OK. */
+/** As redis_ask(), for replies that are OK or a number; others end the test. Returns the number, 0 for OK. */
 int64_t redis_do(struct redis *r, const char *arg, ...) __attribute__((sentinel));
 
-/** Of an INFO section, the value of a field: up to the end of its line. Returns value. */
+/** Copies a field of an INFO section, up to the end of its line. Returns value. */
 char *redis_info(struct redis *r, const char *section, const char *field, char *value, size_t size);
 
 #endif

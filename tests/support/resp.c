@@ -19,7 +19,7 @@ enum { BUFFER = 65536, LIST_MOST = 1 << 20, TEXT_MOST = 1 << 28 };
 
 struct resp {
     int fd;
-    int64_t deadline_ms; /* monotonic, of the read under way */
+    int64_t deadline_ms; /* monotonic, for the current read */
     size_t at, filled;
     char buffer[BUFFER];
 };
@@ -72,7 +72,7 @@ static bool put(struct resp *c, const char *from, size_t size) {
     return true;
 }
 
-/* In one piece: a server that is stopped halfway through a request would be a case of its own. */
+/* Sends it at once: a server stopped in the middle of a request would be another test. */
 bool resp_send(struct resp *c, size_t n, const char *const *args, const size_t *sizes) {
     char *out = NULL;
     size_t size = 0;
@@ -157,7 +157,7 @@ static bool read_list(struct resp *c, struct reply *r, long long count) {
     r->list = count < LIST_MOST ? calloc((size_t)count + 1, sizeof *r->list) : NULL;
     for (; r->list && r->count < (size_t)count; r->count++)
         if (!read_into(c, &r->list[r->count])) {
-            r->count++; /* has what came of it */
+            r->count++; /* includes the incomplete one */
             return false;
         }
     return r->list != NULL;

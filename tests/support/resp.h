@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * resp.h - one connection to a server that talks the Redis protocol (RESP2), for tests.
+ * resp.h - a connection to a server of the Redis protocol (RESP2), for tests.
  *
- * Of its own, so that a fault in what the library uses is not a fault in what
- * looks at it; and so that sending and reading are two steps: a test can lose
- * an answer, or have a request carried out much later than it was made.
+ * It shares no code with the library, so that the same fault cannot be in both.
+ * Sending and reading are separate: a test can lose an answer, or have a
+ * request carried out much later.
  */
 #ifndef SFID_TESTS_RESP_H
 #define SFID_TESTS_RESP_H
@@ -13,38 +13,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct resp; /* a connection */
+struct resp;
 
 struct reply {
     char type;          /* + - : $ * as on the wire; _ for nil */
     int64_t number;     /* : */
-    size_t size;        /* of text, without the 0 behind it */
+    size_t size;        /* of text, without the final 0 */
     char *text;         /* + - $ */
     size_t count;       /* of list */
     struct reply *list; /* * */
 };
 
-/** Connects; NULL when that fails (errno). */
+/** Connects. Returns NULL with errno on failure. */
 struct resp *resp_unix(const char *path);
 
-/** Over a connection that is there: requests can be read from it as replies are, a list of texts each. */
+/** Uses an open connection. Requests are read from it as replies are, as a list of texts. */
 struct resp *resp_on(int fd);
 void resp_close(struct resp *c);
 
-/** Sends a command of n arguments; sizes NULL: they are strings. False when the connection is gone. */
+/** Sends a command of n arguments. sizes NULL: they are strings. Returns false if the connection is gone. */
 bool resp_send(struct resp *c, size_t n, const char *const *args, const size_t *sizes);
 
-/** Reads a reply; NULL when none came in time, or the connection is gone. For reply_free(). */
+/** Reads a reply, for reply_free(). Returns NULL if none comes in time or the connection is gone. */
 struct reply *resp_read(struct resp *c, unsigned limit_ms);
 
 void reply_free(struct reply *r);
 
-/** True for an error reply that begins with this word. */
+/** Returns whether it is an error reply that begins with this word. */
 bool reply_is_error(const struct reply *r, const char *word);
 
 /**
- * The reply in one line: texts as they are, "-ERR text" for errors, "nil", lists with a space between, "(none)" for NULL.
- * Cut where it does not fit. Returns line.
+ * Writes the reply as one line: texts unchanged, "-ERR text" for errors, "nil", lists separated by spaces, "(none)" for NULL. It
+ * is cut to fit. Returns line.
  */
 char *reply_line(const struct reply *r, char *line, size_t size);
 

@@ -105,6 +105,6 @@ void take_descriptors(const char *decoy, const char *inside) {
     close_all();
     for (int fd = 3; fd < 60; fd++)
         if (syscall(SYS_openat, AT_FDCWD, fd % 2 ? path : decoy, O_RDONLY | O_DIRECTORY) <
-            0) /* a host's own: not closed at an exec */
+            0) /* a host's own: stays open at an exec */
             die("%s: %s", path, strerror(errno));
 }

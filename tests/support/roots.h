@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * roots.h - what can happen to the directories under a process that generates,
- * one function each: for proc/roots and proc/turmoil.
- */
+/** roots.h - what can happen to the directories of a generating process, one function each, for proc/roots and proc/turmoil. */
 #ifndef SFID_TESTS_ROOTS_H
 #define SFID_TESTS_ROOTS_H
 
@@ -12,12 +9,12 @@
 
 enum { SOMEBODY = 65534, WHERE = 120 };
 
-/* The directories of one round, all below one of its own on /dev/shm. */
+/* The directories of one round, in a new one on /dev/shm. */
 struct place {
     char base[80];
-    char run[WHERE], state[WHERE];           /* what openers are given */
-    char run_too[WHERE], state_too[WHERE];   /* second paths, or other directories for these places */
-    char run_copy[WHERE], state_copy[WHERE]; /* as they were early */
+    char run[WHERE], state[WHERE];           /* given to openers */
+    char run_too[WHERE], state_too[WHERE];   /* second paths, or directories that replace these */
+    char run_copy[WHERE], state_copy[WHERE]; /* early copies */
     char jail[WHERE];
 };
 
@@ -26,27 +23,27 @@ struct place {
 void place_name(struct place *p, const char *name);
 void make_dir(const char *path);
 
-/* A directory with all it holds, as `cp -a` does it: as far as that goes while others make and remove files there. */
+/* Copies a directory with all it holds, as `cp -a` does, while others may add and remove files there. */
 bool copy_as_it_goes(const char *from, const char *to);
 void copy_tree(const char *from, const char *to);
 void move(const char *from, const char *to);
 
-/* Removed whatever a keeper makes there meanwhile. */
+/* Removes a directory even while a keeper adds files there. */
 void remove_all(const char *path);
 
 /* ---- namespaces --------------------------------------------------------- */
 
-/* Mounts made from here on are this process's own. Without root in a user namespace, in which it stays who it is. */
+/* Makes later mounts private to this process. Without root, it enters a user namespace and keeps its user. */
 bool apart(void);
 bool can_be_apart(void);
 bool bind_over(const char *from, const char *to);
 bool jail_in(const char *jail);
 bool become_somebody(void);
 
-/* As closefrom(3) of any program does it; a sanitizer takes what the keeper has just opened for a race. */
+/* Closes all descriptors as closefrom(3) does. A sanitizer would report a race with the keeper's opens. */
 void close_all(void);
 
-/* All descriptors closed, and copies of a directory and of one in it opened under their numbers. */
+/* Closes all descriptors, and opens a directory and one in it under their numbers. */
 void take_descriptors(const char *decoy, const char *inside);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scene.h - what unit tests of files and processes share. */
+/* scene.h - shared by unit tests of files and processes. */
 #ifndef SFID_TESTS_SCENE_H
 #define SFID_TESTS_SCENE_H
 
@@ -11,16 +11,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Entries of a directory, "." and ".." counted. */
+/* Counts the entries of a directory, with "." and "..". */
 int entries(const char *dir);
 
-/* Runs body in a forked child, which ends with what it returns. */
+/* Runs body in a forked child, which ends with its result. */
 pid_t spawn(int (*body)(void *), void *arg);
 
-/* Waits for a child: its exit status, or minus the signal that ended it. */
+/* Waits for a child. Returns its exit status, or minus the signal that ended it. */
 int status_of(pid_t child);
 
-/* Threads of this process that bear the name: sanitizers have some of their own. */
+/* Counts this process's threads with the name: sanitizers have threads of their own. */
 int threads_named(const char *name);
 
 #endif

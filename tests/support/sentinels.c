@@ -11,7 +11,7 @@ enum { START_MS = 30000 };
 
 /* ---- what they say ------------------------------------------------------ */
 
-/* Of an answer that lists names and values. */
+/* Returns a value from a reply of names and values. */
 static const char *named_value(const struct reply *list, const char *name) {
     for (size_t i = 0; list->type == '*' && i + 1 < list->count; i += 2)
         if (list->list[i].text && strcmp(list->list[i].text, name) == 0)
@@ -33,7 +33,7 @@ int sentinels_named_by(struct sentinels *s, int sentinel) {
     return node;
 }
 
-/* The one that all name. */
+/* Returns the master that all sentinels name. */
 static int named_by_all(struct sentinels *s) {
     int all = -1;
     for (int i = 0; i < SENTINELS; i++) {
@@ -53,7 +53,7 @@ static bool is_master(struct sentinels *s, int node) {
            strcmp(redis_info(&s->node[node], "replication", "role", role, sizeof role), "master") == 0;
 }
 
-/* The one that was is not asked: it may be stopped. */
+/* Does not ask the former master, which may be stopped. */
 static bool another_one(void *arg) {
     struct sentinels *s = arg;
     const int node = named_by_all(s);
@@ -74,7 +74,7 @@ static int running(const struct redis *all, int n) {
     return count;
 }
 
-/* It has a master with nothing against it, as many replicas and other sentinels as there are, and could choose. */
+/* Returns whether a sentinel sees a healthy master, all running replicas and other sentinels, and a quorum. */
 static bool content(struct sentinels *s, int sentinel) {
     struct reply *reply = redis_ask(&s->sentinel[sentinel], "SENTINEL", "MASTER", "main", NULL);
     const bool well = strcmp(named_value(reply, "flags"), "master") == 0 &&
@@ -87,7 +87,7 @@ static bool content(struct sentinels *s, int sentinel) {
     return well && could;
 }
 
-/* Does it take each of these for a replica that is well? */
+/* Returns whether a sentinel sees every running replica as healthy. */
 static bool sees_replicas(struct sentinels *s, int sentinel) {
     struct reply *reply = redis_ask(&s->sentinel[sentinel], "SENTINEL", "REPLICAS", "main", NULL);
     int well = 0;
@@ -118,8 +118,8 @@ bool sentinels_whole(struct sentinels *s, unsigned limit_ms) { return tap_wait_u
 /* ---- begin and end ------------------------------------------------------ */
 
 /*
- * Not all versions know each of these; with what they do not know they are slower. Once a master is down a replica is asked
- * each second, and chosen only if it has said something within five ping-periods.
+ * Older versions lack some of these settings and are then slower. Once a master is down, replicas are asked each second. One is
+ * chosen only if it has answered within five ping-periods.
  */
 static void hurry(struct redis *sentinel) {
     static const char *const often[][2] = {{"info-period", "200"},          {"ping-period", "300"},
@@ -136,7 +136,7 @@ static void watch(struct sentinels *s, struct redis *sentinel, unsigned down_ms)
     hurry(sentinel);
     redis_do(sentinel, "SENTINEL", "MONITOR", "main", "127.0.0.1", redis_port_text(&s->node[0]), "2", NULL);
     redis_do(sentinel, "SENTINEL", "SET", "main", "down-after-milliseconds", down, NULL);
-    redis_do(sentinel, "SENTINEL", "SET", "main", "failover-timeout", "1000", NULL); /* twice that till another try */
+    redis_do(sentinel, "SENTINEL", "SET", "main", "failover-timeout", "1000", NULL); /* a retry comes after twice that */
     redis_do(sentinel, "SENTINEL", "SET", "main", "parallel-syncs", "3", NULL);
 }
 
@@ -168,7 +168,7 @@ void sentinels_end(struct sentinels *s) {
         redis_kill(&s->node[i]);
 }
 
-/* It refuses while it does not trust any replica, or another failover is not over for it. */
+/* A sentinel refuses while it trusts no replica, or another failover is under way. */
 static bool is_failing_over(void *arg) {
     struct sentinels *s = arg;
     for (int i = 0; i < SENTINELS; i++) {

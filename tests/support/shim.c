@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shim.c - to be preloaded: another time of day, and an account of what was synced. See shim.h.
+ * shim.c - a library to preload: changes the time of day, and records syncs. See shim.h.
  *
- * Without its variables in the environment it changes nothing. Monotonic clocks stay as they are, as they do when somebody
- * sets the clock.
+ * Without its environment variables it changes nothing. Monotonic clocks stay as they are, as when somebody sets the clock.
  */
 #include "support/shim.h"
 
@@ -21,7 +20,7 @@ enum { NS = 1000000000 };
 
 static struct shim_control *control; /* NULL: none */
 static const char *state, *disk, *kernel;
-static int64_t ahead_ns, step_ns; /* of the environment */
+static int64_t ahead_ns, step_ns; /* from the environment */
 static _Atomic int slept;
 
 static int64_t number(const char *name) {
@@ -53,7 +52,7 @@ static bool is_time_of_day(clockid_t clock) {
     return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
 }
 
-/* What the time of day is here, where the kernel says ns. */
+/* Returns the time of day to show for the kernel's ns. */
 static int64_t shown(int64_t ns) {
     const int64_t fixed = control ? atomic_load(&control->clock_fixed_ns) : 0;
     if (fixed != 0)
@@ -113,7 +112,7 @@ int adjtimex(struct timex *t) {
 
 /* ---- syncs -------------------------------------------------------------- */
 
-/* Whether a descriptor is of something in the state directory, or that itself. */
+/* Returns whether a descriptor refers to the state directory or to something in it. */
 static bool is_state(int fd, bool *mark) {
     char link[64], path[SHIM_PATH];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * shim.h - what tests tell the preloaded shim (shim.c).
+ * shim.h - how tests control the preloaded shim (shim.c).
  *
- * $SFID_SHIM_CONTROL names a file that holds a struct shim_control: the clock
- * of every process that has it in its environment can be moved at any time.
- * One file for each, and a server, its replica and their clients disagree.
+ * $SFID_SHIM_CONTROL names a file that holds a struct shim_control. It can move
+ * the clocks of all processes with this variable at any time. With a file for
+ * each, a server, its replica and their clients disagree.
  *
- * For scripts: $SFID_SHIM_AHEAD_S puts the clock ahead by so many seconds,
- * $SFID_SHIM_STEP_MS by so many milliseconds more once the program has slept,
- * and $SFID_SHIM_KERNEL is what adjtimex(2) says: kept, leap, unkept or denied.
+ * For scripts: $SFID_SHIM_AHEAD_S sets the clock ahead by that many seconds,
+ * $SFID_SHIM_STEP_MS by further milliseconds once the program has slept, and
+ * $SFID_SHIM_KERNEL sets what adjtimex(2) says: kept, leap, unkept or denied.
  *
  * $SFID_SHIM_STATE and $SFID_SHIM_DISK: see shim_notes.h.
  */
@@ -20,19 +20,19 @@
 #include <stdint.h>
 
 struct shim_control {
-    _Atomic int64_t clock_fixed_ns;  /* the time of day stands there; 0: it goes on */
-    _Atomic int64_t clock_offset_ns; /* is added to it while it goes on */
-    _Atomic int64_t sync_ns;         /* how long a sync takes, at least */
+    _Atomic int64_t clock_fixed_ns;  /* the clock stands at this time; 0: it runs */
+    _Atomic int64_t clock_offset_ns; /* added while it runs */
+    _Atomic int64_t sync_ns;         /* least duration of a sync */
     _Atomic uint64_t syncs;          /* of files and directories below the state directory */
-    _Atomic uint64_t mark_syncs;     /* of files pid-* among them */
+    _Atomic uint64_t mark_syncs;     /* those of files pid-* */
     _Atomic uint64_t not_simulated;  /* msync calls */
     _Atomic uint64_t mark_begun;     /* syncs of marks that have begun */
-    _Atomic uint64_t mark_hangs;     /* the one of that number never comes back; 0: each does */
+    _Atomic uint64_t mark_hangs;     /* the sync of a mark with this number never returns; 0: all return */
 };
 
 /*
- * What this process starts from now on has the shim, told by this file. False when it was not built: it is
- * ./tests/.libs/shim.so, or what $SFID_SHIM names.
+ * Preloads the shim into all that this process starts, with this control file. The shim is ./tests/.libs/shim.so, or $SFID_SHIM.
+ * Returns false if it was not built.
  */
 bool shim_preload(const char *control);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/shim_notes.h"
 
-/* Names of a directory, one a line. */
+/* Lists the names in a directory, one a line. */
 static size_t shim_list(int fd, char *bytes, size_t room) {
     char path[64];
     size_t size = 0;
@@ -29,7 +29,7 @@ bool shim_note_begin(struct shim_note *note, int fd, const char *disk) {
     const bool dir = S_ISDIR(st.st_mode);
     snprintf(note->name, sizeof note->name, "%s-%" PRIu64, dir ? "dir" : "data", (uint64_t)st.st_ino);
     if (!dir) {
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* the descriptor may be good for writing only */
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* the descriptor may be write-only */
         const int again = open(path, O_RDONLY | O_CLOEXEC);
         const ssize_t n = again < 0 ? 0 : pread(again, note->bytes, SHIM_FILE_MAX, 0);
         note->size = n > 0 ? (size_t)n : 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * shim_notes.h - how the preloaded shim and tests write down what a disk is certain to have.
+ * shim_notes.h - records what a disk is certain to have, for the preloaded shim and tests.
  *
- * $SFID_SHIM_STATE and $SFID_SHIM_DISK name two directories: whatever is
- * synced in the first is noted in the second, as it was when the call began,
- * once the call has come back. Only what is noted there has to survive a power
- * loss: of a file (data-INODE) what it held, of a directory (dir-INODE) its
- * names, in lines of inode, kind and name.
+ * $SFID_SHIM_STATE and $SFID_SHIM_DISK name two directories. Each sync in the
+ * first one leaves a note in the second once the call has returned, of the
+ * contents when it began. Only what is noted has to survive a power loss: the
+ * bytes of a file (data-INODE), and the names in a directory (dir-INODE), in
+ * lines of inode, kind and name.
  */
 #ifndef SFID_TESTS_SHIM_NOTES_H
 #define SFID_TESTS_SHIM_NOTES_H
@@ -23,23 +23,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The shim has these of its own, and the test does. */
+/* The shim and the test have their own copies. */
 #define SHIM_HIDDEN __attribute__((visibility("hidden")))
 
 enum { SHIM_FILE_MAX = 65536, SHIM_PATH = 4400 };
 
-/* What was there when a sync began. */
+/* The contents when a sync began. */
 struct shim_note {
     char name[40]; /* data-INODE or dir-INODE */
     char *bytes;
     size_t size;
-    int lock; /* of directories: two notes of one must not overtake each other */
+    int lock; /* for directories: notes of one must not overtake each other */
 };
 
-/* False when there is nothing to note. */
+/* Returns false if there is nothing to note. */
 bool shim_note_begin(struct shim_note *note, int fd, const char *disk) SHIM_HIDDEN;
 
-/* Writes it down, whole or not at all. */
+/* Writes the note, whole or not at all. */
 void shim_note_end(struct shim_note *note, const char *disk, bool synced) SHIM_HIDDEN;
 
 #endif

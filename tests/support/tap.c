@@ -16,7 +16,7 @@ static unsigned run, failed, planned;
 static char tmpdir[4096];
 static pid_t tmpdir_owner;
 
-/* TAP gives '#' and line ends a meaning of their own; a name must not use them by accident. */
+/* In TAP, '#' and line ends have a meaning. A name must not contain them by accident. */
 static void plain(char *text) {
     for (; *text; text++)
         if (*text == '#' || *text == '\n')
@@ -152,7 +152,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
-/* A forked child that calls exit() runs this as well; the directory is its parent's. */
+/* A forked child that calls exit() runs this, too, but the directory is its parent's. */
 static void remove_tmpdir(void) {
     if (getpid() == tmpdir_owner)
         remove_tree(tmpdir);

@@ -8,11 +8,11 @@
  *         return done_testing();
  *     }
  *
- * Each check prints one line and flushes it, so that a crash or a fork loses
- * and doubles nothing. Only the process that started main() may call these,
- * from one thread at a time: a child or a thread reports through its exit
- * status or a variable. A program that ends without done_testing() has no
- * plan, and the harness counts that as a failure.
+ * Each check prints one line and flushes it, so that a crash or a fork neither
+ * loses nor doubles one. Only the process that started main() may call these,
+ * one thread at a time. A child or thread reports through its exit status or a
+ * variable. Without done_testing() there is no plan, and the harness counts the
+ * program as failed.
  */
 #ifndef SFID_TESTS_TAP_H
 #define SFID_TESTS_TAP_H
@@ -22,55 +22,55 @@
 
 #define TAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
-/** Announces how many checks follow. Optional, first if at all; done_testing() then fails on any other number. */
+/** Announces the number of checks, before the first one. Optional. done_testing() then fails on any other number. */
 void plan(unsigned n);
 
-/** One check. The name says what holds, in a form that reads well after "not ok". Returns cond. */
+/** One check. Its name says what holds, and has to make sense after "not ok". Returns cond. */
 bool ok(bool cond, const char *name, ...) TAP_PRINTF(2, 3);
 
-/** Two numbers are equal; on failure both are printed, in decimal and, unsigned, also in hexadecimal. */
+/** Checks that two numbers are equal. On failure it prints both, in decimal, and unsigned ones also in hexadecimal. */
 bool is_i64(int64_t got, int64_t want, const char *name, ...) TAP_PRINTF(3, 4);
 bool is_u64(uint64_t got, uint64_t want, const char *name, ...) TAP_PRINTF(3, 4);
 
-/** Two strings are equal; NULL equals only NULL. */
+/** Checks that two strings are equal; NULL equals only NULL. */
 bool is_str(const char *got, const char *want, const char *name, ...) TAP_PRINTF(3, 4);
 
 /**
- * Counts n checks as skipped. The reason has to stand in tests/skips-allowed,
- * or `make check` fails: keep numbers and paths out of it.
+ * Counts n checks as skipped. tests/skips-allowed must have the reason, or
+ * `make check` fails: keep numbers and paths out of it.
  */
 void skip(unsigned n, const char *reason, ...) TAP_PRINTF(2, 3);
 
 /** Skips the whole program, before any check, and exits. */
 void skip_all(const char *reason, ...) TAP_PRINTF(1, 2) __attribute__((noreturn));
 
-/** A remark for the reader of the log, "# " before each of its lines. */
+/** Prints text for readers of the log, with "# " before each line. */
 void diag(const char *text, ...) TAP_PRINTF(1, 2);
 
-/** Gives up at once: what follows would make no sense. Counts as a failure. */
+/** Ends the test at once, as a failure, since what follows would make no sense. */
 void bail(const char *why, ...) TAP_PRINTF(1, 2) __attribute__((noreturn));
 
-/** Prints the plan. Returns the exit status: 0 when there were checks, as many as planned, and none failed. */
+/** Prints the plan. Returns the exit status: 0 if there were checks, as many as planned, and none failed. */
 int done_testing(void) __attribute__((warn_unused_result));
 
 /**
- * A fresh private directory under $TMPDIR, else /tmp; one per program, the same
- * at each call. Removed with all it holds when the process that made it exits
- * (not when a signal ends it). It is on whatever file system that is: a test
- * that wants a tmpfs says so itself.
+ * Returns a new private directory under $TMPDIR, or /tmp; one for each program,
+ * the same at each call. It is removed when the process that made it exits, but
+ * not when a signal ends that. It may be on any file system: a test that needs
+ * a tmpfs has to say so.
  */
 const char *tap_tmpdir(void);
 
-/** For qsort() of int64_t. */
+/** Compares int64_t, for qsort(). */
 int by_i64(const void *a, const void *b);
 
-/** Milliseconds of the monotonic clock. */
+/** Returns the monotonic clock in milliseconds. */
 int64_t tap_now_ms(void);
 
-/** A directory with all below it, no further than its file system. */
+/** Removes a directory with all in it, but stays on its file system. */
 void remove_tree(const char *path);
 
-/** Waits until cond(arg) holds, looking every few milliseconds. Returns false when limit_ms passed without. */
+/** Waits until cond(arg) holds, which it checks every few milliseconds. Returns false after limit_ms. */
 bool tap_wait_until(bool (*cond)(void *arg), void *arg, unsigned limit_ms);
 
 #endif

@@ -36,7 +36,7 @@ bool tls_listen(struct tls_server *s, const char *certificate) {
         reply = redis_ask(&s->r, "CONFIG", "SET", "tls-port", port, NULL);
         const bool good = reply->type == '+';
         reply_free(reply);
-        if (!good && tries < 5) /* somebody else has taken it meanwhile */
+        if (!good && tries < 5) /* another process has taken the port */
             continue;
         if (!good)
             bail("%s: no port for TLS", s->r.program);
@@ -46,7 +46,7 @@ bool tls_listen(struct tls_server *s, const char *certificate) {
     }
 }
 
-/* False, and a skip, where that program has no TLS. */
+/* Returns false, and skips, if the program has no TLS. */
 static bool tls_start(struct tls_server *s, const char *program, unsigned flags) {
     memset(s, 0, sizeof *s);
     redis_start(&s->r, program, "tls", flags, NULL);
@@ -96,7 +96,7 @@ int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
     return rc;
 }
 
-/* Runs the test against each server that is installed and has TLS; or against one of them, in the short form. */
+/* Runs the test for each installed server with TLS; in the short form of tls_first(), only for one. */
 static void tls_run(void (*test)(struct tls_server *s), bool all) {
     const char *programs[8];
     const size_t n = redis_installed_ones(programs, COUNT_OF(programs));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * visit.h - a child that opens a generator of the "local" store where that is
- * made hard: it gets a clear error or IDs above all before, in time, and
- * leaves nothing behind.
+ * visit.h - a child opens a generator of the "local" store under difficult
+ * conditions. In time, it gets a clear error, or IDs above all earlier ones;
+ * and it leaves nothing behind.
  */
 #ifndef SFID_TESTS_VISIT_H
 #define SFID_TESTS_VISIT_H
@@ -15,10 +15,10 @@
 
 enum { NOBODY = 65534, OPEN_TIMEOUT_MS = 1000 };
 
-/* What a visit came to. */
+/* The result of a visit. */
 struct told {
     int rc;
-    int64_t pid, highest[16]; /* of the pids of the layout: over all visits */
+    int64_t pid, highest[16]; /* for each pid of the layout, over all visits */
     int64_t open_ns;
     char text[500];
     char problem[200]; /* "": none */
@@ -27,24 +27,24 @@ struct told {
 extern struct told *told;
 
 struct visit {
-    const char *run_dir, *state_dir;       /* NULL: none is given */
-    const sfid_layout *layout;             /* NULL: of 16 pids; another is for an app "wide" of its own */
-    unsigned user;                         /* to become, unless 0 */
-    int descriptors;                       /* to have, unless 0 */
-    bool (*before)(const struct visit *v); /* done first, in the child */
-    const char *where;                     /* for that */
-    unsigned pages;                        /* for that */
+    const char *run_dir, *state_dir;       /* NULL: not given */
+    const sfid_layout *layout;             /* NULL: one with 16 pids; another one is for an app "wide" of its own */
+    unsigned user;                         /* become this user, unless 0 */
+    int descriptors;                       /* limit of descriptors, unless 0 */
+    bool (*before)(const struct visit *v); /* called first, in the child */
+    const char *where;                     /* for before() */
+    unsigned pages;                        /* for before() */
 };
 
 bool problem(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Descriptors are counted when they are to be had again. */
+/* Opens, generates and closes, and checks that no descriptor or thread is left. */
 bool visit_open(const struct visit *v);
 int visit_child(void *arg);
 
 /*
- * One visit, one check. path: it is refused with SFID_ESTATE, and the text names that; NULL: it works. But with "either"
- * it may do the one or the other.
+ * Makes one visit, as one check. path: the open has to fail with SFID_ESTATE and name that path; NULL: it has to work. With
+ * "either", both are right.
  */
 bool visit(const struct visit *v, bool either, const char *path, const char *what);
 
