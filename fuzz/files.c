@@ -66,7 +66,7 @@ static void a_page(const uint8_t *data, size_t size) {
     free(copy);
 }
 
-/* ---- files in a directory of our own -------------------------------------------------- */
+/* ---- files in a new directory -------------------------------------------- */
 
 static char root[] = "/dev/shm/sfid-fuzz-XXXXXX";
 static char pid_file[] = SFID__MARK_PREFIX "5";

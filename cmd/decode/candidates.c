@@ -45,7 +45,7 @@ void guess_begin(struct guess *guess, sfid_form from) {
             begin_wide(guess, &wide);
 }
 
-/* ---- one ID after the other ------------------------------------------------ */
+/* ---- adding IDs ------------------------------------------------------------ */
 
 static void add_pid(struct candidate *c, uint64_t pid) {
     c->low_pid |= pid < c->first_pid;

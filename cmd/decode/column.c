@@ -232,7 +232,7 @@ static int begin(struct source *source, struct view *view) {
     return STATUS_GOOD;
 }
 
-/* ---- records with what was found ------------------------------------------- */
+/* ---- output ---------------------------------------------------------------- */
 
 static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
     if (found->record_len == 0)

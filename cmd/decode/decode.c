@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what is wrong ------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 /* Explains why a readable ID does not belong to the layout. */
 static void explain_layout(const struct view *view, char why[READER_WHY]) {

@@ -111,7 +111,7 @@ static void judge(const struct guess *guess, struct candidate *c, const struct m
         c->score = 0;
 }
 
-/* ---- what is shown ----------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------ */
 
 static void show(const struct candidate *c, enum view_format format) {
     char first[DATE_ROOM], last[DATE_ROOM];

@@ -77,7 +77,7 @@ static bool find_group(const int64_t *time, size_t count, struct span *group) {
     return first == 0 || (sorted[first] - sorted[first - 1]) / 2 > length;
 }
 
-/* ---- which layouts make one time of all ------------------------------------- */
+/* ---- layouts that share one time -------------------------------------------- */
 
 static size_t count_in(const int64_t *time, const bool *left, size_t count, struct span span) {
     size_t n = 0;

@@ -46,7 +46,7 @@ static int one_of(const struct args *args, const int *list, size_t count) {
     return found;
 }
 
-/* ---- what IDs are of ------------------------------------------------------- */
+/* ---- layout and form ------------------------------------------------------- */
 
 static bool read_from(const struct args *args, struct decode *decode, const sfid_wide_layout *wide) {
     const int from = args_choice(args, FROM, id_forms);
@@ -91,7 +91,7 @@ static bool read_times(const struct args *args, struct view *view) {
     return wrong == NULL;
 }
 
-/* ---- where IDs are --------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------- */
 
 /* Digits mean a column's number, anything else its name. */
 static bool read_column(const struct args *args, int i, struct column *column) {
@@ -137,7 +137,7 @@ static bool read_source(const struct args *args, struct decode *decode, int from
     return false;
 }
 
-/* ---- what is done with them -------------------------------------------------- */
+/* ---- task -------------------------------------------------------------------- */
 
 /* Returns false, with a message, if an option does not fit the task. */
 static bool free_of(const struct args *args, int task, const int *list, size_t count) {

@@ -196,7 +196,7 @@ static void count_pid_seconds(struct stats *stats, struct summary *s) {
     }
 }
 
-/* Counts the IDs of each pid. The keys, now pairs of second and pid, are replaced by the pids. */
+/* Counts the IDs of each pid. The pids replace the keys, which are pairs of second and pid by now. */
 static void count_pids(struct stats *stats, struct summary *s) {
     struct numbers pids = {stats->ids.words, stats->ids.count, stats->ids.room, false};
     for (size_t i = 0; i < pids.count; i++)

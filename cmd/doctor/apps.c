@@ -24,7 +24,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* ---- what there is ------------------------------------------------------- */
+/* ---- finding apps -------------------------------------------------------- */
 
 static DIR *open_list(const char *path) {
     const int fd = look_open(path, O_DIRECTORY);
@@ -256,7 +256,7 @@ static void find_slot(struct report *report, const struct survey *survey, const 
                        slot->pid, taker, survey->hidden);
 }
 
-/* Checks for a file that makes a pid unusable. Other pids still work. */
+/* Reports a file that makes a pid unusable. Other pids still work. */
 static bool find_bad_mark(struct report *report, const struct slot *slot) {
     char content[2 * 4096];
     struct stat st;

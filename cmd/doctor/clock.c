@@ -17,7 +17,7 @@
 
 #define SOURCES "/sys/devices/system/clocksource/clocksource0/"
 
-/* ---- what it goes by ----------------------------------------------------- */
+/* ---- source -------------------------------------------------------------- */
 
 /* Returns whether a list, separated by spaces, has a word. */
 static bool lists(const char *list, const char *word) {
@@ -61,7 +61,7 @@ void doctor_clock_source(struct report *report) {
         report_fine(report, "%s: the clock is read for each ID of a layout with ticks below a second", current);
 }
 
-/* ---- who keeps it right -------------------------------------------------- */
+/* ---- synchronisation ----------------------------------------------------- */
 
 void doctor_clock(struct report *report) {
     struct timex t = {.modes = 0};
@@ -90,7 +90,7 @@ void doctor_clock(struct report *report) {
         report_fine(report, "%s, kept right to %lld ms at most", date, ((long long)t.maxerror + 999) / 1000);
 }
 
-/* ---- whether it steps ---------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 #define SPAN_NS INT64_C(200000000)
 #define READINGS 8

@@ -275,7 +275,7 @@ static void attend(struct exec *e) {
     }
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- from start to end --------------------------------------------------- */
 
 /* Ignored signals stay ignored, here and in COMMAND. */
 static void watch_signals(struct exec *e) {

@@ -75,7 +75,7 @@ static bool is_kin(const struct list *list, pid_t id) {
     return false;
 }
 
-/* Repeats until nothing is added: IDs wrap around, so a child's may be below its parent's. */
+/* Repeats until nothing is added: process numbers wrap around, so a child's may be below its parent's. */
 static void find_kin(struct list *list) {
     bool more = true;
     while (more) {

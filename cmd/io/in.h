@@ -15,7 +15,7 @@
 
 struct in {
     int fd;
-    size_t max;   /* a longer line may be cut */
+    size_t max;   /* a longer line is cut */
     bool skip;    /* the rest of a line that was cut is still to be skipped */
     bool end;     /* read(2) reported the end */
     bool mark;    /* the first line began with a byte order mark, which is not part of it */

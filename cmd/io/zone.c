@@ -53,8 +53,8 @@ const char *zone_begin(struct zone *zone, const char *text) {
 
 /*
  * Since February 1972 offsets have been whole minutes. Earlier ones may have
- * seconds, which RFC 3339 cannot express. So the minute is cut, and the time
- * shown is that of this minute's offset.
+ * seconds, which RFC 3339 cannot express. They are cut off, and the time is
+ * shown at the cut offset.
  */
 int32_t zone_shift(struct zone *zone, int64_t second) {
     const int64_t february_1972 = 65750400, minute = second / 60;

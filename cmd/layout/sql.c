@@ -146,7 +146,7 @@ static void sqlite(struct times *t, bool before_1970) {
     snprintf(t->day, sizeof t->day, "date(%s, 'unixepoch')", second);
 }
 
-/* ---- what is shown ----------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------ */
 
 static void put(bool json, const char *name, const char *expression) {
     if (json) {

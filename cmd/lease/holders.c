@@ -71,7 +71,7 @@ static void maps_close(struct maps *maps) {
     fclose(maps->file);
 }
 
-/* ---- how the kernel calls a file ----------------------------------------- */
+/* ---- the kernel's names of a file ---------------------------------------- */
 
 static void learn_from(struct maps *maps, struct slot **slots, void *const *at, size_t count) {
     struct mapping m;
@@ -262,7 +262,7 @@ static void read_locks(struct survey *survey, const struct index *index) {
         fclose(locks);
 }
 
-/* ---- all together -------------------------------------------------------- */
+/* ---- the survey ---------------------------------------------------------- */
 
 static void forget(struct survey *survey, const struct index *index) {
     for (size_t i = 0; i < index->count; i++) {
@@ -278,7 +278,7 @@ static void forget(struct survey *survey, const struct index *index) {
     survey->stray_count = survey->hidden = 0;
 }
 
-/* Returns whether locks and mappings match. They do not while a pid is being taken or given back. */
+/* Returns whether locks and mappings match. They do not while a pid is being taken or released. */
 static bool fits(const struct survey *survey, const struct index *index) {
     for (size_t i = 0; i < index->count; i++)
         if (index->slots[i]->locked != (index->slots[i]->holder_count > 0) && survey->locks_told)

@@ -100,7 +100,7 @@ static int once(const struct ls *ls) {
     return status;
 }
 
-/* ---- again and again ------------------------------------------------------- */
+/* ---- repeatedly ------------------------------------------------------------ */
 
 /* Prints a line for a changed pid. was or is may be NULL: there was or is no lease. */
 static void show_change(const struct ls *ls, const char *time, const struct lease *was, const struct lease *is) {

@@ -38,7 +38,7 @@ struct bench {
     pthread_barrier_t start, end;
 };
 
-/* A thread that generates; the first is the caller. It lasts for one line of output, so only the first burst finds cold memory. */
+/* A generating thread; the first is the caller. Its memory lasts for one line of output, so only the first burst finds it cold. */
 struct worker {
     struct bench *bench;
     pthread_t thread;
@@ -210,7 +210,7 @@ static struct fill fill_up(sfid *g, const sfid_layout *l, uint64_t seconds) {
                          (double)(now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (double)(now_ns(CLOCK_MONOTONIC) - ns)};
 }
 
-/* ---- telling ----------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------ */
 
 static void tell(const struct bench *b, double ns) {
     char name[64];

@@ -103,7 +103,7 @@ static bool read_options(const struct args *args, struct encode *e) {
            read_pid(args, e) && args_number(args, SEQ, e->max_seq, &e->seq) && read_random(args, e);
 }
 
-/* ---- putting together ------------------------------------------------------- */
+/* ---- composing -------------------------------------------------------------- */
 
 /* Finds the moment's tick and composes the ID. Returns 0 or an SFID_E… code. */
 static int show(struct encode *e) {

@@ -207,7 +207,7 @@ static bool read_options(const struct args *args, struct gen *gen) {
     return true;
 }
 
-/* ---- drawing ------------------------------------------------------------- */
+/* ---- generating ---------------------------------------------------------- */
 
 /*
  * The sequence is used up for longer than one call waits. Other processes may

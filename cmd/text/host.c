@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-/* ---- which options go together ---------------------------------------------- */
+/* ---- valid options ---------------------------------------------------------- */
 
 bool host_is_named(const struct any_layout *any) { return any->wide && any->wide_layout.kind != SFID_UUID7; }
 

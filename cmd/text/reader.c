@@ -74,7 +74,7 @@ bool reader_read(const struct reader *reader, const char *text, size_t len, sfid
     return is_id(reader, &given, id);
 }
 
-/* ---- what is wrong ------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static void wanted(const struct reader *reader, sfid_form form, char *text, size_t size) {
     if (form == SFID_UUID)

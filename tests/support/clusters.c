@@ -9,7 +9,7 @@
 
 enum { START_MS = 30000, SLOTS = 16384 };
 
-/* ---- what they say ------------------------------------------------------ */
+/* ---- the nodes' view ---------------------------------------------------- */
 
 int cluster_slot(struct cluster *c, const char *key) {
     for (int i = 0; i < CLUSTER_NODES; i++)
@@ -62,7 +62,7 @@ int cluster_other_master(struct cluster *c, int master) {
     return -1;
 }
 
-/* ---- as it should be ---------------------------------------------------- */
+/* ---- health ------------------------------------------------------------- */
 
 static bool says_well(struct redis *r) {
     struct reply *reply = redis_ask(r, "CLUSTER", "INFO", NULL);

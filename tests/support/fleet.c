@@ -308,7 +308,7 @@ bool member_fails(const struct member *m, unsigned limit_ms) {
     return tap_wait_until(error_came, &(struct more_wait){m, atomic_load(&m->errors) + 1}, limit_ms);
 }
 
-/* Waits for an event of a kind, from event number `from` on. Finds NULL if none comes. */
+/* Waits for an event of a kind, from event number `from` on. found stays NULL if none comes. */
 struct event_wait {
     const struct member *m;
     sfid_event_kind kind;

@@ -138,7 +138,7 @@ const struct seen *member_event(const struct member *m, sfid_event_kind kind, in
 /* Begins each test of this folder. */
 uint64_t fleet_begin(void);
 
-/* ---- a crowd that leases from whoever has its app now, and follows when that changes ---- */
+/* ---- a crowd: it leases from the current server and follows a change ----- */
 
 enum { CROWD_MOST = 32 };
 

@@ -120,7 +120,7 @@ void set_words(struct peer *p, const void *bytes, size_t n) {
     p->s->send_len = n;
 }
 
-/* ---- what they do -------------------------------------------------------- */
+/* ---- behaviours ---------------------------------------------------------- */
 
 void serve_words(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];

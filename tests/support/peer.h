@@ -64,7 +64,7 @@ void set_words(struct peer *p, const void *bytes, size_t n);
 /* Connects until the queue of a listener that accepts nothing is full. Returns the number of connections. */
 int fill_backlog(const struct sockaddr *at, socklen_t len, int fds[], int most);
 
-/* ---- what they do -------------------------------------------------------- */
+/* ---- behaviours ---------------------------------------------------------- */
 
 /* Answers each command after the greeting with the test's words. */
 void serve_words(int fd, struct resp *in, struct peer_shared *s);

@@ -21,7 +21,7 @@
 
 enum { ASK_MS = 10000, START_MS = 20000, PROGRAMS = 8, ALIVE = 48 };
 
-/* ---- which -------------------------------------------------------------- */
+/* ---- programs ----------------------------------------------------------- */
 
 const char *const *redis_programs(void) {
     static const char *list[PROGRAMS + 1];

@@ -9,7 +9,7 @@
 
 enum { START_MS = 30000 };
 
-/* ---- what they say ------------------------------------------------------ */
+/* ---- the sentinels' view ------------------------------------------------ */
 
 /* Returns a value from a reply of names and values. */
 static const char *named_value(const struct reply *list, const char *name) {
@@ -65,7 +65,7 @@ static bool another_one(void *arg) {
 
 int sentinels_next(struct sentinels *s, unsigned limit_ms) { return tap_wait_until(another_one, s, limit_ms) ? s->master : -1; }
 
-/* ---- as it should be ---------------------------------------------------- */
+/* ---- health ------------------------------------------------------------- */
 
 static int running(const struct redis *all, int n) {
     int count = 0;

@@ -31,7 +31,7 @@ int wide_within(sfid *g, sfid_wide *id, unsigned limit_ms) {
     }
 }
 
-/* ---- what was drawn ------------------------------------------------------ */
+/* ---- generated IDs ------------------------------------------------------- */
 
 struct drawn *drawn_new(uint64_t room) {
     struct drawn *d = shared_memory(sizeof *d + room * sizeof *d->ids);

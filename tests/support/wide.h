@@ -23,7 +23,7 @@ sfid_options wide_options(const struct kind *k, const sfid_wide_layout *l);
 /* As next_within(). */
 int wide_within(sfid *g, sfid_wide *id, unsigned limit_ms);
 
-/* ---- what was drawn ------------------------------------------------------ */
+/* ---- generated IDs ------------------------------------------------------- */
 
 /* IDs in shared memory, which survives SIGKILL. The count follows the ID that it counts. */
 struct drawn {
