@@ -44,7 +44,7 @@ struct quoted {
 struct quoted quote(const char *text, size_t len);
 #define QUOTE(what) (quote((what), strlen(what)).text)
 
-/* Flushes and closes standard output. Returns status, or STATUS_IO (with a message) if output was lost. Ignores a missing reader. */
+/* Flushes and closes standard output. Returns status, or STATUS_IO with a message if output was lost. Ignores a missing reader. */
 int close_output(int status);
 
 #endif
