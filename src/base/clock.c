@@ -20,7 +20,7 @@ static int64_t system_monotonic_ns(const struct sfid__clock *self) {
 static void system_sleep_ns(const struct sfid__clock *self, int64_t ns) {
     (void)self;
     const struct timespec ts = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL); /* a signal ends it early: callers look again */
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL); /* a signal may end it early: callers check again */
 }
 
 const struct sfid__clock sfid__system_clock = {system_now, system_monotonic_ns, system_sleep_ns};

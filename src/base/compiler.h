@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* compiler.h - what the sources ask of the compiler, in one place. */
+/* compiler.h - everything that the sources need from the compiler. */
 #ifndef SFID_BASE_COMPILER_H
 #define SFID_BASE_COMPILER_H
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* every source includes its own header first, and so this before any system header */
+#define _GNU_SOURCE 1 /* every source includes its own header first, so this precedes all system headers */
 #endif
 
 #include <assert.h>
@@ -19,8 +19,8 @@
 #define SFID__PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define SFID__COLD __attribute__((cold, noinline))
 /*
- * Without a stack protector: for the few functions that every ID goes through. They have no array, and nothing that they
- * hold on the stack is reached by an index; what they hand to the slow path there costs them the guard otherwise.
+ * Turns off the stack protector for the few functions that every ID passes through. They have no arrays, and no index reaches
+ * their stack. They pay for the guard only because they pass a struct to the slow path.
  */
 #ifdef __has_attribute
 #if __has_attribute(no_stack_protector)
@@ -31,17 +31,17 @@
 #define SFID__UNGUARDED
 #endif
 
-/* Of which each caller has a copy, with its constants folded in. */
+/* Inlined at every call: each caller gets a copy with its constants folded in. */
 #define SFID__HOT SFID__UNGUARDED inline __attribute__((always_inline))
 
-/* Everything shared between processes is one of these: an atomic with a hidden lock would not be shared. */
+/* Processes share only such atomics. An atomic with a hidden lock would not work between processes. */
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_POINTER_LOCK_FREE == 2,
               "64-bit atomics have to be lock-free");
 static_assert(sizeof(_Atomic uint64_t) == 8 && sizeof(_Atomic uint32_t) == 4, "atomics have to be plain-sized");
 
-#define SFID__LINE 64 /* cache line; a constant of the page format, whatever the machine has */
+#define SFID__LINE 64 /* bytes in a cache line; the page format fixes this value for all machines */
 
-/* For strspn(), and as a test: whatever the locale says. */
+/* The characters for strspn(), and the test for one. Both ignore the locale. */
 #define SFID__ALNUM "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 static inline bool sfid__is_ascii_alnum(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');

@@ -37,7 +37,7 @@ const char *sfid_event_name(sfid_event_kind kind) {
 
 const char *sfid_version(void) { return SFID_VERSION_STRING; }
 
-/* What a server or a file said may stand in it: a control character in there would drive the terminal it is shown on. */
+/* The text may quote a server or a file. A control character in it would drive the operator's terminal. */
 static void make_printable(char *text) {
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == 0x7f)
@@ -72,7 +72,7 @@ void sfid__pass_over(struct sfid__passed_over *over, const struct sfid__error *e
         over->first = *err;
 }
 
-/* Which limit a file was too large for, where that was one of the process. */
+/* Adds the process's own limit on file sizes, if it has one. */
 static void name_limit(struct sfid__error *err) {
     struct rlimit limit;
     const size_t used = strlen(err->text);
@@ -88,7 +88,7 @@ int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *
     va_end(args);
     const size_t used = strlen(err->text);
     char why[128];
-#ifdef __GLIBC__ /* the GNU form returns the text, which may lie elsewhere */
+#ifdef __GLIBC__ /* the GNU form returns the text, which need not be in the buffer */
     snprintf(err->text + used, sizeof err->text - used, ": %s", strerror_r(errnum, why, sizeof why));
 #else
     if (strerror_r(errnum, why, sizeof why) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fd.h - descriptors in a process that is somebody else's. */
+/* fd.h - file descriptors in a process that belongs to someone else. */
 #ifndef SFID_BASE_FD_H
 #define SFID_BASE_FD_H
 
@@ -8,16 +8,16 @@
 #include <sys/types.h>
 
 /*
- * Moves a descriptor just opened above the standard three. Where the program
- * has closed those, a file of ours must not sit where it prints to. -1 with
- * errno set when there is none to be had; then fd is closed.
+ * Moves a newly opened descriptor above the standard three. If the program has
+ * closed those, our file must not sit where the program prints. Returns -1 with
+ * errno set if no descriptor is free; fd is closed then.
  */
 int sfid__fd_above_standard(int fd);
 
-/* Opens what a user names, for reading. A pipe is opened at once: nobody may ever write into it. -1 with errno. */
+/* Opens a file that the user names, for reading. A pipe opens without waiting for a writer. -1 with errno on failure. */
 int sfid__fd_open_named(const char *path);
 
-/* Reads until the end, or size bytes. How many, or -1 with errno. */
+/* Reads to the end of the file, at most size bytes. Returns how many, or -1 with errno set. */
 ssize_t sfid__fd_read(int fd, char *out, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* futex.h - to sleep until a word changes, whatever the width of time_t and of the kernel's. */
+/* futex.h - sleep until a word changes, whatever the width of time_t in the program and in the kernel. */
 #ifndef SFID_BASE_FUTEX_H
 #define SFID_BASE_FUTEX_H
 
@@ -11,16 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One private to the process is cheaper; a page's words are shared. */
+/* A private futex is cheaper. Words of a page are shared between processes. */
 #define SFID__FUTEX_SHARED 0
 #define SFID__FUTEX_PRIVATE FUTEX_PRIVATE_FLAG
 
 /*
- * SYS_futex takes a time of two longs on a 32-bit system, and would read half
- * of a 64-bit time_t: a wait that ends at once. SYS_futex_time64 takes the
- * wide one. Kernels before 5.1 lack it, and container hosts that do not know
+ * On a 32-bit system SYS_futex takes a time of two longs. It would read half of
+ * a 64-bit time_t, and the wait would end at once. SYS_futex_time64 takes the
+ * wide time. Kernels before 5.1 lack it, and container hosts that do not know
  * it refuse it with EPERM. (x32 has a wide time_t and no SYS_futex_time64:
- * there SYS_futex is the wide one.)
+ * there SYS_futex takes the wide time.)
  */
 static inline long sfid__futex_call(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *ts) {
 #ifdef SYS_futex_time64
@@ -41,13 +41,13 @@ static inline long sfid__futex_call(_Atomic uint32_t *word, int op, uint32_t val
 #endif
 }
 
-/* Sleeps while the word has this value, at most ms (INT64_MAX: without end). May return early. Changes errno. */
+/* Sleeps while the word has this value, for at most ms (INT64_MAX: no limit). May return early. Changes errno. */
 static inline void sfid__futex_wait(_Atomic uint32_t *word, int scope, uint32_t value, int64_t ms) {
     const struct timespec ts = {(time_t)SFID__MIN(ms / 1000, INT32_MAX), (long)(ms % 1000) * 1000000};
     sfid__futex_call(word, FUTEX_WAIT | scope, value, ms == INT64_MAX ? NULL : &ts);
 }
 
-/* Wakes at most n of those who sleep. Async-signal-safe; keeps errno. */
+/* Wakes at most n sleepers. Async-signal-safe; keeps errno. */
 static inline void sfid__futex_wake(_Atomic uint32_t *word, int scope, int n) {
     const int saved = errno;
     sfid__futex_call(word, FUTEX_WAKE | scope, (uint32_t)n, NULL);

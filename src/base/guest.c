@@ -20,7 +20,7 @@ void sfid__guest_enter(struct sfid__guest *guest) {
         guest->pending[i] = sigismember(&pending, signals[i]) == 1;
 }
 
-/* One that was pending before is the host's. */
+/* Consumes a signal that our call caused. One that was pending before belongs to the host, and stays pending. */
 static void take_back(int number) {
     static const struct timespec at_once;
     sigset_t set;
@@ -36,6 +36,6 @@ void sfid__guest_leave(const struct sfid__guest *guest) {
         if (!guest->pending[i])
             take_back(signals[i]);
     pthread_sigmask(SIG_SETMASK, &guest->before, NULL);
-    pthread_setcancelstate(guest->cancel, NULL); /* last: before, sigtimedwait would be a cancellation point */
+    pthread_setcancelstate(guest->cancel, NULL); /* last: sigtimedwait is a cancellation point */
     errno = errnum;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest.h - the manners of a guest in its host's thread.
+ * guest.h - how a call behaves in a thread of its host program.
  *
  * A call that writes files, starts a thread or talks to a server does so
- * between entering and leaving. In between
+ * between enter and leave. In between:
  *
- * - the thread is not cancelled: pthread_cancel() takes effect at the host's
- *   next cancellation point, and no lock or descriptor is left behind;
- * - SIGXFSZ (RLIMIT_FSIZE) and SIGPIPE are blocked: the write fails, and the
- *   signal that this call caused is taken back.
+ * - The thread cannot be cancelled. pthread_cancel() takes effect at the host's
+ *   next cancellation point, and no lock or descriptor is left behind.
+ * - SIGXFSZ (RLIMIT_FSIZE) and SIGPIPE are blocked. A write fails, and
+ *   leaving takes back the signal that the call caused.
  */
 #ifndef SFID_BASE_GUEST_H
 #define SFID_BASE_GUEST_H

@@ -8,14 +8,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE 65536 /* a page of any machine, and a multiple of it */
+#define PAGE 65536 /* a multiple of every machine's page size */
 #define MASK ((UINT64_C(1) << SFID__PROCESS_BITS) - 1)
 
 /* ---- memory that a child finds zeroed ------------------------------------- */
 
 /*
- * Emulators and sandboxes that ignore advice say yes to all of it. The kernel
- * refuses to wipe memory that is shared, so a yes to that is worth nothing.
+ * Emulators and sandboxes that ignore advice accept all of it. The kernel
+ * refuses to wipe shared memory, so a system that accepts this advice proves
+ * that its yes means nothing.
  */
 static bool advice_is_taken(void) {
     void *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -27,14 +28,14 @@ static bool advice_is_taken(void) {
 
 bool sfid__process_wipes(void *at, size_t size) { return madvise(at, size, MADV_WIPEONFORK) == 0 && advice_is_taken(); }
 
-/* ---- what a fork passes through -------------------------------------------- */
+/* ---- the fork handler ------------------------------------------------------ */
 
-static _Atomic uint64_t forked; /* a number of this process alone, as far as fork() made it: clone(2) and _Fork() do not */
+static _Atomic uint64_t forked; /* random in each child of fork(); clone(2) and _Fork() leave the parent's value */
 
 static void in_child(void) {
     uint64_t number;
     sfid__random(&number, sizeof number);
-    atomic_store_explicit(&forked, number, memory_order_relaxed); /* by the only thread there is */
+    atomic_store_explicit(&forked, number, memory_order_relaxed); /* relaxed: the child has one thread */
 }
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
@@ -44,30 +45,30 @@ void sfid__process_prepare(void) {
     pthread_once(&once, watch_forks);
 }
 
-/* ---- the number ------------------------------------------------------------ */
+/* ---- the value ------------------------------------------------------------- */
 
-/* A page of its own that a child finds zeroed; NULL before the first use. */
+/* A page that a forked child finds zeroed; NULL before the first use. */
 static _Atomic(_Atomic uint64_t *) page;
 
 static _Atomic uint64_t *own_page(void) {
-    /* Acquire and release below: the page is mapped and advised before its address is seen. */
+    /* Acquire, with the release below: the thread that sees the address finds the page mapped and advised. */
     _Atomic uint64_t *p = atomic_load_explicit(&page, memory_order_acquire);
     if (p)
         return p;
     void *fresh = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED)
         return NULL;
-    madvise(fresh, PAGE, MADV_WIPEONFORK); /* where it does nothing the rest of what sfid__process() mixes has to do */
+    madvise(fresh, PAGE, MADV_WIPEONFORK); /* if this does nothing, the other parts of sfid__process() have to suffice */
     if (atomic_compare_exchange_strong_explicit(&page, &p, fresh, memory_order_acq_rel, memory_order_acquire))
         return fresh;
     munmap(fresh, PAGE); /* another thread was first: p is its page */
     return p;
 }
 
-/* Random, and kept; 0 where there is no memory for it. */
+/* A random value that the process keeps; 0 if there is no memory for it. */
 static uint64_t own_secret(void) {
     _Atomic uint64_t *p = own_page();
-    uint64_t secret = p ? atomic_load_explicit(p, memory_order_relaxed) : 0; /* a number, no data behind it */
+    uint64_t secret = p ? atomic_load_explicit(p, memory_order_relaxed) : 0; /* a value with no data behind it */
     if (p == NULL || secret)
         return secret;
     uint64_t mine;

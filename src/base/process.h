@@ -2,11 +2,13 @@
 /*
  * process.h - which process this is.
  *
- * A number is mixed from three things, each of which tells a forked child from
- * its parent where another does not: memory that the kernel wipes on fork
- * (user-mode emulation may only say that it does), the process ID (a child can
- * have its parent's in another PID namespace, or when numbers come round), and
- * a random number that a handler of fork() draws (clone(2) calls none).
+ * sfid__process() mixes three things. Each tells a forked child from its parent
+ * in a case where another may not:
+ *
+ * - memory that the kernel wipes on fork (user-mode emulation may only claim to);
+ * - the process ID (a child can have its parent's in another PID namespace, or
+ *   when process IDs wrap around);
+ * - a random value from a handler of fork() (clone(2) calls no handler).
  */
 #ifndef SFID_BASE_PROCESS_H
 #define SFID_BASE_PROCESS_H
@@ -15,13 +17,13 @@
 
 #define SFID__PROCESS_BITS 40
 
-/* A number that this process keeps and no relative of it has; never 0. Async-signal-safe. */
+/* A value that this process keeps and no relative of it shares; never 0. Async-signal-safe. */
 uint64_t sfid__process(void);
 
-/* Before the first fork that matters: fork() makes a difference from now on. */
+/* Installs the fork handler. Call it before the first fork that matters. */
 void sfid__process_prepare(void);
 
-/* Has private memory zeroed in forked children. False where it would not be, also where the system only says so. */
+/* Asks the kernel to zero private memory in forked children. False if it will not, or if the system only claims to. */
 bool sfid__process_wipes(void *at, size_t size);
 
 #endif

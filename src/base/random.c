@@ -6,14 +6,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Where the kernel gives none (a seccomp filter): different from what any other process and moment makes, which is all
-   that is needed of it. splitmix64 again, see slow.c. */
+/* For use when the kernel gives no random bytes (a seccomp filter). The bytes only have to differ between processes and between
+   calls. splitmix64 again, see slow.c. */
 static void makeshift(unsigned char *bytes, size_t n) {
     static _Atomic uint64_t calls;
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);
     uint64_t x = (uint64_t)ts.tv_nsec ^ (uint64_t)ts.tv_sec << 30 ^ (uint64_t)getpid() << 44 ^ (uint64_t)(uintptr_t)&ts;
-    /* Not the step of the loop: else a call would begin with the second byte of the call before. */
+    /* This must not be the step of the loop: a call would then begin with the second byte of the call before. */
     x += atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) * UINT64_C(0xd1342543de82ef95);
     for (size_t i = 0; i < n; i++) {
         x += UINT64_C(0x9e3779b97f4a7c15);
@@ -61,12 +61,12 @@ static inline void siphash_word(uint64_t v[4], uint64_t m) {
     v[0] ^= m;
 }
 
-/* SipHash-2-4 (Aumasson, Bernstein 2012) of the number's eight bytes. */
+/* SipHash-2-4 (Aumasson, Bernstein 2012) of the eight bytes of n. */
 uint64_t sfid__random_of(const uint64_t key[2], uint64_t n) {
     uint64_t v[4] = {key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
                      key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
     siphash_word(v, n);
-    siphash_word(v, UINT64_C(8) << 56); /* how many bytes there were */
+    siphash_word(v, UINT64_C(8) << 56); /* the length in bytes */
     v[2] ^= 0xff;
     siphash_rounds(v, 4);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
