@@ -12,7 +12,7 @@
 
 enum { MAC = 6 };
 
-/* Reads an address of its kind; false for one of another. */
+/* Reads an address of its kind. Returns false for an address of another kind. */
 typedef bool reader(const struct sockaddr *addr, uint64_t *value);
 
 static bool read_mac(const struct sockaddr *addr, uint64_t *value) {
@@ -37,7 +37,7 @@ static bool read_ipv4(const struct sockaddr *addr, uint64_t *value) {
     return true;
 }
 
-/* The list goes by addresses: each interface's hardware first, in the order of their numbers, then IPv4. */
+/* The list has all hardware addresses first, by interface number, and then the IPv4 addresses. */
 static const struct ifaddrs *find(const struct ifaddrs *all, const char *interface, bool up, reader *read, uint64_t *value) {
     for (const struct ifaddrs *a = all; a; a = a->ifa_next) {
         const bool wanted = interface ? strcmp(a->ifa_name, interface) == 0 : (a->ifa_flags & IFF_LOOPBACK) == 0;

@@ -32,7 +32,7 @@ sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned se
     };
 }
 
-/* The bits a field covers, or 0 where it sticks out of the ID. */
+/* The bits that a field covers; 0 if it sticks out of the ID. */
 static uint64_t cover(unsigned bits, unsigned shift) { return bits + shift > 64 || bits == 0 ? 0 : ones(bits) << shift; }
 
 int sfid_layout_check(const sfid_layout *l) {
@@ -49,21 +49,21 @@ int sfid_layout_check(const sfid_layout *l) {
     const uint64_t time = cover(l->time_bits, l->time_shift);
     const uint64_t pid = cover(l->pid_bits, l->pid_shift);
     const uint64_t seq = cover(l->seq_bits, l->seq_shift);
-    if (l->pid_shift > 63 || l->seq_shift > 63) /* also of a field without bits: it is shifted by */
+    if (l->pid_shift > 63 || l->seq_shift > 63) /* also for a field without bits: other code shifts by it */
         return SFID_EINVAL;
     if (time == 0 || (l->pid_bits && !pid) || (l->seq_bits && !seq) || (time & pid) || (time & seq) || (pid & seq))
         return SFID_EINVAL;
-    if ((pid | seq) >= time) /* IDs sort by time first; and only the tick can give up a top bit: it comes from the clock */
+    if ((pid | seq) >= time) /* IDs sort by time first. Only the tick can give up a top bit: it comes from the clock */
         return SFID_EINVAL;
 
-    /* So tick and sequence have 63 bits at most, and the state word keeps one for its closed mark. */
+    /* So tick and sequence have at most 63 bits, and the state word has one left for its closed mark. */
     const unsigned tick_bits = time >> 63 ? l->time_bits - 1u : l->time_bits;
     if (l->max_tick != ones(tick_bits) || l->max_pid != ones(l->pid_bits) || l->max_seq != ones(l->seq_bits))
         return SFID_EINVAL;
     return l->max_tick < ((uint64_t)INT64_MAX - (uint64_t)SFID__EPOCH_MAX) / l->unit_ms ? 0 : SFID_EINVAL;
 }
 
-/* The bits that some field covers. A shift of a layout nobody checked is kept inside the word. */
+/* The bits that some field covers. The masks keep a shift inside the word if nobody checked the layout. */
 static uint64_t used_bits(const sfid_layout *l) {
     return ones(l->time_bits & 63) << (l->time_shift & 63) | l->max_pid << (l->pid_shift & 63) | l->max_seq << (l->seq_shift & 63);
 }
@@ -117,7 +117,7 @@ int sfid_tick_at(const sfid_layout *l, int64_t unix_ms, uint64_t *tick) {
     return 0;
 }
 
-/* The tick of a moment, the nearer end of the range for one outside it. False for an unusable layout. */
+/* The tick of a moment; for a moment out of range, the nearer end of the range. False for an unusable layout. */
 static bool nearest_tick(const sfid_layout *l, int64_t unix_ms, uint64_t *tick) {
     *tick = 0;
     const int rc = sfid_tick_at(l, unix_ms, tick);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_text.c - the text form of a layout, and what follows from one. */
+/* layout_text.c - the text form of a layout, and the facts that follow from a layout. */
 #include "id/layout_text.h"
 
 #include "base/number.h"
@@ -75,7 +75,7 @@ int sfid_layout_format(const sfid_layout *l, char *buf, size_t size) {
     if (preset)
         n = snprintf(buf, size, "%s", preset->name);
     else if (l->seq_shift != 0 || l->pid_shift != l->seq_bits || l->time_shift != l->pid_bits + l->seq_bits)
-        return SFID_EINVAL; /* the text form knows one order of fields */
+        return SFID_EINVAL; /* the text form has one order of fields */
     else
         n = snprintf(buf, size, "%d:%d:%d/%u%s@%lld", l->time_bits, l->pid_bits, l->seq_bits,
                      l->unit_ms % 1000 ? l->unit_ms : l->unit_ms / 1000, l->unit_ms % 1000 ? "ms" : "s", (long long)l->epoch_ms);
@@ -87,7 +87,7 @@ static uint64_t saturating_mul(uint64_t a, uint64_t b) {
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* n * 1000 / unit_ms, rounded down, without the overflow in between. */
+/* n * 1000 / unit_ms, rounded down, without an overflow in between. */
 static uint64_t per_second(uint64_t n, uint32_t unit_ms) {
     uint64_t sum;
     return __builtin_add_overflow(saturating_mul(n / unit_ms, 1000), n % unit_ms * 1000 / unit_ms, &sum) ? UINT64_MAX : sum;
@@ -121,7 +121,7 @@ static void insert_by_shift(sfid_field *fields, int *count, sfid_field field) {
     fields[i] = field;
 }
 
-/* A preset's own word for a field, or else the general one. */
+/* A preset's own word for a field, or the general one. */
 static const char *word(const char *own, const char *general) { return own ? own : general; }
 
 int sfid_layout_fields(const sfid_layout *l, sfid_field *fields, size_t max) {

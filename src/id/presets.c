@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * presets.c - the table of layouts that have a name.
+ * presets.c - the table of named layouts.
  *
  * Twitter's comes before others that cut IDs the same way: a layout given by
- * its widths goes by the first that fits.
+ * its widths gets the name of the first that fits.
  */
 #include "id/presets.h"
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Widths in the order they stand in the ID; low: how many of the pid's low bits go by pid_low. */
+/* Widths in the order of the fields in the ID. low: how many low bits of the pid are called pid_low. */
 #define TIME_PID_SEQ(t, p, s, unit, epoch, low) \
     { \
         (epoch), (unit), (t), (p), (s), (p) + (s), (s), 0, \
@@ -27,11 +27,11 @@
 
 static const struct sfid__preset presets[] = {
     {.name = "sfid", .layout = TIME_PID_SEQ(36, 11, 17, 1000, SFID_EPOCH_MS, 0)},
-    /* The crate sfid from 0.1.13 on. */
+    /* The Rust crate sfid, from 0.1.13 on. */
     {.name = "sfid-0.1.13", .layout = TIME_PID_SEQ(35, 10, 19, 1000, SFID_EPOCH_MS, 0)},
-    /* The common widths over our epoch. */
+    /* The common widths with our epoch. */
     {.name = "ms", .layout = TIME_PID_SEQ(41, 10, 12, 1, SFID_EPOCH_MS, 0)},
-    /* Ours as well: 53 bits, which a JavaScript number holds. */
+    /* Ours, too: 53 bits, which fit a JavaScript number. */
     {.name = "js53", .layout = TIME_PID_SEQ(32, 8, 13, 1000, SFID_EPOCH_MS, 0)},
     /* Twitter's Snowflake of 2010, IdWorker.scala (twepoch). */
     {.name = "twitter",

@@ -10,16 +10,16 @@
 struct sfid__preset {
     const char *name;
     sfid_layout layout;
-    const char *time, *pid_high, *pid_low, *seq; /* the fields' own words; layout.pid_low bits of the pid go by pid_low */
-    uint64_t first_pid;                          /* lowest pid that its makers give to a generator */
+    const char *time, *pid_high, *pid_low, *seq; /* the fields' own words; layout.pid_low bits of the pid are called pid_low */
+    uint64_t first_pid;                          /* the lowest pid that its makers assign */
 };
 
-/* The i-th, from 0; NULL past the last. */
+/* Preset i, from 0; NULL past the last. */
 const struct sfid__preset *sfid__preset(size_t i);
 
 const struct sfid__preset *sfid__preset_named(const char *name);
 
-/* The preset that a layout is, or else the first that cuts IDs alike; NULL where none does. */
+/* The preset that a layout is, or the first that cuts IDs alike; NULL if there is neither. */
 const struct sfid__preset *sfid__preset_of(const sfid_layout *l);
 
 #endif

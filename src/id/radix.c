@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* radix.c - the alphabets, and why a text is no number. */
+/* radix.c - the alphabets, and the reason why a text is not an ID. */
 #include "id/radix.h"
 
 #define NONE SFID__NO_DIGIT
@@ -16,7 +16,7 @@ const uint8_t sfid__hex_values[256] = {
     NONE16, NONE16, NONE16, NONE16, NONE16, NONE16, NONE16, NONE16,
 };
 
-/* The order of ASCII: digits, capitals, small letters. */
+/* ASCII order: digits, capitals, small letters. */
 const uint8_t sfid__base62_values[256] = {
     NONE16, NONE16, NONE16,
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, NONE, NONE, NONE, NONE, NONE, NONE,
@@ -72,7 +72,7 @@ const char *sfid_form_name(sfid_form form) { return sfid__form(form) ? forms[for
 
 static bool is_digit(const struct sfid__form *form, char c) { return form->value[(unsigned char)c] < form->base; }
 
-/* A number in a base: the first wrong byte, or else the digit by which it gets too large. */
+/* Finds the first wrong byte, or the digit that makes the value too large. */
 static int explain_number(const struct sfid__form *form, const char *text, size_t len, enum sfid__width width, size_t *at) {
     for (size_t i = 0; i < len; i++)
         if (!is_digit(form, text[i])) {
@@ -89,7 +89,6 @@ static int explain_number(const struct sfid__form *form, const char *text, size_
     return SFID_EOVERFLOW;
 }
 
-/* True where a UUID has a hyphen. */
 static bool is_hyphen(size_t at) { return at == 8 || at == 13 || at == 18 || at == 23; }
 
 static int explain_uuid(const struct sfid__form *form, const char *text, size_t len, size_t *at) {
@@ -100,7 +99,7 @@ static int explain_uuid(const struct sfid__form *form, const char *text, size_t 
     return SFID_EINVAL;
 }
 
-/* At the right length only a set sign bit can be wrong. */
+/* If the length is right, only a set sign bit can be wrong. */
 static int explain_bytes(size_t len, size_t want, size_t *at) {
     *at = len == want ? 0 : SFID__MIN(len, want);
     return len == want ? SFID_EOVERFLOW : SFID_EINVAL;

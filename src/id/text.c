@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c - 64-bit IDs as text, strictly: no sign, no space, no leftover. */
+/* text.c - 64-bit IDs as text. Reading is strict: no sign, no space, nothing left over. */
 #include "id/radix.h"
 
 #define EIGHT_DIGITS UINT64_C(100000000)
 
-/* ---- reading: false where the text is no ID, for whatever reason ---------- */
+/* ---- reading: false if the text is not an ID ------------------------------ */
 
 static bool read_decimal(const char *p, size_t len, uint64_t *out) {
     if (len == 0 || len > 20)
@@ -95,13 +95,13 @@ int sfid_from_text(sfid_form form, const char *text, size_t len, int64_t *id) {
 static const uint64_t powers_of_ten[] = {POWERS(), POWERS(00000), POWERS(0000000000), POWERS(000000000000000)};
 /* clang-format on */
 
-/* How many decimal digits v has. 1233/4096 is log10(2), so the guess is that number or one less. */
+/* How many decimal digits v has. 1233/4096 approximates log10(2), so the guess is exact or one too low. */
 static unsigned count_decimals(uint64_t v) {
     const unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1), guess = bits * 1233 >> 12;
     return guess + (v >= powers_of_ten[guess] || guess == 0);
 }
 
-/* Writes `count` digits of v, which has no more, from the right; the first group first, since it also writes behind itself. */
+/* Writes v as `count` digits; v has no more. The first group goes first, since it also writes behind itself. */
 static void write_decimal(char *p, size_t count, uint64_t v) {
     const uint32_t low = (uint32_t)(v % EIGHT_DIGITS), middle = (uint32_t)(v / EIGHT_DIGITS % EIGHT_DIGITS),
                    high = (uint32_t)(v / EIGHT_DIGITS / EIGHT_DIGITS);
@@ -125,7 +125,7 @@ static void write_base32(const char *digits, char *p, uint64_t v) {
         p[i] = digits[v >> (60 - 5 * i) & 31];
 }
 
-/* All the digits a form has, however many of them are zero. */
+/* Writes all digits of a form, leading zeros included. */
 static void write_all(sfid_form form, const char *digits, char *p, uint64_t v) {
     switch (form) {
     case SFID_DEC:
@@ -151,7 +151,7 @@ static void write_all(sfid_form form, const char *digits, char *p, uint64_t v) {
     }
 }
 
-/* The digits are written elsewhere, and as many as are wanted copied. */
+/* Writes all digits to a buffer, and copies as many as the caller wants. */
 static SFID__COLD int write_some(sfid_form form, const struct sfid__form *f, uint64_t v, unsigned width, char *buf, size_t size) {
     char all[SFID_TEXT_LEN];
     const size_t count = f->reads[SFID__NARROW];

@@ -9,14 +9,14 @@
 #include <string.h>
 
 /*
- * Every field stands at one place, but for the sequence, of which seq_low bits
- * stand apart at seq_low_shift (UUIDs have the variant in between).
+ * Every field is in one piece, but for the sequence: its lowest seq_low bits
+ * are at seq_low_shift (in a UUID the variant is in between).
  */
 static const struct shape {
     const char *name;
     uint64_t max_tick;
     uint8_t bits, time_shift, pid_bits, pid_shift, seq_bits, seq_shift, seq_low, seq_low_shift, random_bits;
-    sfid_wide fixed, fixed_mask; /* which bits are the same in every ID, and how they are set */
+    sfid_wide fixed, fixed_mask; /* which bits are the same in every ID, and their values */
     sfid_form form;
     uint8_t width;
     bool any_epoch;
@@ -26,7 +26,7 @@ static const struct shape {
     /* github.com/boundary/flake: time 64, worker 48, sequence 16. */
     {
         .name = "flake",
-        .max_tick = INT64_MAX, /* what unix_ms holds */
+        .max_tick = INT64_MAX, /* the largest value of unix_ms */
         .bits = 128,
         .time_shift = 64,
         .pid_bits = 48,
@@ -57,8 +57,8 @@ static const struct shape {
                    {"seq", 0, 15, SFID_FIELD_SEQ}},
     },
     /*
-     * RFC 9562, section 5.7: unix_ts_ms 48, ver 4, rand_a 12, var 2, rand_b 62. The sequence comes next to the time, as
-     * section 6.2 (method 1) has it, and is 14 bits so that pid and random bits begin with a hex digit:
+     * RFC 9562, section 5.7: unix_ts_ms 48, ver 4, rand_a 12, var 2, rand_b 62. The sequence follows the time, as in section
+     * 6.2 (method 1). Its 14 bits let the pid and the random bits begin with a hex digit:
      *     tttttttt-tttt-7sss-Sppp-prrrrrrrrrrr     S: the variant and two bits of the sequence
      */
     {
@@ -90,7 +90,7 @@ static const struct shape {
 
 static uint64_t ones(unsigned bits) { return (UINT64_C(1) << bits) - 1; } /* bits < 64 */
 
-/* The shape of a layout; NULL where it is unusable. */
+/* The shape of a layout; NULL if the layout is unusable. */
 static const struct shape *shape_of(const sfid_wide_layout *l) {
     if (l == NULL || l->kind < SFID_FLAKE || l->kind > SFID_UUID7 || l->reserved != 0)
         return NULL;
@@ -106,7 +106,7 @@ int sfid_wide_compare(sfid_wide a, sfid_wide b) {
     return (x > y) - (x < y);
 }
 
-/* The 64 bits of v from a place on. */
+/* The 64 bits of v from bit `shift` up. */
 static uint64_t from(sfid_wide v, unsigned shift) {
     if (shift >= 64)
         return v.high >> (shift - 64);
@@ -192,7 +192,7 @@ int sfid_wide_layout_format(const sfid_wide_layout *l, char *buf, size_t size) {
     return n >= 0 && (size_t)n < size ? 0 : SFID_EINVAL;
 }
 
-/* Of a layout whose pids are leased that of what is drawn (wide_plan.h): an app notes it, and so finds it here. */
+/* If pids are leased (uuid7): the fingerprint of the layout that IDs are generated in (wide_plan.h), which the app has noted. */
 static uint64_t fingerprint(const sfid_wide_layout *l, const struct shape *s) {
     const uint64_t what[] = {(uint64_t)l->epoch_ms, s->bits, s->time_shift, s->pid_bits, s->pid_shift, s->seq_bits, s->seq_shift};
     const sfid_layout drawn = sfid__layout_make(48, s->pid_bits, s->seq_bits, 1, l->epoch_ms);

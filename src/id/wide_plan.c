@@ -3,7 +3,7 @@
 
 #include "id/layout.h"
 
-/* Widths of the engine. Flake's tick loses the 17 bits that no word has room for: it ends in the year 6429. */
+/* Widths of the engine. Flake's tick loses 17 bits for which a word has no room: it ends in the year 6429. */
 static const struct kind {
     unsigned time_bits, pid_bits, seq_bits;
     bool by_host;

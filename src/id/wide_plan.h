@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide_plan.h - what a wide ID is drawn as.
+ * wide_plan.h - the engine of a wide ID: the layout that a generator runs on.
  *
- * A state word holds tick and sequence, never the pid; so a generator of wide
- * IDs is one of a layout whose word has their tick and their sequence, and
- * around each number drawn the wide ID is put together.
+ * A state word holds tick and sequence, never the pid. So the engine is a layout
+ * whose word has the tick and the sequence of the wide ID. The generator puts the
+ * wide ID together around each position that it takes.
  *
- *   uuid7      48:16:14, which no 64-bit ID could hold: only its word and its pid are ever used
- *   flake      47:4:12. The worker is the host's; processes of a host lease a part of the sequence instead of a pid, which
- *   awsflake   41:3:12  are its highest bits
+ *   uuid7      48:16:14. No 64-bit ID could hold it: only its word and its pid are used.
+ *   flake      47:4:12. The worker belongs to the host. Its processes lease a part of
+ *   awsflake   41:3:12  the sequence instead of a pid: the part is its highest bits.
  */
 #ifndef SFID_ID_WIDE_PLAN_H
 #define SFID_ID_WIDE_PLAN_H
@@ -19,20 +19,20 @@
 
 struct sfid__wide_plan {
     sfid_layout engine;
-    bool by_host;       /* the pid of the IDs is the host's, and what is leased a part of the sequence */
-    uint64_t max_pid;   /* of the IDs */
-    const char *prefix; /* by_host: of the app that stands for a worker */
+    bool by_host;       /* the pid of the IDs belongs to the host, and processes lease a part of the sequence */
+    uint64_t max_pid;   /* of the wide IDs */
+    const char *prefix; /* if by_host: prefix of the app that stands for a worker */
 };
 
-/* 0, or SFID_EINVAL for an unusable layout. */
+/* Returns 0, or SFID_EINVAL for an unusable layout. */
 int sfid__wide_plan(const sfid_wide_layout *l, struct sfid__wide_plan *plan);
 
-/* Sequence number n of an engine's pid, as it stands in the ID. */
+/* The sequence of the wide ID, from the pid and the sequence of its engine. */
 static inline uint64_t sfid__wide_seq(bool by_host, const sfid_layout *engine, uint64_t pid, uint64_t seq) {
     return by_host ? pid << engine->seq_bits | seq : seq;
 }
 
-/* The name of the wide layout that is drawn by a layout which is none of 64 bits; NULL for all others. */
+/* The name of the wide layout with this engine, if the engine fits no 64-bit ID (uuid7); otherwise NULL. */
 const char *sfid__wide_plan_name(const sfid_layout *engine);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wide_text.c - 128-bit IDs as text, as strictly as text.c. */
+/* wide_text.c - 128-bit IDs as text. Reading is as strict as in text.c. */
 #include "id/radix.h"
 
 /* ---- reading -------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static bool read_hex(const char *p, size_t len, sfid_wide *out) {
     return wrong == 0;
 }
 
-/* Two groups of four characters that a hyphen stands between. */
+/* Loads two groups of four characters with a hyphen between them. */
 static uint64_t load_around(const char *p) {
     char digits[8];
     memcpy(digits, p, 4);
@@ -98,7 +98,7 @@ int sfid_wide_from_text(sfid_form form, const char *text, size_t len, sfid_wide 
 
 /* ---- writing -------------------------------------------------------------- */
 
-/* All 22 digits of base 62 or 58, five at a time, and the two that are left in front. */
+/* Writes all 22 digits of base 62 or 58: five at a time from the right, then the first two. */
 static inline void write_22(const char *digits, uint32_t base, char *p, sfid_wide v) {
     for (size_t at = 22; at > 2;) {
         at -= 5;
@@ -108,7 +108,7 @@ static inline void write_22(const char *digits, uint32_t base, char *p, sfid_wid
     p[1] = digits[v.low % base];
 }
 
-/* All 39 decimal digits, eight at a time, and the seven that are left in front. */
+/* Writes all 39 decimal digits: eight at a time from the right, then the first seven. */
 static void write_decimal(char *p, sfid_wide v) {
     for (size_t at = 39; at > 7;) {
         at -= 8;
@@ -167,7 +167,7 @@ static void write_all(sfid_form form, const char *digits, char *p, sfid_wide v) 
     }
 }
 
-/* The digits are written elsewhere, and as many as are wanted copied. */
+/* As write_some() in text.c. */
 static int write_some(sfid_form form, const struct sfid__form *f, sfid_wide v, unsigned width, char *buf, size_t size) {
     char all[SFID_WIDE_TEXT_LEN];
     const size_t count = f->reads[SFID__WIDE];
