@@ -18,18 +18,19 @@ enum sfid__tick_source {
 struct sfid__rest; /* handle.h */
 
 /*
- * The part of a handle that threads draw through. `record` comes first, for
- * the inline form. All but the atomics is set before the handle is handed out
- * and never again; the whole stays in memory after close, for late callers.
- * Therefore `ticks` and `wide_record` come last: a handle that has no use for
- * them has no room.
+ * The part of a handle that threads generate through. `record` comes first, for
+ * the inline form. All members but the atomics are set before the caller gets
+ * the handle, and never change. The memory stays after close, for late calls.
+ * So `ticks` and `wide_record` come last: a handle that does not use them is
+ * allocated without them.
  *
- * A generator of wide IDs keeps its record in `wide_record`, and `record` leads
- * to sfid__wide_only for good. So a call for 64-bit IDs finds a closed word
- * there, and the slow path says what is wrong: the hot path compares nothing more.
+ * A generator of wide IDs keeps its record in `wide_record`, and its `record`
+ * always points to sfid__wide_only. A call for 64-bit IDs finds a closed word
+ * there, and the slow path says what is wrong. So the hot path needs no further
+ * comparison.
  */
 struct sfid__generator {
-    _Atomic(struct sfid__record *) record; /* this process's idea of the current record; sfid__no_record when closed */
+    _Atomic(struct sfid__record *) record; /* the current record as far as this process knows; sfid__no_record when closed */
     enum sfid__tick_source source;
     struct sfid__page *page;
     const struct sfid__clock *clock;
@@ -38,15 +39,15 @@ struct sfid__generator {
     uint32_t max_wait_ms;
     uint64_t end;                                     /* tick: sfid__layout_end() */
     uint64_t max_ahead;                               /* ticks */
-    uint64_t max_skew;                                /* ticks that the clock of the store may be ahead of ours; 0: it has none */
+    uint64_t max_skew;                                /* ticks that the store's clock may be ahead of ours; 0: it has none */
     uint64_t random_start;                            /* bound of the sequence start, 0: always 0 */
-    uint64_t half_window;                             /* ticks: with less left the keeper is asked for; 0: nobody renews */
-    void (*keeper_wanted)(struct sfid__generator *g); /* called where sleeping is allowed; NULL: no keeper */
+    uint64_t half_window;                             /* ticks: with less left, calls want the keeper; 0: nobody renews */
+    void (*keeper_wanted)(struct sfid__generator *g); /* called if the call may sleep; NULL: no keeper */
 
     _Atomic uint64_t random; /* state of the random start */
     _Atomic uint64_t waits, refused;
     _Atomic int last_code;
-    _Atomic uint32_t exhausted; /* calls that found the sequence used up, modulo 2^32: there is just room for that */
+    _Atomic uint32_t exhausted; /* calls that found the sequence used up, modulo 2^32: no room for more */
 
     _Atomic(struct sfid__rest *) rest;   /* NULL once closed */
     _Atomic uint64_t users;              /* threads inside the rest: sfid__process() << USERS_BITS | their number */
@@ -58,22 +59,22 @@ struct sfid__generator {
 
 static_assert(offsetof(struct sfid__generator, record) == 0, "the inline form reads the record at offset 0");
 
-/* A record with nothing to draw: what a handle points to before it is open and after it is closed. */
+/* A record that issues nothing: a handle points to it before it is open and after it is closed. */
 extern struct sfid__record sfid__no_record;
 
-/* Closed for good as well: what calls for 64-bit IDs find in a generator of wide ones. */
+/* Also closed forever: calls for 64-bit IDs find it in a generator of wide IDs. */
 extern struct sfid__record sfid__wide_only;
 
 static inline bool sfid__is_wide(const struct sfid__generator *g) {
     return atomic_load_explicit(&g->record, memory_order_relaxed) == &sfid__wide_only; /* compared, not followed */
 }
 
-/* The word that leads to the record in use. */
+/* The pointer to the record in use. */
 static inline _Atomic(struct sfid__record *) *sfid__record_at(const struct sfid__generator *g) {
     return (_Atomic(struct sfid__record *) *)(uintptr_t)(sfid__is_wide(g) ? &g->wide_record : &g->record);
 }
 
-/* True before the handle is open and from the begin of close on. One word says so, so no two calls disagree. */
+/* True before the handle is open, and from the beginning of close on. One word decides, so no two calls disagree. */
 static inline bool sfid__is_closed(const struct sfid__generator *g) {
     return atomic_load_explicit(sfid__record_at(g), memory_order_relaxed) == &sfid__no_record; /* compared, not followed */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hint.h - about which tick it is. Hot: the clock's cost is nearly the whole of an ID's. */
+/* hint.h - a hint of the current tick. Hot: reading the clock is most of the cost of an ID. */
 #ifndef SFID_DRAW_HINT_H
 #define SFID_DRAW_HINT_H
 
@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-/* The tick the clock shows, perhaps a little ago; huge before the epoch. */
+/* The tick that the clock shows, or showed a little ago; huge before the epoch. */
 static inline uint64_t sfid__hint(struct sfid__generator *g, const struct sfid__record *r) {
     uint64_t units;
     if (likely(g->source == SFID__TICK_SECONDS)) {

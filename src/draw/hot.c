@@ -2,26 +2,26 @@
 /*
  * hot.c - the hot path.
  *
- * next() reads a hint of the current tick and the state word; where the word's
- * tick is the hint and below the limit, one add draws a number. The hint may
- * lag or be wrong: it only decides whether the slow path has to look. What
- * keeps IDs apart is (a), (b) and (c) of slow.c:
+ * draw() reads a hint of the current tick, and the state word. If the word's
+ * tick equals the hint and lies below the limit, one add takes a position. The
+ * hint may lag or be wrong: it only decides whether the slow path has to look.
+ * Three rules keep IDs apart, (a), (b) and (c) of slow.c:
  *
- *   (a) the number is drawn by fetch_add on the record's word;
- *   (b) it is issued here only if its tick equals the hint, which was compared
- *       with the record's limit (closed words have a tick above every limit,
- *       and so has the hint of a clock before the epoch);
- *   (c) a number with the closed bit has another tick than the hint.
+ *   (a) fetch_add on the record's word takes the position;
+ *   (b) a position is issued here only if its tick equals the hint, and the hint
+ *       is below the record's limit. The tick of a closed word is above every
+ *       limit, and so is the hint of a clock before the epoch;
+ *   (c) a position with the closed bit has another tick than the hint.
  *
- * The guard before the add keeps failing callers from pushing the word on: an
- * unguarded add would move it with every refused call.
+ * The check before the add keeps failing calls from moving the word: without
+ * it, every refused call would add one.
  *
  *   record  acquire, with [publish] (record.c) and sfid__generator_start: the
  *           record's plain fields are there before its address.
  *   limit   acquire, with the release in sfid__record_raise_limit [limit]: the
  *           mark that covers these ticks is durable.
  *   word    relaxed: one location, whose modification order is the order of
- *           IDs. Nothing else is passed on with a number.
+ *           IDs. A position carries no other data with it.
  */
 #include "draw/hot.h"
 
@@ -50,7 +50,7 @@ static SFID__HOT int64_t slow(struct sfid__generator *g, struct sfid__call call,
     return out ? number_slow(g, call, out) : next_slow(g, call);
 }
 
-/* Draws a number: an ID is made of it, or where out is given that gets it. Each caller has one of the two, and a copy of this. */
+/* Takes a position. Returns its ID, or fills in *out if out is given. Each caller has a copy of this with out folded in. */
 static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct sfid__call *out) {
     struct sfid__record *r = atomic_load_explicit(out ? &g->wide_record : &g->record, memory_order_acquire);
     const uint64_t tick = sfid__hint(g, r);
@@ -97,7 +97,7 @@ int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
     if (sfid__is_wide(g))
         return sfid__wrong_width(g);
     n = sfid__countable(n);
-    struct sfid__call call = {.may_sleep = true}; /* one for all runs: max_wait counts over the whole call */
+    struct sfid__call call = {.may_sleep = true}; /* one for all rounds: max_wait_ms limits the whole call */
     size_t done = 0;
     while (done < n) {
         call.want = n - done;
@@ -125,10 +125,10 @@ void sfid__generator_widen(struct sfid__generator *g) {
 }
 
 void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r) {
-    atomic_store_explicit(sfid__record_at(g), r, memory_order_release); /* with the acquire in next() and look() */
+    atomic_store_explicit(sfid__record_at(g), r, memory_order_release); /* with the acquire in draw() and look() */
 }
 
 void sfid__generator_stop(struct sfid__generator *g) {
-    /* Release: nothing follows this pointer but to constants; it is here so that all stores of it are alike. */
+    /* Release, as at every store of this pointer; only constants lie behind it. */
     atomic_store_explicit(sfid__record_at(g), &sfid__no_record, memory_order_release);
 }

@@ -5,22 +5,22 @@
 
 #include "draw/slow.h"
 
-/* Makes a generator that answers SFID_ECLOSED to everything; widen: one of wide IDs, that has room for them. */
+/* Makes a generator that answers every call with SFID_ECLOSED. widen makes it one of wide IDs; the handle must have room. */
 void sfid__generator_init(struct sfid__generator *g);
 void sfid__generator_widen(struct sfid__generator *g);
 
-/* Opens it: from here on threads may draw from r. All other members are set before. */
+/* Opens the generator: threads may take positions from r now. All other members are set before. */
 void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r);
 
-/* Turns away every call that begins from here on; calls under way may finish with an ID drawn before. */
+/* Rejects every call that begins from now on. Calls in progress may finish with a position taken before. */
 void sfid__generator_stop(struct sfid__generator *g);
 
-/* The answer to a call for IDs of the other width: SFID_EINVAL, noted as the last error; or SFID_ECLOSED. */
+/* Answers a call for IDs of the other width: notes and returns SFID_EINVAL, or returns SFID_ECLOSED. */
 int sfid__wrong_width(struct sfid__generator *g);
 
 /*
- * Draws one number for a wide ID, as sfid_next() does for one of 64 bits: 0
- * with call->from and call->n set, or a negative code.
+ * Takes one position for a wide ID, as sfid_next() does for a 64-bit ID.
+ * Returns 0 with call->from and call->n set, or a negative code.
  */
 int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lane.c - runs of numbers for one thread each.
+ * lane.c - runs of positions, each for one thread.
  *
- * A run is drawn like any numbers, by one compare-and-swap on the record's
- * word (slow.c); so no two runs share a number, nor a run and any other draw.
- * What (b) of slow.c asks of a number, that its tick is below the limit of its
- * record, is compared for each ID again. The run lies in memory that a forked
- * child finds zeroed: a number left in it is never drawn by two. Where that
- * cannot be had, or the system only says that it can, runs are of one number.
+ * A run is taken like any position: by one compare-and-swap on the record's
+ * word (slow.c). So no position is in two runs, or in a run and in another
+ * call. Rule (b) of slow.c, that a tick lies below its record's limit, is
+ * checked for each ID again. A forked child finds the run's memory zeroed, so
+ * parent and child never issue the same position. If the system does not wipe
+ * that memory, or only claims to, a run has one position.
  *
- * A number is handed out without another look at the table only in the tick it
- * is of. Where its tick lies ahead of the clock (borrowing, a clock that
- * stepped back) each goes through the table as a number in hand; where it is
- * past, the rest is dropped.
+ * A lane issues a position without another look at the table only in that
+ * position's own tick. If the tick lies ahead of the clock (borrowing, or a
+ * clock that stepped back), each position goes through the table in hand. If
+ * the tick is past, the lane drops the rest of the run.
  */
 #include "base/process.h"
 #include "draw/hint.h"
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define RUN_PART 64 /* a run is at most so small a part of the sequence: tens of lanes share a tick */
+#define RUN_PART 64 /* a run takes at most 1/64 of the sequence: tens of lanes share a tick */
 #define RUN_LONGEST 512
 #define PAGE 4096 /* mmap rounds up */
 
@@ -36,7 +36,7 @@ struct sfid_lane {
     uint64_t length;
 };
 
-/* The numbers that are left are used up. */
+/* Gives up the positions that are left. */
 static void drop_run(struct run *run) {
     if (run->from && run->n < run->end)
         atomic_fetch_add_explicit(&run->from->skipped, run->end - run->n, memory_order_relaxed); /* statistic */
@@ -100,7 +100,7 @@ int sfid_lane_open(sfid_lane **out, sfid *g) {
     const uint64_t part = (lane->generator->layout.max_seq + 1) / RUN_PART;
     lane->length = SFID__MIN(SFID__MAX(part, 1), RUN_LONGEST);
     if (!sfid__process_wipes(page, PAGE))
-        lane->length = 1; /* a kernel before 4.14, or an emulator: nothing is ever left in a run */
+        lane->length = 1; /* a kernel before 4.14, or an emulator: a run is never left with a position */
     *out = lane;
     return 0;
 }

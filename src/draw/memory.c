@@ -12,7 +12,7 @@ struct sfid__memory_page {
     _Atomic int in_use;
 };
 
-/* Only grows, and is read without a lock: a child forked at any moment finds it whole. */
+/* The list only grows and is read without a lock, so a child forked at any moment finds it whole. */
 static _Atomic(struct sfid__memory_page *) pages;
 
 static struct sfid__memory_page *find(struct sfid__memory_page *from, uint64_t layout, uint64_t pid) {
@@ -25,7 +25,7 @@ static struct sfid__memory_page *make(uint64_t layout, uint64_t pid) {
     struct sfid__memory_page *m = calloc(1, sizeof *m);
     if (m == NULL)
         return NULL;
-    /* One record is all it will ever hold: a fixed pid is never exchanged for another. */
+    /* One record is enough: a fixed pid is never exchanged for another. */
     void *page = mmap(NULL, sfid__page_bytes(1), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     m->layout = layout;
     m->pid = pid;
@@ -47,7 +47,7 @@ static void unmake(struct sfid__memory_page *m) {
 
 int sfid__memory_take(struct sfid__memory_page **out, uint64_t layout, uint64_t pid, struct sfid__error *err) {
     struct sfid__memory_page *fresh = NULL, *found;
-    /* Acquire, with the release of the exchange below: an entry that is found is filled in. */
+    /* Acquire, with the release of the exchange below: an entry in the list is filled in. */
     struct sfid__memory_page *head = atomic_load_explicit(&pages, memory_order_acquire);
     while ((found = find(head, layout, pid)) == NULL) {
         if (fresh == NULL && (fresh = make(layout, pid)) == NULL)
@@ -59,9 +59,9 @@ int sfid__memory_take(struct sfid__memory_page **out, uint64_t layout, uint64_t 
             break;
         }
     }
-    unmake(fresh); /* another thread added the same in the meantime */
+    unmake(fresh); /* another thread added the same page */
     int idle = 0;
-    /* Acq_rel, with the release in sfid__memory_leave: one user after the other. */
+    /* Acq_rel, with the release in sfid__memory_leave: a user sees what the one before did. */
     if (!atomic_compare_exchange_strong_explicit(&found->in_use, &idle, 1, memory_order_acq_rel, memory_order_relaxed))
         return sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use by another handle of this process", pid);
     *out = found;

@@ -46,7 +46,7 @@ uint64_t sfid__record_checksum(const struct sfid__page *page, uint32_t i) {
     const size_t from = offsetof(struct sfid__record, pid_field), to = offsetof(struct sfid__record, checksum);
     uint64_t sum = sfid__hash(page->id.checksum, &i, sizeof i);
     sum = sfid__hash(sum, (const char *)r + from, to - from);
-    return sum ? sum : 1; /* 0 is what a blank record has */
+    return sum ? sum : 1; /* a blank record has 0 */
 }
 
 static bool blank(const struct sfid__record *r) {
@@ -58,10 +58,10 @@ static bool blank(const struct sfid__record *r) {
 }
 
 /*
- * The index in line 2 is not believed: the current record is the last of an
- * unbroken row of good ones, all before it are closed, and behind it nothing
- * was ever written. So a damaged last record is a damaged page, never a
- * return to the record before it.
+ * The index in line 2 is not trusted. The current record is the last of an
+ * unbroken row of good records. All before it are closed, and the one behind it
+ * is blank. So a damaged last record means a damaged page, never a return to
+ * the record before it.
  */
 static const char *check_records(const struct sfid__page *page, size_t bytes, uint32_t *count) {
     const uint32_t room = (uint32_t)((bytes - sizeof *page) / sizeof page->records[0]);
@@ -70,11 +70,11 @@ static const char *check_records(const struct sfid__page *page, size_t bytes, ui
         n++;
     if (n < room && !blank(&page->records[n]))
         return "a record fails its checksum";
-    /* Published only after its record was written: it may be behind, and never ahead, unless records were lost. */
+    /* A record is written before its index is published. So the index may lag; it is ahead only if records were lost. */
     if (atomic_load_explicit(&page->current, memory_order_relaxed) >= SFID__MAX(n, 1))
         return "its last record is gone";
     for (uint32_t i = 0; i + 1 < n; i++)
-        if ((atomic_load_explicit(&page->records[i].word, memory_order_relaxed) & SFID__CLOSED) == 0) /* alone: locked */
+        if ((atomic_load_explicit(&page->records[i].word, memory_order_relaxed) & SFID__CLOSED) == 0) /* alone with it */
             return "a replaced record is not closed";
     *count = n;
     return NULL;
@@ -100,7 +100,7 @@ const char *sfid__page_check(const struct sfid__page *page, const struct sfid__p
     return check_records(page, bytes, count);
 }
 
-/* Release, with the exchange in keeper.c: what was written before (stop) is seen by who clears the word. */
+/* Release, with the exchange in keeper.c: the keeper that clears the word sees what was written before (stop). */
 static bool set_poke(struct sfid__page *page) { return atomic_exchange_explicit(&page->poke, 1, memory_order_acq_rel) == 0; }
 
 static void call_keeper(struct sfid__page *page) { sfid__futex_wake(&page->poke, SFID__FUTEX_SHARED, 1); }

@@ -2,24 +2,23 @@
 /*
  * page.h - the page that a generator and its forked children share.
  *
- * The page outlives the process: it is a slot file on a tmpfs (slot.c), or
- * anonymous memory where there is no app. What lies in it, line by line of 64
- * bytes:
+ * The page outlives the process. It is a slot file on a tmpfs (slot.c), or
+ * anonymous memory if there is no app. It has lines of 64 bytes:
  *
- *   0-1  identity: what file and what boot this is. Written once, checksummed.
- *   2    current: the index of the current record; poke, the keeper's wake-up
- *        word; counters; reign, which keeper counts.
+ *   0-1  identity: which file, of which boot. Written once, with a checksum.
+ *   2    current: the index of the current record; poke: the keeper's wake-up
+ *        word; counters; reign: which keeper counts.
  *   3    the keeper's lock, robust and shared between processes.
  *   4-   records, append-only, three lines each.
  *
- * A record is what one lease allows. Its first line holds the state word
- * alone, the only line written for every ID. Its second line is written once,
- * but for the limit, which only rises. Its third has what the slow path keeps.
+ * A record is what one lease allows. Its first line has only the state word,
+ * the only line that every ID writes to. Its second line is written once, but
+ * for the limit, which only rises. Its third line belongs to the slow path.
  *
  *     word   bit 63: closed. Below it: tick << seq_bits | seq of the next ID.
  *     limit  the first tick that may not be issued.
  *     hi     the highest clock tick seen.
- *     lead   how many ticks ahead of the clock a number may be issued at once.
+ *     lead   how many ticks ahead of the clock an ID may be issued at once.
  */
 #ifndef SFID_DRAW_PAGE_H
 #define SFID_DRAW_PAGE_H
@@ -39,20 +38,20 @@ struct sfid__record {
     _Alignas(SFID__LINE) _Atomic uint64_t limit;
     uint64_t pid_field;   /* the pid, shifted to its place */
     uint64_t floor;       /* first tick of the window as first granted */
-    uint64_t epoch_units; /* what the hint subtracts from the clock: seconds or milliseconds, see hint() */
-    uint32_t unit;        /* what it divides by, in the same units */
+    uint64_t epoch_units; /* the hint subtracts it from the clock: seconds or milliseconds, see hint.h */
+    uint32_t unit;        /* the hint divides by it, in the same units */
     uint8_t seq_bits, time_shift, seq_shift, pid_shift;
-    uint64_t token; /* what the pid is leased under, where that counts */
+    uint64_t token; /* the token of the lease, if it has one */
     uint64_t zero;
-    uint64_t checksum; /* over the line but for limit, the place in the page, and the page's identity */
+    uint64_t checksum; /* covers this line but for limit, the place in the page, and the identity of the page */
 
     _Alignas(SFID__LINE) _Atomic uint64_t hi;
     _Atomic uint64_t lead;
-    _Atomic uint64_t skipped; /* numbers passed over when the clock moved the word on */
-    _Atomic uint64_t behind;  /* how deep below hi the clock was when a regression was last reported; ticks */
+    _Atomic uint64_t skipped; /* positions never issued: passed over when the clock moved the word on, or given up */
+    _Atomic uint64_t behind;  /* how many ticks below hi the clock was when a regression was last reported */
     _Atomic uint64_t renewals;
-    _Atomic uint64_t first;             /* the word at the begin */
-    _Atomic uint64_t nonce, next_nonce; /* of the lease's renewals: the last answered, and one that may be under way or 0 */
+    _Atomic uint64_t first;             /* the word at the beginning */
+    _Atomic uint64_t nonce, next_nonce; /* of the lease: of the last answered renewal; of one that may be under way, or 0 */
 };
 
 struct sfid__page_id {
@@ -62,9 +61,9 @@ struct sfid__page_id {
     uint64_t layout; /* fingerprint */
     uint8_t boot_id[16];
     uint64_t device, inode;
-    int64_t born_s; /* birth time of the file, where statx has one; else 0 */
+    int64_t born_s; /* birth time of the file if statx has one; otherwise 0 */
     uint64_t born_ns;
-    uint64_t nonce; /* random: tells this page from every other, also one that reuses its inode number */
+    uint64_t nonce; /* random: tells this page from every other, even one with the same inode number */
     uint8_t zero[40];
     uint64_t checksum;
 };
@@ -74,11 +73,11 @@ struct sfid__page {
 
     _Alignas(SFID__LINE) _Atomic uint32_t current;
     _Atomic uint32_t poke;        /* futex: 1 when the keeper is wanted */
-    _Atomic uint32_t resting;     /* 1 while the keeper lets the window run out because nothing is drawn */
+    _Atomic uint32_t resting;     /* 1 while the keeper lets the window run out because no IDs are generated */
     _Atomic uint64_t regressions; /* of more than 1 s */
     _Atomic uint64_t largest_regression_ms;
-    _Atomic uint64_t earlier_issued; /* IDs drawn from records before the current */
-    _Atomic uint64_t reign;          /* how many keepers there have been: the last of them counts */
+    _Atomic uint64_t earlier_issued; /* IDs issued from records before the current one */
+    _Atomic uint64_t reign;          /* how many keepers there have been: only the last one counts */
 
     _Alignas(SFID__LINE) pthread_mutex_t keeper;
 
@@ -87,11 +86,11 @@ struct sfid__page {
 
 #define SFID__PAGE_RECORDS ((SFID__MAP_SIZE - sizeof(struct sfid__page)) / sizeof(struct sfid__record))
 
-/* The format is shared between processes, and the first two lines of a record with the inline form. */
+/* Processes share the format, and the inline form shares the first two lines of a record. */
 static_assert(sizeof(struct sfid__page_id) == 2 * SFID__LINE, "identity fills two lines");
 static_assert(offsetof(struct sfid__page, records) == 4 * SFID__LINE, "records begin at line 4");
 static_assert(sizeof(struct sfid__record) == 3 * SFID__LINE, "a record fills three lines");
-/* The same on every machine: compilers differ in where they put an 8-byte atomic on a 32-bit one. */
+/* The format is the same on every machine. Compilers for 32-bit machines differ in where they put an 8-byte atomic. */
 static_assert(offsetof(struct sfid__page_id, layout) == 16 && offsetof(struct sfid__page_id, device) == 40 &&
                   offsetof(struct sfid__page_id, checksum) == 120,
               "identity has no holes");
@@ -104,21 +103,21 @@ static_assert(offsetof(struct sfid__record, hi) == 2 * SFID__LINE, "line c");
 static_assert(offsetof(struct sfid__record, limit) == offsetof(struct sfid__record_head, limit), "inline form: limit");
 static_assert(offsetof(struct sfid__record, pid_field) == offsetof(struct sfid__record_head, pid_field), "inline form: pid");
 
-/* Fills in the checksum of an identity, and with sfid__page_init puts it into a blank page. */
+/* seal fills in the checksum of an identity. init puts the identity into a blank page. */
 void sfid__page_id_seal(struct sfid__page_id *id);
 int sfid__page_init(struct sfid__page *page, const struct sfid__page_id *id);
 
-/* Makes the keeper's lock afresh. Only while nobody else can have the page mapped. */
+/* Makes the keeper's lock anew. Only while no other process can have the page mapped. */
 int sfid__page_reset_keeper(struct sfid__page *page);
 
 /*
- * Says what is wrong with a page, NULL when nothing is. want is the identity
- * it should have, but for nonce and checksum; bytes is how much of the page
- * has memory behind it. *count gets the number of records.
+ * Says what is wrong with a page; NULL if nothing is. want is the identity that
+ * the page should have, but for nonce and checksum. bytes is how much of the
+ * page has memory behind it. *count gets the number of records.
  */
 const char *sfid__page_check(const struct sfid__page *page, const struct sfid__page_id *want, size_t bytes, uint32_t *count);
 
-/* The checksum record i of a page has to have. */
+/* The checksum that record i of a page should have. */
 uint64_t sfid__record_checksum(const struct sfid__page *page, uint32_t i);
 
 /* How many bytes of a page hold its first n records. */
@@ -130,10 +129,10 @@ static inline struct sfid__record *sfid__page_current(struct sfid__page *page) {
 }
 
 /*
- * Ask for the keeper of this page, wherever in the fork family it runs. Poke
- * makes its system call only when nobody has poked before; who depends on
- * being heard wakes: whoever poked before may have been killed before its
- * call. Async-signal-safe.
+ * Both call the keeper of this page, in whichever process of the fork family it
+ * runs. Poke makes its system call only if nobody has poked before. An earlier
+ * poker may have been killed before that call, so a caller that has to be heard
+ * uses wake. Async-signal-safe.
  */
 void sfid__page_poke(struct sfid__page *page);
 void sfid__page_wake(struct sfid__page *page);

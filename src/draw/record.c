@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.c - records change hands here. The order of the steps is the proof:
+ * record.c - replaces one record by the next. The order of the steps is the proof:
  *
- *   1. close the old word (fetch_or): from now on every draw fails, whether by
- *      compare-and-swap (the value differs) or by add (the number drawn has
- *      the closed bit and is dropped). What fetch_or returned is above every
- *      number ever drawn.
- *   2. write the new record, its word at or above that position;
- *   3. publish its index [publish], release: who reads the index with acquire
- *      (page.h, sfid__page_current) sees all of step 2.
+ *   1. close the old word (fetch_or). From now on nobody takes a position from
+ *      it: a compare-and-swap fails, because the value differs; an add returns a
+ *      position with the closed bit, which is dropped. fetch_or returns a
+ *      position above every one taken before.
+ *   2. write the new record, with its word at or above that position;
+ *   3. publish its index [publish], release: a thread that reads the index with
+ *      acquire (page.h, sfid__page_current) sees all of step 2.
  *
- * Publishing before closing would let one thread issue from the new record
- * while another still issues lower numbers from the old: order would break.
+ * If step 3 came before step 1, one thread could issue from the new record
+ * while another still issues lower positions from the old one.
  */
 #include "draw/record.h"
 
@@ -20,33 +20,33 @@
 #include <string.h>
 
 uint64_t sfid__record_close(struct sfid__record *r) {
-    /* Acq_rel: the draws before it are over for whoever acts on the position; what it does after stays after. */
+    /* Acq_rel: all positions below were taken before the caller acts on this one; what it does next stays after. */
     return atomic_fetch_or_explicit(&r->word, SFID__CLOSED, memory_order_acq_rel) & ~SFID__CLOSED;
 }
 
 void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit) {
-    /* Release, with the acquire loads of limit in hot.c and slow.c [limit]: the mark that allows these
-       ticks was durable before. Single writer: see the head of record.h. */
+    /* Release, with the acquire loads of limit in hot.c and slow.c [limit]: the mark that allows these ticks is already
+       durable. There is a single writer: see the head of record.h. */
     if (limit > atomic_load_explicit(&r->limit, memory_order_relaxed))
         atomic_store_explicit(&r->limit, limit, memory_order_release);
 }
 
 void sfid__record_note(struct sfid__record *r, uint64_t nonce, uint64_t next_nonce) {
-    /* Release, so that the two change in this order for whoever finds the page after a kill: before a renewal only
-       next_nonce changes; after it nonce becomes what next_nonce still is. */
+    /* Release, so that a process that finds the page after a kill sees the two change in this order. Before a renewal only
+       next_nonce changes. After it nonce becomes what next_nonce still is. */
     atomic_store_explicit(&r->nonce, nonce, memory_order_release);
     atomic_store_explicit(&r->next_nonce, next_nonce, memory_order_release);
 }
 
 uint64_t sfid__record_issued(const struct sfid__record *r) {
-    /* Relaxed: a statistic; the three may be of slightly different moments. */
+    /* Relaxed: a statistic; the three may be from slightly different moments. */
     const uint64_t position = sfid__record_position(r);
     const uint64_t first = atomic_load_explicit(&r->first, memory_order_relaxed);
     const uint64_t skipped = atomic_load_explicit(&r->skipped, memory_order_relaxed);
     return position - first >= skipped ? position - first - skipped : 0;
 }
 
-/* Everything a record is made of but for its word. All relaxed: nobody can see the record before [publish]. */
+/* Fills in a record, but for its word. All relaxed: nobody can see the record before [publish]. */
 static void fill(struct sfid__record *r, const struct sfid__start *start, uint64_t floor) {
     const sfid_layout *l = start->layout;
     const bool seconds = sfid__layout_in_seconds(l);
@@ -69,9 +69,10 @@ struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count
     struct sfid__record *old = count > 0 ? &page->records[count - 1] : NULL;
     uint64_t position = start->position, hi = start->now, lead = 0;
     /*
-     * A start ahead of the clock is treated as a regression of that size: issued at once up to max_ahead. But for one
-     * tick, where exhaustion leaves every word, and not where the record before just stopped there: else each of many
-     * short lives would begin further ahead. Another pid begins a tick later, for which nobody is to wait.
+     * A start ahead of the clock counts as a regression of that size: the lead covers it, up to max_ahead, and IDs flow at once.
+     * Two cases add no lead. One tick ahead is where exhaustion leaves every word. And if the start is where the record before
+     * stopped, a lead would let each of many short lives begin further ahead. Another pid begins one tick later, and no caller is
+     * to wait for that.
      */
     bool regressed = true;
     uint64_t expected = 1;

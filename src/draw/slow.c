@@ -2,47 +2,47 @@
 /*
  * slow.c - the slow path.
  *
- * What keeps IDs apart is three things alone, here as on the hot path:
+ * Three rules alone keep IDs apart, here as on the hot path:
  *
- *   (a) a number is drawn by one atomic read-modify-write of its record's own
- *       word, by add or compare-and-swap: the word's modification order is the
- *       order of the IDs, and no two draws return the same;
- *   (b) it is issued only if its tick is below the record's limit, which never
- *       passes what the store has granted;
- *   (c) a number drawn with the closed bit set is dropped.
+ *   (a) one atomic read-modify-write of the record's own word takes a position,
+ *       by add or compare-and-swap. The word's modification order is the order
+ *       of the IDs, and no two calls get the same position;
+ *   (b) a position is issued only if its tick is below the record's limit, which
+ *       never passes what the store has granted;
+ *   (c) a position taken with the closed bit set is dropped.
  *
  * The highest clock tick seen (hi), the lead and the clock itself decide pace
  * only: when to issue, to wait and to refuse. Their races cost a wait or a
- * number, never uniqueness or order; so all of them are relaxed, but for hi,
+ * position, never uniqueness or order. So all of them are relaxed, but for hi,
  * where [hi] gives the reason.
  *
- * The rows below are looked at from the top after every sleep and every lost
- * race. Rows 1-6 are look(), 7-10 settle(), 11-18 take().
+ * After every sleep and every lost race a call goes through the rows from the
+ * top. Rows 1-6 are look(), 7-10 settle(), 11-18 take().
  *
  *    1  before the epoch                          SFID_ECLOCK
  *    2  past the layout's end                     SFID_EOVERFLOW
  *    3  window over, nothing good in hand         word closed: 7, 11, 12. Else ask the keeper; sleep and look again,
- *                                                 else SFID_ELEASE
+ *                                                 or SFID_ELEASE
  *    4  clock above hi                            raise hi
  *    5  clock below the hi loaded first           a regression: raise the lead to its size, at most max_ahead
- *    6  else                                      the lead shrinks to what the word is ahead
+ *    6  else                                      shrink the lead to what the word is ahead
  *    7  in hand, record closed, not below limit   drop it
- *    8  in hand, due                              issue
+ *    8  in hand, due                              issue it
  *    9  in hand, not due, may not wait            give it up: SFID_EAGAIN, SFID_ECLOCK behind hi
- *   10  in hand, not due                          sleep until it is
- *   11  word closed, a newer record published     take that
- *   12  word closed, none newer                   being switched: as 3 (a closed handle is seen before row 1)
- *   13  word behind the clock                     move it to the clock's tick and draw
+ *   10  in hand, not due                          sleep until it is due
+ *   11  word closed, a newer record published     use that one
+ *   12  word closed, none newer                   being replaced: as 3 (a closed handle is seen before row 1)
+ *   13  word behind the clock                     move it to the clock's tick and take a position
  *   14  word due and at the limit                 as 3
- *   15  word due                                  draw
+ *   15  word due                                  take a position
  *   16  else, may not wait                        as 9
  *   17  else, the wait would be too long          as 9
- *   18  else                                      draw one, keep it in hand, to 10
+ *   18  else                                      take one position, keep it in hand, to 10
  *
  * Due means: tick <= max(clock + lead, hi). A failing call leaves the word
- * alone, but for the one number it may have in hand. Where the store's clock
- * was ahead of ours a record begins with that lead, be it above max_ahead:
- * the time of day is the store's then.
+ * alone, but for the one position it may have in hand. If the store's clock was
+ * ahead of ours, a record begins with that lead, even above max_ahead: the time
+ * of day is the store's then.
  */
 #include "draw/slow.h"
 
@@ -51,15 +51,15 @@
 #include <limits.h>
 
 #define NAP_FIRST_NS INT64_C(1000000)
-#define NAP_LONGEST_NS INT64_C(50000000) /* also how late a step of the clock is noticed by a sleeper */
+#define NAP_LONGEST_NS INT64_C(50000000) /* also the longest delay until a sleeper notices a step of the clock */
 #define REPORTED_REGRESSION_MS 1000
 
 struct sfid__record sfid__no_record = {.word = SFID__CLOSED, .unit = 1};
 struct sfid__record sfid__wide_only = {.word = SFID__CLOSED, .unit = 1};
 
-enum { DRAWN = 0, AGAIN = 1, GO = 2 }; /* beside the negative codes */
+enum { DRAWN = 0, AGAIN = 1, GO = 2 }; /* next to the negative codes */
 
-/* What one look at clock and record showed. Ticks. */
+/* What one look at clock and record showed; in ticks. */
 struct view {
     struct sfid__record *r;
     struct sfid__time now;
@@ -75,7 +75,7 @@ static uint64_t tick_of(const struct sfid__record *r, uint64_t word) { return (w
 
 /* ---- sleeping ------------------------------------------------------------ */
 
-/* What is left of the time this call may sleep. */
+/* How much longer this call may sleep. */
 static int64_t remaining_ns(const struct sfid__generator *g, const struct sfid__call *call) {
     if (!call->may_sleep)
         return 0;
@@ -84,7 +84,7 @@ static int64_t remaining_ns(const struct sfid__generator *g, const struct sfid__
     return call->deadline_ns - g->clock->monotonic_ns(g->clock);
 }
 
-/* Sleeps ns, or as much of it as is allowed at a time; false when the call may sleep no more. */
+/* Sleeps ns, or the part of it that is allowed at a time. Returns false if the call may sleep no more. */
 static bool nap(struct sfid__generator *g, struct sfid__call *call, int64_t ns) {
     const int64_t left = remaining_ns(g, call);
     if (left <= 0)
@@ -98,7 +98,7 @@ static bool nap(struct sfid__generator *g, struct sfid__call *call, int64_t ns) 
     return true;
 }
 
-/* Time until the clock, helped by the lead, makes a tick due; at least 1. */
+/* The time until the clock, helped by the lead, makes a tick due; at least 1. */
 static int64_t until_due_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
     const uint64_t clock_tick = tick > v->lead ? tick - v->lead : 0;
     const int64_t ms = sfid__tick_begin_ms(&g->layout, clock_tick) - v->now.ms;
@@ -107,7 +107,7 @@ static int64_t until_due_ns(const struct sfid__generator *g, const struct view *
     return SFID__MAX(ms * 1000000 - v->now.ns, 1);
 }
 
-/* Half of the window is gone, or (urgent) all of it. */
+/* Wants the keeper: half of the window is gone, or (urgent) all of it. */
 static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) {
     if (g->half_window == 0)
         return;
@@ -122,8 +122,8 @@ static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) 
 /* ---- the ways out -------------------------------------------------------- */
 
 /*
- * Rows 9, 10, 16, 17: a number is there, and its tick is not yet due. The sequence was used up, unless the clock is behind, or
- * the record began ahead of the clock and this is its first tick. Each call is counted once.
+ * Rows 9, 10, 16, 17: a position is there, but its tick is not due. The sequence was used up, unless the clock is behind, or the
+ * record began ahead of the clock and this is its first tick. Each call counts once.
  */
 static void count_exhausted(struct sfid__generator *g, struct sfid__call *call, const struct view *v, uint64_t tick) {
     if (call->exhausted || v->behind || tick == v->r->floor)
@@ -144,18 +144,18 @@ static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call, c
     call->nap_ns = call->nap_ns ? SFID__MIN(call->nap_ns * 2, NAP_LONGEST_NS) : NAP_FIRST_NS;
     if (nap(g, call, call->nap_ns))
         return AGAIN;
-    /* Acquire, with the release half of sfid__record_close: who saw the word closed by close sees the handle closed. */
+    /* Acquire, with the release half of sfid__record_close: a call that saw the word closed by close sees the handle closed. */
     atomic_thread_fence(memory_order_acquire);
     if (sfid__is_closed(g))
         return SFID_ECLOSED;
-    /* A keeper at rest renews within milliseconds: for a caller that may not sleep that is no lost lease. Acquire, with
-       the release in keeper.c [resting]: who finds that the rest is over finds the limit raised as well. */
+    /* A keeper at rest renews within milliseconds, so a caller that may not sleep has not lost its lease. Acquire, with the
+       release in keeper.c [resting]: a call that finds the rest over finds the limit raised, too. */
     if (atomic_load_explicit(&g->page->resting, memory_order_acquire) != 0)
         return SFID_EAGAIN;
     return load(&v->r->limit) > v->limit ? AGAIN : SFID_ELEASE;
 }
 
-/* Row 14, and a number in hand at the limit: a window that ends with the layout cannot be renewed. */
+/* Row 14, and a position in hand at the limit: a window that ends with the layout cannot be renewed. */
 static int at_limit(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
     return v->limit >= g->end ? SFID_EOVERFLOW : wait_for_keeper(g, call, v);
 }
@@ -165,14 +165,14 @@ static int take_newer(struct sfid__generator *g, struct sfid__call *call, const 
     struct sfid__record *current = sfid__page_current(g->page);
     if (current == v->r)
         return wait_for_keeper(g, call, v); /* 12 */
-    /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. A closed
-       handle is not reopened: close may swap the pointer between, so only the record seen is replaced. */
+    /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. A closed handle is not
+       reopened: close may swap the pointer meanwhile, so only the record seen is replaced. */
     struct sfid__record *seen = v->r;
     atomic_compare_exchange_strong_explicit(sfid__record_at(g), &seen, current, memory_order_acq_rel, memory_order_relaxed);
     return AGAIN; /* 11 */
 }
 
-/* How far ahead of the clock may be issued. */
+/* How far ahead of the clock a call may issue. */
 static uint64_t lead_of(const struct sfid__generator *g, const struct sfid__record *r) {
     const uint64_t lead = SFID__MIN(load(&r->lead), SFID__MAX(g->max_ahead, g->max_skew));
     return g->exhaustion == SFID_BORROW ? SFID__MAX(lead, g->max_ahead) : lead;
@@ -180,7 +180,7 @@ static uint64_t lead_of(const struct sfid__generator *g, const struct sfid__reco
 
 /* ---- rows 1 to 6 --------------------------------------------------------- */
 
-/* Raises *p to at least value; true when this call did. */
+/* Raises *p to at least value; true if this call did it. */
 static bool raise(_Atomic uint64_t *p, uint64_t value, memory_order order) {
     uint64_t seen = load(p);
     while (seen < value)
@@ -189,7 +189,7 @@ static bool raise(_Atomic uint64_t *p, uint64_t value, memory_order order) {
     return false;
 }
 
-/* Row 5. The event is reported once, and again when the clock goes back further. */
+/* Row 5. A regression is reported once, and again if the clock goes back further. */
 static void regressed(struct sfid__generator *g, struct view *v) {
     const uint64_t back = v->hi - v->clock;
     raise(&v->r->lead, SFID__MIN(back, g->max_ahead), memory_order_relaxed);
@@ -201,7 +201,7 @@ static void regressed(struct sfid__generator *g, struct view *v) {
         atomic_fetch_add_explicit(&g->page->regressions, 1, memory_order_relaxed); /* statistic */
         raise(&g->page->largest_regression_ms, ms, memory_order_relaxed);
         if (g->keeper_wanted)
-            sfid__page_poke(g->page); /* it tells the event */
+            sfid__page_poke(g->page); /* it reports the event */
     }
 }
 
@@ -224,8 +224,8 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     v->r = call->in_hand ? call->from : atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
     if (v->r == &sfid__no_record)
         return SFID_ECLOSED;
-    /* [hi] Acquire, with the release in row 4 below: hi is loaded before the clock is read. The other way round
-       every thread that is preempted in between would take another's progress for a step back of the clock. */
+    /* [hi] Acquire, with the release in row 4 below: hi is loaded before the clock is read. In the other order, every thread that
+       is preempted in between would take another's progress for a step back of the clock. */
     const uint64_t hi_before = atomic_load_explicit(&v->r->hi, memory_order_acquire);
     v->now = sfid__now(g->clock);
     if (v->now.ms < g->layout.epoch_ms)
@@ -239,7 +239,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
         if (!(load(&v->r->word) & SFID__CLOSED))
             return wait_for_keeper(g, call, v); /* 3 */
         call->in_hand = false;                  /* 7 */
-        return take_newer(g, call, v);          /* 11, 12: closed when its window was over already */
+        return take_newer(g, call, v);          /* 11, 12: closed, and its window is over */
     }
     if (v->clock > v->hi) {
         raise(&v->r->hi, v->clock, memory_order_release); /* 4 [hi] */
@@ -258,7 +258,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
 
 static bool due(const struct view *v, uint64_t tick) { return tick <= SFID__MAX(v->clock + v->lead, v->hi); }
 
-/* ---- rows 7 to 10: a number is in hand ----------------------------------- */
+/* ---- rows 7 to 10: a position is in hand --------------------------------- */
 
 static int settle(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
     const uint64_t tick = tick_of(v->r, call->n);
@@ -281,7 +281,7 @@ static int settle(struct sfid__generator *g, struct sfid__call *call, const stru
 
 /* ---- rows 11 to 18: nothing in hand -------------------------------------- */
 
-/* The word moved on from w to n + count: true when this call did it. Relaxed: (a) needs the one location only. */
+/* Moves the word from w to n + count; true if this call did it. Relaxed: (a) needs only the one location. */
 static bool draw(struct sfid__call *call, struct sfid__record *r, uint64_t w, uint64_t n, uint64_t count) {
     if (!atomic_compare_exchange_strong_explicit(&r->word, &w, n + count, memory_order_relaxed, memory_order_relaxed))
         return false;
@@ -291,7 +291,7 @@ static bool draw(struct sfid__call *call, struct sfid__record *r, uint64_t w, ui
     return true;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014). Spreads low bits; nothing hangs on its quality. */
+/* splitmix64 (Steele, Lea, Flood 2014). Spreads low bits; nothing depends on its quality. */
 static uint64_t random_start(struct sfid__generator *g) {
     if (g->random_start == 0)
         return 0;
@@ -301,7 +301,7 @@ static uint64_t random_start(struct sfid__generator *g) {
     return (z ^ z >> 31) % g->random_start;
 }
 
-/* How many numbers from n on are of n's tick, at most what the call wants. */
+/* How many positions from n on are in n's tick, at most what the call wants. */
 static uint64_t share(const struct sfid__call *call, const struct sfid__record *r, uint64_t n) {
     const uint64_t capacity = UINT64_C(1) << r->seq_bits;
     return SFID__MIN(call->want, capacity - (n & (capacity - 1)));
@@ -347,7 +347,7 @@ int sfid__draw(struct sfid__generator *g, struct sfid__call *call) {
             rc = call->in_hand ? settle(g, call, &v) : take(g, call, &v);
     } while (rc == AGAIN);
     if (rc < 0) {
-        if (call->in_hand) /* given up, and nobody's any more */
+        if (call->in_hand) /* given up: nobody issues it any more */
             atomic_fetch_add_explicit(&call->from->skipped, 1, memory_order_relaxed);
         atomic_store_explicit(&g->last_code, rc, memory_order_relaxed); /* statistics, both; the last writer wins */
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slow.h - the slow path: the decision table by which a number is drawn. */
+/* slow.h - the slow path: the table that decides how a call gets a position. */
 #ifndef SFID_DRAW_SLOW_H
 #define SFID_DRAW_SLOW_H
 
@@ -8,16 +8,16 @@
 /* One call's way through the table. */
 struct sfid__call {
     bool may_sleep;
-    uint64_t want;             /* how many numbers at most, at least 1 */
-    uint64_t n, count;         /* result: the first number and how many, all of one tick */
-    struct sfid__record *from; /* result: the record they were drawn from */
-    bool in_hand;              /* n was drawn before, for one ID, and is not issued yet */
-    bool slept, exhausted;     /* and counted as such */
+    uint64_t want;             /* how many positions at most, at least 1 */
+    uint64_t n, count;         /* result: the first position and how many, all of one tick */
+    struct sfid__record *from; /* result: their record */
+    bool in_hand;              /* n was taken before, for one ID, and is not issued yet */
+    bool slept, exhausted;     /* true once counted in the statistics */
     int64_t deadline_ns;       /* monotonic; 0 until the call first wants to sleep */
-    int64_t nap_ns;            /* of the next look at a window that is over */
+    int64_t nap_ns;            /* pause before the next look at a window that is over */
 };
 
-/* How many of n IDs one call may return: their number is an int64_t. */
+/* Limits n to what one call may return in an int64_t. */
 static inline size_t sfid__countable(size_t n) {
 #if SIZE_MAX > INT64_MAX
     return SFID__MIN(n, INT64_MAX);
@@ -26,13 +26,13 @@ static inline size_t sfid__countable(size_t n) {
 #endif
 }
 
-/* Returns 0 with n, count and from set, or a negative code. */
+/* Takes positions. Returns 0 with n, count and from set, or a negative code. */
 int sfid__draw(struct sfid__generator *g, struct sfid__call *call);
 
 /* sfid_retry_ms() of a generator. */
 int sfid__draw_retry_ms(const struct sfid__generator *g);
 
-/* The ID of number n. */
+/* The ID of position n. */
 static inline int64_t sfid__compose(const struct sfid__record *r, uint64_t n) {
     const uint64_t tick = n >> r->seq_bits;
     const uint64_t seq = n & ((UINT64_C(1) << r->seq_bits) - 1);

@@ -1,4 +1,54 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * ticks.c - measures the counter, and publishes a tick with the count at which
+ * it ends.
+ *
+ * IDs stay unique and in order whatever the hint says: (a), (b) and (c) of
+ * slow.c see to that. A wrong hint costs a slow call, or an ID whose time is
+ * off by as much. What can go wrong, and what happens then:
+ *
+ *   A thread is preempted
+ *     between counter and clock: the end comes early (1).
+ *     between clock and lock: others may have published a newer tick. The
+ *       thread sees that by newest_count, and publishes nothing (3).
+ *     with the lock: the others read the clock for each ID. An end that it
+ *       publishes too late is past (2).
+ *     while it measures: the reading is not sharp, and makes no rate (4).
+ *   The counter goes back or jumps (a virtual machine moves): from then on the
+ *     tick is used for one tick's counts at most (2). Every call reads the
+ *     clock until the counter has passed newest_count again.
+ *   No ID is generated for minutes: the counts since the last measurement are
+ *     too many for the arithmetic, and calibrate() begins anew.
+ *   Counters of processors disagree: the kernel then keeps time by something
+ *     else, and sfid__counter_is_good() says no. It is asked once, at open.
+ *   The clock steps: the tick is off until its end. If the clock is slewed by
+ *     more than the margin, the ends are late until the next measurement.
+ *   fork() copies a lock that is held: the child finds another process's value
+ *     in it, and takes it. Rate and base may be half changed in the copy: ends
+ *     may be late, within (2), until the child's next measurement.
+ *
+ * Invariants:
+ *
+ *   1. The end comes before the tick is over by the clock. The count is read
+ *      before the clock, and what is left of the tick is rounded down. The
+ *      margin covers the error of the rate and the age of a count.
+ *   2. A tick is used from memory only while 0 < end - count <= span.
+ *   3. tick and end are stored only by the thread with the lock, only for a
+ *      count above newest_count, and the tick first. So a reader of an end
+ *      finds its tick or a newer one.
+ *   4. span is not 0 only if the last two sharp measurements agree within half
+ *      of the margin. Sharp: both readings together took no more than an
+ *      eighth of the margin.
+ *
+ * Who may run with whom:
+ *
+ *   sfid__ticks_init      alone, before the caller gets the handle.
+ *   sfid__ticks_now,      any number of threads and signal handlers. Without
+ *   sfid__ticks_refresh   the lock they read the clock, the atomics, and what
+ *                         init has set. Nobody waits for the lock: a handler
+ *                         that interrupts its holder goes on without it.
+ *   calibrate             the thread with the lock.
+ */
 #include "draw/ticks.h"
 
 #include "base/clock.h"
@@ -11,13 +61,13 @@
 #include <unistd.h>
 
 #define RATE_SHIFT 24
-#define CALIBRATION_NS INT64_C(4000000) /* shortest span that tells the rate to far better than the margin */
+#define CALIBRATION_NS INT64_C(4000000) /* the shortest span that gives the rate with an error far below the margin */
 #define RECALIBRATION_NS INT64_C(1000000000)
 #define MARGIN_DIVISOR 1024 /* of what is left of the tick ... */
-#define MARGIN_COUNTS 256   /* ... and this, so that the tick ends early by the counter rather than late */
+#define MARGIN_COUNTS 256   /* ... and this many counts: the tick ends early by the counter, not late */
 
 #if SFID__HAVE_COUNTER
-/* On x86 a process may have it forbidden; on arm64 the kernel reads it for whoever may not. */
+/* On x86 a process may be forbidden to read it; on arm64 the kernel then reads it for the process. */
 static bool may_read_counter(void) {
 #ifdef __x86_64__
     int permitted = PR_TSC_SIGSEGV;
@@ -52,17 +102,17 @@ void sfid__ticks_init(struct sfid__ticks *t, int64_t epoch_ms, uint64_t unit_ms)
     t->unit_ms = unit_ms;
 }
 
-/* Turns the reading of the rate into one that can be relied on: two in a row that agree within the margin. */
+/* Takes in a measured rate. It is used only if it agrees with the one before (4). */
 static void settle_rate(struct sfid__ticks *t, uint64_t rate) {
     const uint64_t before = t->rate;
     t->rate = rate;
     const uint64_t apart = rate > before ? rate - before : before - rate;
     const bool known = apart <= rate / (2 * MARGIN_DIVISOR);
-    /* Relaxed: see sfid__ticks_now. A rate in doubt stops the use of the counter at once. */
+    /* Relaxed: see sfid__ticks_now. A rate in doubt ends the use of the counter. */
     atomic_store_explicit(&t->span, known ? (t->unit_ms * 1000000 * rate >> RATE_SHIFT) + 1 : 0, memory_order_relaxed);
 }
 
-/* Counter and monotonic clock at one moment, as far as can be told: the clock was read somewhere within `width` counts. */
+/* Counter and monotonic clock at about one moment: the clock was read at some point within `width` counts. */
 struct reading {
     uint64_t count, width;
     int64_t ns;
@@ -72,7 +122,7 @@ static struct reading read_both(const struct sfid__ticks *t) {
     struct reading r;
     r.count = t->counter();
     r.ns = sfid__system_clock.monotonic_ns(&sfid__system_clock);
-    r.width = t->counter() - r.count; /* large where this thread was preempted in between */
+    r.width = t->counter() - r.count; /* large if this thread was preempted in between */
     return r;
 }
 
@@ -82,7 +132,7 @@ static void begin_at(struct sfid__ticks *t, const struct reading *r) {
     t->base_ns = r->ns;
 }
 
-/* Measures the counter against the monotonic clock, now and then, by two readings that are sharp enough for the margin. */
+/* Measures the counter against the monotonic clock: every second, or sooner while the rate is not known. */
 static void calibrate(struct sfid__ticks *t) {
     const struct reading now = read_both(t);
     const bool known = atomic_load_explicit(&t->span, memory_order_relaxed) != 0;
@@ -99,10 +149,7 @@ static void calibrate(struct sfid__ticks *t) {
     }
 }
 
-/*
- * One thread at a time; the others go on with the clock. A lock that fork()
- * copied while a thread of the parent had it is of another process, and free.
- */
+/* Only tries: a thread without the lock uses the clock. A lock that fork() copied holds another process's value, and is free. */
 static bool try_lock(struct sfid__ticks *t) {
     const uint64_t self = sfid__process();
     uint64_t holder = atomic_load_explicit(&t->lock, memory_order_relaxed);
@@ -113,7 +160,7 @@ static bool try_lock(struct sfid__ticks *t) {
 
 uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {
     struct timespec ts;
-    const uint64_t count = t->counter(); /* before the clock: what passes in between only makes the end come early */
+    const uint64_t count = t->counter(); /* before the clock: see (1) */
     clock_gettime(CLOCK_REALTIME, &ts);
     const uint64_t ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 - (uint64_t)t->epoch_ms;
     const uint64_t tick = ms / t->unit_ms;
@@ -128,7 +175,7 @@ uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {
     const uint64_t left_ns = (t->unit_ms - ms % t->unit_ms) * 1000000 - (uint64_t)ts.tv_nsec % 1000000;
     const uint64_t left = left_ns * t->rate >> RATE_SHIFT;
     if (atomic_load_explicit(&t->span, memory_order_relaxed) != 0 && left > left / MARGIN_DIVISOR + MARGIN_COUNTS) {
-        atomic_store_explicit(&t->tick, tick, memory_order_relaxed); /* ordered by the release below */
+        atomic_store_explicit(&t->tick, tick, memory_order_relaxed); /* before the release below: see (3) */
         atomic_store_explicit(&t->end, count + left - left / MARGIN_DIVISOR - MARGIN_COUNTS, memory_order_release);
     }
     atomic_store_explicit(&t->lock, 0, memory_order_release);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ticks.h - the current tick by the processor's counter, for units below a second.
+ * ticks.h - the current tick by the processor's counter, for units below a
+ * second.
  *
- * Reading the clock is nearly the whole cost of an ID, and reading the counter
- * costs less than half of that. So the clock is read once a tick: it tells the
- * tick and, by the counter's measured rate, a count up to which that tick
- * certainly lasts. Until then reading the counter is enough. In the last
- * thousandth of a tick, after any doubt, and wherever the kernel itself does
- * not go by this counter, the clock is read each time.
+ * Reading the clock is nearly the whole cost of an ID. Reading the counter
+ * costs less than half of that. So a thread reads the clock once a tick, and
+ * computes from the counter's measured rate up to which count that tick lasts.
+ * Until then reading the counter is enough. In the last thousandth of a tick,
+ * while the rate is in doubt, and if the kernel does not keep time by this
+ * counter, every call reads the clock.
  *
- * A hint, like time(): nothing but pace hangs on it. It is never early; it is
- * late only when the clock steps, and then for the rest of one tick.
+ * The result is a hint, like time(): only pace depends on it. ticks.c has the
+ * argument.
  */
 #ifndef SFID_DRAW_TICKS_H
 #define SFID_DRAW_TICKS_H
@@ -18,12 +19,12 @@
 #include "base/compiler.h"
 
 /*
- * Neither instruction waits for those before it: a count may be some hundred
- * cycles old, which the margin at the end of each tick has room for.
+ * Neither instruction waits for those before it. A count may be some hundred
+ * cycles old; the margin at the end of each tick has room for that.
  */
 #if defined(__x86_64__)
 #define SFID__HAVE_COUNTER 1
-#define SFID__COUNTER_SOURCE "tsc" /* as the kernel's clock source is called that goes by it */
+#define SFID__COUNTER_SOURCE "tsc" /* the kernel's name for its clock source that uses this counter */
 static inline uint64_t sfid__counter(void) { return __builtin_ia32_rdtsc(); }
 #elif defined(__aarch64__)
 /* The virtual count of the generic timer (Arm Architecture Reference Manual, CNTVCT_EL0); 24 MHz to 1 GHz. */
@@ -40,35 +41,35 @@ static inline uint64_t sfid__counter(void) { return 0; }
 #endif
 
 struct sfid__ticks {
-    /* Read by every call, written once a tick. */
-    _Alignas(SFID__LINE) _Atomic uint64_t end; /* count up to which tick lasts */
+    /* Every call reads these; they are written once a tick. */
+    _Alignas(SFID__LINE) _Atomic uint64_t end; /* the count up to which the tick lasts */
     _Atomic uint64_t tick;
-    _Atomic uint64_t span; /* counts in a tick, rounded up; 0 until the rate is known: then nothing is ever current */
+    _Atomic uint64_t span; /* counts in a tick, rounded up; 0 while the rate is not known: no end counts then */
 
-    /* Of whoever holds the lock. */
+    /* Written by init, and then only by the thread with the lock. */
     _Alignas(SFID__LINE) _Atomic uint64_t lock; /* sfid__process() of the holder; 0: free */
-    uint64_t (*counter)(void);                  /* sfid__counter, as ticks.c reads it once a tick; tests bring one of their own */
+    uint64_t (*counter)(void);                  /* sfid__counter, read once a tick by ticks.c; tests set their own */
     int64_t epoch_ms;
     uint64_t unit_ms;
-    uint64_t rate; /* counts per nanosecond << RATE_SHIFT, 0: not known yet */
+    uint64_t rate; /* counts per nanosecond << RATE_SHIFT; 0: not known yet */
     uint64_t base_count, base_width;
-    uint64_t newest_count; /* at which the clock was read that tick and end are from */
+    uint64_t newest_count; /* the count at which the clock was read for tick and end */
     int64_t base_ns;
 };
 
-/* True where the counter may be used: the kernel keeps its own time by it, and this process may read it. */
+/* True if the counter may be used: the kernel keeps its own time by it, and this process may read it. */
 bool sfid__counter_is_good(void);
 
 void sfid__ticks_init(struct sfid__ticks *t, int64_t epoch_ms, uint64_t unit_ms);
 
-/* Reads the clock: the precise tick, huge before the epoch. */
+/* Reads the clock. Returns the precise tick, huge before the epoch. */
 uint64_t sfid__ticks_refresh(struct sfid__ticks *t);
 
 static inline uint64_t sfid__ticks_now(struct sfid__ticks *t) {
-    /* Acquire, with the release in refresh: the tick read next is the one this end belongs to, or a newer one. */
+    /* Acquire, with the release in refresh: the tick read next belongs to this end or to a newer one. */
     const uint64_t end = atomic_load_explicit(&t->end, memory_order_acquire);
-    /* Unsigned: an end that is past, or further off than a tick lasts (the counter went back), is no less than span.
-       Relaxed span: it changes only where end is 0 or past. */
+    /* Unsigned, so that one comparison makes point 2 of ticks.c. Relaxed span: an old value counts for the rest of one tick at
+       most. */
     if (likely(end - sfid__counter() - 1 < atomic_load_explicit(&t->span, memory_order_relaxed)))
         return atomic_load_explicit(&t->tick, memory_order_relaxed);
     return sfid__ticks_refresh(t);
