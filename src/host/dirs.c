@@ -23,7 +23,7 @@ void sfid__dir_close(struct sfid__dir *dir) {
     *dir = (struct sfid__dir)SFID__DIR_NONE;
 }
 
-/* Adds what can be done: another directory can be given for the run and the state directory, not for those inside. */
+/* Appends what the user can do. Only the run and the state directory can be replaced, not directories inside them. */
 static int say_cure(struct sfid__error *err, const char *cure) {
     const size_t used = strlen(err->text);
     if (cure)
@@ -37,7 +37,7 @@ static int belongs_to_other(struct sfid__error *err, const char *path, unsigned 
                       owner, (unsigned)geteuid(), owner);
 }
 
-/* Takes over fd and path into dir when the directory can be trusted. */
+/* Moves fd and path into dir if the directory can be trusted. */
 static int adopt(struct sfid__dir *dir, int fd, char *path, const char *cure, struct sfid__error *err) {
     struct stat st;
     *dir = (struct sfid__dir){fd, path};
@@ -56,7 +56,7 @@ static int adopt(struct sfid__dir *dir, int fd, char *path, const char *cure, st
     return rc;
 }
 
-/* Anybody may have made something in a place like /dev/shm before us: then the message says who can take it away. */
+/* In a place like /dev/shm another user may have made something first. The message then says who can remove it. */
 static int cannot_open(struct sfid__error *err, const char *path, int errnum) {
     struct stat st;
     const bool others = lstat(path, &st) == 0 && st.st_uid != geteuid();
@@ -71,7 +71,7 @@ static int cannot_open(struct sfid__error *err, const char *path, int errnum) {
     return sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use directory %s", path);
 }
 
-/* mkdir with mode 0700, durable: a mark below it must not vanish with it. 0 also where there is something already. */
+/* mkdir with mode 0700, durable: a mark below it must not vanish with it. Also returns 0 if something is already there. */
 static int make_one(char *path) {
     if (mkdir(path, 0700) < 0)
         return errno == EEXIST ? 0 : errno;
@@ -80,28 +80,28 @@ static int make_one(char *path) {
     const int parent = sfid__fd_above_standard(open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     *slash = '/';
     if (parent >= 0) {
-        fsync(parent); /* a parent that we may not open or sync is somebody else's to keep */
+        fsync(parent); /* if we may not open or sync the parent, someone else has to keep it */
         close(parent);
     }
     return 0;
 }
 
-/* mkdir -p; what stands in the way, the caller's open finds out. */
+/* mkdir -p. If something stands in the way, the caller's open finds out. */
 static int make_with_parents(char *path) {
     for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
         const int why = make_one(path);
         *slash = '/';
-        if (why != 0 && why != EROFS && why != EACCES && why != EPERM) /* these may hide a directory that is there */
+        if (why != 0 && why != EROFS && why != EACCES && why != EPERM) /* these may hide an existing directory */
             return why;
     }
     return make_one(path);
 }
 
-/* A copy of path, made absolute: a daemon changes its working directory. NULL with err filled in. */
+/* An absolute copy of path: a daemon changes its working directory. NULL with err filled in on failure. */
 static char *absolute(const char *path, size_t len, struct sfid__error *err) {
     char *out = NULL;
-    while (len > 1 && path[len - 1] == '/') /* open(2) follows a link with a slash behind it, O_NOFOLLOW or not */
+    while (len > 1 && path[len - 1] == '/') /* open(2) follows a link with a slash behind it, even with O_NOFOLLOW */
         len--;
     char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
     if (path[0] != '/' && cwd == NULL && errno != ENOMEM) {
@@ -118,7 +118,7 @@ static char *absolute(const char *path, size_t len, struct sfid__error *err) {
     return out;
 }
 
-/* The first of option and environment that is set and not empty. */
+/* The option or, without one, the environment variable; NULL if it is empty. */
 static const char *chosen(const char *option, const char *variable) {
     const char *value = option ? option : secure_getenv(variable);
     return value && *value ? value : NULL;
@@ -136,7 +136,7 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
     const char *given = chosen(option, "SFID_STATE_DIR");
     if (given)
         return absolute(given, strlen(given), err);
-    const char *systemd = secure_getenv("STATE_DIRECTORY"); /* systemd.exec(5): a list, split by colons */
+    const char *systemd = secure_getenv("STATE_DIRECTORY"); /* systemd.exec(5): a list with colons in between */
     if (systemd && *systemd && *systemd != ':')
         return absolute(systemd, strcspn(systemd, ":"), err);
     if (geteuid() == 0)
@@ -152,7 +152,7 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
     return path;
 }
 
-/* Takes path, which is freed; NULL: err says why there is none. */
+/* Takes over path and frees it. If path is NULL, err already says why. */
 static int open_path(struct sfid__dir *dir, char *path, const char *cure, struct sfid__error *err) {
     if (path == NULL)
         return err->code;

@@ -10,14 +10,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define BYTES 4096 /* never touched */
-#define LOOKS 3    /* the kernel lists many locks in pieces, and one may slip from piece to piece meanwhile */
+#define BYTES 4096 /* nobody reads or writes them */
+#define LOOKS 3    /* the kernel lists many locks in pieces, and a lock may slip from one piece to the next meanwhile */
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
-/* Newer kernels want it said that the file is no program, older ones do not know the word. */
+/* Newer kernels want a flag that says that the file is no program; older ones reject the flag. */
 static int nameless_file(void) {
     const int fd = memfd_create("sfid-family", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
     return sfid__fd_above_standard(fd < 0 && errno == EINVAL ? memfd_create("sfid-family", MFD_CLOEXEC) : fd);
@@ -45,8 +45,9 @@ static bool is_alive(long process) { return kill((pid_t)process, 0) == 0 || errn
 
 bool sfid__family_is_last(struct sfid__family *family) {
     /*
-     * A PID namespace other than the first hides locks of takers that have ended. So the lock has to be seen first: a taker
-     * alive before and after is seen throughout; and a lock seen without its taker shows that none is hidden.
+     * A PID namespace other than the first hides a lock if the process that took it has ended. So the lock must be visible first.
+     * If its taker is alive before and after, the lock was visible all the time. If a lock is visible without its taker, no lock
+     * is hidden.
      */
     const long taker = family->map ? sfid__file_locker(&family->st) : -1;
     const bool shows_all = taker > 0 && !is_alive(taker) && sfid__file_locker(&family->st) > 0;

@@ -32,7 +32,7 @@ static int fail_errno(struct sfid__error *err, const struct sfid__dir *dir, cons
     return -1;
 }
 
-/* Looks at an open file; -1 with err filled in when it is not a plain file of ours. */
+/* Checks an open file. Returns -1 with err filled in if it is not a plain file of ours. */
 static int inspect(const struct sfid__dir *dir, const char *name, int fd, struct stat *st, struct sfid__error *err) {
     if (fstat(fd, st) < 0)
         return fail_errno(err, dir, name, errno);
@@ -71,7 +71,7 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
             close(fd);
             return -1;
         }
-        /* Someone may have removed or replaced the file between open and lock: then this lock is worth nothing. */
+        /* If someone removed or replaced the file between open and lock, this lock is worth nothing. */
         const struct sfid__file_id id = sfid__file_id(st);
         if (sfid__file_is(dir, name, &id))
             return fd;
@@ -115,7 +115,7 @@ bool sfid__file_is_last(int fd, int *kept_fd, const struct sfid__file_id *id) {
 
 /* ---- the door ------------------------------------------------------------ */
 
-#define DOORS ((UINT64_C(1) << 40) - 1) /* numbers that share a byte only wait for each other */
+#define DOORS ((UINT64_C(1) << 40) - 1) /* rights that share a byte only wait for each other */
 #define DOOR_TRIES 200
 #define DOOR_NAP_NS 500000
 
@@ -144,7 +144,7 @@ int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__
 
 void sfid__door_leave(int door) {
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
-    fcntl(door, F_OFD_SETLK, &all); /* not by closing alone: a child forked just now has the descriptor, too */
+    fcntl(door, F_OFD_SETLK, &all); /* closing alone is not enough: a child forked just now has the descriptor, too */
     close(door);
 }
 

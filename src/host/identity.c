@@ -15,7 +15,7 @@
 #define MACHINE_FILE "machine_id"
 #define LAYOUT_FILE "layout"
 
-/* Cuts the line end off; true when what is left can stand in an identity. */
+/* Cuts off the line end. True if the rest is fit for an identity. */
 static bool usable(char *id) {
     id[strcspn(id, "\n")] = '\0';
     return id[0] != '\0' && id[strspn(id, SFID__ALNUM "._-")] == '\0';
@@ -39,7 +39,7 @@ int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], 
         make_machine_id(out);
         if (sfid__file_publish(state, MACHINE_FILE, out, err) < 0)
             return err->code;
-        n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err); /* who was first has decided */
+        n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err); /* the first process has decided */
     }
     if (n < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " vanished", state->path);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * identity.h - who this host is, what boot it is in, and which layout an app has here.
+ * identity.h - who this host is, which boot it is in, and which layout an app has here.
  *
- * An identity chooses where to look for a pid. It proves nothing: rights come
- * from locks and marks.
+ * An identity only decides where to look for a pid. It proves nothing: rights come from locks and marks.
  */
 #ifndef SFID_HOST_IDENTITY_H
 #define SFID_HOST_IDENTITY_H
@@ -12,20 +11,21 @@
 
 #include <sfid.h>
 
-#define SFID__MACHINE_ID 128 /* the NUL included */
+#define SFID__MACHINE_ID 128 /* including the NUL */
 
 /*
- * The machine ID of a state directory, "hostname-random", made at the first
- * call and read ever after. 0, or SFID_ESTATE with the reason.
+ * The machine ID of a state directory, "hostname-random". The first call makes
+ * it, later calls read it. Returns 0, or SFID_ESTATE with the reason.
  */
 int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], struct sfid__error *err);
 
-/* The kernel's boot ID; all zero where it cannot be read, and then no page is believed after its process has ended. */
+/* The kernel's boot ID; all zero if it cannot be read: then no page is trusted after its process has ended. */
 void sfid__boot_id(uint8_t out[16]);
 
 /*
- * Notes the layout of an app in its state directory, or compares with what was
- * noted. 0, SFID_ELAYOUT naming both, or SFID_ESTATE.
+ * Writes down the layout of an app in its state directory, or compares it with
+ * the one written there. Returns 0, SFID_ELAYOUT with both in the sentence, or
+ * SFID_ESTATE.
  */
 int sfid__app_layout(const struct sfid__dir *app, const sfid_layout *layout, struct sfid__error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lockers.c - who holds the locks, as the kernel lists them in /proc/locks (proc(5)). */
+/* lockers.c - which processes hold locks, by /proc/locks (proc(5)). */
 #include "host/files.h"
 
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* One process of the list that has a lock of flock(2) on a file; 0: none. */
+/* A process in the list with a flock(2) lock on a file; 0: none. */
 static long locker_of(FILE *list, const struct stat *st) {
     char line[256];
     rewind(list);

@@ -18,14 +18,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define ENTRY_SPACING 4096 /* a block: power loss tears blocks one by one */
+#define ENTRY_SPACING 4096 /* one block: power loss tears blocks one by one */
 #define FILE_SIZE (2 * ENTRY_SPACING)
 
 struct entry {
     char magic[8];
     uint64_t layout;
     uint64_t pid;
-    uint64_t serial; /* the higher is the newer */
+    uint64_t serial; /* the higher one is newer */
     uint64_t position;
     uint64_t page;
     uint64_t exact;
@@ -38,13 +38,13 @@ static uint64_t checksum(const struct entry *e) { return sfid__hash(SFID__HASH_S
 
 static bool good(const struct entry *e) { return memcmp(e->magic, magic, sizeof magic) == 0 && e->checksum == checksum(e); }
 
-/* The file's blocks as far as it has them; the rest is zero. */
+/* Reads the blocks of the file; what the file lacks is zero. */
 static int read_blocks(int fd, char blocks[FILE_SIZE]) {
     memset(blocks, 0, FILE_SIZE);
     return pread(fd, blocks, FILE_SIZE, 0) < 0 ? errno : 0;
 }
 
-/* Which of two entries is the newest good one; -1 when neither is good. */
+/* Which of two entries is the newest good one; -1 if neither is good. */
 static int newest_of(const struct entry *a, const struct entry *b) {
     if (!good(a) && !good(b))
         return -1;
@@ -84,9 +84,10 @@ static int write_blocks(const struct sfid__mark *mark, const struct sfid__dir *a
 }
 
 /*
- * Reads what the file says. One without any entry was made just now, or its
- * maker died before it wrote one: nothing was issued under it. One that is
- * short or has a hole is written in full, since a mapping of it would fault.
+ * Reads the position in the file. A file without any entry was just made, or
+ * its maker died before it wrote one: nothing was issued under it. A file that
+ * is short or has a hole is written in full, because a mapping of it would
+ * fault.
  */
 static int read_position(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, struct sfid__position *at,
                          struct sfid__error *err) {
@@ -98,7 +99,7 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
         return SFID_ESTATE;
     }
     if (all_zero(blocks)) {
-        for (int i = 0; i < 2; i++) { /* both, so that a blank entry is a damaged one */
+        for (int i = 0; i < 2; i++) { /* both, so that from now on a blank entry means damage */
             const struct entry first = make_entry(mark, (uint64_t)i + 1, (struct sfid__position){0});
             memcpy(blocks + i * ENTRY_SPACING, &first, sizeof first);
         }
@@ -139,13 +140,13 @@ static void let_go(struct sfid__mark *mark) {
     mark->kept_fd = 0;
 }
 
-/* Whether paths still begin where they did when the mark was taken. Not knowing counts as no. */
+/* True if paths still begin where they did when the mark was taken. False if it cannot be known. */
 static bool root_is(const struct sfid__file_id *root) {
     struct stat st;
     return stat("/", &st) == 0 && st.st_dev == root->device && st.st_ino == root->inode;
 }
 
-/* The file through a description of its own; -1 with errno set. ESTALE: there is another in its place, or none. */
+/* Opens the file anew; -1 with errno set on failure. ESTALE: another file has its place, or none. */
 static int open_again(const struct sfid__mark *mark) {
     char path[4096];
     struct stat st;
@@ -165,20 +166,20 @@ static int open_again(const struct sfid__mark *mark) {
     return -1;
 }
 
-/* Locks and maps the file. Inside the door, and so no waiting for a disk here. */
+/* Locks and maps the file. It runs inside the door, so it must not wait for a disk. */
 static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__error *err) {
     struct stat st;
     const int fd = sfid__file_lock(app, mark->name, true, &st, err);
     if (fd < 0)
         return err->code;
     mark->id = sfid__file_id(&st);
-    void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* holds the lock, too: files.h */
+    void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* keeps the lock, too: files.h */
     if (map == MAP_FAILED) {
         sfid__fail_errno(err, SFID_ESTATE, errno, "cannot map %s/%s", app->path, mark->name);
         close(fd);
         return err->code;
     }
-    mark->map = map; /* not to be touched before read_position() has seen to the file's length */
+    mark->map = map; /* nobody may touch it before read_position() has checked the length of the file */
     mark->kept_fd = sfid__file_keep_lock(app, mark->name, fd, err);
     return mark->kept_fd < 0 ? err->code : 0;
 }
@@ -230,8 +231,8 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const s
 }
 
 /*
- * The newest entry of a mark that is held, and which it is; -1 when none is good. Read from the file where there is a
- * descriptor: copying a backup over the file cuts it to nothing first, and a look through the mapping would be a SIGBUS then.
+ * Finds the newest entry of a mark that is held. Returns which one it is; -1 if none is good. Reads from the file if there is a
+ * descriptor: copying a backup over the file truncates it first, and reading the mapping would then raise SIGBUS.
  */
 static int newest_in_place(const struct sfid__mark *mark, int fd, struct entry *newest) {
     _Alignas(struct entry) char read_now[FILE_SIZE];
@@ -255,8 +256,8 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
             return why;
     }
     /*
-     * While a page is in use its mark never goes back, whatever the writer knows: a keeper that takes itself for the only one
-     * may be late with a bound that another process of the family has passed since.
+     * While a page is in use its mark never goes back, whatever the writer knows. A keeper that takes itself for the only one may
+     * be late with a bound that another process of the family has passed since.
      */
     if (!at.exact && !newest.exact && newest.page == at.page)
         at.word = SFID__MAX(at.word, newest.position);
@@ -267,12 +268,12 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
 }
 
 int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err) {
-    if (mark->map == NULL) /* a child's copy of what its parent had just lost */
+    if (mark->map == NULL) /* a forked child has a copy of a mark that its parent had just lost */
         return sfid__fail(err, SFID_ELEASE, "the mark is not held by this process");
     const int fd = open_again(mark);
     if (fd < 0 && errno == ESTALE && root_is(&mark->root))
         return sfid__fail(err, SFID_ELEASE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);
-    const int why = write_next(mark, fd, at); /* without a descriptor through the mapping: see mark.h */
+    const int why = write_next(mark, fd, at); /* without a descriptor, through the mapping: see mark.h */
     if (fd >= 0)
         close(fd);
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write %s/%s", mark->dir_path, mark->name) : 0;
@@ -291,12 +292,12 @@ bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *a
     return true;
 }
 
-/* Inside the door. */
+/* Runs inside the door. */
 static bool is_last(struct sfid__mark *mark) {
     const int fd = open_again(mark);
     if (fd < 0)
         return false;
-    /* The new mapping takes the old one's place, and with that goes our share of the old lock. */
+    /* The new mapping replaces the old one, and so gives up our share of the old lock. */
     if (mmap(mark->map, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
         return sfid__file_is_last(fd, &mark->kept_fd, &mark->id);
     close(fd);

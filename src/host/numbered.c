@@ -22,7 +22,7 @@ int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, con
         } else if (rc == SFID_EBUSY) {
             busy = true;
         } else {
-            err->code = rc; /* not that of a slot passed over */
+            err->code = rc; /* not the code of a slot passed over */
             row->number = n;
             return rc;
         }

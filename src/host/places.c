@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <sys/resource.h>
 
-/* Pages and marks bear the same names: in one directory for both, pages lie in one of their own, whose name no app has. */
+/* Pages and marks have the same names. If one directory serves both, pages get a subdirectory whose name no app can have. */
 static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, struct sfid__error *err) {
     struct stat a, b;
     if (fstat(run->fd, &a) < 0 || fstat(state->fd, &b) < 0)
@@ -21,7 +21,7 @@ static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, stru
     return rc;
 }
 
-/* Before anything is made: a write cut off by the limit would leave half a file. */
+/* Runs before anything is made: the limit would cut a write off and leave half a file. */
 static int check_file_size(struct sfid__error *err) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= SFID__MAP_SIZE)
@@ -31,7 +31,7 @@ static int check_file_size(struct sfid__error *err) {
                       (uint64_t)limit.rlim_cur, SFID__MAP_SIZE);
 }
 
-/* The machine ID of a state directory, which is kept apart from the run directory. */
+/* Reads the machine ID of a state directory, and keeps that apart from the run directory. */
 static int read_state(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const char *option, struct sfid__error *err) {
     struct sfid__dir state = SFID__DIR_NONE;
     int rc = sfid__dir_open_state(&state, option, err);
@@ -43,7 +43,7 @@ static int read_state(struct sfid__dir *run, char machine[SFID__MACHINE_ID], con
     return rc;
 }
 
-/* The machine ID of a run directory, in a place whose name no app has. */
+/* Reads the machine ID of a run directory, from a subdirectory whose name no app can have. */
 static int read_run(const struct sfid__dir *run, char machine[SFID__MACHINE_ID], struct sfid__error *err) {
     struct sfid__dir place;
     int rc = sfid__dir_open_sub(&place, run, ".state", err);

@@ -1,4 +1,46 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * slot.c - takes, maps and leaves slot files.
+ *
+ * What can go wrong, and what prevents it:
+ *
+ *   Two processes use one page: (1).
+ *   The page is old, a copy, damaged or too far ahead: (2).
+ *   The file system is full: an error where a file or a record is made (3),
+ *     never a SIGBUS at an ID.
+ *   A thread still has the address of a record after close: (4), (5).
+ *   A fork at any moment: the child shares the mapping and its lock. The list
+ *     of mappings only grows and has no lock, so the child finds it whole.
+ *   The program closes all descriptors: the mapping keeps the lock (files.h).
+ *     in_place, is_last and leave open the directory by its path. reserve
+ *     fails if its descriptor no longer leads to the file.
+ *   The file is gone: in_place says so, is_last asks the family (family.h),
+ *     and leave puts a closed copy in the page's place.
+ *
+ * Invariants:
+ *
+ *   1. From take until is_last or leave this process has a share of the page's
+ *      lock. A file is locked before it is mapped, a new one before it is named.
+ *   2. A slot writes nothing to a file that fails a check. The check reads a
+ *      private copy. Then a new file is renamed over the bad one, whose lock is
+ *      held until its name is gone.
+ *   3. No byte of a page is touched before its block is written to the file.
+ *   4. The addresses of a page that threads have used stay its own, up to its
+ *      last record. A later slot uses the mapping again for the same page (the
+ *      nonce says so), one slot at a time. Otherwise a closed copy replaces it.
+ *   5. A slot never continues a record of an earlier slot of this process: take
+ *      closes it. So what a late thread takes from it is dropped: (c) of slow.c.
+ *
+ * Who may run with whom:
+ *
+ *   take, is_last         One process at a time per name: they go through the
+ *                         door (files.h). Slots of one process run in parallel.
+ *   renew                 The thread that took the slot, before others use it.
+ *   in_place, reserve     One thread at a time: it opens the handle, or is the
+ *                         keeper, or closes.
+ *   is_last, leave, drop  The thread that closes, after its keeper has ended.
+ *   threads that generate Beside all; renew meets late ones only.
+ */
 #include "host/slot.h"
 
 #include "base/fd.h"
@@ -22,30 +64,24 @@
 
 /* ---- mappings of this process -------------------------------------------- */
 
-/*
- * A mapping that a handle ever drew from is never undone: a thread that is late
- * may still add to a word there. It is used again for the same page; once it
- * cannot be, a closed copy takes its place. In both cases nothing stays mapped
- * behind the last record. The list only grows and is read without a lock, so a
- * child forked in the middle of anything finds it whole.
- */
+/* A mapping of this process, and its place in the list: (4). */
 struct sfid__slot_map {
     struct sfid__slot_map *next;
     struct sfid__page *page;
-    size_t bytes;           /* how much of it is mapped while it is not in use */
-    _Atomic uint64_t nonce; /* of the page; 0: a mapping that no slot may use again */
+    size_t bytes;           /* how much is mapped while no slot uses it */
+    _Atomic uint64_t nonce; /* of the page; 0: no slot may use the mapping again */
     _Atomic int in_use;
 };
 
 static _Atomic(struct sfid__slot_map *) maps;
 
-/* The free mapping of a page, now in use; NULL when there is none. */
+/* Finds the free mapping of a page, and marks it as in use; NULL if there is none. */
 static struct sfid__slot_map *find_map(uint64_t nonce) {
     /* Acquire, with the release in add_map: the node is filled in. */
     for (struct sfid__slot_map *m = atomic_load_explicit(&maps, memory_order_acquire); m; m = m->next) {
         int idle = 0;
-        /* Relaxed nonce: it changes to 0 only, by who has the node in use. Acq_rel, with the release in
-           sfid__slot_leave: who takes the node sees what the last user did to the mapping. */
+        /* Relaxed nonce: it only changes to 0, by the slot that uses the node. Acq_rel, with the release in sfid__slot_leave: the
+           new user sees what the last one did to the mapping. */
         if (atomic_load_explicit(&m->nonce, memory_order_relaxed) == nonce &&
             atomic_compare_exchange_strong_explicit(&m->in_use, &idle, 1, memory_order_acq_rel, memory_order_relaxed))
             return m;
@@ -67,11 +103,11 @@ static struct sfid__slot_map *add_map(struct sfid__page *page, uint64_t nonce) {
     return m;
 }
 
-#ifndef MAP_FIXED_NOREPLACE /* older headers: a wish then, as with a kernel before 4.17 */
+#ifndef MAP_FIXED_NOREPLACE /* older headers: then the address is only a wish, as with a kernel before 4.17 */
 #define MAP_FIXED_NOREPLACE 0
 #endif
 
-/* Reserves the addresses behind what a mapping kept. False when something else lies there by now. */
+/* Reserves the addresses behind what a mapping kept. False if something else lies there by now. */
 static bool widen_map(const struct sfid__slot_map *m) {
     const size_t more = SFID__MAP_SIZE - m->bytes;
     void *want = (char *)m->page + m->bytes;
@@ -83,25 +119,25 @@ static bool widen_map(const struct sfid__slot_map *m) {
     return got == want;
 }
 
-/* Gives up the addresses behind the first `bytes`, which are a multiple of the system's page. */
+/* Gives up the addresses behind the first `bytes`, a multiple of the system's page. */
 static void narrow_map(struct sfid__slot_map *m, size_t bytes) {
     m->bytes = bytes;
     if (bytes < SFID__MAP_SIZE)
         munmap((char *)m->page + bytes, SFID__MAP_SIZE - bytes);
 }
 
-/* As much of a mapping as its first n records need. */
+/* How many bytes of a mapping its first n records need. */
 static size_t bytes_kept(uint32_t n) {
     const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
     const size_t bytes = (sfid__page_bytes(n) + unit - 1) / unit * unit;
     return SFID__MIN(bytes, SFID__MAP_SIZE);
 }
 
-/* Maps the file, with the hold on its lock, where its page was mapped before or anew. */
+/* Maps the file, and so keeps its lock: at the address its page had before, or anew. */
 static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
     struct sfid__slot_map *m = find_map(nonce);
     slot->mapped_before = m != NULL;
-    if (m && !widen_map(m)) { /* it stays as it is, for late threads, and counts as in use for good */
+    if (m && !widen_map(m)) { /* it stays as it is, for late threads, and counts as in use forever */
         atomic_store_explicit(&m->nonce, 0, memory_order_relaxed);
         m = NULL;
     }
@@ -109,7 +145,7 @@ static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid
     void *page = mmap(at, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
     if (page == MAP_FAILED) {
         const int why = errno;
-        if (m) { /* as it was: with the CAS in find_map */
+        if (m) { /* as it was; release, with the CAS in find_map */
             narrow_map(m, m->bytes);
             atomic_store_explicit(&m->in_use, 0, memory_order_release);
         }
@@ -125,20 +161,19 @@ static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid
 }
 
 /*
- * Puts a private copy in a mapping's place, every record closed and without a
- * limit: a late thread reads the fields of the record it has, and draws
- * nothing that a forked child, or the next handle, might draw from the page
- * itself. False when memory ran out: then the mapping stays, and with it the
- * lock until exit, which is wasteful and safe.
+ * Replaces a mapping by a private copy with every record closed and without a
+ * limit. A late thread can read its record there, and takes nothing that a
+ * child or the next handle might take from the page. False if memory ran out:
+ * mapping and lock then stay until exit, which is wasteful and safe.
  */
 static bool map_closed_copy(struct sfid__slot_map *m) {
     const uint32_t current = atomic_load_explicit(&m->page->current, memory_order_acquire); /* [publish] */
     const size_t bytes = bytes_kept(current + 1);
-    atomic_store_explicit(&m->nonce, 0, memory_order_relaxed); /* it is no mapping of that page any more */
+    atomic_store_explicit(&m->nonce, 0, memory_order_relaxed); /* it is not a mapping of that page any more */
     struct sfid__page *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED)
         return false;
-    /* Word by word, relaxed: threads that are late may be drawing from the page, and each word is whole. */
+    /* Word by word, relaxed: late threads may still change the page, and each word is whole. */
     const _Atomic uint64_t *from = (const _Atomic uint64_t *)(const void *)m->page;
     uint64_t *to = (uint64_t *)(void *)copy;
     for (size_t i = 0; i < sfid__page_bytes(current + 1) / sizeof *to; i++)
@@ -157,7 +192,7 @@ static bool map_closed_copy(struct sfid__slot_map *m) {
 
 /* ---- identity of a file -------------------------------------------------- */
 
-/* What the header of this file has to say, nonce and checksum left open. */
+/* The header that this file should have, but for nonce and checksum. */
 static int expect(int fd, uint64_t layout, struct sfid__page_id *id) {
     struct statx sx;
     if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
@@ -171,7 +206,7 @@ static int expect(int fd, uint64_t layout, struct sfid__page_id *id) {
     return 0;
 }
 
-/* Closes the descriptor of the slot's file, now that it is mapped and has its name; keeps one where that keeps the lock. */
+/* Closes the descriptor of the slot's file, once it is mapped and named. Keeps one if the mapping does not keep the lock. */
 static int keep_lock(struct sfid__slot *slot, int fd, struct sfid__error *err) {
     slot->kept_fd = sfid__file_keep_lock(&slot->dir, slot->name, fd, err);
     return slot->kept_fd < 0 ? err->code : 0;
@@ -213,9 +248,9 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
 }
 
 /*
- * Makes a new file under a name of its own and renames it to the slot's, over
- * the old one if there is one: the caller has the right to the name. Files that
- * a process left behind which was killed in here go first.
+ * Makes a new file under a name of its own, and renames it to the slot's name,
+ * over an old one: the caller has the right to the name. First it removes files
+ * of processes that were killed in here.
  */
 static int make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
@@ -236,14 +271,14 @@ static int make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__erro
 
 /* ---- the door -------------------------------------------------------------- */
 
-/* Of the slot's name: two that share a number only wait for each other. */
+/* The number of the door comes from the slot's name. Two names with one number only wait for each other. */
 static int enter_door(const struct sfid__slot *slot, const struct sfid__dir *dir, struct sfid__error *err) {
     return sfid__door_enter(dir, sfid__hash(SFID__HASH_SEED, slot->name, strlen(slot->name)), err);
 }
 
 /* ---- a file that is there ------------------------------------------------ */
 
-/* How much of the file, from its begin, has memory behind it. */
+/* How many bytes, from the beginning of the file, have memory behind them. */
 static size_t backed_bytes(int fd, const struct stat *st) {
     if (st->st_size != SFID__MAP_SIZE)
         return 0;
@@ -251,7 +286,7 @@ static size_t backed_bytes(int fd, const struct stat *st) {
     return hole < 0 ? 0 : (size_t)hole / BLOCK * BLOCK;
 }
 
-/* Says why a file's content cannot be used, NULL when it can; sets slot->records. Checked on a copy, before any mapping. */
+/* Says why the content of a file cannot be used; NULL if it can. Sets slot->records. Checks a copy, before any mapping. */
 static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy, size_t bytes, const struct sfid__page_id *id,
                          const struct sfid__slot_want *want) {
     const char *why = sfid__page_check(copy, id, bytes, &slot->records);
@@ -263,7 +298,7 @@ static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy,
     return r ? sfid__record_check_range(r, want->max_limit) : NULL;
 }
 
-/* Maps a locked file when its content is good; else sets slot->put_aside. 0, or an error that is not the file's fault. */
+/* Maps a locked file if its content is good; otherwise sets slot->put_aside. Returns 0, or an error that is not due to the file. */
 static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
                   struct sfid__error *err) {
     struct sfid__page_id id;
@@ -273,7 +308,7 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
         return 0;
     }
     int why_not = expect(fd, want->layout, &id);
-    /* Mapped, so that nothing of a large page stays with the allocator. */
+    /* mmap, not malloc: nothing of a large page stays with the allocator. */
     void *memory = why_not ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED && pread(fd, memory, bytes, 0) != (ssize_t)bytes)
         why_not = EIO;
@@ -294,9 +329,9 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
     if (map_file(slot, fd, nonce, err) < 0)
         return err->code;
     if (slot->records > 0) {
-        if (slot->mapped_before) /* a late thread of an earlier handle must not add to a record of this one */
+        if (slot->mapped_before) /* (5) */
             sfid__record_close(&slot->page->records[slot->records - 1]);
-        /* Relaxed: alone with the page, and threads get the record's address with a release. */
+        /* Relaxed: alone with the page, and threads get the address of the record with a release. */
         atomic_store_explicit(&slot->page->current, slot->records - 1, memory_order_relaxed);
     }
     const int rc = sfid__page_reset_keeper(slot->page);
@@ -313,13 +348,13 @@ static int take(struct sfid__slot *slot, const struct sfid__slot_want *want, str
         return keep_lock(slot, fd, err);
     if (rc == 0)
         rc = make_file(slot, want->layout, err);
-    close(fd); /* the old one's lock is held until its name is gone */
+    close(fd); /* (2) */
     return rc;
 }
 
 /*
- * One at a time, also where the caller holds the pid's mark: with another state directory somebody else may hold the mark of
- * that pid there, and both would find no page and make one.
+ * The door is needed even if the caller holds the mark of the pid. A process with another state directory may hold that pid's
+ * mark there; both would find no page and make one.
  */
 static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
     const int door = enter_door(slot, &slot->dir, err);
@@ -335,7 +370,7 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
     *slot = (struct sfid__slot){.dir = *dir};
     *dir = (struct sfid__dir)SFID__DIR_NONE;
     snprintf(slot->name, sizeof slot->name, "%s", name);
-    flock(slot->dir.fd, LOCK_SH | LOCK_NB); /* a request to cleaners, no right: done without where it is refused */
+    flock(slot->dir.fd, LOCK_SH | LOCK_NB); /* asks cleaners to keep out; it gives no right, so a refusal does not matter */
     int rc = fstat(slot->dir.fd, &slot->dir_stat) < 0
                  ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path)
                  : take_by_door(slot, want, err);
@@ -360,7 +395,7 @@ int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__erro
 
 bool sfid__slot_in_place(const struct sfid__slot *slot) {
     struct sfid__error ignored;
-    struct sfid__dir dir; /* by its path: slot->dir may be a descriptor that the program has closed */
+    struct sfid__dir dir; /* by its path: the program may have closed the descriptor in slot->dir */
     if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return false;
     const bool there = sfid__file_is(&dir, slot->name, &slot->id);
@@ -387,8 +422,8 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 /* ---- leaving ------------------------------------------------------------- */
 
 /*
- * Maps the same file through a new description, without the lock so far. The
- * exchange is atomic for threads that are late. A descriptor, or -1.
+ * Maps the same file through a new description, not locked yet. Late threads
+ * see the old mapping or the new one. Returns a descriptor, or -1.
  */
 static int map_again(struct sfid__slot *slot, const struct sfid__dir *dir) {
     struct stat st;
@@ -402,13 +437,13 @@ static int map_again(struct sfid__slot *slot, const struct sfid__dir *dir) {
 }
 
 static bool map_unlocked(struct sfid__slot *slot) {
-    /* Acquire, with [publish]. A child may append more: what lies there is none of this process's then. */
+    /* Acquire, with [publish]. A child may append more records; this process does not use those. */
     const size_t bytes = bytes_kept(atomic_load_explicit(&slot->page->current, memory_order_acquire) + 1);
     struct sfid__error ignored;
     struct sfid__dir dir;
     if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return false;
-    /* All of it first, then less: valgrind's account of mappings breaks down over a file of two names in one mapping. */
+    /* All of it first, then less: valgrind's account of mappings breaks down if one mapping has a file under two names. */
     const int fd = map_again(slot, &dir);
     if (fd >= 0) {
         narrow_map(slot->map, bytes);
@@ -439,14 +474,14 @@ void sfid__slot_leave(struct sfid__slot *slot) {
     sfid__file_close_kept(slot->kept_fd, &slot->id);
     slot->kept_fd = 0;
     sfid__family_leave(&slot->family);
-    /* Release, with the CAS in find_map. A closed copy is left marked as in use: it serves late threads only. */
+    /* Release, with the CAS in find_map. A closed copy stays in use: only late threads need it. */
     if (reusable)
         atomic_store_explicit(&slot->map->in_use, 0, memory_order_release);
     slot->page = NULL;
     slot->map = NULL;
 }
 
-/* A daemon may have closed our descriptor and opened its own of the same number: that one is not touched. */
+/* A daemon may have closed our descriptor, and opened its own with the same number. That one stays open. */
 static void close_dir(struct sfid__slot *slot) {
     struct stat now;
     if (slot->dir.fd >= 0 &&
