@@ -50,8 +50,8 @@ struct sfid__generator {
     _Atomic uint32_t exhausted; /* calls that found the sequence used up, modulo 2^32: no room for more */
 
     _Atomic(struct sfid__rest *) rest;   /* NULL once closed */
-    _Atomic uint64_t users;              /* threads inside the rest: sfid__process() << USERS_BITS | their number */
-    struct sfid__generator *next_closed; /* the last that every handle has */
+    _Atomic uint64_t users;              /* threads inside the rest: sfid__process() << USERS_BITS | their count */
+    struct sfid__generator *next_closed; /* the last member that every handle has */
 
     struct sfid__ticks ticks;                   /* for SFID__TICK_COUNTER, and of wide IDs */
     _Atomic(struct sfid__record *) wide_record; /* of wide IDs only */

@@ -58,7 +58,7 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
     if (unlikely(n >> r->seq_bits != tick || tick >= atomic_load_explicit(&r->limit, memory_order_acquire)))
         return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1}, out);
     n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
-    if (unlikely(n >> r->seq_bits != tick)) /* another thread had the last of this tick in between */
+    if (unlikely(n >> r->seq_bits != tick)) /* another thread took the last position of this tick in between */
         return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
     if (out == NULL)
         return sfid__compose(r, n);

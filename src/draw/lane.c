@@ -63,7 +63,7 @@ static SFID__COLD int64_t next_slow(struct sfid_lane *lane, uint64_t tick) {
         return rc;
     if (waits && call.n == in_hand && call.from == run->from)
         return sfid__compose(call.from, call.n);
-    drop_run(run); /* what is left lies below what was drawn now */
+    drop_run(run); /* what is left lies below the run just taken */
     return take_run(run, &call);
 }
 

@@ -329,7 +329,7 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
         return refuse(g, v); /* 16, 17 */
     }
     if (wt >= v->limit)
-        return at_limit(g, call, v); /* due before long, and nothing may be drawn yet: the window has to grow first */
+        return at_limit(g, call, v); /* due soon, but nothing may be issued yet: the window has to grow first */
     if (!draw(call, r, w, w, 1))
         return AGAIN;
     call->in_hand = true; /* 18 */
@@ -349,7 +349,7 @@ int sfid__draw(struct sfid__generator *g, struct sfid__call *call) {
     if (rc < 0) {
         if (call->in_hand) /* given up: nobody issues it any more */
             atomic_fetch_add_explicit(&call->from->skipped, 1, memory_order_relaxed);
-        atomic_store_explicit(&g->last_code, rc, memory_order_relaxed); /* statistics, both; the last writer wins */
+        atomic_store_explicit(&g->last_code, rc, memory_order_relaxed); /* both are statistics; the last writer wins */
     }
     return rc;
 }

@@ -166,7 +166,7 @@ uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {
     const uint64_t tick = ms / t->unit_ms;
     if (!try_lock(t))
         return tick;
-    if (count <= t->newest_count) { /* this thread was asleep since it read the clock, and others have been here */
+    if (count <= t->newest_count) { /* this thread slept after it read the clock, and others were here meanwhile */
         atomic_store_explicit(&t->lock, 0, memory_order_release);
         return tick;
     }
