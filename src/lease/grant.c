@@ -8,15 +8,16 @@ uint64_t sfid__grant_tick_in(const struct sfid__holder *h, int64_t more_ms) {
 }
 
 /*
- * True when the grant from `first` on joins the closed record r without a gap:
- * what lies between is the rest of the one tick in which r was closed. That rest
- * is r's alone. It was granted to r, being below its limit; the release gives
- * ticks back from the next one on (first_unused), and where no release arrived
- * the server keeps all of r's window. So no other holder was or will be granted
- * it, also where the pid had one in between; and if that one used anything, the
- * grant begins above it, and there is a gap. The caller is alone with the page,
- * and a new record takes the place of r: the rest is used once. (The difference
- * wraps where `first` is below.)
+ * True if the grant from `first` on joins the closed record r without a gap: only the rest of the tick in which r was
+ * closed lies between them.
+ *
+ * That rest belongs to r alone. It lies below r's limit, so it was granted to r. A release gives ticks back from the
+ * next one on (first_unused). If no release arrived, the server keeps all of r's window. So no other holder was or will
+ * be granted the rest, even if the pid had one in between. If that holder used anything, the grant begins above it, and
+ * there is a gap.
+ *
+ * The caller is alone with the page, and a new record takes the place of r: the rest is used once. The difference wraps
+ * if `first` is below.
  */
 static bool joins(const struct sfid__record *r, uint64_t first) {
     const uint64_t position = sfid__record_position(r), in_tick = UINT64_C(1) << r->seq_bits;
@@ -24,9 +25,8 @@ static bool joins(const struct sfid__record *r, uint64_t first) {
 }
 
 /*
- * Where the next number of the pid stands, as far as page and store know. A
- * server grants from `first` on: below it the pid may have been another's since
- * this page had it, but for what joins() says.
+ * A server grants from `first` on. Below it the pid may have had another holder since this page had it, except for what
+ * joins() shows.
  */
 uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__reply *reply, uint64_t first) {
     const struct sfid__record *r = sfid__grant_last_record(h);
@@ -34,8 +34,8 @@ uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__r
     if (h->lease.terms.testifies)
         return on_page && joins(r, first) ? on_page : SFID__MAX(on_page, first);
     /*
-     * The page that was last used knows it best; the mark is a bound ahead of it, but where the pid was given back. Any
-     * other page is one more bound: of two bounds the higher counts, whichever was set back or left behind.
+     * The page that was last used has the exact position. The mark is a bound ahead of it, unless the pid was released.
+     * Any other page is one more bound. The higher of two bounds counts: either may have been set back or left behind.
      */
     if (on_page && !reply->exact && reply->page == h->slot.page->id.nonce)
         return on_page;
@@ -44,8 +44,8 @@ uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__r
 }
 
 /*
- * A new record on the slot's page; on a new page where that is full and nobody
- * draws from it yet. Its window is empty where the store has granted none.
+ * Appends a record to the slot's page. If the page is full and no ID comes from it yet, a new page replaces it. The
+ * record's window is empty if the store has granted none.
  */
 static struct sfid__record *append_record(struct sfid__holder *h, const struct sfid__start *start) {
     struct sfid__slot *slot = &h->slot;
@@ -61,9 +61,9 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
 }
 
 /*
- * The server's clock may be ahead of ours: what it grants is issued at once
- * then, whatever may be borrowed otherwise. A tick that the server itself still
- * waits for is not. Relaxed: pace alone hangs on it, and this thread wrote both.
+ * If the server's clock is ahead of ours, IDs of the granted ticks are issued at once, whatever may be borrowed
+ * otherwise. A tick that the server itself still waits for is not. Relaxed: only pace depends on it, and this thread
+ * wrote both.
  */
 static void follow_server(const struct sfid__holder *h, struct sfid__record *r, uint64_t floor, uint64_t now) {
     const int64_t skew_ms = atomic_load_explicit(&h->store->skew_ms, memory_order_relaxed);
@@ -73,10 +73,9 @@ static void follow_server(const struct sfid__holder *h, struct sfid__record *r, 
 }
 
 /*
- * A record for what was granted: the one where a process died, else a new one
- * at the position where it stopped. The record comes first and its window
- * after: a process that dies in between leaves a position that the next one
- * finds. A window in which a process died is still good.
+ * Finds or begins a record for a grant: the record in which a process died, or a new one at the position where it
+ * stopped. The record comes first and its window after, so a process that dies in between leaves a position that the
+ * next one finds. A window in which a process died is still good.
  */
 void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const uint64_t now = sfid__grant_clock_tick(h);
@@ -102,7 +101,7 @@ void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *
         return;
     next->limit = SFID__MAX(sfid__grant_limit(r), a->limit);
     next->bare = reply->guessed || position > reply->position;
-    /* A record that goes on past its mark (which was set back, or lost) draws when the mark is ahead of it again. */
+    /* A record may go on past its mark, if that was set back or lost. It issues IDs once the mark is ahead of it again. */
     const bool covered = reply->page == h->slot.page->id.nonce && sfid__grant_limit(r) <= reply->limit;
     next->sure = a->limit > a->floor || (covered && sfid__grant_limit(r) > SFID__MAX(now, position >> seq_bits));
 }

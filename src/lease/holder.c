@@ -15,7 +15,7 @@
 
 static int64_t monotonic_ms(const struct sfid__holder *h) { return sfid__monotonic_ms(h->generator->clock); }
 
-/* ---- telling --------------------------------------------------------------- */
+/* ---- reporting ------------------------------------------------------------- */
 
 static void tell(const struct sfid__holder *h, sfid_event_kind kind, int code, int64_t value, const char *text) {
     if (h->tell)
@@ -55,7 +55,7 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
     if (r) {
         const uint64_t position = sfid__record_position(r);
         const uint64_t tick = position >> r->seq_bits;
-        /* Relaxed: pace alone hangs on it. One tick more: exhaustion leaves every word there. */
+        /* Relaxed: only pace depends on it. One tick more: exhaustion leaves every word there. */
         const uint64_t hi = atomic_load_explicit(&r->hi, memory_order_relaxed);
         e->idle = tick > SFID__MAX(e->tick + h->generator->max_ahead + 1, hi);
         if (e->kind != SFID__LEASE_CLOSE)
@@ -63,13 +63,13 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
         e->tick = SFID__MAX(e->tick, tick);
     }
     sfid__random(e->random, sizeof e->random);
-    e->random[0] |= 1; /* neither is ever 0 */
+    e->random[0] |= 1;
     e->random[1] |= 1;
 }
 
 static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
 
-/* A grant that the machine finds impossible is no answer (R8). */
+/* R8: writes the error for a grant that the machine found impossible. */
 static void refuse_grant(struct sfid__holder *h) {
     const char *server = h->store->server;
     sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
@@ -78,7 +78,6 @@ static void refuse_grant(struct sfid__holder *h) {
                sfid__grant_clock_tick(h));
 }
 
-/* Asks the store; *next gets its answer. */
 static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const struct sfid__record *r = sfid__grant_last_record(h);
     const struct sfid__error before = h->error;
@@ -99,7 +98,7 @@ static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a
     h->reply = (struct sfid__reply){.pid = 0};
     const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
                                                                      : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
-    /* An attempt cut short by the end of opening tells less than the one before it. */
+    /* An attempt that the end of opening cut short says less than the one before it. */
     if (answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && monotonic_ms(h) >= h->deadline_ms)
         h->error = before;
     *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
@@ -118,7 +117,7 @@ static void release(struct sfid__holder *h, const struct sfid__lease_action *a) 
     h->store->ops->release(h->store, &ask, h->stopped);
 }
 
-/* *next: the event that it follows from. True when it then is what came of it. */
+/* *next is the event that caused the action. Returns true if *next is now the event that resulted. */
 static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     switch (a->kind) {
     case SFID__DO_CLAIM:
@@ -165,7 +164,7 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
     return false;
 }
 
-/* Feeds an event to the machine, and what comes of its actions, until it wants to sleep. Returns until when. */
+/* Feeds an event to the machine, then the events that result, until the machine wants to sleep. Returns until when. */
 static int64_t feed(struct sfid__holder *h, struct sfid__lease_event e) {
     for (;;) {
         struct sfid__lease_actions actions;
@@ -183,16 +182,16 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
     return feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }
 
-/* What the page's current record says of its lease. */
+/* The lease that the page's current record describes. */
 static struct sfid__lease_event found_on_page(struct sfid__holder *h) {
-    /* Acquire, with [publish]: a record that another process of the family appended. */
+    /* Acquire, with [publish] in record.c: another process of the family may have appended the record. */
     h->slot.records = atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1;
     const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
     return (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
                                       .pid = sfid__record_pid(r),
                                       .limit = sfid__grant_limit(r),
                                       .token = r->token,
-                                      /* Relaxed: their writer is a keeper that is no more. */
+                                      /* Relaxed: the keeper that wrote them is gone. */
                                       .nonce = atomic_load_explicit(&r->nonce, memory_order_relaxed),
                                       .next_nonce = atomic_load_explicit(&r->next_nonce, memory_order_relaxed)};
 }
@@ -210,7 +209,6 @@ void sfid__holder_unfollow(struct sfid__holder *h) { h->process = 0; }
 
 static bool range_of_one(const struct sfid__holder *h) { return h->lease.terms.pid_min == h->lease.terms.pid_max; }
 
-/* Takes the slot of a pid, which bears its name. */
 static int take_slot_of(struct sfid__holder *h, const struct sfid__reply *reply, struct sfid__error *err) {
     struct sfid__dir app;
     char name[32];
@@ -219,9 +217,9 @@ static int take_slot_of(struct sfid__holder *h, const struct sfid__reply *reply,
         return rc;
     snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
     /*
-     * The page bounds from below, too: its mark may have been lost, or set back to an older copy, and the clock may have
-     * gone back since. One that is further ahead of both than two windows is not believed but taken for damaged. Without
-     * a mark the layout's end is the bound: no window passes it, and a mark has no room for ticks from there on.
+     * The page is a lower bound, too: its mark may have been lost or set back to an older copy, and the clock may have
+     * gone back since. A page that is more than two windows ahead of both counts as damaged. Without a mark the
+     * layout's end is the bound: no window passes it, and a mark has no room for ticks from there on.
      */
     const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
     const uint64_t most = reply->position ? SFID__MAX(reply->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
@@ -230,15 +228,14 @@ static int take_slot_of(struct sfid__holder *h, const struct sfid__reply *reply,
 }
 
 /*
- * A pid whose lock we have, while there is nothing else yet: its page has to
- * be free as well (who lost the state directory still has that), and its
- * numbers near: after a power loss its mark lies ahead, and another pid need
- * not wait.
+ * Looks at a pid whose lock the store has taken, while the holder has no page yet. The pid's page has to be free, too:
+ * a process that lost the state directory still holds it. And its position has to be near: after a power loss the mark
+ * lies ahead, and another pid does not have to wait.
  */
 static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err) {
     struct sfid__holder *h = accepter;
     if (h->slot.page)
-        return 0; /* it came first; or it is the same pid again */
+        return 0; /* the slot came first, or this is the same pid again */
     const int rc = take_slot_of(h, reply, err);
     if (rc < 0)
         return rc;
@@ -251,9 +248,8 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
 }
 
 /*
- * A lease that a process of this slot left behind. Inside its window it goes on
- * at once, and is renewed by the keeper, whether the server can be reached or
- * not; else it is renewed first.
+ * Finds the lease that a process left behind in this slot. Inside its window the lease goes on at once, whether or not
+ * the server can be reached, and the keeper renews it. Otherwise (cold) it is renewed first.
  */
 static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
     struct sfid__record *r = sfid__grant_last_record(h);
@@ -267,19 +263,19 @@ static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
     return true;
 }
 
-/* Why there is no pid in time, with how much time that was: the last attempt had what the others had left. */
+/* Says why no pid came in time, and how long that time was: the last attempt had only what the others left. */
 static int out_of_time(struct sfid__holder *h) {
     char over[80];
     const size_t n = strlen(h->error.text), most = sizeof h->error.text;
     snprintf(over, sizeof over, "; the %" PRIu32 " ms of open_timeout_ms are over", h->settings->opt.open_timeout_ms);
     if (h->error.code == 0)
         return sfid__fail(&h->error, SFID_ENOPID, "no pid was granted%s", over);
-    if (n + strlen(over) < most) /* what is known of the cause is not cut off for this */
+    if (n + strlen(over) < most) /* the cause is not cut off for this */
         memcpy(h->error.text + n, over, strlen(over) + 1);
     return h->error.code;
 }
 
-/* Drives the machine until numbers can be drawn, it gives up, or time is over. */
+/* Drives the machine until IDs can be generated, it gives up, or time is over. */
 static int get_pid(struct sfid__holder *h) {
     struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
     if (goes_on(h, &begin) && !begin.cold) {
@@ -294,7 +290,7 @@ static int get_pid(struct sfid__holder *h) {
         const int64_t now = monotonic_ms(h);
         if (now >= h->deadline_ms)
             return out_of_time(h);
-        if (due > now) /* then another look at the deadline: nothing is asked for which there is no time */
+        if (due > now) /* then look at the deadline again: a question without time left is not asked */
             h->generator->clock->sleep_ns(h->generator->clock, (SFID__MIN(due, h->deadline_ms) - now) * 1000000);
         else
             due = sfid__holder_step(h, false);
@@ -302,7 +298,7 @@ static int get_pid(struct sfid__holder *h) {
     return h->gave_up ? h->error.code : 0;
 }
 
-/* The slot first: what lies there may be gone on with, and its number is part of who we are to the store. */
+/* Takes the slot first: a lease in it may go on, and its number is part of this process's name at the store. */
 static int take_first_slot(struct sfid__holder *h, const char *machine) {
     const struct sfid__generator *g = h->generator;
     const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
@@ -370,7 +366,7 @@ static void tell_passed_over(const struct sfid__holder *h) {
     tell(h, SFID_EVENT_UNUSABLE, over->first.code, over->count, text);
 }
 
-/* Relaxed: this thread is the one that drives the store by now. */
+/* Relaxed: this thread drives the store by now. */
 static void tell_server(const struct sfid__holder *h) {
     const struct sfid__store *store = h->store;
     char text[SFID__ERROR_TEXT];
@@ -406,7 +402,7 @@ void sfid__holder_tell_opened(const struct sfid__holder *h) {
         tell_server(h);
 }
 
-/* Relaxed: a report of about now. */
+/* Relaxed: the status need not be exact. */
 void sfid__holder_status(const struct sfid__holder *h, sfid_status_info *out) {
     out->connected = atomic_load_explicit(&h->store->connected, memory_order_relaxed);
     out->replicas = atomic_load_explicit(&h->store->replicas, memory_order_relaxed);
@@ -416,20 +412,20 @@ void sfid__holder_status(const struct sfid__holder *h, sfid_status_info *out) {
 
 /* ---- close ----------------------------------------------------------------- */
 
-/* The first tick that was not used, nor ever will be; never past the window, where a word may lie that was refused. */
+/* The first tick that is unused for good. A word may lie past the window, if its position was refused; the result never does. */
 static uint64_t first_unused(const struct sfid__holder *h, const struct sfid__record *r) {
     const uint64_t in_tick = (UINT64_C(1) << h->generator->layout.seq_bits) - 1;
     const uint64_t tick = (h->stopped + in_tick) >> h->generator->layout.seq_bits;
     return SFID__MIN(tick, sfid__grant_limit(r));
 }
 
-/* Every step left out is made good by the next open. */
+/* If a step is left out, the next open makes up for it. */
 void sfid__holder_close(struct sfid__holder *h) {
     struct sfid__lease_event close = {.kind = SFID__LEASE_CLOSE};
     const bool last = h->store->ops->is_last(h->store, &h->slot);
     if (last) {
         struct sfid__record *r = sfid__page_current(h->slot.page);
-        if (h->process != sfid__process()) { /* what is to be given back is what the page has */
+        if (h->process != sfid__process()) { /* the lease to release is the page's */
             struct sfid__lease_actions none;
             const struct sfid__lease_event found = found_on_page(h);
             sfid__lease_step(&h->lease, &found, &none);
@@ -437,7 +433,7 @@ void sfid__holder_close(struct sfid__holder *h) {
         h->stopped = sfid__record_close(r);
         close.position = first_unused(h, r);
     }
-    sfid__slot_leave(&h->slot); /* before the pid is free: who gets that next wants this lock, too */
+    sfid__slot_leave(&h->slot); /* before the pid is free: its next holder wants this lock, too */
     h->slot.records = 0;
     if (last)
         feed(h, close);

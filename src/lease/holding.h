@@ -14,22 +14,22 @@ struct sfid__holder {
     struct sfid__store *store;
     struct sfid__lease lease;
     struct sfid__slot slot;
-    struct sfid__reply reply;              /* the last one of the store */
-    struct sfid__error error;              /* why the last thing that failed did */
+    struct sfid__reply reply;              /* the store's last one */
+    struct sfid__error error;              /* why the last failure happened */
     uint64_t stopped;                      /* the word, once closed */
-    bool gave_up;                          /* there is no pid to be had */
+    bool gave_up;                          /* no pid can be had */
     uint64_t of_pages;                     /* as in the settings */
-    uint64_t process;                      /* in which the machine knows what the page has; 0: none */
-    const _Atomic int *stop;               /* of the keeper: not to be kept waiting */
+    uint64_t process;                      /* the process whose machine follows the page; 0: none */
+    const _Atomic int *stop;               /* set when the keeper has to end soon */
     const struct sfid__settings *settings; /* while opening only */
     struct sfid__dir run;                  /* while opening only */
     int64_t deadline_ms;                   /* monotonic, while opening; later SFID__FOREVER */
     char identity[SFID__MACHINE_ID + 32];
     bool run_is_tmpfs, synced;
-    struct sfid__passed_over passed_over; /* by the last claim: pids or slots whose files cannot be used */
+    struct sfid__passed_over passed_over; /* pids or slots that the last claim passed over: their files cannot be used */
     struct sfid__error stateless;         /* why this host's identity lives in the run directory; code 0: it does not */
 
-    /* Called for each event worth telling; NULL: nobody listens. */
+    /* Called for each event to report; NULL: nobody listens. */
     sfid__teller *tell;
     void *listener;
 };

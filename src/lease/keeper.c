@@ -1,22 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.c - a thread to hold a pid and to tell of it.
+ * keeper.c - the keeper: a thread that drives the holder and reports events.
  *
- * The thread sleeps on the page's poke word, a futex: there is no descriptor
- * that a daemon could close, and a forked child can wake its parent's keeper.
+ * Uniqueness never depends on this thread. If it is late, cannot be made, or
+ * hangs in a callback, no limit is raised, and calls return SFID_ELEASE once
+ * the window is over. What can go wrong, and what this file does about it:
  *
- * owner is one word, process << 2 | state, changed by compare-and-swap: a
- * child sees its parent's process there and knows that this thread is not its
- * own. States: idle -> starting -> running -> ended -> (joined) starting or
- * idle. Starts may run with starts, the thread and reads; stop runs alone with
- * the thread and reads: sfid_close keeps every start out first.
+ *   - fork() copies this struct, but no thread. The child finds its parent's
+ *     process in `owner`, and starts a keeper of its own once it needs one.
+ *   - The keeper's process is killed. The page's lock is a robust mutex, so the
+ *     kernel frees it, and another process of the family can start a keeper.
+ *   - The kernel frees a lock that is held. It knows the owner of the lock by
+ *     its thread ID alone. Threads in two PID namespaces can have the same ID,
+ *     so the death of one frees the lock of the other, and two keepers have the
+ *     page. The newer one raises page->reign, and the older one ends (I3).
+ *   - A daemon closes all descriptors. The thread has none: it sleeps on the
+ *     page's poke word, a futex. A forked child can poke its parent's keeper.
+ *   - A callback closes its own generator, which would wait for itself:
+ *     sfid_close() sees sfid__keeper_is_self() and returns. A callback that
+ *     forks has a copy of `self` in the child, which names the parent's process.
+ *   - A callback cancels this thread, or a signal arrives: both are blocked.
  *
- * The page's lock says which process's keeper may work. It is a robust mutex:
- * the kernel frees it when its holder dies. The kernel knows the holder by
- * its thread number alone. Threads in two PID namespaces can have the same
- * number, so the death of one can free a lock that the other still holds.
- * Then two keepers have the page. The page counts them: the newer one raises
- * page->reign, and the older one ends before its next step.
+ * Invariants:
+ *
+ *   I1  A process has at most one thread for a keeper. Only a compare-and-swap
+ *       takes `owner` to STARTING: from idle, from ended, or from a value of
+ *       another process. Its winner joins a thread that ended, and makes one.
+ *   I2  A thread drives the holder only after it got the page's lock. It keeps
+ *       the lock until it ends. Nobody waits for the lock: it is only tried.
+ *   I3  A thread begins a step only while page->reign is the value that it set
+ *       itself. So of two that hold the lock, the older one ends after the step
+ *       that it is in.
+ *   I4  With a holder no poke is lost. The thread clears the poke word after its
+ *       rest, then looks at `stop` and takes a step. A poke that comes later
+ *       ends the next rest at once. After a failure the rest is a plain sleep,
+ *       which hears a stop within BACKED_OFF_NAP_MS. Without a holder several
+ *       threads may share the word: a stop is heard within EVENT_PERIOD_MS.
+ *   I5  Before the first start the opening thread has the holder, and after
+ *       sfid__keeper_stop() the closing thread has it. In between the keeper
+ *       has it alone; others read atomics and what open wrote.
+ *   I6  Only the thread writes `failure`. A reader never waits for it: it tries
+ *       again, or finds that the text cannot be read.
+ *
+ * States in `owner`: idle -> starting -> running -> ended -> starting or idle.
+ * A thread that ends at once may go from starting to ended.
+ *
+ * Who may run with whom, in one process:
+ *
+ *             start  thread  stop  reads
+ *     start   yes    yes     no    yes    open, and calls that find half of the window gone
+ *     thread         I1      yes   yes
+ *     stop                   no    yes    sfid_close(), which keeps all other calls out first
+ *
+ * Reads are sfid__keeper_runs(), sfid__keeper_is_self(), sfid__text_read() and
+ * the counters.
  */
 #include "lease/keeper.h"
 
@@ -35,8 +72,8 @@
 #include <unistd.h>
 
 #define THREAD_NAME "sfid-keeper"
-#define STACK_BYTES (256 * 1024) /* callbacks of the user run on it; untouched pages cost nothing */
-#define BACKED_OFF_NAP_MS 50     /* how long a stop may go unheard */
+#define STACK_BYTES (256 * 1024) /* the user's callbacks run on it; untouched pages cost nothing */
+#define BACKED_OFF_NAP_MS 50     /* a stop is heard within this time */
 #define EVENT_PERIOD_MS 1000
 #define FOREVER SFID__FOREVER
 
@@ -47,8 +84,10 @@ enum { IDLE = 0, STARTING, RUNNING, ENDED };
 static void write_text(struct sfid__shared_text *text, const char *from) {
     uint64_t words[SFID__ERROR_TEXT / 8] = {0};
     memcpy(words, from, strnlen(from, sizeof words - 1));
-    /* A sequence lock: odd, then the words, then even. Release pairs with the acquires in sfid__text_read; the fence
-       keeps the words behind the odd version. One writer. */
+    /*
+     * I6. A sequence lock: odd, then the words, then even. The release store pairs with the first acquire in
+     * sfid__text_read; the fence pairs with the one there, and keeps the words behind the odd version.
+     */
     const uint32_t version = atomic_load_explicit(&text->version, memory_order_relaxed) | 1;
     atomic_store_explicit(&text->version, version, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
@@ -83,13 +122,13 @@ static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t
     k->on_event(k->user, &event);
 }
 
-/* What the holder has to tell: noted for sfid_status() and sfid_last_error() as well. */
+/* Passes on a report of the holder, and notes it for sfid_status() and sfid_last_error(). */
 static void tell_event(void *keeper, sfid_event_kind kind, int code, int64_t value, const char *text) {
     struct sfid__keeper *k = keeper;
     if (kind == SFID_EVENT_RENEW_FAILED || kind == SFID_EVENT_LOST) {
         atomic_fetch_add_explicit(kind == SFID_EVENT_LOST ? &k->losses : &k->failures, 1, memory_order_relaxed); /* statistic */
         write_text(&k->failure, text);
-        atomic_store_explicit(&k->failure_code, code, memory_order_release); /* with the acquire in sfid_last_error */
+        atomic_store_explicit(&k->failure_code, code, memory_order_release); /* with the acquire in status.c: the text is there */
     } else if (kind == SFID_EVENT_RENEWED || kind == SFID_EVENT_LEASED_AGAIN) {
         atomic_store_explicit(&k->failures, 0, memory_order_relaxed);
         atomic_store_explicit(&k->failure_code, 0, memory_order_relaxed);
@@ -105,7 +144,7 @@ static void tell_end(struct sfid__keeper *k) {
     tell(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
 }
 
-/* What open noticed before there was a thread to tell it. */
+/* Reports what open noticed before there was a thread. */
 static void tell_opened(struct sfid__keeper *k) {
     char text[80];
     if (k->begun)
@@ -119,7 +158,7 @@ static void tell_opened(struct sfid__keeper *k) {
     tell(k, SFID_EVENT_LEASED, 0, 0, text);
 }
 
-/* Counters that the slow path only raises become events here. Relaxed: statistics. */
+/* Reports counters that the slow path raised. Relaxed: statistics. */
 static void tell_counters(struct sfid__keeper *k) {
     char text[160];
     struct sfid__generator *g = k->generator;
@@ -142,29 +181,29 @@ static void tell_counters(struct sfid__keeper *k) {
 
 /* ---- the thread ---------------------------------------------------------- */
 
-/* In the thread of a keeper: which, and in what process, since a child forked inside a callback has a copy of both. */
+/* In a keeper's thread: which keeper, and in what process. A child forked inside a callback has a copy of both. */
 static _Thread_local struct {
     const struct sfid__keeper *keeper;
     uint64_t process;
 } self;
 
-/* Until the next step is due, or the next look at the counters. */
+/* Sleeps until the next step is due, or the next look at the counters. */
 static void rest(struct sfid__keeper *k, int64_t due_ms) {
     struct sfid__page *page = k->generator->page;
     int64_t ms = due_ms == FOREVER ? FOREVER : SFID__MAX(due_ms - sfid__monotonic_ms(k->generator->clock), 1);
-    /* A hint. Release, with the acquire in slow.c [resting]: a limit raised comes before the end of the rest. */
+    /* A hint. Release, with the acquire in slow.c [resting]: a caller that finds the rest over also finds the raised limit. */
     atomic_store_explicit(&page->resting, ms == FOREVER && k->holding != NULL, memory_order_release);
     if (k->on_event && ms > EVENT_PERIOD_MS)
         ms = EVENT_PERIOD_MS;
     if (k->holding == NULL || !sfid__holder_backs_off(k->holding))
         sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms);
-    else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* a failure backs off, whoever pokes; as in run() */
+    else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* no poke ends this pause; acquire, as in run() */
         k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
 }
 
-/* False once another keeper has got the page's lock, though this one never let it go: see the head. */
+/* I3. False once another keeper got the page's lock, although this one never gave it up. */
 static bool reigns(const struct sfid__keeper *k) {
-    /* Acquire, with the exchange in thread_main: the older keeper sees what the newer one saw. */
+    /* Acquire, with the fetch_add in thread_main: the older keeper sees what the newer one saw. */
     return k->holding == NULL || atomic_load_explicit(&k->generator->page->reign, memory_order_acquire) == k->reign;
 }
 
@@ -182,16 +221,15 @@ static void run(struct sfid__keeper *k) {
         if (k->on_event)
             tell_counters(k);
         rest(k, due_ms);
-        /* Acquire, with the release in sfid__page_poke: what the poker wrote before (stop) is seen above. A poke from
-           here on is seen by the next wait. */
+        /* I4. Acquire, with the release in sfid__page_poke: what was written before the poke (stop) is seen above. */
         poked = atomic_exchange_explicit(&page->poke, 0, memory_order_acq_rel) != 0;
     }
 }
 
-/* The page's lock, for as long as this thread lives. */
+/* I2. Takes the page's lock, for as long as this thread lives; false if another thread has it. */
 static bool lock_page(struct sfid__page *page) {
     const int rc = pthread_mutex_trylock(&page->keeper);
-    if (rc == EOWNERDEAD) /* the keeper before us died with its process; the lock guards nothing that could be half done */
+    if (rc == EOWNERDEAD) /* the earlier keeper died with its process; nothing that the lock guards is half done */
         return pthread_mutex_consistent(&page->keeper) == 0;
     return rc == 0;
 }
@@ -201,19 +239,19 @@ static uint64_t own(int state) { return sfid__process() << 2 | (uint64_t)state; 
 static void *thread_main(void *arg) {
     struct sfid__keeper *k = arg;
     struct sfid__page *page = k->generator->page;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0}); /* a callback may tell the host which thread this is */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0}); /* a callback may show the host which thread this is */
     self.keeper = k;
     self.process = sfid__process();
     if (k->holding == NULL) {
         pthread_setname_np(pthread_self(), THREAD_NAME);
-        run(k); /* it only tells this process's events: every process may have one */
+        run(k); /* without a holder it only reports this process's events: each process may have one */
     } else if (lock_page(page)) {
-        pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once one ends here */
+        pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once, one ends here */
         k->reign = atomic_fetch_add_explicit(&page->reign, 1, memory_order_acq_rel) + 1; /* with the acquire in reigns() */
         run(k);
         if (reigns(k))
             pthread_mutex_unlock(&page->keeper);
-        else /* the lock is the newer keeper's, and its list of locks as well */
+        else /* the lock is the newer keeper's, and stands in its list of robust locks */
             sfid__holder_unfollow(k->holding);
     } else {
         sfid__holder_unfollow(k->holding);
@@ -229,7 +267,7 @@ static int create_thread(struct sfid__keeper *k) {
     if (rc != 0)
         return rc;
     pthread_attr_setstacksize(&attr, SFID__MAX((size_t)STACK_BYTES, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
-    sigfillset(&all); /* the thread inherits the mask: no signal of the program ever lands on it */
+    sigfillset(&all); /* the thread inherits the mask: no signal of the program arrives there */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = pthread_create(&k->thread, &attr, thread_main, k);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -237,7 +275,7 @@ static int create_thread(struct sfid__keeper *k) {
     return rc;
 }
 
-/* True when no keeper of this fork family is alive. */
+/* True if no keeper of this fork family is alive. */
 static bool lock_is_free(struct sfid__page *page) {
     if (!lock_page(page))
         return false;
@@ -246,13 +284,13 @@ static bool lock_is_free(struct sfid__page *page) {
 }
 
 int sfid__keeper_start(struct sfid__keeper *k) {
-    /* Acquire, with the release in thread_main: an ended thread is joined only after its last word. */
+    /* Acquire, with the release in thread_main: a thread is joined only after its last store. */
     uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
     if (owner == own(RUNNING) || owner == own(STARTING))
         return 0;
     if (k->holding && !lock_is_free(k->generator->page))
         return SFID_EAGAIN;
-    /* One thread of this process wins; acq_rel so that k->thread passes from the last start to this one. */
+    /* I1. Acq_rel: k->thread passes from the last start to this one. */
     if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, own(STARTING), memory_order_acq_rel, memory_order_relaxed))
         return 0;
     if (owner == own(ENDED))
@@ -275,12 +313,12 @@ bool sfid__keeper_runs(const struct sfid__keeper *k) {
 bool sfid__keeper_is_self(const struct sfid__keeper *k) { return self.keeper == k && self.process == sfid__process(); }
 
 void sfid__keeper_stop(struct sfid__keeper *k) {
-    /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is there. */
+    /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is set. */
     const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
     if (owner >> 2 != sfid__process() || owner == own(IDLE))
         return;
     atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run() */
     sfid__page_wake(k->generator->page);
     pthread_join(k->thread, NULL);
-    atomic_store_explicit(&k->owner, own(IDLE), memory_order_relaxed); /* alone: see the head */
+    atomic_store_explicit(&k->owner, own(IDLE), memory_order_relaxed); /* alone: see the table */
 }

@@ -20,7 +20,7 @@ static void give_up(lease *l, actions *out) {
     push(out, SFID__DO_GIVE_UP);
 }
 
-/* An action that shows or keeps what the pid is held under. */
+/* An action with all that the pid is held under. */
 static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_action_kind kind, const lease *l) {
     struct sfid__lease_action *a = push(out, kind);
     a->exchange = l->exchange;
@@ -37,10 +37,10 @@ static void begin_exchange(lease *l) { l->exchange = ++l->exchanges; }
 
 /* ---- time ------------------------------------------------------------------ */
 
-/* A tenth earlier at most: what many processes began together falls apart. */
+/* Up to a tenth earlier, so that processes that began together drift apart. */
 static int64_t jitter(int64_t ms, uint64_t random) { return ms - (int64_t)(random % (uint64_t)(ms / 10 + 1)); }
 
-/* The window is left to run out until the generator asks. */
+/* Lets the window run out until the generator asks. */
 static void rest(lease *l, actions *out) {
     l->retry_ms = 0;
     l->due_ms = SFID__FOREVER;
@@ -65,10 +65,9 @@ static void rest_till_heartbeat(lease *l, const event *e, actions *out) {
 #define NONCE_RANDOM_BITS 40
 
 /*
- * One that no copy of us comes by, and above the one before: of two attempts
- * to claim that a store serves, it lets the later stand, in whatever order they
- * arrive. After 2^24 of one lease they are random alone, and that rule, which
- * spares a false loss, is off.
+ * A nonce that no copy of this process makes, and that is above the one before. Of two claims that a store serves, the
+ * later nonce stands, in whatever order they arrive. After 2^24 nonces of one lease they are only random, and that
+ * rule, which avoids a false loss, no longer applies.
  */
 static uint64_t nonce_after(uint64_t nonce, uint64_t random) {
     const uint64_t most = UINT64_MAX >> NONCE_RANDOM_BITS, count = SFID__MIN((nonce >> NONCE_RANDOM_BITS) + 1, most);
@@ -78,9 +77,9 @@ static uint64_t nonce_after(uint64_t nonce, uint64_t random) {
 /* ---- claiming -------------------------------------------------------------- */
 
 /*
- * Under a nonce of its own (R6): an attempt that reaches the store when another
- * one was answered, and the pid has had another holder since, must not bring
- * back to life what the answered one is renewed under.
+ * R6: each attempt has its own nonce. The store may have answered another attempt, and the pid may have had another
+ * holder since. An attempt that arrives only then must not bring back the nonce under which the answered one is
+ * renewed.
  */
 static void claim(lease *l, const event *e, actions *out) {
     l->nonce = nonce_after(l->nonce, e->random[1]);
@@ -88,7 +87,7 @@ static void claim(lease *l, const event *e, actions *out) {
     push_lease(out, SFID__DO_CLAIM, l);
 }
 
-/* A pid is wanted, under a token never shown before (R5); attempts that fail keep it (R6). */
+/* R5: the token was never shown before. R6: attempts that fail keep it. */
 static void want(lease *l, const event *e, uint64_t start) {
     l->state = SFID__LEASE_WANTED;
     l->token = e->random[0];
@@ -99,7 +98,7 @@ static void want(lease *l, const event *e, uint64_t start) {
     l->retry_ms = 0;
 }
 
-/* R8: no store grants more than its window from its now. */
+/* R8: no store grants more than its window from its own now. */
 static bool is_within_reach(const lease *l, const event *e) {
     return l->terms.reach == 0 || e->limit <= e->tick || e->limit - e->tick <= l->terms.reach;
 }
@@ -118,7 +117,7 @@ static void claim_answered(lease *l, const event *e, actions *out) {
     } else if (e->answer == SFID__LATER) {
         l->start = e->start;
         l->retry_ms = 0;
-        /* R8. Not at once, nor never: what is taken may be given back before its time. */
+        /* R8: neither at once nor never. A pid may be released before its time. */
         l->due_ms = e->now_ms + SFID__MIN(SFID__MAX(e->after_ms, l->terms.retry_first_ms), l->terms.heartbeat_ms);
         sleep_until(out, l->due_ms);
     } else if (e->answer == SFID__REFUSED && !l->opened) {
@@ -130,7 +129,7 @@ static void claim_answered(lease *l, const event *e, actions *out) {
 
 /* ---- holding --------------------------------------------------------------- */
 
-/* R2: the nonce that is not answered yet stays the one to show. R3: noted before it is sent. */
+/* R2: an unanswered nonce stays the one to show. R3: it is noted before it is sent. */
 static void renew(lease *l, const event *e, actions *out) {
     if (l->next_nonce == 0)
         l->next_nonce = nonce_after(l->nonce, e->random[1]);
@@ -147,7 +146,7 @@ static void usable(lease *l, actions *out) {
     l->lost = false;
 }
 
-/* Asked again it is granted again: the token is the same (R6). */
+/* R6: the token is the same, so a new claim is granted the same pid. */
 static void unfit(lease *l, const event *e, actions *out) {
     if (l->opened)
         back_off(l, e, out);
@@ -156,8 +155,8 @@ static void unfit(lease *l, const event *e, actions *out) {
 }
 
 /*
- * True when nothing can be drawn so far, and the store need not know more than it does. A bound below the next number is
- * raised all the same: it is all that is left when the page is lost.
+ * True if no ID can be generated yet, and the store need not know more. A bound below the next position is raised all
+ * the same: if the page is lost, nothing else is left.
  */
 static bool may_wait(const lease *l, const event *e) { return l->terms.rests && e->idle && !l->bare; }
 
@@ -170,7 +169,7 @@ static void adopted(lease *l, const event *e, actions *out) {
     if (e->sure && e->limit > e->tick) {
         usable(l, out);
         rest_till_heartbeat(l, e, out);
-    } else if (may_wait(l, e) && e->limit <= e->tick) { /* and nothing to be issued later, unrenewed */
+    } else if (may_wait(l, e) && e->limit <= e->tick) { /* so nothing could be issued later without a renewal */
         usable(l, out);
         rest(l, out);
     } else {
@@ -200,7 +199,7 @@ static void lost(lease *l, const event *e, actions *out) {
     claim(l, e, out);
 }
 
-/* R4, R8. A limit that stays where it is was possible once, wherever the clock has been set since. */
+/* R4, R8. A limit that stays where it is was possible once, even if the clock has been set since. */
 static bool renewal_is_possible(const lease *l, const event *e) {
     return e->limit == l->limit || (e->limit > l->limit && is_within_reach(l, e));
 }
@@ -217,12 +216,11 @@ static void renewal_answered(lease *l, const event *e, actions *out) {
 }
 
 /*
- * A store that is asked only while numbers are drawn grants nothing before one can be: each renewal moves its bound on,
- * and a program that is started again and again, and each time ends before its first ID, would wait for that bound for ever.
+ * Renews if a renewal is due, or if half of the window has gone, possibly because the word runs ahead of the clock. But
+ * not again at once: if our clock is ahead of the store's, another renewal gains nothing.
  *
- * Renews where it is time to, or where half of the window has gone, be it that
- * the word runs ahead of the clock: but not at once again, since where our
- * clock is ahead of the store's another renewal gains nothing.
+ * A store that rests grants nothing before an ID can be generated. Each renewal moves its bound on, so a program that
+ * is restarted again and again, and ends before its first ID each time, would wait for that bound for ever.
  */
 static void attend(lease *l, const event *e, actions *out) {
     const bool due = e->now_ms >= l->due_ms;
@@ -232,14 +230,14 @@ static void attend(lease *l, const event *e, actions *out) {
         return;
     }
     if (l->limit >= l->terms.end) {
-        l->due_ms = SFID__FOREVER; /* the window ends with the layout */
+        l->due_ms = SFID__FOREVER;
     } else if (l->retry_ms != 0 ? due : due || is_short) {
         if (!l->terms.rests || e->position != l->position || e->poked || l->retry_ms != 0) {
             l->position = e->position;
             renew(l, e, out);
             return;
         }
-        if (due) { /* nothing was drawn */
+        if (due) { /* no ID was generated */
             rest(l, out);
             return;
         }
@@ -251,7 +249,7 @@ static void attend(lease *l, const event *e, actions *out) {
 
 static void woken(lease *l, const event *e, actions *out) {
     if (l->exchange != 0 || l->gave_up || l->state == SFID__LEASE_ENDED)
-        sleep_until(out, SFID__FOREVER); /* until the answer, if there is one to come */
+        sleep_until(out, SFID__FOREVER); /* until the answer, if one is to come */
     else if (l->state == SFID__LEASE_HELD)
         attend(l, e, out);
     else if (e->now_ms >= l->due_ms)
@@ -274,12 +272,12 @@ static void answered(lease *l, const event *e, actions *out) {
         sleep_until(out, SFID__FOREVER);
 }
 
-/* R9: as it was found, and whatever was under way before is not. */
+/* R9: takes up what was found. Nothing that was under way before counts. */
 static void resume(lease *l, const event *e, actions *out) {
     l->state = SFID__LEASE_HELD;
     l->gave_up = false;
     l->opened = !e->cold;
-    l->told = !e->cold; /* by who opened it */
+    l->told = !e->cold; /* the process that opened it reported it */
     l->pid = e->pid;
     l->limit = e->limit;
     l->token = e->token;
@@ -296,7 +294,7 @@ static void resume(lease *l, const event *e, actions *out) {
     renew(l, e, out);
 }
 
-/* R7: the caller has closed the record. Of a pid that is not held there is nothing to give back. */
+/* R7: the caller has closed the record. A pid that is not held cannot be released. */
 static void closed(lease *l, const event *e, actions *out) {
     const bool held = l->state == SFID__LEASE_HELD;
     l->state = SFID__LEASE_ENDED;

@@ -52,7 +52,7 @@ static int bad_range(const char *store, const char *name, int64_t pid, const sfi
                       l->max_pid);
 }
 
-/* What the store says, an end that it does not name being that of the layout. Options may say the same, and nothing else. */
+/* Takes the range from the store; an end that it does not name is the layout's. Options may give the same range, but no other. */
 static int range_of_store(struct sfid__settings *out, bool given, struct sfid__error *err) {
     sfid_options *o = &out->opt;
     const char *store = out->store->title;
@@ -93,7 +93,7 @@ static int choose_range(struct sfid__settings *out, struct sfid__error *err) {
 static const struct sfid__store_kind *const stores[] = {SFID__STORES(STORE)};
 #undef STORE
 
-/* Of a URL only the scheme is shown: what follows may hold a password. */
+/* Errors show only the scheme of a URL: what follows may hold a password. */
 static int read_store(const char *store, struct sfid__settings *out, struct sfid__error *err) {
     for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++)
         if (stores[i]->is_meant(store)) {
@@ -105,7 +105,7 @@ static int read_store(const char *store, struct sfid__settings *out, struct sfid
     return sfid__fail(err, SFID_EINVAL, "store \"%s\" is none that is known: give \"local\", or the URL of a Redis server", shown);
 }
 
-/* pid_max is filled in: where that is the whole layout, the part that the store has names for is meant. */
+/* Cuts a range that reaches to the layout's end down to the pids that the store can name. */
 static void keep_to_names(struct sfid__settings *s) {
     sfid_options *o = &s->opt;
     if (o->pid_max > s->store->pid_most && (uint64_t)o->pid_max == o->layout->max_pid && o->pid_min <= s->store->pid_most)
@@ -128,7 +128,7 @@ static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
         return sfid__fail(err, SFID_EINVAL,
                           "pid %" PRId64 " and a store are both given: a store chooses the pid, so give one of them", o->pid);
     if (o->pid >= 0) {
-        out->store = o->app ? &sfid__store_local : NULL; /* whose lock tells others of this host that it is taken */
+        out->store = o->app ? &sfid__store_local : NULL; /* its lock shows other processes of this host that the pid is taken */
         return 0;
     }
     if (o->store == NULL)
@@ -188,7 +188,7 @@ static int check_dir(const char *name, const char *dir, struct sfid__error *err)
 
 /* ---- wide IDs ------------------------------------------------------------ */
 
-/* What makes no sense where the pid is the host's, and its processes share the sequence. */
+/* Refuses what makes no sense if the worker is the host's and its processes share the sequence. */
 static int check_host(const sfid_options *o, const char *kind, struct sfid__error *err) {
     if (o->app)
         return sfid__fail(err, SFID_EINVAL, "%s has no app: whoever uses a worker shares it, so leave app at NULL", kind);
@@ -202,7 +202,7 @@ static int check_host(const sfid_options *o, const char *kind, struct sfid__erro
     return 0;
 }
 
-/* The worker: as given, or the host's own MAC address. */
+/* The worker is the given one, or the host's own MAC address. */
 static int choose_worker(struct sfid__settings *out, struct sfid__error *err) {
     const sfid_options *o = &out->opt;
     const char *kind = out->plan.prefix;
@@ -219,7 +219,7 @@ static int choose_worker(struct sfid__settings *out, struct sfid__error *err) {
     return 0;
 }
 
-/* Processes of a worker lease its parts: pids of an app that stands for it. */
+/* The processes of a worker lease its parts: pids of an app that stands for it. */
 static int share_worker(struct sfid__settings *out, struct sfid__error *err) {
     sfid_options *o = &out->opt;
     if (check_host(o, out->plan.prefix, err) < 0 || choose_worker(out, err) < 0)

@@ -6,16 +6,15 @@
 #include "lease/settings.h"
 
 /*
- * Reads given into out, the defaults where an older header knew fewer members,
- * and checks every one. 0, or SFID_EINVAL or SFID_EUNSUPPORTED with a sentence
- * that names the value and what would be right.
+ * Reads `given` into out, with defaults for members that an older header does not know, and checks every member. 0, or
+ * SFID_EINVAL or SFID_EUNSUPPORTED with a sentence that names the value and what would be right.
  */
 int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err);
 
-/* Makes a range that the store alone names as wide as it would be without: it is about what is leased, not what is looked at. */
+/* Widens a range that only the store gives to what it would be without it: the range says what to lease, not what to look at. */
 void sfid__options_widen(struct sfid__settings *s);
 
-/* Copies as many members as given has into opt, the defaults into the rest. 0 or SFID_EINVAL, SFID_EUNSUPPORTED. */
+/* Copies the members that `given` has into opt, and defaults into the rest. 0, SFID_EINVAL or SFID_EUNSUPPORTED. */
 int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid__error *err);
 
 #endif

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- what is asked --------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------- */
 
 enum { NUMBERS = 8, NUMBER = 24, BITS = 64 };
 
-/* EVAL, script, 1, key, and the eleven arguments that all operations have; `numbers` is where those are written out. */
+/* EVAL, script, 1, key and the eleven arguments of every operation; `numbers` has the text of those that are numbers. */
 struct question {
     const char *argv[SFID__COMMAND_ARGS];
     int argc;
@@ -29,14 +29,14 @@ static void add_number(struct question *q, int64_t n) {
     add(q, out);
 }
 
-/* The widths; where each field lies, too, where they are not time, pid, sequence from the top. */
+/* The widths of the fields, and their places unless they are time, pid, sequence from the top. */
 static void describe_bits(const sfid_layout *l, char out[BITS]) {
     const int n = snprintf(out, BITS, "%u:%u:%u", (unsigned)l->time_bits, (unsigned)l->pid_bits, (unsigned)l->seq_bits);
     if (l->seq_shift != 0 || l->pid_shift != l->seq_bits || l->time_shift != l->seq_bits + l->pid_bits)
         snprintf(out + n, (size_t)(BITS - n), ":%u,%u,%u", (unsigned)l->time_shift, (unsigned)l->pid_shift, (unsigned)l->seq_shift);
 }
 
-/* Half of a window at most: a clock further ahead would be past what it is granted. */
+/* Half of a window at most: a clock further ahead would be past the granted window. */
 static int64_t skew_allowed(const struct sfid__redis_app *app) {
     const uint64_t half = app->window_ms / 2;
     return (int64_t)(app->max_skew_ms == 0 ? half : SFID__MIN(app->max_skew_ms, half));
@@ -65,7 +65,7 @@ static void ask_with(struct question *q, const struct sfid__redis_app *app, cons
     add(q, app->registers ? "1" : "0");
 }
 
-/* ---- what is answered ------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------- */
 
 bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint64_t *out) {
     const char *text = i < app->reply.count ? app->reply.strings[i] : "";
@@ -86,7 +86,7 @@ void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, c
     strftime(out, SFID__TIME_TEXT, form, &then);
 }
 
-/* An error that a person has to see to: asking again changes nothing soon. */
+/* An error that a person has to see to: asking again soon changes nothing. */
 #define REFUSED(app, err, code, ...) ((app)->reply.class = SFID__REPLY_CONFIG, sfid__fail(err, code, __VA_ARGS__))
 
 int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct sfid__error *err) {
@@ -124,7 +124,7 @@ static int fail_denied(struct sfid__redis_app *app, struct sfid__error *err) {
                    command, command);
 }
 
-/* EVAL itself was refused for its key, which the server's words do not name. */
+/* The server refused EVAL itself for its key, which its words do not name. */
 static int fail_key(struct sfid__redis_app *app, struct sfid__error *err) {
     return REFUSED(app, err, SFID_EAUTH, "%s: the user may not use key \"sfid:%s\": it needs the permission ~sfid:* (EVAL: %.100s)",
                    app->shown, app->name, app->reply.strings[0]);
@@ -157,7 +157,7 @@ static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid
     return sfid__redis_app_nonsense(app, op, err);
 }
 
-/* The word as an answer; false when it is none. */
+/* Reads the answer's word; false if it is an error's. */
 static bool read_word(struct sfid__redis_app *app) {
     static const char *const words[] = {"OK", "RETRY", "LOST", "GONE", "CHANGED"};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * script.h - an app in a Redis server: asks the lease script and understands
- * what it says. What the script does, its arguments and its answers are told in
- * lease.lua.
+ * script.h - an app in a Redis server: asks the lease script and reads its
+ * answers. lease.lua describes what the script does, its arguments and its
+ * answers.
  */
 #ifndef SFID_LEASE_SCRIPT_H
 #define SFID_LEASE_SCRIPT_H
@@ -14,45 +14,46 @@
 /* lease.lua, without its comments. */
 extern const char sfid__lease_lua[];
 
-/* The words that are answers; all others have become errors by the time a caller sees them. */
+/* The words that are answers. The caller gets all others as errors. */
 enum sfid__redis_word { SFID__REDIS_OK, SFID__REDIS_RETRY, SFID__REDIS_LOST, SFID__REDIS_GONE, SFID__REDIS_CHANGED };
 
 struct sfid__redis_app {
     struct sfid__route route;
     const struct sfid__clock *clock;
     sfid_layout layout;
-    uint64_t window_ms; /* W: a multiple of the unit, two at least */
+    uint64_t window_ms; /* W: a multiple of the unit, at least two */
     uint32_t budget_ms; /* S */
     uint32_t max_skew_ms;
     uint64_t pid_min, pid_max;
     bool registers;
     int64_t timeout_ms; /* of one exchange */
-    char name[72];      /* the app */
+    char name[72];      /* the app's */
     char shown[SFID__URI_SHOWN];
 
     /* Of the last exchange: */
     enum sfid__redis_word word;
     int64_t now_ms;  /* the server's clock, Unix milliseconds */
-    int64_t skew_ms; /* how far this host's clock is ahead of that, give or take half of round_ms */
+    int64_t skew_ms; /* how far this host's clock is ahead of the server's, give or take half of round_ms */
     int64_t round_ms;
-    struct sfid__redis_reply reply; /* strings[0] the word, strings[1] the server's clock, then as the script says */
+    struct sfid__redis_reply reply; /* [0] the word, [1] the server's clock, then as the script says */
 };
 
-/* Names the server and the app; connects at the first question. 0 or SFID_ENOMEM; sfid__redis_app_end() frees. */
+/* Sets up the app and its route; connects at the first question. 0 or SFID_ENOMEM; sfid__redis_app_end() frees. */
 int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settings *settings, struct sfid__error *err);
 
-/* Fine on a zeroed one. */
+/* A zeroed one is fine. */
 void sfid__redis_app_end(struct sfid__redis_app *app);
 
 /*
  * Asks for an operation with its arguments (text), and reads the word of the
- * answer: app->word, with at least `strings` strings in app->reply. Back by
- * its deadline (monotonic) or, when its *stop is set, within half a second.
+ * answer into app->word. app->reply has at least `strings` strings then.
+ * Returns by the deadline (monotonic) or, once *stop is set, within half a
+ * second.
  *
  * 0, or a code with a sentence that names server and app; app->reply.class says
  * whether trying again may help:
  *   SFID_EREDIS   no answer, or none that makes sense
- *   SFID_EAUTH    user or password, or a permission that is missing (it is named)
+ *   SFID_EAUTH    user or password, or a missing permission (it is named)
  *   SFID_ECLOCK   the clocks are too far apart, or the server's is before the epoch (both are named)
  *   SFID_ELAYOUT  the app is used with other settings (both are named)
  *   SFID_EINVAL   the app's name cannot be used in this cluster
@@ -62,20 +63,20 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struc
                         struct sfid__error *err);
 
 /*
- * WAIT, on the connection of the exchange before: how many replicas have what
- * was written there, once it is as many as that or wait_ms are over. As
- * sfid__redis_app_ask(); SFID_EREDIS when the connection has closed since.
+ * WAIT, on the connection of the exchange before: returns in *have how many replicas have what was written there, once
+ * there are `replicas` of them or wait_ms are over. Errors as sfid__redis_app_ask(), and SFID_EREDIS if that connection
+ * has closed since.
  */
 int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, struct sfid__deadline until,
                          uint64_t *have, struct sfid__error *err);
 
-/* Reads string i of the reply as a decimal number of at most 18 digits; false when it is none. */
+/* Reads string i of the reply as a decimal of at most 18 digits; false if it is none. */
 bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint64_t *out);
 
-/* An answer that a server with the script would not give: SFID_EREDIS, reply.class SFID__REPLY_CONFIG. */
+/* Fails for an answer that no server with the script gives: SFID_EREDIS, reply.class SFID__REPLY_CONFIG. */
 int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct sfid__error *err);
 
-/* Unix milliseconds of the begin of a tick; and as the time of day, "14:03:59" or with the date when that is another day than now. */
+/* The Unix milliseconds at which a tick begins; and a time as "14:03:59", with the date if that is not today's. */
 int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick);
 #define SFID__TIME_TEXT 40
 void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]);

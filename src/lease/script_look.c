@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEAD = 8, PER_PID = 4 }; /* strings of the answer before the first pid, and for each */
+enum { HEAD = 8, PER_PID = 4 }; /* strings of the answer: before the first pid, and for each pid */
 
 static bool read_kind(const char *text, struct sfid__redis_pid *out) {
     static const char *const kinds[] = {"held", "released", "foreign", "ending"};
@@ -30,7 +30,7 @@ static bool read_view(const struct sfid__redis_app *app, struct sfid__redis_view
     return false;
 }
 
-/* The pids of one answer. False when it is none of the script's; *more gets false when the caller has seen enough. */
+/* The pids of one answer. False if it is not the script's; *more becomes false once the caller has seen enough. */
 static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user,
                       bool *more) {
     const struct sfid__redis_reply *r = &app->reply;
@@ -101,10 +101,10 @@ struct tally {
         char name[MACHINE];
         unsigned pids;
     } machines[MACHINES];
-    unsigned count, others; /* others: pids of machines that found no room */
+    unsigned count, others; /* others: pids of machines for which there is no room */
 };
 
-/* The machine is what stands before the first colon. */
+/* The machine's name ends at the first colon. */
 static bool count_holder(void *user, const struct sfid__redis_pid *pid) {
     struct tally *t = user;
     char name[MACHINE];
@@ -125,7 +125,7 @@ static bool count_holder(void *user, const struct sfid__redis_pid *pid) {
     return true;
 }
 
-/* Takes the machine with the most pids out of the tally; its number, or -1. */
+/* Takes the machine with the most pids out of the tally; returns its index, or -1. */
 static int take_largest(const struct tally *t, bool taken[MACHINES]) {
     int largest = -1;
     for (unsigned i = 0; i < t->count; i++)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store.h - the port to whatever says which pid may issue which ticks.
+ * store.h - the port to a store, which says what pid may issue which ticks.
  *
- * It answers what the lease machine asks (machine.h). It is called by one thread
- * at a time: who opens the handle, its keeper, who closes it. After fork() a
- * child has a copy, and the same calls work in it once its own keeper runs;
- * nothing here may depend on a lock or a descriptor of the parent's.
+ * A store answers the lease machine's questions (machine.h). One thread at a
+ * time calls it: the one that opens the handle, then the keeper, then the one
+ * that closes. After fork() a child has a copy, and the same calls work there
+ * once its own keeper runs. So nothing here may depend on a lock or a
+ * descriptor of the parent's.
  */
 #ifndef SFID_LEASE_STORE_H
 #define SFID_LEASE_STORE_H
@@ -19,110 +20,109 @@ struct sfid__reply;
 struct sfid__settings;
 struct sfid__slot;
 
-/* Called for an event. */
+/* Called for each event. */
 typedef void sfid__teller(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);
 
 struct sfid__ask {
-    const struct sfid__lease_action *lease; /* what the machine wants: which members are set, machine.h says */
+    const struct sfid__lease_action *lease; /* what the machine wants; machine.h says which members are set */
     uint64_t now;                           /* clock tick */
-    int64_t deadline_ms;                    /* monotonic: an answer later than this is none. 0: whenever it comes */
-    int64_t give_up_ms;                     /* monotonic: claims are not made again from then on; SFID__FOREVER: they are */
-    const _Atomic int *stop;                /* not 0: the answer had better come soon; may be NULL */
-    uint64_t page;                          /* nonce of the page in use, once there is one */
-    uint64_t position;                      /* word of its record, once there is one: it may lie past the limit */
-    bool page_lost;                         /* claim: that page is not at its path any more */
+    int64_t deadline_ms;                    /* monotonic: an answer after this counts as none. 0: no deadline */
+    int64_t give_up_ms;                     /* monotonic: no claim is made again from then on; SFID__FOREVER: no end */
+    const _Atomic int *stop;                /* not 0: the answer should come soon; may be NULL */
+    uint64_t page;                          /* nonce of the page in use, if there is one */
+    uint64_t position;                      /* word of its record, if there is one: it may lie past the limit */
+    bool page_lost;                         /* claim: that page is no longer at its path */
 
     /*
-     * Claim: has the caller look at a pid before it is taken for good, since a
-     * store of this host goes by the pid's page. 0 to take it; SFID_EBUSY to
-     * pass it over; SFID_EAGAIN to take it only if there is nothing better
-     * (asked when picky); another code ends the claim with that. NULL: take it.
+     * Claim: the caller looks at a pid before the store takes it for good, because a store of this host goes by the
+     * pid's page. 0 to take it; SFID_EBUSY to pass it over; SFID_EAGAIN to take it only if there is nothing better
+     * (while picky); another code ends the claim with that code. NULL: take it.
      */
     int (*accept)(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
     void *accepter;
-    struct sfid__passed_over *passed_over; /* claim: pids whose files cannot be used */
+    struct sfid__passed_over *passed_over; /* claim: the pids whose files cannot be used */
 
-    /* For events of the store's own; NULL: nobody listens. */
+    /* For the store's own events; NULL: nobody listens. */
     sfid__teller *tell;
     void *listener;
 };
 
 struct sfid__reply {
     uint64_t pid;
-    uint64_t position;     /* word: every number of this pid below it may have been issued */
-    bool exact;            /* the position is where the pid was given back, not a bound ahead of it */
-    bool guessed;          /* the position is a bound that is written nowhere */
-    uint64_t page;         /* nonce of the page the pid was last used with: any other is out of date. 0: none known */
-    uint64_t floor, limit; /* ticks of the window granted; equal: none so far */
-    uint64_t start;        /* SFID__LATER: where to look next */
-    int64_t after_ms;      /* SFID__LATER: and when */
+    uint64_t position;     /* word: every position of this pid below it may have been issued */
+    bool exact;            /* the position is where the pid was released, not a bound ahead of that */
+    bool guessed;          /* the position is a bound that is stored nowhere */
+    uint64_t page;         /* nonce of the page that last used the pid: any other is out of date. 0: not known */
+    uint64_t floor, limit; /* ticks of the granted window; equal: none so far */
+    uint64_t start;        /* SFID__LATER: the pid to look at next */
+    int64_t after_ms;      /* SFID__LATER: and after how long */
 };
 
 struct sfid__store;
 
 struct sfid__store_ops {
-    /* As SFID__DO_CLAIM asks. SFID__GRANTED or SFID__LATER with *reply set, or why not with *err. */
+    /* As SFID__DO_CLAIM asks. SFID__GRANTED or SFID__LATER with *reply set, or another answer with *err set. */
     enum sfid__lease_answer (*claim)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
                                      struct sfid__error *err);
 
-    /* As SFID__DO_RENEW asks. SFID__GRANTED with reply->limit, never below the one asked with; or why not with *err. */
+    /*
+     * As SFID__DO_RENEW asks. SFID__GRANTED with reply->limit, never below the limit asked with, or another answer with
+     * *err set.
+     */
     enum sfid__lease_answer (*renew)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
                                      struct sfid__error *err);
 
     /*
-     * Gives up this process's share of the pid, before anything is released.
-     * True when no other process (a forked child) shares it: then release() has
-     * to follow. Where the slot came first its lock tells: sfid__slot_is_last().
+     * Gives up this process's share of the pid, before anything is released. True if no other process (a forked child)
+     * shares it; then release() has to follow. If the slot came first, its lock decides: sfid__slot_is_last().
      */
     bool (*is_last)(struct sfid__store *store, struct sfid__slot *slot);
 
-    /* As SFID__DO_RELEASE asks: every number below the word position may have been issued, none from there on. */
+    /* As SFID__DO_RELEASE asks: every position below `position` may have been issued, none from there on. */
     void (*release)(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position);
 
-    /* Frees the store, whatever state it is in. */
+    /* Frees the store in any state. */
     void (*drop)(struct sfid__store *store);
 };
 
 struct sfid__store {
     const struct sfid__store_ops *ops;
     struct sfid__lease_terms terms;
-    uint64_t start;                  /* pid to look at first */
+    uint64_t start;                  /* the pid to look at first */
     int64_t exchange_ms;             /* how long an answer may take */
-    const char *server;              /* where it is asked, for people; NULL: on this host */
-    int64_t answer_ms;               /* how long the answer took that made it connected */
-    _Atomic int connected;           /* the server answered the last time. For sfid_status(), */
-    _Atomic int64_t skew_ms;         /* as is how far this host's clock was ahead of the server's then, */
-    _Atomic int64_t replicas;        /* and how many replicas had the last claim; -1: not known */
-    struct sfid__error unreplicated; /* the code and the words of too few; no words: they were enough, or not asked for */
+    const char *server;              /* where the store is, for people; NULL: on this host */
+    int64_t answer_ms;               /* how long the first answer of this connection took */
+    _Atomic int connected;           /* For sfid_status(): the last question was answered */
+    _Atomic int64_t skew_ms;         /* how far this host's clock was ahead of the server's then */
+    _Atomic int64_t replicas;        /* how many replicas had the last claim; -1: not known */
+    struct sfid__error unreplicated; /* why too few replicas had it; no text: enough had it, or none was asked for */
 };
 
 /*
- * The stores there are. A new one is a file that defines its kind, and an entry
- * here. No other file names a store, but for options.c (a fixed pid is held by
- * the local one) and the calls that look after what lies in Redis (src/admin).
+ * All stores. A new store is a file that defines its kind, and an entry here. Only these name a store elsewhere:
+ * options.c (the local store holds a fixed pid), and the calls that look after what lies in Redis (src/admin).
  */
 #define SFID__STORES(STORE) \
     STORE(sfid__store_local) \
     STORE(sfid__store_redis)
 
 struct sfid__store_kind {
-    const char *title; /* what says pid_min and pid_max, in errors */
-    int64_t pid_most;  /* the highest pid that it has a name for */
-    bool slot_first;   /* a process takes a slot by its number, and with it comes by a pid; else each pid has a slot of its own */
+    const char *title; /* what gives pid_min and pid_max, in errors */
+    int64_t pid_most;  /* the highest pid that the store can name */
+    bool slot_first;   /* a process takes a slot by its number first, and gets a pid for it; otherwise each pid has its own slot */
 
-    /* Whether the option `store` means this one. */
+    /* True if the option `store` means this kind. */
     bool (*is_meant)(const char *text);
 
     /* Reads that option. 0 or SFID_EINVAL, SFID_EUNSUPPORTED. */
     int (*read)(const char *text, struct sfid__settings *out, struct sfid__error *err);
 
-    /* Checks the other options, whose general rules hold by now, and fills in what follows from them. 0 or SFID_EINVAL. */
+    /* Checks the other options, after the general rules, and fills in what follows from them. 0 or SFID_EINVAL. */
     int (*finish)(struct sfid__settings *out, struct sfid__error *err);
 
     /*
-     * Makes the store of one process; nothing is asked yet. identity: where the
-     * slot came first "machine:slot", which chooses where to look for a pid, and
-     * tells others who has it. *out wants ops->drop. 0, SFID_ESTATE or SFID_ENOMEM.
+     * Makes the store of one process; asks nothing yet. If the slot came first, identity is "machine:slot": it chooses
+     * the pid to look at first and tells others who holds one. *out needs ops->drop. 0, SFID_ESTATE or SFID_ENOMEM.
      */
     int (*make)(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err);
 };

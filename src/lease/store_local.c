@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_local.c - pids of this host: the right to one is the lock of its mark,
- * the window is what the mark covers. A pid that the caller has fixed is a
- * range of one.
+ * store_local.c - the local store: pids of this host. The lock of its mark is
+ * the right to a pid, and the window is what the mark covers. A pid that the
+ * caller has fixed is a range of one.
  *
- * The mark is durable before the window it allows is used, so after a power
- * loss everything below it counts as used. Once a pid was held no other is
- * taken: the page bears its name, and its lock is what keeps a process apart
- * that came to the pid by a mark made anew.
+ * The mark is durable before the window that it allows is used. So after a
+ * power loss everything below it counts as used. A process that held a pid
+ * takes no other: its page bears the pid's name. The page's lock keeps out
+ * a process that came to the same pid through a mark made anew.
  */
 #include "lease/store.h"
 
@@ -26,13 +26,13 @@
 struct local_store {
     struct sfid__store store; /* first */
     sfid_layout layout;
-    uint64_t fingerprint; /* its */
+    uint64_t fingerprint; /* of layout */
     char *state_dir, *app;
     bool fixed, synced, strict;
-    bool had;         /* a pid was held: it is the only one to be claimed again */
+    bool had;         /* a pid was held: only that one is claimed again */
     uint64_t pid;     /* that one */
-    uint64_t page;    /* nonce of the page in use, for release() */
-    uint64_t durable; /* tick up to which this process has seen the mark synced: what was read may still be in memory only */
+    uint64_t page;    /* nonce of the page in use; for release() */
+    uint64_t durable; /* tick up to which this process saw the mark synced: what it read may be in memory only */
     struct sfid__mark mark;
 };
 
@@ -40,7 +40,7 @@ static struct local_store *self(struct sfid__store *store) { return (struct loca
 
 /* ---- claim ----------------------------------------------------------------- */
 
-/* The app's directory, made anew where it is gone: by a keeper that lost it only after go_on() allowed it. */
+/* Opens the app's directory, and makes it if it is gone. A keeper that lost it comes here only after go_on() allowed it. */
 static int open_app(const struct local_store *s, struct sfid__dir *app, struct sfid__error *err) {
     char machine[SFID__MACHINE_ID];
     struct sfid__dir state = SFID__DIR_NONE;
@@ -51,14 +51,14 @@ static int open_app(const struct local_store *s, struct sfid__dir *app, struct s
         rc = sfid__dir_open_sub(app, &state, s->app, err);
     if (rc == 0)
         rc = sfid__app_layout(app, &s->layout, err);
-    if (rc == SFID_ELAYOUT && s->strict) /* the app is one that stands for a host: there is no other name to choose */
+    if (rc == SFID_ELAYOUT && s->strict) /* the app stands for a host: no other name can be chosen */
         rc = sfid__fail(err, rc, "%s is used with another epoch on this host, as %s/layout says: all have to use the same", s->app,
                         app->path);
     sfid__dir_close(&state);
     return rc;
 }
 
-/* No mark lies further ahead than a window when it is written: a clock was there that is not any more. */
+/* A mark never lies further ahead than a window when it is written: the clock has been set back since. */
 static int refuse_far(const struct local_store *s, const struct sfid__dir *app, uint64_t ahead, struct sfid__error *err) {
     return sfid__fail(err, SFID_ECLOCK,
                       "the clock is behind: the mark %s/%s lies %" PRIu64 " ms ahead of it, and a mark is %" PRIu64
@@ -72,17 +72,17 @@ static struct sfid__reply reply_of(const struct local_store *s, uint64_t pid, co
         .pid = pid, .position = at->word, .exact = at->exact, .page = at->page, .floor = tick, .limit = tick};
 }
 
-/* A claim on its way through the pids. */
+/* A claim that looks at one pid after another. */
 struct quest {
     const struct sfid__dir *app;
     const struct sfid__ask *ask;
     struct sfid__reply *reply;
     struct sfid__error *err;
     bool picky;
-    uint64_t spare; /* the first pid that could be had, if need be */
+    uint64_t spare; /* the first pid that would do if there is nothing better */
 };
 
-/* Takes one pid, if it is free and the caller likes it. 0 with the mark held, or a code. */
+/* Takes one pid if it is free and the caller accepts it. 0 with the mark held, or a code. */
 static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
     const struct sfid__ask *ask = q->ask;
     struct sfid__reply *reply = q->reply;
@@ -90,7 +90,7 @@ static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
     int rc = sfid__mark_take(&s->mark, q->app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced}, &at, q->err);
     if (rc < 0)
         return rc;
-    if (at.damaged) { /* a newer entry may be lost: no window was ever granted beyond this */
+    if (at.damaged) { /* a newer entry may be lost, but no granted window goes beyond this */
         const uint64_t bound = SFID__MIN(ask->now + s->store.terms.window, s->store.terms.end) << s->layout.seq_bits;
         at.word = SFID__MAX(at.word, bound);
         at.exact = false;
@@ -106,15 +106,15 @@ static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
     return rc;
 }
 
-/* Somebody who stays in a door is waited for a moment: there may be many doors. */
+/* A lock that somebody holds for a moment is waited for; there may be many such waits. */
 static bool is_late(const struct sfid__ask *ask) { return ask->deadline_ms != 0 && sfid__deadline_now_ms() >= ask->deadline_ms; }
 
-/* A pid that a file keeps from being used is passed over, where there are others. */
+/* A pid whose file cannot be used is passed over if there are others. */
 static bool is_unusable(int rc, const struct sfid__error *err) { return rc == SFID_ESTATE && err->one_file; }
 
 /*
- * The first pid in a range that can be had. SFID_EBUSY where some are held; where none is, and none can be used, the error of
- * the first.
+ * Takes the first pid of a range that can be had. SFID_EBUSY if some are held. If none is held and none can be used,
+ * the error of the first.
  */
 static int scan(struct local_store *s, struct quest *q, uint64_t from, uint64_t to) {
     const struct sfid__ask *ask = q->ask;
@@ -165,7 +165,7 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
         rc = scan(s, &q, q.spare, to);
     if (s->fixed || s->had)
         return rc;
-    /* Who looks at a pid and passes it over has its lock for a moment: where all seem taken it is looked at again. */
+    /* A process that looks at a pid and passes it over has its lock for a moment: if all seem taken, look again. */
     for (int64_t nap_ms = 1; rc == SFID_EBUSY && nap_ms <= LONGEST_NAP_MS && !is_late(ask); nap_ms *= 2) {
         sfid__system_clock.sleep_ns(&sfid__system_clock, nap_ms * 1000000);
         rc = scan(s, &q, from, to);
@@ -176,14 +176,12 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
 }
 
 /*
- * The pid held before is wanted again. 0 or a code; SFID_EAGAIN: its mark has
- * to be taken anew, and made where it is gone.
+ * Goes on with the pid that was held before. 0 or a code. SFID_EAGAIN: its mark has to be taken anew, and made if it is
+ * gone.
  *
- * That is right only while the page in use lies at its path: its lock keeps
- * every other process off a mark made anew. With page and mark both gone there
- * is nothing that others would meet, as where other directories were mounted
- * over ours. The old mark stays locked then: its file may be there still, and
- * come back.
+ * That is right only while the page in use lies at its path: its lock keeps every other process off the new mark. If
+ * page and mark are both gone, for example because other directories were mounted over ours, nothing is left that
+ * another process would meet. The old mark stays locked then: its file may still exist and come back.
  */
 static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid__reply *reply, struct sfid__error *err) {
     struct sfid__position at;
@@ -202,7 +200,7 @@ static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid
 static int claim_anew(struct local_store *s, const struct sfid__ask *ask, struct sfid__reply *reply, struct sfid__error *err) {
     struct sfid__dir app = SFID__DIR_NONE;
     int rc = open_app(s, &app, err);
-    sfid__mark_drop(&s->mark); /* one that was lost */
+    sfid__mark_drop(&s->mark); /* a mark that was lost */
     if (rc == 0)
         rc = claim_in(s, &app, ask, reply, err);
     sfid__dir_close(&app);
@@ -231,15 +229,15 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     struct local_store *s = self(store);
     const uint64_t end = s->store.terms.end;
     uint64_t limit = ask->now < end ? SFID__MIN(ask->now + s->store.terms.window, end) : end;
-    limit = SFID__MAX(limit, ask->lease->limit); /* a mark that is further ahead stays */
+    limit = SFID__MAX(limit, ask->lease->limit); /* a mark further ahead stays */
     *reply = (struct sfid__reply){.pid = s->pid, .limit = limit};
     if (limit <= s->durable && ask->page == s->page)
         return SFID__GRANTED;
-    if (ask->lease->pid != s->pid) { /* a parent's keeper may have changed it: what we hold is another's lock */
+    if (ask->lease->pid != s->pid) { /* a parent's keeper may have changed the pid: our lock is another pid's */
         sfid__fail(err, SFID_ELEASE, "pid %" PRIu64 " is not held by this process", ask->lease->pid);
         return SFID__LOST;
     }
-    /* A window may end before the tick where the pid stands, some numbers of which are used: never back below those. */
+    /* A window may end below the position in use. The mark never goes back below that position. */
     const uint64_t word = SFID__MAX(limit << s->layout.seq_bits, ask->position);
     const int rc = sfid__mark_write(&s->mark, (struct sfid__position){word, ask->page, false, false}, err);
     if (rc < 0)
@@ -256,7 +254,7 @@ static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
 
 static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
     struct local_store *s = self(store);
-    struct sfid__error ignored; /* then the mark stays ahead, and the page says where */
+    struct sfid__error ignored; /* on failure the mark stays ahead, and the page has the position */
     (void)ask;
     sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true, false}, &ignored);
 }
@@ -278,7 +276,7 @@ static void drop(struct sfid__store *store) {
 static const struct sfid__store_ops ops = {claim, renew, is_last, release, drop};
 
 static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
-    (void)identity; /* marks are of this host */
+    (void)identity; /* marks belong to this host */
     const sfid_options *opt = &settings->opt;
     struct local_store *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -295,7 +293,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
         drop(&s->store);
         return rc;
     }
-    const uint64_t max_ahead = sfid__ms_to_ticks(&s->layout, opt->max_ahead_ms); /* may be borrowed: the window covers it */
+    const uint64_t max_ahead = sfid__ms_to_ticks(&s->layout, opt->max_ahead_ms); /* may be borrowed, so the window covers it */
     const uint64_t window = SFID__MAX(sfid__ms_to_ticks(&s->layout, settings->lead_ms) + max_ahead, 2) + 1;
     s->store.ops = &ops;
     s->store.terms = (struct sfid__lease_terms){.window = window,
@@ -327,7 +325,7 @@ static int bad_parameter(struct sfid__error *err, const char *text, size_t len) 
                       LEAD_MIN_MS, LEAD_MAX_MS);
 }
 
-/* "mark=none", or a number behind eight bytes that name it. */
+/* "mark=none", or one of the eight-byte names and a decimal. */
 static int read_parameter(const char *text, size_t len, struct sfid__settings *out, struct sfid__error *err) {
     enum { NAME = 8 };
     uint64_t n;
@@ -363,7 +361,7 @@ static int read_option(const char *text, struct sfid__settings *out, struct sfid
     return text[5] == '?' ? read_parameters(text + 6, out, err) : 0;
 }
 
-/* Every rule of it is a general one. */
+/* The general rules are all there are. */
 static int finish(struct sfid__settings *out, struct sfid__error *err) {
     (void)out, (void)err;
     return 0;

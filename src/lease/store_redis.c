@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_redis.c - pids leased from Redis: the store port (store.h) over the
- * lease script. doc/protocol.md tells why no two holders are ever granted the
- * same tick of a pid.
+ * store_redis.c - the Redis store: the store port (store.h) over the lease
+ * script. doc/protocol.md says why no two holders are ever granted the same
+ * tick of a pid.
  */
 #include "lease/store.h"
 
@@ -21,8 +21,8 @@
 
 #define RETRY_FIRST_MS 100
 #define RETRY_LONGEST_MS 10000
-#define POLL_MS 2000    /* pids are given back before their time */
-#define RELEASE_MS 1000 /* over a connection that is there; half of that where there is none */
+#define POLL_MS 2000    /* pids may be released before their time */
+#define RELEASE_MS 1000 /* over an open connection; half of that if there is none */
 #define SKEW_TOLD_MS 1000
 
 enum { HEX = 17, BASE = 256, NUMBER = 24 };
@@ -32,8 +32,8 @@ struct redis_store {
     struct sfid__redis_app app;
     char identity[BASE - HEX];
     char era[16]; /* of the last answer; "": none yet */
-    bool trusts;  /* SFID_TRUST, and not done yet */
-    bool skewed;  /* as told */
+    bool trusts;  /* SFID_TRUST, and init is still to be done */
+    bool skewed;  /* as last reported */
     uint32_t replicas;
 };
 
@@ -54,12 +54,12 @@ static void tell(const struct sfid__ask *ask, sfid_event_kind kind, int code, in
         ask->tell(ask->listener, kind, code, value, text);
 }
 
-/* An error reply of the server's own is an answer as well. */
+/* An error reply of the server's own is an answer, too. */
 static void note_connected(struct redis_store *s, const struct sfid__ask *ask, int64_t began_ms, int rc,
                            const struct sfid__error *err) {
     char text[SFID__URI_SHOWN + 40];
     const int is = rc == 0 || s->app.reply.count > 0;
-    /* Relaxed, here and below: this thread alone writes them, and readers want no other data with them. */
+    /* Relaxed, here and below: only this thread writes them, and readers need no other data with them. */
     const int was = atomic_exchange_explicit(&s->store.connected, is, memory_order_relaxed);
     if (is && !was) {
         snprintf(text, sizeof text, "%s answers", s->app.shown);
@@ -83,7 +83,6 @@ static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
     tell(ask, SFID_EVENT_SKEW, 0, skew, text);
 }
 
-/* String i of the answer is its era. */
 static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
     char text[SFID__URI_SHOWN + 120];
     const char *era = i < s->app.reply.count ? s->app.reply.strings[i] : s->era;
@@ -97,7 +96,7 @@ static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigne
 
 /* ---- asking ---------------------------------------------------------------- */
 
-/* The question gets its deadline here. */
+/* Sets the question's deadline and stop, asks, and notes connection and skew. */
 static int ask_app(struct redis_store *s, const struct sfid__ask *ask, const char *op, struct sfid__question q, unsigned strings,
                    struct sfid__error *err) {
     q.deadline_ms = ask->deadline_ms ? ask->deadline_ms : SFID__FOREVER;
@@ -122,8 +121,8 @@ static enum sfid__lease_answer nonsense(struct redis_store *s, const char *op, s
 /* ---- replicas -------------------------------------------------------------- */
 
 /*
- * replicas=N of the URL: waits until so many replicas have the claim, for half of an exchange at most, and tells when they
- * have not. Nothing hangs on it: a promotion begins a new era, whatever reached whom (doc/protocol.md).
+ * replicas=N of the URL: waits until N replicas have the claim, for half of an exchange at most, and reports if fewer
+ * have it. No right depends on that: a promotion begins a new era, whatever reached whom (doc/protocol.md).
  */
 static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, uint64_t pid) {
     uint64_t have = 0;
@@ -135,7 +134,6 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
         return;
     const struct sfid__deadline until = {deadline, ask->stop, 0};
     const int rc = sfid__redis_app_wait(&s->app, s->replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), until, &have, &why);
-    /* Relaxed, as above. */
     atomic_store_explicit(&s->store.replicas, rc < 0 ? -1 : (int64_t)have, memory_order_relaxed);
     too_few->text[0] = '\0';
     if (rc == 0 && have >= s->replicas)
@@ -152,9 +150,8 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
 /* ---- claim ----------------------------------------------------------------- */
 
 /*
- * Where the server does not know the app, and the caller says that this is
- * because it is new. What is initialised is what was looked at: of two who come
- * at once, the second finds it changed, and goes on to claim.
+ * For SFID_TRUST: if the server does not know the app, the caller says that the app is new. The init applies only to
+ * the state that was looked at. If two processes come at once, the second finds another state and goes on to claim.
  */
 static int trust(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
     struct sfid__redis_view view;
@@ -168,7 +165,7 @@ static int trust(struct redis_store *s, const struct sfid__ask *ask, struct sfid
     return rc;
 }
 
-/* Nothing to be had before a tick: says until when, and who has it all. What was said before stays if time is over now. */
+/* Says until when no pid can be had, and who holds them. If time is over, an earlier explanation stays. */
 static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uint64_t tick, bool unknown, struct sfid__error *err) {
     char when[SFID__TIME_TEXT], holders[300] = "";
     sfid__redis_app_clock(&s->app, sfid__redis_app_time(&s->app, tick), when);
@@ -200,10 +197,10 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
     const int64_t left = sfid__redis_app_time(&s->app, tick) - s->app.now_ms;
     reply->start = next;
     reply->after_ms = SFID__MIN(SFID__MAX(left, 0), POLL_MS);
-    reply->after_ms += (int64_t)(random % ((uint64_t)reply->after_ms / 2 + 1)); /* those who wait for one tick come apart */
-    if (next != ask->lease->start)                                              /* some were not looked at yet */
+    reply->after_ms += (int64_t)(random % ((uint64_t)reply->after_ms / 2 + 1)); /* processes that wait for one tick drift apart */
+    if (next != ask->lease->start)                                              /* some pids were not looked at yet */
         reply->after_ms = 0;
-    /* It will not be asked again, or with less time than an answer may take. */
+    /* This is the last question, or the next has less time than an answer may take. */
     if (ask->give_up_ms - sfid__deadline_now_ms() <= reply->after_ms + s->store.exchange_ms)
         explain_wait(s, ask, tick, sfid__redis_app_time(&s->app, open_tick) > s->app.now_ms, err);
     return SFID__LATER;
@@ -277,7 +274,7 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     return SFID__GRANTED;
 }
 
-/* Whatever comes of it: a pid that is not given back comes free by itself. */
+/* The outcome does not matter: a pid that is not released comes free when its lease ends. */
 static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
     struct redis_store *s = self(store);
     struct shown shown;
@@ -353,7 +350,7 @@ static int read_option(const char *url, struct sfid__settings *out, struct sfid_
     return 0;
 }
 
-/* An app has two kinds of keys, which one script uses: in a cluster they have to lie in one slot. */
+/* One script uses both kinds of an app's keys: in a cluster they have to lie in one slot. */
 static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
     const struct sfid__uri *uri = &s->uri;
     if (uri->kind != SFID__URI_CLUSTER || !uri->registration || sfid__has_hash_tag(s->opt.app))
@@ -378,7 +375,7 @@ static int finish(struct sfid__settings *out, struct sfid__error *err) {
         return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
                           BUDGET_MAX_MS);
     out->window_ms = (o->ttl_ms + unit - 1) / unit * unit;
-    /* Another server has other holders: nothing of its leases is gone on with. */
+    /* Another server has other holders: none of its leases may go on here. */
     sfid__uri_describe(&out->uri, server, sizeof server);
     out->of_pages = sfid__hash(out->fingerprint, server, strlen(server));
     return check_tag(out, err);
