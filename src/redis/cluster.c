@@ -11,22 +11,22 @@
 
 #define LEARNED 8 /* addresses kept beside those of the URL */
 #define NODES (SFID__URI_NODES + LEARNED)
-#define REDIRECTS 8       /* in one exchange: a slot that moves takes two or three, nodes that send each other round take all */
+#define REDIRECTS 8       /* per exchange: a moving slot takes two or three; nodes that name each other take all */
 #define SHARE_LEAST_MS 20 /* a node on the same network answers within it */
 
 struct sfid__cluster {
     struct sfid__uri uri;
     struct sfid__connection *connection;
-    struct sfid__endpoint nodes[NODES]; /* of the URL, then learned ones */
-    unsigned count, learned;            /* how many; how many were ever learned */
+    struct sfid__endpoint nodes[NODES]; /* the URL's, then learned ones */
+    unsigned count, learned;            /* all nodes; how many were ever learned */
     struct sfid__endpoint at;           /* where the connection leads */
-    unsigned turn;                      /* of the nodes, which to try next */
+    unsigned turn;                      /* the node to try next */
     unsigned slot;
 };
 
 /* ---- making one ------------------------------------------------------------ */
 
-/* Leads the connection to a node, with at most so much time for connecting. */
+/* Aims the connection at a node, with connect_ms to connect at most. */
 static void aim(struct sfid__cluster *c, const struct sfid__endpoint *node, int64_t connect_ms) {
     struct sfid__uri one;
     c->at = *node;
@@ -67,7 +67,7 @@ bool sfid__cluster_is_up(struct sfid__cluster *c) { return sfid__connection_is_u
 
 /* ---- from node to node ----------------------------------------------------- */
 
-/* A node that another one named may be asked when that one is gone. */
+/* Keeps a node that another one named, to ask it when that one is gone. */
 static void learn(struct sfid__cluster *c, const struct sfid__endpoint *node) {
     for (unsigned i = 0; i < c->count; i++)
         if (sfid__endpoint_equals(&c->nodes[i], node))
@@ -79,7 +79,7 @@ static void learn(struct sfid__cluster *c, const struct sfid__endpoint *node) {
     c->learned++;
 }
 
-/* Time for several nodes is shared out among those still to be tried. */
+/* The nodes still to be tried share the time that is left. */
 struct hunt {
     struct sfid__cluster *c;
     const struct sfid__question *q;
@@ -90,7 +90,7 @@ struct hunt {
 
 static int64_t left_ms(const struct hunt *h) { return h->q->deadline_ms - sfid__deadline_now_ms(); }
 
-/* One more hop? Not when whoever closes waits: for one exchange, not for several. */
+/* May one more node be asked? A thread that closes the handle waits for one exchange, not for several. */
 static bool may_go_on(const struct hunt *h) {
     /* Acquire, as in deadline.h. */
     return left_ms(h) > 0 && !(h->q->stop && atomic_load_explicit(h->q->stop, memory_order_acquire) != 0);
@@ -101,14 +101,14 @@ static int ask(struct hunt *h, int argc, const char *const *argv, const size_t *
     return sfid__connection_exchange(h->c->connection, &q, h->reply, h->err);
 }
 
-/* What the node at hand says. To one that a slot is moving to, the command goes with ASKING before it. */
+/* Asks the current node. If a slot is moving there, ASKING goes before the command. */
 static int ask_node(struct hunt *h, bool asking) {
     if (asking && ask(h, 1, (const char *const[]){"ASKING"}, NULL) < 0)
         return h->err->code;
     return ask(h, h->q->argc, h->q->argv, h->q->lengths);
 }
 
-/* Goes to where the node at hand sends us. False when that makes no sense, or has gone on for too long. */
+/* Goes to the node that the current one names. False if that makes no sense, or too many were followed. */
 static bool follow(struct hunt *h) {
     struct sfid__redirect to = h->reply->redirect;
     if (to.slot != h->c->slot || h->redirects++ == REDIRECTS || !may_go_on(h))
@@ -120,14 +120,14 @@ static bool follow(struct hunt *h) {
     return true;
 }
 
-/* Is the node at hand gone, or cut off from its cluster, so that another one may know more? */
+/* Is the current node gone, or cut off from its cluster, so that another may know more? */
 static bool is_of_no_use(const struct hunt *h) {
     if (h->reply->count == 0)
         return h->reply->class != SFID__REPLY_CONFIG;
     return strncmp(h->reply->strings[0], "CLUSTERDOWN", 11) == 0 || h->reply->class == SFID__REPLY_RESOLVE;
 }
 
-/* Goes on to the next node that is known. False when all were tried. */
+/* Goes on to the next known node. False if all were tried. */
 static bool go_round(struct hunt *h) {
     struct sfid__cluster *c = h->c;
     if (h->tried++ == c->count || !may_go_on(h))

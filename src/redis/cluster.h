@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cluster.h - the node of a Redis cluster that has an app's keys, and exchanges with it.
+ * cluster.h - finds the node of a Redis cluster that has an app's keys, and
+ * exchanges with it.
  *
- * Any node is asked; one that has not the key's slot says who has, and is
- * followed (redis.io, "Redis cluster specification": MOVED, and ASK while a slot
- * moves). That node is asked from then on. When it is gone the others are asked
- * in turn, those of the URL and those that were named since, until one of them
- * has the slot or knows who has. Nothing of the cluster's map is kept but these
- * addresses: an app has one key, and one node has it.
+ * The first question goes to any node. A node that does not have the key's slot
+ * names the one that has it, and the question follows (redis.io, "Redis cluster
+ * specification": MOVED, and ASK while a slot moves). Later questions go there
+ * at once. If that node is gone, the others are asked in turn, those of the URL
+ * and those named since, until one has the slot or knows who has it. Only these
+ * addresses are kept of the cluster's map: an app has one key on one node.
  *
- * As a connection is, it is for one thread at a time, and fine after fork().
+ * As with a connection: one thread at a time, and fine after fork().
  */
 #ifndef SFID_REDIS_CLUSTER_H
 #define SFID_REDIS_CLUSTER_H
@@ -18,7 +19,7 @@
 
 struct sfid__cluster; /* opaque */
 
-/* uri is of kind SFID__URI_CLUSTER, and copied. 0 or SFID_ENOMEM. */
+/* Copies uri, which is of kind SFID__URI_CLUSTER. 0 or SFID_ENOMEM. */
 int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err);
 
 /* As sfid__connection_exchange(), with the node that has the app's keys. */
@@ -27,7 +28,7 @@ int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question 
 
 bool sfid__cluster_is_up(struct sfid__cluster *c);
 
-/* Fine on NULL. */
+/* NULL is fine. */
 void sfid__cluster_drop(struct sfid__cluster *c);
 
 #endif

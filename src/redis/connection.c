@@ -17,18 +17,18 @@ struct sfid__connection {
     enum sfid__peer peer;
     char name[SFID__URI_TEXT];   /* CLIENT SETNAME */
     char shown[SFID__URI_SHOWN]; /* the server, for errors */
-    uint64_t process;            /* whose descriptor and question these are: */
+    uint64_t process;            /* the process that owns this descriptor and this lookup: */
     struct sfid__wire wire;
     struct sfid__resolver resolver;
-    unsigned turn;  /* of the name's addresses, which to begin with */
-    bool suspected; /* of speaking TLS: it was asked, once */
+    unsigned turn;  /* the first of the name's addresses to try */
+    bool suspected; /* of speaking TLS; it was asked once */
 };
 
-/* One exchange, from connecting to its reply. What reads lives no longer: between two there is nothing left over. */
+/* One exchange, from connecting to the reply. Its reader ends with it: nothing is left over between two exchanges. */
 struct exchange {
     struct sfid__connection *c;
     struct sfid__deadline deadline;
-    int64_t began_ns, until_ms; /* until_ms: the deadline in force, which may be that of connecting */
+    int64_t began_ns, until_ms; /* until_ms: the deadline in force, the whole one or that of connecting */
     struct sfid__resp resp;
     struct sfid__redis_reply *reply;
     bool heard; /* the server has sent something */
@@ -44,7 +44,7 @@ static int fail(struct exchange *x, enum sfid__reply_class class, int code, cons
 
 static int64_t now_ns(void) { return sfid__system_clock.monotonic_ns(&sfid__system_clock); }
 
-/* Below 10 ms with a digit behind the point, which no locale makes a comma. */
+/* Below 10 ms with one decimal, behind a point in any locale. */
 static void show_ms(int64_t ns, char out[24]) {
     const int64_t tenths = ns / 100000;
     if (tenths < 100)
@@ -53,7 +53,7 @@ static void show_ms(int64_t ns, char out[24]) {
         snprintf(out, 24, "%" PRId64, tenths / 10);
 }
 
-/* What stopped the wire, with how long that took, and where the deadline did it, how long it might have taken. */
+/* Says what stopped the wire and how long that took; if the deadline did, also how long it had. */
 static int fail_wire(struct exchange *x, enum sfid__reply_class class, const struct sfid__error *why, const char *what) {
     char text[SFID__ERROR_TEXT], took[24], had[24], of[48] = "";
     const int64_t now = now_ns(), given = SFID__MIN(x->until_ms, INT64_MAX / 1000000) * 1000000 - x->began_ns;
@@ -75,10 +75,7 @@ static int fail_protocol(struct exchange *x, const char *what, const char *why) 
     return fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, what, text);
 }
 
-/*
- * The answer to AUTH: in words of our own, since a server that does not know
- * the command repeats a part of what it was sent.
- */
+/* Says how AUTH failed in our own words: a server that does not know the command repeats part of what it was sent. */
 static int fail_auth(struct exchange *x) {
     const struct sfid__reply_meaning *m = &x->resp.meaning;
     const char *file = x->c->uri.password_file;
@@ -114,7 +111,7 @@ struct command {
     const size_t *lengths; /* or NULL: the arguments end with NUL */
 };
 
-/* 0, or a code with the error filled in; *cut when the server closed the connection, and may have said why. */
+/* 0, or a code with the error filled in. *cut: the server closed the connection, and may have said why. */
 static int send_command(struct exchange *x, const struct command *command, bool *cut) {
     struct sfid__error why;
     char *bytes = NULL;
@@ -131,7 +128,7 @@ static int send_command(struct exchange *x, const struct command *command, bool 
     return *cut ? fail_wire(x, class, &why, command->name) : 0;
 }
 
-/* Takes in one reply. 0, error replies included. */
+/* Takes in one reply. 0 for error replies, too. */
 static int take_reply(struct exchange *x, const char *what) {
     char chunk[4096];
     struct sfid__error why;
@@ -156,7 +153,7 @@ static int take_reply(struct exchange *x, const char *what) {
     }
 }
 
-/* What is left over would be taken for the answer to the next command. */
+/* A rest would be taken for the answer to the next command. */
 static int check_nothing_left(struct exchange *x, const char *what) {
     return sfid__resp_is_spent(&x->resp) ? 0 : fail_protocol(x, what, "more than one reply");
 }
@@ -167,7 +164,7 @@ struct step {
     const char *name;
     int argc;
     const char *argv[4];
-    const char *wanted; /* how the reply begins; NULL: whatever */
+    const char *wanted; /* the first string of the reply; NULL: any */
 };
 
 enum { STEPS = 6 };
@@ -191,7 +188,7 @@ static unsigned list_steps(const struct sfid__connection *c, const char *db, str
     return n;
 }
 
-/* A replica, or what was a master, where one is wanted. */
+/* The server is a replica, or no longer a master, and a master is wanted. */
 static int fail_role(struct exchange *x) {
     char text[120];
     snprintf(text, sizeof text, "its role is \"%.40s\", and a master is wanted", x->reply->strings[0]);
@@ -212,7 +209,7 @@ static int take_greeting(struct exchange *x, const struct step *s) {
     return s->argc == 1 ? fail_role(x) : fail_protocol(x, s->name, "something else than OK");
 }
 
-/* Who we are and which database: all sent at once, then all answered. A command goes out only when all is well. */
+/* Sends who we are and the database, all steps at once, then takes all answers. The command goes out only if all succeeded. */
 static int greet(struct exchange *x) {
     struct step steps[STEPS];
     char db[12];
@@ -231,19 +228,19 @@ static int greet(struct exchange *x) {
     return cut ? fail_protocol(x, "connecting", UNASKED) : check_nothing_left(x, "connecting");
 }
 
-/* What knowing the server and connecting may take. Returns what to put back. */
+/* Shortens the deadline to what lookup and connecting may take. Returns the one to put back. */
 static int64_t shorten_to_connect(struct exchange *x) {
     const int64_t whole = x->deadline.at_ms;
     x->deadline.at_ms = x->until_ms = SFID__MIN(whole, sfid__deadline_now_ms() + (int64_t)x->c->uri.connect_timeout_ms);
     return whole;
 }
 
-/* A server that speaks TLS closes a connection without a word that does not begin like that. */
+/* A server that speaks TLS closes a connection without a word if it does not begin with a handshake. */
 static int fail_greeting(struct exchange *x) {
     struct sfid__connection *c = x->c;
     if (x->heard || c->suspected || c->uri.tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
         return x->err->code;
-    c->suspected = true; /* one that is silent to the question, too, costs time */
+    c->suspected = true; /* once only: a server that does not answer this either costs time */
     const int64_t whole = shorten_to_connect(x);
     const bool tls = sfid__wire_speaks_tls(&c->uri, &c->resolver, c->turn, &x->deadline);
     x->deadline.at_ms = whole;
@@ -252,7 +249,7 @@ static int fail_greeting(struct exchange *x) {
                : x->err->code;
 }
 
-/* Takes up a password that lies in a file: again for each connection, as it may have been exchanged. */
+/* Reads the password file again for each connection: the password may have changed. */
 static enum sfid__reply_class take_password(struct sfid__connection *c, struct sfid__error *why) {
     if (c->uri.password_file[0] == '\0')
         return SFID__REPLY_OK;
@@ -273,7 +270,7 @@ static int connect_and_greet(struct exchange *x) {
         return fail_wire(x, class, &why, "connecting");
     x->until_ms = whole;
     const int rc = greet(x) < 0 ? fail_greeting(x) : 0;
-    sfid__reply_empty(x->reply); /* the command was not answered */
+    sfid__reply_empty(x->reply); /* the command has no answer */
     return rc;
 }
 
@@ -305,7 +302,7 @@ int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *
     return 0;
 }
 
-/* In a forked child: what is the parent's stays the parent's. */
+/* In a forked child: leaves the parent's things to the parent. */
 static void disown(struct sfid__connection *c) {
     if (c->process == sfid__process())
         return;
@@ -314,7 +311,6 @@ static void disown(struct sfid__connection *c) {
     c->process = sfid__process();
 }
 
-/* Sends the command and takes its reply in. */
 static int converse(struct exchange *x, const struct sfid__question *q) {
     const char *const *argv = q->argv;
     const struct command command = {argv[0], q->argc, argv, q->lengths};
@@ -340,12 +336,12 @@ int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__que
                          .err = err};
     reply->class = SFID__REPLY_OK;
     sfid__reply_empty(reply);
-    sfid__connection_is_up(c); /* closes what cannot be used any more */
+    sfid__connection_is_up(c); /* closes a connection that cannot be used any more */
     if (!sfid__resp_begin(&x.resp, reply, &c->uri))
         return fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
     const int rc = converse(&x, q);
     sfid__resp_end(&x.resp);
-    /* After an error that passes by itself, as BUSY does, the connection is as good as before. */
+    /* After an error that passes by itself, such as BUSY, the connection is still good. */
     if (rc < 0 && !(x.resp.is_error && reply->count > 0 && reply->class == SFID__REPLY_RETRY)) {
         sfid__wire_close(&c->wire);
         c->turn++;
@@ -368,7 +364,7 @@ void sfid__connection_hang_up(struct sfid__connection *c) {
 
 void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *uri) {
     sfid__connection_hang_up(c);
-    sfid__resolver_drop(&c->resolver); /* the same one is always asked for the same host */
+    sfid__resolver_drop(&c->resolver); /* one resolver always has the same host */
     name_server(c, uri);
 }
 

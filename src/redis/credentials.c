@@ -8,7 +8,7 @@
 
 #define DIRECTORY "CREDENTIALS_DIRECTORY"
 
-/* Does one of the name's parts lead upwards? */
+/* Is one of the name's parts ".."? */
 static bool leaves(const char *name) {
     for (const char *part = name; *part;) {
         const size_t len = strcspn(part, "/");

@@ -8,24 +8,23 @@
 #define SFID__HOST_TEXT 256
 
 struct sfid__endpoint {
-    char host[SFID__HOST_TEXT]; /* a name or an address, of IPv6 without brackets */
+    char host[SFID__HOST_TEXT]; /* a name or an address; IPv6 without brackets */
     uint16_t port;
 };
 
 /*
- * Reads host[:port] of a URL. A host in brackets is an IPv6 address, its zone
- * behind %25. Without a port out->port stays as it is. 0 or SFID_EINVAL.
+ * Reads host[:port] of a URL. A host in brackets is an IPv6 address, with its zone after %25. Without a port out->port
+ * stays as it is. 0 or SFID_EINVAL.
  */
 int sfid__endpoint_read(const struct sfid__uri_place *place, struct sfid__part p, struct sfid__endpoint *out);
 
 /*
- * Takes what a server said to be a server's address: a name or an address in
- * numbers, without brackets, and a port in digits. False where it is neither;
- * *out is then left alone.
+ * Takes an address that a server named: a host name or a numeric address, without brackets, and a port in digits. False
+ * if it is neither, and *out stays as it was.
  */
 bool sfid__endpoint_take(const char *host, const char *port, struct sfid__endpoint *out);
 
-/* Room for what sfid__endpoint_describe writes, whatever the endpoint: "host:port", "[::1]:port". */
+/* The most that sfid__endpoint_describe writes: "host:port", "[::1]:port". */
 #define SFID__ENDPOINT_SHOWN (SFID__HOST_TEXT + 8)
 void sfid__endpoint_describe(const struct sfid__endpoint *e, char out[SFID__ENDPOINT_SHOWN]);
 

@@ -22,7 +22,7 @@ static enum sfid__reply_class no_good(const char *parameter, const char *path, c
     return SFID__REPLY_CONFIG;
 }
 
-/* What is wrong with the n bytes of a file; NULL: *len of them are a password. */
+/* What is wrong with the n bytes of a file; NULL if the first *len of them are a password. */
 static const char *fault_of(const char *bytes, size_t n, size_t *len) {
     *len = n > 0 && bytes[n - 1] == '\n' ? n - 1 : n;
     if (*len == 0)
@@ -33,7 +33,7 @@ static const char *fault_of(const char *bytes, size_t n, size_t *len) {
 }
 
 static enum sfid__reply_class read_open(int fd, const char *parameter, const char *path, char *out, struct sfid__error *why) {
-    char bytes[LONGEST + 2]; /* the newline, and one more that makes it too long */
+    char bytes[LONGEST + 2]; /* a newline, and one more byte that shows a password that is too long */
     struct stat st;
     size_t len;
     if (fstat(fd, &st) < 0)

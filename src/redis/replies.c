@@ -5,15 +5,14 @@
 #include <string.h>
 
 /*
- * Error replies begin with a word in capitals; ERR is the general one, and only
- * its text tells more. From "Redis error messages" and "Common Redis errors" of
- * the Redis documentation (redis.io/docs/latest/develop/reference/errors/), the
- * pages of AUTH, ACL and EVAL there, and what redis-server 7.0.15 and
- * valkey-server 8.0.1 say when provoked (tests/unit/connection_redis.c). The
- * first row that fits counts. What stands in none is for a person to look at.
+ * Error replies begin with a word in capitals. ERR is the general one, and only its text says more. The sources are
+ * "Redis error messages" and "Common Redis errors" of the Redis documentation
+ * (redis.io/docs/latest/develop/reference/errors/), the pages of AUTH, ACL and EVAL there, and what redis-server 7.0.15
+ * and valkey-server 8.0.1 say when provoked (tests/unit/connection_redis.c). The first row that fits counts. A person
+ * has to look at an error that is in no row.
  */
 static const struct sfid__reply_meaning rows[] = {
-    /* The server cannot now. */
+    /* The server cannot do it now. */
     {SFID__REPLY_RETRY, SFID_EREDIS, "LOADING"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "BUSY"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "MISCONF"},
@@ -21,15 +20,15 @@ static const struct sfid__reply_meaning rows[] = {
     {SFID__REPLY_RETRY, SFID_EREDIS, "NOREPLICAS"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "TRYAGAIN"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "CLUSTERDOWN"},
-    {SFID__REPLY_RETRY, SFID_EREDIS, "ERR Script attempted to access a non local key"}, /* it is not there while its slot moves */
+    {SFID__REPLY_RETRY, SFID_EREDIS, "ERR Script attempted to access a non local key"}, /* the key's slot is moving */
     {SFID__REPLY_RETRY, SFID_EREDIS, "ERR max number of clients"}, /* and "… + cluster connections reached" */
-    /* It is not, or no longer, the one to ask. */
+    /* It is not, or no longer, the right server. */
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "READONLY"},
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "MASTERDOWN"},
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "MOVED"},
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "ASK"},
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "REDIRECT"}, /* Valkey 8, during a failover */
-    /* It does not let us. */
+    /* It does not let us in. */
     {SFID__REPLY_CONFIG, SFID_EAUTH, "NOAUTH"},
     {SFID__REPLY_CONFIG, SFID_EAUTH, "WRONGPASS"},
     {SFID__REPLY_CONFIG, SFID_EAUTH, "NOPERM"},
@@ -37,19 +36,19 @@ static const struct sfid__reply_meaning rows[] = {
     {SFID__REPLY_CONFIG, SFID_EAUTH, "ERR invalid password"},                            /* before Redis 6 */
     {SFID__REPLY_CONFIG, SFID_EAUTH, "ERR Client sent AUTH, but no password is set"},    /* before Redis 6 */
     {SFID__REPLY_CONFIG, SFID_EAUTH, "ERR AUTH <password> called without any password"}, /* Redis 6 and later */
-    {SFID__REPLY_CONFIG, SFID_EAUTH, "ERR The user executing the script"},               /* a command in a script; Redis 7.0 */
+    {SFID__REPLY_CONFIG, SFID_EAUTH, "ERR The user executing the script"},               /* for a command in a script; Redis 7.0 */
     {SFID__REPLY_CONFIG, SFID_EAUTH, "ERR ACL failure in script"},                       /* Redis 7.2, Valkey */
 };
 
-/* Does line begin with the words, and not with others that begin like them (BUSY, BUSYKEY)? */
+/* Does line begin with the words as whole words (BUSY, not BUSYKEY)? */
 static bool begins(const char *line, const char *words) {
     const size_t len = strlen(words);
     return strncmp(line, words, len) == 0 && !sfid__is_ascii_alnum(line[len]);
 }
 
 /*
- * Before Redis 7 an error inside a script arrives wrapped: "ERR Error running
- * script (call to f_…): @user_script:1: @user_script: 1: -OOM command …".
+ * Before Redis 7 an error inside a script arrives wrapped: "ERR Error running script (call to f_…): @user_script:1:
+ * @user_script: 1: -OOM command …".
  */
 static const char *unwrapped(const char *line) {
     const char *inner = begins(line, "ERR Error running script") ? strstr(line, ": -") : NULL;

@@ -20,7 +20,7 @@
 
 struct sfid__lookup {
     _Atomic uint32_t done;    /* a futex */
-    _Atomic uint32_t holders; /* the thread, and who asked */
+    _Atomic uint32_t holders; /* the thread and the caller */
     char host[SFID__URI_TEXT];
     char port[6];
     int rc, errnum;
@@ -28,7 +28,7 @@ struct sfid__lookup {
 };
 
 static void let_go(struct sfid__lookup *l) {
-    /* Acquire and release: whoever frees it sees all that the other one did with it. */
+    /* Acquire and release: the one that frees it sees all that the other did with it. */
     if (atomic_fetch_sub_explicit(&l->holders, 1, memory_order_acq_rel) != 1)
         return;
     if (l->found)
@@ -47,7 +47,7 @@ static void *thread_main(void *arg) {
     struct sfid__lookup *l = arg;
     pthread_setname_np(pthread_self(), "sfid-resolve");
     look_up(l, 0);
-    atomic_store_explicit(&l->done, 1, memory_order_release); /* with the acquire in is_done: the answer lies there */
+    atomic_store_explicit(&l->done, 1, memory_order_release); /* with the acquire in is_done: the answer is there */
     sfid__futex_wake(&l->done, SFID__FUTEX_PRIVATE, INT_MAX);
     let_go(l);
     return NULL;
@@ -62,9 +62,9 @@ static int start_thread(struct sfid__lookup *l) {
         return rc;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, SFID__MAX((size_t)STACK_BYTES, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
-    sigfillset(&all); /* the thread inherits the mask: no signal of the program ever lands on it */
+    sigfillset(&all); /* the thread inherits the mask: no signal of the program arrives there */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    atomic_store_explicit(&l->holders, 2, memory_order_relaxed); /* before there is another to see it */
+    atomic_store_explicit(&l->holders, 2, memory_order_relaxed); /* before there is another thread to see it */
     rc = pthread_create(&thread, &attr, thread_main, l);
     if (rc != 0)
         atomic_store_explicit(&l->holders, 1, memory_order_relaxed);
@@ -82,7 +82,7 @@ static bool wait_for(struct sfid__lookup *l, struct sfid__deadline *deadline) {
     return is_done(l);
 }
 
-/* A name that does not exist may well exist in a minute: as an address that nobody listens at. */
+/* A name that does not exist now may exist in a minute; it counts like an address at which nobody listens. */
 static enum sfid__reply_class failed(const struct sfid__lookup *l, struct sfid__error *why) {
     if (l->rc == EAI_SYSTEM)
         sfid__fail_errno(why, SFID_EREDIS, l->errnum, "cannot look up %s", l->host);
@@ -107,7 +107,7 @@ static enum sfid__reply_class answer(const struct sfid__lookup *l, struct sfid__
     return SFID__REPLY_RESOLVE;
 }
 
-/* A question to be asked; NULL without memory. The caller holds it. */
+/* Makes a lookup that the caller holds; NULL without memory. */
 static struct sfid__lookup *new_lookup(const char *host, uint16_t port) {
     struct sfid__lookup *l = calloc(1, sizeof *l);
     if (l == NULL)
@@ -119,12 +119,12 @@ static struct sfid__lookup *new_lookup(const char *host, uint16_t port) {
     return l;
 }
 
-/* Asks a question. 0, or an errno. */
+/* Starts a lookup. 0, or an errno. */
 static int ask(struct sfid__resolver *r, const char *host, uint16_t port) {
     struct sfid__lookup *l = new_lookup(host, port);
     if (l == NULL)
         return ENOMEM;
-    look_up(l, AI_NUMERICHOST); /* asks nobody, reads no file */
+    look_up(l, AI_NUMERICHOST); /* asks nobody and reads no file */
     int rc = 0;
     if (l->rc == EAI_NONAME)
         rc = start_thread(l);
@@ -159,7 +159,7 @@ void sfid__resolver_drop(struct sfid__resolver *r) {
     r->open = NULL;
 }
 
-/* There is no thread in this process that could still need it; what the parent's has not finished is not looked at. */
+/* No thread of this process could still need the lookup. An unfinished result of the parent's is not looked at. */
 void sfid__resolver_forget(struct sfid__resolver *r) {
     if (r->open == NULL)
         return;

@@ -2,23 +2,22 @@
 /*
  * resolve.h - the addresses of a host, by a deadline.
  *
- * getaddrinfo() takes as long as it likes (half a minute where name servers are
- * silent) and cannot be ended. So:
+ * getaddrinfo() may take half a minute if name servers are silent, and cannot
+ * be ended. So:
  *
- * - An address written in numbers is read by the caller itself.
- * - A name is looked up by a thread that lives for that one question, with all
- *   signals blocked. It owns what it works on together with whoever asked; the
- *   last of the two frees it. At the deadline the asker goes on without it.
- * - A question that is still open is not asked again: the next call waits for
- *   the same thread. So there is one at most for each resolver, and a name
- *   server that is slower than the deadline still is of use at the next try.
- *   A thread that nobody waits for any more ends by itself, when the system's
- *   resolver gives up.
- * - A forked child forgets its parent's question and asks its own. The system's
- *   resolver may have been forked in the middle of something; then the child's
- *   thread hangs, and the child is told at its deadline.
+ * - The caller itself reads a numeric address.
+ * - A thread looks up a name. It lives for that one lookup, with all signals
+ *   blocked. Thread and caller share the lookup's memory; the last of the two
+ *   frees it. At the deadline the caller goes on without the answer.
+ * - The next call waits for the same thread while its lookup is open. So a
+ *   resolver has one thread at most, and the answer of a name server that is
+ *   slower than the deadline is still used. A thread that nobody waits for any
+ *   more ends when the system's resolver gives up.
+ * - A forked child drops its parent's lookup and starts its own. If fork()
+ *   caught the system's resolver in the middle of something, the child's thread
+ *   hangs, and the child's call fails at its deadline.
  *
- * Not done: getaddrinfo_a(), whose pool of threads does not know of fork; a
+ * Not used: getaddrinfo_a(), whose pool of threads does not know of fork; and a
  * resolver of our own, which would know neither nsswitch.conf nor its modules.
  */
 #ifndef SFID_REDIS_RESOLVE_H
@@ -30,7 +29,7 @@
 
 #include <sys/socket.h>
 
-#define SFID__ADDRESSES 16 /* of one name: others are not tried */
+#define SFID__ADDRESSES 16 /* per name; the rest is not tried */
 
 struct sfid__address {
     struct sockaddr_storage at;
@@ -45,21 +44,20 @@ struct sfid__addresses {
 struct sfid__lookup;
 
 struct sfid__resolver {
-    struct sfid__lookup *open; /* a question that nobody has the answer of yet, or NULL */
+    struct sfid__lookup *open; /* a lookup whose answer nobody has taken yet, or NULL */
 };
 
 /*
- * Looks up a host for streams to a port, within the deadline. SFID__REPLY_OK
- * with at least one address, or why not in *why. The same resolver is always
- * asked for the same host and port.
+ * Looks up the stream addresses of host and port, within the deadline. SFID__REPLY_OK with at least one address, or the
+ * reason in *why. One resolver always gets the same host and port.
  */
 enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host, uint16_t port, struct sfid__deadline *deadline,
                                      struct sfid__addresses *out, struct sfid__error *why);
 
-/* Ends waiting for good. */
+/* Gives an open lookup up. */
 void sfid__resolver_drop(struct sfid__resolver *r);
 
-/* After fork(), in the child: the question is the parent's. */
+/* After fork(), in the child: drops the parent's lookup. */
 void sfid__resolver_forget(struct sfid__resolver *r);
 
 #endif

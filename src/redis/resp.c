@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what hiredis's reader calls ------------------------------------------- */
+/* ---- called by hiredis's reader -------------------------------------------- */
 
 #if HIREDIS_MAJOR >= 1
 typedef size_t element_count;
@@ -14,13 +14,13 @@ typedef size_t element_count;
 typedef int element_count;
 #endif
 
-/* The reader takes NULL for the end of memory; sfid__resp_take() looks here first. */
+/* The reader takes NULL for lack of memory; sfid__resp_take() looks at r->why first. */
 static void *refuse(struct sfid__resp *r, const char *why) {
     r->why = why;
     return NULL;
 }
 
-/* Room for one more string of at most size bytes, its NUL included; or NULL. */
+/* Room for one more string of at most size bytes with its NUL, or NULL. */
 static char *next_string(struct sfid__resp *r, size_t size) {
     struct sfid__redis_reply *reply = r->reply;
     if (reply->count == SFID__REPLY_STRINGS)
@@ -40,7 +40,7 @@ void sfid__reply_empty(struct sfid__redis_reply *reply) {
     reply->redirect.to = SFID__STAY;
 }
 
-/* The length of a secret that begins at text; 0: none does. A user only as a whole word: it may well be one like "app". */
+/* The length of a secret that begins at text; 0: none. A user counts only as a whole word: it may be a word like "app". */
 static size_t secret_at(const struct sfid__uri *uri, const char *text, size_t len, bool word_begins) {
     const size_t password = strlen(uri->password), user = strlen(uri->user);
     if (password > 0 && password <= len && memcmp(text, uri->password, password) == 0)
@@ -51,7 +51,7 @@ static size_t secret_at(const struct sfid__uri *uri, const char *text, size_t le
     return 0;
 }
 
-/* An error's line, made fit to show: without secrets, whatever the server repeats, and without control characters. */
+/* Copies an error's line for people: without secrets, whatever the server repeats, and without control characters. */
 static void take_line(struct sfid__resp *r, const char *text, size_t len, char *out) {
     size_t n = 0;
     bool word_begins = true;
@@ -67,8 +67,8 @@ static void take_line(struct sfid__resp *r, const char *text, size_t len, char *
 }
 
 /*
- * "MOVED slot host:port" and "ASK slot host:port" (redis.io, "Redis cluster
- * specification"). No host, or "?", is that of the node that was asked.
+ * "MOVED slot host:port" and "ASK slot host:port" (redis.io, "Redis cluster specification"). No host, or "?", means the
+ * node that was asked.
  */
 static struct sfid__redirect read_redirect(const char *line) {
     struct sfid__redirect r = {SFID__STAY, 0, {"", 0}};
@@ -104,13 +104,13 @@ static void *take_error(struct sfid__resp *r, const char *text, size_t len) {
         return NULL;
     snprintf(line, sizeof line, "%.*s", (int)SFID__MIN(len, sizeof line - 1), text);
     r->is_error = true;
-    r->meaning = sfid__reply_classify(line);  /* before a user by the name of OOM is blotted out, */
+    r->meaning = sfid__reply_classify(line);  /* from the line as sent: take_line() may blot out a user called OOM */
     r->reply->redirect = read_redirect(line); /* or a password like 127 */
     take_line(r, text, len, out);
     return r;
 }
 
-/* Is it, or does it lie in, an array inside an array that is left out? */
+/* Is the task an array inside an array, or in one, and to be left out? */
 static bool is_deeper(const struct sfid__resp *r, const redisReadTask *task) {
     return r->leaves_out_deeper && task->parent && (task->type == REDIS_REPLY_ARRAY || task->parent->parent);
 }
@@ -120,7 +120,7 @@ static void *take_string(const redisReadTask *task, char *text, size_t len) {
     if (is_deeper(r, task))
         return r;
     if (task->type != REDIS_REPLY_STRING && (memchr(text, '\r', len) || memchr(text, '\n', len)))
-        return refuse(r, "half a line end inside a line"); /* which hiredis 1.x finds by itself */
+        return refuse(r, "half a line end inside a line"); /* hiredis 1.x finds this by itself */
     if (task->type == REDIS_REPLY_ERROR)
         return task->parent ? refuse(r, "an error inside an array") : take_error(r, text, len);
     if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_STATUS)
@@ -129,7 +129,7 @@ static void *take_string(const redisReadTask *task, char *text, size_t len) {
         return refuse(r, "a string that is too long");
     if (memchr(text, '\0', len))
         return refuse(r, "a string with a NUL in it");
-    if (memcmp(text + len, "\r\n", 2) != 0) /* of a string with a length the reader skips them unseen */
+    if (memcmp(text + len, "\r\n", 2) != 0) /* the reader does not look at them after a string with a length */
         return refuse(r, "a string without its end");
     char *out = next_string(r, len + 1);
     if (out == NULL)
@@ -193,7 +193,7 @@ static redisReplyObjectFunctions functions = {
     .freeObject = free_nothing,
 };
 
-/* ---- taking one in --------------------------------------------------------- */
+/* ---- taking a reply in ----------------------------------------------------- */
 
 bool sfid__resp_begin(struct sfid__resp *r, struct sfid__redis_reply *reply, const struct sfid__uri *uri) {
     *r = (struct sfid__resp){.reply = reply, .uri = uri};
@@ -210,7 +210,7 @@ void sfid__resp_end(struct sfid__resp *r) {
     r->reader = NULL;
 }
 
-/* A failure of it the next redisReaderGetReply() repeats. */
+/* On failure the next redisReaderGetReply() fails, too. */
 void sfid__resp_feed(struct sfid__resp *r, const char *bytes, size_t n) {
     r->received += n;
     redisReaderFeed(r->reader, bytes, n);
@@ -223,9 +223,8 @@ void sfid__resp_next(struct sfid__resp *r) {
 }
 
 /*
- * Why what is not yet a reply never will be one, or NULL. The reader stands
- * behind the type of what it could not finish; a whole line there is the length
- * of a string that has not arrived yet.
+ * Why these bytes can never become a reply, or NULL. The reader stands after the type of the part that it could not
+ * finish. A whole line there is the length of a string that has not arrived yet.
  */
 static const char *hopeless(const struct sfid__resp *r) {
     const redisReader *reader = r->reader;
@@ -261,7 +260,7 @@ bool sfid__resp_is_spent(const struct sfid__resp *r) {
 
 long long sfid__resp_write(char **bytes, int argc, const char *const *argv, const size_t *lengths) {
     const char *args[SFID__COMMAND_ARGS];
-    memcpy(args, argv, (size_t)argc * sizeof *args); /* hiredis takes pointers that are not const themselves */
+    memcpy(args, argv, (size_t)argc * sizeof *args); /* hiredis wants an array of pointers that are not const */
     return redisFormatCommandArgv(bytes, argc, args, lengths);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* route.h - to whom an app's questions go: the server of the URL, the master that sentinels name, or the node of a cluster. */
+/* route.h - where an app's questions go: the URL's server, the master that sentinels name, or the node of a cluster. */
 #ifndef SFID_REDIS_ROUTE_H
 #define SFID_REDIS_ROUTE_H
 
 #include "redis/connection.h"
 
 struct sfid__route {
-    struct sfid__connection *server; /* one of them */
+    struct sfid__connection *server; /* exactly one of the three is set */
     struct sfid__sentinel *sentinel;
     struct sfid__cluster *cluster;
 };
@@ -18,10 +18,10 @@ int sfid__route_begin(struct sfid__route *r, const struct sfid__uri *uri, const 
 int sfid__route_exchange(struct sfid__route *r, const struct sfid__question *q, struct sfid__redis_reply *reply,
                          struct sfid__error *err);
 
-/* True while there is an open connection to whom the next question would go. Never blocks. */
+/* True while the connection for the next question is open. Never blocks. */
 bool sfid__route_is_up(struct sfid__route *r);
 
-/* Fine on a zeroed one. */
+/* A zeroed one is fine. */
 void sfid__route_end(struct sfid__route *r);
 
 #endif

@@ -13,22 +13,22 @@
 struct sfid__sentinel {
     struct sfid__uri uri;
     struct sfid__connection *sentinel, *master;
-    unsigned turn; /* of the sentinels, which to begin with: the one that was right last */
-    bool known;    /* the address of master is one that was named, and was right */
-    bool found;    /* and nothing went wrong with it since */
+    unsigned turn; /* the sentinel to ask first: the last one that was right */
+    bool known;    /* a sentinel named this master, and was right */
+    bool found;    /* the master is known, and nothing has failed since */
 };
 
-/* One exchange: what every sentinel said, should none be right. */
+/* One exchange, with what every sentinel said in case none is right. */
 struct search {
     struct sfid__sentinel *s;
     const struct sfid__question *q;
     struct sfid__redis_reply *reply;
     struct sfid__error *err;
     char said[SFID__ERROR_TEXT - 100];
-    bool answered;                                 /* one of them did, whatever it said */
-    bool hopeless;                                 /* each has said what a person has to look at */
-    int code;                                      /* of the last such one */
-    struct sfid__endpoint failed[SFID__URI_NODES]; /* was named, and is not it */
+    bool answered;                                 /* a sentinel answered, whatever it said */
+    bool hopeless;                                 /* a person has to look at what each one said */
+    int code;                                      /* of the last one noted */
+    struct sfid__endpoint failed[SFID__URI_NODES]; /* named, but not the master */
     unsigned fails;
 };
 
@@ -73,13 +73,13 @@ bool sfid__sentinel_is_up(struct sfid__sentinel *s) { return s->found && sfid__c
 
 static int64_t left_ms(const struct search *x) { return x->q->deadline_ms - sfid__deadline_now_ms(); }
 
-/* Whoever closes waits for one exchange, not for several. */
+/* A thread that closes the handle waits for one exchange, not for several. */
 static bool is_stopped(const struct search *x) {
     /* Acquire, as in deadline.h. */
     return x->q->stop && atomic_load_explicit(x->q->stop, memory_order_acquire) != 0;
 }
 
-/* Notes what came of the sentinel at `node`. */
+/* Notes the outcome for the sentinel at `node`. */
 static void note(struct search *x, const struct sfid__endpoint *node, const char *what, int code, enum sfid__reply_class class) {
     char name[SFID__ENDPOINT_SHOWN];
     const size_t n = strlen(x->said);
@@ -90,7 +90,7 @@ static void note(struct search *x, const struct sfid__endpoint *node, const char
     x->code = code;
 }
 
-/* The address that sentinel i names, by deadline_ms; false where it names none, which is noted. */
+/* Asks sentinel i for the master's address, by deadline_ms. If it names none, notes that and returns false. */
 static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sfid__endpoint *named) {
     const struct sfid__endpoint *node = &x->s->uri.node[i];
     const char *const argv[] = {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", x->s->uri.master};
@@ -103,7 +103,7 @@ static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sf
     const int rc = sfid__connection_exchange(x->s->sentinel, &q, x->reply, &why);
     x->answered = x->answered || rc == 0 || x->reply->count > 0;
     if (rc < 0) {
-        const char *text = strstr(why.text, ": "); /* behind the server's name */
+        const char *text = strstr(why.text, ": "); /* skips the server's name */
         note(x, node, text ? text + 2 : why.text, rc, x->reply->class);
         return false;
     }
@@ -121,13 +121,13 @@ static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sf
 
 static int ask_master(struct search *x) {
     const int rc = sfid__connection_exchange(x->s->master, x->q, x->reply, x->err);
-    /* It is the master still if it has said so, whatever else it says. */
+    /* A server that has said so is still the master, whatever else it says. */
     x->s->found = rc == 0 || (x->reply->count > 0 && x->reply->class != SFID__REPLY_RESOLVE);
     x->s->known = x->s->known || x->s->found;
     return rc;
 }
 
-/* Is there, after such a failure, a point in asking for the master anew? */
+/* Is it worth asking for the master again after this failure? */
 static bool is_elsewhere(const struct search *x) {
     return !x->s->found && x->reply->class != SFID__REPLY_CONFIG && !is_stopped(x) && left_ms(x) > 0;
 }
@@ -139,7 +139,7 @@ static bool has_failed(const struct search *x, const struct sfid__endpoint *e) {
     return false;
 }
 
-/* Asks the server that sentinel i names. True when that is what comes of the exchange: *rc. */
+/* Asks the server that sentinel i names. True if *rc is the result of the whole exchange. */
 static bool ask_named(struct search *x, unsigned i, const struct sfid__endpoint *named, int *rc) {
     struct sfid__uri one;
     char name[SFID__ENDPOINT_SHOWN], what[SFID__ERROR_TEXT];
@@ -176,7 +176,7 @@ static int fail_search(struct search *x) {
     return sfid__fail(x->err, code, "%.160s: no master found: %s", name, x->said[0] ? x->said : "there was no time to ask");
 }
 
-/* Asks all, beginning with the one that was right last. Each has its share of the time, and so has the master. */
+/* Asks all sentinels, first the last one that was right. Each gets its share of the time, and so does the master. */
 static int search(struct search *x) {
     struct sfid__sentinel *s = x->s;
     const unsigned n = s->uri.nodes, first = s->turn;
@@ -185,7 +185,7 @@ static int search(struct search *x) {
         const int64_t share = SFID__MAX(SHARE_LEAST_MS, left_ms(x) / (n - k + 1));
         struct sfid__endpoint named;
         int rc;
-        s->turn = (i + 1) % n; /* should time be over now, the next exchange goes on from here */
+        s->turn = (i + 1) % n; /* if time is over now, the next exchange goes on from here */
         if (ask_one(x, i, SFID__MIN(x->q->deadline_ms, sfid__deadline_now_ms() + share), &named) && ask_named(x, i, &named, &rc))
             return rc;
         if (is_stopped(x))

@@ -20,17 +20,17 @@
 struct sfid__tls {
     const struct sfid__uri *uri;
     redisContext *context; /* hiredis's, around the caller's socket */
-    SSL *ssl;              /* the context's, once it was handed over */
+    SSL *ssl;              /* the context's, once it is handed over */
     bool failed;
     struct sfid__tls_fault fault;
-    struct sfid__tls *next; /* of those that go with the process */
+    struct sfid__tls *next; /* the list of sessions left to the process */
 };
 
 static bool is_handed_over(const struct sfid__tls *t) { return t->context->privctx != NULL; }
 
 /* ---- who the server has to be ----------------------------------------------- */
 
-/* Without what names mean on this host only, or to a resolver only: the zone of an address, a dot at the end. */
+/* The name without the parts that only this host or a resolver understands: an address's zone, a dot at the end. */
 static void bare_name(const struct sfid__uri *uri, char out[SFID__URI_TEXT]) {
     snprintf(out, SFID__URI_TEXT, "%s", sfid__tls_name(uri));
     out[strcspn(out, "%")] = '\0';
@@ -87,11 +87,11 @@ static enum sfid__reply_class make(struct sfid__tls *t, const struct sfid__tls_f
         sfid__fail(why, SFID_ENOMEM, "no TLS session: out of memory");
         class = SFID__REPLY_RETRY;
     }
-    SSL_CTX_free(ctx); /* the session has its share */
+    SSL_CTX_free(ctx); /* the session keeps its own reference */
     return class;
 }
 
-/* hiredis closes the socket of a context that has one: it is the caller's. */
+/* hiredis closes the socket of a context that has one, but this socket is the caller's. */
 static void destroy(struct sfid__tls *t) {
     if (t->context == NULL || !is_handed_over(t))
         SSL_free(t->ssl);
@@ -132,7 +132,7 @@ enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__
     return class;
 }
 
-/* Where OpenSSL is not to be had any more. Kept in a list, so that nobody takes it for lost. */
+/* Keeps a session that OpenSSL can no longer free in a list, so that leak checkers can reach it. */
 static void leave_to_the_process(struct sfid__tls *t) {
     static _Atomic(struct sfid__tls *) left;
     t->next = atomic_load_explicit(&left, memory_order_relaxed); /* nobody reads the list */
@@ -190,7 +190,7 @@ enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, 
     if (done < 0) {
         class = fail(t, errnum, why);
     } else if (done > 0 && (SSL_get0_peer_certificate(t->ssl) == NULL || SSL_get_verify_result(t->ssl) != X509_V_OK)) {
-        t->failed = true; /* OpenSSL has not let it come to this; it is what all of this is for */
+        t->failed = true; /* OpenSSL does not let this happen; this check is what all the rest is for */
         sfid__fail(why, SFID_EAUTH, "the server has not shown a certificate");
         class = SFID__REPLY_CONFIG;
     }
@@ -209,7 +209,7 @@ bool sfid__tls_is_unanswered(struct sfid__tls *t) {
 }
 
 enum sfid__reply_class sfid__tls_put(struct sfid__tls *t, const char *bytes, size_t n, struct sfid__error *why) {
-    if (redisAppendFormattedCommand(t->context, bytes, n) == REDIS_OK) /* memory alone */
+    if (redisAppendFormattedCommand(t->context, bytes, n) == REDIS_OK) /* touches memory only */
         return SFID__REPLY_OK;
     t->failed = true;
     sfid__fail(why, SFID_ENOMEM, "out of memory");

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST (4 << 20) /* of a file: a system's whole list of authorities is a quarter of a megabyte */
+#define LONGEST (4 << 20) /* of a file: a system's list of all authorities has a quarter of a megabyte */
 
 /* ---- files ---------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ static enum sfid__reply_class read_open(int fd, off_t size, const char *name, co
     return n < 0 ? cannot_read(name, path, errno, why) : SFID__REPLY_OK;
 }
 
-/* directory: whether it is one, NULL where it must not be. */
+/* *directory: the path is one; NULL if it must not be. */
 static enum sfid__reply_class read_file(const char *name, const char *path, char **out, bool *directory, struct sfid__error *why) {
     struct stat st;
     const int fd = sfid__fd_open_named(path);
@@ -93,14 +93,14 @@ void sfid__tls_files_free(struct sfid__tls_files *files) {
 
 /* ---- the context ------------------------------------------------------------ */
 
-/* Instead of OpenSSL's own, which asks on the terminal. */
+/* Takes the place of OpenSSL's own function, which asks on the terminal. */
 static int no_passphrase(char *buffer, int size, int writing, void *asked) {
     (void)buffer, (void)size, (void)writing;
     *(bool *)asked = true;
     return -1;
 }
 
-/* Adds each certificate of a text. How many there were. */
+/* Adds each certificate of a text. Returns how many there were. */
 static unsigned add_authorities(X509_STORE *store, BIO *text) {
     bool asked = false;
     unsigned n = 0;
@@ -110,7 +110,7 @@ static unsigned add_authorities(X509_STORE *store, BIO *text) {
         if (added != 1)
             return 0;
     }
-    ERR_clear_error(); /* that there are no more */
+    ERR_clear_error(); /* the error that there are no more */
     return n;
 }
 
@@ -119,7 +119,7 @@ static enum sfid__reply_class trust(SSL_CTX *ctx, const struct sfid__uri *uri, c
     X509_STORE *store = SSL_CTX_get_cert_store(ctx);
     if (uri->ca[0] == '\0')
         return SSL_CTX_set_default_verify_paths(ctx) == 1 ? SFID__REPLY_OK : no_memory(why);
-    /* Whatever the user names is trusted, be it the authority's own certificate or one that it has signed. */
+    /* Trusts every certificate that the user names, an authority's own or one that it has signed. */
     X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
     if (files->ca_directory)
         return SSL_CTX_load_verify_dir(ctx, uri->ca) == 1 ? SFID__REPLY_OK : no_memory(why);
@@ -131,7 +131,7 @@ static enum sfid__reply_class trust(SSL_CTX *ctx, const struct sfid__uri *uri, c
     return n > 0 ? SFID__REPLY_OK : no_good("ca", uri->ca, "has no certificate that can be read: it has to be in PEM", why);
 }
 
-/* The client's certificate, behind it those that lead to its authority. */
+/* The client's certificate, then those that lead to its authority. */
 static bool use_certificates(SSL_CTX *ctx, BIO *text) {
     bool asked = false, good = false;
     for (X509 *cert; (cert = PEM_read_bio_X509_AUX(text, NULL, no_passphrase, &asked)) != NULL;) {
@@ -175,7 +175,7 @@ enum sfid__reply_class sfid__tls_context_new(SSL_CTX **out, const struct sfid__u
     SSL_CTX *ctx = *out = SSL_CTX_new(TLS_client_method());
     if (ctx == NULL || SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1)
         return no_memory(why);
-    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);       /* who the server is was checked once, for all that follows */
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);       /* the server's name is checked once, for all that follows */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF); /* each context has one session */
     const enum sfid__reply_class class = trust(ctx, uri, files, why);
     return class == SFID__REPLY_OK && files->cert ? show_ourselves(ctx, uri, files, why) : class;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tls_context.h - what the URL says about TLS, made ready for OpenSSL.
+ * tls_context.h - makes what the URL says about TLS ready for OpenSSL.
  *
- * The files are read anew for each connection: whoever renews a certificate
- * has to tell nobody. They are read here and not by OpenSSL, which knows no
+ * Each connection reads the files anew: a person who renews a certificate need
+ * not tell anybody. This code reads them, not OpenSSL, which does not know
  * close-on-exec, asks for passphrases on a terminal, and is held by one thread
  * at a time.
  */
@@ -15,17 +15,17 @@
 
 #include <openssl/ssl.h>
 
-/* The files of the URL, as read; empty where it names none. ca_directory: ca is one, and OpenSSL looks there itself. */
+/* The content of the URL's files; NULL if it names none. ca_directory: ca is a directory, and OpenSSL looks there itself. */
 struct sfid__tls_files {
     char *ca, *cert, *key;
     bool ca_directory;
 };
 
-/* SFID__REPLY_OK; or a parameter that is no good, or no memory. *out is to be freed in each case. */
+/* SFID__REPLY_OK; or a parameter is wrong, or memory is short. The caller frees *out in each case. */
 enum sfid__reply_class sfid__tls_files_read(const struct sfid__uri *uri, struct sfid__tls_files *out, struct sfid__error *why);
 void sfid__tls_files_free(struct sfid__tls_files *files);
 
-/* Inside of tls_guard.h: a context that believes whom the URL says, and nothing below TLS 1.2. */
+/* Call inside tls_guard.h. Makes a context that trusts whom the URL says, and accepts nothing below TLS 1.2. */
 enum sfid__reply_class sfid__tls_context_new(SSL_CTX **out, const struct sfid__uri *uri, const struct sfid__tls_files *files,
                                              struct sfid__error *why);
 

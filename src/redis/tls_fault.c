@@ -13,7 +13,7 @@ const char *sfid__tls_name(const struct sfid__uri *uri) { return uri->sni[0] ? u
 
 /* ---- what a certificate says ------------------------------------------------ */
 
-/* Appends n bytes of somebody else's, fit to be shown, while there is room. */
+/* Appends n foreign bytes, made printable, while there is room. */
 static void append(char *out, size_t size, const char *text, size_t n) {
     size_t used = strlen(out);
     sfid__printable(out + used, size - used, text, n);
@@ -44,7 +44,7 @@ static void append_name(const GENERAL_NAME *name, char *out, size_t size) {
     append(out, size, text, n);
 }
 
-/* The common name, or the organisation. */
+/* The common name, or else the organisation. */
 static void append_subject(const X509_NAME *name, char *out, size_t size) {
     int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
     if (at < 0)
@@ -56,7 +56,7 @@ static void append_subject(const X509_NAME *name, char *out, size_t size) {
         append(out, size, "nobody", 6);
 }
 
-/* Whom a certificate is for. False: it says so by its common name alone, which is shown, but does not count. */
+/* Appends the names that a certificate is for. False if it has only a common name, which is shown but does not count. */
 static bool append_names(const X509 *cert, char *out, size_t size) {
     GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
     for (int i = 0; i < sk_GENERAL_NAME_num(names); i++)
@@ -76,7 +76,7 @@ static void append_date(const ASN1_TIME *date, char *out, size_t size) {
     append(out, size, text, strlen(text));
 }
 
-/* ---- certificates that are not believed -------------------------------------- */
+/* ---- certificates that are not trusted --------------------------------------- */
 
 enum doubt { NAME, EXPIRED, TOO_EARLY, UNKNOWN, PURPOSE, OTHER };
 
@@ -243,11 +243,11 @@ enum sfid__reply_class sfid__tls_fault_explain(const struct sfid__tls_fault *f, 
         return SFID__REPLY_CONFIG;
     }
     if (f->asked && !f->heard) {
-        if (m && m->reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE) { /* how TLS 1.2 says it */
+        if (m && m->reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE) { /* TLS 1.2 says it this way */
             sfid__fail(why, SFID_EAUTH, "%s", CERT_WANTED);
             return SFID__REPLY_CONFIG;
         }
-        if (m == NULL || m->class == SFID__REPLY_RETRY) { /* what it said may have been lost with the connection */
+        if (m == NULL || m->class == SFID__REPLY_RETRY) { /* its reason may have been lost with the connection */
             sfid__fail(why, SFID_EREDIS, "the server closed the connection: %s", CERT_WANTED);
             return SFID__REPLY_RETRY;
         }

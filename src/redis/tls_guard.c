@@ -11,9 +11,9 @@
 
 static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
 
-/* All behind the door. */
+/* The door guards all of these. */
 static bool begun, works;
-static bool ending;     /* exit() was called, */
+static bool ending;     /* exit() was called */
 static pthread_t ender; /* by this thread */
 
 /* ---- fork and exit -------------------------------------------------------- */
@@ -30,8 +30,8 @@ void sfid__tls_prepare(void) {
 }
 
 /*
- * Runs before what OpenSSL has registered for exit(), since it was registered
- * later. A thread that is inside has come out by then, and no other gets in.
+ * Registered later than OpenSSL's own exit functions, so it runs before them. A thread that is inside leaves first, and
+ * no other enters.
  */
 static void at_exit(void) {
     pthread_mutex_lock(&door);
@@ -41,8 +41,8 @@ static void at_exit(void) {
 }
 
 /*
- * Where we are the first to use OpenSSL, it leaves its memory to the system at
- * exit(): a host that closes its generator that late gives its pid back still.
+ * If we are the first to use OpenSSL, it does not clear up at exit(). So a host that closes its generator that late can
+ * still release its pid.
  */
 static void begin(void) {
     begun = true;
@@ -54,7 +54,7 @@ static bool may_enter(void) {
         begin();
     if (ending && !pthread_equal(ender, pthread_self()))
         return false;
-    /* OpenSSL promises 0 once it has been cleaned up. */
+    /* OpenSSL promises 0 once it has cleared up. */
     return works && (!ending || OPENSSL_init_crypto(0, NULL) == 1);
 }
 

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tls_guard.h - the way into OpenSSL, and out again.
+ * tls_guard.h - the door into OpenSSL, and out again.
  *
- * A guest shares OpenSSL with its host. Whatever is done with it here, and with
- * what of hiredis calls it, happens between entering and leaving. None of it
- * waits for a peer. In between
+ * A guest shares OpenSSL with its host. So every call of OpenSSL, and every
+ * call of hiredis that leads there, lies between entering and leaving. None of
+ * them waits for a peer. In between
  *
- * - there is one thread of ours at most, and a fork waits until it is out: a
- *   child finds nothing half done, and no lock of OpenSSL held by us;
- * - all signals are blocked: no handler of the host's comes in between, which
- *   might fork or exit; and the SIGPIPE that a write of OpenSSL's raises is
- *   taken back;
- * - this thread's queue of OpenSSL errors is empty, which what is asked of it
- *   rests on; the host's own errors are put back at the end.
+ * - there is at most one thread of ours, and fork() waits until it has left: a
+ *   child finds nothing half done, and no lock of OpenSSL that we hold;
+ * - all signals are blocked, so no handler of the host's can fork or exit here;
+ *   the SIGPIPE that a write of OpenSSL's raises is taken back;
+ * - this thread's queue of OpenSSL errors starts empty, as OpenSSL's answers
+ *   require; the host's own errors are put back at the end.
  *
- * Once the process exits OpenSSL may be gone: then only the thread that ends
- * it is let in, as long as OpenSSL is there.
+ * Once the process exits OpenSSL may be gone. Then only the thread that called
+ * exit() may enter, as long as OpenSSL is there.
  */
 #ifndef SFID_REDIS_TLS_GUARD_H
 #define SFID_REDIS_TLS_GUARD_H
@@ -34,16 +33,16 @@ struct sfid__tls_error {
 };
 
 struct sfid__tls_guard {
-    sigset_t signals; /* the mask before */
+    sigset_t signals; /* the mask before entering */
     bool pipe_pending;
     unsigned errors;
     struct sfid__tls_error error[SFID__TLS_ERRORS];
 };
 
-/* Before the first use, from where no other thread forks yet: sets up what a fork does. */
+/* Call before the first use, while no other thread forks: registers what fork() has to do. */
 void sfid__tls_prepare(void);
 
-/* False: the process is ending, or OpenSSL does not work here; then there is nothing to leave. */
+/* False if the process is ending or OpenSSL does not work here; then do not leave. */
 bool sfid__tls_enter(struct sfid__tls_guard *g);
 void sfid__tls_leave(const struct sfid__tls_guard *g);
 

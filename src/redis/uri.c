@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST 4096 /* of a URL: more than all of its parts together may be */
+#define LONGEST 4096 /* of a URL: more than all its parts together may have */
 #define DB_MAX 2147483647
-#define TIMEOUT_MIN_MS 10 /* a timeout given in seconds by mistake is an error, not one that never succeeds */
+#define TIMEOUT_MIN_MS 10 /* seconds given by mistake are an error, not a timeout that never succeeds */
 #define TIMEOUT_MAX_MS 600000
 #define CLIENT_NAME_MAX 128
 #define REPLICAS_MAX 100
@@ -26,8 +26,8 @@ struct reader {
     struct sfid__uri_place place;
     struct sfid__uri uri;
     bool db_given;
-    bool user_alone; /* before @, without a colon: the password has to be in a file */
-    unsigned given;  /* bits: parameters seen */
+    bool user_alone; /* a user before @ without a colon: the password has to be in a file */
+    unsigned given;  /* bits: the parameters seen */
 };
 
 #define BAD(r, ...) SFID__URI_BAD(&(r)->place, __VA_ARGS__)
@@ -46,7 +46,7 @@ static int read_userinfo(struct reader *r, struct sfid__part p) {
     return sfid__part_decode(&r->place, sfid__part_behind(p, 1), "the password", r->uri.password, sizeof r->uri.password);
 }
 
-/* One host, or several with commas between where the scheme takes them. */
+/* One host, or several between commas if the scheme allows it. */
 static int read_nodes(struct reader *r, struct sfid__part p) {
     const bool several = r->scheme->kind != SFID__URI_SERVER;
     for (;;) {
@@ -120,7 +120,7 @@ static int read_client_name(struct reader *r, struct sfid__part p) {
         return r->place.err->code;
     bool good = *name != '\0' && strlen(name) <= CLIENT_NAME_MAX;
     for (const char *c = name; *c; c++)
-        good = good && *c >= '!' && *c <= '~'; /* what CLIENT SETNAME takes */
+        good = good && *c >= '!' && *c <= '~'; /* CLIENT SETNAME allows these */
     return good ? 0 : bad_value(r, "client_name", "1 to 128 printable ASCII characters without spaces");
 }
 
@@ -147,7 +147,7 @@ static int read_pid(struct reader *r, const char *name, struct sfid__part p, int
     return 0;
 }
 
-/* Decoded, and not empty. */
+/* Reads a value, decoded and not empty. */
 static int read_text(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
     char what[40];
     snprintf(what, sizeof what, "parameter %s", name);
@@ -156,7 +156,7 @@ static int read_text(struct reader *r, const char *name, struct sfid__part p, ch
     return out[0] ? 0 : bad_value(r, name, "followed by = and a value");
 }
 
-/* The name of a file with a password. */
+/* Reads the name of a password's file. */
 static int read_file_name(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
     char given[SFID__URI_TEXT];
     if (read_text(r, name, p, given) < 0)
@@ -235,7 +235,7 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
     }
 }
 
-/* Is the parameter one of this scheme? */
+/* Does the parameter belong to this scheme? */
 static bool fits(const struct scheme *scheme, enum parameter which) {
     if (which >= CA && which <= SNI)
         return scheme->tls;
@@ -244,7 +244,7 @@ static bool fits(const struct scheme *scheme, enum parameter which) {
 
 static int unknown(struct reader *r, struct sfid__part name) {
     char shown[40], list[320] = "";
-    size_t n = 0; /* as far as it looks like a name: `password:secret` is one of the things people try */
+    size_t n = 0; /* only what looks like a name: people try `password:secret`, for example */
     for (; n < name.len && n + 1 < sizeof shown && (sfid__is_ascii_alnum(name.at[n]) || strchr("_-", name.at[n])); n++)
         shown[n] = name.at[n];
     shown[n] = '\0';
@@ -258,7 +258,7 @@ static int unknown(struct reader *r, struct sfid__part name) {
                list);
 }
 
-/* What only goes together. */
+/* Checks parameters that depend on one another. */
 static int check_together(struct reader *r) {
     const struct sfid__uri *uri = &r->uri;
     if ((uri->cert[0] == '\0') != (uri->key[0] == '\0'))
@@ -292,7 +292,7 @@ static int read_parameter(struct reader *r, struct sfid__part p) {
     return unknown(r, name);
 }
 
-/* p begins with '?', or is empty. */
+/* p begins with '?' or is empty. */
 static int read_query(struct reader *r, struct sfid__part p) {
     while (p.len > 0) {
         p = sfid__part_behind(p, 1);
@@ -307,10 +307,7 @@ static int read_query(struct reader *r, struct sfid__part p) {
 
 /* ---- the whole ----------------------------------------------------------- */
 
-/*
- * Cuts user and password off. Until here it is not known what in the text is
- * secret, and from here on values of parameters alone are: see uri.h.
- */
+/* Cuts user and password off. Before this any part of the text may be secret; after it only values of parameters may: see uri.h. */
 static int split(struct reader *r, struct sfid__part *rest, struct sfid__part *authority) {
     unsigned ats = 0;
     for (size_t i = 0; i < rest->len; i++) {
@@ -354,7 +351,7 @@ static int read_unix(struct reader *r, struct sfid__part rest, struct sfid__part
     return read_query(r, rest);
 }
 
-/* The scheme out of a list, as text of our own: what stands before :// may be anything. */
+/* Returns the scheme as text of our own: the text before :// may be anything. */
 static const struct scheme *find_scheme(struct sfid__part name) {
     static const struct scheme schemes[] = {
         {"redis", SFID__URI_SERVER, false, false},
@@ -421,7 +418,7 @@ static void describe_unix(const struct sfid__uri *uri, char *out, size_t size) {
     snprintf(out, size, "unix://%s?db=%" PRIu32, path, uri->db);
 }
 
-/* Appends as much as there is room for. */
+/* Appends as much as fits. */
 static void append(char *out, size_t size, const char *text) {
     const size_t n = strlen(out);
     snprintf(out + n, size - n, "%s", text);
@@ -442,7 +439,7 @@ void sfid__uri_describe(const struct sfid__uri *uri, char *out, size_t size) {
     append(out, size, kinds[uri->kind]);
     for (unsigned i = 0; i < uri->nodes; i++) {
         sfid__endpoint_describe(&uri->node[i], node);
-        /* Of the first one as much as fits; of the others all, and room to say that there are more. */
+        /* The first node as far as it fits; the others only if they fit whole, with room to say that there are more. */
         const size_t more = i + 1 < uri->nodes ? strlen(",...") : 0;
         const bool room = i == 0 || strlen(out) + 1 + strlen(node) + more + strlen(tail) < size;
         append(out, size, i ? "," : "");

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define STAGGER_MS 250
-#define BACKLOG_NAP_MS 10 /* a Unix socket whose queue is full cannot be polled for room */
-#define IDLE_S 60         /* between heartbeats a dead peer is found, and a NAT kept awake */
+#define BACKLOG_NAP_MS 10 /* a Unix socket with a full queue cannot be polled for room */
+#define IDLE_S 60         /* finds a dead peer between heartbeats, and keeps a NAT awake */
 #define PROBE_S 10
 #define PROBES 3
 
@@ -54,7 +54,7 @@ static int new_socket(struct sfid__wire *w, int family) {
 }
 
 static void set(int fd, int level, int option, int value) {
-    setsockopt(fd, level, option, &value, sizeof value); /* each a nicety */
+    setsockopt(fd, level, option, &value, sizeof value); /* nothing depends on these options */
 }
 
 static void set_tcp_options(int fd) {
@@ -78,7 +78,7 @@ static enum sfid__reply_class cannot_connect(int errnum, struct sfid__error *why
     case ENOBUFS:
     case ENOMEM:
     case ETIMEDOUT:
-    case ECONNRESET: /* it was there, and has gone */
+    case ECONNRESET: /* the server was there, and has gone */
         return SFID__REPLY_RETRY;
     default: /* refused, unreachable, no such socket */
         return SFID__REPLY_RESOLVE;
@@ -121,20 +121,20 @@ static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, 
 /* Connections under way to the addresses of one name. */
 struct race {
     struct sfid__addresses addresses;
-    unsigned first, begun; /* begun: so many addresses have had their turn */
-    int64_t next_ms;       /* when the next one is due */
+    unsigned first, begun; /* begun: how many addresses have been tried */
+    int64_t next_ms;       /* when the next address is due */
     unsigned running;
     struct sfid__wire wires[SFID__ADDRESSES];
-    int errnum; /* of the last that failed */
+    int errnum; /* of the last failure */
 };
 
 static void lost(struct race *r, struct sfid__wire *w, int errnum) {
     sfid__wire_close(w);
     r->errnum = errnum;
-    r->next_ms = 0; /* the next one at once */
+    r->next_ms = 0; /* the next address at once */
 }
 
-/* A port of the loopback that nobody listens at can be given to a socket that connects to it: then it meets itself. */
+/* A socket that connects to a free port of the loopback may be given that port itself: then it meets itself. */
 static bool met_itself(int fd) {
     struct sockaddr_storage here, there;
     socklen_t here_len = sizeof here, there_len = sizeof there;
@@ -145,7 +145,7 @@ static bool met_itself(int fd) {
            memcmp(&here, &there, here_len) == 0;
 }
 
-/* True when w is connected. */
+/* True if w is connected. */
 static bool arrived(struct race *r, struct sfid__wire *w) {
     int errnum = 0;
     socklen_t len = sizeof errnum;
@@ -161,7 +161,7 @@ static bool arrived(struct race *r, struct sfid__wire *w) {
     return false;
 }
 
-/* Gives the next address its turn. True when it is connected at once. */
+/* Tries the next address. True if it is connected at once. */
 static bool begin_next(struct race *r, struct sfid__deadline *deadline) {
     const struct sfid__address *a = &r->addresses.list[(r->first + r->begun++) % r->addresses.count];
     struct sfid__wire *w = &r->wires[r->running];
@@ -183,13 +183,13 @@ static bool begin_next(struct race *r, struct sfid__deadline *deadline) {
     return false;
 }
 
-/* Takes the one that is connected out of the race; open_tcp ends the others. */
+/* Takes the connected wire out of the race; open_tcp ends the others. */
 static void won(struct race *r, unsigned i, struct sfid__wire *w) {
     *w = r->wires[i];
     r->wires[i] = SFID__WIRE_NONE;
 }
 
-/* Waits for something to happen, at most ms. The number of the one that is connected, or -1. */
+/* Waits at most ms for something to happen. Returns the index of the connected wire, or -1. */
 static int watch(struct race *r, int ms) {
     struct pollfd polled[SFID__ADDRESSES];
     for (unsigned i = 0; i < r->running; i++)
@@ -200,7 +200,7 @@ static int watch(struct race *r, int ms) {
     for (unsigned i = 0; i < r->running; i++) {
         if (polled[i].revents && arrived(r, &r->wires[i]))
             return (int)i;
-        if (r->wires[i].fd >= 0) { /* close the gap that a lost one left */
+        if (r->wires[i].fd >= 0) { /* close the gap of a lost one */
             const struct sfid__wire moved = r->wires[i];
             r->wires[i] = SFID__WIRE_NONE;
             r->wires[kept++] = moved;
@@ -259,7 +259,7 @@ static enum sfid__reply_class check_is_ours(const struct sfid__wire *w, struct s
     return is_ours(w) ? SFID__REPLY_OK : too_late(why, "the connection was closed by this process");
 }
 
-/* Waits for the socket. SFID__REPLY_OK: try; it may have been closed by the server as well. */
+/* Waits for the socket. SFID__REPLY_OK: try, although the server may have closed it. */
 static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events, struct sfid__deadline *deadline,
                                        struct sfid__error *why) {
     for (;;) {
@@ -309,7 +309,7 @@ enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *b
 
 static enum sfid__reply_class receive_tls(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
                                           struct sfid__deadline *deadline, struct sfid__error *why) {
-    short waits = 0; /* what came together with something else has been taken in, and waits for nothing */
+    short waits = 0; /* bytes that came with others were already taken in, and need no wait */
     enum sfid__reply_class class;
     do {
         class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
@@ -350,7 +350,7 @@ bool sfid__wire_is_quiet(const struct sfid__wire *w) {
 
 /* ---- opening --------------------------------------------------------------- */
 
-/* Asks on a connection of its own, without TLS. What the answer begins with; "" for none. */
+/* Asks on a connection of its own, without TLS. Returns how the answer begins; "" for none. */
 static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn, struct sfid__deadline *deadline,
                       struct sfid__part question, char answer[2]) {
     struct sfid__wire w = SFID__WIRE_NONE;
@@ -365,7 +365,7 @@ static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolv
 
 bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
                            struct sfid__deadline *deadline) {
-    /* The shortest hello there is, of TLS 1.2, with one cipher (0xc02f) and nothing else. */
+    /* The shortest hello of TLS 1.2, with one cipher (0xc02f) and nothing else. */
     static const char hello[] = "\x16\x03\x01\0\x2d\x01\0\0\x29\x03\x03"
                                 "32 bytes of no secret whatsoever"
                                 "\0\0\x02\xc0\x2f\x01\0";
@@ -374,7 +374,7 @@ bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *r
     if (uri->path[0])
         return false;
     ask_aside(uri, resolver, turn, deadline, (struct sfid__part){hello, sizeof hello - 1}, answer);
-    return (answer[0] == 0x16 || answer[0] == 0x15) && answer[1] == 3; /* its hello, or an alert */
+    return (answer[0] == 0x16 || answer[0] == 0x15) && answer[1] == 3; /* a server's hello, or an alert */
 }
 
 static bool speaks_plain(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
@@ -398,7 +398,7 @@ static enum sfid__reply_class shake_hands(const struct sfid__wire *w, struct sfi
     }
 }
 
-/* A server without TLS waits for the rest of what it takes for a command. In the middle of the time there is it is asked. */
+/* A server without TLS takes the handshake for an unfinished command, and waits. So it is asked after half of the time. */
 static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
                                      unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
     const int64_t now = sfid__deadline_now_ms();
