@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* app.c - what an operator asks of an app's server. */
+/* app.c - what an operator asks about an app at its server, and sfid_app_init(). */
 #include "admin/session.h"
 #include "lease/script_look.h"
 
@@ -19,12 +19,12 @@ struct app_survey {
     sfid_app_info info;
     int (*each)(void *user, const sfid_lease_info *lease);
     void *user;
-    char holders[300]; /* the first of those that hold a pid, as a list */
+    char holders[300]; /* the first ones that hold a pid, as a list */
 };
 
 /* ---- one pid --------------------------------------------------------------- */
 
-/* For the sentence that refuses. */
+/* Adds a holder to the list in the sentence that refuses. */
 static void name_in_list(struct app_survey *s, const sfid_lease_info *lease) {
     char until[SFID__TIME_TEXT] = "";
     const size_t used = strlen(s->holders);
@@ -101,7 +101,7 @@ static int look(struct app_survey *s) {
     return rc;
 }
 
-/* What is left of it, and the sentence for the caller. */
+/* Ends the call: copies the result and the sentence to the caller. */
 static int end(struct app_survey *s, int rc, sfid_app_info *out, char *why, size_t why_size) {
     if (s && out && (rc == 0 || rc == SFID_EBUSY))
         *out = s->info;
@@ -137,7 +137,7 @@ static int refuse(struct app_survey *s) {
         s->visit.app.shown, s->visit.app.name, s->holders, others);
 }
 
-/* *done: the server did it. Otherwise it found something else than was looked at. */
+/* *done: the server did it. Otherwise it is no longer in the state that was looked at. */
 static int try_init(struct app_survey *s, bool force, bool *done) {
     int rc = look(s);
     if (rc < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check.c - what is wrong with an app's server, or with how the app is used there. */
+/* check.c - finds what is wrong with an app's server, or with how the app uses it. */
 #include "admin/facts.h"
 #include "base/deadline.h"
 #include "lease/options.h"
@@ -21,15 +21,15 @@ struct server_survey {
     struct sfid__redis_facts facts;
     struct sfid__redis_view view;
     uint64_t held, foreign;
-    char foreigners[300]; /* the first of them, as a list */
-    bool too_slow;        /* the heartbeat was found too long */
-    bool denied;          /* a permission was found missing */
+    char foreigners[300]; /* the first ones, as a list */
+    bool too_slow;        /* the heartbeat is too long */
+    bool denied;          /* a permission is missing */
     void (*each)(void *user, const sfid_finding *finding);
     void *user;
     char cure[CURE]; /* of the next finding; "": none */
 };
 
-/* ---- telling --------------------------------------------------------------- */
+/* ---- reporting ------------------------------------------------------------- */
 
 SFID__PRINTF(2, 3) static void cure(struct server_survey *s, const char *fmt, ...) {
     va_list args;
@@ -38,7 +38,7 @@ SFID__PRINTF(2, 3) static void cure(struct server_survey *s, const char *fmt, ..
     va_end(args);
 }
 
-/* The cure was said before. */
+/* Reports a finding with the cure that cure() has prepared. */
 SFID__PRINTF(5, 6)
 static void tell(struct server_survey *s, sfid_check_kind kind, sfid_check_grade grade, int code, const char *fmt, ...) {
     char text[TEXT];
@@ -56,7 +56,7 @@ static const char *user_of(const struct server_survey *s) {
 
 /* ---- before anything is asked ---------------------------------------------- */
 
-/* Where the library would refuse, a finding; then as if it were as long as may be. */
+/* Reports a heartbeat that the library would refuse, and goes on with the longest that it accepts. */
 static void check_heartbeat(struct server_survey *s, sfid_options *opt) {
     const uint32_t most = opt->ttl_ms / 3;
     s->too_slow = opt->heartbeat_ms > most;
@@ -105,7 +105,7 @@ static void check_end(struct server_survey *s) {
 
 /* ---- the server ------------------------------------------------------------ */
 
-/* The first exchange failed: no other would do better. */
+/* The first exchange failed, and no other would do better. */
 static void tell_unreachable(struct server_survey *s, int rc) {
     const struct sfid__error *err = &s->visit.error;
     const bool permitted = strstr(err->text, "NOPERM") == NULL;
@@ -137,7 +137,7 @@ static void check_role(struct server_survey *s) {
          role ? role : "(role not visible)");
 }
 
-/* It was tried, and the server said something else than that it is not permitted. */
+/* The server refused a command, but not for lack of permission. */
 static void tell_refused(struct server_survey *s, const char *command, const char *why) {
     static const struct {
         const char *word, *cure;
@@ -159,7 +159,7 @@ static void check_permissions(struct server_survey *s) {
         if (strncmp(s->facts.name[i], denied, sizeof denied - 1) != 0)
             continue;
         if (strcmp(why, "command") != 0 && strcmp(why, "key") != 0) {
-            if (!refused) /* the others are for the same reason */
+            if (!refused) /* the others have the same reason */
                 tell_refused(s, command, why);
             refused = true;
             continue;
@@ -204,7 +204,7 @@ static void check_memory(struct server_survey *s) {
 
 /* ---- replication ----------------------------------------------------------- */
 
-/* Has it replicas, or had it some? A master without any cannot be superseded. */
+/* Has it replicas, or had it any? No server can supersede a master without any. */
 static bool has_replicas(const struct server_survey *s) {
     const char *before = sfid__redis_fact(&s->facts, "master_replid2"), *role = sfid__redis_fact(&s->facts, "role");
     return sfid__redis_fact_number(&s->facts, "connected_slaves") > 0 || sfid__redis_fact(&s->facts, "min_slaves_good_slaves") ||
@@ -280,7 +280,7 @@ static bool count(void *survey, const struct sfid__redis_pid *pid) {
 
 static void tell_refusal(struct server_survey *s, int rc) {
     if (rc == SFID_EAUTH && s->denied)
-        return; /* it was told */
+        return; /* reported already */
     if (rc == SFID_ECLOCK)
         cure(s, "set the wrong clock right, and have a time service (chrony, systemd-timesyncd) keep both");
     else if (rc == SFID_ELAYOUT)

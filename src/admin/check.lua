@@ -2,12 +2,12 @@
 --
 -- What a server is like for an app's leases, and what its user may not do. One EVAL, which leaves nothing behind.
 --
--- KEYS[1]  sfid:APP      ARGV[1]  names of fields of INFO, with spaces between
+-- KEYS[1]  sfid:APP      ARGV[1]  names of fields of INFO, separated by spaces
 --
--- The answer is an array of strings in pairs: a field of INFO and its value, for each that there is; and for each command of the
--- lease script that was tried and refused 'denied COMMAND' and 'command' or 'key', or what the server said. Commands that write
--- are tried on KEYS[1]:trial, which is nobody's: a registration has two bytes there. In a cluster, where that may lie elsewhere,
--- they are not tried, and the answer has the pair 'untried' 'cluster'.
+-- The answer is an array of strings in pairs: a field of INFO and its value, for each field that exists. For each command of
+-- the lease script that failed, it has 'denied COMMAND' and 'command' or 'key', or the server's words. Commands that write are
+-- tried on KEYS[1]:trial, which nobody uses: a registration has two bytes there. They are not tried in a cluster where that key
+-- may lie elsewhere, nor on a replica; the answer then has the pair 'untried' and 'cluster' or 'replica'.
 
 local answer = {}
 
@@ -16,7 +16,7 @@ local function add(name, value)
   answer[#answer + 1] = value
 end
 
--- How the servers say that an ACL forbids a command or a key; others say what is wrong with the server.
+-- How servers say that an ACL forbids a command or a key. Other words say what is wrong with the server.
 local function why(text)
   for _, words in ipairs({"can't run this", 'ACL failure', 'NOPERM', "can't access"}) do
     if string.find(text, words, 1, true) then
@@ -27,7 +27,7 @@ local function why(text)
   return string.match(text, '^@user_script: *%d+: %-?(.*)') or text
 end
 
--- True when it was carried out.
+-- True if the server carried it out.
 local function try(command, ...)
   local reply = redis.pcall(command, ...)
   if type(reply) == 'table' and reply.err then

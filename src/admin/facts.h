@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* facts.h - what a server tells of itself and of its user: src/admin/check.lua, and CONFIG GET. */
+/* facts.h - what a server says about itself and its user: from src/admin/check.lua, and CONFIG GET. */
 #ifndef SFID_ADMIN_FACTS_H
 #define SFID_ADMIN_FACTS_H
 
@@ -15,16 +15,16 @@ struct sfid__redis_facts {
     char name[SFID__CHECK_FACTS][SFID__CHECK_NAME], value[SFID__CHECK_FACTS][SFID__CHECK_VALUE];
 };
 
-/* Asks for all of it. 0, or as sfid__visit_ask(). */
+/* Asks for all facts. 0, or as sfid__visit_ask(). */
 int sfid__redis_check(struct sfid__visit *v, struct sfid__redis_facts *facts);
 
-/* The value of one; NULL when the server does not tell. */
+/* The value of one fact; NULL if the server does not say. */
 const char *sfid__redis_fact(const struct sfid__redis_facts *facts, const char *name);
 
-/* The same as a number; -1. */
+/* The value as a decimal; -1 if it is none. */
 int64_t sfid__redis_fact_number(const struct sfid__redis_facts *facts, const char *name);
 
-/* A setting that is a number; -1 when the server or its ACL does not show it. */
+/* A setting as a decimal; -1 if the server or its ACL does not show it. */
 int64_t sfid__redis_setting(struct sfid__visit *v, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pid.c - what an operator asks of one pid. */
+/* pid.c - what an operator asks about one pid, and sfid_pid_finish(). */
 #include "admin/session.h"
 #include "lease/script_look.h"
 
@@ -17,10 +17,10 @@ struct pid_survey {
     struct sfid__visit visit; /* first */
     struct sfid__redis_view view;
     sfid_pid_info info;
-    char base[SFID__HOLDER]; /* of who holds it; "": nobody does */
+    char base[SFID__HOLDER]; /* the holder's; "": nobody holds the pid */
 };
 
-/* ---- what there is --------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------- */
 
 static bool see(void *survey, const struct sfid__redis_pid *pid) {
     struct pid_survey *s = survey;
@@ -39,7 +39,7 @@ static bool see(void *survey, const struct sfid__redis_pid *pid) {
     return false;
 }
 
-/* The second word of a record. Not worth an error: the user may lack the permission. */
+/* Reads the second word of a record. A failure is no error: the user may lack the permission. */
 static void read_nonce(struct pid_survey *s) {
     char key[80], field[NUMBER];
     const struct sfid__redis_reply *r = &s->visit.app.reply;
@@ -52,7 +52,7 @@ static void read_nonce(struct pid_survey *s) {
     s->visit.error = kept;
 }
 
-/* What is the holder's own ends with its token, which is not for others. */
+/* A holder's own registration is shown without its token, which is not for others. */
 static void show_registration(struct pid_survey *s, const char *text) {
     sfid_pid_info *info = &s->info;
     text = strcmp(text, s->base) == 0 ? info->holder : text;
@@ -77,7 +77,10 @@ static void read_registration(struct pid_survey *s) {
     s->visit.error = kept;
 }
 
-/* As the script has it: what is held, once it has run out and unknown pids are handed out; others by their own rules. */
+/*
+ * From when the pid is free, by the script's rules: a released one from its first unused tick, any other once it has
+ * run out and unknown pids are granted.
+ */
 static int64_t free_from(const struct pid_survey *s) {
     const int64_t open = s->view.open_tick ? sfid__redis_app_time(&s->visit.app, s->view.open_tick) : 0;
     if (s->view.known != SFID__APP_CURRENT || s->info.until_unix_ms < 0)
@@ -110,9 +113,9 @@ static int look(struct pid_survey *s, uint64_t pid) {
     return 0;
 }
 
-/* ---- its end --------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------- */
 
-/* Whether there is something to end, and that of whom it is wanted. */
+/* Is there a lease to end, and is it the given holder's? */
 static int may_finish(struct pid_survey *s, const char *holder) {
     struct sfid__error *err = &s->visit.error;
     const struct sfid__redis_app *app = &s->visit.app;

@@ -11,7 +11,7 @@
 
 static_assert(SFID__ERROR_TEXT <= SFID_WHY_LEN, "a sentence fits where the header says so");
 
-/* Where it is said that there is no such thing to ask, also what there is. */
+/* If there is no server to ask, the error says what there is instead. */
 int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
     struct sfid__error *err = &v->error;
     sfid__guest_enter(&v->guest);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* session.h - one call of somebody who looks after an app: what it was given, its own way to the server, and its deadline. */
+/* session.h - one call of an operator's: its options, its own route to the server, and its deadline. */
 #ifndef SFID_ADMIN_SESSION_H
 #define SFID_ADMIN_SESSION_H
 
 #include "base/guest.h"
 #include "lease/script.h"
 
-/* A reply is larger than what some threads have for a stack: on the heap, zeroed. */
+/* On the heap, zeroed: a reply is larger than the stack of some threads. */
 struct sfid__visit {
     struct sfid__settings settings;
     struct sfid__redis_app app;
@@ -16,7 +16,7 @@ struct sfid__visit {
     struct sfid__error error;
 };
 
-/* Reads the options and gets ready to ask. 0, or SFID_EINVAL, SFID_ENOMEM, or SFID_EUNSUPPORTED where no server keeps the leases. */
+/* Reads the options and prepares to ask. 0, SFID_EINVAL, SFID_ENOMEM, or SFID_EUNSUPPORTED if no server keeps the leases. */
 int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt);
 
 static inline struct sfid__deadline sfid__visit_until(const struct sfid__visit *v) {
@@ -24,12 +24,12 @@ static inline struct sfid__deadline sfid__visit_until(const struct sfid__visit *
 }
 
 /*
- * Lets go of everything, and frees what v is the first member of; NULL where there was no memory for that. The caller gets
- * the sentence of rc, where he wants one. Returns rc.
+ * Ends everything, and frees the struct of which v is the first member; v is NULL if there was no memory for that.
+ * Writes the sentence of rc to why, if the caller wants one. Returns rc.
  */
 int sfid__visit_end(struct sfid__visit *v, int rc, char *why, size_t why_size);
 
-/* One plain command, binary-safe, to the server that the app's exchanges go to. As sfid__route_exchange(). */
+/* One plain command, binary-safe, to the server of the app's exchanges. As sfid__route_exchange(). */
 int sfid__visit_ask(struct sfid__visit *v, int argc, const char *const *argv, const size_t *lengths);
 
 #endif
