@@ -2,9 +2,10 @@
 /*
  * handle.h - what an `sfid` is.
  *
- * Two parts. The front is what threads draw through; it stays in memory for
- * good once the handle was open, since a thread may always come late. The rest
- * is freed by close; who wants it says so by sfid__rest_enter().
+ * It has two parts. Threads generate IDs through the front. Once a handle was
+ * open, its front stays in memory for good, because a thread may always come
+ * late. Close frees the rest; code that uses the rest enters it by
+ * sfid__rest_enter().
  */
 #ifndef SFID_API_HANDLE_H
 #define SFID_API_HANDLE_H
@@ -15,24 +16,24 @@
 #include "lease/keeper.h"
 
 struct sfid__rest {
-    struct sfid__error error; /* of open */
+    struct sfid__error error; /* open's */
     struct sfid__keeper keeper;
-    struct sfid__holder holding;     /* with an app; else all zero */
+    struct sfid__holder holding;      /* with an app; else all zero */
     struct sfid__memory_page *memory; /* without an app; else NULL */
-    uint64_t issued_before;           /* on this page, before this open */
+    uint64_t issued_before;           /* on this page before this open */
 };
 
-/* What wide IDs are put together from, beside the number drawn (wide.c). Set before the handle is handed out. */
+/* What a wide ID has beside its position (wide.c). Set before the caller gets the handle. */
 struct sfid__wrap {
     sfid_wide_layout layout;
-    bool by_host;            /* as in sfid__wide_plan */
+    bool by_host; /* as in sfid__wide_plan */
     uint64_t worker;
-    uint64_t key[2]; /* of random bits */
+    uint64_t key[2]; /* for the random bits */
 };
 
 struct sfid {
     struct sfid__generator generator; /* first: the inline form, and casts in hot.c */
-    struct sfid__wrap wrap;           /* of wide IDs only: other handles have no room for it (open.c) */
+    struct sfid__wrap wrap;           /* for wide IDs only: other handles have no room for it (open.c) */
 };
 
 #define SFID__USERS_BITS 24
@@ -41,20 +42,21 @@ static_assert(SFID__PROCESS_BITS + SFID__USERS_BITS == 64, "process and count fi
 static_assert(offsetof(struct sfid, generator) == 0, "the generator comes first");
 
 /*
- * The rest, for as long as until sfid__rest_leave(); NULL when the handle is
- * closed (then there is nothing to leave). Cold paths only. A count that
- * fork() copied from threads of the parent is of another process, and void.
+ * Enters the rest until sfid__rest_leave(); NULL if the handle is closed, and then there is nothing to leave. For cold
+ * paths only. A count that fork() copied from threads of the parent belongs to another process, and is void.
  */
 static inline void sfid__rest_leave(struct sfid *g) {
-    /* Release, with the load of users in sfid_close: what was done inside is over before the rest is freed. */
+    /* Release, with the load of users in open.c wait_until_alone(): all that was done inside is over before the rest is freed. */
     atomic_fetch_sub_explicit(&g->generator.users, 1, memory_order_release);
 }
 
 static inline struct sfid__rest *sfid__rest_enter(struct sfid *g) {
     const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
     uint64_t users = atomic_load_explicit(&g->generator.users, memory_order_relaxed), next;
-    /* Sequentially consistent, with the exchange of rest and the load of users in sfid_close: either this thread is
-       counted before close looks, or it finds NULL. */
+    /*
+     * Sequentially consistent, with the exchange of rest and the load of users in open.c: either close sees this thread
+     * counted, or this thread finds NULL.
+     */
     do
         next = (users >> SFID__USERS_BITS == nobody >> SFID__USERS_BITS ? users : nobody) + 1;
     while (!atomic_compare_exchange_weak_explicit(&g->generator.users, &users, next, memory_order_seq_cst, memory_order_relaxed));

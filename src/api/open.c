@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open.c - opening and closing: where the parts are put together. */
+/* open.c - opens and closes a handle: here the parts are put together. */
 #include "api/handle.h"
 
 #include "base/guest.h"
@@ -17,7 +17,7 @@
 
 #define END_OF_LIFE_MS (INT64_C(5) * 365 * 86400000)
 
-/* Handles that were open once and are closed: kept for late threads, reachable for leak checkers. */
+/* Closed handles that were open once: kept for late threads, reachable for leak checkers. */
 static _Atomic(struct sfid__generator *) closed_handles;
 
 /* ---- open ---------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void keeper_wanted(struct sfid__generator *generator) {
     if (!sfid__keeper_runs(&rest->keeper)) {
         struct sfid__guest guest;
         sfid__guest_enter(&guest);
-        sfid__keeper_start(&rest->keeper); /* failing is fine: the next call tries again */
+        sfid__keeper_start(&rest->keeper); /* a failure is fine: the next call tries again */
         sfid__guest_leave(&guest);
     }
     sfid__rest_leave(g);
@@ -42,7 +42,7 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
     g->layout = *l;
     g->clock = &sfid__system_clock;
     if (sfid__layout_in_seconds(l)) {
-        g->source = SFID__TICK_SECONDS; /* a handle without room for ticks */
+        g->source = SFID__TICK_SECONDS; /* such a handle has no room for ticks */
     } else {
         g->source = l->unit_ms <= 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_PRECISE;
         sfid__ticks_init(&g->ticks, l->epoch_ms, l->unit_ms);
@@ -66,7 +66,7 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
     return 0;
 }
 
-/* With an app: a pid held by lock or lease, on a page that outlives the process. */
+/* With an app: a lock or lease holds the pid, and the page outlives the process. */
 static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, struct sfid__record **r) {
     struct sfid__holder *h = &rest->holding;
     const int64_t deadline_ms = sfid__monotonic_ms(g->generator.clock) + settings->opt.open_timeout_ms;
@@ -100,7 +100,7 @@ static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const
     return 0;
 }
 
-/* Lets draws begin, and the keeper: to renew where there is a store, to tell events where they are wanted. */
+/* Lets IDs be generated, and starts the keeper: to renew if there is a store, to report events if the caller wants them. */
 static int start(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__settings *settings,
                  struct sfid__record *r) {
     struct sfid__keeper *k = &rest->keeper;
@@ -109,12 +109,12 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     k->generator = g;
     k->on_event = opt->on_event;
     k->user = opt->user;
-    if (opt->app && !settings->plan.by_host) /* there it stands for the worker */
+    if (opt->app && !settings->plan.by_host) /* by host, the app stands for the worker */
         snprintf(k->app, sizeof k->app, "%s", opt->app);
     k->ends_soon = left < END_OF_LIFE_MS;
-    k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* of lives before this */
+    k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* those of earlier processes */
     rest->error.code = 0;
-    sfid__generator_start(g, r); /* first: a callback may draw */
+    sfid__generator_start(g, r); /* first: a callback may generate IDs */
     if ((k->holding || k->on_event) && sfid__keeper_start(k) < 0) {
         sfid__generator_stop(g);
         return sfid__fail(&rest->error, SFID_ENOMEM, "cannot start the background thread");
@@ -122,7 +122,7 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     return 0;
 }
 
-/* Lets go of everything but the text that says what went wrong. */
+/* Frees everything but the error's text. */
 static void let_go(struct sfid__rest *rest) {
     sfid__holder_drop(&rest->holding);
     if (rest->memory)
@@ -130,7 +130,7 @@ static void let_go(struct sfid__rest *rest) {
     rest->memory = NULL;
 }
 
-/* Wide IDs are put together around the numbers of the generator: see wide.c. */
+/* Sets up wide IDs, which are put together around the generator's positions: see wide.c. */
 static void widen(struct sfid *g, const struct sfid__settings *settings) {
     g->wrap = (struct sfid__wrap){.layout = settings->wide, .by_host = settings->plan.by_host, .worker = settings->worker};
     sfid__random(g->wrap.key, sizeof g->wrap.key);
@@ -153,8 +153,8 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
 }
 
 /*
- * How much of a handle there is: it stays for good, so it has no room for what
- * only others need. The counter is for ticks below a second.
+ * The size of a handle. It stays for good, so it has no room for what only other kinds need. The counter is for ticks
+ * below a second.
  */
 static size_t handle_bytes(const sfid_options *opt) {
     if (opt->wide)
@@ -166,7 +166,7 @@ static size_t handle_bytes(const sfid_options *opt) {
 
 static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
     void *memory = NULL;
-    if (rest == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) /* not any size will do for aligned_alloc */
+    if (rest == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) /* aligned_alloc does not accept any size */
         return NULL;
     struct sfid *g = memset(memory, 0, bytes);
     sfid__generator_init(&g->generator);
@@ -206,7 +206,7 @@ int sfid_open_app(sfid **out, const char *app, const char *store) {
     return sfid_open(out, &opt);
 }
 
-/* Puts a name into a buffer, where one is wanted. */
+/* Copies a name into a buffer, if the caller gave one, and frees it. */
 static int put_name(char *name, char *buf, size_t size) {
     const size_t len = name ? strlen(name) : 0;
     int rc = name == NULL ? SFID_ENOMEM : 0;
@@ -233,7 +233,7 @@ int sfid_directories(const sfid_options *given, char *run, size_t run_size, char
 
 /* ---- close --------------------------------------------------------------- */
 
-/* Waits until no thread of this process is inside the rest: looks at a handle are short. */
+/* Waits until no thread of this process is inside the rest. Each stays there only briefly. */
 static void wait_until_alone(const struct sfid *g) {
     for (;;) {
         /* Sequentially consistent, with sfid__rest_enter; acquire, with sfid__rest_leave. */
@@ -246,7 +246,7 @@ static void wait_until_alone(const struct sfid *g) {
 }
 
 static void bury(struct sfid__generator *g) {
-    g->next_closed = atomic_load_explicit(&closed_handles, memory_order_relaxed); /* the exchange corrects it */
+    g->next_closed = atomic_load_explicit(&closed_handles, memory_order_relaxed); /* relaxed: the exchange corrects it */
     while (!atomic_compare_exchange_weak_explicit(&closed_handles, &g->next_closed, g, memory_order_release, memory_order_relaxed))
         ;
 }
@@ -256,7 +256,7 @@ static void close_handle(struct sfid *g) {
         atomic_load_explicit(&g->generator.rest, memory_order_acquire); /* with the exchange of another close */
     if (rest == NULL)
         return;
-    if (rest->error.code != 0) { /* it was never open: no thread can have it */
+    if (rest->error.code != 0) { /* it was never open, so no thread has it */
         free(rest);
         free(g);
         return;
@@ -265,8 +265,8 @@ static void close_handle(struct sfid *g) {
         return;
     sfid__generator_stop(&g->generator);
     if (!atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
-        return;          /* with sfid__rest_enter; another thread closes it as well */
-    wait_until_alone(g); /* nobody starts a keeper from here on */
+        return;          /* seq_cst with sfid__rest_enter; another thread closes it */
+    wait_until_alone(g); /* from here on nobody starts a keeper */
     sfid__keeper_stop(&rest->keeper);
     if (rest->keeper.holding)
         sfid__holder_close(&rest->holding);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* status.c - what a handle has to say about itself: sfid_pid(), sfid_status() and sfid_last_error(). */
+/* status.c - what a handle says about itself: sfid_pid(), sfid_status() and sfid_last_error(). */
 #include "api/handle.h"
 
 #include "draw/record.h"
@@ -29,7 +29,7 @@ struct look {
 };
 
 static uint64_t load(const _Atomic uint64_t *p) {
-    return atomic_load_explicit(p, memory_order_relaxed); /* a report of about now; nothing hangs on it */
+    return atomic_load_explicit(p, memory_order_relaxed); /* the report need not be exact */
 }
 
 static struct look look_at(const struct sfid__generator *g) {
@@ -67,7 +67,7 @@ static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status
 }
 
 int sfid_status(const sfid *handle, sfid_status_info *out) {
-    sfid *g = (sfid *)(uintptr_t)handle; /* the count of users is not part of what const promises */
+    sfid *g = (sfid *)(uintptr_t)handle; /* the count of users is no part of what const promises */
     if (g == NULL || out == NULL)
         return SFID_EINVAL;
     memset(out, 0, sizeof *out);
@@ -88,7 +88,7 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
 /* ---- last error ---------------------------------------------------------- */
 
 /*
- * Nothing was drawn from a record that begins ahead of the clock: the mark was all that was known of the pid, and it lies
+ * True if no ID came from a record that begins ahead of the clock: only the mark was known of the pid, and it lies
  * ahead of what was issued.
  */
 static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) {
@@ -96,7 +96,7 @@ static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) 
            v->tick > v->clock && sfid__record_issued(v->r) == 0;
 }
 
-/* "05:11:17Z" of a moment. */
+/* The time of day as "05:11:17Z". */
 static void time_of_day(int64_t unix_ms, char out[16]) {
     const time_t seconds = (time_t)(unix_ms / 1000);
     struct tm tm;
@@ -118,7 +118,7 @@ static void explain_wait(const struct sfid__generator *g, const struct sfid__res
              (sfid__draw_retry_ms(g) + 999) / 1000);
 }
 
-/* Why a call failed, told from how things stand now: the slow path writes no text. */
+/* Says why a call failed, from how things stand now: the slow path writes no text. */
 static void explain(const struct sfid__generator *g, struct sfid__rest *rest, int code, char *out, size_t size) {
     const struct look v = look_at(g);
     char why[SFID__ERROR_TEXT];

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide.c - wide IDs around the numbers of a generator.
+ * wide.c - puts wide IDs together around the positions of a generator.
  *
- * The word of such a generator counts the ticks and sequence numbers of wide
- * IDs (wide_plan.h). Which record a number was drawn from says which pid it is
- * of, also while one pid is exchanged for another; so what keeps numbers apart
- * keeps the IDs apart, and what orders them orders the IDs: tick, pid (or part)
- * and sequence all go in whole.
+ * The word of such a generator counts the ticks and sequence of wide IDs
+ * (wide_plan.h). The record that a position came from has its pid, even while
+ * one pid replaces another. Tick, pid (or part) and sequence go into the ID as
+ * they are. So what keeps positions apart keeps the IDs apart, and what orders
+ * positions orders the IDs.
  *
- * The random bits of a UUID come below all that, and neither hangs on them.
- * They are a keyed hash of the number drawn, under a key that the handle got
- * from the kernel: no number is drawn twice by a fork family, so nothing has to
- * be kept, or asked for, and a signal handler may draw as well.
+ * The random bits of a UUID come below these, and neither property depends on
+ * them. They are a keyed hash of the position, under a key that the handle got
+ * from the kernel. A fork family never takes a position twice. So nothing has
+ * to be stored or asked for, and a signal handler may generate UUIDs, too.
  */
 #include "api/handle.h"
 
@@ -30,7 +30,7 @@ static int put_together(const struct sfid *g, const struct sfid__record *r, uint
     return sfid_wide_compose(&g->wrap.layout, &parts, id);
 }
 
-/* Whether wide IDs can be had of a handle at all. */
+/* Can this handle generate wide IDs at all? */
 static int check(struct sfid *g, const sfid_wide *ids) {
     if (ids == NULL)
         return SFID_EINVAL;
