@@ -77,10 +77,7 @@ static void read_registration(struct pid_survey *s) {
     s->visit.error = kept;
 }
 
-/*
- * From when the pid is free, by the script's rules: a released one from its first unused tick, any other once it has
- * run out and unknown pids are granted.
- */
+/* By the script's rules: a released pid is free from its first unused tick, any other once it has run out and q has passed. */
 static int64_t free_from(const struct pid_survey *s) {
     const int64_t open = s->view.open_tick ? sfid__redis_app_time(&s->visit.app, s->view.open_tick) : 0;
     if (s->view.known != SFID__APP_CURRENT || s->info.until_unix_ms < 0)

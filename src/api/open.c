@@ -152,10 +152,7 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
     return rc;
 }
 
-/*
- * The size of a handle. It stays for good, so it has no room for what only other kinds need. The counter is for ticks
- * below a second.
- */
+/* The size of a handle: it stays for good, and has no room for what only other kinds need (ticks, wide IDs). */
 static size_t handle_bytes(const sfid_options *opt) {
     if (opt->wide)
         return sizeof(struct sfid);

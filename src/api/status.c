@@ -87,10 +87,7 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
 
 /* ---- last error ---------------------------------------------------------- */
 
-/*
- * True if no ID came from a record that begins ahead of the clock: only the mark was known of the pid, and it lies
- * ahead of what was issued.
- */
+/* True if no ID came from a record that begins ahead of the clock: only the mark, a bound ahead of use, put it there. */
 static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) {
     return rest->keeper.holding && sfid__holder_goes_by_mark(rest->keeper.holding) && v->tick == v->r->floor &&
            v->tick > v->clock && sfid__record_issued(v->r) == 0;

@@ -24,10 +24,7 @@ static bool joins(const struct sfid__record *r, uint64_t first) {
     return sfid__grant_is_closed(r) && position >> r->seq_bits < sfid__grant_limit(r) && first - position < in_tick;
 }
 
-/*
- * A server grants from `first` on. Below it the pid may have had another holder since this page had it, except for what
- * joins() shows.
- */
+/* A server grants from `first` on. Below it the pid may have had another holder since, except for what joins() shows. */
 uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__reply *reply, uint64_t first) {
     const struct sfid__record *r = sfid__grant_last_record(h);
     const uint64_t on_page = r && sfid__record_pid(r) == reply->pid ? sfid__record_position(r) : 0;

@@ -35,10 +35,7 @@ static inline void sfid__grant_mend_highest(struct sfid__record *r) {
         atomic_store_explicit(&r->hi, sfid__grant_limit(r), memory_order_relaxed);
 }
 
-/*
- * The position at which the pid of a reply continues, as far as page and store know. If neither knows, it is `first`,
- * the first position that the store has granted.
- */
+/* The position at which a reply's pid continues, by page and store; `first`, the first one granted, if neither knows. */
 uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__reply *reply, uint64_t first);
 
 /* Carries out SFID__DO_ADOPT. *next is the event that results. */

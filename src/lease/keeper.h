@@ -51,10 +51,7 @@ struct sfid__keeper {
 /* Starts this process's thread unless it runs. 0, SFID_EAGAIN if another process's keeper is alive, or SFID_ENOMEM. */
 int sfid__keeper_start(struct sfid__keeper *k);
 
-/*
- * Ends this process's thread, if there is one, and waits for that. No start may run at the same time. Not from the
- * thread itself.
- */
+/* Ends this process's thread, if there is one, and waits for that. Not beside a start, and not from the thread itself. */
 void sfid__keeper_stop(struct sfid__keeper *k);
 
 /* True in the keeper's own thread, that is, inside a callback. */

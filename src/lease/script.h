@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * script.h - an app in a Redis server: asks the lease script and reads its
- * answers. lease.lua describes what the script does, its arguments and its
- * answers.
- */
+/* script.h - an app in a Redis server: asks the lease script and reads its answers, which lease.lua describes. */
 #ifndef SFID_LEASE_SCRIPT_H
 #define SFID_LEASE_SCRIPT_H
 
@@ -46,9 +42,8 @@ void sfid__redis_app_end(struct sfid__redis_app *app);
 
 /*
  * Asks for an operation with its arguments (text), and reads the word of the
- * answer into app->word. app->reply has at least `strings` strings then.
- * Returns by the deadline (monotonic) or, once *stop is set, within half a
- * second.
+ * answer into app->word. app->reply has at least `strings` strings then. Returns
+ * by the deadline (monotonic) or, once *stop is set, within half a second.
  *
  * 0, or a code with a sentence that names server and app; app->reply.class says
  * whether trying again may help:

@@ -20,10 +20,7 @@ struct sfid__redis_pid {
     const char *who; /* base or registration; "" if released */
 };
 
-/*
- * The holder's name, for people: printable, because anybody may have written it into the server, and without the token,
- * which is for holder and server alone.
- */
+/* The holder's name, made printable, since anybody may have written it there, and without the token, which is a secret. */
 enum { SFID__HOLDER = 256 };
 void sfid__redis_pid_holder(const struct sfid__redis_pid *pid, char out[SFID__HOLDER]);
 
@@ -38,10 +35,7 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
                      bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, struct sfid__deadline until,
                      struct sfid__error *err);
 
-/*
- * Writes who holds most of the pids, as far as the server answers by the deadline: "host-a (5), host-b (3) and 12
- * others". False if that is not all.
- */
+/* "host-a (5), host-b (3) and 12 others": who holds most of the pids, as known by the deadline. False if that is not all. */
 bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms, const _Atomic int *stop);
 
 #endif

@@ -61,14 +61,11 @@ struct sfid__reply {
 struct sfid__store;
 
 struct sfid__store_ops {
-    /* As SFID__DO_CLAIM asks. SFID__GRANTED or SFID__LATER with *reply set, or another answer with *err set. */
+    /* As SFID__DO_CLAIM asks. SFID__GRANTED or SFID__LATER with *reply set, or why not with *err. */
     enum sfid__lease_answer (*claim)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
                                      struct sfid__error *err);
 
-    /*
-     * As SFID__DO_RENEW asks. SFID__GRANTED with reply->limit, never below the limit asked with, or another answer with
-     * *err set.
-     */
+    /* As SFID__DO_RENEW asks. SFID__GRANTED with reply->limit, never below the limit asked with, or why not with *err. */
     enum sfid__lease_answer (*renew)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
                                      struct sfid__error *err);
 

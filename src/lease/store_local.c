@@ -112,10 +112,7 @@ static bool is_late(const struct sfid__ask *ask) { return ask->deadline_ms != 0 
 /* A pid whose file cannot be used is passed over if there are others. */
 static bool is_unusable(int rc, const struct sfid__error *err) { return rc == SFID_ESTATE && err->one_file; }
 
-/*
- * Takes the first pid of a range that can be had. SFID_EBUSY if some are held. If none is held and none can be used,
- * the error of the first.
- */
+/* Takes the first free pid of a range. SFID_EBUSY if some are held; if none can be used, the error of the first. */
 static int scan(struct local_store *s, struct quest *q, uint64_t from, uint64_t to) {
     const struct sfid__ask *ask = q->ask;
     struct sfid__error *err = q->err;

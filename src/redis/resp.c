@@ -66,10 +66,7 @@ static void take_line(struct sfid__resp *r, const char *text, size_t len, char *
     sfid__printable(out, SFID__REPLY_STRING, out, n);
 }
 
-/*
- * "MOVED slot host:port" and "ASK slot host:port" (redis.io, "Redis cluster specification"). No host, or "?", means the
- * node that was asked.
- */
+/* "MOVED slot host:port", "ASK slot host:port" ("Redis cluster specification"). No host, or "?": the node that was asked. */
 static struct sfid__redirect read_redirect(const char *line) {
     struct sfid__redirect r = {SFID__STAY, 0, {"", 0}};
     char host[SFID__HOST_TEXT];

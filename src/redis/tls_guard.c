@@ -29,10 +29,7 @@ void sfid__tls_prepare(void) {
     pthread_once(&once, set_up_fork);
 }
 
-/*
- * Registered later than OpenSSL's own exit functions, so it runs before them. A thread that is inside leaves first, and
- * no other enters.
- */
+/* Registered later than OpenSSL's exit functions, it runs before them. A thread inside leaves first, and no other enters. */
 static void at_exit(void) {
     pthread_mutex_lock(&door);
     ending = true;
@@ -40,10 +37,7 @@ static void at_exit(void) {
     pthread_mutex_unlock(&door);
 }
 
-/*
- * If we are the first to use OpenSSL, it does not clear up at exit(). So a host that closes its generator that late can
- * still release its pid.
- */
+/* If we use OpenSSL first, it does not clear up at exit(), so a host that closes its generator that late can release its pid. */
 static void begin(void) {
     begun = true;
     works = OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1 && atexit(at_exit) == 0;

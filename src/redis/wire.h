@@ -56,10 +56,7 @@ enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *byte
 /* True while the wire is open and the server has neither closed it nor sent anything. Never waits. */
 bool sfid__wire_is_quiet(const struct sfid__wire *w);
 
-/*
- * Closes the connection for all processes that share the socket: a child's copy does not keep it open. Drops unsent and
- * unread bytes.
- */
+/* Closes the connection for all who share the socket: no child's copy keeps it open. Drops unsent and unread bytes. */
 void sfid__wire_close(struct sfid__wire *w);
 
 /* Closes only this process's descriptor, as a forked child does. */
