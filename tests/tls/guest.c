@@ -287,6 +287,10 @@ static void test_fork(const char *url) {
     pthread_t threads[2];
     const unsigned rounds = (unsigned)sized(60, 3000, 20);
     int bad = 0;
+    if (SANITIZED) { /* its allocator stays locked in a child when another thread was inside */
+        skip(1, "a sanitizer's allocator does not survive a fork amid threads");
+        return;
+    }
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         pthread_create(&threads[i], NULL, shake, &s);
     for (unsigned i = 0; i < rounds && bad == 0; i++)
