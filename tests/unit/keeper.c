@@ -148,7 +148,7 @@ static void renews_while_drawn(void) {
     ok(sfid__keeper_runs(&k), "and says so");
     is_i64(draw_for_ms(1000), 0, "IDs flow over several windows");
     static int64_t ids[8192]; /* more than a tick has: even a slow machine has to wait now and then */
-    while (atomic_load(&f.g.waits) == 0)
+    while (atomic_load(&f.g.exhausted) == 0)
         if (sfid_next_n(fake_handle(&f), ids, 8192) < 0)
             break;
     const int renewals = atomic_load(&store->renewals);
