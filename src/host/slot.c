@@ -9,11 +9,9 @@
  *   The file system is full: an error where a file or a record is made (3),
  *     never a SIGBUS at an ID.
  *   A thread still has the address of a record after close: (4), (5).
- *   A fork at any moment: the child shares the mapping and its lock. The list
- *     of mappings only grows and has no lock, so the child finds it whole.
+ *   A fork at any moment: the child shares the mapping and its lock.
  *   The program closes all descriptors: the mapping keeps the lock (files.h).
- *     in_place, is_last and leave open the directory by its path. reserve
- *     fails if its descriptor no longer leads to the file.
+ *     in_place, reserve, is_last and leave open the directory by its path.
  *   The file is gone: in_place says so, is_last asks the family (family.h),
  *     and leave puts a closed copy in the page's place.
  *
@@ -25,9 +23,7 @@
  *      private copy. Then a new file is renamed over the bad one, whose lock is
  *      held until its name is gone.
  *   3. No byte of a page is touched before its block is written to the file.
- *   4. The addresses of a page that threads have used stay its own, up to its
- *      last record. A later slot uses the mapping again for the same page (the
- *      nonce says so), one slot at a time. Otherwise a closed copy replaces it.
+ *   4. The addresses of a page that threads have used stay its own (mapping.h).
  *   5. A slot never continues a record of an earlier slot of this process: take
  *      closes it. So what a late thread takes from it is dropped: (c) of slow.c.
  *
@@ -62,134 +58,6 @@
 
 #define BLOCK 4096
 
-/* ---- mappings of this process -------------------------------------------- */
-
-/* A mapping of this process, and its place in the list: (4). */
-struct sfid__slot_map {
-    struct sfid__slot_map *next;
-    struct sfid__page *page;
-    size_t bytes;           /* how much is mapped while no slot uses it */
-    _Atomic uint64_t nonce; /* of the page; 0: no slot may use the mapping again */
-    _Atomic int in_use;
-};
-
-static _Atomic(struct sfid__slot_map *) maps;
-
-/* Finds the free mapping of a page, and marks it as in use; NULL if there is none. */
-static struct sfid__slot_map *find_map(uint64_t nonce) {
-    /* Acquire, with the release in add_map: the node is filled in. */
-    for (struct sfid__slot_map *m = atomic_load_explicit(&maps, memory_order_acquire); m; m = m->next) {
-        int idle = 0;
-        /* Relaxed nonce: it only changes to 0, by the slot that uses the node. Acq_rel, with the release in sfid__slot_leave: the
-           new user sees what the last one did to the mapping. */
-        if (atomic_load_explicit(&m->nonce, memory_order_relaxed) == nonce &&
-            atomic_compare_exchange_strong_explicit(&m->in_use, &idle, 1, memory_order_acq_rel, memory_order_relaxed))
-            return m;
-    }
-    return NULL;
-}
-
-static struct sfid__slot_map *add_map(struct sfid__page *page, uint64_t nonce) {
-    struct sfid__slot_map *m = calloc(1, sizeof *m);
-    if (m == NULL)
-        return NULL;
-    m->page = page;
-    m->bytes = SFID__MAP_SIZE;
-    atomic_init(&m->nonce, nonce);
-    atomic_init(&m->in_use, 1);
-    m->next = atomic_load_explicit(&maps, memory_order_relaxed); /* the exchange below corrects it */
-    while (!atomic_compare_exchange_weak_explicit(&maps, &m->next, m, memory_order_release, memory_order_relaxed))
-        ;
-    return m;
-}
-
-#ifndef MAP_FIXED_NOREPLACE /* older headers: then the address is only a wish, as with a kernel before 4.17 */
-#define MAP_FIXED_NOREPLACE 0
-#endif
-
-/* Reserves the addresses behind what a mapping kept. False if something else lies there by now. */
-static bool widen_map(const struct sfid__slot_map *m) {
-    const size_t more = SFID__MAP_SIZE - m->bytes;
-    void *want = (char *)m->page + m->bytes;
-    if (more == 0)
-        return true;
-    void *got = mmap(want, more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got != MAP_FAILED && got != want)
-        munmap(got, more);
-    return got == want;
-}
-
-/* Gives up the addresses behind the first `bytes`, a multiple of the system's page. */
-static void narrow_map(struct sfid__slot_map *m, size_t bytes) {
-    m->bytes = bytes;
-    if (bytes < SFID__MAP_SIZE)
-        munmap((char *)m->page + bytes, SFID__MAP_SIZE - bytes);
-}
-
-/* How many bytes of a mapping its first n records need. */
-static size_t bytes_kept(uint32_t n) {
-    const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t bytes = (sfid__page_bytes(n) + unit - 1) / unit * unit;
-    return SFID__MIN(bytes, SFID__MAP_SIZE);
-}
-
-/* Maps the file, and so keeps its lock: at the address its page had before, or anew. */
-static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
-    struct sfid__slot_map *m = find_map(nonce);
-    slot->mapped_before = m != NULL;
-    if (m && !widen_map(m)) { /* it stays as it is, for late threads, and counts as in use forever */
-        atomic_store_explicit(&m->nonce, 0, memory_order_relaxed);
-        m = NULL;
-    }
-    void *at = m ? m->page : NULL;
-    void *page = mmap(at, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
-    if (page == MAP_FAILED) {
-        const int why = errno;
-        if (m) { /* as it was; release, with the CAS in find_map */
-            narrow_map(m, m->bytes);
-            atomic_store_explicit(&m->in_use, 0, memory_order_release);
-        }
-        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot map %s/%s", slot->dir.path, slot->name);
-    }
-    if (m == NULL && (m = add_map(page, nonce)) == NULL) {
-        munmap(page, SFID__MAP_SIZE);
-        return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    }
-    slot->map = m;
-    slot->page = page;
-    return 0;
-}
-
-/*
- * Replaces a mapping by a private copy with every record closed and without a
- * limit. A late thread can read its record there, and takes nothing that a
- * child or the next handle might take from the page. False if memory ran out:
- * mapping and lock then stay until exit, which is wasteful and safe.
- */
-static bool map_closed_copy(struct sfid__slot_map *m) {
-    const uint32_t current = atomic_load_explicit(&m->page->current, memory_order_acquire); /* [publish] */
-    const size_t bytes = bytes_kept(current + 1);
-    atomic_store_explicit(&m->nonce, 0, memory_order_relaxed); /* it is not a mapping of that page any more */
-    struct sfid__page *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED)
-        return false;
-    /* Word by word, relaxed: late threads may still change the page, and each word is whole. */
-    const _Atomic uint64_t *from = (const _Atomic uint64_t *)(const void *)m->page;
-    uint64_t *to = (uint64_t *)(void *)copy;
-    for (size_t i = 0; i < sfid__page_bytes(current + 1) / sizeof *to; i++)
-        to[i] = atomic_load_explicit(&from[i], memory_order_relaxed);
-    for (uint32_t i = 0; i <= current; i++) {
-        atomic_fetch_or_explicit(&copy->records[i].word, SFID__CLOSED, memory_order_relaxed); /* private until mremap */
-        atomic_store_explicit(&copy->records[i].limit, 0, memory_order_relaxed);
-    }
-    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, m->page) == MAP_FAILED) {
-        munmap(copy, bytes);
-        return false;
-    }
-    narrow_map(m, bytes);
-    return true;
-}
-
 /* ---- identity of a file -------------------------------------------------- */
 
 /* The header that this file should have, but for nonce and checksum. */
@@ -203,6 +71,14 @@ static int expect(int fd, uint64_t layout, struct sfid__page_id *id) {
         id->born_ns = sx.stx_btime.tv_nsec;
     }
     sfid__boot_id(id->boot_id);
+    return 0;
+}
+
+static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
+    slot->map = sfid__mapping_take(fd, nonce, &slot->mapped_before);
+    if (slot->map == NULL)
+        return sfid__fail_errno(err, errno == ENOMEM ? SFID_ENOMEM : SFID_ESTATE, errno, "cannot map %s/%s", slot->dir.path, slot->name);
+    slot->page = slot->map->page;
     return 0;
 }
 
@@ -382,20 +258,44 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
 }
 
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
-    struct sfid__slot_map *old = slot->map;
+    struct sfid__mapping *old = slot->map;
     const struct sfid__file_id old_id = slot->id;
     const int old_fd = slot->kept_fd;
     const int rc = make_file(slot, layout, err);
     if (rc < 0)
         return rc;
-    map_closed_copy(old);
+    sfid__mapping_close(old);
     sfid__file_close_kept(old_fd, &old_id);
     return 0;
 }
 
+/*
+ * Opens the slot's file by the path of its directory, because the program may
+ * have closed the descriptor in slot->dir. Returns -1 with errno: ESTALE if
+ * another file lies in its place.
+ */
+static int open_again(const struct sfid__slot *slot) {
+    struct sfid__error ignored;
+    struct sfid__dir dir;
+    errno = ENOENT;
+    if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
+        return -1;
+    int fd = sfid__fd_above_standard(openat(dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    const int why = errno;
+    sfid__dir_close(&dir);
+    errno = why;
+    struct stat st;
+    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != slot->id.device || st.st_ino != slot->id.inode)) {
+        close(fd);
+        errno = ESTALE;
+        return -1;
+    }
+    return fd;
+}
+
 bool sfid__slot_in_place(const struct sfid__slot *slot) {
     struct sfid__error ignored;
-    struct sfid__dir dir; /* by its path: the program may have closed the descriptor in slot->dir */
+    struct sfid__dir dir;
     if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return false;
     const bool there = sfid__file_is(&dir, slot->name, &slot->id);
@@ -408,12 +308,8 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
     const off_t to = (off_t)(sfid__page_bytes(i + 1) + BLOCK - 1) / BLOCK * BLOCK;
     if (from == to)
         return 0;
-    const int fd = sfid__fd_above_standard(openat(slot->dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    int why = fd < 0 ? errno : 0;
-    if (fd >= 0 && !sfid__file_is(&slot->dir, slot->name, &slot->id))
-        why = ESTALE;
-    if (why == 0)
-        why = write_blocks(fd, from, to);
+    const int fd = open_again(slot);
+    const int why = fd < 0 ? errno : write_blocks(fd, from, to);
     if (fd >= 0)
         close(fd);
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot extend slot file %s/%s", slot->dir.path, slot->name) : 0;
@@ -421,43 +317,20 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 /* ---- leaving ------------------------------------------------------------- */
 
-/*
- * Maps the same file through a new description, not locked yet. Late threads
- * see the old mapping or the new one. Returns a descriptor, or -1.
- */
-static int map_again(struct sfid__slot *slot, const struct sfid__dir *dir) {
-    struct stat st;
-    const int fd = sfid__fd_above_standard(openat(dir->fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == slot->id.device && st.st_ino == slot->id.inode &&
-        mmap(slot->page, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
+/* Maps the file through a new description, not locked yet. Returns its descriptor, or -1. */
+static int map_again(struct sfid__slot *slot) {
+    const int fd = open_again(slot);
+    if (fd < 0 || sfid__mapping_replace(slot->map, fd))
         return fd;
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return -1;
-}
-
-static bool map_unlocked(struct sfid__slot *slot) {
-    /* Acquire, with [publish]. A child may append more records; this process does not use those. */
-    const size_t bytes = bytes_kept(atomic_load_explicit(&slot->page->current, memory_order_acquire) + 1);
-    struct sfid__error ignored;
-    struct sfid__dir dir;
-    if (sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
-        return false;
-    /* All of it first, then less: valgrind's account of mappings breaks down if one mapping has a file under two names. */
-    const int fd = map_again(slot, &dir);
-    if (fd >= 0) {
-        narrow_map(slot->map, bytes);
-        close(fd);
-    }
-    sfid__dir_close(&dir);
-    return fd >= 0;
 }
 
 bool sfid__slot_is_last(struct sfid__slot *slot) {
     struct sfid__error ignored;
     struct sfid__dir dir = SFID__DIR_NONE;
     const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : enter_door(slot, &dir, &ignored);
-    const int fd = door < 0 ? -1 : map_again(slot, &dir);
+    const int fd = door < 0 ? -1 : map_again(slot);
     const bool last = fd < 0 ? sfid__family_is_last(&slot->family) : sfid__file_is_last(fd, &slot->kept_fd, &slot->id);
     if (door >= 0)
         sfid__door_leave(door);
@@ -468,15 +341,18 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
 void sfid__slot_leave(struct sfid__slot *slot) {
     if (slot->page == NULL)
         return;
-    const bool reusable = map_unlocked(slot);
-    if (!reusable)
-        map_closed_copy(slot->map);
+    const int fd = map_again(slot);
+    if (fd < 0) {
+        sfid__mapping_close(slot->map); /* stays in use: only late threads need it */
+    } else { /* narrowed after all of it was mapped: valgrind's account breaks down if one mapping has a file under two names */
+        sfid__mapping_narrow(slot->map);
+        close(fd);
+    }
     sfid__file_close_kept(slot->kept_fd, &slot->id);
     slot->kept_fd = 0;
     sfid__family_leave(&slot->family);
-    /* Release, with the CAS in find_map. A closed copy stays in use: only late threads need it. */
-    if (reusable)
-        atomic_store_explicit(&slot->map->in_use, 0, memory_order_release);
+    if (fd >= 0)
+        sfid__mapping_leave(slot->map);
     slot->page = NULL;
     slot->map = NULL;
 }

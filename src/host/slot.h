@@ -19,12 +19,11 @@
 #include "draw/page.h"
 #include "host/family.h"
 #include "host/files.h"
-
-struct sfid__slot_map;
+#include "host/mapping.h"
 
 struct sfid__slot {
     struct sfid__page *page;
-    struct sfid__slot_map *map;
+    struct sfid__mapping *map;
     struct sfid__dir dir; /* the app's place in the run directory, with a shared lock that keeps systemd-tmpfiles out */
     struct stat dir_stat;
     char name[32];

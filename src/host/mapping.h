@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mapping.h - the pages this process has mapped.
+ *
+ * A thread that is late may read its record after its handle has been closed.
+ * So the addresses of a page stay its own for the life of the process, up to
+ * the page's last record. A later slot uses the mapping again for the same page
+ * (the nonce says so), one slot at a time. If that cannot be, a closed copy
+ * takes the page's place.
+ *
+ * The list of mappings only grows and has no lock, so a forked child finds it
+ * whole. The child shares the mappings, and with them the locks (files.h).
+ */
+#ifndef SFID_HOST_MAPPING_H
+#define SFID_HOST_MAPPING_H
+
+#include "draw/page.h"
+
+struct sfid__mapping {
+    struct sfid__mapping *next;
+    struct sfid__page *page;
+    size_t bytes;           /* how much is mapped while no slot uses it */
+    _Atomic uint64_t nonce; /* of the page; 0: no slot may use the mapping again */
+    _Atomic int in_use;
+};
+
+/*
+ * Maps a page's file, and so keeps its lock: at the address the page had
+ * before (*again), or anew. Returns NULL with errno if it cannot.
+ */
+struct sfid__mapping *sfid__mapping_take(int fd, uint64_t nonce, bool *again);
+
+/* Maps the same file through a new description, which has no lock. Late threads see the old mapping or the new one. */
+bool sfid__mapping_replace(struct sfid__mapping *m, int fd);
+
+/* Keeps only the page's records mapped, and gives the mapping to the next slot with this page. */
+void sfid__mapping_narrow(struct sfid__mapping *m);
+void sfid__mapping_leave(struct sfid__mapping *m);
+
+/*
+ * Replaces a mapping by a private copy with every record closed and without a
+ * limit. A late thread can read its record there, and takes nothing that a
+ * child or the next handle might take from the page. If memory runs out,
+ * mapping and lock stay until exit, which is wasteful and safe.
+ */
+void sfid__mapping_close(struct sfid__mapping *m);
+
+#endif
