@@ -9,7 +9,7 @@
  * bytes are lines: each becomes a string of the array that a server would send,
  * so that fuzzing need not find the protocol first. An empty line ends a reply.
  */
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "lease/options.h"
 #include "lease/script_look.h"
 #include "lease/store.h"

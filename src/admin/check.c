@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c - finds what is wrong with an app's server, or with how the app uses it. */
 #include "admin/facts.h"
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "lease/options.h"
 #include "lease/script_look.h"
 

@@ -3,7 +3,7 @@
 
 #include "lease/options.h"
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "lease/store.h"
 
 #include <stdio.h>

@@ -24,3 +24,22 @@ static void system_sleep_ns(const struct sfid__clock *self, int64_t ns) {
 }
 
 const struct sfid__clock sfid__system_clock = {system_now, system_monotonic_ns, system_sleep_ns};
+
+struct sfid__time sfid__now(const struct sfid__clock *clock) { return clock->now(clock); }
+
+int64_t sfid__monotonic_ms(const struct sfid__clock *clock) { return clock->monotonic_ns(clock) / 1000000; }
+
+int64_t sfid__deadline_now_ms(void) { return system_monotonic_ns(NULL) / 1000000; }
+
+int sfid__deadline_left_ms(struct sfid__deadline *d) {
+    const int64_t now = sfid__deadline_now_ms();
+    /* Acquire, with the release of the thread that sets the flag: the caller sees everything that thread did before. */
+    if (d->stop && d->stop_at_ms == 0 && atomic_load_explicit(d->stop, memory_order_acquire) != 0)
+        d->stop_at_ms = now + SFID__STOP_GRACE_MS;
+    int64_t left = d->at_ms - now;
+    if (d->stop_at_ms != 0)
+        left = SFID__MIN(left, d->stop_at_ms - now);
+    else if (d->stop)
+        left = SFID__MIN(left, SFID__STOP_LOOK_MS);
+    return (int)SFID__MAX(0, SFID__MIN(left, 3600000));
+}

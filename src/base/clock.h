@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.h - time and sleep, through a table so that tests can step the clock.
+ * clock.h - time, deadlines and sleep.
  *
- * If the table is the system's, the hot path reads the system clock directly
- * (hint.h). Everything slower calls the table.
+ * Time goes through a table, so that tests can step the clock. If the table is
+ * the system's, the hot path reads the system clock directly (hint.h).
+ * Deadlines are of the system's monotonic clock.
  */
 #ifndef SFID_BASE_CLOCK_H
 #define SFID_BASE_CLOCK_H
@@ -24,8 +25,27 @@ struct sfid__clock {
 
 extern const struct sfid__clock sfid__system_clock;
 
-static inline struct sfid__time sfid__now(const struct sfid__clock *clock) { return clock->now(clock); }
+struct sfid__time sfid__now(const struct sfid__clock *clock);
+int64_t sfid__monotonic_ms(const struct sfid__clock *clock);
 
-static inline int64_t sfid__monotonic_ms(const struct sfid__clock *clock) { return clock->monotonic_ns(clock) / 1000000; }
+/*
+ * How long to keep waiting. One absolute moment covers a whole exchange,
+ * however many waits it takes. A stop flag, checked between short waits, brings
+ * that moment forward: closing a handle waits for the exchange in progress, but
+ * not for long.
+ */
+struct sfid__deadline {
+    int64_t at_ms;           /* monotonic */
+    const _Atomic int *stop; /* or NULL */
+    int64_t stop_at_ms;      /* 0: the flag was not seen */
+};
+
+#define SFID__STOP_LOOK_MS 20   /* longest wait between two looks at the flag */
+#define SFID__STOP_GRACE_MS 500 /* what remains of a deadline once the flag was seen */
+
+int64_t sfid__deadline_now_ms(void);
+
+/* Returns how many milliseconds to wait before the next call; 0 when the deadline has passed. */
+int sfid__deadline_left_ms(struct sfid__deadline *d);
 
 #endif

@@ -98,10 +98,7 @@ bool sfid__mapping_replace(struct sfid__mapping *m, int fd) {
     return mmap(m->page, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
 }
 
-void sfid__mapping_narrow(struct sfid__mapping *m) {
-    /* Acquire, with [publish]. A child may append more records; this process does not use those. */
-    narrow(m, bytes_kept(atomic_load_explicit(&m->page->current, memory_order_acquire) + 1));
-}
+void sfid__mapping_narrow(struct sfid__mapping *m, uint32_t n) { narrow(m, bytes_kept(n)); }
 
 void sfid__mapping_leave(struct sfid__mapping *m) {
     /* Release, with the CAS in find. */

@@ -33,8 +33,10 @@ struct sfid__mapping *sfid__mapping_take(int fd, uint64_t nonce, bool *again);
 /* Maps the same file through a new description, which has no lock. Late threads see the old mapping or the new one. */
 bool sfid__mapping_replace(struct sfid__mapping *m, int fd);
 
-/* Keeps only the page's records mapped, and gives the mapping to the next slot with this page. */
-void sfid__mapping_narrow(struct sfid__mapping *m);
+/* Keeps only the first n records mapped. Does not touch the page. */
+void sfid__mapping_narrow(struct sfid__mapping *m, uint32_t n);
+
+/* Gives the mapping to the next slot with this page. */
 void sfid__mapping_leave(struct sfid__mapping *m);
 
 /*

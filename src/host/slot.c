@@ -341,11 +341,14 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
 void sfid__slot_leave(struct sfid__slot *slot) {
     if (slot->page == NULL)
         return;
+    /* Acquire, with [publish]. A child may append more records; this process does not use those. Looked at before the page is
+       mapped again: memory that is not touched there costs nothing. */
+    const uint32_t records = atomic_load_explicit(&slot->page->current, memory_order_acquire) + 1;
     const int fd = map_again(slot);
     if (fd < 0) {
         sfid__mapping_close(slot->map); /* stays in use: only late threads need it */
     } else { /* narrowed after all of it was mapped: valgrind's account breaks down if one mapping has a file under two names */
-        sfid__mapping_narrow(slot->map);
+        sfid__mapping_narrow(slot->map, records);
         close(fd);
     }
     sfid__file_close_kept(slot->kept_fd, &slot->id);

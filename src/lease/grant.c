@@ -7,6 +7,12 @@ uint64_t sfid__grant_tick_in(const struct sfid__holder *h, int64_t more_ms) {
     return sfid__tick_of_ms(&h->generator->layout, sfid__now(h->generator->clock).ms + more_ms);
 }
 
+uint64_t sfid__grant_clock_tick(const struct sfid__holder *h) { return sfid__grant_tick_in(h, 0); }
+
+struct sfid__record *sfid__grant_last_record(const struct sfid__holder *h) {
+    return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
+}
+
 /*
  * True if the grant from `first` on joins the closed record r without a gap: only the rest of the tick in which r was
  * closed lies between them.
@@ -64,7 +70,7 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
  */
 static void follow_server(const struct sfid__holder *h, struct sfid__record *r, uint64_t floor, uint64_t now) {
     const int64_t skew_ms = atomic_load_explicit(&h->store->skew_ms, memory_order_relaxed);
-    const uint64_t tick = SFID__MIN(floor, sfid__grant_tick_in(h, -skew_ms));
+    const uint64_t servers = sfid__grant_tick_in(h, -skew_ms), tick = SFID__MIN(floor, servers);
     if (tick > now && tick - now > atomic_load_explicit(&r->lead, memory_order_relaxed))
         atomic_store_explicit(&r->lead, tick - now, memory_order_relaxed);
 }
@@ -75,7 +81,7 @@ static void follow_server(const struct sfid__holder *h, struct sfid__record *r, 
  * next one finds. A window in which a process died is still good.
  */
 void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
-    const uint64_t now = sfid__grant_clock_tick(h);
+    const uint64_t now = h->tick;
     const struct sfid__reply *reply = &h->reply;
     struct sfid__record *r = sfid__grant_last_record(h);
     const uint8_t seq_bits = h->generator->layout.seq_bits;

@@ -9,15 +9,12 @@
 #include "draw/record.h"
 #include "lease/holding.h"
 
-/* The clock's tick in more_ms from now. */
+/* The tick that the clock shows in more_ms, and now. */
 uint64_t sfid__grant_tick_in(const struct sfid__holder *h, int64_t more_ms);
-
-static inline uint64_t sfid__grant_clock_tick(const struct sfid__holder *h) { return sfid__grant_tick_in(h, 0); }
+uint64_t sfid__grant_clock_tick(const struct sfid__holder *h);
 
 /* NULL while the slot has no record. */
-static inline struct sfid__record *sfid__grant_last_record(const struct sfid__holder *h) {
-    return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
-}
+struct sfid__record *sfid__grant_last_record(const struct sfid__holder *h);
 
 /* Relaxed: rule (a) of slow.c does not depend on this look at the word. */
 static inline bool sfid__grant_is_closed(const struct sfid__record *r) {

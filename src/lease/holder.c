@@ -41,7 +41,7 @@ static void extend(struct sfid__holder *h) {
 }
 
 static void tell_renewed(const struct sfid__holder *h) {
-    const uint64_t now = sfid__grant_clock_tick(h), limit = h->lease.limit;
+    const uint64_t now = h->tick, limit = h->lease.limit;
     tell(h, SFID_EVENT_RENEWED, 0, limit > now ? (int64_t)((limit - now) * h->generator->layout.unit_ms) : 0,
          "the window was extended");
 }
@@ -49,9 +49,9 @@ static void tell_renewed(const struct sfid__holder *h) {
 /* ---- carrying out ---------------------------------------------------------- */
 
 static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
-    const struct sfid__record *r = sfid__grant_last_record(h);
     e->now_ms = monotonic_ms(h);
-    e->tick = sfid__grant_clock_tick(h);
+    const struct sfid__record *r = sfid__grant_last_record(h);
+    e->tick = h->tick = sfid__grant_clock_tick(h);
     if (r) {
         const uint64_t position = sfid__record_position(r);
         const uint64_t tick = position >> r->seq_bits;
@@ -74,17 +74,16 @@ static void refuse_grant(struct sfid__holder *h) {
     const char *server = h->store->server;
     sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
                "%s: the answer to a %s cannot be: pid %" PRIu64 ", limit %" PRIu64 ", where the clock is at tick %" PRIu64,
-               server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", h->reply.pid, h->reply.limit,
-               sfid__grant_clock_tick(h));
+               server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", h->reply.pid, h->reply.limit, h->tick);
 }
 
 static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const struct sfid__record *r = sfid__grant_last_record(h);
     const struct sfid__error before = h->error;
-    const int64_t whole_ms = monotonic_ms(h) + h->store->exchange_ms;
+    const int64_t whole_ms = next->now_ms + h->store->exchange_ms;
     const struct sfid__ask ask = {.lease = a,
                                   .position = r ? sfid__record_position(r) : 0,
-                                  .now = sfid__grant_clock_tick(h),
+                                  .now = h->tick,
                                   .deadline_ms = SFID__MIN(whole_ms, h->deadline_ms),
                                   .give_up_ms = h->deadline_ms,
                                   .stop = h->stop,
@@ -111,9 +110,8 @@ static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a
                                        .after_ms = h->reply.after_ms};
 }
 
-static void release(struct sfid__holder *h, const struct sfid__lease_action *a) {
-    const struct sfid__ask ask = {
-        .lease = a, .now = sfid__grant_clock_tick(h), .deadline_ms = monotonic_ms(h) + h->store->exchange_ms};
+static void release(struct sfid__holder *h, const struct sfid__lease_action *a, int64_t now_ms) {
+    const struct sfid__ask ask = {.lease = a, .now = h->tick, .deadline_ms = now_ms + h->store->exchange_ms};
     h->store->ops->release(h->store, &ask, h->stopped);
 }
 
@@ -153,7 +151,7 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
         h->gave_up = true;
         return false;
     case SFID__DO_RELEASE:
-        release(h, a);
+        release(h, a, next->now_ms);
         return false;
     case SFID__DO_NOTE:
         sfid__record_note(sfid__page_current(h->slot.page), a->nonce, a->next_nonce);

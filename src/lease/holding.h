@@ -16,6 +16,7 @@ struct sfid__holder {
     struct sfid__slot slot;
     struct sfid__reply reply;              /* the store's last one */
     struct sfid__error error;              /* why the last failure happened */
+    uint64_t tick;                         /* the clock's, at the machine's last event */
     uint64_t stopped;                      /* the word, once closed */
     bool gave_up;                          /* no pid can be had */
     uint64_t of_pages;                     /* as in the settings */

@@ -234,7 +234,8 @@ static bool lock_page(struct sfid__page *page) {
     return rc == 0;
 }
 
-static uint64_t own(int state) { return sfid__process() << 2 | (uint64_t)state; }
+/* What `owner` has in it, but for the state. */
+static uint64_t own(void) { return sfid__process() << 2; }
 
 static void *thread_main(void *arg) {
     struct sfid__keeper *k = arg;
@@ -256,7 +257,7 @@ static void *thread_main(void *arg) {
     } else {
         sfid__holder_unfollow(k->holding);
     }
-    atomic_store_explicit(&k->owner, own(ENDED), memory_order_release); /* with the acquire in sfid__keeper_start */
+    atomic_store_explicit(&k->owner, own() | ENDED, memory_order_release); /* with the acquire in sfid__keeper_start */
     return NULL;
 }
 
@@ -286,28 +287,29 @@ static bool lock_is_free(struct sfid__page *page) {
 int sfid__keeper_start(struct sfid__keeper *k) {
     /* Acquire, with the release in thread_main: a thread is joined only after its last store. */
     uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
-    if (owner == own(RUNNING) || owner == own(STARTING))
+    const uint64_t us = own();
+    if (owner == (us | RUNNING) || owner == (us | STARTING))
         return 0;
     if (k->holding && !lock_is_free(k->generator->page))
         return SFID_EAGAIN;
     /* I1. Acq_rel: k->thread passes from the last start to this one. */
-    if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, own(STARTING), memory_order_acq_rel, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, us | STARTING, memory_order_acq_rel, memory_order_relaxed))
         return 0;
-    if (owner == own(ENDED))
+    if (owner == (us | ENDED))
         pthread_join(k->thread, NULL);
     atomic_store_explicit(&k->stop, 0, memory_order_relaxed); /* before the thread is made */
     if (create_thread(k) != 0) {
-        atomic_store_explicit(&k->owner, own(IDLE), memory_order_release);
+        atomic_store_explicit(&k->owner, us | IDLE, memory_order_release);
         return SFID_ENOMEM;
     }
-    uint64_t starting = own(STARTING); /* unless it has ended already */
-    atomic_compare_exchange_strong_explicit(&k->owner, &starting, own(RUNNING), memory_order_acq_rel, memory_order_relaxed);
+    uint64_t starting = us | STARTING; /* unless it has ended already */
+    atomic_compare_exchange_strong_explicit(&k->owner, &starting, us | RUNNING, memory_order_acq_rel, memory_order_relaxed);
     return 0;
 }
 
 bool sfid__keeper_runs(const struct sfid__keeper *k) {
-    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed);
-    return owner == own(RUNNING) || owner == own(STARTING);
+    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed), us = own();
+    return owner == (us | RUNNING) || owner == (us | STARTING);
 }
 
 bool sfid__keeper_is_self(const struct sfid__keeper *k) { return self.keeper == k && self.process == sfid__process(); }
@@ -315,10 +317,11 @@ bool sfid__keeper_is_self(const struct sfid__keeper *k) { return self.keeper == 
 void sfid__keeper_stop(struct sfid__keeper *k) {
     /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is set. */
     const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
-    if (owner >> 2 != sfid__process() || owner == own(IDLE))
+    const uint64_t us = own();
+    if (owner >> 2 != us >> 2 || owner == (us | IDLE))
         return;
     atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run() */
     sfid__page_wake(k->generator->page);
     pthread_join(k->thread, NULL);
-    atomic_store_explicit(&k->owner, own(IDLE), memory_order_relaxed); /* alone: see the table */
+    atomic_store_explicit(&k->owner, us | IDLE, memory_order_relaxed); /* alone: see the table */
 }

@@ -181,13 +181,13 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struc
     const int64_t deadline_ms = SFID__MIN(arguments->deadline_ms, began + app->timeout_ms);
     const struct sfid__question question = {q.argc, q.argv, NULL, deadline_ms, arguments->stop};
     const int rc = sfid__route_exchange(&app->route, &question, &app->reply, err);
+    app->round_ms = sfid__deadline_now_ms() - began;
     if (rc == SFID_EAUTH && app->reply.count > 0 && strstr(app->reply.strings[0], " key"))
         return fail_key(app, err);
     if (rc < 0)
         return rc;
     if (!sfid__redis_app_number(app, 1, &now_ms))
         return sfid__redis_app_nonsense(app, op, err);
-    app->round_ms = sfid__deadline_now_ms() - began;
     app->now_ms = (int64_t)now_ms;
     app->skew_ms = host_ms + app->round_ms / 2 - app->now_ms;
     if (!read_word(app))

@@ -3,7 +3,7 @@
 #ifndef SFID_LEASE_SCRIPT_H
 #define SFID_LEASE_SCRIPT_H
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "lease/settings.h"
 #include "redis/route.h"
 

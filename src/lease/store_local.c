@@ -11,7 +11,7 @@
  */
 #include "lease/store.h"
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "host/identity.h"
 #include "host/mark.h"

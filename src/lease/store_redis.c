@@ -6,7 +6,7 @@
  */
 #include "lease/store.h"
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "host/slot.h"
@@ -55,15 +55,14 @@ static void tell(const struct sfid__ask *ask, sfid_event_kind kind, int code, in
 }
 
 /* An error reply of the server's own is an answer, too. */
-static void note_connected(struct redis_store *s, const struct sfid__ask *ask, int64_t began_ms, int rc,
-                           const struct sfid__error *err) {
+static void note_connected(struct redis_store *s, const struct sfid__ask *ask, int rc, const struct sfid__error *err) {
     char text[SFID__URI_SHOWN + 40];
     const int is = rc == 0 || s->app.reply.count > 0;
     /* Relaxed, here and below: only this thread writes them, and readers need no other data with them. */
     const int was = atomic_exchange_explicit(&s->store.connected, is, memory_order_relaxed);
     if (is && !was) {
         snprintf(text, sizeof text, "%s answers", s->app.shown);
-        s->store.answer_ms = sfid__deadline_now_ms() - began_ms;
+        s->store.answer_ms = s->app.round_ms;
         tell(ask, SFID_EVENT_CONNECTED, 0, s->store.answer_ms, text);
     } else if (was && !is) {
         tell(ask, SFID_EVENT_DISCONNECTED, rc, 0, err->text);
@@ -101,9 +100,8 @@ static int ask_app(struct redis_store *s, const struct sfid__ask *ask, const cha
                    struct sfid__error *err) {
     q.deadline_ms = ask->deadline_ms ? ask->deadline_ms : SFID__FOREVER;
     q.stop = ask->stop;
-    const int64_t began = sfid__deadline_now_ms();
     const int rc = sfid__redis_app_ask(&s->app, op, &q, strings, err);
-    note_connected(s, ask, began, rc, err);
+    note_connected(s, ask, rc, err);
     if (rc == 0)
         note_skew(s, ask);
     return rc;
@@ -127,11 +125,11 @@ static enum sfid__lease_answer nonsense(struct redis_store *s, const char *op, s
 static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, uint64_t pid) {
     uint64_t have = 0;
     struct sfid__error why, *too_few = &s->store.unreplicated;
+    if (s->replicas == 0)
+        return;
     const int64_t now = sfid__deadline_now_ms(), wait_ms = s->store.exchange_ms / 2;
     const int64_t deadline =
         ask->deadline_ms ? SFID__MIN(ask->deadline_ms, now + s->store.exchange_ms) : now + s->store.exchange_ms;
-    if (s->replicas == 0)
-        return;
     const struct sfid__deadline until = {deadline, ask->stop, 0};
     const int rc = sfid__redis_app_wait(&s->app, s->replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), until, &have, &why);
     atomic_store_explicit(&s->store.replicas, rc < 0 ? -1 : (int64_t)have, memory_order_relaxed);
@@ -156,9 +154,8 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
 static int trust(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
     struct sfid__redis_view view;
     const char *const argv[] = {view.state};
-    const int64_t began = sfid__deadline_now_ms();
     int rc = sfid__redis_look(&s->app, &view, NULL, NULL, (struct sfid__deadline){ask->deadline_ms, ask->stop, 0}, err);
-    note_connected(s, ask, began, rc, err);
+    note_connected(s, ask, rc, err);
     if (rc == 0 && view.known == SFID__APP_UNKNOWN)
         rc = ask_app(s, ask, "init", (struct sfid__question){.argc = 1, .argv = argv}, 2, err);
     s->trusts = rc < 0;

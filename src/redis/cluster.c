@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/cluster.h"
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "redis/keyslot.h"
 
 #include <sfid.h>

@@ -17,7 +17,7 @@ struct sfid__connection {
     enum sfid__peer peer;
     char name[SFID__URI_TEXT];   /* CLIENT SETNAME */
     char shown[SFID__URI_SHOWN]; /* the server, for errors */
-    uint64_t process;            /* the process that owns this descriptor and this lookup: */
+    uint64_t process;            /* the process that owns this descriptor and this lookup; 0 before the first exchange: */
     struct sfid__wire wire;
     struct sfid__resolver resolver;
     unsigned turn;  /* the first of the name's addresses to try */
@@ -104,28 +104,25 @@ static int fail_reply(struct exchange *x, const char *what) {
 
 /* ---- sending and receiving ----------------------------------------------- */
 
-struct command {
-    const char *name; /* for errors */
-    int argc;
-    const char *const *argv;
-    const size_t *lengths; /* or NULL: the arguments end with NUL */
-};
-
 /* 0, or a code with the error filled in. *cut: the server closed the connection, and may have said why. */
-static int send_command(struct exchange *x, const struct command *command, bool *cut) {
+static int send_bytes(struct exchange *x, const char *name, const char *bytes, size_t n, bool *cut) {
     struct sfid__error why;
-    char *bytes = NULL;
-    const int argc = command->argc;
-    *cut = false;
-    if (argc < 1 || argc > SFID__COMMAND_ARGS)
-        return fail(x, SFID__REPLY_CONFIG, SFID_EINVAL, command->name, "no arguments, or too many");
-    const long long n = sfid__resp_write(&bytes, argc, command->argv, command->lengths);
-    if (n < 0)
-        return fail(x, SFID__REPLY_RETRY, SFID_ENOMEM, command->name, "out of memory");
-    const enum sfid__reply_class class = sfid__wire_send(&x->c->wire, bytes, (size_t)n, &x->deadline, &why);
-    sfid__resp_free(bytes);
+    const enum sfid__reply_class class = sfid__wire_send(&x->c->wire, bytes, n, &x->deadline, &why);
     *cut = class != SFID__REPLY_OK;
-    return *cut ? fail_wire(x, class, &why, command->name) : 0;
+    return *cut ? fail_wire(x, class, &why, name) : 0;
+}
+
+static int send_command(struct exchange *x, const struct sfid__question *q, bool *cut) {
+    char *bytes = NULL;
+    *cut = false;
+    if (q->argc < 1 || q->argc > SFID__COMMAND_ARGS)
+        return fail(x, SFID__REPLY_CONFIG, SFID_EINVAL, q->argv[0], "no arguments, or too many");
+    const long long n = sfid__resp_write(&bytes, q->argc, q->argv, q->lengths);
+    if (n < 0)
+        return fail(x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
+    const int rc = send_bytes(x, q->argv[0], bytes, (size_t)n, cut);
+    sfid__resp_free(bytes);
+    return rc;
 }
 
 /* Takes in one reply. 0 for error replies, too. */
@@ -167,7 +164,8 @@ struct step {
     const char *wanted; /* the first string of the reply; NULL: any */
 };
 
-enum { STEPS = 6 };
+/* Room for each step's words, of which the user, the password and the name are at most SFID__URI_TEXT long. */
+enum { STEPS = 6, GREETING_BYTES = 3 * SFID__URI_TEXT + 512 };
 
 static unsigned list_steps(const struct sfid__connection *c, const char *db, struct step steps[STEPS]) {
     const struct sfid__uri *uri = &c->uri;
@@ -198,6 +196,7 @@ static int fail_role(struct exchange *x) {
 
 static int take_greeting(struct exchange *x, const struct step *s) {
     x->resp.leaves_out_deeper = s->argc == 1; /* ROLE, which lists replicas */
+    x->resp.leaves_out_errors = s->wanted == NULL;
     if (take_reply(x, s->name) < 0)
         return x->err->code;
     if (s->wanted == NULL)
@@ -209,29 +208,36 @@ static int take_greeting(struct exchange *x, const struct step *s) {
     return s->argc == 1 ? fail_role(x) : fail_protocol(x, s->name, "something else than OK");
 }
 
+/* Writes all steps one behind the other, as arrays of strings ("RESP protocol description"). Returns the length. */
+static size_t write_steps(const struct step *steps, unsigned count, char bytes[GREETING_BYTES]) {
+    size_t n = 0;
+    for (unsigned i = 0; i < count; i++) {
+        n += (size_t)snprintf(bytes + n, GREETING_BYTES - n, "*%d\r\n", steps[i].argc);
+        for (int k = 0; k < steps[i].argc; k++)
+            n += (size_t)snprintf(bytes + n, GREETING_BYTES - n, "$%zu\r\n%s\r\n", strlen(steps[i].argv[k]), steps[i].argv[k]);
+    }
+    return n;
+}
+
 /* Sends who we are and the database, all steps at once, then takes all answers. The command goes out only if all succeeded. */
 static int greet(struct exchange *x) {
     struct step steps[STEPS];
-    char db[12];
-    bool cut = false;
+    char db[12], bytes[GREETING_BYTES];
+    bool cut;
     snprintf(db, sizeof db, "%" PRIu32, x->c->uri.db);
     const unsigned count = list_steps(x->c, db, steps);
-    for (unsigned i = 0; i < count && !cut; i++) {
-        const struct command command = {steps[i].name, steps[i].argc, steps[i].argv, NULL};
-        if (send_command(x, &command, &cut) < 0 && !cut)
-            return x->err->code;
-    }
+    send_bytes(x, "connecting", bytes, write_steps(steps, count, bytes), &cut);
     for (unsigned i = 0; i < count; i++)
         if (take_greeting(x, &steps[i]) < 0)
             return x->err->code;
-    x->resp.leaves_out_deeper = false;
+    x->resp.leaves_out_deeper = x->resp.leaves_out_errors = false;
     return cut ? fail_protocol(x, "connecting", UNASKED) : check_nothing_left(x, "connecting");
 }
 
 /* Shortens the deadline to what lookup and connecting may take. Returns the one to put back. */
 static int64_t shorten_to_connect(struct exchange *x) {
-    const int64_t whole = x->deadline.at_ms;
-    x->deadline.at_ms = x->until_ms = SFID__MIN(whole, sfid__deadline_now_ms() + (int64_t)x->c->uri.connect_timeout_ms);
+    const int64_t whole = x->deadline.at_ms, now_ms = sfid__deadline_now_ms();
+    x->deadline.at_ms = x->until_ms = SFID__MIN(whole, now_ms + (int64_t)x->c->uri.connect_timeout_ms);
     return whole;
 }
 
@@ -297,27 +303,26 @@ int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *
         snprintf(c->name, sizeof c->name, "%s", uri->client_name);
     else
         snprintf(c->name, sizeof c->name, "sfid-%.64s", app);
-    c->process = sfid__process();
     c->wire = SFID__WIRE_NONE;
     return 0;
 }
 
 /* In a forked child: leaves the parent's things to the parent. */
 static void disown(struct sfid__connection *c) {
-    if (c->process == sfid__process())
+    const uint64_t process = sfid__process();
+    if (c->process == process)
         return;
     sfid__wire_leave(&c->wire);
     sfid__resolver_forget(&c->resolver);
-    c->process = sfid__process();
+    c->process = process;
 }
 
 static int converse(struct exchange *x, const struct sfid__question *q) {
     const char *const *argv = q->argv;
-    const struct command command = {argv[0], q->argc, argv, q->lengths};
     bool cut;
     if (x->c->wire.fd < 0 && connect_and_greet(x) < 0)
         return x->err->code;
-    if (send_command(x, &command, &cut) < 0 && !cut)
+    if (send_command(x, q, &cut) < 0 && !cut)
         return x->err->code;
     if (take_reply(x, argv[0]) < 0 || check_nothing_left(x, argv[0]) < 0)
         return x->err->code;

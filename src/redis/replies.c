@@ -58,7 +58,7 @@ static const char *unwrapped(const char *line) {
 struct sfid__reply_meaning sfid__reply_classify(const char *line) {
     line = unwrapped(line);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (begins(line, rows[i].known))
+        if (line[0] == rows[i].known[0] && begins(line, rows[i].known))
             return rows[i];
     return (struct sfid__reply_meaning){SFID__REPLY_CONFIG, SFID_EREDIS, ""};
 }

@@ -23,7 +23,7 @@
 #ifndef SFID_REDIS_RESOLVE_H
 #define SFID_REDIS_RESOLVE_H
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "redis/replies.h"
 

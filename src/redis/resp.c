@@ -55,13 +55,14 @@ static size_t secret_at(const struct sfid__uri *uri, const char *text, size_t le
 static void take_line(struct sfid__resp *r, const char *text, size_t len, char *out) {
     size_t n = 0;
     bool word_begins = true;
+    const bool secrets = r->uri->user[0] || r->uri->password[0];
     for (size_t i = 0; i < len && n + 1 < SFID__REPLY_STRING;) {
-        const size_t secret = secret_at(r->uri, text + i, len - i, word_begins);
+        const size_t secret = !secrets ? 0 : secret_at(r->uri, text + i, len - i, word_begins);
         const char *shown = secret ? "***" : text + i;
         for (size_t k = 0; k < (secret ? 3 : 1) && n + 1 < SFID__REPLY_STRING; k++)
             out[n++] = shown[k];
         i += secret ? secret : 1;
-        word_begins = !sfid__is_ascii_alnum(text[i - 1]);
+        word_begins = secrets && !sfid__is_ascii_alnum(text[i - 1]);
     }
     sfid__printable(out, SFID__REPLY_STRING, out, n);
 }
@@ -96,9 +97,9 @@ static struct sfid__redirect read_redirect(const char *line) {
 
 static void *take_error(struct sfid__resp *r, const char *text, size_t len) {
     char line[SFID__REPLY_STRING];
-    char *out = next_string(r, SFID__REPLY_STRING);
+    char *out = r->leaves_out_errors ? NULL : next_string(r, SFID__REPLY_STRING);
     if (out == NULL)
-        return NULL;
+        return r->leaves_out_errors ? r : NULL;
     snprintf(line, sizeof line, "%.*s", (int)SFID__MIN(len, sizeof line - 1), text);
     r->is_error = true;
     r->meaning = sfid__reply_classify(line);  /* from the line as sent: take_line() may blot out a user called OOM */

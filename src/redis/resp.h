@@ -46,6 +46,7 @@ struct sfid__resp {
     struct sfid__reply_meaning meaning; /* if so, what it asks for */
     const char *why;                    /* the reason for SFID__RESP_WRONG */
     bool leaves_out_deeper;             /* input: leave out arrays inside an array, instead of failing */
+    bool leaves_out_errors;             /* input: an error has no line and no meaning: it does not matter */
     const struct sfid__uri *uri;        /* its secrets never appear in a reply */
     size_t received;
     void *reader; /* hiredis's */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/sentinel.h"
 
-#include "base/deadline.h"
+#include "base/clock.h"
 
 #include <sfid.h>
 #include <stdio.h>

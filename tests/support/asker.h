@@ -3,7 +3,7 @@
 #ifndef SFID_TESTS_ASKER_H
 #define SFID_TESTS_ASKER_H
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "redis/connection.h"
 #include "support/peer.h"
 #include "support/scene.h"
