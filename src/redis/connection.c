@@ -66,12 +66,12 @@ static int fail_wire(struct exchange *x, enum sfid__reply_class class, const str
     return fail(x, class, why->code, what, text);
 }
 
-#define UNASKED "it came before the command was sent"
+#define UNASKED "the reply came before the command was sent"
 
 static int fail_protocol(struct exchange *x, const char *what, const char *why) {
     char text[160];
     sfid__reply_empty(x->reply);
-    snprintf(text, sizeof text, "not a reply as a Redis server would send it: %.100s", why);
+    snprintf(text, sizeof text, "the reply does not follow the Redis protocol: %.100s", why);
     return fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, what, text);
 }
 
@@ -189,7 +189,7 @@ static unsigned list_steps(const struct sfid__connection *c, const char *db, str
 /* The server is a replica, or no longer a master, and a master is wanted. */
 static int fail_role(struct exchange *x) {
     char text[120];
-    snprintf(text, sizeof text, "its role is \"%.40s\", and a master is wanted", x->reply->strings[0]);
+    snprintf(text, sizeof text, "the server's role is \"%.40s\"; it has to be \"master\"", x->reply->strings[0]);
     sfid__reply_empty(x->reply);
     return fail(x, SFID__REPLY_RESOLVE, SFID_EREDIS, "ROLE", text);
 }
@@ -205,7 +205,7 @@ static int take_greeting(struct exchange *x, const struct step *s) {
         return fail_reply(x, s->name);
     if (x->reply->count >= 1 && strcmp(x->reply->strings[0], s->wanted) == 0)
         return 0;
-    return s->argc == 1 ? fail_role(x) : fail_protocol(x, s->name, "something else than OK");
+    return s->argc == 1 ? fail_role(x) : fail_protocol(x, s->name, "something other than OK");
 }
 
 /* Writes all steps one behind the other, as arrays of strings ("RESP protocol description"). Returns the length. */
@@ -251,7 +251,7 @@ static int fail_greeting(struct exchange *x) {
     const bool tls = sfid__wire_speaks_tls(&c->uri, &c->resolver, c->turn, &x->deadline);
     x->deadline.at_ms = whole;
     return tls ? fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, "connecting",
-                      "the server speaks TLS at this port: give rediss:// in place of redis:// (valkeys:// of valkey://)")
+                      "the server speaks TLS at this port; give rediss:// instead of redis:// (valkeys:// instead of valkey://)")
                : x->err->code;
 }
 

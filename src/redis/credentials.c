@@ -31,9 +31,9 @@ int sfid__credential_path(const struct sfid__uri_place *place, const char *param
                              parameter);
     const char *directory = secure_getenv(DIRECTORY);
     if (directory == NULL || directory[0] == '\0')
-        return SFID__URI_BAD(
-            place, "parameter %s: a relative name lies below $" DIRECTORY ", which is not set; give a path that begins with /",
-            parameter);
+        return SFID__URI_BAD(place,
+                             "parameter %s: a relative name needs $" DIRECTORY ", which is not set; give a path that begins with /",
+                             parameter);
     if (directory[0] != '/')
         return SFID__URI_BAD(place, "parameter %s: $" DIRECTORY " is not an absolute path; it has to begin with /", parameter);
     return check_length(place, parameter, (size_t)snprintf(out, size, "%s/%s", directory, name), size);

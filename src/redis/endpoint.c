@@ -11,8 +11,8 @@
 static int read_port(const struct sfid__uri_place *place, struct sfid__part p, struct sfid__endpoint *out) {
     uint64_t port;
     if (!sfid__part_number(p, UINT16_MAX, &port) || port == 0)
-        return SFID__URI_BAD(place, "what follows the host's colon has to be a port, 1 to 65535 (an IPv6 address stands in [ ]; a "
-                                    "user and password before the host end with @)");
+        return SFID__URI_BAD(place, "the text after the host's colon has to be a port, 1 to 65535 (put an IPv6 address in [ ]; put "
+                                    "@ between user:password and the host)");
     out->port = (uint16_t)port;
     return 0;
 }
@@ -32,16 +32,16 @@ static bool is_ipv6(const char *host) {
 static int read_ipv6(const struct sfid__uri_place *place, struct sfid__part p, struct sfid__endpoint *out) {
     const struct sfid__part inside = sfid__part_cut(&p, "]");
     if (p.len == 0)
-        return SFID__URI_BAD(place, "an IPv6 address begins with [ and ends without ]");
+        return SFID__URI_BAD(place, "an IPv6 address begins with [ and has no ] at its end");
     if (sfid__part_decode(place, sfid__part_behind(inside, 1), "the IPv6 address", out->host, sizeof out->host) < 0)
         return place->err->code;
     if (!is_ipv6(out->host))
-        return SFID__URI_BAD(place, "what stands in [ ] is no IPv6 address (such as [::1], or [fe80::1%%25eth0])");
+        return SFID__URI_BAD(place, "the text in [ ] is not an IPv6 address (such as [::1], or [fe80::1%%25eth0])");
     p = sfid__part_behind(p, 1);
     if (p.len == 0)
         return 0;
     if (*p.at != ':')
-        return SFID__URI_BAD(place, "behind [ ] only :port may follow");
+        return SFID__URI_BAD(place, "only :port may follow [ ]");
     return read_port(place, sfid__part_behind(p, 1), out);
 }
 
@@ -58,7 +58,7 @@ int sfid__endpoint_read(const struct sfid__uri_place *place, struct sfid__part p
     if (host.len > NAME_MAX_LEN)
         return SFID__URI_BAD(place, "the host is longer than %d characters", NAME_MAX_LEN);
     if (!is_name(host.at, host.len))
-        return SFID__URI_BAD(place, "the host has a character that is none of A-Z a-z 0-9 . - _ (an IPv6 address stands in [ ])");
+        return SFID__URI_BAD(place, "the host has a character other than A-Z a-z 0-9 . - _ (put an IPv6 address in [ ])");
     memcpy(out->host, host.at, host.len);
     out->host[host.len] = '\0';
     return p.len > 0 ? read_port(place, sfid__part_behind(p, 1), out) : 0;

@@ -118,17 +118,17 @@ static void *take_string(const redisReadTask *task, char *text, size_t len) {
     if (is_deeper(r, task))
         return r;
     if (task->type != REDIS_REPLY_STRING && (memchr(text, '\r', len) || memchr(text, '\n', len)))
-        return refuse(r, "half a line end inside a line"); /* hiredis 1.x finds this by itself */
+        return refuse(r, "a CR or LF inside a line"); /* hiredis 1.x finds this by itself */
     if (task->type == REDIS_REPLY_ERROR)
         return task->parent ? refuse(r, "an error inside an array") : take_error(r, text, len);
     if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_STATUS)
-        return refuse(r, "a type that RESP2 has not");
+        return refuse(r, "a type that RESP2 does not have");
     if (len >= SFID__REPLY_STRING)
         return refuse(r, "a string that is too long");
     if (memchr(text, '\0', len))
         return refuse(r, "a string with a NUL in it");
     if (memcmp(text + len, "\r\n", 2) != 0) /* the reader does not look at them after a string with a length */
-        return refuse(r, "a string without its end");
+        return refuse(r, "a string without CR LF at its end");
     char *out = next_string(r, len + 1);
     if (out == NULL)
         return NULL;
@@ -152,7 +152,7 @@ static void *take_integer(const redisReadTask *task, long long value) {
 static void *take_array(const redisReadTask *task, element_count n) {
     struct sfid__resp *r = task->privdata;
     if (task->type != REDIS_REPLY_ARRAY)
-        return refuse(r, "a type that RESP2 has not");
+        return refuse(r, "a type that RESP2 does not have");
     if (task->parent && !is_deeper(r, task))
         return refuse(r, "an array inside an array");
     return n <= SFID__REPLY_STRINGS ? r : refuse(r, "too many elements");
@@ -161,19 +161,19 @@ static void *take_array(const redisReadTask *task, element_count n) {
 static void *take_nil(const redisReadTask *task) {
     struct sfid__resp *r = task->privdata;
     if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_ARRAY)
-        return refuse(r, "a type that RESP2 has not");
+        return refuse(r, "a type that RESP2 does not have");
     return task->parent && !is_deeper(r, task) ? refuse(r, "a nil inside an array") : r;
 }
 
 #if HIREDIS_MAJOR >= 1
 static void *take_double(const redisReadTask *task, double value, char *text, size_t len) {
     (void)value, (void)text, (void)len;
-    return refuse(task->privdata, "a type that RESP2 has not");
+    return refuse(task->privdata, "a type that RESP2 does not have");
 }
 
 static void *take_bool(const redisReadTask *task, int value) {
     (void)value;
-    return refuse(task->privdata, "a type that RESP2 has not");
+    return refuse(task->privdata, "a type that RESP2 does not have");
 }
 #endif
 

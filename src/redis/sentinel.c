@@ -110,8 +110,7 @@ static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sf
     sfid__connection_hang_up(x->s->sentinel); /* not needed until something fails */
     if (x->reply->count == 2 && sfid__endpoint_take(x->reply->strings[0], x->reply->strings[1], named))
         return true;
-    snprintf(what, sizeof what,
-             x->reply->count == 0 ? "it knows no master by the name \"%.60s\"" : "it names no address for \"%.60s\"",
+    snprintf(what, sizeof what, x->reply->count == 0 ? "it knows no master named \"%.60s\"" : "it gave no address for \"%.60s\"",
              x->s->uri.master);
     note(x, node, what, SFID_EINVAL, SFID__REPLY_CONFIG);
     return false;
@@ -145,7 +144,7 @@ static bool ask_named(struct search *x, unsigned i, const struct sfid__endpoint 
     char name[SFID__ENDPOINT_SHOWN], what[SFID__ERROR_TEXT];
     sfid__endpoint_describe(named, name);
     if (has_failed(x, named)) {
-        snprintf(what, sizeof what, "names %.60s, too", name);
+        snprintf(what, sizeof what, "also names %.60s", name);
         note(x, &x->s->uri.node[i], what, SFID_EREDIS, SFID__REPLY_RETRY);
         return false;
     }

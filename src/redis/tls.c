@@ -84,7 +84,7 @@ static enum sfid__reply_class make(struct sfid__tls *t, const struct sfid__tls_f
     SSL_CTX *ctx;
     enum sfid__reply_class class = sfid__tls_context_new(&ctx, t->uri, files, why);
     if (class == SFID__REPLY_OK && !make_session(t, ctx, fd)) {
-        sfid__fail(why, SFID_ENOMEM, "no TLS session: out of memory");
+        sfid__fail(why, SFID_ENOMEM, "cannot create a TLS session: out of memory");
         class = SFID__REPLY_RETRY;
     }
     SSL_CTX_free(ctx); /* the session keeps its own reference */
@@ -102,7 +102,7 @@ static void destroy(struct sfid__tls *t) {
 }
 
 static enum sfid__reply_class no_entry(struct sfid__error *why) {
-    sfid__fail(why, SFID_EREDIS, "no TLS any more: the process is ending");
+    sfid__fail(why, SFID_EREDIS, "TLS is no longer available: the process is ending");
     return SFID__REPLY_RETRY;
 }
 
@@ -191,7 +191,7 @@ enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, 
         class = fail(t, errnum, why);
     } else if (done > 0 && (SSL_get0_peer_certificate(t->ssl) == NULL || SSL_get_verify_result(t->ssl) != X509_V_OK)) {
         t->failed = true; /* OpenSSL does not let this happen; this check is what all the rest is for */
-        sfid__fail(why, SFID_EAUTH, "the server has not shown a certificate");
+        sfid__fail(why, SFID_EAUTH, "the server sent no certificate");
         class = SFID__REPLY_CONFIG;
     }
     sfid__tls_leave(&guard);

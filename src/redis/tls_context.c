@@ -162,9 +162,10 @@ static enum sfid__reply_class show_ourselves(SSL_CTX *ctx, const struct sfid__ur
     else if (!use_certificates(ctx, cert))
         class = no_good("cert", uri->cert, "has no certificate that can be used: it has to be in PEM", why);
     else if (!use_key(ctx, key, &locked) && locked)
-        class = no_good("key", uri->key, "is locked by a passphrase: give a key without, in a file that others cannot read", why);
+        class = no_good("key", uri->key, "is protected by a passphrase; give a key without one, in a file that others cannot read",
+                        why);
     else if (SSL_CTX_check_private_key(ctx) != 1)
-        class = no_good("key", uri->key, "is not the key of the certificate of cert=, in PEM", why);
+        class = no_good("key", uri->key, "is not the key of the certificate in cert=, in PEM", why);
     BIO_free(cert);
     BIO_free(key);
     return class;

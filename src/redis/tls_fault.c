@@ -70,7 +70,7 @@ static bool append_names(const X509 *cert, char *out, size_t size) {
 
 static void append_date(const ASN1_TIME *date, char *out, size_t size) {
     struct tm tm;
-    char text[40] = "a date that is none";
+    char text[40] = "an invalid date";
     if (ASN1_TIME_to_tm(date, &tm) == 1)
         strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
     append(out, size, text, strlen(text));
@@ -132,53 +132,52 @@ void sfid__tls_fault_note(struct sfid__tls_fault *f, X509_STORE_CTX *at) {
 static void explain_name(const struct sfid__tls_fault *f, const char *name, struct sfid__error *why) {
     if (f->nameless)
         sfid__fail(why, SFID_EAUTH,
-                   "the server's certificate has a common name alone (%s), which does not count: it needs "
-                   "subjectAltName=%s:%.100s",
+                   "the server's certificate has only a common name (%s), which is not accepted; it needs subjectAltName=%s:%.100s",
                    f->detail, f->verify == X509_V_ERR_IP_ADDRESS_MISMATCH ? "IP" : "DNS", name);
     else
         sfid__fail(why, SFID_EAUTH,
-                   "the server's certificate is for %s, not for %.100s: give a name that it is for, in the URL or as sni=",
-                   f->detail, name);
+                   "the server's certificate is for %s, not for %.100s; give one of its names in the URL or as sni=", f->detail,
+                   name);
 }
 
 static void explain_certificate(const struct sfid__tls_fault *f, const struct sfid__uri *uri, struct sfid__error *why) {
-    const char *whose = f->authority ? "the certificate of an authority behind the server's" : "the server's certificate";
+    const char *whose = f->authority ? "an authority's certificate in the server's chain" : "the server's certificate";
     switch (doubt_of(f->verify)) {
     case NAME:
         explain_name(f, sfid__tls_name(uri), why);
         return;
     case EXPIRED:
-        sfid__fail(why, SFID_EAUTH, "%s expired at %s: it has to be renewed", whose, f->detail);
+        sfid__fail(why, SFID_EAUTH, "%s expired at %s and has to be renewed", whose, f->detail);
         return;
     case TOO_EARLY:
-        sfid__fail(why, SFID_EAUTH, "%s is not valid before %s: wait until then, or set this host's clock right", whose, f->detail);
+        sfid__fail(why, SFID_EAUTH, "%s is not valid before %s; wait until then, or correct this host's clock", whose, f->detail);
         return;
     case UNKNOWN:
         if (uri->ca[0])
             sfid__fail(why, SFID_EAUTH,
-                       "the server's certificate is signed by \"%s\", whom %.100s does not vouch for: put that authority's "
-                       "certificate into ca=",
+                       "the server's certificate is signed by \"%s\", which %.100s does not vouch for; add that authority's "
+                       "certificate to ca=",
                        f->detail, uri->ca);
         else
             sfid__fail(why, SFID_EAUTH,
-                       "the server's certificate is signed by \"%s\", whom this system does not know: give that authority's "
+                       "the server's certificate is signed by \"%s\", which this system does not trust; give that authority's "
                        "certificate as ca=",
                        f->detail);
         return;
     case PURPOSE:
-        sfid__fail(why, SFID_EAUTH, "%s was not made for that use: a server's needs extendedKeyUsage serverAuth, or none", whose);
+        sfid__fail(why, SFID_EAUTH, "%s is not for servers; it needs extendedKeyUsage serverAuth, or no extendedKeyUsage", whose);
         return;
     default:
-        sfid__fail(why, SFID_EAUTH, "%s cannot be believed: %s", whose, X509_verify_cert_error_string(f->verify));
+        sfid__fail(why, SFID_EAUTH, "%s cannot be trusted: %s", whose, X509_verify_cert_error_string(f->verify));
         return;
     }
 }
 
 /* ---- what OpenSSL says --------------------------------------------------------- */
 
-#define NO_TLS_THERE "what answers at this port does not speak TLS: give the port that does, or a URL without TLS"
-#define OLD_TLS "the server has neither TLS 1.2 nor 1.3, which are wanted here: allow them there (tls-protocols)"
-#define CERT_WANTED "the server wants a client's certificate: give it as cert=, and its key as key="
+#define NO_TLS_THERE "the server does not speak TLS at this port; give its TLS port, or a URL without TLS"
+#define OLD_TLS "the server offers neither TLS 1.2 nor 1.3; enable one of them there (tls-protocols)"
+#define CERT_WANTED "the server requires a client certificate; give it as cert=, and its key as key="
 
 struct meaning {
     int reason;
@@ -196,23 +195,23 @@ static const struct meaning *meaning_of(unsigned long error) {
         {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, SFID__REPLY_CONFIG, SFID_EREDIS, OLD_TLS},
         {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, SFID__REPLY_CONFIG, SFID_EAUTH, CERT_WANTED},
         {SSL_R_TLSV1_ALERT_UNKNOWN_CA, SFID__REPLY_CONFIG, SFID_EAUTH,
-         "the server does not know who signed the certificate of cert=: its own settings have to (tls-ca-cert-file)"},
+         "the server does not trust the signer of the certificate in cert=; add that authority to its tls-ca-cert-file"},
         {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, SFID__REPLY_CONFIG, SFID_EAUTH,
-         "the server says that the certificate of cert= has expired: it has to be renewed"},
+         "the server says that the certificate in cert= has expired and has to be renewed"},
         {SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, SFID__REPLY_CONFIG, SFID_EAUTH,
-         "the server says that the certificate of cert= was revoked: it wants another"},
+         "the server says that the certificate in cert= was revoked; give another"},
         {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SFID__REPLY_CONFIG, SFID_EAUTH,
-         "the server does not take the certificate of cert=: it has to be one for clients, valid now"},
+         "the server rejects the certificate in cert=; it has to be for clients and valid now"},
         {SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, SFID__REPLY_CONFIG, SFID_EAUTH,
-         "the server does not take the certificate of cert=: it has to be one for clients (extendedKeyUsage clientAuth, or none)"},
+         "the server rejects the certificate in cert=; it has to be for clients (extendedKeyUsage clientAuth, or none)"},
         {SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, SFID__REPLY_CONFIG, SFID_EAUTH,
-         "the server does not take the certificate of cert=, and does not say why: its log may"},
+         "the server rejects the certificate in cert= without a reason; see the server's log"},
         {SSL_R_TLSV1_ALERT_ACCESS_DENIED, SFID__REPLY_CONFIG, SFID_EAUTH,
-         "the server does not let in whom the certificate of cert= is for"},
+         "the server denies access to the subject of the certificate in cert="},
         {SSL_R_TLSV1_UNRECOGNIZED_NAME, SFID__REPLY_CONFIG, SFID_EAUTH,
-         "the server is not the one that was asked for: give the name that it goes by, in the URL or as sni="},
+         "the server does not know the name it was called by; give a name it knows, in the URL or as sni="},
         {SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE, SFID__REPLY_CONFIG, SFID_EREDIS,
-         "the server finds no way to talk TLS with this host: its ciphers or curves (tls-ciphers) are too few or too old"},
+         "the server and this host have no cipher or curve in common; the server's (tls-ciphers) are too few or too old"},
         {SSL_R_NO_PROTOCOLS_AVAILABLE, SFID__REPLY_CONFIG, SFID_EREDIS,
          "this system's OpenSSL settings allow neither TLS 1.2 nor 1.3"},
         {SSL_R_UNEXPECTED_EOF_WHILE_READING, SFID__REPLY_RETRY, SFID_EREDIS, "the server closed the connection"},
@@ -228,7 +227,7 @@ static enum sfid__reply_class explain_other(unsigned long error, int errnum, str
     if (reason)
         sfid__fail(why, SFID_EREDIS, "TLS failed: %s", reason);
     else if (errnum != 0)
-        sfid__fail_errno(why, SFID_EREDIS, errnum, "the connection broke");
+        sfid__fail_errno(why, SFID_EREDIS, errnum, "the connection failed");
     else
         sfid__fail(why, SFID_EREDIS, "the server closed the connection");
     return SFID__REPLY_RETRY;

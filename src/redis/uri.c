@@ -54,7 +54,7 @@ static int read_nodes(struct reader *r, struct sfid__part p) {
         const struct sfid__part one = several ? sfid__part_cut(&p, ",") : p;
         node->port = r->scheme->kind == SFID__URI_SENTINEL ? 26379 : 6379;
         if (!several && memchr(p.at, ',', p.len))
-            return BAD(r, "one host only (several, with commas between, belong to redis+sentinel:// and redis+cluster://)");
+            return BAD(r, "only one host is allowed (redis+sentinel:// and redis+cluster:// take several, separated by commas)");
         if (sfid__endpoint_read(&r->place, one, node) < 0)
             return r->place.err->code;
         r->uri.nodes++;
@@ -73,7 +73,7 @@ static int read_db(struct reader *r, struct sfid__part p) {
     if (r->db_given)
         return BAD(r, "the database is given twice: as path and as db");
     if (db > 0 && r->scheme->kind == SFID__URI_CLUSTER)
-        return BAD(r, "a cluster has no database but 0");
+        return BAD(r, "a cluster has only database 0");
     r->db_given = true;
     r->uri.db = (uint32_t)db;
     return 0;
@@ -82,14 +82,14 @@ static int read_db(struct reader *r, struct sfid__part p) {
 /* /master-name[/db]. */
 static int read_master(struct reader *r, struct sfid__part path) {
     if (path.len < 2)
-        return BAD(r, "the master's name is missing: as the sentinels know it, behind the hosts, such as "
+        return BAD(r, "the master's name is missing; give the sentinels' name for it after the hosts, as in "
                       "redis+sentinel://a:26379,b:26379/mymaster");
     path = sfid__part_behind(path, 1);
     const struct sfid__part name = sfid__part_cut(&path, "/");
     if (sfid__part_decode(&r->place, name, "the master's name", r->uri.master, sizeof r->uri.master) < 0)
         return r->place.err->code;
     if (r->uri.master[0] == '\0' || r->uri.master[strspn(r->uri.master, SFID__ALNUM "._-")] != '\0')
-        return BAD(r, "the master's name has to be of A-Z a-z 0-9 . - _, as sentinels want it");
+        return BAD(r, "the master's name has to consist of A-Z a-z 0-9 . - _");
     return path.len > 1 ? read_db(r, sfid__part_behind(path, 1)) : 0;
 }
 
@@ -134,7 +134,7 @@ static int read_registration(struct reader *r, struct sfid__part p) {
 static int read_replicas(struct reader *r, struct sfid__part p) {
     uint64_t n;
     if (!sfid__part_number(p, REPLICAS_MAX, &n))
-        return bad_value(r, "replicas", "how many replicas to wait for, 0 to 100");
+        return bad_value(r, "replicas", "the number of replicas to wait for, 0 to 100");
     r->uri.replicas = (uint32_t)n;
     return 0;
 }
@@ -254,7 +254,7 @@ static int unknown(struct reader *r, struct sfid__part name) {
             snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "", names[i]);
     }
     const bool who = sfid__part_is(name, "user") || sfid__part_is(name, "username") || sfid__part_is(name, "password");
-    return BAD(r, "there is no parameter \"%s\"%s; there are %s", shown, who ? " (user:password@ stands before the host)" : "",
+    return BAD(r, "unknown parameter \"%s\"%s; expected one of %s", shown, who ? " (put user:password@ before the host)" : "",
                list);
 }
 
@@ -266,11 +266,11 @@ static int check_together(struct reader *r) {
     if (uri->sentinel_password[0] && uri->sentinel_password_file[0])
         return BAD(r, "the password for sentinels is given twice: as sentinel_password and as sentinel_password_file");
     if (uri->sentinel_user[0] && uri->sentinel_password[0] == '\0' && uri->sentinel_password_file[0] == '\0')
-        return BAD(r, "parameter sentinel_user needs sentinel_password or sentinel_password_file beside it");
+        return BAD(r, "parameter sentinel_user needs sentinel_password or sentinel_password_file");
     if (uri->password[0] && uri->password_file[0])
         return BAD(r, "the password is given twice: before @ and as password_file");
     if (r->user_alone && (uri->user[0] == '\0' || uri->password_file[0] == '\0'))
-        return BAD(r, "what stands before @ has to be user:password, or :password (user alone goes with password_file=)");
+        return BAD(r, "the text before @ has to be user:password or :password (or a user, with password_file=)");
     return 0;
 }
 
@@ -284,7 +284,7 @@ static int read_parameter(struct reader *r, struct sfid__part p) {
         if (r->given & 1u << i)
             return BAD(r, "parameter %s is given twice", names[i]);
         if (!fits(r->scheme, (enum parameter)i))
-            return BAD(r, "parameter %s belongs to %s: leave it out", names[i],
+            return BAD(r, "parameter %s is only for %s; leave it out", names[i],
                        i >= SENTINEL_USER ? "redis+sentinel://" : "TLS (rediss://, valkeys://)");
         r->given |= 1u << i;
         return read_known(r, (enum parameter)i, sfid__part_behind(p, 1));
@@ -298,7 +298,7 @@ static int read_query(struct reader *r, struct sfid__part p) {
         p = sfid__part_behind(p, 1);
         const struct sfid__part one = sfid__part_cut(&p, "&");
         if (one.len == 0)
-            return BAD(r, "a parameter is empty: they are name=value, the first behind ?, the others behind &");
+            return BAD(r, "a parameter is empty; write name=value, the first after ?, the others after &");
         if (read_parameter(r, one) < 0)
             return r->place.err->code;
     }
@@ -313,17 +313,17 @@ static int split(struct reader *r, struct sfid__part *rest, struct sfid__part *a
     for (size_t i = 0; i < rest->len; i++) {
         const unsigned char c = (unsigned char)rest->at[i];
         if (c <= ' ' || c == 0x7f)
-            return BAD(r, "there is a space or a control character in it: write it %%20, and so on");
+            return BAD(r, "the URL contains a space or a control character; write a space as %%20");
         ats += c == '@';
     }
     *authority = sfid__part_cut(rest, "/?#");
     struct sfid__part host = *authority;
     const struct sfid__part userinfo = sfid__part_cut(&host, "@");
     if (ats > 1 || (ats == 1 && host.len == 0))
-        return BAD(r, "@ stands once at most, right before the host: write other @ / ? # of a user, password, path or value as "
-                      "%%40 %%2F %%3F %%23");
+        return BAD(
+            r, "@ is allowed once, right before the host; in a user, password, path or value write @ / ? # as %%40 %%2F %%3F %%23");
     if (memchr(rest->at, '#', rest->len))
-        return BAD(r, "# has no meaning in it: write it %%23");
+        return BAD(r, "the URL contains #; write it as %%23");
     if (ats == 0)
         return 0;
     *authority = sfid__part_behind(host, 1);
@@ -382,15 +382,15 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
     const struct scheme *scheme = find_scheme((struct sfid__part){text, end ? (size_t)(end - text) : 0});
     if (scheme == NULL)
         return sfid__fail(err, SFID_EINVAL,
-                          "the store is no URL that is known: give redis://host:port, rediss:// (TLS), unix:///path, "
+                          "the store's URL has an unknown scheme; expected redis://host:port, rediss:// (TLS), unix:///path, "
                           "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
     struct reader r = {
         .scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls, .registration = true}};
     if (scheme->tls && !SFID__TLS)
-        return sfid__uri_fail(&r.place, SFID_EUNSUPPORTED,
-                              "this libsfid was built without TLS: build it with hiredis 1.0 or later and its TLS part "
-                              "(libhiredis_ssl), or give %.*s",
-                              (int)(strcspn(scheme->name, "+") - 1), scheme->name);
+        return sfid__uri_fail(
+            &r.place, SFID_EUNSUPPORTED,
+            "this libsfid was built without TLS; build it with hiredis 1.0 or later and libhiredis_ssl, or use %.*s",
+            (int)(strcspn(scheme->name, "+") - 1), scheme->name);
     r.uri.connect_timeout_ms = 1000;
     r.uri.timeout_ms = 2000;
     r.uri.pid_min = r.uri.pid_max = -1;

@@ -46,7 +46,7 @@ int sfid__part_decode(const struct sfid__uri_place *place, struct sfid__part p, 
         if (c == '%') {
             const int high = i + 1 < p.len ? hex(p.at[i + 1]) : -1, low = i + 2 < p.len ? hex(p.at[i + 2]) : -1;
             if (high < 0 || low < 0)
-                return SFID__URI_BAD(place, "%s has a %% without two hexadecimal digits: write it %%25", what);
+                return SFID__URI_BAD(place, "%s has a %% without two hexadecimal digits; write %% as %%25", what);
             c = (char)(high << 4 | low);
             i += 2;
         }

@@ -106,7 +106,7 @@ static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, 
         const int left = sfid__deadline_left_ms(deadline);
         if (left == 0) {
             sfid__wire_close(w);
-            return too_late(why, "cannot connect: too many wait for the server to accept them");
+            return too_late(why, "cannot connect: too many connections wait for the server to accept them");
         }
         poll(NULL, 0, SFID__MIN(left, BACKLOG_NAP_MS));
     }
@@ -266,7 +266,7 @@ static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
         struct pollfd polled = {.fd = w->fd, .events = events};
         const int left = sfid__deadline_left_ms(deadline);
         if (left == 0)
-            return too_late(why, deadline->stop_at_ms ? "given up, as the generator is being closed" : "no answer in time");
+            return too_late(why, deadline->stop_at_ms ? "cancelled, because the generator is being closed" : "no answer in time");
         const int n = poll(&polled, 1, left);
         if (n < 0 && errno != EINTR)
             return too_late(why, "poll() failed");
@@ -410,7 +410,7 @@ static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__ur
     class = shake_hands(w, &half, why);
     if (class == SFID__REPLY_RETRY && sfid__deadline_left_ms(&half) == 0) {
         if (sfid__tls_is_unanswered(w->tls) && speaks_plain(uri, resolver, turn, deadline)) {
-            sfid__fail(why, SFID_EREDIS, "the server does not speak TLS at this port: give the port that does, or redis://");
+            sfid__fail(why, SFID_EREDIS, "the server does not speak TLS at this port; give its TLS port, or redis://");
             return SFID__REPLY_CONFIG;
         }
         class = shake_hands(w, deadline, why);

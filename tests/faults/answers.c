@@ -36,7 +36,7 @@ static void test_peer(bool tcp, serve_function *serve, const void *bytes, size_t
 
 /* ---- answers that are no replies, or errors ------------------------------ */
 
-#define PROTOCOL "not a reply as a Redis server would send it"
+#define PROTOCOL "the reply does not follow the Redis protocol"
 
 static void test_garbage(uint64_t *rng) {
     static const char *const replies[] = {"$2147483647\r\n",
@@ -188,7 +188,7 @@ static void test_backlog(void) {
     memcpy(un.sun_path, q.path, sizeof un.sun_path);
     n = fill_backlog((struct sockaddr *)&un, sizeof un, fds, COUNT_OF(fds));
     url_with_secrets(&q, url, sizeof url);
-    fails_with(url, "orders", SFID_EREDIS, q.path, "too many wait", "a full queue of a Unix socket");
+    fails_with(url, "orders", SFID_EREDIS, q.path, "too many connections wait", "a full queue of a Unix socket");
     while (n > 0)
         close(fds[--n]);
     close(listener);

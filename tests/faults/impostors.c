@@ -14,7 +14,7 @@ struct impostor {
     const char *says, *words; /* words: in the event's text */
 };
 
-#define PROTOCOL "not a reply as a Redis server would send it"
+#define PROTOCOL "the reply does not follow the Redis protocol"
 
 static const struct impostor impostors[] = {
     {"silence", serve_nothing, "", "no answer in time"},

@@ -27,31 +27,31 @@ static void shows(struct tls_server *s, const char *certificate, const char *mor
 static void test_servers(struct tls_server *s) {
     char url[URL];
     shows(s, "other-name", "",
-          "the server's certificate is for other.example, *.wild.example, not for localhost: give a name that it is for",
+          "the server's certificate is for other.example, *.wild.example, not for localhost; give one of its names",
           "another name");
     shows(s, "server", "&sni=redis.example", "is for localhost, 127.0.0.1, ::1, not for redis.example",
           "a name that was asked for");
     shows(s, "server", "&sni=127.0.0.9", "not for 127.0.0.9", "another address");
-    shows(s, "common-name", "", "has a common name alone (localhost), which does not count: it needs subjectAltName=DNS:localhost",
+    shows(s, "common-name", "", "has only a common name (localhost), which is not accepted; it needs subjectAltName=DNS:localhost",
           "the host as common name alone");
     shows(s, "common-name", "&sni=127.0.0.1", "it needs subjectAltName=IP:127.0.0.1",
           "an address, where there is a common name alone");
     shows(s, "both-names", "", "is for other.example, not for localhost", "the host as common name beside another name");
     shows(s, "other-name", "&sni=a.b.wild.example", "not for a.b.wild.example", "two levels below a wildcard");
-    shows(s, "unknown", "", "is signed by \"another authority\", whom", "an authority that is not known");
-    shows(s, "end", "", "is signed by \"authority in between\", whom", "a chain with a gap");
-    shows(s, "expired", "", "the server's certificate expired at 2020-02-01T00:00:00Z: it has to be renewed",
+    shows(s, "unknown", "", "is signed by \"another authority\", which", "an authority that is not known");
+    shows(s, "end", "", "is signed by \"authority in between\", which", "a chain with a gap");
+    shows(s, "expired", "", "the server's certificate expired at 2020-02-01T00:00:00Z and has to be renewed",
           "an expired certificate");
-    shows(s, "early", "", "is not valid before 2099-01-01T00:00:00Z: wait until then, or set this host's clock right",
+    shows(s, "early", "", "is not valid before 2099-01-01T00:00:00Z; wait until then, or correct this host's clock",
           "one that is not valid yet");
-    shows(s, "no-server", "", "was not made for that use: a server's needs extendedKeyUsage serverAuth", "one for clients");
+    shows(s, "no-server", "", "is not for servers; it needs extendedKeyUsage serverAuth", "one for clients");
     tls_show(s, "server");
     snprintf(url, sizeof url, "rediss://%s", s->name);
     fails_with(url, "orders", SFID_EAUTH, s->name,
-               "whom this system does not know: give that authority's certificate as ca=", "no authority given");
+               "which this system does not trust; give that authority's certificate as ca=", "no authority given");
     snprintf(url, sizeof url, "rediss://%s?ca=%s/empty", s->name, certificates);
     fails_with(url, "orders", SFID_EAUTH, s->name,
-               "does not vouch for: put that authority's certificate into ca=", "a directory without authorities");
+               "does not vouch for; add that authority's certificate to ca=", "a directory without authorities");
 }
 
 /* A server that is asked aside has to have the time to answer: this one is found in the middle of connect_timeout. */
@@ -66,7 +66,7 @@ static void no_tls_at(const char *url, const char *name, const char *what) {
 static void test_ports(struct tls_server *s) {
     char url[300], name[40];
     snprintf(url, sizeof url, "redis://%s:%s@%s", USER, PASSWORD, s->name);
-    fails_with(url, "orders", SFID_EREDIS, s->name, "the server speaks TLS at this port: give rediss://",
+    fails_with(url, "orders", SFID_EREDIS, s->name, "the server speaks TLS at this port; give rediss://",
                "a URL without TLS, a port with");
     snprintf(name, sizeof name, "localhost:%d", s->r.port);
     snprintf(url, sizeof url, "rediss://%s?connect_timeout=%u", name, patience(500));
@@ -79,7 +79,7 @@ static void test_ports(struct tls_server *s) {
 
 static void test_versions(struct tls_server *s) {
     tls_set(s, "tls-protocols", "TLSv1.1");
-    refused(s, "", SFID_EREDIS, "the server has neither TLS 1.2 nor 1.3", "an old version of TLS");
+    refused(s, "", SFID_EREDIS, "the server offers neither TLS 1.2 nor 1.3", "an old version of TLS");
     tls_set(s, "tls-protocols", "TLSv1.2 TLSv1.3");
 }
 
@@ -88,11 +88,11 @@ static void test_clients(struct tls_server *s, const char *versions) {
     tls_set(s, "tls-protocols", versions);
     tls_set(s, "tls-auth-clients", "yes");
     refused(s, "", SFID_EAUTH,
-            "the server wants a client's certificate: give it as cert=, and its key as key=", "no certificate of ours");
+            "the server requires a client certificate; give it as cert=, and its key as key=", "no certificate of ours");
     refused(s, "&cert=%c/stranger.pem&key=%c/stranger.key", SFID_EAUTH,
-            "the server does not know who signed the certificate of cert=", "one of a stranger");
+            "the server does not trust the signer of the certificate in cert=", "one of a stranger");
     refused(s, "&cert=%c/old-client.pem&key=%c/old-client.key", SFID_EAUTH,
-            "the server says that the certificate of cert= has expired", "one that has expired");
+            "the server says that the certificate in cert= has expired", "one that has expired");
     tls_set(s, "tls-auth-clients", "no");
 }
 
@@ -105,9 +105,9 @@ static void test_files(struct tls_server *s) {
         {"&cert=%c/client.pem&key=%c/none.key", "none.key cannot be read: No such file"},
         {"&cert=%c/nonsense.pem&key=%c/client.key", "nonsense.pem has no certificate that can be used: it has to be in PEM"},
         {"&cert=%c/client.key&key=%c/client.key", "client.key has no certificate that can be used"},
-        {"&cert=%c/client.pem&key=%c/server.key", "server.key is not the key of the certificate of cert="},
+        {"&cert=%c/client.pem&key=%c/server.key", "server.key is not the key of the certificate in cert="},
         {"&cert=%c/client.pem&key=%c/nonsense.pem", "nonsense.pem is not the key of the certificate"},
-        {"&cert=%c/client.pem&key=%c/locked.key", "locked.key is locked by a passphrase: give a key without"},
+        {"&cert=%c/client.pem&key=%c/locked.key", "locked.key is protected by a passphrase; give a key without"},
         {"&cert=%c/directory&key=%c/client.key", "directory is not a file"},
         {"&cert=/dev/zero&key=%c/client.key", "/dev/zero is not a file"},
     };

@@ -89,7 +89,7 @@ static void test_all(struct tls_server *s) {
     slow(serve_nothing, "no answer to the TLS handshake in time", "a server that is silent");
     slow(drip, "no answer to the TLS handshake in time", "one whose bytes come one by one");
     slow(run_dry, "no answer to the TLS handshake in time", "one that stops in the middle");
-    slow(go_away, "the connection broke: Connection reset by peer", "one that goes away in the middle");
+    slow(go_away, "the connection failed: Connection reset by peer", "one that goes away in the middle");
     redis_pause(&s->r);
     fails_with(tls_url(s, "", url), "orders", SFID_EREDIS, s->name, "no answer to the TLS handshake in time",
                "one that is stopped");

@@ -66,7 +66,7 @@ static void test_taken(serve_function *serve, const char *how) {
 }
 
 /* Each is a protocol error at once, whatever may follow. */
-#define NEVER "not a reply as a Redis server would send it"
+#define NEVER "the reply does not follow the Redis protocol"
 static const struct {
     const char *what, *sent;
 } refused[] = {
@@ -76,7 +76,7 @@ static const struct {
     {"a length below nil", "$-2\r\n"},
     {"a length with a sign", "$+1\r\na\r\n"},
     {"a length that is no number", "$abc\r\n"},
-    {"a string without its end", "$2\r\nabcd"},
+    {"a string without CR LF at its end", "$2\r\nabcd"},
     {"an array of 2 G elements", "*2147483647\r\n"},
     {"one of 4 G", "*4294967296\r\n"},
     {"one of 273", "*273\r\n"},
@@ -287,7 +287,7 @@ static void test_secrets(void) {
         c = new_connection(url);
         atomic_store(&p.s->step, step);
         const int rc = ping(c, LONG_MS);
-        ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "something else than OK"), "a greeting is answered by OK, step %d",
+        ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "something other than OK"), "a greeting is answered by OK, step %d",
            step);
     }
     sfid__connection_drop(c);

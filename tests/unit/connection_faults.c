@@ -186,7 +186,7 @@ static void test_backlog(void) {
     n = fill_backlog((struct sockaddr *)&un, sizeof un, fds, COUNT(fds));
     c = new_connection(p.url);
     rc = ping(c, DEADLINE_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "too many wait") && within(DEADLINE_MS, DEADLINE_MS),
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "too many connections wait") && within(DEADLINE_MS, DEADLINE_MS),
        "so it is with a Unix socket");
     sfid__connection_drop(c);
     while (n > 0)

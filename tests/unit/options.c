@@ -122,7 +122,7 @@ static const struct {
 #endif
     {"redis://:secret@127.0.0.1:port", SFID_EINVAL, {"redis://...", "port"}},
     {"redis", SFID_EINVAL, {"\"redis\"", "local"}},
-    {"redisx://host", SFID_EINVAL, {"no URL that is known", "redis://"}},
+    {"redisx://host", SFID_EINVAL, {"the store's URL has an unknown scheme", "redis://"}},
     {"locals", SFID_EINVAL, {"\"locals\"", "local"}},
     {"LOCAL", SFID_EINVAL, {"\"LOCAL\"", "local"}},
     {"local?", SFID_EINVAL, {"\"\"", "mark=none"}},

@@ -131,7 +131,7 @@ static void test_relative(void) {
     unsetenv("CREDENTIALS_DIRECTORY");
     is_path("/run/sesame", "/run/sesame");
     is_path("/run/../sesame", "/run/../sesame");
-    is_no_path("sesame", "a relative name lies below $CREDENTIALS_DIRECTORY, which is not set");
+    is_no_path("sesame", "a relative name needs $CREDENTIALS_DIRECTORY, which is not set");
     setenv("CREDENTIALS_DIRECTORY", "", 1);
     is_no_path("sesame", "$CREDENTIALS_DIRECTORY, which is not set");
     setenv("CREDENTIALS_DIRECTORY", "run/sesame", 1);

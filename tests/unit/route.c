@@ -192,7 +192,7 @@ static void test_refused_sentinels(void) {
     ok(failed_with(ask_route(&r), SFID_EAUTH, SFID__REPLY_CONFIG, "sentinel_password="), "so is one that is missing");
     sfid__route_end(&r);
     r = route_of("redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/mm", none.port, wrong.port);
-    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_CONFIG, "no master by the name \"mm\""), "and a name that none knows");
+    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_CONFIG, "no master named \"mm\""), "and a name that none knows");
     sfid__route_end(&r);
     r = route_of("redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/mm", none.port, dead_port());
     ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "Connection refused"), "one that is gone might have known it");
