@@ -17,22 +17,22 @@ extern "C" {
 
 #define SFID_EVENT_LIST(X) \
     X(LEASED, 1, "a pid is held", "") \
-    X(RENEWED, 2, "the window was extended", "milliseconds it has now") \
+    X(RENEWED, 2, "the window was extended", "milliseconds left in it") \
     X(RENEW_FAILED, 3, "a renewal failed and will be retried", "") \
     X(REGRESSION, 4, "the clock stepped back by more than a second", "milliseconds of the largest step so far") \
-    X(EXHAUSTED, 5, "calls waited or failed because the sequence was used up", "how many since the last such event") \
+    X(EXHAUSTED, 5, "calls waited or failed because the sequence was used up", "calls since the last such event") \
     X(NOT_TMPFS, 6, "the run directory is not on a tmpfs: calls may stall on writeback", "") \
     X(END_OF_LIFE, 7, "the layout ends within 5 years", "milliseconds left") \
     X(SLOT_REPLACED, 8, "the slot file could not be used and was replaced; the text says why", "") \
-    X(LOST, 9, "the pid is no longer held and another is looked for; its window may be used up", "") \
-    X(LEASED_AGAIN, 10, "another pid is held after a loss", "") \
+    X(LOST, 9, "the pid is no longer held; the rest of its window may be used, and the keeper claims another pid", "") \
+    X(LEASED_AGAIN, 10, "a pid is held again after a loss", "") \
     X(NOT_DURABLE, 11, "the mark is not synced (local?mark=none): after a power loss IDs may repeat", "") \
-    X(CONNECTED, 12, "the store's server answers", "milliseconds from the question to the answer, connecting included") \
+    X(CONNECTED, 12, "the store's server answers", "milliseconds that the answer took, including connecting") \
     X(DISCONNECTED, 13, "the store's server no longer answers", "") \
     X(FAILOVER, 14, "another server answers, or the server has forgotten the app", "") \
-    X(SKEW, 15, "the clocks of host and server are over a second apart, or no longer so", "milliseconds that the host is ahead") \
-    X(UNREPLICATED, 16, "fewer replicas have a claim than replicas=N of the URL asks for", "how many are known to have it") \
-    X(UNUSABLE, 17, "pids were passed over because their files cannot be used; the text names one", "how many") \
+    X(SKEW, 15, "the clocks of host and server differ by over a second, or agree again", "milliseconds that the host is ahead") \
+    X(UNREPLICATED, 16, "fewer replicas have a claim than replicas=N in the URL requires", "replicas known to have it") \
+    X(UNUSABLE, 17, "pids were passed over because their files cannot be used; the text names one", "pids passed over") \
     X(NO_STATE_DIR, 18, "no state directory can be used: this host's identity lives in the run directory", "")
 
 /** The kinds: SFID_EVENT_LEASED = 1, SFID_EVENT_RENEWED = 2, and so on down the list. */

@@ -30,7 +30,7 @@ static void tell_pid(const struct sfid__holder *h, sfid_event_kind kind, const c
 
 static void tell_lost(const struct sfid__holder *h) {
     char text[SFID__ERROR_TEXT + 40];
-    snprintf(text, sizeof text, "pid %" PRIu64 " is held no more: %s", h->lease.pid, h->error.text);
+    snprintf(text, sizeof text, "pid %" PRIu64 " is no longer held: %s", h->lease.pid, h->error.text);
     tell(h, SFID_EVENT_LOST, h->error.code, 0, text);
 }
 
@@ -73,7 +73,7 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
 static void refuse_grant(struct sfid__holder *h) {
     const char *server = h->store->server;
     sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
-               "%s: the answer to a %s cannot be: pid %" PRIu64 ", limit %" PRIu64 ", where the clock is at tick %" PRIu64,
+               "%s: the answer to a %s is impossible: pid %" PRIu64 ", limit %" PRIu64 ", while the clock is at tick %" PRIu64,
                server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", h->reply.pid, h->reply.limit, h->tick);
 }
 
@@ -134,7 +134,7 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
         tell_pid(h, SFID_EVENT_LEASED, "held");
         return false;
     case SFID__DO_TELL_LEASED_AGAIN:
-        tell_pid(h, SFID_EVENT_LEASED_AGAIN, "held from now on");
+        tell_pid(h, SFID_EVENT_LEASED_AGAIN, "held again");
         return false;
     case SFID__DO_TELL_RENEWED:
         tell_renewed(h);

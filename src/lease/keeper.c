@@ -140,7 +140,7 @@ static void tell_end(struct sfid__keeper *k) {
     char text[80];
     const sfid_layout *l = &k->generator->layout;
     const int64_t left = sfid__tick_begin_ms(l, l->max_tick + 1) - sfid__now(k->generator->clock).ms;
-    snprintf(text, sizeof text, "the layout ends in %" PRId64 " days", left / 86400000);
+    snprintf(text, sizeof text, "the layout ends in %" PRId64 " day%s", left / 86400000, left / 86400000 == 1 ? "" : "s");
     tell(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
 }
 
@@ -165,8 +165,8 @@ static void tell_counters(struct sfid__keeper *k) {
     const uint64_t regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed);
     if (regressions != k->told_regressions) {
         const uint64_t ms = atomic_load_explicit(&g->page->largest_regression_ms, memory_order_relaxed);
-        snprintf(text, sizeof text, "the clock stepped back (%" PRIu64 " times so far, by %" PRIu64 " ms at most)", regressions,
-                 ms);
+        snprintf(text, sizeof text, "the clock stepped back (%" PRIu64 " time%s so far, by %" PRIu64 " ms at most)", regressions,
+                 regressions == 1 ? "" : "s", ms);
         k->told_regressions = regressions;
         tell(k, SFID_EVENT_REGRESSION, 0, (int64_t)ms, text);
     }

@@ -73,8 +73,8 @@ local function int(i)
 end
 local epoch, unit, W, S = int(3), int(4), int(5), int(6)
 local host, max_skew, pid_min, pid_max = int(7), int(8), int(9), int(10)
-assert(unit >= 1 and W >= 2 * unit and W % unit == 0, 'argument 5 is not a multiple of the unit, at least two')
-assert(S >= 0 and pid_min >= 0 and pid_min <= pid_max and pid_max <= 65535, 'arguments 6, 9, 10')
+assert(unit >= 1 and W >= 2 * unit and W % unit == 0, 'argument 5 has to be a multiple of the unit, at least two units')
+assert(S >= 0 and pid_min >= 0 and pid_min <= pid_max and pid_max <= 65535, 'argument 6, 9 or 10 is out of range')
 
 -- All digits of a bound: Lua's own conversion keeps 14.
 local function dec(x)
@@ -408,7 +408,7 @@ local function forget(lay, inc)
 end
 
 local ops = {claim = claim, renew = renew, release = release, init = init, finish = finish, look = look}
-assert(ops[op], 'argument 1 is no operation')
+assert(ops[op], 'argument 1 is not an operation')
 
 local function exchange()
   local word = refused()

@@ -24,8 +24,8 @@ static int check_app(const char *app, struct sfid__error *err) {
         return sfid__fail(err, SFID_EINVAL, "app name \"%s\" begins with a dot", shown);
     const size_t good = strspn(app, SFID__ALNUM "_.{}-");
     if (good < len)
-        return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has a character at %zu that is none of A-Z a-z 0-9 _ . { } -", shown,
-                          good + 1);
+        return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has an invalid character at position %zu; use A-Z a-z 0-9 _ . { } -",
+                          shown, good + 1);
     return 0;
 }
 
@@ -48,7 +48,7 @@ static void set_range(sfid_options *o, int64_t min, int64_t max) {
 }
 
 static int bad_range(const char *store, const char *name, int64_t pid, const sfid_layout *l, struct sfid__error *err) {
-    return sfid__fail(err, SFID_EINVAL, "%s: %s %" PRId64 " is no pid of the layout, which has 0 to %" PRIu64, store, name, pid,
+    return sfid__fail(err, SFID_EINVAL, "%s: %s %" PRId64 " is out of range; the layout has pids 0 to %" PRIu64, store, name, pid,
                       l->max_pid);
 }
 
@@ -59,7 +59,7 @@ static int range_of_store(struct sfid__settings *out, bool given, struct sfid__e
     const int64_t top = (int64_t)o->layout->max_pid, max = out->store_max >= 0 ? out->store_max : top;
     const int64_t min = out->store_min >= 0 ? out->store_min : SFID__MIN(first_pid(o->layout), max);
     if (out->plan.by_host)
-        return sfid__fail(err, SFID_EINVAL, "%s has pid_min or pid_max: %s leases no pids", store, out->plan.prefix);
+        return sfid__fail(err, SFID_EINVAL, "%s has pid_min or pid_max, but %s leases no pids", store, out->plan.prefix);
     if (min > top)
         return bad_range(store, "pid_min", min, o->layout, err);
     if (max > top)
@@ -68,8 +68,8 @@ static int range_of_store(struct sfid__settings *out, bool given, struct sfid__e
         return sfid__fail(err, SFID_EINVAL, "%s: pid_min %" PRId64 " is above pid_max %" PRId64, store, min, max);
     if (given && (o->pid_min != min || o->pid_max != max))
         return sfid__fail(err, SFID_EINVAL,
-                          "pid_min %" PRId64 " and pid_max %" PRId64 " are given, and %s says %" PRId64 " to %" PRId64
-                          ": give one of them",
+                          "pid_min %" PRId64 " and pid_max %" PRId64 " differ from %s, which has %" PRId64 " to %" PRId64
+                          "; give one of them",
                           o->pid_min, o->pid_max, store, min, max);
     out->ranged = !given;
     set_range(o, min, max);
@@ -82,7 +82,8 @@ static int choose_range(struct sfid__settings *out, struct sfid__error *err) {
     if (!given)
         set_range(o, first_pid(o->layout), (int64_t)o->layout->max_pid);
     if (o->pid_min < 0 || o->pid_max < o->pid_min || (uint64_t)o->pid_max > o->layout->max_pid)
-        return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are no part of the layout's 0 to %" PRIu64,
+        return sfid__fail(err, SFID_EINVAL,
+                          "pid_min %" PRId64 " and pid_max %" PRId64 " are not a range within the layout's 0 to %" PRIu64,
                           o->pid_min, o->pid_max, o->layout->max_pid);
     return out->store_min >= 0 || out->store_max >= 0 ? range_of_store(out, given, err) : 0;
 }
@@ -102,7 +103,7 @@ static int read_store(const char *store, struct sfid__settings *out, struct sfid
         }
     char shown[40];
     sfid__printable(shown, sizeof shown, store, strcspn(store, ":?"));
-    return sfid__fail(err, SFID_EINVAL, "store \"%s\" is none that is known: give \"local\", or the URL of a Redis server", shown);
+    return sfid__fail(err, SFID_EINVAL, "unknown store \"%s\"; expected \"local\" or the URL of a Redis server", shown);
 }
 
 /* Cuts a range that reaches to the layout's end down to the pids that the store can name. */
@@ -157,13 +158,13 @@ static int check_lease(const sfid_options *o, struct sfid__error *err) {
     if (o->open_timeout_ms == 0)
         return bad(err, "open_timeout_ms is 0: give at least 1");
     if ((unsigned)o->on_unknown > SFID_TRUST)
-        return sfid__fail(err, SFID_EINVAL, "on_unknown %d is none of SFID_WAIT_OUT, SFID_TRUST", (int)o->on_unknown);
+        return sfid__fail(err, SFID_EINVAL, "on_unknown %d is not one of SFID_WAIT_OUT, SFID_TRUST", (int)o->on_unknown);
     return 0;
 }
 
 static int check_policy(const sfid_options *o, const sfid_layout *l, struct sfid__error *err) {
     if ((unsigned)o->exhaustion > SFID_FAIL)
-        return sfid__fail(err, SFID_EINVAL, "exhaustion %d is none of SFID_WAIT, SFID_BORROW, SFID_FAIL", (int)o->exhaustion);
+        return sfid__fail(err, SFID_EINVAL, "exhaustion %d is not one of SFID_WAIT, SFID_BORROW, SFID_FAIL", (int)o->exhaustion);
     if (o->exhaustion == SFID_WAIT && o->max_wait_ms < l->unit_ms)
         return sfid__fail(err, SFID_EINVAL,
                           "max_wait_ms %" PRIu32 " is less than one tick of the layout (%" PRIu32
@@ -191,14 +192,14 @@ static int check_dir(const char *name, const char *dir, struct sfid__error *err)
 /* Refuses what makes no sense if the worker is the host's and its processes share the sequence. */
 static int check_host(const sfid_options *o, const char *kind, struct sfid__error *err) {
     if (o->app)
-        return sfid__fail(err, SFID_EINVAL, "%s has no app: whoever uses a worker shares it, so leave app at NULL", kind);
+        return sfid__fail(err, SFID_EINVAL, "%s takes no app: all processes of a host share its worker; leave app at NULL", kind);
     if (o->pid_min != 0 || o->pid_max != 0)
-        return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are given: %s leases no pids", o->pid_min,
-                          o->pid_max, kind);
+        return sfid__fail(err, SFID_EINVAL, "pid_min %" PRId64 " and pid_max %" PRId64 " are given, but %s leases no pids",
+                          o->pid_min, o->pid_max, kind);
     if (o->store && strcmp(o->store, "local") != 0 && strncmp(o->store, "local?", 6) != 0)
-        return sfid__fail(err, SFID_EINVAL, "%s has no store but \"local\": its worker is this host's", kind);
+        return sfid__fail(err, SFID_EINVAL, "%s supports only the store \"local\", because its worker is this host's", kind);
     if (o->exhaustion == SFID_BORROW)
-        return sfid__fail(err, SFID_EINVAL, "exhaustion is SFID_BORROW: %s is never ahead of the clock", kind);
+        return sfid__fail(err, SFID_EINVAL, "exhaustion is SFID_BORROW, but %s is never ahead of the clock", kind);
     return 0;
 }
 
@@ -208,7 +209,7 @@ static int choose_worker(struct sfid__settings *out, struct sfid__error *err) {
     const char *kind = out->plan.prefix;
     out->worker = (uint64_t)o->pid;
     if (o->pid == -1 && out->wide.kind == SFID_AWSFLAKE)
-        return sfid__fail(err, SFID_EINVAL, "pid is not given: %s wants a region and an address, SFID_AWS_PID()", kind);
+        return sfid__fail(err, SFID_EINVAL, "pid is not given; %s needs a region and an address, SFID_AWS_PID()", kind);
     if (o->pid == -1) {
         const int rc = sfid_mac_address(NULL, &out->worker);
         return rc < 0 ? sfid__fail(err, rc, "no network interface has a MAC address: give one as pid") : 0;
@@ -236,9 +237,9 @@ static int share_worker(struct sfid__settings *out, struct sfid__error *err) {
 static int read_wide(struct sfid__settings *out, struct sfid__error *err) {
     sfid_options *o = &out->opt;
     if (o->layout)
-        return bad(err, "layout and wide are both given: an app has one of them");
+        return bad(err, "layout and wide are both given; give one of them");
     if (sfid__wide_plan(o->wide, &out->plan) < 0)
-        return bad(err, "wide is no layout: make it by sfid_wide_layout_parse");
+        return bad(err, "wide is not a valid layout; make it with sfid_wide_layout_parse");
     out->wide = *o->wide;
     o->layout = &out->plan.engine;
     return out->plan.by_host ? share_worker(out, err) : 0;
@@ -250,10 +251,9 @@ int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid
         return bad(err, "no options are given");
     const size_t least = offsetof(sfid_options, app) + sizeof given->app;
     if (given->size < least || given->size > 4096 || given->size % _Alignof(sfid_options) != 0)
-        return sfid__fail(
-            err, SFID_EINVAL,
-            "options have size %zu: begin with SFID_OPTIONS_INIT (and leave the layout NULL in a form made by SFID_DEFINE)",
-            given->size);
+        return sfid__fail(err, SFID_EINVAL,
+                          "options have size %zu; use SFID_OPTIONS_INIT (and leave the layout NULL in a form made by SFID_DEFINE)",
+                          given->size);
     for (size_t i = sizeof *opt; i < given->size; i++)
         if (((const unsigned char *)given)[i] != 0)
             return sfid__fail(err, SFID_EUNSUPPORTED, "an option is set that this version (" SFID_VERSION_STRING ") does not know");
@@ -271,7 +271,7 @@ int sfid__options_read(const sfid_options *given, struct sfid__settings *out, st
         return err->code;
     const sfid_layout *l = o->layout = sfid__layout_or_default(o->layout);
     if (o->wide == NULL && sfid_layout_check(l) < 0)
-        return bad(err, "the layout breaks a rule: make it by SFID_LAYOUT or sfid_layout_parse");
+        return bad(err, "the layout is invalid; make it with SFID_LAYOUT or sfid_layout_parse");
     out->fingerprint = out->of_pages = sfid__layout_fingerprint(l);
     if (o->app && check_app(o->app, err) < 0)
         return err->code;

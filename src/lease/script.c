@@ -77,12 +77,12 @@ int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick) {
 void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]) {
     const time_t at = (time_t)(unix_ms / 1000), now = (time_t)(sfid__now(app->clock).ms / 1000);
     struct tm then, today;
-    const char *form = "%Y-%m-%d %H:%M:%S";
+    const char *form = "%Y-%m-%dT%H:%M:%SZ";
     out[0] = '\0';
-    if (localtime_r(&at, &then) == NULL)
+    if (gmtime_r(&at, &then) == NULL)
         return;
-    if (localtime_r(&now, &today) && then.tm_yday == today.tm_yday && then.tm_year == today.tm_year)
-        form = "%H:%M:%S";
+    if (gmtime_r(&now, &today) && then.tm_yday == today.tm_yday && then.tm_year == today.tm_year)
+        form = "%H:%M:%SZ";
     strftime(out, SFID__TIME_TEXT, form, &then);
 }
 
@@ -90,8 +90,8 @@ void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, c
 #define REFUSED(app, err, code, ...) ((app)->reply.class = SFID__REPLY_CONFIG, sfid__fail(err, code, __VA_ARGS__))
 
 int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct sfid__error *err) {
-    return REFUSED(app, err, SFID_EREDIS, "%s: %s of app \"%s\": the answer \"%.40s\" with %u parts is none of the lease script's",
-                   app->shown, op, app->name, app->reply.strings[0], app->reply.count);
+    return REFUSED(app, err, SFID_EREDIS, "%s: %s of app \"%s\": the answer \"%.40s\" with %u part%s is not the lease script's",
+                   app->shown, op, app->name, app->reply.strings[0], app->reply.count, app->reply.count == 1 ? "" : "s");
 }
 
 static int fail_skew(struct sfid__redis_app *app, struct sfid__error *err) {
@@ -99,8 +99,8 @@ static int fail_skew(struct sfid__redis_app *app, struct sfid__error *err) {
     sfid__redis_app_clock(app, app->now_ms + app->skew_ms, here);
     sfid__redis_app_clock(app, app->now_ms, there);
     return REFUSED(app, err, SFID_ECLOCK,
-                   "%s: this host's clock says %s, the server's %s: %" PRId64 " ms %s, and %" PRId64
-                   " are allowed (max_skew_ms, at most half of ttl_ms): set the wrong one right",
+                   "%s: this host's clock says %s, the server's %s; %" PRId64 " ms %s is more than the %" PRId64
+                   " allowed (max_skew_ms, at most half of ttl_ms); correct the wrong clock",
                    app->shown, here, there, app->skew_ms < 0 ? -app->skew_ms : app->skew_ms, app->skew_ms < 0 ? "behind" : "ahead",
                    skew_allowed(app));
 }
@@ -110,7 +110,7 @@ static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
     describe_bits(&app->layout, bits);
     return REFUSED(app, err, SFID_ELAYOUT,
                    "%s: app \"%s\" is used with %.60s (bits/unit@epoch, ttl_ms, skew_budget_ms), not with %s/%" PRIu32 "@%" PRId64
-                   " %" PRIu64 " %" PRIu32 ": give the same to all of its processes, or another name to this app",
+                   " %" PRIu64 " %" PRIu32 "; give the same to all of its processes, or give this app another name",
                    app->shown, app->name, app->reply.strings[2], bits, app->layout.unit_ms, app->layout.epoch_ms, app->window_ms,
                    app->budget_ms);
 }
@@ -146,13 +146,13 @@ static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid
     }
     if (strcmp(word, "TAG") == 0)
         return REFUSED(app, err, SFID_EINVAL,
-                       "%s: in a cluster the keys of app \"%s\" have to lie in one slot: put a part of the name in braces, such as "
-                       "\"{%.60s}\", or add registration=off to the URL",
+                       "%s: in a cluster the keys of app \"%s\" have to lie in one hash slot; put a part of the name in braces, "
+                       "such as \"{%.60s}\", or add registration=off to the URL",
                        app->shown, app->name, app->name);
     if (strcmp(word, "NOINFO") == 0)
         return REFUSED(app, err, SFID_EREDIS,
-                       "%s: INFO tells neither run_id nor master_replid2, so that a server that forgot its keys would not be "
-                       "known: is a proxy in between? Give the server's own address",
+                       "%s: INFO shows neither run_id nor master_replid2, so a server that forgot its keys could not be noticed; "
+                       "if a proxy is in between, give the server's own address",
                        app->shown);
     return sfid__redis_app_nonsense(app, op, err);
 }

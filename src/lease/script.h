@@ -71,7 +71,7 @@ bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint6
 /* Fails for an answer that no server with the script gives: SFID_EREDIS, reply.class SFID__REPLY_CONFIG. */
 int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct sfid__error *err);
 
-/* The Unix milliseconds at which a tick begins; and a time as "14:03:59", with the date if that is not today's. */
+/* The Unix milliseconds at which a tick begins; and a time in UTC as "14:03:59Z", with the date if that is not today's. */
 int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick);
 #define SFID__TIME_TEXT 40
 void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]);

@@ -150,6 +150,6 @@ bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, in
     for (unsigned i = 0; i < t.count; i++)
         rest += taken[i] ? 0 : t.machines[i].pids;
     if (rest > 0 && used < size)
-        snprintf(out + used, size - used, " and %u others", rest);
+        snprintf(out + used, size - used, " and %u other%s", rest, rest == 1 ? "" : "s");
     return all;
 }

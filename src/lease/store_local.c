@@ -52,8 +52,8 @@ static int open_app(const struct local_store *s, struct sfid__dir *app, struct s
     if (rc == 0)
         rc = sfid__app_layout(app, &s->layout, err);
     if (rc == SFID_ELAYOUT && s->strict) /* the app stands for a host: no other name can be chosen */
-        rc = sfid__fail(err, rc, "%s is used with another epoch on this host, as %s/layout says: all have to use the same", s->app,
-                        app->path);
+        rc = sfid__fail(err, rc, "%s is used with another epoch on this host (%s/layout); all processes have to use the same",
+                        s->app, app->path);
     sfid__dir_close(&state);
     return rc;
 }
@@ -61,8 +61,8 @@ static int open_app(const struct local_store *s, struct sfid__dir *app, struct s
 /* A mark never lies further ahead than a window when it is written: the clock has been set back since. */
 static int refuse_far(const struct local_store *s, const struct sfid__dir *app, uint64_t ahead, struct sfid__error *err) {
     return sfid__fail(err, SFID_ECLOCK,
-                      "the clock is behind: the mark %s/%s lies %" PRIu64 " ms ahead of it, and a mark is %" PRIu64
-                      " ms ahead at most. Set the clock right; if it was the mark's that was wrong, remove that file",
+                      "the clock is behind: the mark %s/%s is %" PRIu64 " ms ahead of it, and a mark is %" PRIu64
+                      " ms ahead at most. Correct the clock; if it was wrong when the mark was written, remove that file",
                       app->path, s->mark.name, ahead * s->layout.unit_ms, s->store.terms.window * s->layout.unit_ms);
 }
 
@@ -134,8 +134,8 @@ static int scan(struct local_store *s, struct quest *q, uint64_t from, uint64_t 
             return busy ? SFID_EBUSY : err->code;
         if (is_late(ask))
             return sfid__fail(err, SFID_ENOPID,
-                              "no pid of app \"%s\" could be had in time: %" PRIu64 " to %" PRIu64
-                              " were tried; `sfid doctor --app %s` tells who holds them",
+                              "no pid of app \"%s\" could be claimed in time: %" PRIu64 " to %" PRIu64
+                              " were tried; `sfid doctor --app %s` lists their holders",
                               s->app, from, pid, s->app);
     }
 }
@@ -149,7 +149,7 @@ static int all_taken(const struct local_store *s, const struct sfid__dir *app, u
     return sfid__fail(err, SFID_ENOPID,
                       "all %" PRIu64 " pids (%" PRIu64 " to %" PRIu64 ") of app \"%s\" are held by processes of this host (%s%s); "
                       "`sfid doctor --app %s` lists them",
-                      to - from + 1, from, to, s->app, lockers[0] ? "" : "the kernel does not tell which", lockers, s->app);
+                      to - from + 1, from, to, s->app, lockers[0] ? "" : "the kernel does not show which", lockers, s->app);
 }
 
 static int claim_in(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask, struct sfid__reply *reply,
@@ -188,8 +188,8 @@ static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid
     }
     if (ask->page_lost)
         return sfid__fail(err, SFID_ELEASE,
-                          "pid %" PRIu64 ": neither its mark below %s nor its page is where it was: no ID is generated after "
-                          "this window; put the directories back, or close the generator and open it anew",
+                          "pid %" PRIu64 ": its mark below %s and its page are both gone, so no ID is generated after this window; "
+                          "put the directories back, or close the generator and open it again",
                           s->pid, s->state_dir);
     return SFID_EAGAIN;
 }
@@ -318,7 +318,7 @@ static int bad_parameter(struct sfid__error *err, const char *text, size_t len) 
     char shown[60];
     sfid__printable(shown, sizeof shown, text, len);
     return sfid__fail(err, SFID_EINVAL,
-                      "store \"local\" has no parameter \"%s\": it has mark=none, lead_ms=%d to %d, pid_min=N and pid_max=N", shown,
+                      "store \"local\": bad parameter \"%s\"; expected mark=none, lead_ms=%d to %d, pid_min=N or pid_max=N", shown,
                       LEAD_MIN_MS, LEAD_MAX_MS);
 }
 

@@ -78,7 +78,7 @@ static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
         return;
     s->skewed = is;
     snprintf(text, sizeof text, "this host's clock is %" PRId64 " ms %s that of the Redis server%s", size,
-             skew < 0 ? "behind" : "ahead of", is ? "" : ": no more than a second");
+             skew < 0 ? "behind" : "ahead of", is ? "" : ", which is within a second");
     tell(ask, SFID_EVENT_SKEW, 0, skew, text);
 }
 
@@ -86,7 +86,7 @@ static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigne
     char text[SFID__URI_SHOWN + 120];
     const char *era = i < s->app.reply.count ? s->app.reply.strings[i] : s->era;
     if (s->era[0] && strcmp(era, s->era) != 0) {
-        snprintf(text, sizeof text, "%s is another server than before, or has forgotten who held which pid: it was told anew",
+        snprintf(text, sizeof text, "%s is another server than before, or has forgotten the leases; holders show it theirs again",
                  s->app.shown);
         tell(ask, SFID_EVENT_FAILOVER, 0, 0, text);
     }
@@ -137,7 +137,7 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
     if (rc == 0 && have >= s->replicas)
         return;
     if (rc < 0)
-        sfid__fail(too_few, rc, "how many of %" PRIu32 " replicas have the claim of pid %" PRIu64 " is not known: %s", s->replicas,
+        sfid__fail(too_few, rc, "it is unknown how many of %" PRIu32 " replicas have the claim of pid %" PRIu64 ": %s", s->replicas,
                    pid, why.text);
     else
         sfid__fail(too_few, 0, "%s: %" PRIu64 " of %" PRIu32 " replicas have the claim of pid %" PRIu64, s->app.shown, have,
@@ -168,16 +168,16 @@ static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uin
     sfid__redis_app_clock(&s->app, sfid__redis_app_time(&s->app, tick), when);
     if (unknown) {
         sfid__fail(err, SFID_ENOPID,
-                   "%s does not know app \"%s\", or has forgotten it: whoever holds a pid may go on until %s, and pids are handed "
-                   "out from then on. If no process of this app is running anywhere, `sfid init --app %s --store %s` says so",
+                   "%s does not know app \"%s\", or has forgotten it; holders of its pids may go on until %s, and the server "
+                   "grants no pid before. If no process of this app is running anywhere, run `sfid init --app %s --store %s`",
                    s->app.shown, s->app.name, when, s->app.name, s->app.shown);
         return;
     }
     if (!sfid__redis_holders(&s->app, holders, sizeof holders, ask->give_up_ms, ask->stop) && err->code == SFID_ENOPID)
         return;
     sfid__fail(err, SFID_ENOPID,
-               "%s: every pid of app \"%s\" from %" PRIu64 " to %" PRIu64 " is taken%s%s; the first whose holder does not renew it "
-               "comes free at %s",
+               "%s: every pid of app \"%s\" from %" PRIu64 " to %" PRIu64
+               " is taken%s%s; the first becomes free at %s, unless its holder renews it",
                s->app.shown, s->app.name, s->app.pid_min, s->app.pid_max, holders[0] ? ", by " : "", holders, when);
 }
 
@@ -246,8 +246,8 @@ static enum sfid__lease_answer lost(struct redis_store *s, const struct sfid__as
     const bool gone = s->app.word == SFID__REDIS_GONE;
     note_era(s, ask, gone ? 3 : 2);
     sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " of app \"%s\" %s", s->app.shown, ask->lease->pid, s->app.name,
-               gone ? "was forgotten by the server, and its window is too old to show that nobody else was given it"
-                    : "is another's, or its lease was shown by two (a copied machine, or a copied slot file)");
+               gone ? "was forgotten by the server, and its window is too old to prove that no other process was granted it"
+                    : "is held by another process, or two processes showed its lease (a copied machine, or a copied slot file)");
     return SFID__LOST;
 }
 
@@ -353,8 +353,8 @@ static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
     if (uri->kind != SFID__URI_CLUSTER || !uri->registration || sfid__has_hash_tag(s->opt.app))
         return 0;
     return sfid__fail(err, SFID_EINVAL,
-                      "app \"%s\": in a cluster the keys of an app have to lie in one slot: put a part of its name in braces, such "
-                      "as \"{%s}\", or add registration=off to the URL",
+                      "app \"%s\": in a cluster the keys of an app have to lie in one hash slot; put a part of its name in braces, "
+                      "such as \"{%s}\", or add registration=off to the URL",
                       s->opt.app, s->opt.app);
 }
 

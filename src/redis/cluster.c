@@ -146,7 +146,7 @@ static int fail_hunt(struct hunt *h) {
     const char *why = strstr(last.text, ": ");
     if (h->reply->redirect.to != SFID__STAY)
         h->reply->class = SFID__REPLY_RETRY;
-    return sfid__fail(h->err, last.code, "%.160s: slot %u of the app: node %.60s: %s", name, h->c->slot, node,
+    return sfid__fail(h->err, last.code, "%.160s: hash slot %u of the app: node %.60s: %s", name, h->c->slot, node,
                       why ? why + 2 : last.text);
 }
 

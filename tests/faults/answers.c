@@ -54,7 +54,7 @@ static void test_garbage(uint64_t *rng) {
         snprintf(what, sizeof what, "%.10s", replies[i]);
         what[strcspn(what, "\r")] = '\0';
         test_peer(i % 2, serve_words, replies[i], strlen(replies[i]), SFID_EREDIS,
-                  nonsense ? "none of the lease script's" : PROTOCOL, what);
+                  nonsense ? "not the lease script's" : PROTOCOL, what);
     }
     char noise[5000];
     for (size_t i = 0; i < sizeof noise; i++)
@@ -130,12 +130,12 @@ static void test_impossible(void) {
     static const struct {
         int64_t lo, limit;
         const char *pid, *words, *what;
-    } rows[] = {{0, 10 * TICKS, "1", "cannot be", "a window ten times too long"},
-                {TICKS, 0, "1", "none of the lease script's", "one that ends before it begins"},
-                {20 * TICKS, 21 * TICKS, "1", "cannot be", "one far ahead"},
-                {0, TICKS, "256", "cannot be", "a pid that the layout has not"},
-                {0, TICKS, "-1", "none of the lease script's", "a pid below 0"},
-                {0, TICKS, "99999999999999999999", "none of the lease script's", "a pid of 20 digits"}};
+    } rows[] = {{0, 10 * TICKS, "1", "is impossible", "a window ten times too long"},
+                {TICKS, 0, "1", "not the lease script's", "one that ends before it begins"},
+                {20 * TICKS, 21 * TICKS, "1", "is impossible", "one far ahead"},
+                {0, TICKS, "256", "is impossible", "a pid that the layout has not"},
+                {0, TICKS, "-1", "not the lease script's", "a pid below 0"},
+                {0, TICKS, "99999999999999999999", "not the lease script's", "a pid of 20 digits"}};
     char answer[300];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct peer p = start_peer(true, serve_words);

@@ -124,8 +124,8 @@ static bool tells_time(const char *text, int64_t unix_ms) {
         const time_t at = (time_t)(unix_ms / 1000 + s);
         struct tm tm;
         char clock[16];
-        localtime_r(&at, &tm);
-        strftime(clock, sizeof clock, "%H:%M:%S", &tm);
+        gmtime_r(&at, &tm);
+        strftime(clock, sizeof clock, "%H:%M:%SZ", &tm);
         if (strstr(text, clock))
             return true;
     }

@@ -22,8 +22,8 @@ static const struct wrong {
     sfid_exhaustion exhaustion;
     const char *in_text[2];
 } wrongs[] = {
-    {"flake with an app", "a", NULL, &flake, 1, 0, SFID_WAIT, {"flake has no app", "NULL"}},
-    {"flake with a server", NULL, "redis://127.0.0.1/0", &flake, 1, 0, SFID_WAIT, {"flake has no store", "\"local\""}},
+    {"flake with an app", "a", NULL, &flake, 1, 0, SFID_WAIT, {"flake takes no app", "NULL"}},
+    {"flake with a server", NULL, "redis://127.0.0.1/0", &flake, 1, 0, SFID_WAIT, {"flake supports only", "\"local\""}},
     {"flake with a range of pids", NULL, NULL, &flake, 1, 3, SFID_WAIT, {"pid_max 3", "leases no pids"}},
     {"flake with a range of the store", NULL, "local?pid_min=0", &flake, 1, 0, SFID_WAIT, {"pid_min", "leases no pids"}},
     {"flake that borrows", NULL, NULL, &flake, 1, 0, SFID_BORROW, {"SFID_BORROW", "ahead of the clock"}},

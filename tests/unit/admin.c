@@ -130,7 +130,7 @@ static void test_nonsense(void) {
     for (size_t i = 0; i < COUNT(nonsense); i++) {
         WILL_SAY(nonsense[i]);
         const int rc = sfid_app_look(&opt, NULL, NULL, NULL, why, sizeof why);
-        ok(failed(rc, SFID_EREDIS, "none of the lease script's"), "not believed: %s", nonsense[i]);
+        ok(failed(rc, SFID_EREDIS, "not the lease script's"), "not believed: %s", nonsense[i]);
         WILL_SAY(nonsense[i], "OK NOW era");
         ok(init(&opt, 1) == SFID_EREDIS && strncmp(asked(), "look 0 ", 7) == 0 && !strstr(asked(), "init"),
            "and nothing is done by it");
