@@ -129,11 +129,10 @@ static int refuse(struct app_survey *s) {
     if (s->info.held_until_unix_ms > 0)
         sfid__redis_app_clock(&s->visit.app, s->info.held_until_unix_ms, last);
     if (busy > NAMED)
-        snprintf(others, sizeof others, ", and %" PRIu64 " others are%s%s", busy - NAMED, last[0] ? ", the last until " : "", last);
+        snprintf(others, sizeof others, ", and %" PRIu64 " more%s%s", busy - NAMED, last[0] ? ", the last until " : "", last);
     return sfid__fail(
         &s->visit.error, SFID_EBUSY,
-        "%.120s: app \"%s\" is in use: %s%s. Nothing was changed: init is to say that no process of the app is running "
-        "anywhere",
+        "%.120s: app \"%s\" is in use: %s%s. Nothing was changed; run init only if no process of the app is running anywhere",
         s->visit.app.shown, s->visit.app.name, s->holders, others);
 }
 
@@ -164,8 +163,7 @@ int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *
         rc = try_init(s, force != 0, &done);
     if (rc == 0 && !done)
         rc = sfid__fail(&s->visit.error, SFID_EAGAIN,
-                        "%s: app \"%s\" was another each of the %d times it was looked at: is the server "
-                        "restarted, or failing over, again and again?",
+                        "%s: the state of app \"%s\" changed on each of %d attempts; is the server restarting or failing over?",
                         s->visit.app.shown, s->visit.app.name, TRIES);
     return end(s, rc, out, why, why_size);
 }

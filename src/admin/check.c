@@ -62,9 +62,9 @@ static void check_heartbeat(struct server_survey *s, sfid_options *opt) {
     s->too_slow = opt->heartbeat_ms > most;
     if (!s->too_slow)
         return;
-    cure(s, "heartbeat_ms of %" PRIu32 " at most, or ttl_ms of %" PRIu64 " at least", most, (uint64_t)opt->heartbeat_ms * 3);
+    cure(s, "set heartbeat_ms to at most %" PRIu32 ", or ttl_ms to at least %" PRIu64, most, (uint64_t)opt->heartbeat_ms * 3);
     tell(s, SFID_CHECK_LEASE, SFID_CHECK_ERROR, SFID_EINVAL,
-         "a lease of %" PRIu32 " ms is too short for a heartbeat of %" PRIu32 " ms: three have to fit, and it is refused",
+         "a lease of %" PRIu32 " ms is too short for a heartbeat of %" PRIu32 " ms: three have to fit, so it is refused",
          opt->ttl_ms, opt->heartbeat_ms);
     opt->heartbeat_ms = most;
 }
@@ -76,13 +76,13 @@ static void check_timeouts(struct server_survey *s) {
     if (s->too_slow)
         return;
     if (s->visit.app.window_ms >= wanted) {
-        tell(s, SFID_CHECK_LEASE, SFID_CHECK_FINE, 0, "%" PRIu64 " ms, renewed each %" PRIu32 " ms", s->visit.app.window_ms,
+        tell(s, SFID_CHECK_LEASE, SFID_CHECK_FINE, 0, "%" PRIu64 " ms, renewed every %" PRIu32 " ms", s->visit.app.window_ms,
              opt->heartbeat_ms);
         return;
     }
-    cure(s, "ttl_ms of %" PRIu64 " at least, or a shorter timeout and connect_timeout in the URL", (wanted * 3 + 1) / 2);
+    cure(s, "set ttl_ms to at least %" PRIu64 ", or a shorter timeout and connect_timeout in the URL", (wanted * 3 + 1) / 2);
     tell(s, SFID_CHECK_LEASE, SFID_CHECK_WARNING, 0,
-         "a lease of %" PRIu64 " ms, renewed each %" PRIu32 " ms, is over when two exchanges time out, which takes %" PRIu64 " ms",
+         "a lease of %" PRIu64 " ms, renewed every %" PRIu32 " ms, ends if two exchanges time out, which takes %" PRIu64 " ms",
          s->visit.app.window_ms, opt->heartbeat_ms, 2 * exchange);
 }
 
@@ -93,14 +93,16 @@ static void check_end(struct server_survey *s) {
         return;
     const int64_t left = facts.last_ms - sfid__now(s->visit.app.clock).ms, days = left / 86400000;
     if (left >= NEAR_END_MS) {
-        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_FINE, 0, "it lasts for %" PRId64 " years more", days / 365);
+        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_FINE, 0, "it lasts %" PRId64 " more years", days / 365);
         return;
     }
-    cure(s, "begin anew under another app name, with a layout that has more bits for the time");
+    cure(s, "use another app name, with a layout that has more bits for the time");
     if (left > 0)
-        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_WARNING, 0, "it ends in %" PRId64 " days: then no ID can be drawn any more", days);
+        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_WARNING, 0, "it ends in %" PRId64 " day%s; after that no ID can be generated", days,
+             days == 1 ? "" : "s");
     else
-        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_ERROR, SFID_EOVERFLOW, "it ended %" PRId64 " days ago: no ID can be drawn", -days);
+        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_ERROR, SFID_EOVERFLOW, "it ended %" PRId64 " day%s ago; no ID can be generated",
+             -days, days == -1 ? "" : "s");
 }
 
 /* ---- the server ------------------------------------------------------------ */
@@ -110,11 +112,11 @@ static void tell_unreachable(struct server_survey *s, int rc) {
     const struct sfid__error *err = &s->visit.error;
     const bool permitted = strstr(err->text, "NOPERM") == NULL;
     if (rc == SFID_EAUTH && !permitted)
-        cure(s, "ACL SETUSER %.60s ~sfid:* +eval, and what else doc/redis.md has", user_of(s));
+        cure(s, "ACL SETUSER %.60s ~sfid:* +eval, and the other permissions in doc/redis.md", user_of(s));
     else if (rc == SFID_EAUTH)
-        cure(s, "give user and password of the server in the URL ($SFID_STORE); ACL LIST there tells which there are");
+        cure(s, "give a user and password of the server in the URL ($SFID_STORE); ACL LIST on the server lists its users");
     else
-        cure(s, "see whether the server runs, and to address and port of the URL");
+        cure(s, "check that the server runs, and the address and port in the URL");
     tell(s, rc == SFID_EAUTH && !permitted ? SFID_CHECK_PERMISSIONS : SFID_CHECK_SERVER, SFID_CHECK_ERROR, rc, "%s", err->text);
 }
 
@@ -126,7 +128,7 @@ static void check_role(struct server_survey *s) {
     if (role && strcmp(role, "slave") == 0) {
         cure(s, "give the master's URL, or that of its sentinels: redis+sentinel://HOST:PORT,HOST:PORT/NAME");
         tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS,
-             "%s is a replica of %s:%s (link %s): it accepts no writes, and grants nothing", s->visit.app.shown, host ? host : "?",
+             "%s is a replica of %s:%s (link %s): it accepts no writes and grants no pids", s->visit.app.shown, host ? host : "?",
              port ? port : "?", link ? link : "?");
         return;
     }
@@ -142,8 +144,8 @@ static void tell_refused(struct server_survey *s, const char *command, const cha
     static const struct {
         const char *word, *cure;
     } cures[] = {{"OOM", "raise maxmemory, or give the app a server of its own"},
-                 {"NOREPLICAS", "bring a replica back, within min-replicas-max-lag: until then nothing is granted"},
-                 {"MISCONF", "see to the server's disk, or CONFIG SET stop-writes-on-bgsave-error no"},
+                 {"NOREPLICAS", "bring a replica back within min-replicas-max-lag; until then no pid is granted"},
+                 {"MISCONF", "check the server's disk, or CONFIG SET stop-writes-on-bgsave-error no"},
                  {"READONLY", "give the master's URL"}};
     for (size_t i = 0; i < sizeof cures / sizeof cures[0]; i++)
         if (strncmp(why, cures[i].word, strlen(cures[i].word)) == 0)
@@ -178,7 +180,7 @@ static void check_permissions(struct server_survey *s) {
     const char *untried = sfid__redis_fact(&s->facts, "untried");
     if (!s->denied && !refused)
         tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_FINE, 0,
-             untried ? "user %.60s may read; what writes was not tried on a %s" : "user %.60s may do what leases need%s",
+             untried ? "user %.60s may read; writing was not tried on a %s" : "user %.60s may do all that leases need%s",
              user_of(s), untried ? untried : "");
 }
 
@@ -192,11 +194,11 @@ static void check_memory(struct server_survey *s) {
         cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
         tell(s, SFID_CHECK_MEMORY, SFID_CHECK_WARNING, 0,
              "maxmemory-policy is %s%s: the app's records may be evicted, and new processes then wait for %" PRId64 " s", policy,
-             most ? "" : ", and comes into force as soon as maxmemory is set", wait);
+             most ? "" : ", and takes effect as soon as maxmemory is set", wait);
     } else if (most > 0 && used > most / 100 * 95) {
         cure(s, "raise maxmemory, or give the app a server of its own");
         tell(s, SFID_CHECK_MEMORY, SFID_CHECK_WARNING, 0,
-             "%" PRId64 " of %" PRId64 " bytes are used: when there are no more, nothing is granted or renewed", used, most);
+             "%" PRId64 " of %" PRId64 " bytes are used; when all are, no lease is granted or renewed", used, most);
     } else {
         tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "the app's records are not evicted (maxmemory-policy %s)", policy);
     }
@@ -222,11 +224,11 @@ static bool check_min_replicas(struct server_survey *s) {
         cure(s, "CONFIG SET min-replicas-to-write 1, and CONFIG SET min-replicas-max-lag %" PRId64 ", on each server",
              most > 10 || most < 1 ? 10 : most);
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
-             "%s is 0: a master that is cut off from its replicas goes on granting pids, beside the one that takes its place, and "
-             "IDs can repeat",
+             "%s is 0: a master that is cut off from its replicas keeps granting pids, as does the one that replaces it, and IDs "
+             "can repeat",
              write == 0 ? "min-replicas-to-write" : "min-replicas-max-lag");
     } else if ((lag + 1) * 1000 > budget) {
-        cure(s, "CONFIG SET min-replicas-max-lag %" PRId64 " or less, or skew_budget_ms of %" PRId64 " or more for all of the app",
+        cure(s, "CONFIG SET min-replicas-max-lag %" PRId64 " or less, or skew_budget_ms of %" PRId64 " or more for the whole app",
              most > 1 ? most : 1, (lag + 1) * 1000);
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
              "min-replicas-max-lag is %" PRId64 " s, and skew_budget_ms %" PRId64
@@ -244,10 +246,10 @@ static bool check_backlog(struct server_survey *s) {
     if (ttl < 0) {
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "repl-backlog-ttl is not visible here");
     } else if (ttl > 0 && ttl < least) {
-        cure(s, "CONFIG SET repl-backlog-ttl 0, or %" PRId64 " at least, on each server", least);
+        cure(s, "CONFIG SET repl-backlog-ttl 0, or at least %" PRId64 ", on each server", least);
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
-             "repl-backlog-ttl is %" PRId64 " s: a master that comes back after a failover may not be seen to have been away, and "
-             "IDs can repeat",
+             "repl-backlog-ttl is %" PRId64
+             " s: the absence of a master that comes back after a failover may go unnoticed, and IDs can repeat",
              ttl);
     } else {
         return true;
@@ -257,12 +259,12 @@ static bool check_backlog(struct server_survey *s) {
 
 static void check_replication(struct server_survey *s) {
     if (!has_replicas(s)) {
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "it has no replicas, and cannot be superseded by one");
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "it has no replicas, so none can replace it");
         return;
     }
     const bool replicas = check_min_replicas(s), backlog = check_backlog(s);
     if (replicas && backlog)
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "min-replicas and repl-backlog-ttl are as they should be");
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "min-replicas and repl-backlog-ttl are set correctly");
 }
 
 /* ---- the app --------------------------------------------------------------- */
@@ -282,9 +284,9 @@ static void tell_refusal(struct server_survey *s, int rc) {
     if (rc == SFID_EAUTH && s->denied)
         return; /* reported already */
     if (rc == SFID_ECLOCK)
-        cure(s, "set the wrong clock right, and have a time service (chrony, systemd-timesyncd) keep both");
+        cure(s, "correct the wrong clock, and let a time service (chrony, systemd-timesyncd) keep both right");
     else if (rc == SFID_ELAYOUT)
-        cure(s, "give all processes of the app one layout, ttl_ms and skew_budget_ms; or use another app name for these");
+        cure(s, "give all processes of the app the same layout, ttl_ms and skew_budget_ms; or use another app name for these");
     tell(s,
          rc == SFID_ECLOCK    ? SFID_CHECK_CLOCK
          : rc == SFID_ELAYOUT ? SFID_CHECK_LAYOUT
@@ -297,11 +299,11 @@ static void check_skew(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     const int64_t size = app->skew_ms < 0 ? -app->skew_ms : app->skew_ms;
     if (size <= SKEW_TOLD_MS + app->round_ms) {
-        tell(s, SFID_CHECK_CLOCK, SFID_CHECK_FINE, 0, "it is %" PRId64 " ms from the server's, to %" PRId64 " ms", size,
-             app->round_ms / 2 + 1);
+        tell(s, SFID_CHECK_CLOCK, SFID_CHECK_FINE, 0, "it differs from the server's by %" PRId64 " ms, give or take %" PRId64 " ms",
+             size, app->round_ms / 2 + 1);
         return;
     }
-    cure(s, "have a time service (chrony, systemd-timesyncd) keep both right");
+    cure(s, "let a time service (chrony, systemd-timesyncd) keep both right");
     tell(s, SFID_CHECK_CLOCK, SFID_CHECK_WARNING, 0,
          "this host's clock is %" PRId64 " ms %s the server's: IDs of different hosts are out of order by as much", size,
          app->skew_ms < 0 ? "behind" : "ahead of");
@@ -311,17 +313,16 @@ static void check_state(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     char when[SFID__TIME_TEXT] = "";
     if (s->view.known == SFID__APP_UNKNOWN) {
-        cure(s, "where no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, app->shown);
+        cure(s, "if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, app->shown);
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
              "the server does not know app \"%s\", or has forgotten it: new processes wait for %" PRIu64 " s", app->name,
              (app->window_ms + app->budget_ms + 999) / 1000);
     } else if (s->view.known == SFID__APP_CURRENT && s->view.open_tick &&
                sfid__redis_app_time(app, s->view.open_tick) > app->now_ms) {
         sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), when);
-        cure(s, "wait; or, where no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name,
-             app->shown);
-        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
-             "pids of app \"%s\" that the server knows nothing of are handed out from %s on", app->name, when);
+        cure(s, "wait; or, if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, app->shown);
+        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "pids of app \"%s\" that the server has no record of are granted from %s on",
+             app->name, when);
     }
 }
 
@@ -329,17 +330,16 @@ static void check_pids(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign;
     if (s->foreign > 0) {
-        cure(s, "give that program another app name, or a part of the pids of its own (pid_min, pid_max)");
+        cure(s, "give that program another app name, or its own part of the pids (pid_min, pid_max)");
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
-             "%" PRIu64
-             " pids are registered by programs that do not go by the server's records (%s): against those, IDs are only as "
-             "unique as they see to it",
+             "pids registered by programs that ignore the server's records: %" PRIu64
+             " (%s); only those programs can keep their IDs apart from the app's",
              s->foreign, s->foreigners);
     }
     if (taken > all / 10 * 9 && all > 1) {
-        cure(s, "end processes, or begin anew under another app name with more bits for the pid");
+        cure(s, "end processes, or use another app name, with a layout that has more bits for the pid");
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "%" PRIu64 " of %" PRIu64 " pids are taken%s", taken, all,
-             taken < all ? ", and a process that is killed blocks one for the time of a lease" : ": one more process gets none");
+             taken < all ? "; a killed process blocks one until its lease ends" : "; another process gets none");
     } else {
         tell(s, SFID_CHECK_APP, SFID_CHECK_FINE, 0, "%" PRIu64 " of %" PRIu64 " pids are taken", taken, all);
     }

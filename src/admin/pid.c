@@ -89,7 +89,7 @@ static int64_t free_from(const struct pid_survey *s) {
 static int look(struct pid_survey *s, uint64_t pid) {
     struct sfid__redis_app *app = &s->visit.app;
     if (pid < app->pid_min || pid > app->pid_max)
-        return sfid__fail(&s->visit.error, SFID_EINVAL, "pid %" PRIu64 " is none of app \"%s\": %" PRIu64 " to %" PRIu64 " are",
+        return sfid__fail(&s->visit.error, SFID_EINVAL, "pid %" PRIu64 " is out of range; app \"%s\" has %" PRIu64 " to %" PRIu64,
                           pid, app->name, app->pid_min, app->pid_max);
     s->info = (sfid_pid_info){.pid = pid, .until_unix_ms = -1, .renewed_unix_ms = -1};
     s->base[0] = '\0';
@@ -119,8 +119,8 @@ static int may_finish(struct pid_survey *s, const char *holder) {
     const sfid_pid_info *info = &s->info;
     if (info->there && info->kind == SFID_LEASE_FOREIGN)
         return sfid__fail(err, SFID_EBUSY,
-                          "%s: pid %" PRIu64 " of app \"%s\" is registered by %.60s, which is not on record: only the program that "
-                          "registered it can tell whether it is in use, and end that",
+                          "%s: pid %" PRIu64 " of app \"%s\" is registered by %.60s, which has no record; only the program that "
+                          "registered it can show whether it is in use, and release it",
                           app->shown, info->pid, app->name, info->holder);
     if (s->base[0] == '\0')
         return sfid__fail(err, SFID_ELEASE, "%s: nobody holds pid %" PRIu64 " of app \"%s\"", app->shown, info->pid, app->name);
@@ -129,8 +129,8 @@ static int may_finish(struct pid_survey *s, const char *holder) {
                           info->pid, app->name, info->holder, holder);
     if (s->view.known != SFID__APP_CURRENT)
         return sfid__fail(err, SFID_EAGAIN,
-                          "%s: what is known of app \"%s\" is from before a restart or failover, and will be forgotten: look again "
-                          "once its processes have renewed",
+                          "%s: the records of app \"%s\" are from before a restart or failover and will be dropped; look again "
+                          "after its processes have renewed",
                           app->shown, app->name);
     return 0;
 }
@@ -146,7 +146,7 @@ static int finish(struct pid_survey *s) {
         return rc;
     if (app->word != SFID__REDIS_CHANGED)
         return sfid__redis_app_nonsense(app, "finish", &s->visit.error);
-    return sfid__fail(&s->visit.error, SFID_EAGAIN, "%s: pid %s of app \"%s\" changed hands meanwhile: nothing was done",
+    return sfid__fail(&s->visit.error, SFID_EAGAIN, "%s: pid %s of app \"%s\" changed its holder meanwhile; nothing was done",
                       app->shown, pid, app->name);
 }
 

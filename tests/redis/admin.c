@@ -200,8 +200,7 @@ static void refuses_shortly(struct redis *r) {
         app_say(&a, "claim", "0", "n", base, NULL);
     }
     is_i64(sfid_app_init(&opt, 0, NULL, why, sizeof why), SFID_EBUSY, "many are held");
-    ok(strstr(why, ", and 37 others are, the last until ") && strstr(why, "running anywhere"),
-       "three are named, and the end is told");
+    ok(strstr(why, ", and 37 more, the last until ") && strstr(why, "running anywhere"), "three are named, and the end is told");
     char tiny[10];
     is_i64(sfid_app_init(&opt, 0, NULL, tiny, sizeof tiny), SFID_EBUSY, "little room for the sentence");
     is_u64(strlen(tiny), 9, "is not overrun");

@@ -103,7 +103,7 @@ static void test_stale(void) {
     is_str(asked(), "look 0 look 64 look 0 look 64 init b ", "nothing is done by halves of two");
     WILL_SAY(LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("none", "a", " 3"), "CHANGED NOW",
              LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("none", "a", " 3"), "CHANGED NOW");
-    ok(failed(init(&opt, 0), SFID_EAGAIN, "each of the 5 times"), "one that never stays the same is left alone at last");
+    ok(failed(init(&opt, 0), SFID_EAGAIN, "on each of 5 attempts"), "one that never stays the same is left alone at last");
 }
 
 /* ---- nonsense ------------------------------------------------------------ */
