@@ -105,7 +105,7 @@ static char *absolute(const char *path, size_t len, struct sfid__error *err) {
         len--;
     char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
     if (path[0] != '/' && cwd == NULL && errno != ENOMEM) {
-        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot tell the working directory");
+        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot determine the working directory");
         return NULL;
     }
     if (path[0] == '/')
@@ -172,11 +172,11 @@ static int open_path(struct sfid__dir *dir, char *path, const char *cure, struct
 }
 
 int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
-    return open_path(dir, sfid__dir_name_run(option, err), "or give another directory in memory, by run_dir or SFID_RUN_DIR", err);
+    return open_path(dir, sfid__dir_name_run(option, err), "or give another directory in memory as run_dir or SFID_RUN_DIR", err);
 }
 
 int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
-    return open_path(dir, sfid__dir_name_state(option, err), "or give another directory that lasts, by state_dir or SFID_STATE_DIR",
+    return open_path(dir, sfid__dir_name_state(option, err), "or give another persistent directory as state_dir or SFID_STATE_DIR",
                      err);
 }
 

@@ -77,7 +77,7 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
             return fd;
         close(fd);
     }
-    return reject(err, dir, name, "is replaced again and again");
+    return reject(err, dir, name, "is replaced repeatedly while it is being locked");
 }
 
 int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, struct sfid__error *err) {
@@ -133,7 +133,7 @@ int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__
         if (errno != EAGAIN && errno != EACCES)
             rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/lock", dir->path);
         else if (i == DOOR_TRIES)
-            rc = sfid__fail(err, SFID_EBUSY, "another process is just taking or leaving it, and does not go on: see %s/lock",
+            rc = sfid__fail(err, SFID_EBUSY, "another process takes or leaves this pid or slot and does not finish: see %s/lock",
                             dir->path);
         else
             nanosleep(&nap, NULL);

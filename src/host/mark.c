@@ -109,7 +109,7 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     const int which = newest_of(entry_in(blocks, 0), entry_in(blocks, 1));
     if (which < 0) {
         sfid__fail(err, SFID_ESTATE,
-                   "%s/%s is damaged: how far this pid was used is not known; remove the file once that was over a day ago",
+                   "%s/%s is damaged, so the last use of this pid is unknown; remove the file once that is over a day ago",
                    app->path, mark->name);
         err->one_file = true;
         return SFID_ESTATE;

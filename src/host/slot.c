@@ -137,7 +137,7 @@ static int make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__erro
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);
     int rc = fill_new(slot, fd, layout, err);
     if (rc == 0 && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
-        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, slot->name);
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot rename the new slot file to %s/%s", slot->dir.path, slot->name);
     if (rc == 0)
         return keep_lock(slot, fd, err);
     unlinkat(slot->dir.fd, temp, 0);
@@ -170,7 +170,7 @@ static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy,
         return why;
     const struct sfid__record *r = slot->records ? &copy->records[slot->records - 1] : NULL;
     if (r && want->pid != SFID__ANY_PID && sfid__record_pid(r) != want->pid)
-        return "it is of another pid";
+        return "it has another pid";
     return r ? sfid__record_check_range(r, want->max_limit) : NULL;
 }
 

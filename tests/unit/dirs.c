@@ -255,7 +255,7 @@ static void refused(const char *name, const char *why) {
         err = (struct sfid__error){.code = 0};
         const int rc = both[i](&dir, in_tmp(name), &err);
         ok(rc == SFID_ESTATE && strstr(err.text, shown) && strstr(err.text, why), "%s: \"%s\"", name, err.text);
-        ok(strstr(err.text, i == 0 ? "by run_dir or SFID_RUN_DIR" : "by state_dir or SFID_STATE_DIR"), "which names a way out");
+        ok(strstr(err.text, i == 0 ? "as run_dir or SFID_RUN_DIR" : "as state_dir or SFID_STATE_DIR"), "which names a way out");
         if (rc == 0)
             sfid__dir_close(&dir);
     }
