@@ -72,7 +72,7 @@ static const char *check_records(const struct sfid__page *page, size_t bytes, ui
         return "a record fails its checksum";
     /* A record is written before its index is published. So the index may lag; it is ahead only if records were lost. */
     if (atomic_load_explicit(&page->current, memory_order_relaxed) >= SFID__MAX(n, 1))
-        return "its last record is gone";
+        return "its last record is missing";
     for (uint32_t i = 0; i + 1 < n; i++)
         if ((atomic_load_explicit(&page->records[i].word, memory_order_relaxed) & SFID__CLOSED) == 0) /* alone with it */
             return "a replaced record is not closed";
@@ -88,11 +88,11 @@ const char *sfid__page_check(const struct sfid__page *page, const struct sfid__p
     if (memcmp(id->magic, magic, sizeof magic) != 0)
         return "it is not a slot file";
     if (id->version != SFID__PAGE_VERSION || id->size != SFID__MAP_SIZE)
-        return "it is of another version";
+        return "it has another version";
     if (id->checksum != id_checksum(id))
         return "its header fails its checksum";
     if (id->layout != want->layout)
-        return "it is of another layout";
+        return "it has another layout";
     if (memcmp(id->boot_id, want->boot_id, sizeof id->boot_id) != 0 || memcmp(id->boot_id, no_boot, sizeof no_boot) == 0)
         return "it is from another boot";
     if (id->device != want->device || id->inode != want->inode || id->born_s != want->born_s || id->born_ns != want->born_ns)

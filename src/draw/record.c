@@ -110,8 +110,8 @@ const char *sfid__record_check_range(const struct sfid__record *r, uint64_t max_
     const uint64_t limit = atomic_load_explicit(&r->limit, memory_order_relaxed);
     const uint64_t tick = sfid__record_position(r) >> r->seq_bits;
     if (tick < r->floor || tick > limit)
-        return "its word lies outside its window";
+        return "its position is outside its window";
     if ((closed ? tick : limit) > max_limit)
-        return "its window lies past what was granted";
+        return "its window ends past what was granted";
     return NULL;
 }
