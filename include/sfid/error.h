@@ -19,7 +19,7 @@
     X(ELEASE, -7, "no right to issue IDs now (window over or lease lost)") \
     X(ENOPID, -8, "all process IDs are taken") \
     X(EREDIS, -9, "Redis unreachable or misbehaving") \
-    X(EAUTH, -10, "not authorised at Redis") \
+    X(EAUTH, -10, "not authorised by Redis") \
     X(ELAYOUT, -11, "the app uses another layout") \
     X(ESTATE, -12, "run or state directory unusable") \
     X(ECLOSED, -13, "generator closed") \

@@ -61,7 +61,7 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
         return sfid__fail(err, SFID_ECLOCK, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", now.ms,
                           l->epoch_ms);
     if (now.ms >= sfid__tick_begin_ms(l, g->end))
-        return sfid__fail(err, SFID_EOVERFLOW, "the layout ended at %" PRId64 " ms, and the clock is at %" PRId64 " ms",
+        return sfid__fail(err, SFID_EOVERFLOW, "the layout ended at %" PRId64 " ms; the clock is at %" PRId64 " ms",
                           sfid__tick_begin_ms(l, g->end), now.ms);
     return 0;
 }

@@ -105,7 +105,7 @@ static void explain_wait(const struct sfid__generator *g, const struct sfid__res
                          size_t size) {
     char until[16];
     if (!waits_for_mark(rest, v)) {
-        snprintf(out, size, "the sequence was used up: the next ID's tick lies %" PRId64 " ms past the clock",
+        snprintf(out, size, "the sequence is used up: the tick of the next ID is %" PRId64 " ms ahead of the clock",
                  ticks_ms(g, v->clock, v->tick));
         return;
     }
@@ -134,7 +134,7 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
                      g->layout.epoch_ms);
         else
             snprintf(out, size,
-                     "the clock went back, further than may be waited or borrowed for: it is now %" PRId64
+                     "the clock went back further than calls may wait or borrow; it is now %" PRId64
                      " ms behind the latest time seen",
                      ticks_ms(g, v.clock, v.hi));
         break;
