@@ -53,7 +53,7 @@ uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__r
 static struct sfid__record *append_record(struct sfid__holder *h, const struct sfid__start *start) {
     struct sfid__slot *slot = &h->slot;
     if (slot->records == SFID__PAGE_RECORDS && h->lease.opened) {
-        sfid__fail(&h->error, SFID_ESTATE, "the page is full after %u lost leases; open the generator again", slot->records);
+        sfid__fail(&h->error, SFID_ESTATE, "the slot file is full after %u lost leases; open the generator again", slot->records);
         return NULL;
     }
     if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, h->of_pages, &h->error) < 0)

@@ -188,7 +188,7 @@ static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid
     }
     if (ask->page_lost)
         return sfid__fail(err, SFID_ELEASE,
-                          "pid %" PRIu64 ": its mark below %s and its page are both gone, so no ID is generated after this window; "
+                          "pid %" PRIu64 ": its mark below %s and its slot file are gone, so no ID is generated after this window; "
                           "put the directories back, or close the generator and open it again",
                           s->pid, s->state_dir);
     return SFID_EAGAIN;
