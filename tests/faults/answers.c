@@ -111,8 +111,7 @@ static void test_cause_kept(void) {
 /* ---- answers that are possible in form only ------------------------------- */
 
 static size_t claim_answer(char *out, size_t size, int64_t lo, int64_t limit, const char *pid) {
-    const sfid_layout l = layout_of(LAYOUT);
-    const int64_t now = wall_ns() / NS_PER_MS, tick = (now - l.epoch_ms) / l.unit_ms;
+    const int64_t now = wall_ns() / NS_PER_MS, tick = (int64_t)tick_now(&layout);
     char parts[6][32] = {"OK", "", "", "", "", "0123abcd"};
     size_t n = (size_t)snprintf(out, size, "*6\r\n");
     snprintf(parts[1], sizeof parts[1], "%" PRId64, now);
@@ -292,19 +291,10 @@ static int do_rounds(void *arg) {
     const int rounds = (int)sized(100, 1000, 100), warm = 50;
     for (int i = 0; i < rounds; i++) {
         const char *url = i % 7 == 6 ? r->gone : i % 5 == 4 && r->refusing[0] ? r->refusing : r->peer;
-        sfid *g = NULL;
-        struct client m = {.open_timeout_ms = 30,
-                           .ttl_ms = WINDOW_MS,
-                           .heartbeat_ms = HEARTBEAT_MS,
-                           .budget_ms = BUDGET_MS,
-                           .max_skew_ms = 300000,
-                           .app = "rounds"};
-        const sfid_layout l = layout_of(LAYOUT);
-        snprintf(m.store, sizeof m.store, "%s", url);
-        const sfid_options opt = client_options(&m, &l);
-        const int rc = sfid_open(&g, &opt);
+        sfid_options opt = fault_options("rounds", url);
+        opt.open_timeout_ms = 30;
+        const int rc = try_open(&opt);
         r->bad += rc != SFID_EREDIS && rc != SFID_EAUTH;
-        sfid_close(g);
         if (i == warm) {
             r->fds_then = count_fds();
             r->threads_then = count_threads();
@@ -321,13 +311,11 @@ static void test_rounds(void) {
     struct rounds *r = shared_memory(sizeof *r);
     struct peer p = start_peer(true, serve_any), gone = {.listener = -1};
     struct redis server = {.pid = 0};
-    const char *programs[2];
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
     close(listen_tcp(&gone, 1));
     snprintf(r->peer, sizeof r->peer, "%s", p.url);
     snprintf(r->gone, sizeof r->gone, "%s", gone.url);
-    if (n > 0) {
-        redis_start(&server, programs[0], "refusing", 0, NULL);
+    if (servers.n > 0) {
+        redis_start(&server, servers.installed[0], "refusing", 0, NULL);
         reply_free(redis_ask(&server, "ACL", "SETUSER", USER, "on", ">" PASSWORD, "~sfid:*", "+@connection", "+eval", NULL));
         snprintf(r->refusing, sizeof r->refusing, "unix://%s:%s@%s", USER, PASSWORD, server.socket);
     }
@@ -338,7 +326,7 @@ static void test_rounds(void) {
     diag("figure: %d opens added %ld kB", (int)sized(50, 950, 50), r->kb - r->kb_then);
     if (!SANITIZED)
         ok(r->kb - r->kb_then <= 64, "nor memory");
-    if (n > 0) {
+    if (servers.n > 0) {
         is_i64(redis_do(&server, "DBSIZE", NULL), 0, "nor a key in a server");
         redis_kill(&server);
     }
@@ -346,8 +334,7 @@ static void test_rounds(void) {
 }
 
 int main(void) {
-    dirs_make();
-    uint64_t rng = seed();
+    uint64_t rng = faults_begin();
     test_unreachable();
     test_backlog();
     test_blackhole();

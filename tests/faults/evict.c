@@ -6,14 +6,14 @@
  *
  * Processes come and go all the while: who comes new waits for a pid until the server has known the app for W + S.
  */
-#include "support/clients.h"
+#include "support/faults.h"
 
 enum { HOLDER, SECOND, GUEST, MEMBERS, KEY_BYTES = 20000, EVICTED_TIMES = 5 };
 
 struct scene {
     const char *policy, *program;
     struct redis r;
-    struct client *m;
+    struct member *m;
     uint64_t rng;
     int lost;     /* how often the hash was found missing */
     int unlisted; /* how many registrations were */
@@ -38,8 +38,8 @@ static bool has_hash(struct scene *s) {
 
 static bool is_registered(struct scene *s, int64_t pid) {
     char key[100];
-    const int n = snprintf(key, sizeof key, "sfid:%s:%c", s->m->app, (int)pid);
-    struct reply *reply = redis_ask_n(&s->r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, (size_t)n + 1});
+    const size_t size = registration_of(s->m->app, pid, key);
+    struct reply *reply = redis_ask_n(&s->r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, size});
     const bool is = reply->type == ':' && reply->number == 1;
     reply_free(reply);
     return is;
@@ -58,22 +58,15 @@ static void fill(struct scene *s, int keys) {
 
 static void begin(struct scene *s, const char *program, const char *policy, size_t number) {
     static const char *const names[MEMBERS] = {"holder", "second", "guest"};
-    *s = (struct scene){.policy = policy, .program = program, .m = clients_make(MEMBERS), .rng = number + 1};
+    *s = (struct scene){.policy = policy, .program = program, .rng = number + 1};
     redis_start(&s->r, program, "evict", 0, "--maxmemory-policy", policy, "--maxmemory-samples", "1", NULL);
-    for (size_t i = 0; i < MEMBERS; i++) {
-        char log[40], app[40];
-        snprintf(log, sizeof log, "%s-%zu", names[i], number);
-        snprintf(app, sizeof app, "evict-%zu", number);
-        client_set(&s->m[i], s->r.socket, app, log);
-        s->m[i].pid_min = 3 * (int64_t)number;
-        s->m[i].pid_max = s->m[i].pid_min + 2;
-    }
-    s->m[HOLDER].trust = true;
+    s->m = members_at(s->r.socket, "evict", number, MEMBERS, 3, names);
+    s->m[HOLDER].opt.on_unknown = SFID_TRUST;
     for (int i = 0; i < MEMBERS; i++)
-        client_start_or_bail(&s->m[i]);
+        member_open_or_die(&s->m[i]);
     set_memory(s, memory_used(s) + 40 * KEY_BYTES);
     for (int i = 0; i < MEMBERS; i++)
-        client_forget_gaps(&s->m[i]);
+        member_forget(&s->m[i]);
 }
 
 /* One round of pressure. */
@@ -86,11 +79,11 @@ static void press(struct scene *s) {
 
 static void holders_are_well(struct scene *s) {
     for (int i = HOLDER; i <= SECOND; i++) {
-        struct client *m = &s->m[i];
-        const int renewed = client_events(m, SFID_EVENT_RENEWED);
-        ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS) && client_draws(m, 10, WINDOW_MS),
-           "%s, %s: %s is renewed", s->program, s->policy, m->log);
-        is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s, %s: it lost nothing", s->program, s->policy);
+        struct member *m = &s->m[i];
+        const int renewed = events_of(m, SFID_EVENT_RENEWED);
+        ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, 2 * WINDOW_MS) && member_draws(m, 10, patience(WINDOW_MS)),
+           "%s, %s: %s is renewed", s->program, s->policy, m->name);
+        is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s, %s: it lost nothing", s->program, s->policy);
         is_i64(atomic_load(&m->errors), 0, "%s, %s: saw no error", s->program, s->policy);
         ok(atomic_load(&m->gap_ms) <= SLACK_MS, "%s, %s: nor a gap", s->program, s->policy);
     }
@@ -98,18 +91,18 @@ static void holders_are_well(struct scene *s) {
 
 /* Closed and opened again, under pressure; a pid that was given back is had at once, unless that was forgotten since. */
 static void come_and_go(struct scene *s) {
-    client_end(&s->m[GUEST]);
+    member_end(&s->m[GUEST]);
     press(s);
-    s->m[GUEST].open_timeout_ms = 600000;
-    client_start(&s->m[GUEST]);
+    s->m[GUEST].opt.open_timeout_ms = 600000;
+    member_start(&s->m[GUEST]);
 }
 
 static void end(struct scene *s) {
-    struct client *guest = &s->m[GUEST];
-    const int failovers = client_events(&s->m[HOLDER], SFID_EVENT_FAILOVER);
+    struct member *guest = &s->m[GUEST];
+    const int failovers = events_of(&s->m[HOLDER], SFID_EVENT_FAILOVER);
     set_memory(s, 0);
     const int64_t began = mono_ns();
-    ok(client_opened(guest, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", s->program, s->policy);
+    ok(member_opens(guest, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", s->program, s->policy);
     const int64_t waited = (mono_ns() - began) / NS_PER_MS;
     ok(waited <= WAIT_MOST_MS + SLACK_MS, "%s, %s: W + S after the last eviction at most", s->program, s->policy);
     holders_are_well(s);
@@ -121,10 +114,7 @@ static void end(struct scene *s) {
     diag("figure: %-14s %-13s hash missing %d times, registrations %d; holders' gap %" PRId64 " ms, newcomer %" PRId64
          " ms after it",
          s->program, s->policy, s->lost, s->unlisted, atomic_load(&s->m[HOLDER].gap_ms), waited);
-    int bad = 0;
-    for (int i = 0; i < MEMBERS; i++)
-        bad += client_end(&s->m[i]) != 0;
-    is_i64(bad, 0, "%s, %s: all end well", s->program, s->policy);
+    is_i64(members_end(s->m, MEMBERS), 0, "%s, %s: all end well", s->program, s->policy);
     redis_kill(&s->r);
 }
 
@@ -136,12 +126,12 @@ static bool enough(const struct scene *s, size_t count) {
 }
 
 /* At least three windows long, and until each has lost enough. */
-static void evicting(const char *const *programs, size_t n) {
+static void evicting(void) {
     static const char *const policies[] = {"volatile-ttl", "allkeys-lru"};
     static struct scene scenes[4];
     size_t count = 0;
-    for (size_t i = 0; i < 2 * n; i++, count++)
-        begin(&scenes[i], programs[i / 2], policies[i % 2], i);
+    for (size_t i = 0; i < 2 * servers.n; i++, count++)
+        begin(&scenes[i], servers.installed[i / 2], policies[i % 2], i);
     const int64_t began = mono_ns(), least = (int64_t)sized(2000, 60000, 2000) * NS_PER_MS, most = least + INT64_C(60000000000);
     for (size_t i = 0; i < count; i++)
         come_and_go(&scenes[i]);
@@ -156,43 +146,35 @@ static void evicting(const char *const *programs, size_t n) {
 
 /* ---- none is evicted ----------------------------------------------------- */
 
-static bool was_refused(void *arg) { return strstr(((struct client *)arg)->failed_text, "OOM") != NULL; }
-
 /* No room at all: renewals fail, windows last. */
 static void refusing(const char *program, size_t number) {
     struct scene s;
     begin(&s, program, "noeviction", number);
-    struct client *m = &s.m[HOLDER];
+    struct member *m = &s.m[HOLDER];
     set_memory(&s, 1);
-    ok(tap_wait_until(was_refused, m, patience(2 * HEARTBEAT_MS)), "%s: OOM is told by an event", program);
-    is_i64(atomic_load(&m->failed_code), SFID_EREDIS, "%s: with its code", program);
-    ok(strstr(m->failed_text, s.r.socket) != NULL, "%s: and the server's name", program);
-    client_end(&s.m[GUEST]);
-    ok(client_draws(m, 10, WINDOW_MS), "%s: IDs flow meanwhile", program);
-    s.m[GUEST].open_timeout_ms = 400;
-    s.m[GUEST].pid_max++; /* its own was not given back either */
-    client_start(&s.m[GUEST]);
-    ok(tap_wait_until(client_has_opened, &s.m[GUEST], patience(5000)) && atomic_load(&s.m[GUEST].opened) == SFID_EREDIS &&
-           strstr(s.m[GUEST].error, "OOM"),
+    const struct seen *e = member_told(m, 0, 0, "OOM", "");
+    ok(e != NULL, "%s: OOM is told by an event", program);
+    is_i64(e ? e->code : 0, SFID_EREDIS, "%s: with its code", program);
+    ok(e && strstr(e->text, s.r.socket), "%s: and the server's name", program);
+    member_end(&s.m[GUEST]);
+    ok(member_draws(m, 10, patience(WINDOW_MS)), "%s: IDs flow meanwhile", program);
+    s.m[GUEST].opt.open_timeout_ms = 400;
+    s.m[GUEST].opt.pid_max++; /* its own was not given back either */
+    member_start(&s.m[GUEST]);
+    ok(flag_wait(&s.m[GUEST].opened, 1, patience(5000)) && s.m[GUEST].rc == SFID_EREDIS && strstr(s.m[GUEST].text, "OOM"),
        "%s: who comes new is refused with it", program);
-    child_wait(s.m[GUEST].process, patience(5000));
-    s.m[GUEST].process = 0;
+    member_end(&s.m[GUEST]);
     set_memory(&s, 0);
     holders_are_well(&s);
-    for (int i = 0; i < MEMBERS; i++)
-        client_end(&s.m[i]);
+    members_end(s.m, MEMBERS);
     redis_kill(&s.r);
 }
 
 int main(void) {
-    const char *programs[2];
-    dirs_make();
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
-    for (size_t i = 0; i < n; i++)
-        refusing(programs[i], 10 + i);
-    if (n > 0) {
-        evicting(programs, n);
-        judge(LAYOUT, "per-file", UINT64_MAX, "eviction");
-    }
-    return done_testing();
+    faults_begin();
+    for (size_t i = 0; i < servers.n; i++)
+        refusing(servers.installed[i], 10 + i);
+    if (servers.n > 0)
+        evicting();
+    return faults_end("eviction");
 }

@@ -13,11 +13,11 @@ enum { TTL_MS = 4000, STOPPED_MS = 1500 };
 
 static void lead_nowhere(struct pair *p) {
     unlink(p->name);
-    redis_do(&p->node[p->master], "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
+    cut_clients(&p->node[p->master]);
 }
 
 /* Who wrote the app as this node knows it: the node itself? */
-static bool is_own(struct redis *r, const struct client *m) {
+static bool is_own(struct redis *r, const struct member *m) {
     char key[60], run[64] = "";
     snprintf(key, sizeof key, "sfid:%s", m->app);
     redis_info(r, "server", "run_id", run, sizeof run);
@@ -29,8 +29,8 @@ static bool is_own(struct redis *r, const struct client *m) {
 
 static void hold(struct pair *p) {
     for (int i = 0; i < MEMBERS; i++) {
-        p->m[i].ttl_ms = TTL_MS;
-        p->m[i].open_timeout_ms = 60000;
+        p->m[i].opt.ttl_ms = TTL_MS;
+        p->m[i].opt.open_timeout_ms = 60000;
     }
 }
 
@@ -51,68 +51,60 @@ static void hold_on(struct pair *p, int64_t since_ns) {
     if (left > 0)
         nap_us((long)(left / 1000));
     for (int i = HOLDER; i <= SLOW; i++)
-        ok(client_event_after(&p->m[i], SFID_EVENT_RENEWED, client_events(&p->m[i], SFID_EVENT_RENEWED), 1, TTL_MS),
-           "%s: %s is renewed by the successor", p->program, p->m[i].log);
+        ok(member_had(&p->m[i], SFID_EVENT_RENEWED, events_of(&p->m[i], SFID_EVENT_RENEWED) + 1, TTL_MS),
+           "%s: %s is renewed by the successor", p->program, p->m[i].name);
 }
 
 static void change_back(struct pair *p) {
     for (int i = HOLDER; i <= SLOW; i++)
-        client_forget_gaps(&p->m[i]);
-    client_stop(&p->m[QUICK]);
+        member_forget(&p->m[i]);
+    member_stop(&p->m[QUICK]);
     redis_kill(&p->node[1]);
     redis_resume(&p->node[0]);
     redis_promote(&p->node[0]);
     ok(is_own(&p->node[0], p->m), "%s: made master again it has what it had", p->program);
     pair_lead_to(p, 0);
-    client_start(&p->m[NEWCOMER]);
+    member_start(&p->m[NEWCOMER]);
 }
 
 static void come_back(struct pair *p) {
-    struct client *newcomer = &p->m[NEWCOMER];
+    struct member *newcomer = &p->m[NEWCOMER];
     is_i64(atomic_load(&newcomer->opened), 0, "%s: nobody is given a pid that another may have", p->program);
-    client_go_on(&p->m[QUICK]);
+    member_go_on(&p->m[QUICK]);
     for (int i = HOLDER; i <= SLOW; i++) {
-        struct client *m = &p->m[i];
-        ok(client_event_after(m, SFID_EVENT_RENEWED, client_events(m, SFID_EVENT_RENEWED), 1, TTL_MS) &&
-               client_draws(m, 10, TTL_MS),
-           "%s: %s goes on", p->program, m->log);
-        is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s: with the pid that it had", p->program);
+        struct member *m = &p->m[i];
+        ok(member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + 1, TTL_MS) && member_draws(m, 10, patience(TTL_MS)),
+           "%s: %s goes on", p->program, m->name);
+        is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: with the pid that it had", p->program);
     }
     is_i64(atomic_load(&p->m[HOLDER].errors) + atomic_load(&p->m[SECOND].errors), 0, "%s: without an error", p->program);
     const int64_t a = atomic_load(&p->m[HOLDER].gap_ms), b = atomic_load(&p->m[SECOND].gap_ms);
     ok(a <= SLACK_MS && b <= SLACK_MS, "%s: or a gap (%" PRId64 " ms)", p->program, a > b ? a : b);
-    client_end(&p->m[SLOW]);
-    ok(client_opened(newcomer, TTL_MS + WAIT_MOST_MS), "%s: who came new has the first pid that is given back", p->program);
-    int bad = 0;
-    for (int i = 0; i < MEMBERS; i++)
-        bad += client_end(&p->m[i]) != 0;
-    is_i64(bad, 0, "%s: all end well", p->program);
+    member_end(&p->m[SLOW]);
+    ok(member_opens(newcomer, TTL_MS + WAIT_MOST_MS), "%s: who came new has the first pid that is given back", p->program);
+    is_i64(members_end(p->m, MEMBERS), 0, "%s: all end well", p->program);
     redis_kill(&p->node[0]);
 }
 
 int main(void) {
     static struct pair pairs[2];
-    const char *programs[2];
-    dirs_make();
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
-    for (size_t i = 0; i < n; i++)
-        pair_begin(&pairs[i], programs[i], false, i, hold);
-    for (size_t i = 0; i < n; i++) {
-        client_start_or_bail(&pairs[i].m[QUICK]);
-        client_start_or_bail(&pairs[i].m[SLOW]);
+    faults_begin();
+    for (size_t i = 0; i < servers.n; i++)
+        pair_begin(&pairs[i], servers.installed[i], false, i, hold);
+    for (size_t i = 0; i < servers.n; i++) {
+        member_open_or_die(&pairs[i].m[QUICK]);
+        member_open_or_die(&pairs[i].m[SLOW]);
         redis_replicate(&pairs[i].node[1], &pairs[i].node[0]);
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < servers.n; i++)
         change_places(&pairs[i]);
     const int64_t changed = mono_ns();
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < servers.n; i++)
         hold_on(&pairs[i], changed);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < servers.n; i++)
         change_back(&pairs[i]);
     nap_us(STOPPED_MS * 1000); /* that is how long one of them is */
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < servers.n; i++)
         come_back(&pairs[i]);
-    if (n > 0)
-        judge(LAYOUT, "per-file", UINT64_MAX, "there and back");
-    return done_testing();
+    return faults_end("there and back");
 }

@@ -12,39 +12,35 @@
 #include "support/pair.h"
 
 /* "released", "held" or "none": what a server knows of a member's pid. */
-static const char *known_of(struct redis *r, const struct client *m) {
-    char key[100], pid[24];
-    snprintf(key, sizeof key, "sfid:%s", m->app);
-    snprintf(pid, sizeof pid, "%" PRId64, atomic_load(&m->pid));
-    struct reply *reply = redis_ask(r, "HGET", key, pid, NULL);
-    const char *known = reply->type != '$' ? "none" : strchr(reply->text, ' ') ? "held" : "released";
-    reply_free(reply);
-    return known;
+static const char *known_of(struct redis *r, const struct member *m) {
+    char record[RECORD];
+    record_of(r, m->app, atomic_load(&m->pid), record);
+    return strcmp(record, "nil") == 0 ? "none" : is_released(record) ? "released" : "held";
 }
 
 struct known {
     struct redis *r;
-    const struct client *m;
+    const struct member *m;
 };
 
-static bool is_released(void *arg) {
+static bool has_released(void *arg) {
     const struct known *k = arg;
     return strcmp(known_of(k->r, k->m), "released") == 0;
 }
 
 /* Gives its pid back; the replica hears of that. */
 static void give_back(struct pair *p, int i) {
-    client_end(&p->m[i]);
-    if (!tap_wait_until(is_released, &(struct known){&p->node[1 - p->master], &p->m[i]}, 10000))
+    member_end(&p->m[i]);
+    if (!tap_wait_until(has_released, &(struct known){&p->node[1 - p->master], &p->m[i]}, 10000))
         bail("%s: the replica does not hear of a release", p->program);
 }
 
 /* Claims, draws, and is stopped. */
 static void claim_unheard(struct pair *p, int i) {
-    client_start_or_bail(&p->m[i]);
-    if (!client_draws(&p->m[i], 10, WINDOW_MS))
+    member_open_or_die(&p->m[i]);
+    if (!member_draws(&p->m[i], 10, patience(WINDOW_MS)))
         bail("%s: no IDs", p->program);
-    client_stop(&p->m[i]);
+    member_stop(&p->m[i]);
     is_str(known_of(&p->node[p->master], &p->m[i]), "held", "%s: the master has a claim", p->program);
 }
 
@@ -59,11 +55,11 @@ static void fail_over(struct pair *p, bool dies, bool misses_quick) {
     if (misses_quick)
         is_str(known_of(next, &p->m[QUICK]), "released", "%s: nor of another", p->program);
     if (!dies)
-        redis_do(former, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
-    client_start(&p->m[NEWCOMER]);
+        cut_clients(former);
+    member_start(&p->m[NEWCOMER]);
     for (int i = HOLDER; i <= QUICK; i++) {
-        p->failovers[i] = client_events(&p->m[i], SFID_EVENT_FAILOVER);
-        client_forget_gaps(&p->m[i]);
+        p->failovers[i] = events_of(&p->m[i], SFID_EVENT_FAILOVER);
+        member_forget(&p->m[i]);
     }
 }
 
@@ -71,8 +67,8 @@ static void fail_over(struct pair *p, bool dies, bool misses_quick) {
 
 static void go(struct pair *p) {
     redis_replicate(&p->node[1 - p->master], &p->node[p->master]);
-    client_start_or_bail(&p->m[QUICK]);
-    client_start_or_bail(&p->m[SLOW]);
+    member_open_or_die(&p->m[QUICK]);
+    member_open_or_die(&p->m[SLOW]);
     give_back(p, QUICK);
     give_back(p, SLOW);
     pair_cut(p);
@@ -92,42 +88,42 @@ static void go_back(struct pair *p) {
 
 static void holders_go_on(struct pair *p, const char *what) {
     for (int i = HOLDER; i <= QUICK; i++) {
-        struct client *m = &p->m[i];
-        ok(client_event_after(m, SFID_EVENT_FAILOVER, p->failovers[i], 1, 2 * WINDOW_MS) &&
-               client_event_after(m, SFID_EVENT_RENEWED, client_events(m, SFID_EVENT_RENEWED), 1, 2 * WINDOW_MS) &&
-               client_draws(m, 10, WINDOW_MS),
-           "%s, %s: %s goes on", p->program, what, m->log);
-        is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s, %s: without a loss", p->program, what);
+        struct member *m = &p->m[i];
+        ok(member_had(m, SFID_EVENT_FAILOVER, p->failovers[i] + 1, 2 * WINDOW_MS) &&
+               member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + 1, 2 * WINDOW_MS) &&
+               member_draws(m, 10, patience(WINDOW_MS)),
+           "%s, %s: %s goes on", p->program, what, m->name);
+        is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s, %s: without a loss", p->program, what);
     }
 }
 
 static void others_wait(struct pair *p, const char *what) {
-    struct client *newcomer = &p->m[NEWCOMER], *slow = &p->m[SLOW];
-    ok(client_opened(newcomer, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", p->program, what);
-    const int64_t waited = atomic_load(&newcomer->open_ms);
+    struct member *newcomer = &p->m[NEWCOMER], *slow = &p->m[SLOW];
+    ok(member_opens(newcomer, 3 * WAIT_MOST_MS), "%s, %s: who comes new gets a pid", p->program, what);
+    const int64_t waited = newcomer->open_ns / NS_PER_MS;
     is_i64(atomic_load(&newcomer->pid), atomic_load(&slow->pid), "%s, %s: that of who does not testify", p->program, what);
     ok(waited <= WAIT_MOST_MS + SLACK_MS, "%s, %s: after W + S (%" PRId64 " ms)", p->program, what, waited);
     ok(waited >= WINDOW_MS, "%s, %s: and not earlier, though its record said that it was free", p->program, what);
-    p->lost = client_events(slow, SFID_EVENT_LOST);
-    p->again = client_events(slow, SFID_EVENT_LEASED_AGAIN);
-    client_go_on(slow);
+    p->lost = events_of(slow, SFID_EVENT_LOST);
+    p->again = events_of(slow, SFID_EVENT_LEASED_AGAIN);
+    member_go_on(slow);
 }
 
 static void slow_loses(struct pair *p, const char *what) {
-    ok(client_event_after(&p->m[SLOW], SFID_EVENT_LOST, p->lost, 1, 2 * WINDOW_MS), "%s, %s: who comes back then has lost it",
-       p->program, what);
-    client_end(&p->m[NEWCOMER]);
+    ok(member_had(&p->m[SLOW], SFID_EVENT_LOST, p->lost + 1, 2 * WINDOW_MS), "%s, %s: who comes back then has lost it", p->program,
+       what);
+    member_end(&p->m[NEWCOMER]);
 }
 
 static void slow_recovers(struct pair *p, const char *what) {
     const int64_t a = atomic_load(&p->m[HOLDER].gap_ms), b = atomic_load(&p->m[SECOND].gap_ms);
-    ok(client_event_after(&p->m[SLOW], SFID_EVENT_LEASED_AGAIN, p->again, 1, 2 * WAIT_MOST_MS), "%s, %s: and has one again",
-       p->program, what);
+    ok(member_had(&p->m[SLOW], SFID_EVENT_LEASED_AGAIN, p->again + 1, 2 * WAIT_MOST_MS), "%s, %s: and has one again", p->program,
+       what);
     is_i64(atomic_load(&p->m[HOLDER].errors) + atomic_load(&p->m[SECOND].errors), 0, "%s, %s: holders see no error", p->program,
            what);
     ok(a <= SLACK_MS && b <= SLACK_MS, "%s, %s: nor a gap", p->program, what);
     diag("figure: %-14s %-26s %7" PRId64 " %9" PRId64 "  (ms)", p->program, what, a > b ? a : b,
-         atomic_load(&p->m[NEWCOMER].open_ms));
+         p->m[NEWCOMER].open_ns / NS_PER_MS);
 }
 
 static void turn_round(struct pair *p) {
@@ -141,17 +137,14 @@ static void leg(struct pair *pairs, size_t count, void (*run)(struct pair *p), c
     for (size_t i = 0; i < count; i++)
         run(&pairs[i]);
     for (size_t i = 0; i < count; i++)
-        client_go_on(&pairs[i].m[QUICK]);
+        member_go_on(&pairs[i].m[QUICK]);
     for (size_t k = 0; k < COUNT_OF(then); k++)
         for (size_t i = 0; i < count; i++)
             then[k](&pairs[i], what[pairs[i].restarts]);
 }
 
 static void end(struct pair *p) {
-    int bad = 0;
-    for (int i = 0; i < MEMBERS; i++)
-        bad += client_end(&p->m[i]) != 0;
-    is_i64(bad, 0, "%s: all end well", p->program);
+    is_i64(members_end(p->m, MEMBERS), 0, "%s: all end well", p->program);
     redis_kill(&p->node[0]);
     redis_kill(&p->node[1]);
 }
@@ -160,12 +153,10 @@ int main(void) {
     static const char *const there[] = {"failover, master lives on", "failover, master dies"};
     static const char *const back[] = {"back, former one alive", "back, former one restarted"};
     static struct pair pairs[4];
-    const char *programs[2];
     size_t count = 0;
-    dirs_make();
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
-    for (size_t i = 0; i < 2 * n; i++, count++)
-        pair_begin(&pairs[i], programs[i / 2], i % 2 == 1, i, NULL);
+    faults_begin();
+    for (size_t i = 0; i < 2 * servers.n; i++, count++)
+        pair_begin(&pairs[i], servers.installed[i / 2], i % 2 == 1, i, NULL);
     diag("figure: W %d ms, H %d ms, S %d ms: the longest gap of holders, how long newcomers waited", WINDOW_MS, HEARTBEAT_MS,
          BUDGET_MS);
     leg(pairs, count, go, there);
@@ -174,7 +165,5 @@ int main(void) {
     leg(pairs, count, go_back, back);
     for (size_t i = 0; i < count; i++)
         end(&pairs[i]);
-    if (count > 0)
-        judge(LAYOUT, "per-file", UINT64_MAX, "failovers");
-    return done_testing();
+    return faults_end("failovers");
 }

@@ -9,7 +9,7 @@
  *
  * Printed is how long holders stalled and newcomers waited, with W, H and S as used.
  */
-#include "support/clients.h"
+#include "support/faults.h"
 
 #include <glob.h>
 
@@ -28,7 +28,7 @@ struct scene {
     const struct way *way;
     const char *program;
     struct redis r;
-    struct client *m;
+    struct member *m;
     int renewed[MEMBERS]; /* before it happened */
     int64_t stopped_ns, outage_ms;
 };
@@ -44,11 +44,10 @@ static void del_hash(struct scene *s) {
 }
 
 static void del_registrations(struct scene *s) {
-    for (int64_t pid = s->m->pid_min; pid <= s->m->pid_max; pid++) {
+    for (int64_t pid = s->m->opt.pid_min; pid <= s->m->opt.pid_max; pid++) {
         char key[100];
-        const int n = snprintf(key, sizeof key, "sfid:%s:%c", s->m->app, (int)pid);
-        const char *const args[] = {"DEL", key};
-        struct reply *reply = redis_ask_n(&s->r, 2, args, (const size_t[]){3, (size_t)n + 1}); /* its NUL is the high byte */
+        const size_t size = registration_of(s->m->app, pid, key);
+        struct reply *reply = redis_ask_n(&s->r, 2, (const char *const[]){"DEL", key}, (const size_t[]){3, size});
         ok(reply->type == ':' && reply->number == 1, "%s: pid %" PRId64 " was registered", s->program, pid);
         reply_free(reply);
     }
@@ -99,45 +98,38 @@ static const struct way ways[] = {
 static void begin(struct scene *s, const struct way *way, const char *program, size_t number) {
     static const char *const names[MEMBERS] = {"holder", "leaver", "napper", "sleeper", "newcomer", "successor"};
     size_t args = 0;
-    *s = (struct scene){.way = way, .program = program, .m = clients_make(MEMBERS)};
+    *s = (struct scene){.way = way, .program = program};
     while (args < COUNT_OF(way->args) && way->args[args])
         args++;
     redis_start_n(&s->r, program, "forget", 0, args, way->args);
-    for (size_t i = 0; i < MEMBERS; i++) {
-        char log[40], app[40];
-        snprintf(log, sizeof log, "%s-%zu", names[i], number);
-        snprintf(app, sizeof app, "forget-%zu", number);
-        client_set(&s->m[i], s->r.socket, app, log);
-        s->m[i].pid_min = 4 * (int64_t)number; /* of its own, so that the checker can see all at once */
-        s->m[i].pid_max = s->m[i].pid_min + 3;
-    }
-    s->m[HOLDER].trust = true;
-    client_start_or_bail(&s->m[HOLDER]);
-    client_start_or_bail(&s->m[LEAVER]);
+    s->m = members_at(s->r.socket, "forget", number, MEMBERS, 4, names);
+    s->m[HOLDER].opt.on_unknown = SFID_TRUST;
+    member_open_or_die(&s->m[HOLDER]);
+    member_open_or_die(&s->m[LEAVER]);
     if (way->before)
         way->before(s);
-    client_start_or_bail(&s->m[NAPPER]);
-    client_start_or_bail(&s->m[SLEEPER]);
+    member_open_or_die(&s->m[NAPPER]);
+    member_open_or_die(&s->m[SLEEPER]);
 }
 
 static void wait_for_renewals(struct scene *s) {
     for (int i = HOLDER; i <= SLEEPER; i++)
-        if (!client_event_after(&s->m[i], SFID_EVENT_RENEWED, 0, 1, WINDOW_MS))
+        if (!member_had(&s->m[i], SFID_EVENT_RENEWED, 1, WINDOW_MS))
             bail("%s, %s: no renewal", s->program, s->way->name);
 }
 
 static void happen(struct scene *s) {
     s->stopped_ns = mono_ns();
-    client_stop(&s->m[NAPPER]);
-    client_stop(&s->m[SLEEPER]);
-    client_forget_gaps(&s->m[HOLDER]);
-    client_forget_gaps(&s->m[LEAVER]);
+    member_stop(&s->m[NAPPER]);
+    member_stop(&s->m[SLEEPER]);
+    member_forget(&s->m[HOLDER]);
+    member_forget(&s->m[LEAVER]);
     const int64_t began = mono_ns();
     s->way->happens(s);
     s->outage_ms = (mono_ns() - began) / NS_PER_MS;
     for (int i = HOLDER; i <= SLEEPER; i++)
-        s->renewed[i] = client_events(&s->m[i], SFID_EVENT_RENEWED);
-    client_start(&s->m[NEWCOMER]);
+        s->renewed[i] = events_of(&s->m[i], SFID_EVENT_RENEWED);
+    member_start(&s->m[NEWCOMER]);
 }
 
 static int64_t after_ms(int64_t since_ns, int64_t ms) { return since_ns + ms * NS_PER_MS - mono_ns(); }
@@ -147,25 +139,25 @@ static void wake_napper(struct scene *s) {
     const int64_t left = after_ms(s->stopped_ns, WINDOW_MS / 2);
     if (left > 0)
         nap_us((long)(left / 1000));
-    client_go_on(&s->m[NAPPER]);
+    member_go_on(&s->m[NAPPER]);
 }
 
 /* and testifies; those awake have. One of these goes, and gives its pid back. */
 static void testify(struct scene *s) {
     for (int i = HOLDER; i <= NAPPER; i++)
-        ok(client_event_after(&s->m[i], SFID_EVENT_RENEWED, s->renewed[i], 1, WINDOW_MS), "%s, %s: %s is renewed after it",
-           s->program, s->way->name, s->m[i].log);
-    client_end(&s->m[LEAVER]);
-    client_start(&s->m[SUCCESSOR]);
+        ok(member_had(&s->m[i], SFID_EVENT_RENEWED, s->renewed[i] + 1, WINDOW_MS), "%s, %s: %s is renewed after it", s->program,
+           s->way->name, s->m[i].name);
+    member_end(&s->m[LEAVER]);
+    member_start(&s->m[SUCCESSOR]);
 }
 
 static void come(struct scene *s) {
-    const struct client *newcomer = &s->m[NEWCOMER], *successor = &s->m[SUCCESSOR];
-    ok(client_opened(&s->m[SUCCESSOR], 3 * WAIT_MOST_MS) && client_opened(&s->m[NEWCOMER], 3 * WAIT_MOST_MS),
+    const struct member *newcomer = &s->m[NEWCOMER], *successor = &s->m[SUCCESSOR];
+    ok(member_opens(&s->m[SUCCESSOR], 3 * WAIT_MOST_MS) && member_opens(&s->m[NEWCOMER], 3 * WAIT_MOST_MS),
        "%s, %s: who comes new gets a pid", s->program, s->way->name);
     const bool swapped = atomic_load(&newcomer->pid) != atomic_load(&s->m[SLEEPER].pid); /* it looked at the right moment */
-    const int64_t quick = atomic_load(&(swapped ? newcomer : successor)->open_ms);
-    const int64_t slow = atomic_load(&(swapped ? successor : newcomer)->open_ms);
+    const int64_t quick = (swapped ? newcomer : successor)->open_ns / NS_PER_MS;
+    const int64_t slow = (swapped ? successor : newcomer)->open_ns / NS_PER_MS;
     ok(swapped || quick <= SLACK_MS, "%s, %s: a pid given back since is had at once (%" PRId64 " ms)", s->program, s->way->name,
        quick);
     ok(slow <= WAIT_MOST_MS + SLACK_MS, "%s, %s: one of who does not testify after W + S (%" PRId64 " ms)", s->program,
@@ -176,44 +168,39 @@ static void come(struct scene *s) {
 
 /* It has lost its pid and knows; when there is one again it has that. */
 static void wake(struct scene *s) {
-    struct client *sleeper = &s->m[SLEEPER];
-    ok(client_event_after(sleeper, SFID_EVENT_LOST, 0, 1, WINDOW_MS), "%s, %s: who slept too long loses its pid", s->program,
-       s->way->name);
-    client_end(&s->m[NEWCOMER]);
+    struct member *sleeper = &s->m[SLEEPER];
+    ok(member_had(sleeper, SFID_EVENT_LOST, 1, WINDOW_MS), "%s, %s: who slept too long loses its pid", s->program, s->way->name);
+    member_end(&s->m[NEWCOMER]);
 }
 
 static void recover(struct scene *s) {
-    struct client *sleeper = &s->m[SLEEPER];
-    ok(client_event_after(sleeper, SFID_EVENT_LEASED_AGAIN, 0, 1, 2 * WAIT_MOST_MS) && client_draws(sleeper, 10, WINDOW_MS),
+    struct member *sleeper = &s->m[SLEEPER];
+    ok(member_had(sleeper, SFID_EVENT_LEASED_AGAIN, 1, 2 * WAIT_MOST_MS) && member_draws(sleeper, 10, patience(WINDOW_MS)),
        "%s, %s: and has one again once one is free", s->program, s->way->name);
 }
 
 static void end(struct scene *s) {
-    const struct client *holder = &s->m[HOLDER], *leaver = &s->m[LEAVER];
+    const struct member *holder = &s->m[HOLDER], *leaver = &s->m[LEAVER];
     const int64_t gap = atomic_load(&holder->gap_ms), other = atomic_load(&leaver->gap_ms);
-    int bad = 0;
-    for (int i = 0; i < MEMBERS; i++)
-        bad += client_end(&s->m[i]) != 0;
-    is_i64(bad, 0, "%s, %s: all end well", s->program, s->way->name);
+    is_i64(members_end(s->m, MEMBERS), 0, "%s, %s: all end well", s->program, s->way->name);
     is_i64(atomic_load(&holder->errors) + atomic_load(&leaver->errors), 0, "%s, %s: holders see no error", s->program,
            s->way->name);
-    is_i64(client_events(holder, SFID_EVENT_LOST) + client_events(leaver, SFID_EVENT_LOST) +
-               client_events(&s->m[NAPPER], SFID_EVENT_LOST),
-           0, "%s, %s: and lose nothing", s->program, s->way->name);
+    is_i64(events_of(holder, SFID_EVENT_LOST) + events_of(leaver, SFID_EVENT_LOST) + events_of(&s->m[NAPPER], SFID_EVENT_LOST), 0,
+           "%s, %s: and lose nothing", s->program, s->way->name);
     ok(gap <= SLACK_MS && other <= SLACK_MS, "%s, %s: and go on without a gap", s->program, s->way->name);
-    is_i64(client_events(holder, SFID_EVENT_FAILOVER) > 0, s->way->forgets, "%s, %s: they are told if the server forgot",
-           s->program, s->way->name);
+    is_i64(events_of(holder, SFID_EVENT_FAILOVER) > 0, s->way->forgets, "%s, %s: they are told if the server forgot", s->program,
+           s->way->name);
     diag("figure: %-14s %-21s %5" PRId64 " %7" PRId64 " %9" PRId64 " %9" PRId64, s->program, s->way->name, s->outage_ms,
-         gap > other ? gap : other, atomic_load(&s->m[SUCCESSOR].open_ms), atomic_load(&s->m[NEWCOMER].open_ms));
+         gap > other ? gap : other, s->m[SUCCESSOR].open_ns / NS_PER_MS, s->m[NEWCOMER].open_ns / NS_PER_MS);
     redis_kill(&s->r);
 }
 
-static void play(const char *const *programs, size_t n) {
+static void play(void) {
     static struct scene scenes[2 * COUNT_OF(ways)];
     size_t count = 0;
-    for (size_t p = 0; p < n; p++)
+    for (size_t p = 0; p < servers.n; p++)
         for (size_t w = 0; w < COUNT_OF(ways); w++, count++)
-            begin(&scenes[count], &ways[w], programs[p], count);
+            begin(&scenes[count], &ways[w], servers.installed[p], count);
     for (size_t i = 0; i < count; i++)
         wait_for_renewals(&scenes[i]);
     for (size_t i = 0; i < count; i++)
@@ -225,7 +212,7 @@ static void play(const char *const *programs, size_t n) {
     for (size_t i = 0; i < count; i++)
         come(&scenes[i]);
     for (size_t i = 0; i < count; i++)
-        client_go_on(&scenes[i].m[SLEEPER]);
+        member_go_on(&scenes[i].m[SLEEPER]);
     for (size_t i = 0; i < count; i++)
         wake(&scenes[i]);
     for (size_t i = 0; i < count; i++)
@@ -238,12 +225,7 @@ static void play(const char *const *programs, size_t n) {
 }
 
 int main(void) {
-    const char *programs[2];
-    dirs_make();
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
-    if (n > 0) {
-        play(programs, n);
-        judge(LAYOUT, "per-file", UINT64_MAX, "what forgets");
-    }
-    return done_testing();
+    faults_begin();
+    play();
+    return faults_end("what forgets");
 }

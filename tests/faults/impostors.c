@@ -5,7 +5,7 @@
  *
  * A name (a symbolic link to a socket) leads to whoever is there.
  */
-#include "support/clients.h"
+#include "support/faults.h"
 #include "support/peer.h"
 
 struct impostor {
@@ -36,60 +36,44 @@ static const struct impostor impostors[] = {
 
 static char name[120]; /* the link */
 
-static void lead_to(const char *socket) {
-    char next[140];
-    snprintf(next, sizeof next, "%s.next", name);
-    unlink(next);
-    if (symlink(socket, next) < 0 || rename(next, name) < 0)
-        bail("%s: %s", name, strerror(errno));
-}
-
-static void meet(struct redis *r, struct client *m, const struct impostor *who) {
+static void meet(struct redis *r, struct member *m, const struct impostor *who) {
     struct peer p = start_peer(false, who->serve);
-    const int failed = client_events(m, SFID_EVENT_RENEW_FAILED);
+    const int from = atomic_load(&m->events);
     set_words(&p, who->says, strlen(who->says));
-    lead_to(p.path);
-    redis_do(r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
-    ok(client_told(m, failed, SFID_EREDIS, who->words, name), "%s, %s: the holder is told what, and by whom", r->program,
-       who->name);
-    ok(client_draws(m, 20, WINDOW_MS), "%s, %s: IDs flow meanwhile", r->program, who->name);
-    const int renewed = client_events(m, SFID_EVENT_RENEWED);
-    lead_to(r->socket);
+    lead_to(name, p.path);
+    cut_clients(r);
+    ok(member_told(m, from, SFID_EREDIS, who->words, name), "%s, %s: the holder is told what, and by whom", r->program, who->name);
+    ok(member_draws(m, 20, patience(WINDOW_MS)), "%s, %s: IDs flow meanwhile", r->program, who->name);
+    const int renewed = events_of(m, SFID_EVENT_RENEWED);
+    lead_to(name, r->socket);
     stop_peer(&p);
-    ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS), "%s, %s: it is renewed when its server is back",
-       r->program, who->name);
+    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, 2 * WINDOW_MS), "%s, %s: it is renewed when its server is back", r->program,
+       who->name);
 }
 
 static void test_server(const char *program, int number) {
     struct redis r;
-    struct client *m = clients_make(1);
-    char log[40];
+    char app[40];
     redis_start(&r, program, "impostors", 0, NULL);
-    lead_to(r.socket);
-    snprintf(log, sizeof log, "held-%d", number);
-    client_set(m, name, log, log);
-    snprintf(m->store, sizeof m->store, "unix://%s?timeout=200", name);
-    m->heartbeat_ms = 300;
-    m->trust = true;
-    m->pid_min = m->pid_max = number;
-    client_start_or_bail(m);
+    lead_to(name, r.socket);
+    snprintf(app, sizeof app, "held-%d", number);
+    struct member *m = member_at(app, number, "unix://%s?timeout=200", name);
+    m->opt.heartbeat_ms = 300;
+    m->opt.on_unknown = SFID_TRUST;
+    member_open_or_die(m);
     for (size_t i = 0; i < COUNT_OF(impostors); i++)
         meet(&r, m, &impostors[i]);
     is_i64(atomic_load(&m->errors), 0, "%s: no call failed in all that time", program);
-    is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", program);
+    is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", program);
     diag("figure: %s: longest gap of the holder %" PRId64 " ms", program, atomic_load(&m->gap_ms));
-    is_i64(client_end(m), 0, "%s: it ends well", program);
+    is_i64(member_end(m), 0, "%s: it ends well", program);
     redis_kill(&r);
 }
 
 int main(void) {
-    const char *programs[2];
-    dirs_make();
+    faults_begin();
     snprintf(name, sizeof name, "%s/server", tap_tmpdir());
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
-    for (size_t i = 0; i < n; i++)
-        test_server(programs[i], (int)i + 1);
-    if (n > 0)
-        judge(LAYOUT, "per-file", UINT64_MAX, "the holders");
-    return done_testing();
+    for (size_t i = 0; i < servers.n; i++)
+        test_server(servers.installed[i], (int)i + 1);
+    return faults_end("the holders");
 }

@@ -8,7 +8,7 @@
 #include "support/opens.h"
 
 static const char *program; /* the server's */
-static const char *layout;  /* of what is drawn */
+static const char *ticks;   /* the layout, as text */
 static bool host_is_off;    /* else the server is */
 
 #define SECONDS "36:11:17/1s" /* the default one */
@@ -30,90 +30,66 @@ static void set_clocks(struct redis *r, int64_t host_ahead_ms) {
 
 /* Tick of the server's clock. */
 static int64_t server_tick(struct redis *r) {
-    const sfid_layout l = layout_of(layout);
     struct reply *t = redis_ask(r, "TIME", NULL);
     const int64_t ms = strtoll(t->list[0].text, NULL, 10) * 1000 + strtoll(t->list[1].text, NULL, 10) / 1000;
     reply_free(t);
-    return (ms - l.epoch_ms) / l.unit_ms;
+    return (ms - layout.epoch_ms) / layout.unit_ms;
 }
 
-static void set_member(struct client *m, const struct redis *r, const char *app, const char *log) {
-    client_set(m, r->socket, app, log);
-    m->ttl_ms = 600000;
-    m->heartbeat_ms = 180000;
-    m->budget_ms = 15000;
-    m->open_timeout_ms = 5000;
-    m->trust = true;
-    m->layout = layout;
-}
-
-static int64_t first_tick(const struct client *m) {
-    struct idlog_head head = {.count = 0};
-    int64_t id = -1;
-    char path[4300];
-    snprintf(path, sizeof path, "%s/%s-%d", dirs.logs, m->log, m->starts);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && read(fd, &head, sizeof head) == sizeof head && head.count > 0 && read(fd, &id, sizeof id) != sizeof id)
-        id = -1;
-    close(fd);
-    return id < 0 ? -1 : (int64_t)((uint64_t)id >> layout_of(layout).time_shift);
+static struct member *new_member(const struct redis *r, const char *app, int64_t pid) {
+    struct member *m = member_at(app, pid, "unix://%s", r->socket);
+    m->opt.ttl_ms = 600000;
+    m->opt.heartbeat_ms = 180000;
+    m->opt.skew_budget_ms = 15000;
+    m->opt.open_timeout_ms = 5000;
+    m->opt.on_unknown = SFID_TRUST;
+    return m;
 }
 
 /* ---- what works ------------------------------------------------------------ */
 
 static void test_small(struct redis *r, const struct off *off, int64_t pid) {
-    struct client *m = clients_make(2);
-    char app[40], log[60];
-    for (int i = 0; i < 2; i++) {
-        snprintf(app, sizeof app, "off%s%d-%" PRId64, host_is_off ? "-host" : "", (int)layout_of(layout).unit_ms, pid);
-        snprintf(log, sizeof log, "off-%d-%" PRId64 "-%d", host_is_off, pid, i);
-        set_member(&m[i], r, app, log);
-        m[i].pid_min = pid;
-        m[i].pid_max = pid + 1; /* of two: where the host is ahead, one given back is the future's for a while */
-    }
+    char app[40];
+    snprintf(app, sizeof app, "off%s%d-%" PRId64, host_is_off ? "-host" : "", (int)layout.unit_ms, pid);
+    struct member *m = new_member(r, app, pid), *next = new_member(r, app, pid);
+    m->opt.pid_max = next->opt.pid_max = pid + 1; /* where the host is ahead, one given back is the future's for a while */
     set_clocks(r, off->host_ahead_ms);
-    const int64_t before = server_tick(r), unit = layout_of(layout).unit_ms;
-    client_start_or_bail(m);
-    ok(atomic_load(&m->open_ms) <= SLACK_MS, "%s, %s: opens at once", program, off->what);
-    ok(client_draws(m, 40, 5000), "%s, %s: IDs flow", program, off->what);
+    const int64_t before = server_tick(r), unit = layout.unit_ms;
+    member_open_or_die(m);
+    ok(m->open_ns / NS_PER_MS <= SLACK_MS, "%s, %s: opens at once", program, off->what);
+    ok(member_draws(m, 40, patience(5000)), "%s, %s: IDs flow", program, off->what);
     ok(atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0, "%s, %s: at once (%" PRId64 " ms)", program, off->what,
        atomic_load(&m->gap_ms));
-    const int64_t tick = first_tick(m), lead = (off->host_ahead_ms > 0 ? off->host_ahead_ms : 0) / unit;
+    const int64_t tick = (int64_t)id_tick(&layout, m->first_id), lead = (off->host_ahead_ms > 0 ? off->host_ahead_ms : 0) / unit;
     ok(tick >= before && tick <= before + lead + 1 + SLACK_MS / unit, "%s, %s: from the later of both clocks on", program,
        off->what);
     ok(llabs(tick - before - lead) * unit <= SLACK_MS + unit, "%s, %s: as they are now", program, off->what);
-    client_kill(m);
-    client_start_or_bail(m);
-    ok(client_draws(m, 40, 5000) && atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0,
+    member_kill(m);
+    member_open_or_die(m);
+    ok(member_draws(m, 40, patience(5000)) && atomic_load(&m->gap_ms) <= SLACK_MS && atomic_load(&m->errors) == 0,
        "%s, %s: killed and started again it goes on at once", program, off->what);
-    is_i64(client_end(m), 0, "%s, %s: closes", program, off->what);
-    ok(atomic_load(&m->closed) && atomic_load(&m->close_ms) <= SLACK_MS, "%s, %s: in time", program, off->what);
-    client_start_or_bail(&m[1]);
-    ok(atomic_load(&m[1].open_ms) <= SLACK_MS && client_draws(&m[1], 20, 5000), "%s, %s: the next one opens at once", program,
-       off->what);
-    is_i64(client_end(&m[1]), 0, "%s, %s: and closes", program, off->what);
+    is_i64(member_end(m), 0, "%s, %s: closes", program, off->what);
+    ok(atomic_load(&m->closed) && m->close_ns / NS_PER_MS <= SLACK_MS, "%s, %s: in time", program, off->what);
+    member_open_or_die(next);
+    ok(next->open_ns / NS_PER_MS <= SLACK_MS && member_draws(next, 20, patience(5000)), "%s, %s: the next one opens at once",
+       program, off->what);
+    is_i64(member_end(next), 0, "%s, %s: and closes", program, off->what);
     diag("figure: %-14s %-34s open %" PRId64 " ms, longest gap %" PRId64 " ms, next open %" PRId64 " ms", program, off->what,
-         atomic_load(&m->open_ms), atomic_load(&m->gap_ms), atomic_load(&m[1].open_ms));
+         m->open_ns / NS_PER_MS, atomic_load(&m->gap_ms), next->open_ns / NS_PER_MS);
 }
 
 /* The same pid, from a host ahead: the next one waits as long as the clock was ahead, no longer. */
 static void test_next_of_one(struct redis *r) {
-    struct client *m = clients_make(2);
-    for (int i = 0; i < 2; i++) {
-        char log[40];
-        snprintf(log, sizeof log, "one-%d", i);
-        set_member(&m[i], r, "one", log);
-        m[i].pid_min = m[i].pid_max = 200;
-    }
+    struct member *m = new_member(r, "one", 200), *next = new_member(r, "one", 200);
     set_clocks(r, 1000);
-    client_start_or_bail(m);
-    client_draws(m, 20, 5000);
-    client_end(m);
-    client_start_or_bail(&m[1]);
-    const int64_t waited = atomic_load(&m[1].open_ms);
+    member_open_or_die(m);
+    member_draws(m, 20, patience(5000));
+    member_end(m);
+    member_open_or_die(next);
+    const int64_t waited = next->open_ns / NS_PER_MS;
     ok(waited <= 1000 + JITTER_MS + SLACK_MS, "%s: the very pid, a second ahead: had in %" PRId64 " ms", program, waited);
-    client_draws(&m[1], 20, 5000);
-    client_end(&m[1]);
+    member_draws(next, 20, patience(5000));
+    member_end(next);
 }
 
 /* ---- what is refused ------------------------------------------------------- */
@@ -155,24 +131,22 @@ static int hour_off(void *arg) {
 
 static void test_large(struct redis *r, const struct off *off) {
     struct attempt *a = shared_memory(sizeof *a);
-    struct client *m = clients_make(1);
     set_clocks(r, 0);
     redis_do(r, "FLUSHALL", NULL);
     for (int known = 0; known < 2; known++) {
         if (known) { /* somebody with the right time has been there */
             set_clocks(r, 0);
-            client_set(m, r->socket, "hour", "hour");
-            m->trust = true;
-            m->pid_min = m->pid_max = 250;
-            client_start_or_bail(m);
-            client_end(m);
+            struct member *m = member_at("hour", 250, "unix://%s", r->socket);
+            m->opt.on_unknown = SFID_TRUST;
+            member_open_or_die(m);
+            member_end(m);
         }
         char *before = contents(r, "hour");
         const int64_t keys = redis_do(r, "DBSIZE", NULL);
         set_clocks(r, off->host_ahead_ms);
         snprintf(a->text, sizeof a->text, "unix://%s", r->socket);
         child_run(hour_off, a, patience(10000));
-        const int64_t server = server_tick(r) * UNIT_MS + layout_of(layout).epoch_ms;
+        const int64_t server = server_tick(r) * UNIT_MS + layout.epoch_ms;
         char *after = contents(r, "hour");
         is_i64(a->code, SFID_ECLOCK, "%s, %s: refused", program, off->what);
         ok(a->ms <= OPEN_MS + GRACE_MS, "%s, %s: in %" PRId64 " ms", program, off->what, a->ms);
@@ -188,25 +162,27 @@ static void test_large(struct redis *r, const struct off *off) {
 
 /* A holder whose clock goes wrong and comes right again: what it issues lies in its window all the while, or is refused. */
 static void test_holding(struct redis *r, int64_t pid) {
-    struct client *m = clients_make(1);
-    client_set(m, r->socket, "holding", "holding");
-    m->heartbeat_ms = 300;
-    m->trust = true;
-    m->pid_min = m->pid_max = pid;
+    struct member *m = member_at("holding", pid, "unix://%s", r->socket);
+    m->opt.heartbeat_ms = 300;
+    m->opt.on_unknown = SFID_TRUST;
     set_clocks(r, 0);
-    client_start_or_bail(m);
+    member_open_or_die(m);
     for (int i = 0; i < 2; i++) {
-        const int failed = client_events(m, SFID_EVENT_RENEW_FAILED);
+        const int from = atomic_load(&m->events);
         set_clocks(r, i ? -3600000 : 3600000);
-        ok(client_event_after(m, SFID_EVENT_RENEW_FAILED, failed, 1, 2 * WINDOW_MS) && atomic_load(&m->failed_code) == SFID_ECLOCK,
-           "%s: a holder whose clock jumps an hour is told", program);
-        const int renewed = client_events(m, SFID_EVENT_RENEWED);
+        ok(member_told(m, from, SFID_ECLOCK, "", ""), "%s: a holder whose clock jumps an hour is told", program);
+        const int renewed = events_of(m, SFID_EVENT_RENEWED);
         set_clocks(r, 0);
-        ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 4 * WINDOW_MS) && client_draws(m, 100, 2 * WINDOW_MS),
+        ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, 4 * WINDOW_MS) && member_draws(m, 100, patience(2 * WINDOW_MS)),
            "%s: and goes on when it is right again", program);
     }
-    is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s: with the pid it had", program);
-    client_end(m);
+    is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: with the pid it had", program);
+    member_end(m);
+}
+
+static void set_ticks(const char *text) {
+    ticks = text;
+    layout = layout_of(text);
 }
 
 static void test_server(int64_t pid) {
@@ -215,7 +191,7 @@ static void test_server(int64_t pid) {
     static const struct off large[] = {{3600000, "host 1 h ahead"}, {-3600000, "host 1 h behind"}};
     struct redis r;
     redis_start(&r, program, "offsets", REDIS_CLOCK, NULL);
-    layout = LAYOUT;
+    set_ticks(LAYOUT);
     for (size_t i = 0; i < COUNT_OF(small); i++)
         test_small(&r, &small[i], pid + 2 * (int64_t)i);
     if (!host_is_off)
@@ -224,17 +200,16 @@ static void test_server(int64_t pid) {
         test_large(&r, &large[i]);
     if (host_is_off)
         test_holding(&r, pid + 20);
-    judge(layout, "per-file", UINT64_MAX, program);
-    layout = SECONDS;
+    judge(ticks, "per-file", UINT64_MAX, program);
+    set_ticks(SECONDS);
     for (size_t i = 0; i < COUNT_OF(small); i++)
         test_small(&r, &small[i], pid + 2 * (int64_t)i);
-    judge(layout, "per-file", UINT64_MAX, program);
+    judge(ticks, "per-file", UINT64_MAX, program);
     set_clocks(&r, 0);
     redis_kill(&r);
 }
 
 int main(void) {
-    const char *programs[2];
     char control[200];
     dirs_make();
     host_clock = shared_file("host-clock", sizeof *host_clock);
@@ -242,9 +217,9 @@ int main(void) {
     if (!shim_preload(control))
         skip_all("no shared library built");
     go_on_with_shim();
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
-    for (size_t i = 0; i < 2 * n; i++) {
-        program = programs[i / 2];
+    faults_begin();
+    for (size_t i = 0; i < 2 * servers.n; i++) {
+        program = servers.installed[i / 2];
         host_is_off = i % 2;
         diag("%s: the clock of the %s is moved", program, host_is_off ? "host" : "server");
         test_server(1);

@@ -5,7 +5,7 @@
  * with the server's memory kept, holders go on with their pid as soon as it is back; with that lost, they want another, which
  * is to be had W + S later.
  */
-#include "support/clients.h"
+#include "support/faults.h"
 
 enum { HOLDERS = 3 };
 
@@ -27,32 +27,27 @@ struct scene {
     const struct outage *outage;
     const char *program;
     struct redis r;
-    struct client *m;
+    struct member *m;
     int64_t since_ns, back_ns, pid[HOLDERS];
     int renewed[HOLDERS], lost[HOLDERS];
     bool is_back;
 };
 
 static void begin(struct scene *s, const char *program, const struct outage *outage, size_t number) {
-    *s = (struct scene){.outage = outage, .program = program, .m = clients_make(HOLDERS)};
+    *s = (struct scene){.outage = outage, .program = program};
     redis_start(&s->r, program, "outage", 0, NULL);
+    s->m = members_at(s->r.socket, "outage", number, HOLDERS, HOLDERS, NULL);
     for (size_t i = 0; i < HOLDERS; i++) {
-        char log[40], app[40];
-        snprintf(log, sizeof log, "outage-%zu-%zu", number, i);
-        snprintf(app, sizeof app, "outage-%zu", number);
-        client_set(&s->m[i], s->r.socket, app, log);
-        s->m[i].pid_min = HOLDERS * (int64_t)number;
-        s->m[i].pid_max = s->m[i].pid_min + HOLDERS - 1;
-        s->m[i].trust = i == 0;
-        client_start_or_bail(&s->m[i]);
+        s->m[i].opt.on_unknown = i == 0 ? SFID_TRUST : SFID_WAIT_OUT;
+        member_open_or_die(&s->m[i]);
     }
 }
 
 static void go(struct scene *s) {
     for (int i = 0; i < HOLDERS; i++) {
-        if (!client_event_after(&s->m[i], SFID_EVENT_RENEWED, 0, 1, WINDOW_MS))
+        if (!member_had(&s->m[i], SFID_EVENT_RENEWED, 1, WINDOW_MS))
             bail("%s: no renewal", s->program);
-        client_forget_gaps(&s->m[i]);
+        member_forget(&s->m[i]);
         s->pid[i] = atomic_load(&s->m[i].pid);
     }
     if (s->outage->forgets)
@@ -64,7 +59,7 @@ static void go(struct scene *s) {
 
 static void come_back(struct scene *s) {
     for (int i = 0; i < HOLDERS; i++)
-        s->renewed[i] = client_events(&s->m[i], SFID_EVENT_RENEWED);
+        s->renewed[i] = events_of(&s->m[i], SFID_EVENT_RENEWED);
     if (s->outage->forgets)
         redis_restart(&s->r, true);
     else
@@ -88,15 +83,15 @@ static void settle(struct scene *s) {
     const bool loses = s->outage->forgets && s->outage->stalls;
     int64_t gap = 0;
     for (int i = 0; i < HOLDERS; i++) {
-        struct client *m = &s->m[i];
+        struct member *m = &s->m[i];
         if (loses)
-            ok(client_event_after(m, SFID_EVENT_LEASED_AGAIN, 0, 1, 2 * WAIT_MOST_MS) && client_events(m, SFID_EVENT_LOST) == 1,
-               "%s, %s: %s loses its pid, and has one again", s->program, s->outage->name, m->log);
+            ok(member_had(m, SFID_EVENT_LEASED_AGAIN, 1, 2 * WAIT_MOST_MS) && events_of(m, SFID_EVENT_LOST) == 1,
+               "%s, %s: %s loses its pid, and has one again", s->program, s->outage->name, m->name);
         else
-            ok(client_event_after(m, SFID_EVENT_RENEWED, s->renewed[i], 1, WINDOW_MS) && client_events(m, SFID_EVENT_LOST) == 0 &&
+            ok(member_had(m, SFID_EVENT_RENEWED, s->renewed[i] + 1, WINDOW_MS) && events_of(m, SFID_EVENT_LOST) == 0 &&
                    atomic_load(&m->pid) == s->pid[i],
-               "%s, %s: %s keeps its pid", s->program, s->outage->name, m->log);
-        ok(client_draws(m, 10, WINDOW_MS), "%s, %s: and draws", s->program, s->outage->name);
+               "%s, %s: %s keeps its pid", s->program, s->outage->name, m->name);
+        ok(member_draws(m, 10, patience(WINDOW_MS)), "%s, %s: and draws", s->program, s->outage->name);
         gap = atomic_load(&m->gap_ms) > gap ? atomic_load(&m->gap_ms) : gap;
         if (!s->outage->stalls)
             is_i64(atomic_load(&m->errors), 0, "%s, %s: without an error", s->program, s->outage->name);
@@ -115,22 +110,17 @@ static void settle(struct scene *s) {
 }
 
 static void end(struct scene *s) {
-    int bad = 0;
-    for (int i = 0; i < HOLDERS; i++)
-        bad += client_end(&s->m[i]) != 0;
-    is_i64(bad, 0, "%s, %s: all end well", s->program, s->outage->name);
+    is_i64(members_end(s->m, HOLDERS), 0, "%s, %s: all end well", s->program, s->outage->name);
     redis_kill(&s->r);
 }
 
 int main(void) {
     static struct scene scenes[2 * COUNT_OF(outages)];
-    const char *programs[2];
     size_t count = 0;
-    dirs_make();
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
-    for (size_t p = 0; p < n; p++)
+    faults_begin();
+    for (size_t p = 0; p < servers.n; p++)
         for (size_t i = 0; i < COUNT_OF(outages); i++, count++)
-            begin(&scenes[count], programs[p], &outages[i], count);
+            begin(&scenes[count], servers.installed[p], &outages[i], count);
     diag("figure: W %d ms, H %d ms, S %d ms, D %d ms", WINDOW_MS, HEARTBEAT_MS, BUDGET_MS, EXCHANGE_MS);
     for (size_t i = 0; i < count; i++)
         go(&scenes[i]);
@@ -139,7 +129,5 @@ int main(void) {
         settle(&scenes[i]);
     for (size_t i = 0; i < count; i++)
         end(&scenes[i]);
-    if (count > 0)
-        judge(LAYOUT, "per-file", UINT64_MAX, "outages");
-    return done_testing();
+    return faults_end("outages");
 }

@@ -5,7 +5,7 @@
  *
  * Sizes: one server, wild for 5 s (long: each server, 60 s; sanitizer: 5 s).
  */
-#include "support/clients.h"
+#include "support/faults.h"
 #include "support/proxy.h"
 
 /* Of an exchange on a new connection: three times there and back, which has to fit in D. */
@@ -16,7 +16,7 @@ struct scene {
     const char *program, *name;
     struct redis *r;
     struct proxy proxy;
-    struct client *m;
+    struct member *m;
     int members, exchange_ms;
     int64_t pid[WILD];
     int renewed; /* so far */
@@ -25,35 +25,26 @@ struct scene {
 /* ---- the scene ------------------------------------------------------------- */
 
 static void scene_make(struct scene *s, struct redis *r, const char *name, size_t number, int members, int exchange_ms) {
-    *s = (struct scene){.program = r->program,
-                        .name = name,
-                        .r = r,
-                        .m = clients_make((size_t)members),
-                        .members = members,
-                        .exchange_ms = exchange_ms};
+    *s = (struct scene){.program = r->program, .name = name, .r = r, .members = members, .exchange_ms = exchange_ms};
     s->proxy = proxy_start(r, (unsigned)number + 1);
+    s->m = members_at("", name, number, (size_t)members, 8, NULL);
     for (int i = 0; i < members; i++) {
-        char log[60];
-        snprintf(log, sizeof log, "%s-%zu-%d", name, number, i);
-        client_set(&s->m[i], "", name, log);
         snprintf(s->m[i].store, sizeof s->m[i].store, "redis://127.0.0.1:%d?timeout=%d&connect_timeout=%d", s->proxy.port,
                  s->exchange_ms, s->exchange_ms);
-        s->m[i].pid_min = 8 * (int64_t)number;
-        s->m[i].pid_max = s->m[i].pid_min + 7;
-        s->m[i].trust = i == 0;
+        s->m[i].opt.on_unknown = i == 0 ? SFID_TRUST : SFID_WAIT_OUT;
     }
 }
 
 static void scene_open(struct scene *s) {
     for (int i = 0; i < s->members; i++) {
-        client_start_or_bail(&s->m[i]);
+        member_open_or_die(&s->m[i]);
         s->pid[i] = atomic_load(&s->m[i].pid);
     }
 }
 
 static void scene_end(struct scene *s) {
     for (int i = 0; i < s->members; i++)
-        is_i64(client_end(&s->m[i]), 0, "%s, %s: ends well", s->program, s->name);
+        is_i64(member_end(&s->m[i]), 0, "%s, %s: ends well", s->program, s->name);
     proxy_end(&s->proxy);
 }
 
@@ -72,7 +63,7 @@ static int pids_held(const struct scene *s) {
 static void nobody_lost(const struct scene *s, const char *what) {
     int lost = 0, same = 0;
     for (int i = 0; i < s->members; i++) {
-        lost += client_events(&s->m[i], SFID_EVENT_LOST);
+        lost += events_of(&s->m[i], SFID_EVENT_LOST);
         same += atomic_load(&s->m[i].pid) == s->pid[i];
     }
     is_i64(lost, 0, "%s, %s: nobody loses a lease", s->program, what);
@@ -80,44 +71,39 @@ static void nobody_lost(const struct scene *s, const char *what) {
     is_i64(pids_held(s), s->members, "%s, %s: and that alone is taken", s->program, what);
 }
 
-/* Has renewed so often since `before`, or does so in time. */
-static bool renews_since(struct client *m, int before, int more, unsigned limit_ms) {
-    return client_event_after(m, SFID_EVENT_RENEWED, before, more, limit_ms);
-}
-
-static bool renews(struct client *m, int more, unsigned limit_ms) {
-    return renews_since(m, client_events(m, SFID_EVENT_RENEWED), more, limit_ms);
+static bool renews(struct member *m, int more, unsigned limit_ms) {
+    return member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + more, limit_ms);
 }
 
 /* ---- late ------------------------------------------------------------------- */
 
 static void test_late(struct scene *s) {
-    struct client *m = &s->m[0];
-    ok(renews_since(m, 0, 3, 5 * HEARTBEAT_MS), "%s: 200 to 300 ms late: renewals succeed", s->program);
+    struct member *m = &s->m[0];
+    ok(member_had(m, SFID_EVENT_RENEWED, 3, 5 * HEARTBEAT_MS), "%s: 200 to 300 ms late: renewals succeed", s->program);
     is_i64(atomic_load(&m->errors), 0, "%s: 200 to 300 ms late: without an error", s->program);
     nobody_lost(s, "200 to 300 ms late");
     diag("figure: %s: 200 to 300 ms late: %d renewals, %d failed, longest gap between two IDs %" PRId64 " ms", s->program,
-         client_events(m, SFID_EVENT_RENEWED), client_events(m, SFID_EVENT_RENEW_FAILED), atomic_load(&m->gap_ms));
+         events_of(m, SFID_EVENT_RENEWED), events_of(m, SFID_EVENT_RENEW_FAILED), atomic_load(&m->gap_ms));
 }
 
 /* Carried out, but nobody waits for the answer that long. */
 static void test_too_late(struct scene *s) {
-    struct client *m = &s->m[0];
+    struct member *m = &s->m[0];
     char server[32];
     snprintf(server, sizeof server, "127.0.0.1:%d", s->proxy.port);
-    const int failed = client_events(m, SFID_EVENT_RENEW_FAILED);
+    const int from = atomic_load(&m->events);
     atomic_store(&s->proxy.rules->delay_ms, LATE_MS / 2);
     const int64_t began = mono_ns();
-    ok(client_told(m, failed, SFID_EREDIS, "no answer in time", server), "%s: later than D: told", s->program);
+    ok(member_told(m, from, SFID_EREDIS, "no answer in time", server), "%s: later than D: told", s->program);
     const int64_t told_ms = (mono_ns() - began) / NS_PER_MS;
     ok(told_ms <= HEARTBEAT_MS + EXCHANGE_MS + SLACK_MS, "%s: later than D: within H + D (%" PRId64 " ms)", s->program, told_ms);
     is_i64(atomic_load(&m->errors), 0, "%s: later than D: IDs flow on", s->program);
     atomic_store(&s->proxy.rules->delay_ms, 0);
-    s->renewed = client_events(m, SFID_EVENT_RENEWED);
+    s->renewed = events_of(m, SFID_EVENT_RENEWED);
 }
 
 static void test_in_time_again(struct scene *s) {
-    ok(renews_since(&s->m[0], s->renewed, 2, 2 * WINDOW_MS), "%s: in time again: renews", s->program);
+    ok(member_had(&s->m[0], SFID_EVENT_RENEWED, s->renewed + 2, 2 * WINDOW_MS), "%s: in time again: renews", s->program);
     nobody_lost(s, "later than D");
 }
 
@@ -136,22 +122,17 @@ static void test_claims_lost(struct scene *s) {
 }
 
 static void test_others_lost(struct scene *s) {
-    struct client *m = &s->m[0], *second = &s->m[1];
+    struct member *m = &s->m[0], *second = &s->m[1];
     struct proxy_rules *rules = s->proxy.rules;
-    char key[80], field[24];
+    char record[RECORD];
     ok(tap_wait_until(none_to_lose, rules, patience(3 * WINDOW_MS)) && renews(m, 1, 2 * WINDOW_MS) &&
            renews(second, 1, 2 * WINDOW_MS),
        "%s: renewals without an answer are made again", s->program);
     nobody_lost(s, "renewals unanswered");
     atomic_store(&rules->lose_releases, 1);
-    is_i64(client_end(second), 0, "%s: a release without an answer: ends well", s->program);
-    ok(atomic_load(&second->close_ms) <= 1000 + SLACK_MS, "%s: in time (%" PRId64 " ms)", s->program,
-       atomic_load(&second->close_ms));
-    snprintf(key, sizeof key, "sfid:%s", m->app);
-    snprintf(field, sizeof field, "%" PRId64, s->pid[1]);
-    struct reply *reply = redis_ask(s->r, "HGET", key, field, NULL);
-    ok(reply->type == '$' && strchr(reply->text, ' ') == NULL, "%s: and the pid is given back", s->program);
-    reply_free(reply);
+    is_i64(member_end(second), 0, "%s: a release without an answer: ends well", s->program);
+    ok(second->close_ns / NS_PER_MS <= 1000 + SLACK_MS, "%s: in time (%" PRId64 " ms)", s->program, second->close_ns / NS_PER_MS);
+    ok(is_released(record_of(s->r, m->app, s->pid[1], record)), "%s: and the pid is given back", s->program);
 }
 
 /* ---- held back ---------------------------------------------------------------- */
@@ -159,20 +140,20 @@ static void test_others_lost(struct scene *s) {
 static bool has_held_back(void *arg) { return atomic_load(&((struct proxy_rules *)arg)->held) > 0; }
 
 static void test_held_back(struct scene *s) {
-    struct client *m = &s->m[0];
+    struct member *m = &s->m[0];
     struct proxy_rules *rules = s->proxy.rules;
-    const int failed = client_events(m, SFID_EVENT_RENEW_FAILED);
+    const int failed = events_of(m, SFID_EVENT_RENEW_FAILED);
     atomic_store(&rules->hold, 1);
     const bool held = tap_wait_until(has_held_back, rules, patience(2 * HEARTBEAT_MS));
-    const bool told = client_event_after(m, SFID_EVENT_RENEW_FAILED, failed, 1, 2 * HEARTBEAT_MS);
+    const bool told = member_had(m, SFID_EVENT_RENEW_FAILED, failed + 1, 2 * HEARTBEAT_MS);
     atomic_store(&rules->hold, 0);
     ok(held && told, "%s: answers held back past D: told", s->program);
-    s->renewed = client_events(m, SFID_EVENT_RENEWED);
+    s->renewed = events_of(m, SFID_EVENT_RENEWED);
 }
 
 static void test_let_go(struct scene *s) {
-    struct client *m = &s->m[0];
-    ok(renews_since(m, s->renewed, 2, 2 * WINDOW_MS), "%s: answers that arrive then do no harm", s->program);
+    struct member *m = &s->m[0];
+    ok(member_had(m, SFID_EVENT_RENEWED, s->renewed + 2, 2 * WINDOW_MS), "%s: answers that arrive then do no harm", s->program);
     is_i64(atomic_load(&m->errors), 0, "%s: held back: IDs flow on", s->program);
     nobody_lost(s, "held back");
 }
@@ -182,7 +163,7 @@ static void test_let_go(struct scene *s) {
 static void wild_begin(struct scene *s) {
     struct proxy_rules *rules = s->proxy.rules;
     for (int i = 0; i < s->members; i++)
-        client_forget_gaps(&s->m[i]);
+        member_forget(&s->m[i]);
     atomic_store(&rules->delay_ms, 20);
     atomic_store(&rules->jitter_ms, 150);
     atomic_store(&rules->cut_one_of, 10);
@@ -206,14 +187,14 @@ static void wild_end(struct scene *s) {
     atomic_store(&rules->cut_now, 1);
     int before[WILD];
     for (int i = 0; i < s->members; i++)
-        before[i] = client_events(&s->m[i], SFID_EVENT_RENEWED);
+        before[i] = events_of(&s->m[i], SFID_EVENT_RENEWED);
     for (int i = 0; i < s->members; i++) {
-        struct client *m = &s->m[i];
-        draw += renews_since(m, before[i], 1, 3 * WINDOW_MS) && client_draws(m, 10, WINDOW_MS);
+        struct member *m = &s->m[i];
+        draw += member_had(m, SFID_EVENT_RENEWED, before[i] + 1, 3 * WINDOW_MS) && member_draws(m, 10, patience(WINDOW_MS));
         errors += atomic_load(&m->errors);
-        others += atomic_load(&m->last_error) != 0 && atomic_load(&m->last_error) != SFID_ELEASE;
-        renewed += client_events(m, SFID_EVENT_RENEWED);
-        failed += client_events(m, SFID_EVENT_RENEW_FAILED);
+        others += atomic_load(&m->error) != 0 && atomic_load(&m->error) != SFID_ELEASE;
+        renewed += events_of(m, SFID_EVENT_RENEWED);
+        failed += events_of(m, SFID_EVENT_RENEW_FAILED);
     }
     is_i64(draw, s->members, "%s, wild: everybody draws", s->program);
     is_i64(others, 0, "%s, wild: no error but that a window is over", s->program);
@@ -251,19 +232,15 @@ static void test_server(const char *program, size_t number) {
     wild_end(&all[4]);
     for (size_t i = 0; i < SCENES; i++)
         for (int k = 0; k < all[i].members; k++)
-            atomic_store(&all[i].m[k].end, 1);
+            atomic_store(&all[i].m[k].may_end, 1);
     for (size_t i = 0; i < SCENES; i++)
         scene_end(&all[i]);
     redis_kill(&r);
 }
 
 int main(void) {
-    const char *programs[2];
-    dirs_make();
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
-    for (size_t i = 0; i < n && (i == 0 || getenv("SFID_TEST_LONG")); i++)
-        test_server(programs[i], i);
-    if (n > 0)
-        judge(LAYOUT, "per-file", UINT64_MAX, "through a proxy");
-    return done_testing();
+    faults_begin();
+    for (size_t i = 0; i < servers.n && (i == 0 || getenv("SFID_TEST_LONG")); i++)
+        test_server(servers.installed[i], i);
+    return faults_end("through a proxy");
 }

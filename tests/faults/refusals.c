@@ -57,7 +57,7 @@ static void test_password(void) {
 }
 
 /* Each opens in a process of its own: one of them may succeed, and then tells by an event. */
-static void one_missing(struct redis *r, const char *permission, struct client *m) {
+static void one_missing(struct redis *r, const char *permission, struct member *m) {
     char words[100], hint[40];
     const bool is_key = permission[0] == '~';
     command(r, "FLUSHALL");
@@ -66,14 +66,11 @@ static void one_missing(struct redis *r, const char *permission, struct client *
     command(r, words);
     snprintf(hint, sizeof hint, is_key ? "~sfid:*" : "%s", permission);
     if (strcmp(permission, "hget") == 0) { /* renewals alone want it */
-        atomic_store(&m->failed_code, 0);
-        client_start(m);
-        ok(client_opened(m, 5000) && client_event_after(m, SFID_EVENT_RENEW_FAILED, 0, 1, 2 * WINDOW_MS) &&
-               atomic_load(&m->failed_code) == SFID_EAUTH && strstr(m->failed_text, "hget") && strstr(m->failed_text, r->socket) &&
-               !strstr(m->failed_text, USER),
-           "%s: without +hget renewals tell", program);
+        member_start(m);
+        const struct seen *e = member_opens(m, 5000) ? member_told(m, 0, SFID_EAUTH, "hget", r->socket) : NULL;
+        ok(e && !strstr(e->text, USER), "%s: without +hget renewals tell", program);
         command(r, LEAST); /* so that it can give its pid back */
-        client_end(m);
+        member_end(m);
         return;
     }
     if (!fails_with(m->store, m->app, SFID_EAUTH, r->socket, hint, permission))
@@ -88,11 +85,9 @@ static void one_missing(struct redis *r, const char *permission, struct client *
 static void test_permissions(void) {
     static const char *const permissions[] = {"eval", "info", "time", "hmget", "hget", "hset", "del", "get", "set", "~sfid:*"};
     struct redis r;
-    struct client *m = clients_make(1);
     start(&r, 0);
-    client_set(m, r.socket, "orders", "granted");
-    url_of(&r, m->store, sizeof m->store);
-    m->trust = true;
+    struct member *m = member_at("orders", -1, url_form, r.socket);
+    m->opt.on_unknown = SFID_TRUST;
     for (size_t i = 0; i < COUNT_OF(permissions); i++)
         one_missing(&r, permissions[i], m);
     redis_kill(&r);
@@ -218,59 +213,58 @@ static void test_opens(void) {
 struct held {
     const char *program;
     struct redis r;
-    struct client *m;
-    int failed, renewed; /* so far */
+    struct member *m;
+    int from, renewed; /* events and renewals so far */
 };
 
 static void hold(struct held *h, const char *name, int number) {
-    char log[40];
-    *h = (struct held){.program = program = name, .m = clients_make(1)};
+    char app[40];
+    *h = (struct held){.program = program = name};
     start(&h->r, 0);
-    snprintf(log, sizeof log, "held-%d", number);
-    client_set(h->m, h->r.socket, log, log);
-    url_of(&h->r, h->m->store, sizeof h->m->store);
-    h->m->heartbeat_ms = 300;
-    h->m->trust = true;
-    h->m->pid_min = h->m->pid_max = number; /* servers are not told apart by the checker */
-    client_start_or_bail(h->m);
+    snprintf(app, sizeof app, "held-%d", number);
+    h->m = member_at(app, number, url_form, h->r.socket); /* pids of their own: the checker does not tell servers apart */
+    h->m->opt.heartbeat_ms = 300;
+    h->m->opt.on_unknown = SFID_TRUST;
+    member_open_or_die(h->m);
 }
 
 static void suffers(struct held *h, const struct state *s) {
-    struct client *m = h->m;
-    ok(client_told(m, h->failed, code_of(s), s->words, h->r.socket) && !strstr(m->failed_text, USER) &&
-           !strstr(m->failed_text, PASSWORD),
-       "%s, %s: a holder is told what it is, where, and no secret", h->program, s->name);
-    ok(client_draws(m, 20, WINDOW_MS), "%s, %s: IDs flow meanwhile", h->program, s->name);
+    struct member *m = h->m;
+    const struct seen *e = member_told(m, h->from, code_of(s), s->words, h->r.socket);
+    ok(e && !strstr(e->text, USER) && !strstr(e->text, PASSWORD), "%s, %s: a holder is told what it is, where, and no secret",
+       h->program, s->name);
+    ok(member_draws(m, 20, patience(WINDOW_MS)), "%s, %s: IDs flow meanwhile", h->program, s->name);
 }
 
 static void survive(struct held *held, size_t n, const struct state *s) {
     for (size_t i = 0; i < n; i++) {
-        held[i].failed = client_events(held[i].m, SFID_EVENT_RENEW_FAILED);
+        held[i].from = atomic_load(&held[i].m->events);
         s->begins(&held[i].r);
     }
     for (size_t i = 0; i < n; i++)
         suffers(&held[i], s);
     for (size_t i = 0; i < n; i++) {
-        held[i].renewed = client_events(held[i].m, SFID_EVENT_RENEWED);
+        held[i].renewed = events_of(held[i].m, SFID_EVENT_RENEWED);
         s->ends(&held[i].r);
     }
     for (size_t i = 0; i < n; i++)
-        ok(client_event_after(held[i].m, SFID_EVENT_RENEWED, held[i].renewed, 1, 2 * WINDOW_MS),
-           "%s, %s: it is renewed when that is over", held[i].program, s->name);
+        ok(member_had(held[i].m, SFID_EVENT_RENEWED, held[i].renewed + 1, 2 * WINDOW_MS), "%s, %s: it is renewed when that is over",
+           held[i].program, s->name);
 }
 
-static void test_holders(const char *const *programs, size_t n) {
+static void test_holders(void) {
+    const size_t n = servers.n;
     static struct held held[2];
     for (size_t i = 0; i < n; i++)
-        hold(&held[i], programs[i], (int)i + 1);
+        hold(&held[i], servers.installed[i], (int)i + 1);
     for (size_t i = 0; i < COUNT_OF(states); i++)
         survive(held, n, &states[i]);
     for (size_t i = 0; i < n; i++) {
-        struct client *m = held[i].m;
+        struct member *m = held[i].m;
         is_i64(atomic_load(&m->errors), 0, "%s: no call failed in all that time", held[i].program);
-        is_i64(client_events(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", held[i].program);
+        is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", held[i].program);
         diag("figure: %s: longest gap of the holder %" PRId64 " ms", held[i].program, atomic_load(&m->gap_ms));
-        is_i64(client_end(m), 0, "%s: it ends well", held[i].program);
+        is_i64(member_end(m), 0, "%s: it ends well", held[i].program);
         redis_kill(&held[i].r);
     }
 }
@@ -320,20 +314,16 @@ static void test_misconf(void) {
 }
 
 int main(void) {
-    const char *programs[2];
-    dirs_make();
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
-    for (size_t i = 0; i < n; i++) {
-        program = programs[i];
+    faults_begin();
+    for (size_t i = 0; i < servers.n; i++) {
+        program = servers.installed[i];
         test_password();
         test_permissions();
         test_opens();
         test_loading();
         test_misconf();
     }
-    test_holders(programs, n);
-    if (n > 0)
-        judge(LAYOUT, "per-file", UINT64_MAX, "holders");
+    test_holders();
     diag("figure: the slowest open of %d ms took %" PRId64, OPEN_MS, worst_open_ms);
-    return done_testing();
+    return faults_end("holders");
 }

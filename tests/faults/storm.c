@@ -6,14 +6,14 @@
  *
  * Sizes: a round (long: 15) of 5 s on each server, both at once. $SFID_TEST_SEED sets another seed.
  */
-#include "support/clients.h"
+#include "support/faults.h"
 
 enum { MEMBERS = 6, PIDS = 8, SKEW_MS = 400 };
 
 struct scene {
     const char *program;
     struct redis r;
-    struct client *m;
+    struct member *m;
     bool saved, stands, stopped[MEMBERS];
     int64_t resume_ns, go_on_ns[MEMBERS]; /* when */
     int64_t slowest_ms;
@@ -23,35 +23,30 @@ struct scene {
 static uint64_t below(struct scene *s, uint64_t n) { return draw_random(s->rng) % n; }
 
 static void begin(struct scene *s, const char *program, size_t number, uint64_t *rng) {
-    *s = (struct scene){.program = program, .m = clients_make(MEMBERS), .rng = rng};
+    *s = (struct scene){.program = program, .rng = rng};
     redis_start(&s->r, program, "storm", REDIS_CLOCK, NULL);
+    s->m = members_at(s->r.socket, "storm", number, MEMBERS, PIDS, NULL);
     for (size_t i = 0; i < MEMBERS; i++) {
-        char log[40], app[40];
-        snprintf(log, sizeof log, "storm-%zu-%zu", number, i);
-        snprintf(app, sizeof app, "storm-%zu", number);
-        client_set(&s->m[i], s->r.socket, app, log);
-        s->m[i].heartbeat_ms = 500;
-        s->m[i].open_timeout_ms = 3600000;
-        s->m[i].pid_min = PIDS * (int64_t)number;
-        s->m[i].pid_max = s->m[i].pid_min + PIDS - 1;
+        s->m[i].opt.heartbeat_ms = 500;
+        s->m[i].opt.open_timeout_ms = 3600000;
     }
-    s->m[0].trust = true;
-    client_start_or_bail(&s->m[0]);
-    s->m[0].trust = false;
+    s->m[0].opt.on_unknown = SFID_TRUST;
+    member_open_or_die(&s->m[0]);
+    s->m[0].opt.on_unknown = SFID_WAIT_OUT;
     for (size_t i = 1; i < MEMBERS; i++)
-        client_start_or_bail(&s->m[i]);
+        member_open_or_die(&s->m[i]);
 }
 
 /* ---- to the server --------------------------------------------------------- */
 
 static void forget_keys(struct scene *s, bool hash, bool registrations) {
     char key[100];
-    const int n = snprintf(key, sizeof key, "sfid:%s", s->m->app);
+    snprintf(key, sizeof key, "sfid:%s", s->m->app);
     if (hash)
         redis_do(&s->r, "DEL", key, NULL);
-    for (int64_t pid = s->m->pid_min; registrations && pid <= s->m->pid_max; pid++) {
-        snprintf(key + n, sizeof key - (size_t)n, ":%c", (int)pid);
-        reply_free(redis_ask_n(&s->r, 2, (const char *const[]){"DEL", key}, (const size_t[]){3, (size_t)n + 3}));
+    for (int64_t pid = s->m->opt.pid_min; registrations && pid <= s->m->opt.pid_max; pid++) {
+        const size_t size = registration_of(s->m->app, pid, key);
+        reply_free(redis_ask_n(&s->r, 2, (const char *const[]){"DEL", key}, (const size_t[]){3, size}));
     }
 }
 
@@ -88,7 +83,7 @@ static void hit_server(struct scene *s) {
         stand_still(s);
         break;
     case 7:
-        redis_do(&s->r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
+        cut_clients(&s->r);
         break;
     case 8:
         redis_do(&s->r, "CONFIG", "SET", "maxmemory", below(s, 2) ? "1" : "0", NULL);
@@ -101,24 +96,24 @@ static void hit_server(struct scene *s) {
 /* ---- to a holder ----------------------------------------------------------- */
 
 static void hit_member(struct scene *s, size_t i) {
-    struct client *m = &s->m[i];
+    struct member *m = &s->m[i];
     if (s->stopped[i])
         return;
     switch (below(s, 3)) {
     case 0: /* up to twice a window */
-        client_stop(m);
+        member_stop(m);
         s->stopped[i] = true;
         s->go_on_ns[i] = mono_ns() + (int64_t)below(s, 2 * WINDOW_MS) * NS_PER_MS;
         break;
     case 1:
-        client_kill(m);
+        member_kill(m);
         s->deaths++;
-        client_start(m);
+        member_start(m);
         break;
     default:
-        if (atomic_load(&m->opened) == 1) { /* one that waits for a pid does not hear */
-            client_end(m);
-            client_start(m);
+        if (atomic_load(&m->opened)) { /* one that waits for a pid does not hear */
+            member_end(m);
+            member_start(m);
         }
     }
 }
@@ -131,7 +126,7 @@ static void go_on(struct scene *s, bool all) {
     }
     for (size_t i = 0; i < MEMBERS; i++)
         if (s->stopped[i] && (all || mono_ns() >= s->go_on_ns[i])) {
-            client_go_on(&s->m[i]);
+            member_go_on(&s->m[i]);
             s->stopped[i] = false;
         }
 }
@@ -158,7 +153,7 @@ static void calm_down(struct scene *s) {
 static void all_draw(struct scene *s, int64_t calm_ns) {
     int good = 0;
     for (size_t i = 0; i < MEMBERS; i++)
-        good += client_opened(&s->m[i], 2 * WAIT_MOST_MS) && client_draws(&s->m[i], 10, 2 * WAIT_MOST_MS);
+        good += member_opens(&s->m[i], 2 * WAIT_MOST_MS) && member_draws(&s->m[i], 10, patience(2 * WAIT_MOST_MS));
     const int64_t took = (mono_ns() - calm_ns) / NS_PER_MS;
     is_i64(good, MEMBERS, "%s: afterwards all of them draw", s->program);
     ok(took <= WAIT_MOST_MS + HEARTBEAT_MS + SLACK_MS, "%s: W + S later at most (%" PRId64 " ms)", s->program, took);
@@ -168,8 +163,8 @@ static void all_draw(struct scene *s, int64_t calm_ns) {
 static void end(struct scene *s) {
     int bad = 0, lost = 0;
     for (size_t i = 0; i < MEMBERS; i++) {
-        lost += client_events(&s->m[i], SFID_EVENT_LOST);
-        bad += client_end(&s->m[i]) != 0;
+        lost += events_of(&s->m[i], SFID_EVENT_LOST);
+        bad += member_end(&s->m[i]) != 0;
     }
     is_i64(bad, 0, "%s: all end well", s->program);
     diag("figure: %-14s %" PRIu64 " faults, %" PRIu64 " deaths, %d pids lost; all drew again after %" PRId64 " ms at most",
@@ -194,17 +189,13 @@ static void play(struct scene *scenes, size_t n, uint64_t *rng) {
 
 int main(void) {
     static struct scene scenes[2];
-    const char *programs[2];
-    dirs_make();
-    uint64_t rng = seed();
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
+    uint64_t rng = faults_begin();
+    const size_t n = servers.n;
     for (size_t i = 0; i < n; i++)
-        begin(&scenes[i], programs[i], i, &rng);
+        begin(&scenes[i], servers.installed[i], i, &rng);
     for (uint64_t rounds = n > 0 ? sized(1, 15, 1) : 0; rounds > 0; rounds--)
         play(scenes, n, &rng);
     for (size_t i = 0; i < n; i++)
         end(&scenes[i]);
-    if (n > 0)
-        judge(LAYOUT, "per-file", UINT64_MAX, "a storm");
-    return done_testing();
+    return faults_end("a storm");
 }

@@ -15,8 +15,6 @@
 
 enum { RESTARTS = 20, DRAWN = 3, ROUNDS = 5 };
 
-static sfid_layout layout;
-
 /* One life: opens, draws so many, closes. Shared with the test. */
 struct life {
     sfid_options opt;
@@ -86,7 +84,6 @@ static void test_restarts(struct redis *r) {
     is_i64(back, 0, "above the last one before");
     ok(in_same_tick > 0, "and some of them in the same tick");
     judge(LAYOUT, "pid", RESTARTS * DRAWN, "restarts");
-    munmap(life, sizeof *life);
 }
 
 /* ---- another slot in between ------------------------------------------------- */
@@ -119,8 +116,6 @@ static void test_in_between(struct redis *r) {
     is_i64(low, 0, "none begins below an ID of the pid");
     is_i64(at_once[0], ROUNDS, "the other slot used nothing: the first goes on in its tick");
     judge(LAYOUT, "pid", UINT64_MAX, "in between");
-    munmap(here, sizeof *here);
-    munmap(there, sizeof *there);
 }
 
 /* ---- a word past its window ---------------------------------------------------- */
@@ -177,8 +172,6 @@ static void test_past_window(struct redis *r) {
     live_one(here, DRAWN);
     ok(here->pid == there->pid && here->last > there->last, "another slot has the pid, then the first again, above it");
     judge(SMALL, "pid", 2 * DRAWN, "past the window");
-    munmap(here, sizeof *here);
-    munmap(there, sizeof *there);
 }
 
 static void test_again(struct redis *r) {
@@ -188,8 +181,7 @@ static void test_again(struct redis *r) {
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     on_servers(0, 0, test_again);
     return done_testing();
 }

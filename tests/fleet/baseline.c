@@ -12,8 +12,6 @@
 
 enum { MOST = 64 + 1, THREADS = 2 };
 
-static sfid_layout layout;
-
 /* ---- together ------------------------------------------------------------ */
 
 static struct member *start_together(const sfid_options *opt, size_t n) {
@@ -134,7 +132,6 @@ static void check_nothing_left(struct redis *r, const sfid_options *opt, size_t 
     }
     is_u64(refused, 0, "each pid can be claimed");
     ok(longest < 200 * (int64_t)NS_PER_MS * (SANITIZED ? 5 : 1), "at once: the longest took %.1f ms", (double)longest / 1e6);
-    members_free(again, 1);
 }
 
 static void test_together(struct redis *r) {
@@ -148,13 +145,11 @@ static void test_together(struct redis *r) {
     check_windows(r, all, n);
     end_all(all, n);
     check_nothing_left(r, &opt, n);
-    members_free(all, n);
     judge(LAYOUT, "pid", UINT64_MAX, "together");
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     on_servers(0, 0, test_together);
     return done_testing();
 }

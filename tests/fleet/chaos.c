@@ -15,7 +15,6 @@
 
 enum { MEMBERS = 7, PIDS = 5, HOSTS = 4, TTL = 2000, HEARTBEAT = 400, BUDGET = 500, SERVER_OFF_MS = BUDGET / 2 - 50 };
 
-static sfid_layout layout;
 static uint64_t rng;
 
 /* ---- clocks of their own ---------------------------------------------------- */
@@ -62,7 +61,7 @@ static void end_life(struct chaos *c, unsigned i, bool killing) {
     c->ids += atomic_load(&m->ids);
     c->errors += atomic_load(&m->errors);
     c->skew_ms = llabs(m->status.skew_ms) > c->skew_ms ? llabs(m->status.skew_ms) : c->skew_ms;
-    c->lost += (unsigned)atomic_load(&m->of_kind[SFID_EVENT_LOST]);
+    c->lost += (unsigned)events_of(m, SFID_EVENT_LOST);
 }
 
 /* Who is opening, or stopped, is killed, not waited for. */
@@ -70,7 +69,7 @@ static void attend_member(struct chaos *c, unsigned i) {
     struct member *m = &c->all[i];
     const int64_t now = mono_ns();
     if (c->now[i].goes_on_at && now >= c->now[i].goes_on_at) {
-        kill(m->child, SIGCONT);
+        member_go_on(m);
         c->now[i].goes_on_at = 0;
     }
     if (!atomic_load(&m->opened) && now < c->now[i].spared_till)
@@ -82,7 +81,7 @@ static void attend_member(struct chaos *c, unsigned i) {
         jump(m);
         c->jumps++;
     } else if (up_to(3000) == 0 && c->now[i].goes_on_at == 0) {
-        kill(m->child, SIGSTOP);
+        member_stop(m);
         c->stops++;
         c->now[i].goes_on_at = now + (int64_t)up_to(TTL * 3 / 2) * NS_PER_MS;
         c->now[i].ends_at = c->now[i].goes_on_at + 300 * (int64_t)NS_PER_MS;
@@ -147,9 +146,8 @@ static struct member *make_members(struct redis *r) {
     opt.open_timeout_ms = 4000;
     opt.pid_max = PIDS;
     struct member *first = members_new(1, &opt), *all;
-    if (member_open_one(first) != 0 || member_end(first) != 0)
-        die("open: %s", first->text);
-    members_free(first, 1);
+    member_open_or_die(first);
+    member_end(first);
     opt.on_unknown = SFID_WAIT_OUT;
     all = members_new(MEMBERS, &opt);
     for (unsigned i = 0; i < MEMBERS; i++) {
@@ -170,13 +168,11 @@ static void test_chaos(struct redis *r) {
          c.restarts, c.pauses, c.skew_ms);
     ok(c.skew_ms > 100, "their clocks do differ");
     ok(c.with_pid >= 10 && c.ids >= 1000, "processes get pids and draw all the while");
-    members_free(c.all, MEMBERS);
     judge(LAYOUT, "per-file", UINT64_MAX, "chaos");
 }
 
 int main(void) {
-    rng = fleet_begin();
-    layout = layout_of(LAYOUT);
+    rng = fleet_begin(LAYOUT);
     on_servers(1, REDIS_CLOCK, test_chaos);
     return done_testing();
 }

@@ -14,8 +14,6 @@
 
 enum { TTL = 30000, HEARTBEAT = 1500, BUDGET = 4000, NODE_TIMEOUT_MS = 1000, LIMIT_MS = 30000 };
 
-static sfid_layout layout;
-
 struct scene {
     struct cluster c;
     struct crowd crowd;
@@ -70,7 +68,6 @@ static void test_tag(struct scene *s) {
     is_i64(member_open_one(&m[1]), 0, "%s: without registration it is not", s->program);
     member_end(&m[0]);
     member_end(&m[1]);
-    members_free(m, 2);
 }
 
 /* ---- another node ------------------------------------------------------------------ */
@@ -92,7 +89,7 @@ static bool somebody_fails(void *arg) {
     const struct scene *s = arg;
     int failed = 0;
     for (unsigned i = 0; i < s->crowd.n; i++)
-        failed += atomic_load(&s->crowd.m[i].of_kind[SFID_EVENT_RENEW_FAILED]);
+        failed += events_of(&s->crowd.m[i], SFID_EVENT_RENEW_FAILED);
     return failed > s->failed;
 }
 
@@ -116,7 +113,7 @@ static void midway(void *arg, int step) {
     case CLUSTER_ALL_BUT_ONE:
         s->failed = 0;
         for (unsigned i = 0; i < s->crowd.n; i++)
-            s->failed += atomic_load(&s->crowd.m[i].of_kind[SFID_EVENT_RENEW_FAILED]);
+            s->failed += events_of(&s->crowd.m[i], SFID_EVENT_RENEW_FAILED);
         ok(tap_wait_until(somebody_fails, s, patience(TTL)), "%s, slot half moved: renewals have to wait", s->program);
         crowd_note(&s->crowd);
         break;
@@ -137,7 +134,6 @@ static void test_moved(struct scene *s) {
     ok(tap_wait_until(crowd_has_renewed, &s->crowd, patience(TTL)), "%s, slot moved: everybody renews there", s->program);
     crowd_is_well(&s->crowd, "slot moved");
     s->owner = to;
-    members_free(s->newcomer, 1);
 }
 
 /* ---- nobody ------------------------------------------------------------------------- */
@@ -186,7 +182,6 @@ static void test_killed(struct scene *s) {
     m->opt.store = seeds;
     is_i64(member_open_one(m), 0, "%s: a seed that is down does not matter: %s", s->program, m->text);
     member_end(m);
-    members_free(m, 1);
 }
 
 /* ---- all ----------------------------------------------------------------------------- */
@@ -207,8 +202,7 @@ static void test_cluster(const char *program) {
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     for (size_t i = 0; i < servers.n && (i == 0 || getenv("SFID_TEST_LONG")); i++)
         test_cluster(servers.installed[i]);
     return done_testing();

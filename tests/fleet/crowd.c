@@ -14,7 +14,6 @@
 enum { PIDS = 2048, FREE = 48, MOST_VAIN = 40, ALPHA = 1500, LONG_TICKS = 100, SOON_TICKS = 60 };
 enum way { TOGETHER, SCATTERED, LAST };
 
-static sfid_layout layout;
 static uint64_t rng;
 
 static sfid_options any_pid(struct redis *r) {
@@ -29,10 +28,8 @@ static sfid_options any_pid(struct redis *r) {
 static void make_app(struct redis *r) {
     const sfid_options opt = any_pid(r);
     struct member *m = members_new(1, &opt);
-    if (member_open_one(m) != 0)
-        die("open: %s", m->text);
+    member_open_or_die(m);
     member_end(m);
-    members_free(m, 1);
 }
 
 /*
@@ -110,7 +107,6 @@ static void test_few_left(struct redis *r, enum way way, const char *what) {
     for (unsigned i = 0; i < n; i++)
         failed += member_end(&all[i]) != 0;
     is_u64(failed, 0, "%s: all end well", what);
-    members_free(all, n);
 }
 
 /* ---- none left -------------------------------------------------------------- */
@@ -143,7 +139,6 @@ static void test_none_left(struct redis *r) {
     if (!ok(says_who_and_when(m->text, when), "its text names the machines and when the first pid comes free"))
         diag("not \"%s\" or not all of alpha-8kq2 (1500), beta-77xy (547), gamma-03pw (1)", when);
     is_i64(member_end(m), 0, "and the process ends well");
-    members_free(m, 1);
 }
 
 /* The server stands still before the last question, for which there is less time than it may take: that says nothing new. */
@@ -162,7 +157,6 @@ static void test_cut_short(struct redis *r) {
     if (!ok(strstr(m->text, "alpha-8kq2 (1500)") && strstr(m->text, "becomes free"), "a last question, cut short: the text stays"))
         diag("%s", m->text);
     is_i64(member_end(m), 0, "a last question, cut short: ends well");
-    members_free(m, 1);
 }
 
 /* Whenever the last question comes before the end of its time: the answer is the same. */
@@ -193,7 +187,6 @@ static void test_in_vain(struct redis *r) {
          (double)median(firsts, n) / 1e6);
     ok(median(firsts, n) <= 100 * (int64_t)NS_PER_MS * (SANITIZED ? 5 : 1), "half of them within 100 ms");
     ok(latest <= 500 * (int64_t)NS_PER_MS * (SANITIZED ? 4 : 1), "all of them within 500 ms");
-    members_free(all, n);
 }
 
 static void test_comes_free(struct redis *r) {
@@ -209,7 +202,6 @@ static void test_comes_free(struct redis *r) {
     ok(m->open_ns < patience(7000) / 2 * (int64_t)NS_PER_MS, "within 3 s of waiting and 3 s of pauses between looks");
     diag("figure: a pid that comes free: had after %.1f s", (double)m->open_ns / 1e9);
     is_i64(member_end(m), 0, "ends well");
-    members_free(m, 1);
 }
 
 static void test_crowd(struct redis *r) {
@@ -225,8 +217,7 @@ static void test_crowd(struct redis *r) {
 }
 
 int main(void) {
-    rng = fleet_begin();
-    layout = layout_of(LAYOUT);
+    rng = fleet_begin(LAYOUT);
     on_servers(0, 0, test_crowd);
     return done_testing();
 }

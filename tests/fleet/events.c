@@ -10,15 +10,6 @@
 
 enum { TTL = 6000, HEARTBEAT = 300, SKEW_MS = 2000, LATE_MS = 400 };
 
-static sfid_layout layout;
-
-static struct member *new_member(const sfid_options *opt) {
-    struct member *m = members_new(1, opt);
-    if (member_open_one(m) != 0 || !member_draws(m, 1, patience(5000)))
-        die("open: %s", m->text);
-    return m;
-}
-
 static sfid_options event_options(struct redis *r, const char *app) {
     sfid_options opt = fleet_options(r, app, &layout);
     opt.ttl_ms = TTL;
@@ -68,12 +59,11 @@ static void test_answers_late(struct redis *r) {
     opt.store = store;
     redis_pause(r);
     start_thread(&thread, resume_late, r);
-    struct member *m = new_member(&opt);
+    struct member *m = member_drawing(&opt);
     pthread_join(thread, NULL);
     const struct seen e = told(m, SFID_EVENT_CONNECTED, 0, "CONNECTED");
     ok(e.value >= LATE_MS / 2 && e.value < 2000, "CONNECTED: its value is how long the answer took");
     is_i64(member_end(m), 0, "ends well");
-    members_free(m, 1);
 }
 
 /* Stopped: it accepts, and does not answer. Dead: nobody is there. */
@@ -97,7 +87,7 @@ static void test_away(struct redis *r, struct member *m, bool dead, const char *
     e = told(m, SFID_EVENT_CONNECTED, back, "CONNECTED");
     ok(e.code == 0 && e.value >= 0, "%s: and connected again", what);
     told(m, SFID_EVENT_RENEWED, back, "RENEWED");
-    is_i64(atomic_load(&m->of_kind[SFID_EVENT_LOST]), 0, "%s: nothing is lost", what);
+    is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: nothing is lost", what);
     is_i64(atomic_load(&m->errors), 0, "%s: no call fails", what);
     is_i64(place(m, SFID_EVENT_FAILOVER, from) >= 0, dead, "%s: FAILOVER is told if the server has forgotten", what);
 }
@@ -129,7 +119,7 @@ static void test_skew(struct redis *r, struct member *m) {
         e = told(m, SFID_EVENT_SKEW, from, "SKEW, over");
         ok(llabs(e.value) < 1000, "SKEW: when it is over, too");
     }
-    is_i64(atomic_load(&m->of_kind[SFID_EVENT_LOST]), 0, "SKEW: nothing is lost");
+    is_i64(events_of(m, SFID_EVENT_LOST), 0, "SKEW: nothing is lost");
     is_i64(atomic_load(&m->errors), 0, "SKEW: no call fails");
     /* Further than half a window: no renewal, and the code of a clock. */
     const int from = atomic_load(&m->events);
@@ -143,7 +133,7 @@ static void test_skew(struct redis *r, struct member *m) {
 
 static void test_events(struct redis *r) {
     const sfid_options opt = event_options(r, "events");
-    struct member *m = new_member(&opt);
+    struct member *m = member_drawing(&opt);
     test_begin(r, m);
     test_away(r, m, false, "stopped");
     test_away(r, m, true, "dead");
@@ -154,7 +144,6 @@ static void test_events(struct redis *r) {
     is_u64(m->status.renew_failures, 0, "sfid_status: no failure since the last renewal");
     is_i64(m->status.connected, 1, "sfid_status: connected");
     ok(llabs(m->status.skew_ms) < 1000, "sfid_status: the skew of the last renewal");
-    members_free(m, 1);
     judge(LAYOUT, "pid", UINT64_MAX, "events");
 }
 
@@ -162,7 +151,7 @@ static void test_lost(struct redis *r) {
     sfid_options opt = event_options(r, "lost");
     opt.ttl_ms = 1000;
     opt.max_wait_ms = patience(5000);
-    struct member *m = new_member(&opt);
+    struct member *m = member_drawing(&opt);
     const int64_t pid = atomic_load(&m->pid);
     kill(m->child, SIGSTOP);
     on_host(&opt, 1);
@@ -180,17 +169,14 @@ static void test_lost(struct redis *r) {
     ok(place(m, SFID_EVENT_LOST, from) < place(m, SFID_EVENT_LEASED_AGAIN, from), "LEASED_AGAIN: after LOST");
     ok(member_draws(m, 10, patience(5000)), "LEASED_AGAIN: IDs again");
     is_i64(atomic_load(&m->pid), e.pid, "LEASED_AGAIN: with that pid");
-    is_i64(atomic_load(&m->of_kind[SFID_EVENT_LEASED]), 1, "LEASED was told at the beginning alone");
+    is_i64(events_of(m, SFID_EVENT_LEASED), 1, "LEASED was told at the beginning alone");
     is_i64(member_end(m) + member_end(taker), 0, "LOST: both end well");
     is_u64(m->status.losses, 1, "sfid_status: one loss");
-    members_free(m, 1);
-    members_free(taker, 1);
     judge(LAYOUT, "per-file", UINT64_MAX, "lost");
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     on_servers(0, REDIS_CLOCK, test_events);
     on_servers(0, 0, test_answers_late);
     on_servers(1, 0, test_lost);

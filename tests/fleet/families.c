@@ -13,8 +13,6 @@
 enum { TTL = 1000, HEARTBEAT = 300 };
 enum ending { CLOSES, EXITS, KILLED_OFF, STAYS };
 
-static sfid_layout layout;
-
 struct family {
     struct member *m; /* parent, child */
     enum ending ending;
@@ -106,13 +104,6 @@ static void check_next(struct redis *r, const struct family *f, const char *what
     ok(member_draws(next, 10, patience(2000)), "%s: and drawn from", what);
     ok(next->open_ns < 300 * (int64_t)NS_PER_MS * (SANITIZED ? 5 : 1), "%s: after %.1f ms", what, (double)next->open_ns / 1e6);
     is_i64(member_end(next), 0, "%s: the next one ends well", what);
-    members_free(next, 1);
-}
-
-static void family_end(struct family *f, const char *what) {
-    members_free(f->m, 2);
-    munmap(f, sizeof *f);
-    judge(LAYOUT, "per-file", UINT64_MAX, what);
 }
 
 static void parent_first(struct redis *r, enum ending ending, const char *what) {
@@ -127,13 +118,13 @@ static void parent_first(struct redis *r, enum ending ending, const char *what) 
     }
     ok(is_held(r, f), "%s: the pid is still held", what);
     outlives(&f->m[1], "the child", what);
-    ok(atomic_load(&f->m[1].of_kind[SFID_EVENT_RENEWED]) > 0, "%s: the child renews", what);
-    is_i64(atomic_load(&f->m[1].of_kind[SFID_EVENT_LOST]), 0, "%s: and loses nothing", what);
+    ok(events_of(&f->m[1], SFID_EVENT_RENEWED) > 0, "%s: the child renews", what);
+    is_i64(events_of(&f->m[1], SFID_EVENT_LOST), 0, "%s: and loses nothing", what);
     ok(is_held(r, f), "%s: the pid is still held after that", what);
     atomic_store(&f->m[1].may_end, 1);
     ok(tap_wait_until(reap_one, &status, patience(10000)) && status == 0, "%s: the child ends well", what);
     check_next(r, f, what);
-    family_end(f, what);
+    judge(LAYOUT, "per-file", UINT64_MAX, what);
 }
 
 static void child_first(struct redis *r) {
@@ -144,13 +135,13 @@ static void child_first(struct redis *r) {
     ok(flag_wait(&f->m[1].closed, 1, patience(5000)), "%s: it has", what);
     ok(is_held(r, f), "%s: the pid is not given back", what);
     outlives(&f->m[0], "the parent", what);
-    is_i64(atomic_load(&f->m[0].of_kind[SFID_EVENT_LOST]), 0, "%s: the parent loses nothing", what);
+    is_i64(events_of(&f->m[0], SFID_EVENT_LOST), 0, "%s: the parent loses nothing", what);
     atomic_store(&f->m[0].may_end, 1);
     is_i64(child_wait(parent, patience(10000)), 0, "%s: the parent ends well", what);
     int status;
     tap_wait_until(reap_one, &status, patience(5000));
     check_next(r, f, what);
-    family_end(f, what);
+    judge(LAYOUT, "per-file", UINT64_MAX, what);
 }
 
 static void test_families(struct redis *r) {
@@ -173,16 +164,14 @@ static void test_daemon(struct redis *r) {
     outlives(m, "it", "daemon");
     ok(member_event(m, SFID_EVENT_RENEWED, from, patience(2000)) != NULL, "daemon: its lease is renewed");
     is_i64(atomic_load(&m->pid), pid, "daemon: its pid is the same");
-    is_i64(atomic_load(&m->of_kind[SFID_EVENT_LOST]), 0, "daemon: nothing is lost");
+    is_i64(events_of(m, SFID_EVENT_LOST), 0, "daemon: nothing is lost");
     is_i64(member_end(m), 0, "daemon: ends well");
     ok(is_released(record_of(r, "daemon", pid, record)), "daemon: and gives its pid back");
-    members_free(m, 1);
     judge(LAYOUT, "per-file", UINT64_MAX, "daemon");
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     on_servers(0, 0, test_families);
     on_servers(1, 0, test_daemon);

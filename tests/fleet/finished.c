@@ -10,8 +10,6 @@
 
 #define LAYOUT "39:4:13/10ms"
 
-static sfid_layout layout;
-
 /* Ends whatever it finds at one pid. */
 static void finish_some(const sfid_options *opt, uint64_t pid, int counts[3]) {
     char why[SFID_WHY_LEN];
@@ -31,8 +29,7 @@ static void test_drawing(struct redis *r) {
     int counts[3] = {0}, errors = 0, lost = 0;
     uint64_t rng = 7;
     for (size_t i = 0; i < n; i++)
-        if (member_open_one(&all[i]) != 0)
-            die("open: %s", all[i].text);
+        member_open_or_die(&all[i]);
     const int64_t until = mono_ns() + (longer ? 60 : 5) * INT64_C(1000000000);
     while (mono_ns() < until) {
         finish_some(&opt, 1 + draw_random(&rng) % layout.max_pid, counts);
@@ -44,9 +41,8 @@ static void test_drawing(struct redis *r) {
     for (size_t i = 0; i < n; i++) {
         is_i64(member_end(&all[i]), 0, "process %zu ends well", i);
         errors += atomic_load(&all[i].errors) > 0;
-        lost += atomic_load(&all[i].of_kind[SFID_EVENT_LOST]);
+        lost += events_of(&all[i], SFID_EVENT_LOST);
     }
-    members_free(all, n);
     diag("figure: %d leases ended, %d pids had none, %d losses", counts[0], counts[1], lost);
     is_i64(errors, 0, "no call fails");
     is_i64(counts[2], 0, "nor does one of the operator's");
@@ -61,9 +57,7 @@ static void test_killed(struct redis *r) {
     char why[SFID_WHY_LEN];
     opt.pid_min = opt.pid_max = 5;
     on_host(&opt, 1);
-    struct member *m = members_new(1, &opt);
-    if (member_open_one(m) != 0 || !member_draws(m, 10, patience(5000)))
-        die("open: %s", m->text);
+    struct member *m = member_drawing(&opt);
     is_i64(sfid_pid_finish(&opt, 5, NULL, &info, why, sizeof why), 0, "a lease is ended");
     is_i64(info.kind, SFID_LEASE_ENDING, "its state");
     const int64_t until = info.until_unix_ms;
@@ -77,14 +71,11 @@ static void test_killed(struct redis *r) {
     ok(next->first_id != 0 && layout.epoch_ms + id_tick(&layout, next->first_id) * 10 >= (uint64_t)until,
        "from the end of that window on");
     is_i64(member_end(next), 0, "it ends well");
-    members_free(m, 1);
-    members_free(next, 1);
     judge(LAYOUT, "pid", UINT64_MAX, "killed");
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     on_servers(0, 0, test_drawing);
     on_servers(1, 0, test_killed);
     return done_testing();

@@ -9,8 +9,6 @@
 #define APP "beside"
 #define LAYOUT "39:9:8/10ms"
 
-static sfid_layout layout;
-
 /* What the foreign client does. True when it got the pid. */
 static bool foreign_set(struct redis *r, int64_t pid, const char *value) {
     char key[100];
@@ -74,7 +72,6 @@ static void test_passed_over(struct redis *r) {
     is_u64(wrong + overwritten, 0, "no foreign key was overwritten or removed");
     ok(is_gone(r, 256), "ours is gone");
     ok(foreign_set(r, 256, "rust-host:1"), "so that the foreign client may have that pid");
-    members_free(m, 1);
 }
 
 static void test_all_foreign(struct redis *r) {
@@ -96,7 +93,6 @@ static void test_all_foreign(struct redis *r) {
     is_i64(atomic_load(&m->pid), 254, "that one");
     ok(member_draws(m, 1, patience(5000)), "and drawn from");
     is_i64(member_end(m), 0, "ends well, too");
-    members_free(m, 1);
 }
 
 /* A registration is no evidence to us: with it gone or another's, the holder goes on, and nobody of ours gets its pid. */
@@ -115,8 +111,6 @@ static void test_registration_lost(struct redis *r) {
     ok(!foreign_set(r, 10, "rust-host:2"), "and the registration is back");
     is_i64(atomic_load(&m->errors), 0, "no call failed");
     is_i64(member_end(m), 0, "ends well");
-    members_free(m, 1);
-    members_free(other, 1);
 }
 
 static void test_beside(struct redis *r) {
@@ -127,8 +121,7 @@ static void test_beside(struct redis *r) {
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     on_servers(1, 0, test_beside);
     return done_testing();
 }

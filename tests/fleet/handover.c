@@ -13,8 +13,6 @@
 
 enum { MOST_LIVES = 1000, MOST_DRAWN = 20, RUNNERS = 2 };
 
-static sfid_layout layout;
-
 struct life {
     int64_t pid;
     int runner;
@@ -145,8 +143,6 @@ static void hand_over(struct redis *r, bool in_turn, int64_t pid_min, int64_t pi
     is_i64(race->members[0].errors + race->members[1].errors, 0, "%s: no call fails", what);
     check_lives(race, what);
     judge(LAYOUT, "pid", UINT64_MAX, what);
-    members_free(race->members, RUNNERS);
-    munmap(race, sizeof *race);
 }
 
 static void test_handover(struct redis *r) {
@@ -155,8 +151,7 @@ static void test_handover(struct redis *r) {
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     on_servers(1, 0, test_handover);
     return done_testing();
 }

@@ -14,7 +14,6 @@
 
 enum { TTL = 1500, HEARTBEAT = 450, DEADLINE = 300 };
 
-static sfid_layout layout;
 static uint64_t rng;
 
 /* A member that never closes: it is killed. */
@@ -77,7 +76,6 @@ static void test_up(struct redis *r) {
     is_i64(t.errors, 0, "server up: no call fails");
     ok(member_event(m, SFID_EVENT_RENEWED, 0, patience(5000)), "server up: what was gone on with is renewed");
     member_kill(m);
-    members_free(m, 1);
     judge(LAYOUT, "pid", UINT64_MAX, "server up");
 }
 
@@ -120,7 +118,6 @@ static void test_stopped(struct redis *r) {
        "server stopped: with the server back it goes on within a heartbeat and two deadlines");
     is_i64(atomic_load(&m->pid), pid, "server stopped: with the same pid");
     member_kill(m);
-    members_free(m, 1);
     judge(LAYOUT, "pid", UINT64_MAX, "server stopped");
 }
 
@@ -157,8 +154,6 @@ static void test_late_restart(struct redis *r) {
     ok(atomic_load(&m->pid) != pid, "late restart: with another pid");
     is_i64(member_end(other), 0, "late restart: the other one ends well");
     member_kill(m);
-    members_free(m, 1);
-    members_free(other, 1);
     judge(LAYOUT, "per-file", UINT64_MAX, "late restart");
 }
 
@@ -180,7 +175,6 @@ static void test_back_in_time(struct redis *r) {
     check_tally(&t, "back in time");
     is_i64(t.errors + atomic_load(&m->errors), 0, "back in time: no call fails");
     member_kill(m);
-    members_free(m, 1);
     judge(LAYOUT, "pid", UINT64_MAX, "back in time");
 }
 
@@ -195,13 +189,11 @@ static void test_back_late(struct redis *r) {
     ok(took >= 0 && took < (budget + 3000 + HEARTBEAT + 2 * DEADLINE) * (int64_t)NS_PER_MS * (SANITIZED ? 2 : 1),
        "server dead: and then does");
     member_kill(m);
-    members_free(m, 1);
     judge(LAYOUT, "per-file", UINT64_MAX, "server dead");
 }
 
 int main(void) {
-    rng = fleet_begin();
-    layout = layout_of(LAYOUT);
+    rng = fleet_begin(LAYOUT);
     on_servers(0, 0, test_up);
     on_servers(1, 0, test_stopped);
     on_servers(0, 0, test_late_restart);

@@ -14,7 +14,6 @@
 
 enum { MEMBERS = 4, HOSTS = 2, TTL = 1500, HEARTBEAT = 400, BUDGET = 500 };
 
-static sfid_layout layout;
 static uint64_t rng;
 
 /* Pids 1 to 4 are lent by the first, 5 to 7 by the second. */
@@ -64,7 +63,6 @@ static void test_in_turn(struct redis *a, struct redis *b) {
     at_a.on_unknown = SFID_WAIT_OUT;
     opens_there(m, &at_a, &last, "from the first one, back and empty, it gets one again");
     is_i64(member_end(m), 0, "in turn: it ends well");
-    members_free(m, 1);
     judge(LAYOUT, "per-file", UINT64_MAX, "in turn");
 }
 
@@ -171,7 +169,6 @@ static void test_random(struct redis *a, struct redis *b) {
     diag("figure: %u times a server died and came back empty, %u flushed; %" PRIi64 " IDs", p.outages, p.flushes, p.ids);
     ok(p.with_pid[0] > 0 && p.with_pid[1] > 0 && p.moves > 5, "at random: processes get pids of both, and change");
     is_u64(p.strays, 0, "at random: each of its server's range");
-    members_free(p.all, MEMBERS);
     judge(LAYOUT, "per-file", UINT64_MAX, "at random");
 }
 
@@ -196,7 +193,6 @@ static void test_exchanged(struct redis *a, struct redis *b) {
     plain.skew_budget_ms = 15000;
     plain.pid_min = plain.pid_max = 0;
     is_i64(opens_with(&plain, m), SFID_ELAYOUT, "exchanged: and so does either where nothing is said of ranges");
-    members_free(m, 1);
 }
 
 static int note_held(void *user, const sfid_lease_info *lease) {
@@ -229,10 +225,8 @@ static void test_overlap(struct redis *a, struct redis *b) {
     }
     is_i64(atomic_load(&m[0]->pid), atomic_load(&m[1]->pid), "overlap: nothing keeps the two apart");
     is_u64(looked_at(&opt[0]) & looked_at(&opt[1]), 1 << 3, "overlap: who looks at both servers sees it");
-    for (unsigned k = 0; k < 2; k++) {
+    for (unsigned k = 0; k < 2; k++)
         is_i64(member_end(m[k]), 0, "overlap: ends well");
-        members_free(m[k], 1);
-    }
     sfid_options apart[2] = {of_server(a, 0), of_server(b, 1)};
     is_u64(looked_at(&apart[0]) & looked_at(&apart[1]), 0, "overlap: and none where ranges are apart");
 }
@@ -242,12 +236,9 @@ static void test_pool(struct redis *a) {
     redis_start(&b, servers.installed[servers.n - 1], "second", 0, NULL);
     test_in_turn(a, &b);
     test_random(a, &b);
-    struct member *m;
     for (unsigned k = 0; k < 2; k++) { /* each knows the app, with its range's budget */
         const sfid_options opt = of_server(k ? &b : a, k);
-        m = members_new(1, &opt);
-        is_i64(opens_with(&opt, m), 0, "server %u knows the app", k + 1);
-        members_free(m, 1);
+        is_i64(opens_with(&opt, members_new(1, &opt)), 0, "server %u knows the app", k + 1);
     }
     test_exchanged(a, &b);
     test_overlap(a, &b);
@@ -255,8 +246,7 @@ static void test_pool(struct redis *a) {
 }
 
 int main(void) {
-    rng = fleet_begin();
-    layout = layout_of(LAYOUT);
+    rng = fleet_begin(LAYOUT);
     on_servers(0, 0, test_pool);
     return done_testing();
 }

@@ -16,8 +16,6 @@
 
 enum { MOST = 1000, TMPFS = 0x01021994, HEARTBEAT = 300, SKEW_MS = 2000 };
 
-static sfid_layout layout;
-
 static struct {
     struct redis *redis;
     sfid_options opt; /* of the generator that is open */
@@ -241,8 +239,7 @@ int main(void) {
     dirs_make();
     disk_begin(&rng);
     go_on_with_shim();
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     find_disk();
     check_table();
     on_servers(0, REDIS_CLOCK, raise_all);

@@ -7,8 +7,6 @@
 
 #define LAYOUT "39:9:8/10ms"
 
-static sfid_layout layout;
-
 struct heard {
     _Atomic int told; /* UNREPLICATED */
     int code;
@@ -77,8 +75,7 @@ static void test_replicas(struct redis *master) {
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     on_servers(1, REDIS_PORT, test_replicas);
     return done_testing();
 }

@@ -9,8 +9,6 @@
 #define LAYOUT "36:11:17/1s"
 #define APP "gone"
 
-static sfid_layout layout;
-
 enum how { PLAIN, CLOSES_FDS, REPLACED, CHILD_LIVES, CHILD_ENDED, PARENT_ENDED, CHILD_FIRST, CHILD_LEFT, HOWS };
 
 static const char *const names[] = {"one process",
@@ -111,7 +109,6 @@ static void test_server(struct redis *r) {
     struct scene *s = shared_memory(sizeof *s);
     for (enum how how = PLAIN; how < HOWS; how++)
         test_how(r, s, how);
-    munmap(s, sizeof *s);
 }
 
 /* ---- the local store ------------------------------------------------------- */
@@ -134,12 +131,10 @@ static void test_local(void) {
     const int64_t last = s->last;
     is_i64(child_run(local_life, s, patience(20000)), 0, "and another");
     ok(s->next > last, "which has an ID at once, above the last one");
-    munmap(s, sizeof *s);
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     test_local();
     on_servers(0, 0, test_server);
     return done_testing();

@@ -18,8 +18,6 @@ enum { TTL = 30000, HEARTBEAT = 1500, BUDGET = 4000, DOWN_MS = 500, LIMIT_MS = 3
 enum { CROWD_MAX = 59, OTHER = 60, FIRST_NEW = 61, LAST_NEW = 63 };
 enum { SHORT_TTL = 7000, SHORT_HEARTBEAT = 700, SHORT_BUDGET = 500 };
 
-static sfid_layout layout;
-
 struct scene {
     struct sentinels s;
     struct crowd crowd;
@@ -118,16 +116,13 @@ static void test_in_a_row(struct scene *s) {
 
 /* One more process, of an app of its own, that is to open at this store, or not, within 3 s. */
 static struct member *try_store(const struct scene *s, const char *store) {
-    static struct member *m;
     static char kept[300];
     sfid_options opt = scene_options(s, "others");
-    if (m)
-        members_free(m, 1);
     snprintf(kept, sizeof kept, "%s", store);
     opt.store = kept;
     opt.pid_min = opt.pid_max = OTHER;
     opt.open_timeout_ms = 3000;
-    m = members_new(1, &opt);
+    struct member *m = members_new(1, &opt);
     atomic_store(&m->may_draw, 0);
     member_open_one(m);
     member_end(m);
@@ -146,17 +141,10 @@ static void refused(const struct scene *s, const char *store, int code, const ch
         diag("%s: %s", sfid_strerror(m->rc), m->text);
 }
 
-/* It says what the test has set, whatever it is asked. */
-static void lie(int fd, struct resp *in, struct peer_shared *p) {
-    char name[256];
-    while (next_command(in, fd, p, name, sizeof name))
-        say(fd, p->send, p->send_len);
-}
-
 /* A false sentinel before a true one: it names some server that is not the master. */
 static void test_liar(struct scene *s, int port, const char *what) {
     char words[80], store[160];
-    struct peer liar = start_peer(true, lie);
+    struct peer liar = start_peer(true, serve_words);
     snprintf(words, sizeof words, "*2\r\n$9\r\n127.0.0.1\r\n$%d\r\n%d\r\n", port < 10000 ? 4 : 5, port);
     set_words(&liar, words, strlen(words));
     snprintf(store, sizeof store, "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/main", liar.port, s->s.sentinel[2].port);
@@ -215,8 +203,6 @@ static sfid_options short_options(const struct scene *s) {
     return opt;
 }
 
-static bool has_followed(void *arg) { return atomic_load(&((struct member *)arg)->of_kind[SFID_EVENT_FAILOVER]) > 0; }
-
 /* Claims at a master whose replicas do not hear of it, and that dies then. */
 static void claim_unheard(struct scene *s, struct member *m) {
     const int former = s->s.master;
@@ -235,7 +221,7 @@ static void claim_unheard(struct scene *s, struct member *m) {
 /* No window was over before the next master could hear of it: only then must nobody notice. */
 static void holders_go_on(const struct scene *s, struct member *m) {
     const bool in_time = s->followed_ms < SHORT_TTL - 2 * SHORT_HEARTBEAT - SHORT_BUDGET;
-    ok(tap_wait_until(has_followed, &m[0], patience(SHORT_TTL)) && tap_wait_until(has_followed, &m[1], patience(SHORT_TTL)),
+    ok(member_had(&m[0], SFID_EVENT_FAILOVER, 1, SHORT_TTL) && member_had(&m[1], SFID_EVENT_FAILOVER, 1, SHORT_TTL),
        "%s: who claimed unheard follows, too", s->program);
     ok(!in_time || atomic_load(&m[0].errors) + atomic_load(&m[1].errors) == 0, "%s: without an error, if that was in time (%s)",
        s->program, in_time ? "it was" : "it was not");
@@ -251,8 +237,7 @@ static void test_killed(struct scene *s) {
     const int former = s->s.master;
     for (unsigned i = 1; i < 4; i++)
         m[i].opt.on_unknown = SFID_WAIT_OUT;
-    if (member_open_one(&m[0]) != 0)
-        die("open: %s", m[0].text);
+    member_open_or_die(&m[0]);
     claim_unheard(s, &m[1]);
     member_start(&m[2]);
     follows(s, "master killed");
@@ -266,7 +251,6 @@ static void test_killed(struct scene *s) {
     ok(m[3].open_ns < SHORT_TTL * (int64_t)NS_PER_MS, "%s: at once (%" PRIi64 " ms)", s->program, m[3].open_ns / NS_PER_MS);
     for (unsigned i = 1; i < 4; i++)
         member_end(&m[i]);
-    members_free(m, 4);
     redis_restart(&s->s.node[former], true);
     whole(s);
 }
@@ -287,8 +271,7 @@ static void test_sentinels(const char *program) {
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     for (size_t i = 0; i < servers.n && (i == 0 || getenv("SFID_TEST_LONG")); i++)
         test_sentinels(servers.installed[i]);
     return done_testing();

@@ -9,7 +9,7 @@
 #define APP "settings"
 #define LAYOUT "36:11:17/1s"
 
-static sfid_layout layout, finer, wider, slower, later;
+static sfid_layout finer, wider, slower, later;
 
 /* ---- what the server has ----------------------------------------------------- */
 
@@ -64,7 +64,6 @@ static void refused(struct redis *r, const sfid_options *opt, int64_t pid, int c
     ok(strstr(m->text, word) != NULL, "%s: and what would be right", what);
     diag("%s", m->text);
     is_i64(member_end(m), 0, "%s: ends well", what);
-    members_free(m, 1);
 }
 
 static void test_settings(struct redis *r) {
@@ -72,9 +71,7 @@ static void test_settings(struct redis *r) {
     opt.pid_max = 1000;  /* of all of these layouts */
     opt.ttl_ms = 300000; /* no renewal comes between two looks */
     opt.heartbeat_ms = 100000;
-    struct member *m = members_new(1, &opt);
-    if (member_open_one(m) != 0 || !member_draws(m, 1, patience(5000)))
-        die("open: %s", m->text);
+    struct member *m = member_drawing(&opt);
     const int64_t pid = atomic_load(&m->pid);
     sfid_options other = opt;
     other.layout = &wider;
@@ -104,17 +101,14 @@ static void test_settings(struct redis *r) {
     struct member *fits = members_new(1, &other);
     is_i64(member_open_one(fits), 0, "one that differs in its own settings only is let in");
     is_i64(member_end(fits), 0, "and ends well");
-    members_free(fits, 1);
     ok(member_draws(m, 10, patience(5000)), "who held a pid all along goes on");
     is_i64(atomic_load(&m->errors), 0, "and no call of it failed");
     is_i64(member_end(m), 0, "it ends well");
-    members_free(m, 1);
     judge(LAYOUT, "per-file", UINT64_MAX, "settings");
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     wider = layout_of("36:10:18/1s");
     finer = layout_of("39:11:13/100ms");
     slower = layout_of("36:11:17/2s");

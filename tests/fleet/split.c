@@ -36,7 +36,6 @@ struct brain {
 };
 
 static struct brain brains[2];
-static sfid_layout layout;
 static int home;
 
 /* ---- the two sides -------------------------------------------------------- */
@@ -173,8 +172,7 @@ static bool begin(struct brain *b, const char *program, bool guarded) {
     servers_start(b);
     members_make(b);
     for (int i = HOLDER; i <= AWAY; i++)
-        if (member_open_one(&b->m[i]) != 0)
-            die("open: %s", b->m[i].text);
+        member_open_or_die(&b->m[i]);
     return true;
 }
 
@@ -320,8 +318,7 @@ static bool test_split(const char *guarded, const char *not_guarded) {
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; i < servers.n && (i == 0 || getenv("SFID_TEST_LONG")); i++)
         if (!test_split(servers.installed[i], servers.installed[(i + 1) % servers.n])) {

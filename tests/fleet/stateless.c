@@ -9,8 +9,6 @@
 #define LAYOUT "39:4:14/10ms"
 #define NOWHERE "/proc/sfid-state" /* where nobody can make anything */
 
-static sfid_layout layout;
-
 static void look_at_event(const struct member *m, bool wanted) {
     const struct seen *e = member_event(m, SFID_EVENT_NO_STATE_DIR, 0, wanted ? patience(5000) : 0);
     is_i64(e != NULL, wanted, "%s",
@@ -56,7 +54,6 @@ static void test_beside(struct redis *r) {
     for (int i = 0; i < 2; i++)
         is_i64(member_end(&all[i]), 0, "process %d ends", i);
     judge(LAYOUT, "per-file", UINT64_MAX, "side by side");
-    members_free(all, 2);
 }
 
 /* One is killed, and the other goes on in its slot under another identity; both ways. */
@@ -76,7 +73,6 @@ static void test_in_its_slot(struct redis *r, bool first_has_state) {
     is_i64(atomic_load(&all[1].errors), 0, "%s: without an error", what);
     is_i64(member_end(&all[1]), 0, "%s: ends", what);
     judge(LAYOUT, "per-file", UINT64_MAX, what);
-    members_free(all, 2);
 }
 
 static void test_local(void) {
@@ -95,8 +91,7 @@ static void test_stateless(struct redis *r) {
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     test_local();
     on_servers(1, 0, test_stateless);
     return done_testing();

@@ -12,8 +12,6 @@
 
 enum { TTL = 1000, HEARTBEAT = 300, PID = 3 };
 
-static sfid_layout layout;
-
 static sfid_options short_lease(const struct redis *r, const char *app, unsigned host) {
     sfid_options opt = fleet_options(r, app, &layout);
     opt.ttl_ms = TTL;
@@ -37,7 +35,7 @@ static void stop_and_take(struct redis *r, struct pair *p, bool range_of_two, un
     p->holder = members_new(1, &opt);
     is_i64(member_open_one(p->holder), 0, "%s: a pid is held", what);
     ok(member_draws(p->holder, 100, patience(5000)), "%s: and drawn from", what);
-    kill(p->holder->child, SIGSTOP);
+    member_stop(p->holder);
     p->stopped_at = mono_ns();
     const int64_t pid = atomic_load(&p->holder->pid);
     opt = short_lease(r, p->app, 1);
@@ -55,8 +53,6 @@ static void end_pair(struct pair *p, const char *what) {
     is_i64(member_end(p->holder), 0, "%s: the holder ends well", what);
     is_i64(p->other->errors, 0, "%s: no call of the other one fails", what);
     is_i64(member_end(p->other), 0, "%s: so does the other one", what);
-    members_free(p->holder, 1);
-    members_free(p->other, 1);
     judge(LAYOUT, "per-file", UINT64_MAX, what);
 }
 
@@ -66,7 +62,7 @@ static void test_finds_another(struct redis *r, unsigned round) {
     stop_and_take(r, &p, true, patience(5000), "finds another");
     const int64_t pid = atomic_load(&p.holder->pid), errors = atomic_load(&p.holder->errors), begin = mono_ns();
     const int from = atomic_load(&p.holder->events);
-    kill(p.holder->child, SIGCONT);
+    member_go_on(p.holder);
     ok(member_draws(p.holder, 1, p.holder->opt.open_timeout_ms), "finds another: IDs again within open_timeout_ms");
     diag("figure: finds another: an ID %.1f ms after SIGCONT", (double)(mono_ns() - begin) / 1e6);
     is_i64(atomic_load(&p.holder->errors), errors, "finds another: the call waits, and none fails");
@@ -83,7 +79,7 @@ static void test_finds_none(struct redis *r, unsigned round) {
     snprintf(p.app, sizeof p.app, "none-%u", round);
     stop_and_take(r, &p, false, 50, "finds none");
     const int64_t ids = atomic_load(&p.holder->ids), begin = mono_ns();
-    kill(p.holder->child, SIGCONT);
+    member_go_on(p.holder);
     ok(member_fails(p.holder, patience(2000)), "finds none: calls fail");
     diag("figure: finds none: a call failed %.1f ms after SIGCONT", (double)(mono_ns() - begin) / 1e6);
     is_i64(atomic_load(&p.holder->error), SFID_ELEASE, "finds none: with SFID_ELEASE");
@@ -102,8 +98,7 @@ static void test_stopped(struct redis *r) {
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     on_servers(1, 0, test_stopped);
     return done_testing();
 }

@@ -11,8 +11,6 @@
 
 enum { TWINS = 4 };
 
-static sfid_layout layout;
-
 /* ---- namespaces -------------------------------------------------------------- */
 
 static void mount_run_dir(struct member *m) {
@@ -41,14 +39,12 @@ static void test_namespaces(struct redis *r) {
         mute += !member_event(&all[i], SFID_EVENT_RENEWED, 0, patience(5000)) || !member_draws(&all[i], 100, patience(5000));
     is_u64(mute, 0, "all go on past a renewal");
     for (int i = 0; i < TWINS; i++) {
-        failed +=
-            member_end(&all[i]) != 0 || atomic_load(&all[i].errors) != 0 || atomic_load(&all[i].of_kind[SFID_EVENT_LOST]) != 0;
+        failed += member_end(&all[i]) != 0 || atomic_load(&all[i].errors) != 0 || events_of(&all[i], SFID_EVENT_LOST) != 0;
         strange += strcmp(all[i].status.identity, all[0].status.identity) != 0;
     }
     is_u64(failed, 0, "no call fails, no pid is lost");
     is_u64(strange, 0, "and all went by one identity");
     diag("all are %s", all[0].status.identity);
-    members_free(all, TWINS);
     judge(LAYOUT, "per-file", UINT64_MAX, "twins");
 }
 
@@ -77,7 +73,6 @@ static void open_copy(const sfid_options *opt, int64_t pid, int64_t last, const 
     ok(member_event(m, SFID_EVENT_RENEWED, 0, patience(5000)) != NULL, "%s: its lease is renewed", what);
     ok(m->first_id != last, "%s: nothing of the original's is drawn again", what);
     is_i64(member_end(m), 0, "%s: ends well", what);
-    members_free(m, 1);
 }
 
 static void test_copies(struct redis *r) {
@@ -96,18 +91,16 @@ static void test_copies(struct redis *r) {
             elsewhere.run_dir);
     open_copy(&elsewhere, pid, atomic_load(&m->last_id), "in another run directory");
     ok(member_draws(m, 10, patience(5000)), "the original goes on");
-    is_i64(atomic_load(&m->of_kind[SFID_EVENT_LOST]), 0, "and has lost nothing");
+    is_i64(events_of(m, SFID_EVENT_LOST), 0, "and has lost nothing");
     member_kill(m);
     command("cp -a %s/copies/0 %s/copy && rm -r %s/copies && mkdir -m 700 %s/copies && cp -a %s/copy %s/copies/0", dirs.run,
             dirs.shm, dirs.run, dirs.run, dirs.shm, dirs.run);
     open_copy(&opt, pid, atomic_load(&m->last_id), "in the place of the original, which is dead");
-    members_free(m, 1);
     judge(LAYOUT, "per-file", UINT64_MAX, "copies");
 }
 
 int main(void) {
-    fleet_begin();
-    layout = layout_of(LAYOUT);
+    fleet_begin(LAYOUT);
     if (can_mount())
         on_servers(0, 0, test_namespaces);
     else

@@ -125,11 +125,6 @@ static void test_hosts(struct redis *r) {
 
 /* ---- lost ----------------------------------------------------------------- */
 
-static bool has_again(void *arg) {
-    struct host *h = arg;
-    return atomic_load(&h->again) > 0;
-}
-
 static void test_lost(struct redis *r) {
     struct host *slow = host_new(r, "lost", 3, UINT64_MAX), *taker = host_new(r, "lost", 4, UINT64_MAX);
     struct drawn *const lists[] = {slow->drawn, taker->drawn};
@@ -145,7 +140,7 @@ static void test_lost(struct redis *r) {
     is_i64(taker->pid, slow->pid, "by another host");
     const uint64_t then = slow->drawn->count;
     kill(one, SIGCONT);
-    ok(tap_wait_until(has_again, slow, patience(20000)), "it finds another when it goes on");
+    ok(flag_wait(&slow->again, 1, patience(20000)), "it finds another when it goes on");
     wait_for(slow, slow->drawn->count + 100);
     atomic_store(&slow->may_end, 1);
     atomic_store(&taker->may_end, 1);

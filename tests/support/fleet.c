@@ -146,10 +146,9 @@ static void hear(void *user, const sfid_event *e) {
     const int n = atomic_load(&m->events);
     if (atomic_load(&w->g))
         witness_look(w, 0);
-    if (n < EVENTS_KEPT) {
-        m->seen[n] = (struct seen){e->kind, e->code, e->pid, e->value, mono_ns(), ""};
-        snprintf(m->seen[n].text, sizeof m->seen[n].text, "%s", e->text);
-    }
+    struct seen *seen = &m->seen[n % EVENTS_KEPT];
+    *seen = (struct seen){e->kind, e->code, e->pid, e->value, mono_ns(), ""};
+    snprintf(seen->text, sizeof seen->text, "%s", e->text);
     atomic_store(&m->events, n + 1);
     if ((unsigned)e->kind < SFID_EVENT_KINDS)
         atomic_fetch_add(&m->of_kind[e->kind], 1);
@@ -184,11 +183,19 @@ static void *member_draw(void *arg) {
     uint64_t rng = witness.process * 1000 + number;
     struct idlog log;
     member_log(&log, 1 << 19, number);
+    int64_t last = mono_ns();
     while (!atomic_load(&m->may_end)) {
-        for (unsigned i = 0; i < m->burst && atomic_load(&m->may_draw) && !idlog_full(&log); i++)
-            member_note(m, &log, sfid_next(witness.g));
+        for (unsigned i = 0; i < m->burst && atomic_load(&m->may_draw) && !idlog_full(&log); i++) {
+            const int64_t id = sfid_next(witness.g), now = mono_ns();
+            member_note(m, &log, id);
+            if (id < 0)
+                continue;
+            raise_to(&m->gap_ms, (now - last) / NS_PER_MS);
+            last = now;
+        }
         nap_us(m->nap_us + (long)(draw_random(&rng) % (uint64_t)(m->nap_us + 1)));
     }
+    raise_to(&m->gap_ms, (mono_ns() - last) / NS_PER_MS);
     idlog_close(&log);
     return NULL;
 }
@@ -255,8 +262,6 @@ struct member *members_new(size_t n, const sfid_options *opt) {
     return all;
 }
 
-void members_free(struct member *all, size_t n) { munmap(all, n * sizeof *all); }
-
 void member_start(struct member *m) {
     const size_t told = offsetof(struct member, may_end);
     memset((char *)m + told, 0, sizeof *m - told);
@@ -270,17 +275,50 @@ int member_open_one(struct member *m) {
     return m->rc;
 }
 
+void member_open_or_die(struct member *m) {
+    if (member_open_one(m) != 0)
+        die("open: %s", m->text);
+}
+
+struct member *member_drawing(const sfid_options *opt) {
+    struct member *m = members_new(1, opt);
+    member_open_or_die(m);
+    if (!member_draws(m, 1, patience(5000)))
+        die("a member does not draw");
+    return m;
+}
+
+bool member_opens(struct member *m, unsigned limit_ms) {
+    const bool done = flag_wait(&m->opened, 1, patience(limit_ms));
+    if (done && m->rc == 0)
+        return true;
+    diag("%s: %s", m->name, done ? m->text : "sfid_open() has not come back");
+    return false;
+}
+
 int member_end(struct member *m) {
     atomic_store(&m->may_end, 1);
     if (m->child != 0)
         m->ended = child_wait(m->child, patience(30000));
     m->child = 0;
+    if (m->ended != 0)
+        diag("%s: ended with %d", m->name, m->ended);
     return m->ended;
 }
 
 void member_kill(struct member *m) {
     child_kill(m->child);
     m->child = 0;
+}
+
+void member_stop(const struct member *m) { kill(m->child, SIGSTOP); }
+
+void member_go_on(const struct member *m) { kill(m->child, SIGCONT); }
+
+void member_forget(struct member *m) {
+    atomic_store(&m->gap_ms, 0);
+    atomic_store(&m->errors, 0);
+    atomic_store(&m->error, 0);
 }
 
 /* Waits until the member has generated this many more IDs. */
@@ -308,31 +346,50 @@ bool member_fails(const struct member *m, unsigned limit_ms) {
     return tap_wait_until(error_came, &(struct more_wait){m, atomic_load(&m->errors) + 1}, limit_ms);
 }
 
-/* Waits for an event of a kind, from event number `from` on. found stays NULL if none comes. */
+/* Waits for an event, from event number `from` on. found stays NULL if none comes. */
 struct event_wait {
     const struct member *m;
     sfid_event_kind kind;
-    int from;
+    int from, code; /* code: 0 any */
+    const char *words, *server;
     const struct seen *found;
 };
 
 static bool event_came(void *arg) {
     struct event_wait *w = arg;
     const int n = atomic_load(&w->m->events);
-    for (int i = w->from; i < n && i < EVENTS_KEPT && w->found == NULL; i++)
-        if (w->m->seen[i].kind == w->kind)
-            w->found = &w->m->seen[i];
+    for (; w->from < n && w->found == NULL; w->from++) {
+        const struct seen *e = &w->m->seen[w->from % EVENTS_KEPT];
+        if (e->kind == w->kind && (w->code == 0 || e->code == w->code) && strstr(e->text, w->words) && strstr(e->text, w->server))
+            w->found = e;
+    }
     return w->found != NULL;
 }
 
 const struct seen *member_event(const struct member *m, sfid_event_kind kind, int from, unsigned limit_ms) {
-    struct event_wait w = {m, kind, from, NULL};
+    struct event_wait w = {m, kind, from, 0, "", "", NULL};
     tap_wait_until(event_came, &w, limit_ms);
     return w.found;
 }
 
-uint64_t fleet_begin(void) {
+const struct seen *member_told(const struct member *m, int from, int code, const char *words, const char *server) {
+    struct event_wait w = {m, SFID_EVENT_RENEW_FAILED, from, code, words, server, NULL};
+    if (!tap_wait_until(event_came, &w, patience(6000)))
+        diag("%s: no renewal failed with %d, \"%s\" and \"%s\"", m->name, code, words, server);
+    return w.found;
+}
+
+int events_of(const struct member *m, sfid_event_kind kind) { return atomic_load(&m->of_kind[kind]); }
+
+bool member_had(struct member *m, sfid_event_kind kind, int least, unsigned limit_ms) {
+    return flag_wait(&m->of_kind[kind], least, patience(limit_ms));
+}
+
+sfid_layout layout;
+
+uint64_t fleet_begin(const char *layout_text) {
     const uint64_t random = seed();
+    layout = layout_of(layout_text);
     dirs_make();
     servers_find();
     processes = shared_memory(sizeof *processes);
@@ -348,8 +405,7 @@ void crowd_begin(struct crowd *c, const char *program, unsigned n, const sfid_op
         c->m[i].nap_us = 20000;
         c->m[i].opt.on_unknown = i == 0 ? SFID_TRUST : SFID_WAIT_OUT;
     }
-    if (member_open_one(&c->m[0]) != 0)
-        die("open: %s", c->m[0].text);
+    member_open_or_die(&c->m[0]);
     for (unsigned i = 1; i < n; i++)
         member_start(&c->m[i]);
     unsigned opened = 1;
@@ -360,16 +416,15 @@ void crowd_begin(struct crowd *c, const char *program, unsigned n, const sfid_op
 
 void crowd_note(struct crowd *c) {
     for (unsigned i = 0; i < c->n; i++) {
-        c->renewed[i] = atomic_load(&c->m[i].of_kind[SFID_EVENT_RENEWED]);
-        c->failovers[i] = atomic_load(&c->m[i].of_kind[SFID_EVENT_FAILOVER]);
+        c->renewed[i] = events_of(&c->m[i], SFID_EVENT_RENEWED);
+        c->failovers[i] = events_of(&c->m[i], SFID_EVENT_FAILOVER);
     }
 }
 
 static bool crowd_has_followed(void *arg) {
     const struct crowd *c = arg;
     for (unsigned i = 0; i < c->n; i++)
-        if (atomic_load(&c->m[i].of_kind[SFID_EVENT_FAILOVER]) <= c->failovers[i] ||
-            atomic_load(&c->m[i].of_kind[SFID_EVENT_RENEWED]) <= c->renewed[i])
+        if (events_of(&c->m[i], SFID_EVENT_FAILOVER) <= c->failovers[i] || events_of(&c->m[i], SFID_EVENT_RENEWED) <= c->renewed[i])
             return false;
     return true;
 }
@@ -377,7 +432,7 @@ static bool crowd_has_followed(void *arg) {
 bool crowd_has_renewed(void *arg) {
     const struct crowd *c = arg;
     for (unsigned i = 0; i < c->n; i++)
-        if (atomic_load(&c->m[i].of_kind[SFID_EVENT_RENEWED]) <= c->renewed[i])
+        if (events_of(&c->m[i], SFID_EVENT_RENEWED) <= c->renewed[i])
             return false;
     return true;
 }
@@ -390,7 +445,7 @@ static int64_t crowd_errors(const struct crowd *c) {
     for (unsigned i = 0; i < c->n; i++) {
         const struct member *m = &c->m[i];
         const int64_t before = errors;
-        errors += atomic_load(&m->errors) + atomic_load(&m->of_kind[SFID_EVENT_LOST]);
+        errors += atomic_load(&m->errors) + events_of(m, SFID_EVENT_LOST);
         if (before == 0 && errors > 0)
             diag("member %u: %s", i, sfid_strerror((int)atomic_load(&m->error)));
     }
@@ -411,5 +466,4 @@ void crowd_end(struct crowd *c) {
         ids += atomic_load(&c->m[i].ids);
     }
     diag("figure: %s: %" PRIi64 " IDs by %u processes", c->program, ids, c->n);
-    members_free(c->m, c->n);
 }

@@ -56,12 +56,13 @@ struct seen {
     sfid_event_kind kind;
     int code;
     int64_t pid, value, at_ns;
-    char text[300];
+    char text[600];
 };
 
 /* Shared by test and member. The test sets the first part before the start; the member writes the rest. */
 struct member {
     sfid_options opt;
+    char app[40], store[300], name[64]; /* app, store: room for what opt names; name: for the names of checks */
     unsigned threads, burst;
     long nap_us;                       /* between bursts, plus a random time up to the same */
     bool leaves;                       /* ends without closing */
@@ -81,6 +82,7 @@ struct member {
     _Atomic int64_t pid;       /* in the last ID */
     _Atomic uint64_t limit;    /* of the window, when last looked at */
     _Atomic int64_t ids, first_id, last_id, ok_at_ns, errors, error, error_at_ns;
+    _Atomic int64_t gap_ms;   /* the longest time between two IDs of a thread */
     _Atomic int64_t first_ns; /* from the call of open to the first ID */
     sfid_status_info status;  /* just before the close */
     struct seen seen[EVENTS_KEPT];
@@ -118,25 +120,51 @@ void member_close(struct member *m, sfid *g);
 
 /* ---- the test's side ------------------------------------------------------ */
 
-/* Makes n members with these options, not yet started. For members_free(). */
+/* Makes n members with these options, not yet started. Their memory lasts as long as the test. */
 struct member *members_new(size_t n, const sfid_options *opt);
-void members_free(struct member *all, size_t n);
 
 /* Starts the member. After an earlier run, its results are cleared. */
 void member_start(struct member *m);
 
 /* Starts the member and waits until it has opened. Returns the code. */
 int member_open_one(struct member *m);
+void member_open_or_die(struct member *m);
+
+/* Makes one member, which opens and has drawn. */
+struct member *member_drawing(const sfid_options *opt);
+
+/* Waits until a started member holds a pid. Returns false, with a diagnostic, if it does not. */
+bool member_opens(struct member *m, unsigned limit_ms);
 
 /* Lets the member end, if it still runs. Returns its status. */
 int member_end(struct member *m);
 void member_kill(struct member *m);
+void member_stop(const struct member *m);
+void member_go_on(const struct member *m);
+
+/* Starts counting gaps and errors anew. */
+void member_forget(struct member *m);
 bool member_draws(const struct member *m, int64_t ids, unsigned limit_ms);
 bool member_fails(const struct member *m, unsigned limit_ms);
 const struct seen *member_event(const struct member *m, sfid_event_kind kind, int from, unsigned limit_ms);
 
-/* Begins each test of this folder. */
-uint64_t fleet_begin(void);
+/* Returns how many events of a kind the member has had. */
+int events_of(const struct member *m, sfid_event_kind kind);
+
+/* Waits until it has had this many, for patience(limit_ms). */
+bool member_had(struct member *m, sfid_event_kind kind, int least, unsigned limit_ms);
+
+/*
+ * Waits for an event, from event number `from` on, that reports this renewal failure. An earlier renewal under way may fail
+ * differently. Returns NULL, with a diagnostic, if none comes.
+ */
+const struct seen *member_told(const struct member *m, int from, int code, const char *words, const char *server);
+
+/* The layout of the test. */
+extern sfid_layout layout;
+
+/* Begins each test: sets the layout and finds the servers. Returns the seed. */
+uint64_t fleet_begin(const char *layout_text);
 
 /* ---- a crowd: it leases from the current server and follows a change ----- */
 

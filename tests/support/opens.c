@@ -5,17 +5,10 @@ int64_t worst_open_ms;
 
 struct attempt attempt_open(const char *url, const char *app, bool trust) {
     struct attempt a = {0, "", 0};
-    struct client m = {.open_timeout_ms = OPEN_MS,
-                       .ttl_ms = WINDOW_MS,
-                       .heartbeat_ms = HEARTBEAT_MS,
-                       .budget_ms = BUDGET_MS,
-                       .max_skew_ms = 300000,
-                       .trust = trust};
+    sfid_options opt = fault_options(app, url);
     sfid *g = NULL;
-    snprintf(m.store, sizeof m.store, "%s", url);
-    snprintf(m.app, sizeof m.app, "%s", app);
-    const sfid_layout l = layout_of(LAYOUT);
-    const sfid_options opt = client_options(&m, &l);
+    opt.open_timeout_ms = OPEN_MS;
+    opt.on_unknown = trust ? SFID_TRUST : SFID_WAIT_OUT;
     const int64_t began = mono_ns();
     a.code = sfid_open(&g, &opt);
     a.ms = (mono_ns() - began) / NS_PER_MS;

@@ -8,7 +8,7 @@
 #ifndef SFID_TESTS_OPENS_H
 #define SFID_TESTS_OPENS_H
 
-#include "support/clients.h"
+#include "support/faults.h"
 
 enum { OPEN_MS = 400, GRACE_MS = SANITIZED ? 400 : 100, TRIES = 3 };
 

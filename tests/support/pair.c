@@ -2,11 +2,7 @@
 #include "support/pair.h"
 
 void pair_lead_to(struct pair *p, int node) {
-    char next[160];
-    snprintf(next, sizeof next, "%s.next", p->name);
-    unlink(next);
-    if (symlink(p->node[node].socket, next) < 0 || rename(next, p->name) < 0)
-        bail("%s: %s", p->name, strerror(errno));
+    lead_to(p->name, p->node[node].socket);
     p->master = node;
 }
 
@@ -18,25 +14,18 @@ void pair_follow(struct pair *p) {
 
 void pair_begin(struct pair *p, const char *program, bool restarts, size_t number, void (*set)(struct pair *p)) {
     static const char *const names[MEMBERS] = {"holder", "second", "quick", "slow", "newcomer"};
-    *p = (struct pair){.program = program, .m = clients_make(MEMBERS), .number = number, .restarts = restarts};
+    *p = (struct pair){.program = program, .number = number, .restarts = restarts};
     redis_start(&p->node[0], program, "one", REDIS_PORT, NULL);
     redis_start(&p->node[1], program, "two", REDIS_PORT, NULL);
     snprintf(p->name, sizeof p->name, "%s/master-%zu", tap_tmpdir(), number);
     pair_lead_to(p, 0);
     pair_follow(p);
-    for (size_t i = 0; i < MEMBERS; i++) {
-        char log[40], app[40];
-        snprintf(log, sizeof log, "%s-%zu", names[i], number);
-        snprintf(app, sizeof app, "failover-%zu", number);
-        client_set(&p->m[i], p->name, app, log);
-        p->m[i].pid_min = 4 * (int64_t)number;
-        p->m[i].pid_max = p->m[i].pid_min + 3;
-    }
+    p->m = members_at(p->name, "failover", number, MEMBERS, 4, names);
     if (set)
         set(p);
-    p->m[HOLDER].trust = true;
-    client_start_or_bail(&p->m[HOLDER]);
-    client_start_or_bail(&p->m[SECOND]);
+    p->m[HOLDER].opt.on_unknown = SFID_TRUST;
+    member_open_or_die(&p->m[HOLDER]);
+    member_open_or_die(&p->m[SECOND]);
 }
 
 static bool is_alone(void *arg) {

@@ -3,7 +3,7 @@
 #ifndef SFID_TESTS_PAIR_H
 #define SFID_TESTS_PAIR_H
 
-#include "support/clients.h"
+#include "support/faults.h"
 
 enum { HOLDER, SECOND, QUICK, SLOW, NEWCOMER, MEMBERS };
 
@@ -12,7 +12,7 @@ struct pair {
     struct redis node[2];
     int master;
     char name[140]; /* leads to the master */
-    struct client *m;
+    struct member *m;
     size_t number;
     int lost, again, failovers[QUICK + 1]; /* events so far: of the slow client, and of the others */
     bool restarts;                         /* the former master was dead meanwhile; otherwise it lives and keeps its run_id */

@@ -79,14 +79,10 @@ int64_t tls_connections(struct tls_server *s) {
 }
 
 int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
-    struct client m;
     sfid *g = NULL;
-    const sfid_layout l = layout_of(LAYOUT);
-    client_set(&m, "", app, "");
-    snprintf(m.store, sizeof m.store, "%s", url);
-    m.open_timeout_ms = patience(5000);
-    m.trust = true;
-    const sfid_options opt = client_options(&m, &l);
+    sfid_options opt = fault_options(app, url);
+    opt.open_timeout_ms = patience(5000);
+    opt.on_unknown = SFID_TRUST;
     int rc = sfid_open(&g, &opt);
     *pid = sfid_pid(g);
     if (rc == 0 && sfid_next(g) < 0)
@@ -98,14 +94,13 @@ int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
 
 /* Runs the test for each installed server with TLS; in the short form of tls_first(), only for one. */
 static void tls_run(void (*test)(struct tls_server *s), bool all) {
-    const char *programs[8];
-    const size_t n = redis_installed_ones(programs, COUNT_OF(programs));
+    fleet_begin(LAYOUT);
     certificates_make();
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < servers.n; i++) {
         struct tls_server s;
-        if (!tls_start(&s, programs[i], REDIS_PORT))
+        if (!tls_start(&s, servers.installed[i], REDIS_PORT))
             continue;
-        diag("%s", programs[i]);
+        diag("%s", servers.installed[i]);
         test(&s);
         redis_kill(&s.r);
         if (!all && getenv("SFID_TEST_LONG") == NULL)

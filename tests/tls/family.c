@@ -7,23 +7,18 @@
 
 struct family {
     _Atomic int heir, child_renewals, child_left;
-    _Atomic int events[EVENT_KINDS];
+    _Atomic int events[SFID_EVENT_KINDS];
 };
 
 static void family_event(void *user, const sfid_event *e) {
     struct family *f = user;
-    atomic_fetch_add(&f->events[(unsigned)e->kind % EVENT_KINDS], 1);
-}
-
-static bool renewed_again(void *arg) {
-    const struct client_wait *w = arg;
-    const struct family *f = (const void *)w->m;
-    return atomic_load(&f->events[SFID_EVENT_RENEWED]) >= w->want;
+    if ((unsigned)e->kind < SFID_EVENT_KINDS)
+        atomic_fetch_add(&f->events[e->kind], 1);
 }
 
 static bool renews(struct family *f, int more) {
-    struct client_wait w = {.m = (void *)f, .want = atomic_load(&f->events[SFID_EVENT_RENEWED]) + more};
-    return tap_wait_until(renewed_again, &w, patience(4 * WINDOW_MS));
+    _Atomic int *renewed = &f->events[SFID_EVENT_RENEWED];
+    return flag_wait(renewed, atomic_load(renewed) + more, patience(4 * WINDOW_MS));
 }
 
 /* What a child does: draws, and closes its handle. Nothing of it may reach the parent's connection. */
@@ -57,8 +52,6 @@ static int inherit(void *arg) {
     return 0;
 }
 
-static bool is_there(void *arg) { return atomic_load(&((struct family *)arg)->heir) != 0; }
-
 struct house {
     struct tls_server *s;
     struct family *f;
@@ -66,12 +59,9 @@ struct house {
 
 static int parent(void *arg) {
     const struct house *house = arg;
-    struct client m;
+    char url[URL];
     sfid *g = NULL;
-    client_set(&m, "", "family", "family");
-    tls_url(house->s, "", m.store);
-    const sfid_layout l = layout_of(LAYOUT);
-    sfid_options opt = client_options(&m, &l);
+    sfid_options opt = fault_options("family", tls_url(house->s, "", url));
     opt.on_unknown = SFID_TRUST;
     opt.on_event = family_event;
     opt.user = house->f;
@@ -90,26 +80,23 @@ static int parent(void *arg) {
     if (tls_connections(&server) != before)
         die("a child cost the connection");
     child_start(inherit, &(struct heir){g, house->f});
-    if (!tap_wait_until(is_there, house->f, patience(10000)))
+    if (!flag_wait(&house->f->heir, 1, patience(10000)))
         die("no heir");
     return 0; /* without a close */
 }
-
-static bool has_left(void *arg) { return atomic_load(&((struct family *)arg)->child_left) != 0; }
 
 static void test_fork(struct tls_server *s) {
     struct family *f = shared_memory(sizeof *f);
     struct house house = {s, f};
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     is_i64(child_wait(child_start(parent, &house), patience(60000)), 0, "children draw and close; the parent's connection stays");
-    ok(tap_wait_until(has_left, f, patience(30000)) && atomic_load(&f->child_renewals) >= 2,
+    ok(flag_wait(&f->child_left, 1, patience(30000)) && atomic_load(&f->child_renewals) >= 2,
        "a child renews when its parent is gone");
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
 }
 
 int main(void) {
-    dirs_make();
     tls_first(test_fork);
     return done_testing();
 }

@@ -92,7 +92,7 @@ static bool write_to_nobody(struct tls_server *s, const struct sfid__uri *uri) {
     struct sfid__error why = {0};
     if (sfid__wire_open(&w, uri, &resolver, 0, &deadline, &why) != SFID__REPLY_OK)
         die("%s", why.text);
-    redis_do(&s->r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
+    cut_clients(&s->r);
     if (!tap_wait_until(has_hung_up, &w, patience(10000)))
         return false;
     while (sfid__wire_send(&w, "PING\r\n", 6, &deadline, &why) == SFID__REPLY_OK)
@@ -329,7 +329,6 @@ int main(int argc, char **argv) {
         return count_memory(argv[2], argv[3], argv[4]);
     if (argc > 3)
         return exit_in_between(&(struct exiting){argv[2], strcmp(argv[1], "exit-host") == 0, atol(argv[3])});
-    dirs_make();
     tls_first(test_all);
     return done_testing();
 }

@@ -7,15 +7,9 @@
 
 /* ---- ways in ---------------------------------------------------------------- */
 
-/* The server has no holder of the pid any more, but its position. */
-static bool is_released(struct tls_server *s, const char *app, int64_t pid) {
-    char key[60], field[24];
-    snprintf(key, sizeof key, "sfid:%s", app);
-    snprintf(field, sizeof field, "%" PRId64, pid);
-    struct reply *record = redis_ask(&s->r, "HGET", key, field, NULL);
-    const bool released = record->type == '$' && strlen(record->text) == 11;
-    reply_free(record);
-    return released;
+static bool gave_back(struct tls_server *s, const char *app, int64_t pid) {
+    char record[RECORD];
+    return is_released(record_of(&s->r, app, pid, record));
 }
 
 /* A pid is leased, an ID drawn, and the close gives the pid back. */
@@ -25,7 +19,7 @@ static bool leases(struct tls_server *s, const char *url) {
     const int rc = tls_open(url, "ways", &pid, text);
     if (rc < 0)
         diag("%s: %s", url, text);
-    return rc == 0 && pid >= 0 && is_released(s, "ways", pid);
+    return rc == 0 && pid >= 0 && gave_back(s, "ways", pid);
 }
 
 static void way(struct tls_server *s, const char *certificate, const char *more, const char *what) {
@@ -74,50 +68,48 @@ static void test_clients(struct tls_server *s) {
 /* ---- holders ------------------------------------------------------------------ */
 
 /* One connection, however many renewals: what TLS has to say of itself between them is no reason to make another. */
-static void test_renewals(struct tls_server *s, struct client *m) {
+static void test_renewals(struct tls_server *s, struct member *m) {
     const int64_t before = tls_connections(s);
-    ok(client_event_after(m, SFID_EVENT_RENEWED, client_events(m, SFID_EVENT_RENEWED), 3, 5 * WINDOW_MS), "renewals over TLS");
+    ok(member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + 3, 5 * WINDOW_MS), "renewals over TLS");
     is_i64(tls_connections(s), before, "over one connection");
 }
 
-static void test_restart(struct tls_server *s, struct client *m) {
+static void test_restart(struct tls_server *s, struct member *m) {
     const int64_t pid = atomic_load(&m->pid);
-    const int renewed = client_events(m, SFID_EVENT_RENEWED);
+    const int renewed = events_of(m, SFID_EVENT_RENEWED);
     redis_do(&s->r, "SAVE", NULL);
     redis_kill(&s->r);
     redis_restart(&s->r, false);
     if (!tls_listen(s, "chain"))
         bail("no TLS any more");
-    ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 3 * WINDOW_MS),
-       "a restarted server, with another certificate: renewed");
+    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, 3 * WINDOW_MS), "a restarted server, with another certificate: renewed");
     is_i64(atomic_load(&m->errors), 0, "nothing failed meanwhile");
     is_i64(atomic_load(&m->pid), pid, "the pid is the same");
 }
 
 /* Certificates run out under those who hold leases. They are told, draw on, and go on by themselves. */
-static void test_expiry(struct tls_server *s, struct client *m) {
-    const int failed = client_events(m, SFID_EVENT_RENEW_FAILED);
+static void test_expiry(struct tls_server *s, struct member *m) {
+    const int from = atomic_load(&m->events);
     tls_show(s, "expired");
-    redis_do(&s->r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
-    ok(client_told(m, failed, SFID_EAUTH, "expired at 2020-02-01", s->name), "a certificate that has expired: told by an event");
-    const int renewed = client_events(m, SFID_EVENT_RENEWED);
+    cut_clients(&s->r);
+    ok(member_told(m, from, SFID_EAUTH, "expired at 2020-02-01", s->name), "a certificate that has expired: told by an event");
+    const int renewed = events_of(m, SFID_EVENT_RENEWED);
     tls_show(s, "server");
-    ok(client_event_after(m, SFID_EVENT_RENEWED, renewed, 1, 2 * WINDOW_MS), "it was renewed: so are leases");
+    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, 2 * WINDOW_MS), "it was renewed: so are leases");
     is_i64(atomic_load(&m->errors), 0, "nothing failed meanwhile");
 }
 
 static void test_holder(struct tls_server *s) {
-    struct client *m = clients_make(1);
-    client_set(m, "", "orders", "holder");
-    tls_url(s, "&cert=%c/client.pem&key=%c/client.key", m->store);
-    m->trust = true;
+    char url[URL];
+    struct member *m = member_at("orders", -1, "%s", tls_url(s, "&cert=%c/client.pem&key=%c/client.key", url));
+    m->opt.on_unknown = SFID_TRUST;
     tls_set(s, "tls-auth-clients", "optional");
-    client_start_or_bail(m);
+    member_open_or_die(m);
     test_renewals(s, m);
     test_restart(s, m);
     test_expiry(s, m);
-    is_i64(client_end(m), 0, "the holder ends");
-    ok(is_released(s, "orders", atomic_load(&m->pid)), "and gives its pid back");
+    is_i64(member_end(m), 0, "the holder ends");
+    ok(gave_back(s, "orders", atomic_load(&m->pid)), "and gives its pid back");
     judge(LAYOUT, "per-file", UINT64_MAX, s->r.program);
 }
 
@@ -128,7 +120,6 @@ static void test_all(struct tls_server *s) {
 }
 
 int main(void) {
-    dirs_make();
     tls_each(test_all);
     return done_testing();
 }

@@ -188,7 +188,6 @@ static void test_all(struct tls_server *s) {
 }
 
 int main(void) {
-    dirs_make();
     tls_each(test_all);
     if (certificates[0])
         test_renegotiation();

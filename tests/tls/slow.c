@@ -102,7 +102,6 @@ static void test_all(struct tls_server *s) {
 }
 
 int main(void) {
-    dirs_make();
     tls_first(test_all);
     diag("the slowest open took %" PRId64 " ms of %d", worst_open_ms, OPEN_MS);
     return done_testing();
