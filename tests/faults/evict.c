@@ -37,12 +37,7 @@ static bool has_hash(struct scene *s) {
 }
 
 static bool is_registered(struct scene *s, int64_t pid) {
-    char key[100];
-    const size_t size = registration_of(s->m->app, pid, key);
-    struct reply *reply = redis_ask_n(&s->r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, size});
-    const bool is = reply->type == ':' && reply->number == 1;
-    reply_free(reply);
-    return is;
+    return strcmp(registration_text(&s->r, "EXISTS", s->m->app, pid), "1") == 0;
 }
 
 /* Others' keys, more than there is room for; they last long, so that registrations go first where time to live decides. */

@@ -21,10 +21,7 @@ static bool is_own(struct redis *r, const struct member *m) {
     char key[60], run[64] = "";
     snprintf(key, sizeof key, "sfid:%s", m->app);
     redis_info(r, "server", "run_id", run, sizeof run);
-    struct reply *inc = redis_ask(r, "HGET", key, "inc", NULL);
-    const bool own = run[0] && inc->type == '$' && strncmp(inc->text, run, strlen(run)) == 0;
-    reply_free(inc);
-    return own;
+    return run[0] && strncmp(redis_text(r, "HGET", key, "inc", NULL), run, strlen(run)) == 0;
 }
 
 static void hold(struct pair *p) {

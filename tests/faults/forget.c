@@ -44,13 +44,8 @@ static void del_hash(struct scene *s) {
 }
 
 static void del_registrations(struct scene *s) {
-    for (int64_t pid = s->m->opt.pid_min; pid <= s->m->opt.pid_max; pid++) {
-        char key[100];
-        const size_t size = registration_of(s->m->app, pid, key);
-        struct reply *reply = redis_ask_n(&s->r, 2, (const char *const[]){"DEL", key}, (const size_t[]){3, size});
-        ok(reply->type == ':' && reply->number == 1, "%s: pid %" PRId64 " was registered", s->program, pid);
-        reply_free(reply);
-    }
+    for (int64_t pid = s->m->opt.pid_min; pid <= s->m->opt.pid_max; pid++)
+        is_str(registration_text(&s->r, "DEL", s->m->app, pid), "1", "%s: pid %" PRId64 " was registered", s->program, pid);
 }
 
 static void del_both(struct scene *s) {

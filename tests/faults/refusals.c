@@ -135,13 +135,7 @@ static void death_ends(struct redis *r) {
 }
 
 /* A script that does not end is left to itself by who sent it. */
-static bool answers_busy(void *arg) {
-    struct redis *r = arg;
-    struct reply *reply = redis_ask(r, "PING", NULL);
-    const bool is = reply_is_error(reply, "BUSY");
-    reply_free(reply);
-    return is;
-}
+static bool answers_busy(void *arg) { return strncmp(redis_text(arg, "PING", NULL), "-BUSY ", 6) == 0; }
 
 static void busy_begins(struct redis *r) {
     struct resp *c = resp_unix(r->socket);
@@ -154,10 +148,7 @@ static void busy_begins(struct redis *r) {
 
 static bool answers(void *arg) {
     command(arg, "SCRIPT KILL");
-    struct reply *reply = redis_ask(arg, "PING", NULL);
-    const bool does = reply->type == '+';
-    reply_free(reply);
-    return does;
+    return strcmp(redis_text(arg, "PING", NULL), "PONG") == 0;
 }
 
 static void busy_ends(struct redis *r) {
@@ -288,12 +279,7 @@ static void test_loading(void) {
     redis_kill(&r);
 }
 
-static bool meets_misconf(void *arg) {
-    struct reply *reply = redis_ask(arg, "SET", "a", "b", NULL);
-    const bool does = reply_is_error(reply, "MISCONF");
-    reply_free(reply);
-    return does;
-}
+static bool meets_misconf(void *arg) { return strncmp(redis_text(arg, "SET", "a", "b", NULL), "-MISCONF ", 9) == 0; }
 
 /* It cannot save, and takes no more writes. */
 static void test_misconf(void) {

@@ -44,10 +44,8 @@ static void forget_keys(struct scene *s, bool hash, bool registrations) {
     snprintf(key, sizeof key, "sfid:%s", s->m->app);
     if (hash)
         redis_do(&s->r, "DEL", key, NULL);
-    for (int64_t pid = s->m->opt.pid_min; registrations && pid <= s->m->opt.pid_max; pid++) {
-        const size_t size = registration_of(s->m->app, pid, key);
-        reply_free(redis_ask_n(&s->r, 2, (const char *const[]){"DEL", key}, (const size_t[]){3, size}));
-    }
+    for (int64_t pid = s->m->opt.pid_min; registrations && pid <= s->m->opt.pid_max; pid++)
+        registration_text(&s->r, "DEL", s->m->app, pid);
 }
 
 /* For a third of a second at most: its windows are not to end for this alone. */

@@ -15,33 +15,14 @@ static bool foreign_set(struct redis *r, int64_t pid, const char *value) {
     const size_t size = registration_of(APP, pid, key);
     const char *const args[] = {"SET", key, value, "EX", "600", "NX"};
     const size_t sizes[] = {3, size, strlen(value), 2, 3, 2};
-    struct reply *reply = redis_ask_n(r, COUNT_OF(args), args, sizes);
-    const bool got = reply->type == '+';
-    reply_free(reply);
-    return got;
-}
-
-static struct reply *ask_key(struct redis *r, const char *command, int64_t pid) {
-    char key[100];
-    const size_t size = registration_of(APP, pid, key);
-    const char *const args[] = {command, key};
-    const size_t sizes[] = {strlen(command), size};
-    return redis_ask_n(r, 2, args, sizes);
+    return strcmp(redis_text_n(r, COUNT_OF(args), args, sizes), "OK") == 0;
 }
 
 static bool is_value(struct redis *r, int64_t pid, const char *value) {
-    struct reply *reply = ask_key(r, "GET", pid);
-    const bool same = reply->type == '$' && strcmp(reply->text, value) == 0;
-    reply_free(reply);
-    return same;
+    return strcmp(registration_text(r, "GET", APP, pid), value) == 0;
 }
 
-static bool is_gone(struct redis *r, int64_t pid) {
-    struct reply *reply = ask_key(r, "EXISTS", pid);
-    const bool gone = reply->type == ':' && reply->number == 0;
-    reply_free(reply);
-    return gone;
-}
+static bool is_gone(struct redis *r, int64_t pid) { return is_value(r, pid, "nil"); }
 
 static sfid_options range(struct redis *r, int64_t pid_min, int64_t pid_max) {
     sfid_options opt = fleet_options(r, APP, &layout);
@@ -86,8 +67,7 @@ static void test_all_foreign(struct redis *r) {
         overwritten += !is_value(r, pid, pid == 256 ? "rust-host:1" : "rust-host:0");
     is_u64(overwritten, 0, "and leaves them alone");
     is_i64(member_end(m), 0, "ends well");
-    struct reply *gone = ask_key(r, "DEL", 254);
-    reply_free(gone);
+    registration_text(r, "DEL", APP, 254);
     m->opt.open_timeout_ms = patience(8000);
     is_i64(member_open_one(m), 0, "one of them given back is had");
     is_i64(atomic_load(&m->pid), 254, "that one");
@@ -101,8 +81,7 @@ static void test_registration_lost(struct redis *r) {
     struct member *m = members_new(1, &opt), *other = members_new(1, &opt);
     is_i64(member_open_one(m), 0, "a pid is held");
     ok(member_draws(m, 1, patience(5000)), "and drawn from");
-    struct reply *gone = ask_key(r, "DEL", 10);
-    reply_free(gone);
+    registration_text(r, "DEL", APP, 10);
     other->opt.open_timeout_ms = 300;
     is_i64(member_open_one(other), SFID_ENOPID, "its registration removed, another process does not get it");
     member_end(other);

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sfid_app_look() and sfid_app_init(): who holds what, what is refused, what is changed. */
 #include "support/app.h"
-#include "support/tap.h"
 
-#include <inttypes.h>
 #include <sfid.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define EPOCH INT64_C(1766361600000)
 #define BUSY_PIDS 40
@@ -19,19 +13,14 @@ static int64_t server_now; /* whenever it is looked at */
 
 /* An app with the library's defaults at a server whose clock stands at the beginning of a second, now. Returns its tick. */
 static int64_t begin(struct app *a, struct redis *r, sfid_options *opt) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    const int64_t tick = ((int64_t)now.tv_sec * 1000 - EPOCH) / 1000;
-    app_new(a, r);
-    a->window = 600000, a->slack = 15000, a->pid_max = 2047, a->registration = 1;
-    app_at(a, tick, 0);
+    *a = app_today(r);
     server_now = a->now;
     *opt = (sfid_options)SFID_OPTIONS_INIT;
     snprintf(url, sizeof url, "unix://%s", r->socket);
     opt->app = "{app}";
     opt->store = url;
     memset(&info, 0x55, sizeof info);
-    return tick;
+    return (a->now - EPOCH) / 1000;
 }
 
 /* ---- looking ------------------------------------------------------------- */
@@ -130,10 +119,7 @@ static void looks(struct redis *r) {
     opt.pid_min = 0, opt.pid_max = 2;
     snprintf(url, sizeof url, "unix://%s?registration=off", r->socket);
     sees(&opt, 0, "0 held 600000 host-a1:12; 1 run-out -100000 old-host-1:0; 2 released 1000 ; ", "without registrations");
-    char *after = app_contents(&a);
-    is_str(after, before, "looking changes nothing");
-    free(before);
-    free(after);
+    app_is_as(&a, before, "looking changes nothing");
 }
 
 /* ---- init ---------------------------------------------------------------- */
@@ -173,9 +159,7 @@ static void refuses(struct redis *r) {
            strstr(why, ", pid 3 is registered by else:0:x until ") &&
            strstr(why, ", pid 300 is registered by a?[2J? without end. Nothing was changed"),
        "the sentence names them");
-    char *after = app_contents(&a);
-    is_str(after, before, "nothing was written");
-    free(after);
+    app_is_as(&a, before, "nothing was written");
     opt.pid_min = 2, opt.pid_max = 2;
     is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), 0, "where none of one's own part is held, it is done");
     redis_do(r, "HSET", a.key, "q", "99999999", NULL);
@@ -185,7 +169,6 @@ static void refuses(struct redis *r) {
     is_i64(sfid_app_init(&opt, 1, &info, why, sizeof why), 0, "forced it is done");
     has(&a, a.key, "q", "0", "pids are handed out at once");
     sees(&opt, 0, ALL, "those that are held stay so");
-    free(before);
 }
 
 static void refuses_shortly(struct redis *r) {

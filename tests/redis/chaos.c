@@ -15,13 +15,6 @@
  * Sizes: 60 games each server (long: 3000). $SFID_TEST_GAMES sets another number, $SFID_TEST_SEED another seed.
  */
 #include "support/app.h"
-#include "support/tap.h"
-
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CLIENTS = 4, PIDS = 3, STEPS = 400, LATE = 8, LEASES = 4096, TRACE = 60, UNIT = 1000, WINDOW = 6, SLACK_MS = 2000 };
 
@@ -423,7 +416,7 @@ static void play(struct redis *pair) {
     game.pids = 1 + (int)below(PIDS);
     for (int s = 0; s < 2; s++) {
         struct app *a = &game.side[s];
-        app_new(a, &pair[s]);
+        *a = app_new(&pair[s]);
         a->unit = UNIT, a->window = WINDOW * UNIT, a->slack = SLACK_MS, a->pid_max = game.pids - 1, a->registration = registration;
         game.now = a->now;
     }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Claims: which pid, which ticks, and when not; each bound one millisecond before, at and after it. */
 #include "support/app.h"
-#include "support/tap.h"
 
 /* A server that knows nothing of the app: whoever held a pid before may use up its window. */
 static void without_record(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     says(&a, "RETRY 1000013 0 1000013", "an unknown app: not before q", "claim", "0", "n", "m:0:A", NULL);
     has(&a, a.key, "q", "1000013", "q: every window granted so far has ended");
     has(&a, a.key, "g", "1000003", "g: nobody else can have begun");
@@ -16,15 +14,14 @@ static void without_record(struct redis *r) {
     says(&a, "OK 1000013 1000023 0", "at q", "claim", "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 13, 1);
     says(&a, "OK 1000013 1000023 1", "1 ms after q", "claim", "0", "n", "m:0:B", NULL);
-    app_ready(&a, r);
+    a = app_ready(r);
     says(&a, "OK 1000000 1000010 0", "after init: at once", "claim", "0", "n", "m:0:A", NULL);
     has(&a, a.key, "0", "00001000010 n m:0:A", "the record");
 }
 
 /* Bounds are rounded so that they are never too early. */
 static void rounding(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     a.slack = 1500;
     app_at(&a, T0, 499);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
@@ -35,7 +32,7 @@ static void rounding(struct redis *r) {
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     has(&a, a.key, "q", "1000013", "q, the sum at a tick");
     has(&a, a.key, "g", "1000003", "g, the sum at a tick");
-    app_ready(&a, r);
+    a = app_ready(r);
     app_at(&a, T0, 999);
     says(&a, "OK 1000000 1000010 0", "last ms of a tick: this tick, and the same limit", "claim", "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 1, 0);
@@ -43,8 +40,7 @@ static void rounding(struct redis *r) {
 }
 
 static void released(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.pid_max = 0;
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     says(&a, "OK", "released at a position ahead", "release", "0", "n", "m:0:A", "", "1000007", "1000010", NULL);
@@ -59,8 +55,7 @@ static void released(struct redis *r) {
 
 /* What was released to this server needs not wait for q: the holder itself said where it stopped. */
 static void released_before_q(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     says(&a, "OK 1000009 1000010 0", "a holder of before goes on", "renew", "0", "n", "m:0:A", "n1", "1000009", NULL);
     says(&a, "OK", "and releases", "release", "0", "n1", "m:0:A", "", "1000001", "1000010", NULL);
     says(&a, "OK 1000001 1000010 0", "the next has the pid, before q", "claim", "0", "n", "m:0:B", NULL);
@@ -69,8 +64,7 @@ static void released_before_q(struct redis *r) {
 
 /* The answer was lost: the same claim again. */
 static void again(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     says(&a, "OK 1000000 1000010 0", "a claim", "claim", "0", "n", "m:0:A", NULL);
     says(&a, "OK 1000001 1000010 0", "again at once: not before what was granted first", "claim", "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 3, 0);
@@ -91,8 +85,7 @@ static void again(struct redis *r) {
 }
 
 static void held(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.pid_max = 0;
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 9, 999);
@@ -106,8 +99,7 @@ static void held(struct redis *r) {
 
 /* A record that has run out proves nothing before q: it may stand for one that renewed late, after another was forgotten. */
 static void held_before_q(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     a.pid_max = 0;
     says(&a, "OK 1000003 1000010 0", "a holder of before goes on", "renew", "0", "n", "m:0:A", "n1", "1000003", NULL);
     app_at(&a, T0 + 12, 999);
@@ -117,8 +109,7 @@ static void held_before_q(struct redis *r) {
 }
 
 static void where(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.pid_min = 5, a.pid_max = 7;
     says(&a, "OK 1000000 1000010 6", "the first asked for", "claim", "6", "n", "m:0:A", NULL);
     says(&a, "OK 1000000 1000010 7", "the next", "claim", "6", "n", "m:0:B", NULL);
@@ -133,8 +124,7 @@ static void where(struct redis *r) {
 }
 
 static void unreadable(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     redis_do(r, "HSET", a.key, "0", "?", NULL);
     says(&a, "OK 1000000 1000010 1", "a record that says nothing is passed over", "claim", "0", "n", "m:0:A", NULL);
     has(&a, a.key, "0", "?", "and stays");
@@ -142,8 +132,7 @@ static void unreadable(struct redis *r) {
 
 /* Ticks of milliseconds since 2010 have twelve digits. */
 static void many_digits(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.key = "sfid:ms", a.unit = 1, a.epoch = INT64_C(1288834974657), a.pid_max = 0;
     app_say(&a, "init", "", NULL);
     says(&a, "OK 478526625343 478526635343 0", "a claim", "claim", "0", "n", "m:0:A", NULL);

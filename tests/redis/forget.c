@@ -4,19 +4,15 @@
  * nothing or an old file, a replica promoted, a master of former days back in its role.
  */
 #include "support/app.h"
-#include "support/tap.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Two leases, on pids 0 and 1; the second is on file only if it was saved after. */
-static void two_leases(struct app *a, struct redis *r, bool save_between) {
-    app_ready(a, r);
-    app_say(a, "claim", "0", "n", "m:0:A", NULL);
+static struct app two_leases(struct redis *r, bool save_between) {
+    struct app a = app_ready(r);
+    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     if (save_between)
         redis_do(r, "SAVE", NULL);
-    app_say(a, "claim", "0", "n", "m:0:B", NULL);
+    app_say(&a, "claim", "0", "n", "m:0:B", NULL);
+    return a;
 }
 
 /* T0 + 1, all forgotten: the holders go on, and nobody else begins before all that was granted has run out. */
@@ -45,8 +41,7 @@ static void all_forgotten(struct app *a, const char *how) {
 
 /* A file knows of a nonce shown since, and of a release, only what was so then. */
 static void old_file(struct redis *r) {
-    struct app a;
-    two_leases(&a, r, false);
+    struct app a = two_leases(r, false);
     says(&a, "OK", "a lease is given back", "release", "1", "n", "m:0:B", "", "1000001", "1000010", NULL);
     redis_do(r, "SAVE", NULL);
     says(&a, "OK 1000001 1000010 1", "after that its pid is another's", "claim", "1", "n", "m:0:C", NULL);
@@ -58,30 +53,28 @@ static void old_file(struct redis *r) {
 }
 
 static void flushed(struct redis *r) {
-    struct app a;
-    two_leases(&a, r, false);
+    struct app a = two_leases(r, false);
     redis_do(r, "FLUSHALL", NULL);
     all_forgotten(&a, "flushed");
-    two_leases(&a, r, false);
+    a = two_leases(r, false);
     redis_do(r, "DEL", a.key, NULL);
     all_forgotten(&a, "hash deleted");
-    two_leases(&a, r, false);
+    a = two_leases(r, false);
     redis_do(r, "HDEL", a.key, "q", NULL);
     all_forgotten(&a, "q deleted");
-    two_leases(&a, r, false);
+    a = two_leases(r, false);
     redis_do(r, "HDEL", a.key, "g", NULL);
     all_forgotten(&a, "g deleted");
 }
 
 static void restarted(struct redis *r) {
-    struct app a;
-    two_leases(&a, r, true);
+    struct app a = two_leases(r, true);
     redis_restart(r, true);
     all_forgotten(&a, "restarted from nothing");
-    two_leases(&a, r, true);
+    a = two_leases(r, true);
     redis_restart(r, false);
     all_forgotten(&a, "restarted from an old file");
-    two_leases(&a, r, false);
+    a = two_leases(r, false);
     redis_do(r, "SAVE", NULL);
     redis_restart(r, false);
     all_forgotten(&a, "restarted from a file that has everything");
@@ -89,9 +82,8 @@ static void restarted(struct redis *r) {
 
 /* The same process: nothing is forgotten. */
 static void remembered(struct redis *r) {
-    struct app a;
+    struct app a = two_leases(r, false);
     char era[sizeof a.era];
-    two_leases(&a, r, false);
     memcpy(era, a.era, sizeof era);
     resp_close(r->conn);
     r->conn = NULL;
@@ -108,7 +100,7 @@ static void failed_over(struct redis *r) {
     struct app a, b;
     redis_start(&master, r->program, "master", REDIS_PORT | REDIS_CLOCK, NULL);
     redis_start(&replica, r->program, "replica", REDIS_PORT | REDIS_CLOCK, NULL);
-    app_ready(&a, &master);
+    a = app_ready(&master);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     redis_clock_offset(&master, 0); /* before Redis 7, a copy is made only when some time has passed */
     redis_replicate(&replica, &master);
@@ -138,8 +130,7 @@ static void failed_over(struct redis *r) {
 
 /* Old records that are written back are not believed: the server that wrote them was another, or in another role. */
 static void role_and_back(struct redis *r) {
-    struct app a;
-    two_leases(&a, r, false);
+    struct app a = two_leases(r, false);
     redis_do(r, "REPLICAOF", "127.0.0.1", "1", NULL);
     redis_promote(r);
     all_forgotten(&a, "demoted and promoted");

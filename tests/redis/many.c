@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Many pids: what a claim costs when most or all are taken, and how a range is walked that is too long for one call. */
 #include "support/app.h"
-#include "support/tap.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 /* Records of pids first to last but one, as of leases that end at T0 + 10 and, one of them, at T0 + 7. */
 static void taken(struct app *a, int first, int last, int earlier) {
@@ -52,8 +45,7 @@ static void timed(struct app *a, const char *what, const char *token) {
 }
 
 static void most_are_taken(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.pid_max = 2047, a.registration = 1;
     taken(&a, 0, 2000, 1500);
     redis_do(r, "CONFIG", "RESETSTAT", NULL);
@@ -70,8 +62,7 @@ static void most_are_taken(struct redis *r) {
 
 /* 10000 pids, 9000 free: three calls. The client goes on where it is told to, at most once round. */
 static void walked(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.pid_min = 100, a.pid_max = 10099;
     taken(&a, 100, 10100, 5000);
     redis_do(r, "HDEL", a.key, "9000", NULL);
@@ -87,8 +78,7 @@ static void walked(struct redis *r) {
 
 /* Other renewals wait while one call runs. */
 static void bounded(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.pid_max = 65535, a.registration = 1;
     taken(&a, 0, 65536, 65535);
     redis_do(r, "CONFIG", "RESETSTAT", NULL);

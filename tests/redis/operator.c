@@ -1,44 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* What an operator's commands are made of: `look`, `init` and `finish`. */
 #include "support/app.h"
-#include "support/tap.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LAY "36:11:17/1000@1766361600000 10000 2000"
 
 static void looks(struct redis *r) {
-    struct app a;
-    char *before, *after;
-    app_new(&a, r);
+    struct app a = app_new(r);
     says(&a, "OK none - - - 3", "an app that nobody knows", "look", "0", NULL);
     has(&a, a.key, "q", "nil", "and nothing is written");
-    app_ready(&a, r);
+    a = app_ready(r);
     a.pid_max = 4;
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     app_say(&a, "claim", "2", "n", "m:0:B", NULL);
     app_say(&a, "release", "2", "n", "m:0:B", "", "1000001", "1000010", NULL);
     app_say(&a, "claim", "4", "n", "host-a1:12:T", NULL);
-    before = app_contents(&a);
+    char *before = app_contents(&a);
     says(&a, "OK current " LAY " 0 1000003 5 0 held 1000010 m:0:A 2 released 1000001 - 4 held 1000010 host-a1:12:T", "leases",
          "look", "0", NULL);
     says(&a, "OK current " LAY " 0 1000003 5 4 held 1000010 host-a1:12:T", "from a pid on", "look", "3", NULL);
     says(&a, "OK current " LAY " 0 1000003 5", "past the last", "look", "5", NULL);
-    after = app_contents(&a);
-    is_str(after, before, "looking changes nothing");
+    app_is_as(&a, before, "looking changes nothing");
     redis_do(r, "REPLICAOF", "127.0.0.1", "1", NULL);
     redis_promote(r);
     says(&a, "OK old " LAY " 0 1000003 5 0 held 1000010 m:0:A *", "what is to be forgotten still can be seen", "look", "0", NULL);
-    free(before);
-    free(after);
 }
 
 /* So many at a time. */
 static void looks_far(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.pid_max = 600;
     app_say(&a, "claim", "63", "n", "m:0:A", NULL);
     app_say(&a, "claim", "64", "n", "m:0:B", NULL);
@@ -48,8 +37,7 @@ static void looks_far(struct redis *r) {
 }
 
 static void inits(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     app_say(&a, "look", "0", NULL);
     says(&a, "OK", "init of an app that nobody knows", "init", a.state, NULL);
     has(&a, a.key, "lay", LAY, "its settings");
@@ -64,8 +52,7 @@ static void inits(struct redis *r) {
 
 /* Between looking and saying so, things may have changed. */
 static void inits_what_it_saw(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     app_say(&a, "look", "0", NULL);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     says(&a, "CHANGED", "somebody came meanwhile", "init", a.state, NULL);
@@ -75,8 +62,7 @@ static void inits_what_it_saw(struct redis *r) {
     redis_promote(r);
     char *before = app_contents(&a);
     says(&a, "CHANGED", "a failover came meanwhile", "init", a.state, NULL);
-    char *after = app_contents(&a);
-    is_str(after, before, "nothing is written");
+    app_is_as(&a, before, "nothing is written");
     app_say(&a, "look", "0", NULL);
     says(&a, "OK", "seen as it is", "init", a.state, NULL);
     redis_do(r, "FLUSHALL", NULL);
@@ -88,14 +74,11 @@ static void inits_what_it_saw(struct redis *r) {
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     says(&a, "CHANGED", "flushed, and known anew", "init", a.state, NULL);
     has(&a, a.key, "q", "1000018", "q stays");
-    free(before);
-    free(after);
 }
 
 /* What the holder has it may use up, and nothing brings it more. */
 static void finishes(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.pid_max = 1;
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     says(&a, "CHANGED", "finish: another has it", "finish", "0", "m:0:B", NULL);

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sfid_pid_look() and sfid_pid_finish(): what is told of a pid, what may be ended, and what each refusal is. */
 #include "support/app.h"
-#include "support/tap.h"
 
 #include <sfid.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define EPOCH INT64_C(1766361600000)
 
@@ -16,18 +11,13 @@ static sfid_pid_info info;
 
 /* An app with the library's defaults at a server whose clock stands at the beginning of a second, now. Returns its tick. */
 static int64_t begin(struct app *a, struct redis *r, sfid_options *opt) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    const int64_t tick = ((int64_t)now.tv_sec * 1000 - EPOCH) / 1000;
-    app_new(a, r);
-    a->window = 600000, a->slack = 15000, a->pid_max = 2047, a->registration = 1;
-    app_at(a, tick, 0);
+    *a = app_today(r);
     *opt = (sfid_options)SFID_OPTIONS_INIT;
     snprintf(url, sizeof url, "unix://%s", r->socket);
     opt->app = "{app}";
     opt->store = url;
     memset(&info, 0x55, sizeof info);
-    return tick;
+    return (a->now - EPOCH) / 1000;
 }
 
 static int look(const sfid_options *opt, uint64_t pid) { return sfid_pid_look(opt, pid, &info, why, sizeof why); }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is refused, each with a word of its own, before anything is written; and what the server has to permit. */
 #include "support/app.h"
-#include "support/tap.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A claim, a renewal and an init are refused so, and the hash stays as it was. */
 static void refused(struct app *a, const char *want, const char *why) {
@@ -19,15 +14,12 @@ static void refused(struct app *a, const char *want, const char *why) {
     says(a, want, name, "release", "0", "n", "m:0:A", "n1", "1000010", "1000010", NULL);
     snprintf(name, sizeof name, "%s: init", why);
     says(a, want, name, "init", "", NULL);
-    char *after = app_contents(a);
-    is_str(after, before, "%s: nothing was written", why);
-    free(before);
-    free(after);
+    snprintf(name, sizeof name, "%s: nothing was written", why);
+    app_is_as(a, before, name);
 }
 
 static void epoch(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     a.epoch = a.now + 1;
     refused(&a, "EPOCH", "1 ms before the epoch");
     a.epoch = a.now;
@@ -38,8 +30,7 @@ static void epoch(struct redis *r) {
 }
 
 static void skew(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     a.max_skew = 5000, a.host_ahead = 5001;
     refused(&a, "SKEW", "host 1 ms too far ahead");
     a.host_ahead = -5001;
@@ -54,8 +45,7 @@ static void skew(struct redis *r) {
 
 static void layout(struct redis *r) {
     static const char want[] = "LAYOUT 36:11:17/1000@1766361600000 10000 2000";
-    struct app a, b;
-    app_ready(&a, r);
+    struct app a = app_ready(r), b;
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     b = a, b.bits = "36:10:18";
     refused(&b, want, "other bits");
@@ -72,8 +62,7 @@ static void layout(struct redis *r) {
 }
 
 static void no_info(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     a.prelude = "local real = redis\n"
                 "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
                 "if command == 'INFO' then return 'redis_version:7.0.15\\r\\n' end return real.pcall(command, ...) end}";
@@ -83,8 +72,7 @@ static void no_info(struct redis *r) {
 /* ---- errors of the server ------------------------------------------------- */
 
 static void errors(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     redis_do(r, "CONFIG", "SET", "maxmemory", "1", NULL);
     refused(&a, "-OOM *", "out of memory");
@@ -102,8 +90,7 @@ static void errors(struct redis *r) {
 
 /* Redis before 7 lets scripts write where a replica is missing, and says in errors where in the script they arose. */
 static void old_server(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     a.prelude = "local real = redis\n"
                 "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
                 "local reply = real.pcall(command, ...)\n"
@@ -119,8 +106,7 @@ static void old_server(struct redis *r) {
 
 /* A caller's mistake is an error, not an answer. */
 static void mistakes(struct redis *r) {
-    struct app a, b;
-    app_new(&a, r);
+    struct app a = app_new(r), b;
     says(&a, "-*", "no operation of that name", "grab", "0", NULL);
     says(&a, "-*", "no number", "claim", "x", "n", "m:0:A", NULL);
     b = a, b.window = 1000;
@@ -155,8 +141,7 @@ static struct redis user(struct redis *r, const char *but, const char *keys) {
 }
 
 static void enough(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     a.registration = 1;
     redis_do(r, "SET", "sfid:{app}:\1\1", "foreign", NULL);
     a.pid_min = a.pid_max = 257;
@@ -174,11 +159,7 @@ static void enough(struct redis *r) {
 /* Is pid (below 256) registered? */
 static int64_t registrations(struct redis *r, char pid) {
     const char key[] = {'s', 'f', 'i', 'd', ':', '{', 'a', 'p', 'p', '}', ':', pid, 0};
-    char line[100];
-    struct reply *reply = redis_ask_n(r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, sizeof key});
-    const int64_t n = strtoll(reply_line(reply, line, sizeof line), NULL, 10);
-    reply_free(reply);
-    return n;
+    return strtoll(redis_text_n(r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, sizeof key}), NULL, 10);
 }
 
 /* One right is missing: what is asked for until that is noticed, and how it is told. */
@@ -202,7 +183,7 @@ static void missing(struct redis *r) {
     struct app a;
     char name[100];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        app_ready(&a, r);
+        a = app_ready(r);
         a.registration = 1;
         app_say(&a, "claim", "0", "n", "m:0:A", NULL);
         struct redis u = user(r, cases[i].right, "~sfid:*");
@@ -222,8 +203,7 @@ static void missing(struct redis *r) {
 
 /* A new era wants `del` first: without it, what is to be forgotten stays. */
 static void missing_del(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     struct redis u = user(r, "+del", "~sfid:*");
     a.redis = &u;
     refused(&a, "DENIED del command", "without +del");
@@ -231,8 +211,7 @@ static void missing_del(struct redis *r) {
 }
 
 static void missing_keys(struct redis *r) {
-    struct app a;
-    app_ready(&a, r);
+    struct app a = app_ready(r);
     struct redis u = user(r, NULL, "~other:*");
     a.redis = &u;
     says(&a, "-NOPERM *", "a key that is not permitted", "claim", "0", "n", "m:0:A", NULL);

@@ -4,16 +4,9 @@
  * prove nothing; but a pid that somebody else has registered is passed over.
  */
 #include "support/app.h"
-#include "support/tap.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A command on the registration of a pid, with up to five arguments after it; the reply in one line. */
 static const char *on(struct app *a, int pid, const char *command, const char *const *more) {
-    static char line[200];
     char key[100];
     const char *args[8] = {command, key};
     size_t sizes[8] = {strlen(command)}, n = 2;
@@ -24,10 +17,7 @@ static const char *on(struct app *a, int pid, const char *command, const char *c
         args[n] = *more;
         sizes[n] = strlen(*more);
     }
-    struct reply *reply = redis_ask_n(a->redis, n, args, sizes);
-    reply_line(reply, line, sizeof line);
-    reply_free(reply);
-    return line;
+    return redis_text_n(a->redis, n, args, sizes);
 }
 
 static void shows(struct app *a, int pid, const char *want, const char *name) { is_str(on(a, pid, "GET", NULL), want, "%s", name); }
@@ -37,9 +27,10 @@ static const char *set_nx(struct app *a, int pid, const char *who) {
     return on(a, pid, "SET", (const char *const[]){who, "EX", "600", "NX", NULL});
 }
 
-static void start(struct app *a, struct redis *r) {
-    app_ready(a, r);
-    a->registration = 1;
+static struct app start(struct redis *r) {
+    struct app a = app_ready(r);
+    a.registration = 1;
+    return a;
 }
 
 /* The clock stands still: to the millisecond. */
@@ -50,8 +41,7 @@ static void ends_at(struct app *a, int pid, int64_t tick, const char *name) {
 }
 
 static void written(struct redis *r) {
-    struct app a;
-    start(&a, r);
+    struct app a = start(r);
     app_say(&a, "claim", "0", "n", "host-a1:3:T", NULL);
     shows(&a, 0, "host-a1:3:T", "a claim registers");
     ends_at(&a, 0, T0 + 10, "until the limit");
@@ -73,8 +63,7 @@ static void written(struct redis *r) {
 }
 
 static void foreign(struct redis *r) {
-    struct app a;
-    start(&a, r);
+    struct app a = start(r);
     is_str(set_nx(&a, 0, "other:0:X"), "OK", "another program takes a pid");
     says(&a, "OK 1000000 1000010 1", "it is passed over", "claim", "0", "n", "m:0:A", NULL);
     shows(&a, 0, "other:0:X", "and not overwritten");
@@ -91,8 +80,7 @@ static void foreign(struct redis *r) {
 
 /* A registration of another in the place of ours: the hash says whose pid it is, the other's stays when ours is given back. */
 static void foreign_meanwhile(struct redis *r) {
-    struct app a;
-    start(&a, r);
+    struct app a = start(r);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     on(&a, 0, "SET", (const char *const[]){"other:0:X", NULL});
     says(&a, "OK 1000000 1000010 1", "our claim again: passed over all the same", "claim", "0", "n", "m:0:A", NULL);
@@ -107,8 +95,7 @@ static void foreign_meanwhile(struct redis *r) {
 
 /* Another program comes by a pid whose holder was stopped for longer than its window. */
 static void foreign_after(struct redis *r) {
-    struct app a;
-    start(&a, r);
+    struct app a = start(r);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     app_say(&a, "claim", "1", "n", "m:0:B", NULL);
     app_at(&a, T0 + 9, 999);
@@ -122,8 +109,7 @@ static void foreign_after(struct redis *r) {
 
 /* What is left of a lease that has run out is no other program's. */
 static void leftover(struct redis *r) {
-    struct app a;
-    start(&a, r);
+    struct app a = start(r);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     on(&a, 0, "PERSIST", NULL);
     app_at(&a, T0 + 10, 0);
@@ -136,9 +122,8 @@ static void leftover(struct redis *r) {
 }
 
 static void looked_at(struct redis *r) {
-    struct app a;
+    struct app a = start(r);
     char want[200];
-    start(&a, r);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     set_nx(&a, 1, "other:0:X");
     snprintf(want, sizeof want, "OK current 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
@@ -155,8 +140,7 @@ static void looked_at(struct redis *r) {
 
 /* Redis before 6.2 knows no absolute time in SET. */
 static void old_server(struct redis *r) {
-    struct app a;
-    start(&a, r);
+    struct app a = start(r);
     a.prelude = "local real = redis\n"
                 "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
                 "if command == 'SET' and select(3, ...) == 'PXAT' then return {err = 'ERR syntax error'} end\n"
@@ -198,7 +182,7 @@ static void cluster(const char *program) {
     redis_clock_offset(&r, 10000); /* for two seconds it would take no writes */
     if (!tap_wait_until(cluster_is_up, &r, 20000))
         bail("the cluster does not come up");
-    app_new(&a, &r);
+    a = app_new(&r);
     a.registration = 1;
     says(&a, "RETRY 1000013 0 1000013", "cluster: a hash tag", "claim", "0", "n", "m:0:A", NULL);
     app_say(&a, "init", "", NULL);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Renewals and releases: whose, how far, and what a lease that was forgotten may still do. */
 #include "support/app.h"
-#include "support/tap.h"
 
 /* A lease of pid 0, until T0 + 10, under base m:0:A and nonce n1; nothing else is to be had. */
-static void leased(struct app *a, struct redis *r) {
-    app_ready(a, r);
-    a->pid_max = 0;
-    if (!says(a, "OK 1000000 1000010 0", "a lease", "claim", "0", "n1", "m:0:A", NULL))
+static struct app leased(struct redis *r) {
+    struct app a = app_ready(r);
+    a.pid_max = 0;
+    if (!says(&a, "OK 1000000 1000010 0", "a lease", "claim", "0", "n1", "m:0:A", NULL))
         bail("there is none");
+    return a;
 }
 
 static void windows(struct redis *r) {
-    struct app a;
-    leased(&a, r);
+    struct app a = leased(r);
     app_at(&a, T0 + 2, 999);
     says(&a, "OK 1000010 1000012 0", "a renewal goes on where the window ended", "renew", "0", "n1", "m:0:A", "n2", "1000010",
          NULL);
@@ -30,8 +29,7 @@ static void windows(struct redis *r) {
 }
 
 static void nonces(struct redis *r) {
-    struct app a;
-    leased(&a, r);
+    struct app a = leased(r);
     app_say(&a, "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
     app_at(&a, T0 + 1, 0);
     says(&a, "OK 1000010 1000011 0", "the answer was lost: the same nonces again", "renew", "0", "n1", "m:0:A", "n2", "1000010",
@@ -46,8 +44,7 @@ static void nonces(struct redis *r) {
 }
 
 static void ours_no_more(struct redis *r) {
-    struct app a;
-    leased(&a, r);
+    struct app a = leased(r);
     app_at(&a, T0 + 10, 0);
     says(&a, "OK 1000010 1000020 0", "another has the pid", "claim", "0", "n", "m:0:B", NULL);
     says(&a, "LOST", "renewed by the first", "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
@@ -60,8 +57,7 @@ static void ours_no_more(struct redis *r) {
  * first's still. It has not renewed since, and must not take the ticks between for its own.
  */
 static void granted_once_more(struct redis *r) {
-    struct app a;
-    leased(&a, r);
+    struct app a = leased(r);
     app_at(&a, T0 + 10, 0);
     says(&a, "OK 1000010 1000020 0", "another has the pid", "claim", "0", "n", "m:0:B", NULL);
     says(&a, "OK", "and gives it back, having used a tick", "release", "0", "n", "m:0:B", "", "1000011", "1000020", NULL);
@@ -69,21 +65,20 @@ static void granted_once_more(struct redis *r) {
     says(&a, "LOST", "the first renews, by the window of before", "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
     says(&a, "LOST", "and releases it", "release", "0", "n1", "m:0:A", "n2", "1000004", "1000010", NULL);
     has(&a, a.key, "0", "00001000020 n1 m:0:A", "the record is as it was");
-    leased(&a, r);
+    a = leased(r);
     app_at(&a, T0 + 9, 0);
     says(&a, "OK 1000009 1000019 0", "a claim that comes late, but before the limit", "claim", "0", "n1", "m:0:A", NULL);
     says(&a, "OK 1000010 1000019 0", "does no harm", "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
 }
 
 static void releases(struct redis *r) {
-    struct app a;
-    leased(&a, r);
+    struct app a = leased(r);
     says(&a, "OK", "released", "release", "0", "n1", "m:0:A", "", "1000001", "1000010", NULL);
     has(&a, a.key, "0", "00001000001", "the record is the position alone");
     says(&a, "LOST", "a renewal that comes later", "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
     says(&a, "LOST", "a release that comes twice", "release", "0", "n1", "m:0:A", "", "1000000", "1000010", NULL);
     has(&a, a.key, "0", "00001000001", "the position stays");
-    leased(&a, r);
+    a = leased(r);
     app_say(&a, "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
     says(&a, "OK", "the last renewal's answer was lost: its nonce will do", "release", "0", "n1", "m:0:A", "n2", "1000001",
          "1000010", NULL);
@@ -91,15 +86,14 @@ static void releases(struct redis *r) {
 
 /* The server has forgotten everything at T0: g is T0 + 3, q is T0 + 13. */
 static void forgotten(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     a.pid_max = 0;
     says(&a, "GONE 1000013", "a limit one tick too low to show anything", "renew", "0", "n", "m:0:A", "n1", "1000002", NULL);
     has(&a, a.key, "0", "nil", "leaves no record");
     says(&a, "OK 1000003 1000010 0", "a limit at g: nobody else can have begun", "renew", "0", "n", "m:0:A", "n1", "1000003", NULL);
     has(&a, a.key, "0", "00001000010 n1 m:0:A", "and is on record");
     says(&a, "OK 1000002 1000010 0", "with a record, that counts alone", "renew", "0", "n1", "m:0:A", "n2", "1000002", NULL);
-    app_new(&a, r);
+    a = app_new(r);
     app_say(&a, "look", "0", NULL);
     app_say(&a, "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 500, 0);
@@ -109,8 +103,7 @@ static void forgotten(struct redis *r) {
 
 /* A release proves nothing of a lease that was forgotten: it may be one that comes late, and the pid another's by now. */
 static void forgotten_and_released(struct redis *r) {
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     a.pid_max = 0;
     says(&a, "GONE 1000013", "released", "release", "0", "n", "m:0:A", "", "1000009", "1000010", NULL);
     has(&a, a.key, "0", "nil", "leaves no record");

@@ -8,20 +8,9 @@
  */
 #include "support/app.h"
 #include "rules.h"
-#include "support/tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <libgen.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { PASSED, FOUND, OTHER };
 
@@ -49,8 +38,7 @@ static void write_file(const char *path, const char *text) {
 /* An edit that no server can run would be found by anything. */
 static bool still_runs(struct redis *r, const char *script) {
     static const char *const ops[] = {"look", "init", "claim", "renew", "look", "release"};
-    struct app a;
-    app_new(&a, r);
+    struct app a = app_new(r);
     a.script = script;
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (app_say(&a, ops[i], strcmp(ops[i], "init") == 0 ? "" : "0", "n", "m:0:A", "n1", "1000010", "1000010", NULL)[0] == '-')

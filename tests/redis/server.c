@@ -4,25 +4,6 @@
  * set, and end with whoever started them.
  */
 #include "support/redis.h"
-#include "support/tap.h"
-
-#include <errno.h>
-#include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static const char *got(struct redis *r, const char *key) {
-    static char line[100];
-    struct reply *reply = redis_ask(r, "GET", key, NULL);
-    reply_line(reply, line, sizeof line);
-    reply_free(reply);
-    return line;
-}
 
 static void keeps_what_was_saved(const char *program) {
     struct redis r;
@@ -31,9 +12,9 @@ static void keeps_what_was_saved(const char *program) {
     redis_do(&r, "SAVE", NULL);
     redis_do(&r, "SET", "a", "new", NULL);
     redis_restart(&r, false);
-    is_str(got(&r, "a"), "old", "%s restarted: what was saved", program);
+    is_str(redis_text(&r, "GET", "a", NULL), "old", "%s restarted: what was saved", program);
     redis_restart(&r, true);
-    is_str(got(&r, "a"), "nil", "%s restarted empty", program);
+    is_str(redis_text(&r, "GET", "a", NULL), "nil", "%s restarted empty", program);
     const pid_t pid = r.pid;
     redis_kill(&r);
     ok(kill(pid, 0) < 0 && errno == ESRCH, "%s ended", program);
@@ -47,7 +28,7 @@ static void follows(const char *program) {
     ok(master.port != replica.port && master.port > 0, "%s: ports of their own", program);
     redis_do(&master, "SET", "a", "1", NULL);
     redis_replicate(&replica, &master);
-    is_str(got(&replica, "a"), "1", "%s: the replica has what its master has", program);
+    is_str(redis_text(&replica, "GET", "a", NULL), "1", "%s: the replica has what its master has", program);
     redis_info(&master, "replication", "master_replid", a, sizeof a);
     redis_promote(&replica);
     is_str(redis_info(&replica, "replication", "role", role, sizeof role), "master", "%s: promoted", program);
@@ -96,7 +77,7 @@ static void has_a_clock(const char *program) {
     is_i64(server_ms(&r), moment + 1, "%s: a millisecond on", program);
     redis_do(&r, "SET", "a", "1", "PX", "50", NULL);
     redis_clock_fix(&r, moment + 100);
-    is_str(got(&r, "a"), "nil", "%s: keys run out by it", program);
+    is_str(redis_text(&r, "GET", "a", NULL), "nil", "%s: keys run out by it", program);
     redis_kill(&r);
 }
 
@@ -137,16 +118,14 @@ static void ends_with_its_parent(const char *program) {
 }
 
 int main(void) {
-    for (const char *const *program = redis_programs(); *program; program++) {
-        if (!redis_installed(*program)) {
-            skip(1, "no %s", *program);
-            continue;
-        }
-        keeps_what_was_saved(*program);
-        follows(*program);
-        pauses(*program);
-        has_a_clock(*program);
-        ends_with_its_parent(*program);
+    const char *programs[8];
+    const size_t n = redis_installed_ones(programs, 8);
+    for (size_t i = 0; i < n; i++) {
+        keeps_what_was_saved(programs[i]);
+        follows(programs[i]);
+        pauses(programs[i]);
+        has_a_clock(programs[i]);
+        ends_with_its_parent(programs[i]);
     }
     return done_testing();
 }

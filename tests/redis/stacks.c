@@ -7,20 +7,10 @@
  */
 #include "support/clusters.h"
 #include "support/sentinels.h"
-#include "support/tap.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LIMIT_MS = 30000 };
 
-static bool has(struct redis *r, const char *key, const char *want) {
-    struct reply *reply = redis_ask(r, "GET", key, NULL);
-    const bool same = reply->type == '$' && strcmp(reply->text, want) == 0;
-    reply_free(reply);
-    return same;
-}
+static bool has(struct redis *r, const char *key, const char *want) { return strcmp(redis_text(r, "GET", key, NULL), want) == 0; }
 
 static void test_sentinels(const char *program) {
     struct sentinels s;
@@ -43,11 +33,7 @@ static void test_sentinels(const char *program) {
 
 /* While a slot is on its way, each of its two nodes says so. */
 static void see_move(void *arg, int step) {
-    struct redis *from = arg;
-    char line[200];
-    struct reply *reply = redis_ask(from, "GET", "{tag}", NULL);
-    reply_line(reply, line, sizeof line);
-    reply_free(reply);
+    const char *line = redis_text(arg, "GET", "{tag}", NULL);
     ok(step != CLUSTER_ALL ? strcmp(line, "b") == 0 : strncmp(line, "-ASK ", 5) == 0, "on its way, step %d: %s", step, line);
 }
 
@@ -75,14 +61,11 @@ static void test_cluster(const char *program) {
 }
 
 int main(void) {
-    int tested = 0;
-    for (const char *const *program = redis_programs(); *program; program++) {
-        if (!redis_installed(*program)) {
-            skip(1, "no %s", *program);
-        } else if (tested++ == 0 || getenv("SFID_TEST_LONG")) {
-            test_sentinels(*program);
-            test_cluster(*program);
-        }
+    const char *programs[8];
+    const size_t n = redis_installed_ones(programs, 8);
+    for (size_t i = 0; i < n && (i == 0 || getenv("SFID_TEST_LONG")); i++) {
+        test_sentinels(programs[i]);
+        test_cluster(programs[i]);
     }
     return done_testing();
 }

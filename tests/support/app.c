@@ -2,14 +2,6 @@
 #include "support/app.h"
 
 #include "lease/script.h"
-#include "support/tap.h"
-
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { COMMON = 11, OP_ARGS = 6 };
 
@@ -31,23 +23,32 @@ const char *app_script(void) {
     return text;
 }
 
-void app_new(struct app *a, struct redis *r) {
-    *a = (struct app){.redis = r,
-                      .key = "sfid:{app}",
-                      .bits = "36:11:17",
-                      .epoch = INT64_C(1766361600000),
-                      .unit = 1000,
-                      .window = 10000,
-                      .slack = 2000,
-                      .pid_max = 2};
+struct app app_new(struct redis *r) {
+    struct app a = {.redis = r,
+                    .key = "sfid:{app}",
+                    .bits = "36:11:17",
+                    .epoch = INT64_C(1766361600000),
+                    .unit = 1000,
+                    .window = 10000,
+                    .slack = 2000,
+                    .pid_max = 2};
     redis_do(r, "FLUSHALL", NULL);
-    app_at(a, T0, 0);
+    app_at(&a, T0, 0);
+    return a;
 }
 
-void app_ready(struct app *a, struct redis *r) {
-    app_new(a, r);
-    if (strcmp(app_say(a, "init", "", NULL), "OK") != 0)
-        bail("init: %s", a->said);
+struct app app_ready(struct redis *r) {
+    struct app a = app_new(r);
+    if (strcmp(app_say(&a, "init", "", NULL), "OK") != 0)
+        bail("init: %s", a.said);
+    return a;
+}
+
+struct app app_today(struct redis *r) {
+    struct app a = app_new(r);
+    a.window = 600000, a.slack = 15000, a.pid_max = 2047, a.registration = 1;
+    app_at(&a, ((int64_t)time(NULL) * 1000 - a.epoch) / a.unit, 0);
+    return a;
 }
 
 void app_at(struct app *a, int64_t tick, int64_t ms) {
@@ -150,11 +151,7 @@ bool says(struct app *a, const char *want, const char *name, const char *op, ...
 }
 
 bool has(struct app *a, const char *key, const char *field, const char *want, const char *name) {
-    char line[400];
-    struct reply *reply = field ? redis_ask(a->redis, "HGET", key, field, NULL) : redis_ask(a->redis, "GET", key, NULL);
-    reply_line(reply, line, sizeof line);
-    reply_free(reply);
-    return is_str(line, want, "%s", name);
+    return is_str(redis_text(a->redis, field ? "HGET" : "GET", key, field, NULL), want, "%s", name);
 }
 
 static int by_field(const void *a, const void *b) {
@@ -178,15 +175,21 @@ char *app_contents(struct app *a) {
     return text;
 }
 
+bool app_is_as(struct app *a, char *before, const char *name) {
+    char *after = app_contents(a);
+    const bool same = is_str(after, before, "%s", name);
+    free(before);
+    free(after);
+    return same;
+}
+
 int for_each_server(unsigned flags, void (*test)(struct redis *r)) {
-    for (const char *const *program = redis_programs(); *program; program++) {
-        if (!redis_installed(*program)) {
-            skip(1, "no %s", *program);
-            continue;
-        }
+    const char *programs[8];
+    const size_t n = redis_installed_ones(programs, 8);
+    for (size_t i = 0; i < n; i++) {
         struct redis r;
-        diag("%s", *program);
-        redis_start(&r, *program, "server", flags, NULL);
+        diag("%s", programs[i]);
+        redis_start(&r, programs[i], "server", flags, NULL);
         test(&r);
         redis_kill(&r);
     }

@@ -7,7 +7,7 @@
  * 1000000. Answers are compared as one line, without the server's clock and
  * without what differs from run to run (era, state).
  *
- *     app_new(&a, &redis);
+ *     struct app a = app_new(&redis);
  *     says(&a, "OK 1000000 1000010 0", "a pid", "claim", "0", "n1", "m:0:A", NULL);
  *
  * The script is the library's, or that in the file $SFID_TEST_SCRIPT:
@@ -35,10 +35,13 @@ struct app {
 const char *app_script(void);
 
 /* Makes an empty server with its clock at T0, the settings above, pids 0 to 2, and no registration. It asks nothing yet. */
-void app_new(struct app *a, struct redis *r);
+struct app app_new(struct redis *r);
 
 /* The same, initialised: pids without a record are available. */
-void app_ready(struct app *a, struct redis *r);
+struct app app_ready(struct redis *r);
+
+/* The same as app_new(), with the library's defaults, and the clock at the beginning of a second, now. */
+struct app app_today(struct redis *r);
 
 /* Sets the server's clock to this many ms after the begin of a tick. */
 void app_at(struct app *a, int64_t tick, int64_t ms);
@@ -57,6 +60,9 @@ bool has(struct app *a, const char *key, const char *field, const char *want, co
 
 /* Returns all the app's hash says, for comparing. For free(). */
 char *app_contents(struct app *a);
+
+/* Checks that the hash says what it said `before`, which is freed. */
+bool app_is_as(struct app *a, char *before, const char *name);
 
 /* Runs the test for each installed server. flags: see redis_start(). Returns main()'s status. */
 int for_each_server(unsigned flags, void (*test)(struct redis *r));

@@ -56,9 +56,7 @@ const char *record_of(struct redis *r, const char *app, int64_t pid, char line[R
     char key[100], field[24];
     snprintf(key, sizeof key, "sfid:%s", app);
     snprintf(field, sizeof field, "%" PRId64, pid);
-    struct reply *reply = redis_ask(r, "HGET", key, field, NULL);
-    reply_line(reply, line, RECORD);
-    reply_free(reply);
+    snprintf(line, RECORD, "%s", redis_text(r, "HGET", key, field, NULL));
     return line;
 }
 
@@ -69,6 +67,12 @@ size_t registration_of(const char *app, int64_t pid, char key[100]) {
     key[n] = (char)(pid & 0xff);
     key[n + 1] = (char)(pid >> 8 & 0xff);
     return (size_t)n + 2;
+}
+
+const char *registration_text(struct redis *r, const char *command, const char *app, int64_t pid) {
+    char key[100];
+    const size_t sizes[] = {strlen(command), registration_of(app, pid, key)};
+    return redis_text_n(r, 2, (const char *const[]){command, key}, sizes);
 }
 
 /* ---- a member ----------------------------------------------------------- */

@@ -50,6 +50,9 @@ bool is_released(const char *record);
 /* Writes the key of a pid's registration. Returns its size, since it has binary bytes. */
 size_t registration_of(const char *app, int64_t pid, char key[100]);
 
+/* Sends a command of that key alone. Returns the reply as redis_text() does. */
+const char *registration_text(struct redis *r, const char *command, const char *app, int64_t pid);
+
 /* ---- a member ----------------------------------------------------------- */
 
 struct seen {

@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/redis.h"
 
-#include "support/tap.h"
-
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { ASK_MS = 10000, START_MS = 20000, PROGRAMS = 8, ALIVE = 48 };
 
@@ -342,6 +330,25 @@ int64_t redis_do(struct redis *r, const char *arg, ...) {
     const int64_t number = reply->number;
     reply_free(reply);
     return number;
+}
+
+static const char *text_of(struct reply *reply) {
+    static char text_line[4096];
+    reply_line(reply, text_line, sizeof text_line);
+    reply_free(reply);
+    return text_line;
+}
+
+const char *redis_text(struct redis *r, const char *arg, ...) {
+    va_list rest;
+    va_start(rest, arg);
+    struct reply *reply = ask_va(r, arg, rest);
+    va_end(rest);
+    return text_of(reply);
+}
+
+const char *redis_text_n(struct redis *r, size_t n, const char *const *args, const size_t *sizes) {
+    return text_of(redis_ask_n(r, n, args, sizes));
 }
 
 char *redis_info(struct redis *r, const char *section, const char *field, char *value, size_t size) {

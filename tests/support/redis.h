@@ -19,8 +19,19 @@
 
 #include "support/resp.h"
 #include "support/shim.h"
+#include "support/tap.h"
 
-#include <sys/types.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
     REDIS_PORT = 1,     /* also listens on a port; replicas need one */
@@ -91,6 +102,10 @@ struct reply *redis_ask_n(struct redis *r, size_t n, const char *const *args, co
 
 /** As redis_ask(), for replies that are OK or a number; others end the test. Returns the number, 0 for OK. */
 int64_t redis_do(struct redis *r, const char *arg, ...) __attribute__((sentinel));
+
+/** As redis_ask(), but returns the reply as one line (reply_line()), valid until the next call. */
+const char *redis_text(struct redis *r, const char *arg, ...) __attribute__((sentinel));
+const char *redis_text_n(struct redis *r, size_t n, const char *const *args, const size_t *sizes);
 
 /** Copies a field of an INFO section, up to the end of its line. Returns value. */
 char *redis_info(struct redis *r, const char *section, const char *field, char *value, size_t size);
