@@ -130,8 +130,7 @@ static uint64_t end_drawers(struct family *f) {
 static void mixed(struct redis *r) {
     static struct family f;
     const int64_t ms = (int64_t)sized(5000, 600000, getenv("SFID_TEST_LONG") ? 600000 : 5000);
-    const sfid_layout l = layout_of(LAYOUT);
-    sfid_options opt = fleet_options(r, APP, &l);
+    sfid_options opt = fleet_options(r, APP, &layout);
     sfid_status_info st;
     memset((void *)&f, 0, sizeof f);
     opt.ttl_ms = 3000;
@@ -158,8 +157,7 @@ static void mixed(struct redis *r) {
 }
 
 int main(void) {
-    dirs_make();
-    servers_find();
+    fleet_begin(LAYOUT);
     on_servers(0, 0, mixed);
     return done_testing();
 }

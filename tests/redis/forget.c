@@ -17,26 +17,21 @@ static struct app two_leases(struct redis *r, bool save_between) {
 
 /* T0 + 1, all forgotten: the holders go on, and nobody else begins before all that was granted has run out. */
 static void all_forgotten(struct app *a, const char *how) {
-    char name[200];
-    char era_before[sizeof a->era];
+    char about[200], era_before[sizeof a->era];
+    snprintf(about, sizeof about, "%s: ", how);
+    a->about = about;
     memcpy(era_before, a->era, sizeof era_before);
     app_at(a, T0 + 1, 0);
-    snprintf(name, sizeof name, "%s: claims wait", how);
-    says(a, "RETRY 1000014 0 1000014", name, "claim", "0", "n", "m:0:C", NULL);
-    snprintf(name, sizeof name, "%s: told by another era", how);
-    ok(strcmp(era_before, a->era) != 0, "%s", name);
-    snprintf(name, sizeof name, "%s: a holder goes on", how);
-    says(a, "OK 1000010 1000011 1", name, "renew", "1", "n", "m:0:B", "n1", "1000010", NULL);
-    snprintf(name, sizeof name, "%s: so does the other", how);
-    says(a, "OK 1000010 1000011 0", name, "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
-    snprintf(name, sizeof name, "%s: not one whose limit shows nothing", how);
-    says(a, "GONE 1000014", name, "renew", "2", "n", "m:0:D", "n1", "1000003", NULL);
+    says(a, "RETRY 1000014 0 1000014", "claims wait", "claim", "0", "n", "m:0:C", NULL);
+    ok(strcmp(era_before, a->era) != 0, "%s: told by another era", how);
+    says(a, "OK 1000010 1000011 1", "a holder goes on", "renew", "1", "n", "m:0:B", "n1", "1000010", NULL);
+    says(a, "OK 1000010 1000011 0", "so does the other", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(a, "GONE 1000014", "not one whose limit shows nothing", "renew", "2", "n", "m:0:D", "n1", "1000003", NULL);
     app_at(a, T0 + 13, 999);
-    snprintf(name, sizeof name, "%s: 1 ms before q", how);
-    says(a, "RETRY 1000014 0 1000014", name, "claim", "0", "n", "m:0:C", NULL);
+    says(a, "RETRY 1000014 0 1000014", "1 ms before q", "claim", "0", "n", "m:0:C", NULL);
     app_at(a, T0 + 14, 0);
-    snprintf(name, sizeof name, "%s: at q", how);
-    says(a, "OK 1000014 1000024 0", name, "claim", "0", "n", "m:0:C", NULL);
+    says(a, "OK 1000014 1000024 0", "at q", "claim", "0", "n", "m:0:C", NULL);
+    a->about = "";
 }
 
 /* A file knows of a nonce shown since, and of a release, only what was so then. */

@@ -4,18 +4,16 @@
 
 /* A claim, a renewal and an init are refused so, and the hash stays as it was. */
 static void refused(struct app *a, const char *want, const char *why) {
-    char name[200];
+    char about[200];
     char *before = app_contents(a);
-    snprintf(name, sizeof name, "%s: claim", why);
-    says(a, want, name, "claim", "0", "n", "m:0:B", NULL);
-    snprintf(name, sizeof name, "%s: renew", why);
-    says(a, want, name, "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
-    snprintf(name, sizeof name, "%s: release", why);
-    says(a, want, name, "release", "0", "n", "m:0:A", "n1", "1000010", "1000010", NULL);
-    snprintf(name, sizeof name, "%s: init", why);
-    says(a, want, name, "init", "", NULL);
-    snprintf(name, sizeof name, "%s: nothing was written", why);
-    app_is_as(a, before, name);
+    snprintf(about, sizeof about, "%s: ", why);
+    a->about = about;
+    says(a, want, "claim", "claim", "0", "n", "m:0:B", NULL);
+    says(a, want, "renew", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(a, want, "release", "release", "0", "n", "m:0:A", "n1", "1000010", "1000010", NULL);
+    says(a, want, "init", "init", "", NULL);
+    app_is_as(a, before, "nothing was written");
+    a->about = "";
 }
 
 static void epoch(struct redis *r) {

@@ -25,6 +25,7 @@ const char *app_script(void) {
 
 struct app app_new(struct redis *r) {
     struct app a = {.redis = r,
+                    .about = "",
                     .key = "sfid:{app}",
                     .bits = "36:11:17",
                     .epoch = INT64_C(1766361600000),
@@ -146,12 +147,12 @@ bool says(struct app *a, const char *want, const char *name, const char *op, ...
     va_end(rest);
     const size_t known = strcspn(want, "*");
     if (want[known] == '*' && strncmp(a->said, want, known) == 0)
-        return ok(true, "%s", name);
-    return is_str(a->said, want, "%s", name);
+        return ok(true, "%s%s", a->about, name);
+    return is_str(a->said, want, "%s%s", a->about, name);
 }
 
 bool has(struct app *a, const char *key, const char *field, const char *want, const char *name) {
-    return is_str(redis_text(a->redis, field ? "HGET" : "GET", key, field, NULL), want, "%s", name);
+    return is_str(redis_text(a->redis, field ? "HGET" : "GET", key, field, NULL), want, "%s%s", a->about, name);
 }
 
 static int by_field(const void *a, const void *b) {
@@ -177,7 +178,7 @@ char *app_contents(struct app *a) {
 
 bool app_is_as(struct app *a, char *before, const char *name) {
     char *after = app_contents(a);
-    const bool same = is_str(after, before, "%s", name);
+    const bool same = is_str(after, before, "%s%s", a->about, name);
     free(before);
     free(after);
     return same;

@@ -28,6 +28,7 @@ struct app {
     int pid_min, pid_max, registration;  /* as in the script */
     const char *script;                  /* NULL: app_script() */
     const char *prelude;                 /* Lua before the script; NULL: none */
+    const char *about;                   /* stands before the names of checks */
     char said[4096], era[16], state[48]; /* from the last answer */
 };
 

@@ -156,18 +156,14 @@ pid_t child_start(int (*fn)(void *), void *arg) {
     return child;
 }
 
+static int run_self(void *argv) {
+    execv("/proc/self/exe", argv);
+    return DIED;
+}
+
 pid_t self_start(const char *a, const char *b, const char *c, const char *d, const char *e) {
-    char *const argv[] = {(char *)"self", (char *)a, (char *)b, (char *)c, (char *)d, (char *)e, NULL};
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child < 0)
-        die("fork: %s", strerror(errno));
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execv("/proc/self/exe", argv);
-        _exit(DIED);
-    }
-    return child;
+    const char *argv[] = {"self", a, b, c, d, e, NULL};
+    return child_start(run_self, argv);
 }
 
 static bool child_ended(void *arg) {

@@ -372,14 +372,18 @@ const char *redis_port_text(const struct redis *r) {
     return to;
 }
 
-/* Returns whether the replica is linked and has all its master has. */
+bool redis_in_step(struct redis *r, struct redis *master) {
+    char link[16], port[16], mine[32], its[32];
+    redis_info(r, "replication", "master_link_status", link, sizeof link);
+    redis_info(r, "replication", "master_port", port, sizeof port);
+    redis_info(r, "replication", "slave_repl_offset", mine, sizeof mine);
+    redis_info(master, "replication", "master_repl_offset", its, sizeof its);
+    return strcmp(link, "up") == 0 && atoi(port) == master->port && strcmp(mine, its) == 0;
+}
+
 static bool in_step(void *arg) {
     struct redis *const *pair = arg;
-    char link[16], mine[32], its[32];
-    redis_info(pair[0], "replication", "master_link_status", link, sizeof link);
-    redis_info(pair[0], "replication", "slave_repl_offset", mine, sizeof mine);
-    redis_info(pair[1], "replication", "master_repl_offset", its, sizeof its);
-    return strcmp(link, "up") == 0 && strcmp(mine, its) == 0;
+    return redis_in_step(pair[0], pair[1]);
 }
 
 void redis_replicate(struct redis *r, const struct redis *master) {
@@ -408,15 +412,6 @@ void redis_clock_fix(struct redis *r, int64_t unix_ms) { atomic_store(&r->clock-
 void redis_clock_offset(struct redis *r, int64_t ms) {
     atomic_store(&r->clock->clock_offset_ns, ms * 1000000);
     atomic_store(&r->clock->clock_fixed_ns, 0);
-}
-
-bool redis_in_step(struct redis *r, struct redis *master) {
-    char link[16], port[16], mine[32], its[32];
-    redis_info(r, "replication", "master_link_status", link, sizeof link);
-    redis_info(r, "replication", "master_port", port, sizeof port);
-    redis_info(r, "replication", "slave_repl_offset", mine, sizeof mine);
-    redis_info(master, "replication", "master_repl_offset", its, sizeof its);
-    return strcmp(link, "up") == 0 && atoi(port) == master->port && strcmp(mine, its) == 0;
 }
 
 size_t redis_installed_ones(const char *found[], size_t room) {
