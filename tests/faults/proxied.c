@@ -137,14 +137,12 @@ static void test_others_lost(struct scene *s) {
 
 /* ---- held back ---------------------------------------------------------------- */
 
-static bool has_held_back(void *arg) { return atomic_load(&((struct proxy_rules *)arg)->held) > 0; }
-
 static void test_held_back(struct scene *s) {
     struct member *m = &s->m[0];
     struct proxy_rules *rules = s->proxy.rules;
     const int failed = events_of(m, SFID_EVENT_RENEW_FAILED);
     atomic_store(&rules->hold, 1);
-    const bool held = tap_wait_until(has_held_back, rules, patience(2 * HEARTBEAT_MS));
+    const bool held = flag_wait(&rules->held, 1, patience(2 * HEARTBEAT_MS));
     const bool told = member_had(m, SFID_EVENT_RENEW_FAILED, failed + 1, 2 * HEARTBEAT_MS);
     atomic_store(&rules->hold, 0);
     ok(held && told, "%s: answers held back past D: told", s->program);

@@ -158,8 +158,8 @@ int events_of(const struct member *m, sfid_event_kind kind);
 bool member_had(struct member *m, sfid_event_kind kind, int least, unsigned limit_ms);
 
 /*
- * Waits for an event, from event number `from` on, that reports this renewal failure. An earlier renewal under way may fail
- * differently. Returns NULL, with a diagnostic, if none comes.
+ * Waits for an event, from event number `from` on, that reports this renewal failure (code 0: any). An earlier renewal under way
+ * may fail differently. Returns NULL, with a diagnostic, if none comes within patience(6000).
  */
 const struct seen *member_told(const struct member *m, int from, int code, const char *words, const char *server);
 

@@ -205,8 +205,6 @@ static void *shake(void *arg) {
     return NULL;
 }
 
-static bool has_shaken(void *arg) { return atomic_load(&((struct shaking *)arg)->rounds) > 0; }
-
 static struct sfid__connection *kept;
 
 /* Registered before everything, it runs after everything. */
@@ -236,7 +234,7 @@ static int exit_in_between(void *arg) {
         SSL_CTX_free(SSL_CTX_new(TLS_method()));
     }
     pthread_create(&thread, NULL, shake, &s);
-    if (!tap_wait_until(has_shaken, &s, patience(10000)))
+    if (!flag_wait(&s.rounds, 1, patience(10000)))
         return 1;
     nap_us(e->after_us);
     exit(0);

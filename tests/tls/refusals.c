@@ -164,15 +164,13 @@ static void renegotiate(int fd, struct resp *in, struct peer_shared *s) {
     atomic_store(&s->step, handshakes > before ? AGREED : refused ? REFUSED : ASKED);
 }
 
-static bool is_decided(void *arg) { return atomic_load(&((struct peer_shared *)arg)->step) > ASKED; }
-
 static void test_renegotiation(void) {
     char url[URL];
     struct peer p = start_peer(true, renegotiate);
     snprintf(url, sizeof url, "rediss://127.0.0.1:%d?ca=%s/ca.pem", p.port, certificates);
     const struct attempt a = attempt_open(url, "orders", true);
     ok(a.code == SFID_EREDIS, "a server that asks for another handshake gets no lease out");
-    tap_wait_until(is_decided, p.s, patience(5000));
+    flag_wait(&p.s->step, AGREED, patience(5000));
     is_i64(atomic_load(&p.s->step), REFUSED, "it is refused");
     stop_peer(&p);
 }
