@@ -58,11 +58,11 @@ void help_all(void) {
                   command->alias ? command->alias : "", command->alias ? ")" : "");
     }
     out_print("\nOptions:\n"
-              "  --help     this text; behind a command, what that one does\n"
-              "  --version  the version of the library\n\n"
+              "  --help     show this help; after a command, the help of that command\n"
+              "  --version  show the version of the library\n\n"
               "Data goes to standard output, diagnostics to standard error.\n"
-              "Exit status: 0 good, 1 some input invalid, 2 usage, 69 server out of reach, 70 internal or\n"
-              "clock, 73 directory, 74 input or output failed, 75 pid in use, 76 lease lost, 77 not\n"
+              "Exit status: 0 success, 1 some input invalid, 2 usage, 69 server cannot be reached, 70 internal\n"
+              "or clock, 73 directory, 74 input or output failed, 75 pid in use, 76 lease lost, 77 not\n"
               "authorised, 78 configuration.\n");
 }
 
@@ -70,7 +70,7 @@ static const struct option_spec options[] = {{NULL, 0, NULL, NULL, NULL}};
 
 static int run(const struct args *args) {
     if (args->operand_count > 1) {
-        say("help: one command at a time");
+        say("help: unexpected argument %s; name one command", QUOTE(args->operands[1]));
         return usage(args->command);
     }
     if (args->operand_count == 0) {
@@ -87,8 +87,8 @@ static int run(const struct args *args) {
 static const struct command command_help = {
     .name = "help",
     .synopsis = "[COMMAND]",
-    .summary = "tell what sfid, or one command, does",
-    .about = "Lists the commands, or describes one.\n",
+    .summary = "list the commands, or describe one",
+    .about = "Lists the commands, or describes COMMAND.\n",
     .options = options,
     .run = run,
 };

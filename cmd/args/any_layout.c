@@ -25,7 +25,7 @@ bool args_any_layout(const struct args *args, int i, struct any_layout *any) {
     if (any->wide)
         return true;
     if (epoch)
-        say("$AWSFLAKE_EPOCH: %s is no time in Unix milliseconds", QUOTE(epoch));
+        say("$AWSFLAKE_EPOCH: %s is not a time in Unix milliseconds", QUOTE(epoch));
     return epoch == NULL && args_layout(args, i, &any->layout);
 }
 

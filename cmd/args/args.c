@@ -40,8 +40,8 @@ static void set(struct args *args, int i, const char *value, const char *label_h
     snprintf(args->label[i], sizeof args->label[i], "%s%s", label_head, label);
 }
 
-static int misuse(const struct args *args, const char *what, const char *which, size_t len) {
-    say("%s: %s %s", args->command->name, what, quote(which, len).text);
+static int misuse(const struct args *args, const char *before, const char *option, size_t len, const char *after) {
+    say("%s: %s %s%s", args->command->name, before, quote(option, len).text, after);
     return usage(args->command);
 }
 
@@ -66,12 +66,12 @@ static int read_long(struct args *args, struct cursor *cursor) {
         return help_wanted(args);
     const int i = find_long(args->command, name, len);
     if (i < 0)
-        return misuse(args, "unknown option", word, len + 2);
+        return misuse(args, "unknown option", word, len + 2, "");
 
     const char *spec_name = args->command->options[i].name;
     if (args->command->options[i].arg == NULL) {
         if (equals)
-            return misuse(args, "no value goes with", word, len + 2);
+            return misuse(args, "option", word, len + 2, " takes no value");
         set(args, i, "", "--", spec_name);
     } else if (equals) {
         set(args, i, equals + 1, "--", spec_name);
@@ -80,7 +80,7 @@ static int read_long(struct args *args, struct cursor *cursor) {
     } else if (cursor->at < cursor->argc) {
         set(args, i, cursor->argv[cursor->at++], "--", spec_name);
     } else {
-        return misuse(args, "a value is missing behind", word, len + 2);
+        return misuse(args, "option", word, len + 2, " needs a value");
     }
     return -1;
 }
@@ -94,13 +94,13 @@ static int read_letters(struct args *args, struct cursor *cursor) {
             return help_wanted(args);
         const int i = find_letter(args->command, *p);
         if (i < 0)
-            return misuse(args, "unknown option", word, strlen(word));
+            return misuse(args, "unknown option", word, strlen(word), "");
         if (args->command->options[i].arg == NULL) {
             set(args, i, "", "-", letter);
             continue;
         }
         if (p[1] == '\0' && cursor->at == cursor->argc)
-            return misuse(args, "a value is missing behind", word, strlen(word));
+            return misuse(args, "option", word, strlen(word), " needs a value");
         set(args, i, p[1] ? p + 1 : cursor->argv[cursor->at++], "-", letter);
         break;
     }
@@ -157,16 +157,16 @@ int args_choice(const struct args *args, int i, const char *const *names) {
         if (strcmp(args->value[i], names[n]) == 0)
             return n;
         const size_t len = strlen(list);
-        snprintf(list + len, sizeof list - len, "%s%s", n == 0 ? "" : names[n + 1] ? ", " : " or ", names[n]);
+        snprintf(list + len, sizeof list - len, "%s%s", n == 0 ? "" : ", ", names[n]);
     }
-    say("%s: %s is none of %s", args->label[i], QUOTE(args->value[i]), list);
+    say("%s: %s is not one of %s", args->label[i], QUOTE(args->value[i]), list);
     return -1;
 }
 
 bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value) {
     if (args->value[i] == NULL || read_u64(args->value[i], max, value))
         return true;
-    say("%s: %s is no number from 0 to %llu, digits alone", args->label[i], QUOTE(args->value[i]), (unsigned long long)max);
+    say("%s: %s is not a decimal number from 0 to %llu", args->label[i], QUOTE(args->value[i]), (unsigned long long)max);
     return false;
 }
 
@@ -178,7 +178,7 @@ bool args_between(const struct args *args, int i, uint32_t least, uint32_t most,
         *value = (uint32_t)number;
         return true;
     }
-    say("%s: %s is no number from %lu to %lu, digits alone", args->label[i], QUOTE(args->value[i]), (unsigned long)least,
+    say("%s: %s is not a decimal number from %lu to %lu", args->label[i], QUOTE(args->value[i]), (unsigned long)least,
         (unsigned long)most);
     return false;
 }
@@ -192,7 +192,7 @@ bool is_app_name(const char *name) {
 bool args_app(const struct args *args, int i, const char **app) {
     const char *value = args->value[i];
     if (value && !is_app_name(value)) {
-        say("%s: %s is no app name; 1 to 64 of A-Z a-z 0-9 _ . { } - are one, no dot first", args->label[i], QUOTE(value));
+        say("%s: %s is not an app name; use 1 to 64 of A-Z a-z 0-9 _ . { } -, with no dot first", args->label[i], QUOTE(value));
         return false;
     }
     *app = value ? value : *app;
@@ -202,7 +202,7 @@ bool args_app(const struct args *args, int i, const char **app) {
 bool args_directory(const struct args *args, int i, const char **directory) {
     const char *value = args->value[i];
     if (value && value[0] == '\0') {
-        say("%s: '' is no directory", args->label[i]);
+        say("%s: '' is not a directory", args->label[i]);
         return false;
     }
     *directory = value ? value : *directory;
@@ -228,7 +228,7 @@ bool args_given(const struct args *args, const int *needed, int count) {
 bool args_no_operands(const struct args *args, const char *hint) {
     if (args->operand_count == 0)
         return true;
-    say("%s: %s is too much%s", args->command->name, QUOTE(args->operands[0]), hint);
+    say("%s: unexpected argument %s%s", args->command->name, QUOTE(args->operands[0]), hint);
     return false;
 }
 
@@ -237,7 +237,7 @@ bool read_layout(const char *label, const char *text, sfid_layout *layout) {
         return true;
     if (text[0] >= '0' && text[0] <= '9') {
         char room[120];
-        say("%s: %s is no layout: %s", label, QUOTE(text), layout_fault(text, room, sizeof room));
+        say("%s: %s is not a layout: %s", label, QUOTE(text), layout_fault(text, room, sizeof room));
         return false;
     }
     char list[256] = "";
@@ -246,7 +246,7 @@ bool read_layout(const char *label, const char *text, sfid_layout *layout) {
         snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", sfid_layout_preset(i));
     }
     const char *near = nearest(text, sfid_layout_preset);
-    say("%s: %s is no layout%s%s%s; give a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms", label, QUOTE(text),
+    say("%s: %s is not a layout%s%s%s; use a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms", label, QUOTE(text),
         near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list);
     return false;
 }

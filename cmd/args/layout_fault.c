@@ -29,12 +29,12 @@ static const char *find_width_fault(const uint64_t width[3], char *room, size_t 
     const uint64_t sum = width[0] + width[1] + width[2];
     for (size_t i = 0; i < COUNT_OF(fields); i++)
         if (width[i] < fields[i].least || width[i] > fields[i].most) {
-            snprintf(room, size, "%s has %llu bits, wants %llu to %llu", fields[i].name, (unsigned long long)width[i],
-                     (unsigned long long)fields[i].least, (unsigned long long)fields[i].most);
+            snprintf(room, size, "%s has %llu bit%s; %llu to %llu are allowed", fields[i].name, (unsigned long long)width[i],
+                     width[i] == 1 ? "" : "s", (unsigned long long)fields[i].least, (unsigned long long)fields[i].most);
             return room;
         }
     if (sum > 64) {
-        snprintf(room, size, "the widths add up to %llu bits, an ID has 64", (unsigned long long)sum);
+        snprintf(room, size, "the widths add up to %llu bits, but an ID has 64", (unsigned long long)sum);
         return room;
     }
     return NULL;
@@ -53,16 +53,16 @@ const char *layout_fault(const char *text, char *room, size_t size) {
     const char *p = text;
     for (int i = 0; i < 3; i++) {
         if ((i > 0 && *p++ != ':') || !take_piece(&p, ":/@", piece, sizeof piece) || !read_u64(piece, 999, &width[i]))
-            return "wants three widths in bits, TIME:PID:SEQ";
+            return "it needs three widths in bits, TIME:PID:SEQ";
     }
     if (*p == ':')
-        return "wants three widths, not more";
+        return "it has more than three widths";
     const char *fault = find_width_fault(width, room, size);
     if (fault)
         return fault;
     if (*p == '/' && (!take_piece(&p, "@", piece, sizeof piece) || !is_good_with(piece)))
-        return "the unit wants digits and ms or s, such as /10ms, up to 4294967295ms";
+        return "the unit must be digits and ms or s, such as /10ms, at most 4294967295ms";
     if (*p == '@' && !is_good_with(p))
-        return "the epoch wants Unix milliseconds between the years 1 and 9999, such as @1288834974657";
-    return "its last tick is further off than times go; take fewer bits of time, or a shorter unit";
+        return "the epoch must be Unix milliseconds between the years 1 and 9999, such as @1288834974657";
+    return "its last tick is out of range; use fewer bits of time, or a shorter unit";
 }

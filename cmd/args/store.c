@@ -53,8 +53,8 @@ void store_hide_password(struct args *args) {
         for (size_t k = 0; k < COUNT_OF(secrets); k++)
             memset((char *)(uintptr_t)secrets[k].at, '*', secrets[k].len); /* writes to argv, which belongs to this process */
         args->value[i] = kept;
-        remark("others can read a password on the command line for a moment: give password_file= in the URL, "
-               "or the URL as $SFID_STORE");
+        remark("other users can read a password on the command line for a moment; use password_file= in the URL, "
+               "or pass the URL in $SFID_STORE");
     }
 }
 

@@ -10,9 +10,9 @@
 
 /* Options of commands that use a server. The first two must be the same for all processes of an app. */
 #define OPTION_TTL \
-    { "ttl-ms", 0, "MS", NULL, "how long a lease lasts, the same for all of APP (600000)" }
+    { "ttl-ms", 0, "MS", NULL, "how long a lease lasts; the same for all processes of APP (600000)" }
 #define OPTION_BUDGET \
-    { "skew-budget-ms", 0, "MS", NULL, "how far servers' clocks may differ, likewise (15000)" }
+    { "skew-budget-ms", 0, "MS", NULL, "how far the clocks of servers may differ; the same for all of APP (15000)" }
 #define OPTION_TIMEOUT \
     { "timeout-ms", 0, "MS", NULL, "how long to wait for the server (5000)" }
 

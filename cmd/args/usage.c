@@ -31,5 +31,5 @@ void help_command(const struct command *command) {
     for (const struct option_spec *option = command->options; option->name; option++)
         if (option->help)
             help_option(option);
-    out_print("  %-22s  %s\n\n%s", "-h, --help", "this text", command->about);
+    out_print("  %-22s  %s\n\n%s", "-h, --help", "show this help", command->about);
 }

@@ -162,7 +162,7 @@ static int run(const struct args *args) {
         if (strcmp(args->operands[i], "-") == 0) {
             decode_input(&decode);
         } else if (decode.streams) {
-            say("decode: %s is too much: IDs are looked for in standard input; put < before the name of a file",
+            say("decode: unexpected argument %s: IDs are read from standard input; put < before the name of a file",
                 QUOTE(args->operands[i]));
             return usage(args->command);
         } else {

@@ -114,7 +114,7 @@ static int run(const struct args *args) {
     sfid_options opt = SFID_OPTIONS_INIT;
     sfid_layout layout;
     struct report report;
-    if (!args_no_operands(args, "; --app tells which app"))
+    if (!args_no_operands(args, "; use --app to name the app"))
         return usage(args->command);
     const int format = args_choice(args, FORMAT, formats);
     if (format < 0 || !args_app(args, APP, &opt.app) || !args_directory(args, RUN_DIR, &opt.run_dir) ||

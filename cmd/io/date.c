@@ -137,8 +137,8 @@ void date_text(char text[DATE_ROOM], int64_t unix_ms) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-static const char no_form[] = "is no time; give one such as 2026-11-21T10:30:00Z, 2026-11-21, now, or -1h (s, m, h, d or w)";
-static const char too_far[] = "is further off than times go";
+static const char no_form[] = "is not a time; use one such as 2026-11-21T10:30:00Z, 2026-11-21, now, or -1h (s, m, h, d or w)";
+static const char too_far[] = "is out of range";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -214,14 +214,14 @@ static const char *read_clock(const char *p, int64_t begin, int64_t *seconds, st
         !take_pair(&p, ':', 99, &second))
         return no_form;
     if (!take_fraction(&p, out))
-        return "has no digit behind the point";
+        return "has no digit after the decimal point";
     if (*p == '\0')
-        return "has no zone; end it in Z for UTC, or +01:00";
+        return "has no zone; add Z for UTC, or an offset such as +01:00";
     if (!take_zone(&p, &offset) || *p != '\0')
-        return "has no such zone; end it in Z for UTC, or +01:00";
+        return "has an invalid zone; use Z for UTC, or an offset such as +01:00";
     *seconds = hour * 3600 + minute * 60 + second - offset;
     if (hour > 23 || minute > 59 || second > 60 || (second == 60 && !is_leap_second(begin + *seconds)))
-        return "names a time of day that no clock shows";
+        return "has a time of day that does not exist";
     return NULL;
 }
 
@@ -232,7 +232,7 @@ static const char *read_date(const char *p, struct moment *out) {
         return no_form;
     const struct ymd date = {year, (unsigned)month, (unsigned)day};
     if (month < 1 || month > 12 || !day_exists(date))
-        return "names a day that no calendar has";
+        return "has a date that does not exist";
     *out = (struct moment){0, false};
     const int64_t begin = day_of_date(date) * DAY;
     const char *wrong = *p ? read_clock(p, begin, &seconds, out) : NULL;
@@ -278,6 +278,6 @@ const char *read_time(const char *text, struct moment now, struct moment *out) {
     if (sign && *p != '-') /* years past 9999 have a sign as well */
         return read_distance(text, now, out);
     if (p > text && *p == '\0')
-        return "may be seconds or milliseconds; give a time such as 2026-11-21T10:30:00Z, now or -1h";
+        return "could be seconds or milliseconds; use a time such as 2026-11-21T10:30:00Z, now or -1h";
     return read_date(text, out);
 }

@@ -37,14 +37,14 @@ const char *zone_begin(struct zone *zone, const char *text) {
         return NULL;
     }
     if (text[0] == '+' || text[0] == '-')
-        return read_shift(text, &zone->shift) ? NULL : "is no zone; give one such as +01:00";
+        return read_shift(text, &zone->shift) ? NULL : "is not a zone; use an offset such as +01:00";
     zone->kind = ZONE_SYSTEM;
     if (strcmp(text, "local") == 0) {
         tzset();
         return NULL;
     }
     if (!is_known(text))
-        return "is no zone that this host knows; give one such as Europe/Berlin, +01:00, local or utc";
+        return "is not a zone known on this host; use one such as Europe/Berlin, +01:00, local or utc";
     if (setenv("TZ", text, 1) < 0)
         return "cannot be set: out of memory";
     tzset();

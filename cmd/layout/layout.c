@@ -151,7 +151,7 @@ static int run(const struct args *args) {
         return usage(args->command);
     }
     if (args->operand_count > actions[i].operands) {
-        say("layout %s: %s is too much", name, QUOTE(args->operands[actions[i].operands]));
+        say("layout %s: unexpected argument %s", name, QUOTE(args->operands[actions[i].operands]));
         return usage(args->command);
     }
     const int format = args_choice(args, FORMAT, formats);

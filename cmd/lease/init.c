@@ -63,7 +63,7 @@ static int run(const struct args *args) {
     struct any_layout layout;
     sfid_app_info found;
     char why[SFID_WHY_LEN];
-    if (!args_no_operands(args, "; --app tells which app") || !args_given(args, needed, COUNT_OF(needed)))
+    if (!args_no_operands(args, "; use --app to name the app") || !args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
     if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
         !store_options(args, TTL, BUDGET, TIMEOUT, &opt))

@@ -57,7 +57,7 @@ static int run(const struct args *args) {
     if (i == COUNT_OF(actions))
         return unknown_action(args, args->operands[0]);
     if (args->operand_count > actions[i].operands) {
-        say("lease %s: %s is too much", actions[i].name, QUOTE(args->operands[actions[i].operands]));
+        say("lease %s: unexpected argument %s", actions[i].name, QUOTE(args->operands[actions[i].operands]));
         return usage(args->command);
     }
     if (args->operand_count < actions[i].operands) {

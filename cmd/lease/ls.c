@@ -231,7 +231,7 @@ int lease_ls(const struct args *args, const sfid_options *opt) {
     if (seconds == NULL)
         return once(&ls);
     if (seconds[0] && (!read_u64(seconds, 86400, &every) || every == 0)) {
-        say("--watch: %s is no number of seconds from 1 to 86400", QUOTE(seconds));
+        say("--watch: %s is not a number of seconds from 1 to 86400", QUOTE(seconds));
         return STATUS_USAGE;
     }
     if (ls.output ? ls.format != LEASE_PROMETHEUS : ls.format > LEASE_JSON) {

@@ -288,7 +288,7 @@ static void leave(const struct gen *gen, bool opened) {
 
 static int run(const struct args *args) {
     static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT}; /* static: an open handle is no leak */
-    if (!args_no_operands(args, "; -n tells how many IDs"))
+    if (!args_no_operands(args, "; use -n COUNT to generate several IDs"))
         return usage(args->command);
     if (!read_options(args, &gen))
         return STATUS_USAGE;
