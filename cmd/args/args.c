@@ -246,8 +246,8 @@ bool read_layout(const char *label, const char *text, sfid_layout *layout) {
         snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", sfid_layout_preset(i));
     }
     const char *near = nearest(text, sfid_layout_preset);
-    say("%s: %s is not a layout%s%s%s; use a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms", label, QUOTE(text),
-        near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list);
+    say("%s: %s is not a layout%s%s%s; use a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms", label,
+        QUOTE(text), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list);
     return false;
 }
 

@@ -38,7 +38,7 @@ static int one_of(const struct args *args, const int *list, size_t count) {
         if (args->value[list[i]] == NULL)
             continue;
         if (found >= 0) {
-            say("--%s and --%s do not go together", decode_options[found].name, decode_options[list[i]].name);
+            say("--%s and --%s cannot be used together", decode_options[found].name, decode_options[list[i]].name);
             return -2;
         }
         found = list[i];
@@ -133,7 +133,7 @@ static bool read_source(const struct args *args, struct decode *decode, int from
     decode->streams = from >= 0;
     if (!decode->streams || decode->reader.form != SFID_BYTES)
         return true;
-    say("--from bytes and --%s do not go together", decode_options[from].name);
+    say("--from bytes and --%s cannot be used together", decode_options[from].name);
     return false;
 }
 
@@ -143,7 +143,7 @@ static bool read_source(const struct args *args, struct decode *decode, int from
 static bool free_of(const struct args *args, int task, const int *list, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (args->value[list[i]] && !args->from_env[list[i]]) {
-            say("--%s and --%s do not go together", decode_options[task].name, decode_options[list[i]].name);
+            say("--%s and --%s cannot be used together", decode_options[task].name, decode_options[list[i]].name);
             return false;
         }
     return true;

@@ -18,9 +18,9 @@ enum { LAYOUT, THREADS, SECONDS, FORMAT };
 enum { BATCH = 4096, BURST = 200000, THREADS_MAX = 64, ROUNDS_MAX = 400 };
 
 static const struct option_spec options[] = {
-    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how IDs are cut into fields (sfid)"},
-    [THREADS] = {"threads", 0, "N", NULL, "how many share a generator, 1 to 64 (2)"},
-    [SECONDS] = {"seconds", 0, "N", NULL, "how long each line is measured for, 1 to 60 (1)"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
+    [THREADS] = {"threads", 0, "N", NULL, "how many threads share a generator, 1 to 64 (2)"},
+    [SECONDS] = {"seconds", 0, "N", NULL, "how many seconds to measure each line, 1 to 60 (1)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -248,8 +248,8 @@ static void tell_fill(const struct bench *b, struct fill f, const sfid_layout *l
     }
     put_rate(got, f.per_second);
     put_rate(all, most);
-    out_print("\none thread that draws all it can: %s IDs a second, %.1f %% of the layout's %s for one pid,\n"
-              "with %.0f %% of a processor\n",
+    out_print("\none thread at full speed: %s IDs per second, %.1f %% of the layout's %s for one pid,\n"
+              "using %.0f %% of a processor\n",
               got, 100 * f.per_second / most, all, 100 * f.processor);
 }
 
@@ -307,7 +307,7 @@ static int run(const struct args *args) {
         json_text("layout", sfid_layout_format(&layout, text, sizeof text) < 0 ? "" : text);
         json_open("costs", '[');
     } else {
-        out_print("nanoseconds an ID, median of bursts; of several threads: until all have theirs, for each ID\n\n");
+        out_print("nanoseconds per ID, median of bursts; with several threads: the time until all are done, per ID\n\n");
     }
     measure_costs(&b, threads, seconds);
     sfid_close(b.g);
@@ -322,9 +322,9 @@ const struct command command_bench = {
     .name = "bench",
     .synopsis = "[--layout LAYOUT] [--threads N] [--seconds N] [--format text|json]",
     .summary = "measure what IDs of a layout cost on this machine",
-    .about = "Draws from memory alone, with no app and no store: IDs cost the same with one. Reading\n"
-             "the clock is there to compare with. Costs are measured while a tick has room; the last\n"
-             "line tells how many IDs one thread gets when it draws all it can, sleeping in between.\n",
+    .about = "Generates in memory, without app and store: these do not change what an ID costs. Reading\n"
+             "the clock is measured for comparison. Costs are measured while a tick has room. The last\n"
+             "line shows how many IDs one thread generates at full speed, waiting for ticks in between.\n",
     .options = options,
     .run = run,
 };

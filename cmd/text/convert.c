@@ -18,10 +18,10 @@
 enum { TO, FROM, WIDTH, WIDE };
 
 static const struct option_spec options[] = {
-    [TO] = {"to", 0, "FORM", NULL, "how to write them: dec, hex, base62, base32, base58, uuid or bytes"},
-    [FROM] = {"from", 0, "FORM", NULL, "how IDs are written that are not digits alone (dec)"},
-    [WIDTH] = {"width", 0, "DIGITS", NULL, "with at least so many digits (the form's own)"},
-    [WIDE] = {"wide", 0, NULL, NULL, "IDs of 128 bits, as any UUID is"},
+    [TO] = {"to", 0, "FORM", NULL, "the form to write: dec, hex, base62, base32, base58, uuid or bytes"},
+    [FROM] = {"from", 0, "FORM", NULL, "the form of IDs that are not only digits (dec)"},
+    [WIDTH] = {"width", 0, "DIGITS", NULL, "write at least this many digits (the form's own width)"},
+    [WIDE] = {"wide", 0, NULL, NULL, "IDs have 128 bits, such as UUIDs"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -102,7 +102,7 @@ static bool read_width(const struct args *args, struct convert *convert) {
     convert->width = (unsigned)width;
     if (write_id(convert, (sfid_wide){0, 0}, room) >= 0)
         return true;
-    say("%s: %s has no %s digits", args->label[WIDTH], args->value[TO], args->value[WIDTH]);
+    say("%s: IDs in %s cannot have %s digits", args->label[WIDTH], args->value[TO], args->value[WIDTH]);
     return false;
 }
 
@@ -138,13 +138,13 @@ const struct command command_convert = {
     .name = "convert",
     .synopsis = "--to FORM [--from FORM] [--width DIGITS] [--wide] [ID... | -]",
     .summary = "write IDs in another form",
-    .about = "Writes the IDs given, or those on standard input, one a line, where none or \"-\" is\n"
-             "given, in another form. Empty lines are passed over. What is no ID is named on\n"
-             "standard error, the rest is done, and the exit status is 1.\n\n"
-             "Digits alone are decimal, but of FORM where they are as many as it is written with;\n"
-             "0x is hex. hex, base32, base58 and base62 are written at full width, so that they sort\n"
-             "bytewise as the IDs do; --width 1 takes the zeros off, --width 19 has dec sort as well.\n"
-             "bytes are big-endian, 8 an ID (16 with --wide), and nothing in between.\n",
+    .about = "Writes IDs in another form: the arguments, or with none or \"-\", the lines of standard\n"
+             "input. Empty lines are ignored. Text that is not an ID is reported on standard error, the\n"
+             "other IDs are written, and the exit status is 1.\n\n"
+             "Text of digits only is decimal, unless it has the full width of FORM; 0x begins hex.\n"
+             "hex, base32, base58 and base62 are written at full width, so that they sort bytewise as\n"
+             "the IDs do. --width 1 omits leading zeros; with --width 19 dec sorts as well. bytes are\n"
+             "big-endian, 8 per ID (16 with --wide), with nothing in between.\n",
     .options = options,
     .run = run,
 };

@@ -13,8 +13,8 @@
 enum { LAYOUT, TIME, PID, SEQ, RANDOM, MAC, INTERFACE, REGION, IP, FORMAT, MIN_LENGTH };
 
 static const struct option_spec options[] = {
-    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
-    [TIME] = {"time", 0, "TIME", NULL, "when, such as 2026-11-21T10:30:00Z, now or -1h"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the ID (sfid)"},
+    [TIME] = {"time", 0, "TIME", NULL, "the time of the ID, such as 2026-11-21T10:30:00Z, now or -1h"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "the process ID"},
     [SEQ] = {"seq", 0, "SEQ", NULL, "the sequence number"},
     [RANDOM] = {"random", 0, "NUMBER", NULL, "uuid7: the random bits (0)"},
@@ -23,7 +23,7 @@ static const struct option_spec options[] = {
     [REGION] = OPTION_REGION,
     [IP] = OPTION_IP,
     [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
-    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "at least so many digits, with zeros in front"},
+    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "write at least this many digits, with leading zeros"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -92,7 +92,7 @@ static bool read_pid(const struct args *args, struct encode *e) {
 
 static bool read_random(const struct args *args, struct encode *e) {
     if (args->value[RANDOM] && e->max_random == 0) {
-        say("%s goes with layout uuid7", args->label[RANDOM]);
+        say("%s needs layout uuid7", args->label[RANDOM]);
         return false;
     }
     return args_number(args, RANDOM, e->max_random, &e->random);
@@ -144,7 +144,7 @@ static int run(const struct args *args) {
         say("%s", sfid_strerror(code));
         return status_of(code);
     }
-    remark("an ID put together by encode is outside the promise of uniqueness: sfid gen may draw the same");
+    remark("an ID from encode is not guaranteed to be unique: sfid gen may generate the same one");
     return STATUS_GOOD;
 }
 
@@ -154,12 +154,12 @@ const struct command command_encode = {
         "[--layout LAYOUT] --time TIME --pid PID --seq SEQ [--random NUMBER] [--mac ADDRESS | --region REGION --ip ADDRESS | "
         "--interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
     .summary = "put an ID together from time, pid and seq",
-    .about = "Writes the ID of the tick that TIME lies in, of PID and SEQ. Such an ID is outside the\n"
-             "promise of uniqueness: nothing keeps a generator from drawing the same.\n\n"
-             "TIME is RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as 2026-11-21, for\n"
-             "the midnight in UTC that it begins with; now; or a distance from now in s, m, h, d or w,\n"
-             "such as -1h. LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS]; or uuid7, flake or\n"
-             "awsflake. In place of PID flake has a MAC address, awsflake a region and an IPv4 address.\n",
+    .about = "Writes the ID with the tick that contains TIME, and with PID and SEQ. Such an ID is not\n"
+             "guaranteed to be unique: a generator may generate the same one.\n\n"
+             "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
+             "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
+             "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], uuid7, flake or\n"
+             "awsflake. Instead of PID, flake has a MAC address, awsflake a region and an IPv4 address.\n",
     .options = options,
     .run = run,
 };

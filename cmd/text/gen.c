@@ -43,23 +43,23 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [COUNT] = {"count", 'n', "COUNT", NULL, "how many (1)"},
-    [APP] = {"app", 0, "APP", "SFID_APP", "what the IDs are for (cli- and the layout's fingerprint)"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "leases the process ID: local, or a Redis URL (local)"},
-    [PID] = {"pid", 0, "PID", "SFID_PID", "or a fixed one"},
-    [PID_FIRST] = {"pid-min", 0, "PID", NULL, "the lowest one to lease (the layout's first)"},
-    [PID_LAST] = {"pid-max", 0, "PID", NULL, "the highest one (the layout's last)"},
-    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
+    [COUNT] = {"count", 'n', "COUNT", NULL, "how many IDs (1)"},
+    [APP] = {"app", 0, "APP", "SFID_APP", "the app (cli- and the layout's fingerprint)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease the process ID: local or a Redis URL (local)"},
+    [PID] = {"pid", 0, "PID", "SFID_PID", "a fixed process ID instead"},
+    [PID_FIRST] = {"pid-min", 0, "PID", NULL, "the lowest process ID to lease (the layout's first)"},
+    [PID_LAST] = {"pid-max", 0, "PID", NULL, "the highest process ID to lease (the layout's last)"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
-    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "at least so many digits, with zeros in front"},
+    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "write at least this many digits, with leading zeros"},
     [EXHAUSTION] = {"exhaustion", 0, "HOW", NULL, "when a tick's sequence is used up: wait, borrow or fail (wait)"},
     [RANDOM_START] = {"random-start", 0, "N", NULL, "begin each tick's sequence at a random number below N (0)"},
     [MAC] = OPTION_MAC,
     [INTERFACE] = OPTION_INTERFACE,
     [REGION] = OPTION_REGION,
     [IP] = OPTION_IP,
-    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
-    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
     [TTL] = OPTION_TTL,
     [BUDGET] = OPTION_BUDGET,
     [TIMEOUT] = OPTION_TIMEOUT,
@@ -130,11 +130,11 @@ static bool read_source(const struct args *args, struct gen *gen) {
     const bool range = has_range(args), store = args->value[STORE] != NULL;
     const bool pid = args->value[PID] != NULL && !(range && args->from_env[PID]);
     if (pid && range) {
-        say("--pid and %s do not go together", args->value[PID_FIRST] ? "--pid-min" : "--pid-max");
+        say("--pid and %s cannot be used together", args->value[PID_FIRST] ? "--pid-min" : "--pid-max");
         return false;
     }
     if (pid && store && !args->from_env[PID] && !args->from_env[STORE]) {
-        say("%s and %s are both given: a store chooses the pid, so give one of them", args->label[PID], args->label[STORE]);
+        say("%s and %s cannot be used together: a store chooses the pid", args->label[PID], args->label[STORE]);
         return false;
     }
     if (pid && (!store || args->from_env[STORE])) {
@@ -165,11 +165,11 @@ static bool read_app(const struct args *args, struct gen *gen) {
 /* For IDs that name their host: its processes share that name, and environment variables for other layouts do not count. */
 static bool read_host(const struct args *args, struct gen *gen) {
     if (args->value[APP] && !args->from_env[APP]) {
-        say("%s: %s has no app: whoever uses a worker shares it", args->label[APP], gen->ids.view.name);
+        say("%s: layout %s has no apps: all processes of a worker share it", args->label[APP], gen->ids.view.name);
         return false;
     }
     if (has_range(args)) {
-        say("%s: %s leases no pids", args->value[PID_FIRST] ? "--pid-min" : "--pid-max", gen->ids.view.name);
+        say("%s: layout %s does not lease pids", args->value[PID_FIRST] ? "--pid-min" : "--pid-max", gen->ids.view.name);
         return false;
     }
     if (args->value[STORE] && !args->from_env[STORE])
@@ -182,7 +182,7 @@ static bool read_sequence(const struct args *args, struct gen *gen) {
     static const char *const names[] = {[SFID_WAIT] = "wait", [SFID_BORROW] = "borrow", [SFID_FAIL] = "fail", NULL};
     const int how = args_choice(args, EXHAUSTION, names);
     if (how == SFID_BORROW && host_is_named(&gen->layout)) {
-        say("--exhaustion: %s is never ahead of the clock; give wait or fail", gen->ids.view.name);
+        say("--exhaustion: layout %s never runs ahead of the clock; use wait or fail", gen->ids.view.name);
         return false;
     }
     gen->opt.exhaustion = (sfid_exhaustion)how;
@@ -263,13 +263,13 @@ static int draw(struct gen *gen) {
 static int fail(const struct gen *gen, int code) {
     const char *text = sfid_last_error(gen->g);
     if (code == SFID_EBUSY && gen->opt.pid >= 0) {
-        say("%s; give another --pid", text);
+        say("%s; use another --pid", text);
         return status_of(code);
     }
     if (code == SFID_EAGAIN && gen->opt.exhaustion == SFID_FAIL) {
         const int ms = sfid_retry_ms(gen->g);
-        say("%" PRIu64 " of %" PRIu64 " IDs: the sequence of this tick is used up; the next one begins in %d ms", gen->done,
-            gen->count, ms > 0 ? ms : 0);
+        say("%" PRIu64 " of %" PRIu64 " IDs generated: the sequence of this tick is used up; the next tick begins in %d ms",
+            gen->done, gen->count, ms > 0 ? ms : 0);
         return status_of(code);
     }
     return store_failure(code, text);
@@ -296,7 +296,7 @@ static int run(const struct args *args) {
         return STATUS_GOOD;
 
     if (gen.by_default)
-        remark("pids come from store local: IDs are unique among the processes of this user on this host, and nowhere else");
+        remark("pids come from store local: IDs are unique only among the processes of this user on this host");
     int code = sfid_open(&gen.g, &gen.opt);
     const bool opened = code == 0;
     if (opened)
@@ -312,23 +312,23 @@ const struct command command_gen = {
                 "[--format " ID_FORMATS_WIDE "] [--min-length DIGITS] [--exhaustion wait|borrow|fail] [--random-start N] "
                 "[--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--run-dir DIR] [--state-dir DIR] "
                 "[--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
-    .summary = "draw IDs",
-    .about = "Draws COUNT IDs, one a line, increasing. Where the sequence is used up it waits for\n"
-             "the next tick; --exhaustion borrow takes IDs of ticks to come, at most 10 s ahead, and\n"
+    .summary = "generate IDs",
+    .about = "Generates COUNT increasing IDs, one per line. When the sequence of a tick is used up, it\n"
+             "waits for the next tick; --exhaustion borrow uses ticks to come, at most 10 s ahead, and\n"
              "fail ends with status 75.\n\n"
-             "Processes that draw for one APP at the same time need different process IDs. STORE\n"
-             "local finds one that no other process of this user holds on this host. Where other\n"
-             "hosts draw for APP too, STORE is a Redis server that leases one (redis://HOST:PORT/DB,\n"
-             "unix:///PATH; see sfid init), or each process is given its PID. A PID in use on this\n"
-             "host, and none being free, end with status 75. A store may have pid_min= and pid_max=,\n"
-             "such as local?pid_min=8&pid_max=15, in place of the options. local?mark=none does not wait\n"
-             "for the disk, and after a loss of power IDs may repeat.\n\n"
-             "A URL with a password belongs into $SFID_STORE: others can read a command line. A lease\n"
-             "is not given back but left to run out, and a gen on this host goes on with it.\n\n"
-             "LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms; or one of 128\n"
+             "Processes that generate IDs for one APP at the same time need different process IDs.\n"
+             "STORE local leases one that no other process of this user holds on this host. If other\n"
+             "hosts generate IDs for APP too, use a Redis server as STORE (redis://HOST:PORT/DB,\n"
+             "unix:///PATH; see sfid init), or give each process its own PID. If PID is in use on this\n"
+             "host, or no process ID is free, the status is 75. A store may have pid_min= and pid_max=,\n"
+             "such as local?pid_min=8&pid_max=15, instead of the options. local?mark=none does not wait\n"
+             "for the disk; IDs may then repeat after a loss of power.\n\n"
+             "Pass a URL with a password in $SFID_STORE: other users can read a command line. gen does\n"
+             "not release a lease from a server; until it ends, the next gen on this host resumes it.\n\n"
+             "LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of 128\n"
              "bits, each with a form of its own: uuid7, flake, awsflake. The last two name the host:\n"
              "flake by a MAC address, awsflake by region and IPv4 address. Processes of one user share\n"
-             "such a name, at most 16 or 8 at a time; two hosts or users with the same one repeat IDs.\n"
+             "that name, at most 16 or 8 at a time; two hosts or users with the same name repeat IDs.\n"
              "IDs can be guessed: never use one as a password or token.\n",
     .options = options,
     .run = run,

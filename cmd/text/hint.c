@@ -46,8 +46,8 @@ const char *hint_line(const char *text, size_t len, bool columns) {
 const char *hint_object(const char *text, size_t len) {
     const char first = first_of(text, len), last = last_of(text, len);
     if (first == '[' || (first == '{' && last == ','))
-        return "; for those of an array: jq -c '.[]'";
-    return first == '{' && last != '}' ? "; for those over several lines: jq -c ." : "";
+        return "; for the objects of an array: jq -c '.[]'";
+    return first == '{' && last != '}' ? "; for objects over several lines: jq -c ." : "";
 }
 
 const char *hint_columns(char separator, const char *text, size_t len) {
@@ -57,7 +57,7 @@ const char *hint_columns(char separator, const char *text, size_t len) {
         return separator == ',' ? "; for TABs between columns: --tsv" : "; for commas between columns: --csv";
     if (!has(text, len, ';'))
         return "";
-    return separator == ',' ? "; a comma has to stand between columns, not ;" : "; a TAB has to stand between columns, not ;";
+    return separator == ',' ? "; columns must be separated by commas, not ;" : "; columns must be separated by TABs, not ;";
 }
 
 /* ---- arguments ----------------------------------------------------------- */
@@ -85,9 +85,9 @@ bool hint_file(const char *typed, bool columns, const char *name, char why[HINT]
     struct stat st;
     if (stat(name, &st) < 0 || S_ISDIR(st.st_mode))
         return false;
-    snprintf(why, HINT, "is no ID, but there is a file of that name; to read the IDs in it: sfid %s%s < %s", typed,
+    snprintf(why, HINT, "is not an ID, but a file has that name; to read the IDs in it: sfid %s%s < %s", typed,
              columns ? option_for(name) : "", is_plain(name) ? QUOTE(name) : "FILE");
     return true;
 }
 
-const char *hint_argument(const char *text) { return strpbrk(text, ",;[{ \t\n") ? "; give each ID as an argument of its own" : ""; }
+const char *hint_argument(const char *text) { return strpbrk(text, ",;[{ \t\n") ? "; pass each ID as its own argument" : ""; }

@@ -20,14 +20,14 @@ static bool is_given(const struct args *args, int i) { return args->value[i] && 
 static bool only_with(const struct args *args, int i, bool fits, const char *whom) {
     if (fits || !is_given(args, i))
         return true;
-    say("%s goes with %s", label(args, i), whom);
+    say("%s needs %s", label(args, i), whom);
     return false;
 }
 
 static bool not_both(const struct args *args, int i, int k) {
     if (!is_given(args, i) || !is_given(args, k))
         return true;
-    say("%s and %s do not go together", label(args, i), label(args, k));
+    say("%s and %s cannot be used together", label(args, i), label(args, k));
     return false;
 }
 
@@ -36,7 +36,7 @@ bool host_check(const struct args *args, const struct host_options *at, const st
     const bool awsflake = any->wide && any->wide_layout.kind == SFID_AWSFLAKE;
     return only_with(args, at->mac, flake, "layout flake") && only_with(args, at->region, awsflake, "layout awsflake") &&
            only_with(args, at->ip, awsflake, "layout awsflake") &&
-           only_with(args, at->interface, flake || awsflake, "layouts flake and awsflake") &&
+           only_with(args, at->interface, flake || awsflake, "layout flake or awsflake") &&
            not_both(args, at->mac, at->interface) && not_both(args, at->mac, at->pid) && not_both(args, at->interface, at->pid) &&
            not_both(args, at->region, at->pid) && not_both(args, at->ip, at->pid) && not_both(args, at->ip, at->interface);
 }
@@ -66,7 +66,7 @@ static bool read_mac(const char *text, uint64_t *mac) {
 }
 
 static bool no_interface(const struct args *args, int i, const char *what) {
-    say("%s: no interface %s with %s address", label(args, i), QUOTE(args->value[i]), what);
+    say("%s: %s is not an interface with %s address", label(args, i), QUOTE(args->value[i]), what);
     return false;
 }
 
@@ -78,7 +78,7 @@ static bool find_mac(const struct args *args, const struct host_options *at, int
     } else if (args->value[at->mac] == NULL) {
         return true; /* the library finds one itself */
     } else if (!read_mac(args->value[at->mac], &mac)) {
-        say("%s: %s is no MAC address; one is like 02:42:ac:11:00:02", label(args, at->mac), QUOTE(args->value[at->mac]));
+        say("%s: %s is not a MAC address; use one such as 02:42:ac:11:00:02", label(args, at->mac), QUOTE(args->value[at->mac]));
         return false;
     }
     *pid = (int64_t)mac;
@@ -100,14 +100,14 @@ static const char *region_name(size_t i) {
 static bool find_region(const struct args *args, const struct host_options *at, int *region) {
     const char *text = args->value[at->region];
     if (text == NULL) {
-        say("%s: --region is missing; give one such as us-east-1, or set $AWSFLAKE_REGION", args->command->name);
+        say("%s: --region is missing; use one such as us-east-1, or set $AWSFLAKE_REGION", args->command->name);
         return false;
     }
     *region = sfid_aws_region(text);
     if (*region >= 0)
         return true;
     const char *near = nearest(text, region_name);
-    say("%s: %s is no region%s%s%s; others than those that awsflake has names for are region-NN", label(args, at->region),
+    say("%s: %s is not a region%s%s%s; use a name such as us-east-1, or region-12 to region-31", label(args, at->region),
         QUOTE(text), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     return false;
 }
@@ -119,11 +119,11 @@ static bool find_ip(const struct args *args, const struct host_options *at, uint
     if (args->value[at->ip] == NULL) {
         if (sfid_ipv4_address(NULL, ip) == 0)
             return true;
-        say("%s: no interface of this host has an IPv4 address; --ip is missing", args->command->name);
+        say("%s: no interface of this host has an IPv4 address; use --ip", args->command->name);
         return false;
     }
     if (inet_pton(AF_INET, args->value[at->ip], &in) != 1) {
-        say("%s: %s is no IPv4 address", label(args, at->ip), QUOTE(args->value[at->ip]));
+        say("%s: %s is not an IPv4 address", label(args, at->ip), QUOTE(args->value[at->ip]));
         return false;
     }
     *ip = ntohl(in.s_addr);

@@ -8,7 +8,7 @@
 #define OPTION_MAC \
     { "mac", 0, "ADDRESS", NULL, "flake: the worker, a MAC address (that of the first interface)" }
 #define OPTION_INTERFACE \
-    { "interface", 0, "NAME", NULL, "flake, awsflake: the network interface whose address counts" }
+    { "interface", 0, "NAME", NULL, "flake, awsflake: the network interface whose address to use" }
 #define OPTION_REGION \
     { "region", 0, "REGION", "AWSFLAKE_REGION", "awsflake: the region, such as us-east-1" }
 #define OPTION_IP \

@@ -34,7 +34,7 @@ static bool read_width(struct ids *ids, const struct args *args, int length) {
     const bool fits = ids->view.wide ? sfid_wide_to_text(form, (sfid_wide){0, 0}, ids->width, room, sizeof room) >= 0
                                      : ids->format != JSON && sfid_to_text_padded(form, 0, ids->width, room, sizeof room) >= 0;
     if (!fits)
-        say("%s: %s has no %s digits", args->label[length], wide_formats[ids->format], args->value[length]);
+        say("%s: IDs in %s cannot have %s digits", args->label[length], wide_formats[ids->format], args->value[length]);
     else if (ids->view.wide && width > 0)
         ids->view.width = ids->width; /* for JSON */
     return fits;

@@ -13,9 +13,9 @@
 enum { LAYOUT, SINCE, UNTIL };
 
 static const struct option_spec options[] = {
-    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how the IDs are cut into fields (sfid)"},
-    [SINCE] = {"since", 0, "TIME", NULL, "the first moment, such as 2026-11-21T10:30:00Z, 2026-11-21 or -1h"},
-    [UNTIL] = {"until", 0, "TIME", NULL, "the first moment past the last (now)"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
+    [SINCE] = {"since", 0, "TIME", NULL, "the start of the span, such as 2026-11-21T10:30:00Z, 2026-11-21 or -1h"},
+    [UNTIL] = {"until", 0, "TIME", NULL, "the end of the span, which is not included (now)"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -52,7 +52,7 @@ static int run(const struct args *args) {
         if (args->value[UNTIL])
             say("--since: %s is later than --until: %s", QUOTE(args->value[SINCE]), QUOTE(args->value[UNTIL]));
         else
-            say("--since: %s is later than now, which is where a span without --until ends", QUOTE(args->value[SINCE]));
+            say("--since: %s is later than now, and a span without --until ends now", QUOTE(args->value[SINCE]));
         return STATUS_USAGE;
     }
     const int code = sfid_layout_describe(&layout, &facts);
@@ -67,15 +67,14 @@ static int run(const struct args *args) {
 const struct command command_range = {
     .name = "range",
     .synopsis = "[--layout LAYOUT] --since TIME [--until TIME]",
-    .summary = "tell which IDs belong to a span of time",
-    .about = "Writes two numbers, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
-             "whose time, as decode tells it, is SINCE or later and before UNTIL. That time is when\n"
-             "the ID's tick began: a tick that began before SINCE is out, one that began before\n"
-             "UNTIL is in. Spans that touch share no ID and leave none out.\n\n"
-             "TIME is RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as 2026-11-21, for\n"
-             "the midnight in UTC that it begins with; now; or a distance from now in s, m, h, d or w,\n"
-             "such as -1h. Without --until the span ends now. LAYOUT is a preset or\n"
-             "TIME:PID:SEQ[/UNIT][@EPOCH_MS].\n",
+    .summary = "print the range of IDs of a span of time",
+    .about = "Writes two IDs, a and b, with a TAB between: id >= a AND id < b holds for the IDs whose\n"
+             "time, as decode shows it, is SINCE or later and before UNTIL. That is the time at which\n"
+             "the ID's tick began, so a tick that began before SINCE is excluded, and one that began\n"
+             "before UNTIL is included. Adjacent spans share no ID and omit none.\n\n"
+             "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
+             "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
+             "w, such as -1h. LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS].\n",
     .options = options,
     .run = run,
 };

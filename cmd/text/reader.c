@@ -101,19 +101,19 @@ void reader_explain(const struct reader *reader, const char *text, size_t len, c
     wanted(reader, given.form, right, sizeof right);
     const int code = find_wrong(reader, &given, &at);
     if (len == 0)
-        snprintf(why, READER_WHY, "is empty; wanted: %s", right);
+        snprintf(why, READER_WHY, "is empty; expected %s", right);
     else if (given.form == SFID_BYTES)
-        snprintf(why, READER_WHY, code == SFID_EOVERFLOW ? "is above the highest ID, 9223372036854775807" : "is no ID; wanted: %s",
-                 right);
+        snprintf(why, READER_WHY,
+                 code == SFID_EOVERFLOW ? "is above the highest ID, 9223372036854775807" : "is not an ID; expected %s", right);
     else if (code == SFID_EOVERFLOW && given.count > forms[given.form].most[reader->wide])
-        snprintf(why, READER_WHY, "has %zu digits; wanted: %s", given.count, right);
+        snprintf(why, READER_WHY, "has %zu digits; expected %s", given.count, right);
     else if (code == SFID_EOVERFLOW)
         snprintf(why, READER_WHY, "is above the highest ID, %s", reader->wide ? "2^128 - 1" : "9223372036854775807");
     else if (at < given.count)
-        snprintf(why, READER_WHY, "is no ID: character %zu is no %s digit; wanted: %s", (size_t)(given.digits - text) + at + 1,
-                 forms[given.form].digit, right);
+        snprintf(why, READER_WHY, "is not an ID: character %zu is not a %s digit; expected %s",
+                 (size_t)(given.digits - text) + at + 1, forms[given.form].digit, right);
     else
-        snprintf(why, READER_WHY, "is too short; wanted: %s", right);
+        snprintf(why, READER_WHY, "is too short; expected %s", right);
 }
 
 void say_bad(const char *unit, uint64_t number, const char *text, size_t len, const char *why) {
