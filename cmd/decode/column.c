@@ -65,8 +65,8 @@ static int read_record(struct source *source, struct found *found, struct place 
     if (source->in.line > found->line)
         in_back(&source->in, behind, found->line);
     line->len = first;
-    return rc < 0 ? fault(source, found, "has something behind the closing quote of column %zu", place->columns)
-                  : fault(source, found, "opens a quote in column %zu that is not closed", place->columns + 1);
+    return rc < 0 ? fault(source, found, "has text after the closing quote of column %zu", place->columns)
+                  : fault(source, found, "has an unclosed quote in column %zu", place->columns + 1);
 }
 
 /* Returns whether this is NULL in a dump of PostgreSQL or MySQL. An empty field or line holds no ID either. */
@@ -106,7 +106,7 @@ static int next(struct source *source, struct found *found) {
     if (found->fault)
         return 1;
     if (place.columns <= source->column.index && found->record_len > 0)
-        return fault(source, found, "has too few columns; the ID is wanted from column %zu%s", source->column.index + 1,
+        return fault(source, found, "has too few columns; expected the ID in column %zu%s", source->column.index + 1,
                      hint_columns(source->column.separator, found->record, found->record_len));
     found->none = place.len == 0 || (source->column.separator == '\t' && is_null(found->id, found->len));
     return found->record_len > 0 ? check_width(source, found, place.columns) : 1;
@@ -129,7 +129,7 @@ static bool find_name(struct source *source, unsigned long long line) {
         if (!is_named(&field, column->name))
             continue;
         if (found > 0) {
-            say("line %llu: columns %zu and %zu are both named %s; give the number", line, found, number, QUOTE(column->name));
+            say("line %llu: columns %zu and %zu are both named %s; use the number", line, found, number, QUOTE(column->name));
             return false;
         }
         found = number;
@@ -220,7 +220,7 @@ static int begin(struct source *source, struct view *view) {
     if (memchr(found.record, '\r', found.record_len) &&
         !memchr(found.record, '"', found.record_len)) { /* CR line ends: all input is one line, of names */
         say_bad(source->unit, found.line, found.record, found.record_len,
-                "has a CR inside; lines have to end in LF or CR LF: tr '\\r' '\\n'");
+                "has a CR inside; lines must end in LF or CR LF: tr '\\r' '\\n'");
         return STATUS_BAD_INPUT;
     }
     memcpy(source->header, found.record, found.record_len);

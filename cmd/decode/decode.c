@@ -27,11 +27,11 @@
 /* Explains why a readable ID does not belong to the layout. */
 static void explain_layout(const struct view *view, char why[READER_WHY]) {
     if (!view->wide)
-        snprintf(why, READER_WHY, "sets a bit above the fields of layout %s; another --layout?", view->name);
+        snprintf(why, READER_WHY, "has a bit set above the fields of layout %s; try another --layout", view->name);
     else if (view->wide_layout.kind == SFID_UUID7)
-        snprintf(why, READER_WHY, "is no UUID of version 7, variant 2");
+        snprintf(why, READER_WHY, "is not a UUID of version 7, variant 2");
     else
-        snprintf(why, READER_WHY, "is above the highest ID of layout %s; another --layout?", view->name);
+        snprintf(why, READER_WHY, "is above the highest ID of layout %s; try another --layout", view->name);
 }
 
 /* Suggests what to type instead. Lines are all alike, so for them the hint is given once. */
@@ -94,7 +94,7 @@ static void guess_found(struct decode *decode, const struct found *found, const 
     if (found->none || (!found->fault && guess_add(&decode->guess, found->id, found->len)))
         return;
     if (found->fault || !decode->source.quiet)
-        complain(decode, found, unit, "is an ID of no layout that has a name");
+        complain(decode, found, unit, "is not an ID of any layout that has a name");
 }
 
 static void decode_found(struct decode *decode, const struct found *found, const char *unit, bool keep) {
@@ -177,19 +177,19 @@ const struct command command_decode = {
     .synopsis = "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
                 "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess | --stats] [ID... | -]",
     .summary = "take IDs apart into time, pid and sequence",
-    .about = "Takes apart the IDs given, or those on standard input, one a line, where none or\n"
-             "\"-\" is given. Empty lines are passed over. What is no ID of the layout is named on\n"
-             "standard error, the rest is done, and the exit status is 1.\n\n"
-             "Digits alone are decimal, but of FORM where they are as many as it is written with\n"
-             "(hex: 16); 0x is hex. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as\n"
-             "41:10:12/1ms, or one of 128 bits: flake, awsflake[@EPOCH_MS], uuid7.\n\n"
-             "With --csv, --tsv and --key everything is kept, and what an ID is made of added: as\n"
-             "columns sfid_time, sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member\n"
-             "\"sfid\". KEY leads into objects with dots: user.id. With --grep times are put behind the\n"
-             "IDs in the text, where these make sense. In another --format than that of the input, CSV\n"
-             "and TSV keep their columns where it is csv, tsv or json; else the IDs alone are shown.\n\n"
-             "--guess ranks the layouts that have a name, and says why. --stats tells first and last\n"
-             "time, duplicates, breaks of the order, peaks and gaps, and which pids draw most.\n",
+    .about = "Takes IDs apart: the arguments, or with none or \"-\", the lines of standard input. Empty\n"
+             "lines are ignored. Text that is not an ID of the layout is reported on standard error, the\n"
+             "other IDs are shown, and the exit status is 1.\n\n"
+             "Text of digits only is decimal, unless it has the full width of FORM (hex: 16); 0x begins\n"
+             "hex. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of\n"
+             "128 bits: flake, awsflake[@EPOCH_MS], uuid7.\n\n"
+             "--csv, --tsv and --key keep all input and add the parts of the ID: as columns sfid_time,\n"
+             "sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member \"sfid\". Dots in KEY lead\n"
+             "into objects: user.id. --grep adds the time after each likely ID in the text. If --format\n"
+             "differs from the input, CSV and TSV keep their columns with csv, tsv or json; otherwise\n"
+             "only the IDs are shown.\n\n"
+             "--guess ranks the layouts that have a name, and says why. --stats shows the first and last\n"
+             "time, duplicates, ordering errors, peaks and gaps, and the busiest pids.\n",
     .options = decode_options,
     .run = run,
 };

@@ -41,11 +41,11 @@ static void judge_times(struct candidate *c) {
     const struct taken last = {.unix_ms = c->last};
     char age[40];
     if (c->future > 0) {
-        points(c, -20 - share(c->future, c->fits), "%llu of a time that is still to come", (unsigned long long)c->future);
+        points(c, -20 - share(c->future, c->fits), "%llu dated in the future", (unsigned long long)c->future);
         return;
     }
     if (c->early > 0)
-        points(c, -share(c->early, c->fits) / 2, "%llu of a time before anybody drew such IDs", (unsigned long long)c->early);
+        points(c, -share(c->early, c->fits) / 2, "%llu dated before such IDs existed", (unsigned long long)c->early);
     const int64_t ms = view_age(&last);
     *view_put_age(age, ms) = '\0';
     points(c, ms < DAY ? 40 : ms < 30 * DAY ? 10 : 0, "the newest is %s old", age);
@@ -58,9 +58,9 @@ static void judge_sequences(struct candidate *c) {
     if (c->view.wide || c->max_pid == 0)
         return; /* partly random, or the sequence is all there is below the time */
     if (mean * 16 < (double)c->max_seq)
-        points(c, 10, "sequences are low, %.0f of %llu on the mean", mean, (unsigned long long)c->max_seq);
+        points(c, 10, "sequences are low, %.0f of %llu on average", mean, (unsigned long long)c->max_seq);
     else if (c->fits >= GUESS_SOME && mean * 4 > (double)c->max_seq)
-        points(c, -10, "sequences are all over, %.0f of %llu on the mean", mean, (unsigned long long)c->max_seq);
+        points(c, -10, "sequences are spread out, %.0f of %llu on average", mean, (unsigned long long)c->max_seq);
 }
 
 static void judge_pids(struct candidate *c) {
@@ -71,7 +71,7 @@ static void judge_pids(struct candidate *c) {
     if (c->pid_count == GUESS_PIDS)
         points(c, c->fits < GUESS_PIDS * 4 ? -10 : 0, "%u pids or more", c->pid_count);
     else if (c->pid_count * 4 <= c->fits)
-        points(c, 10, "%u pid%s drew them all", c->pid_count, c->pid_count == 1 ? "" : "s");
+        points(c, 10, "%u pid%s generated them all", c->pid_count, c->pid_count == 1 ? "" : "s");
     else if (c->pid_count * 2 > c->fits)
         points(c, -10, "%u pids among them", c->pid_count);
 }
@@ -99,11 +99,11 @@ static void judge(const struct guess *guess, struct candidate *c, const struct m
         points(c, 0, count == 1 ? "it fits" : "all %llu fit", (unsigned long long)count);
     const unsigned own = share_of(guess, c, mixture);
     if (own > 0) { /* how it reads the other IDs proves nothing */
-        points(c, (int)own, "%u %% are likely its own", own);
+        points(c, (int)own, "%u %% are likely of this layout", own);
         return;
     }
     if (mixture->parts > 0 && !c->view.wide)
-        points(c, -100, "none is likely its own");
+        points(c, -100, "none is likely of this layout");
     judge_times(c);
     judge_sequences(c);
     judge_pids(c);
@@ -152,7 +152,7 @@ static void tell_mixture(const struct guess *guess, const struct mixture *mixtur
                  mixture->percent[i]);
     }
     date_text(date, mixture->last);
-    say("these look like a mixture: read as %s they are all of about %.10s; guess each kind by itself", parts, date);
+    say("these look like IDs of several layouts: read as %s, all are from about %.10s; guess each kind separately", parts, date);
 }
 
 void guess_report(struct guess *guess, enum view_format format, bool header) {

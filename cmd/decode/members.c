@@ -226,7 +226,7 @@ static int next(struct source *source, struct found *found) {
     else if (found->none)
         found->record_len = 0;
     else if (!take(&scan, '{') || !take_members(&scan, source->key, &wanted) || (skip_space(&scan), scan.p != scan.end))
-        found->fault = "is no JSON object";
+        found->fault = "is not a JSON object";
     else if (!wanted.seen)
         found->fault = source->fault;
     else if (wanted.null)

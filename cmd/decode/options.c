@@ -9,21 +9,21 @@
 enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, STATS };
 
 const struct option_spec decode_options[] = {
-    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how the IDs are cut into fields (sfid)"},
-    [FROM] = {"from", 0, "FORM", NULL, "how IDs are written that are not digits alone (the layout's form)"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
+    [FROM] = {"from", 0, "FORM", NULL, "the form of IDs that are not only digits (the layout's form)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text, json, tsv, csv or table (text, or that of the input)"},
-    [HEADER] = {"header", 0, NULL, NULL, "with tsv and csv: the names of the columns are the first line"},
+    [HEADER] = {"header", 0, NULL, NULL, "with tsv and csv: the first line has the names of the columns"},
     [CSV] = {"csv", 0, "COLUMN", NULL, "IDs are in this column of CSV: its number or name"},
-    [TSV] = {"tsv", 0, "COLUMN", NULL, "the same, of TSV"},
+    [TSV] = {"tsv", 0, "COLUMN", NULL, "IDs are in this column of TSV: its number or name"},
     [KEY] = {"key", 0, "KEY", NULL, "IDs are in this member of JSON objects, one a line"},
     [GREP] = {"grep", 0, NULL, NULL, "IDs are anywhere in lines of text"},
-    [UTC] = {"utc", 0, NULL, NULL, "times in UTC, as they are without this"},
-    [LOCAL] = {"local", 0, NULL, NULL, "times as the clocks here show them"},
-    [ZONE] = {"zone", 0, "ZONE", NULL, "times of a zone, such as Europe/Berlin or +01:00"},
-    [AGE] = {"age", 0, NULL, NULL, "how long ago as well"},
-    [PARTITION] = {"partition", 0, "UNIT", NULL, "the day or hour as well"},
-    [GUESS] = {"guess", 0, NULL, NULL, "instead: which layouts the IDs may have been drawn with"},
-    [STATS] = {"stats", 0, NULL, NULL, "instead: what they have in common"},
+    [UTC] = {"utc", 0, NULL, NULL, "show times in UTC (the default)"},
+    [LOCAL] = {"local", 0, NULL, NULL, "show times in local time"},
+    [ZONE] = {"zone", 0, "ZONE", NULL, "show times in a zone, such as Europe/Berlin or +01:00"},
+    [AGE] = {"age", 0, NULL, NULL, "also show how long ago"},
+    [PARTITION] = {"partition", 0, "UNIT", NULL, "also show the day or hour"},
+    [GUESS] = {"guess", 0, NULL, NULL, "instead, guess which layouts the IDs may have"},
+    [STATS] = {"stats", 0, NULL, NULL, "instead, show statistics of all IDs"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -53,7 +53,7 @@ static bool read_from(const struct args *args, struct decode *decode, const sfid
     if (from < 0)
         return false;
     if (from == SFID_UUID && wide == NULL) {
-        say("--from uuid goes with layouts of 128 bits, such as uuid7; --layout %s has 64", decode->view.name);
+        say("--from uuid needs a layout of 128 bits, such as uuid7; --layout %s has 64 bits", decode->view.name);
         return false;
     }
     if (wide && args->value[FROM] == NULL)
@@ -103,7 +103,7 @@ static bool read_column(const struct args *args, int i, struct column *column) {
         return true;
     }
     if (!read_u64(text, IN_LINE_MAX, &number) || number == 0) {
-        say("--%s: %s is no column; the first one is 1", decode_options[i].name, QUOTE(text));
+        say("--%s: %s is not a column; the first one is 1", decode_options[i].name, QUOTE(text));
         return false;
     }
     column->index = (size_t)number - 1;
@@ -165,7 +165,7 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
     stats_begin(&decode->stats, &decode->view);
     if (format == VIEW_TEXT || format == VIEW_JSON)
         return true;
-    say("--stats: --format is text or json");
+    say("--stats needs --format text or --format json");
     return false;
 }
 
@@ -180,7 +180,7 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
         format = from == CSV ? VIEW_CSV : from == TSV ? VIEW_TSV : from == KEY ? VIEW_JSON : VIEW_TEXT;
     const bool named = format == VIEW_TSV || format == VIEW_CSV, columns = from == CSV || from == TSV;
     if (args->value[HEADER] && !named && !columns) {
-        say("--header goes with columns alone: --csv, --tsv, --format tsv or csv");
+        say("--header needs columns: --csv, --tsv, --format tsv or --format csv");
         return false;
     }
     if (!read_kind(args, decode, (enum view_format)format) || !read_times(args, &decode->view) ||

@@ -221,7 +221,7 @@ int stats_report(struct stats *stats, enum view_format format) {
     static struct summary s;
     s = (struct summary){.count = stats->ids.count, .max_seq = stats->max_seq};
     if (stats->no_memory || !resize(&stats->ids, stats->ids.count) || !stats_order(&stats->ids, &s.order)) {
-        say("--stats: no memory for more than %zu IDs", stats->ids.count);
+        say("--stats: out of memory after %zu IDs", stats->ids.count);
         free(stats->ids.words);
         return STATUS_INTERNAL;
     }

@@ -55,8 +55,8 @@ static void show_lists(struct view *view, const struct summary *s) {
         const struct misplaced *m = &s->order.list[i];
         date_text(date, ms_of(view, m->id));
         id_text(view, id, m->id);
-        out_print("%-14s  %s of %s, ID number %zu, is %zu places away from where it belongs\n", "order break", id, date, m->number,
-                  m->places);
+        out_print("%-14s  %s of %s, ID number %zu, is %zu place%s out of order\n", "order break", id, date, m->number, m->places,
+                  m->places == 1 ? "" : "s");
     }
 }
 
@@ -74,13 +74,13 @@ static void show_text(struct view *view, const struct summary *s) {
     out_print("%-14s  %zu\n", "duplicates", s->count - s->distinct);
     out_print("%-14s  %zu", "order breaks", s->breaks);
     if (s->breaks > 0)
-        out_print(", the farthest by %zu places", s->order.farthest.places);
+        out_print(", the farthest by %zu place%s", s->order.farthest.places, s->order.farthest.places == 1 ? "" : "s");
     date_text(date, s->second_peak_at);
-    out_print("\n%-14s  %zu on the mean of %zu seconds with IDs, %zu at most, at %s\n", "IDs per second", s->count / s->seconds,
+    out_print("\n%-14s  %zu on average over %zu seconds with IDs, %zu at most, at %s\n", "IDs per second", s->count / s->seconds,
               s->seconds, s->second_peak, date);
-    out_print("%-14s  %zu seconds with over 4 times the mean\n", "bursts", s->bursts);
+    out_print("%-14s  %zu seconds with over 4 times the average\n", "bursts", s->bursts);
     date_text(date, s->pid_second_peak_at);
-    out_print("%-14s  %zu on the mean, %zu at most, pid %" PRIu64 " at %s\n", "pid and second", s->count / s->pid_seconds,
+    out_print("%-14s  %zu on average, %zu at most, pid %" PRIu64 " at %s\n", "pid and second", s->count / s->pid_seconds,
               s->pid_second_peak, s->pid_second_peak_pid, date);
     date_text(date, s->tick_peak_at);
     out_print("%-14s  %zu of %" PRIu64 " at most, pid %" PRIu64 " at %s\n", "pid and tick", s->tick_peak, s->max_seq + 1,
