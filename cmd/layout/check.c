@@ -31,29 +31,30 @@ void layout_find_end(struct report *report, const struct shown *shown, struct mo
     const int64_t begins_in = shown->layout.epoch_ms - now.unix_ms;
     const int64_t left = shown->facts.last_ms - now.unix_ms;
     if (begins_in > 0)
-        report_problem(report, status, "set the clock right, or take an epoch that has passed",
-                       "it begins at %s, in %s: until then no ID can be drawn", shown->epoch,
+        report_problem(report, status, "correct the clock, or use an epoch in the past",
+                       "it begins at %s, in %s: no ID can be generated before that", shown->epoch,
                        span_text(span, sizeof span, begins_in));
     else if (left <= 0)
-        report_problem(report, status, "draw under another app name with a layout that goes on",
-                       "its last tick began at %s, %s ago: IDs can be taken apart, none can be drawn", shown->last,
+        report_problem(report, status, "use a layout that lasts longer, under another app name",
+                       "its last tick began at %s, %s ago: IDs can be decoded, but not generated", shown->last,
                        span_text(span, sizeof span, -left));
     else if (left < END_IS_NEAR_MS)
-        report_problem(report, STATUS_GOOD, "plan for another layout, under another app name",
-                       "its last tick begins at %s, in %s: then no ID can be drawn any more", shown->last,
+        report_problem(report, STATUS_GOOD, "plan to use another layout, under another app name",
+                       "its last tick begins at %s, in %s: no ID can be generated after that", shown->last,
                        span_text(span, sizeof span, left));
     else
         report_fine(report, "its last tick begins at %s, in %s", shown->last, span_text(span, sizeof span, left));
 }
 
 static void find_rate(struct report *report, const sfid_layout_facts *facts) {
-    report_fine(report, "%" PRIu64 " IDs a tick, %" PRIu64 " a second, of one process", facts->ids_per_tick, facts->ids_per_second);
+    report_fine(report, "one process: %" PRIu64 " IDs per tick, %" PRIu64 " per second", facts->ids_per_tick,
+                facts->ids_per_second);
 }
 
 static void find_processes(struct report *report, const sfid_layout_facts *facts) {
     if (facts->processes == 1)
-        report_problem(report, STATUS_GOOD, "give some bits to the pid when there may be more than one",
-                       "there is no pid: one process can draw, no second one");
+        report_problem(report, STATUS_GOOD, "give the pid some bits if there may be more than one process",
+                       "there is no pid: only one process can generate IDs");
     else
         report_fine(report, "%" PRIu64 " processes at a time", facts->processes);
 }
@@ -62,11 +63,11 @@ static void find_width(struct report *report, const sfid_layout *layout, struct 
     sfid_parts at;
     char date[DATE_ROOM];
     if (sfid_parse(layout, DOUBLE_LIMIT, &at) < 0 || DOUBLE_LIMIT > sfid_max_at(layout, INT64_MAX)) {
-        report_fine(report, "no ID reaches 2^53: as JavaScript numbers they are exact");
+        report_fine(report, "no ID reaches 2^53: JavaScript numbers hold them exactly");
         return;
     }
     date_text(date, at.unix_ms);
-    report_fine(report, "IDs %s 2^53 at %s: from there on they are exact as text or 64-bit numbers only",
+    report_fine(report, "IDs %s 2^53 at %s: after that, only text and 64-bit numbers hold them exactly",
                 at.unix_ms <= now.unix_ms ? "reached" : "reach", date);
 }
 

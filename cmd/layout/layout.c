@@ -20,8 +20,8 @@
 enum { FORMAT, HEADER, SQL, COLUMN };
 
 static const struct option_spec options[] = {
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json, list also tsv (text)"},
-    [HEADER] = {"header", 0, NULL, NULL, "with tsv: the names of the columns first"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json; list: also tsv (text)"},
+    [HEADER] = {"header", 0, NULL, NULL, "with tsv: the first line has the names of the columns"},
     [SQL] = {"sql", 0, "DIALECT", NULL, "with show: as SQL for postgres, mysql or sqlite"},
     [COLUMN] = {"column", 0, "NAME", NULL, "with --sql: the column of the IDs (id)"},
     {NULL, 0, NULL, NULL, NULL},
@@ -70,12 +70,13 @@ static int show_sql(const struct args *args, enum view_format format) {
     if (dialect < 0)
         return STATUS_USAGE;
     if (!is_column(column)) {
-        say("--column: %s is no name of a column: letters, digits, _ and points, fewer than 64", QUOTE(column));
+        say("--column: %s is not a column name; use fewer than 64 letters, digits, _ and dots, beginning with a letter or _",
+            QUOTE(column));
         return STATUS_USAGE;
     }
     const int status = read_operand(args, &shown);
     if (status == STATUS_GOOD && shown.wide && shown.kind == SFID_AWSFLAKE) {
-        say("--sql: no database reads base62, which IDs of %s are written in; decode --csv adds columns to a dump", shown.name);
+        say("--sql: IDs of %s are in base62, which no database reads; use decode --csv to add columns to a dump", shown.name);
         return STATUS_USAGE;
     }
     if (status == STATUS_GOOD)
@@ -105,7 +106,7 @@ static int check(const struct args *args, enum view_format format) {
     struct shown shown;
     const int status = read_operand(args, &shown);
     if (status == STATUS_GOOD && shown.wide) {
-        say("layout check is about layouts that gen draws from, of 64 bits; %s has more", shown.name);
+        say("layout check: %s has 128 bits; expected a layout of 64 bits", shown.name);
         return STATUS_BAD_INPUT;
     }
     return status == STATUS_GOOD ? layout_check(&shown, format == VIEW_JSON, moment_now()) : status;
@@ -130,13 +131,13 @@ static size_t find_action(const char *name) {
 static bool are_fitting(const struct args *args, const char *action, enum view_format format) {
     const char *wrong = NULL;
     if (format == VIEW_TSV && strcmp(action, "list") != 0)
-        wrong = "--format tsv goes with layout list alone";
+        wrong = "--format tsv needs layout list";
     else if (args->value[HEADER] && format != VIEW_TSV)
-        wrong = "--header goes with --format tsv alone";
+        wrong = "--header needs --format tsv";
     else if (args->value[SQL] && strcmp(action, "show") != 0)
-        wrong = "--sql goes with layout show alone";
+        wrong = "--sql needs layout show";
     else if (args->value[COLUMN] && args->value[SQL] == NULL)
-        wrong = "--column goes with --sql alone";
+        wrong = "--column needs --sql";
     if (wrong)
         say("%s", wrong);
     return wrong == NULL;
@@ -163,17 +164,16 @@ static int run(const struct args *args) {
 const struct command command_layout = {
     .name = "layout",
     .synopsis = "[list | show [LAYOUT] | check [LAYOUT]] [--format text|json|tsv] [--header] [--sql DIALECT [--column NAME]]",
-    .summary = "list layouts, show or check how one cuts IDs into fields",
-    .about = "list   the layouts that have a name: unit, epoch, last date and widths; where nothing\n"
-             "       else is asked for\n"
-             "show   the fields of LAYOUT from the top bit down, its unit, epoch and last date, how\n"
-             "       many IDs and processes it has room for, and by what its IDs sort; with --sql the\n"
-             "       expressions for time, pid, parts of it, seq and day, a line each behind its name\n"
-             "check  whether LAYOUT is one (if not, why; exit status 1) and can be drawn from now\n"
-             "       (else 78), how long it lasts, and what to mind\n\n"
-             "Without LAYOUT: that of $SFID_LAYOUT, else the default. LAYOUT is a preset or\n"
-             "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms; for list and show also one of 128\n"
-             "bits: flake, awsflake[@EPOCH_MS], uuid7.\n",
+    .summary = "list, show and check layouts",
+    .about = "list   lists the layouts that have a name: unit, epoch, last date and widths; the default\n"
+             "show   shows the fields of LAYOUT from the top bit down, its unit, epoch and last date,\n"
+             "       how many IDs and processes it has room for, and the order of its IDs; with --sql\n"
+             "       the expressions for time, pid, its parts, seq and day, each on a line after its name\n"
+             "check  checks that LAYOUT is valid (if not, says why; exit status 1) and can generate IDs\n"
+             "       now (if not, exit status 78), and says how long it lasts and what to consider\n\n"
+             "Without LAYOUT, $SFID_LAYOUT is used, else the default. LAYOUT is a preset,\n"
+             "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or for list and show also one of\n"
+             "128 bits: flake, awsflake[@EPOCH_MS], uuid7.\n",
     .options = options,
     .run = run,
 };
