@@ -38,13 +38,13 @@
 enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR, STATE_DIR, TTL, BUDGET, TIMEOUT };
 
 static const struct option_spec options[] = {
-    [APP] = {"app", 0, "APP", "SFID_APP", "what the IDs are for"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "leases the process ID: a Redis URL, or local"},
-    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "how an ID is cut into fields (sfid)"},
-    [GRACE] = {"grace-ms", 0, "MS", NULL, "from TERM to KILL, when the lease is lost (5000)"},
-    [END_ALL] = {"end-all", 0, NULL, NULL, "when COMMAND has ended, end what it has left running"},
-    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
-    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease the process ID: a Redis URL or local"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
+    [GRACE] = {"grace-ms", 0, "MS", NULL, "time from TERM to KILL when the lease is lost (5000)"},
+    [END_ALL] = {"end-all", 0, NULL, NULL, "when COMMAND has ended, also end the processes it left running"},
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
     [TTL] = OPTION_TTL,
     [BUDGET] = OPTION_BUDGET,
     [TIMEOUT] = OPTION_TIMEOUT,
@@ -123,7 +123,7 @@ enum { VARIABLES = 6, ROOM = 4200 };
 static bool passes_on(const char *store) {
     if (!store_has_password(store))
         return true;
-    remark("exec: the store holds a password, so that COMMAND gets no $SFID_STORE; with password_file= it would");
+    remark("exec: the store holds a password, so COMMAND does not get $SFID_STORE; use password_file= to pass it on");
     return false;
 }
 
@@ -216,8 +216,8 @@ static void look_at_lease(struct exec *e) {
     if (!gone && st.window_ms > (int64_t)e->grace_ms + SPARE_MS)
         return;
     snprintf(why, sizeof why, "%s", sfid_last_error(e->g));
-    say("exec: the lease of pid %" PRId64 " %s%s%s: %s is told to end, by KILL %" PRIu32 " ms from now", e->pid,
-        gone ? "is lost" : "was not renewed, and is about to run out", why[0] ? ": " : "", why, QUOTE(e->command[0]), e->grace_ms);
+    say("exec: the lease of pid %" PRId64 " %s%s%s: sending TERM to %s, and KILL in %" PRIu32 " ms", e->pid,
+        gone ? "is lost" : "was not renewed and is about to run out", why[0] ? ": " : "", why, QUOTE(e->command[0]), e->grace_ms);
     e->lost = true;
     end_them(e);
 }
@@ -243,7 +243,7 @@ static void see_to_the_rest(struct exec *e) {
     if (e->end_all)
         end_them(e);
     else
-        say("exec: %s has ended, and has left others running that may use pid %" PRId64 ": the lease is held until they end",
+        say("exec: %s has ended, but processes it started may still use pid %" PRId64 ": the lease is held until they end",
             QUOTE(e->command[0]), e->pid);
 }
 
@@ -310,7 +310,7 @@ static void give_back(const struct exec *e) {
 static int run_under_lease(struct exec *e) {
     int code = wait_for_tick(e);
     if (code < 0) {
-        say("exec: this host's clock is behind what pid %" PRId64 " was used for already: %s", e->pid, sfid_strerror(code));
+        say("exec: pid %" PRId64 " was already used at times later than this host's clock: %s", e->pid, sfid_strerror(code));
         sfid_close(e->g);
         return status_of(code);
     }
@@ -331,8 +331,8 @@ static bool leaves_time(const struct args *args, const struct exec *e) {
     const uint32_t least = 3 * (e->grace_ms + SPARE_MS);
     if (e->opt.ttl_ms >= least)
         return true;
-    say("%s: %" PRIu32 " ms are too few: %" PRIu32 " at least, three times --grace-ms (%" PRIu32 ") and a second", args->label[TTL],
-        e->opt.ttl_ms, least, e->grace_ms);
+    say("%s: %" PRIu32 " ms is too short; use at least %" PRIu32 ", three times --grace-ms (%" PRIu32 ") and a second",
+        args->label[TTL], e->opt.ttl_ms, least, e->grace_ms);
     return false;
 }
 
@@ -377,20 +377,19 @@ const struct command command_exec = {
     .name = "exec",
     .synopsis = "--app APP --store STORE [--layout LAYOUT] [--grace-ms MS] [--end-all] [--run-dir DIR] [--state-dir DIR] "
                 "[--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] -- COMMAND [ARGUMENT...]",
-    .summary = "run a program that makes its own IDs, with a leased process ID",
-    .about = "Leases a process ID, runs COMMAND with it in $SFID_PID, and holds the lease until\n"
-             "COMMAND and all that it has started have ended. $SFID_APP and $SFID_LAYOUT tell the\n"
-             "rest, and $SFID_STORE the store. A URL with a password in it is not passed on, one with\n"
-             "password_file= is. Standard input and output are COMMAND's own, and signals are passed\n"
-             "on to it.\n\n"
-             "Exit status: COMMAND's, or 128 and the number of the signal that ended it; 127 and 126\n"
-             "where there is no such program or it cannot be run. When the lease is lost COMMAND and\n"
-             "all that it has started get TERM, after 5 s KILL, and the status is 76. Failures before\n"
+    .summary = "run a program with a leased process ID, and stop it before the lease ends",
+    .about = "Leases a process ID, runs COMMAND with it in $SFID_PID, and holds the lease until COMMAND\n"
+             "and all processes that it started have ended. $SFID_APP, $SFID_LAYOUT and $SFID_STORE\n"
+             "are set as well; $SFID_STORE is not passed on if the URL holds a password, but is with\n"
+             "password_file=. COMMAND has standard input and output, and gets all signals.\n\n"
+             "Exit status: COMMAND's, or 128 plus the number of the signal that ended it; 127 if there\n"
+             "is no such program, 126 if it cannot be run. When the lease is lost, COMMAND and all\n"
+             "processes that it started get TERM, after 5 s KILL, and the status is 76. Failures before\n"
              "COMMAND runs have the statuses of gen.\n\n"
-             "What $SFID_PID promises: nobody else has that number for APP while COMMAND runs. What\n"
-             "it does not: COMMAND must take ticks from the clock as it is, never ahead of it, and\n"
-             "use none twice where the clock is set back. If this command is killed by KILL, so is\n"
-             "COMMAND, but not what that has started; and while it is stopped nothing is watched.\n",
+             "No other process has the pid in $SFID_PID for APP while COMMAND runs. COMMAND itself must\n"
+             "take ticks from the clock, never ahead of it, and use no tick twice when the clock is set\n"
+             "back. If sfid exec gets KILL, COMMAND gets KILL as well, but the processes that COMMAND\n"
+             "started do not. While sfid exec is stopped, nothing watches the lease.\n",
     .options = options,
     .run = run,
 };
