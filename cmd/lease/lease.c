@@ -13,16 +13,16 @@
 #include <string.h>
 
 static const struct option_spec options[] = {
-    [LEASE_APP] = {"app", 0, "APP", "SFID_APP", "which"},
+    [LEASE_APP] = {"app", 0, "APP", "SFID_APP", "the app"},
     [LEASE_STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server"},
     [LEASE_LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "its layout (sfid)"},
-    [LEASE_FORMAT] = {"format", 0, "FORMAT", NULL, "text or json; ls: tsv, csv or prometheus, too (text)"},
-    [LEASE_ALL] = {"all", 0, NULL, NULL, "ls: also pids whose lease has run out or was given back"},
-    [LEASE_WATCH] = {"watch", 0, "[=SECONDS]", NULL, "ls: look again and again, and show what changes (2)"},
+    [LEASE_FORMAT] = {"format", 0, "FORMAT", NULL, "text or json; ls: also tsv, csv or prometheus (text)"},
+    [LEASE_ALL] = {"all", 0, NULL, NULL, "ls: also pids whose lease has run out or was released"},
+    [LEASE_WATCH] = {"watch", 0, "[=SECONDS]", NULL, "ls: repeat, and show what changes (2)"},
     [LEASE_OUTPUT] = {"output", 'o', "FILE", NULL, "ls: replace this file in one step"},
     [LEASE_YES] = {"yes", 0, NULL, NULL, "release: do not ask"},
-    [LEASE_RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "show: where this host's slots are"},
-    [LEASE_STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "show: where its machine ID is"},
+    [LEASE_RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "show: the run directory of this host"},
+    [LEASE_STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "show: the state directory of this host"},
     [LEASE_TTL] = OPTION_TTL,
     [LEASE_BUDGET] = OPTION_BUDGET,
     [LEASE_TIMEOUT] = OPTION_TIMEOUT,
@@ -49,7 +49,7 @@ static int run(const struct args *args) {
     struct any_layout layout;
     size_t i = 0;
     if (args->operand_count == 0) {
-        say("lease: an action is missing: ls, show or release");
+        say("lease: an action is missing; expected ls, show or release");
         return usage(args->command);
     }
     while (i < COUNT_OF(actions) && strcmp(args->operands[0], actions[i].name) != 0)
@@ -81,19 +81,18 @@ const struct command command_lease = {
                 "[--watch[=SECONDS]] [-o FILE] [--yes] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] [--skew-budget-ms MS] "
                 "[--timeout-ms MS]",
     .summary = "list who holds which pid at a Redis server, and end a lease",
-    .about = "ls lists the pids of APP that are held: how many seconds each lease lasts unless it is\n"
-             "renewed, and its holder, host and slot. A pid marked foreign is registered by a program\n"
-             "that does not go by the server's records, or by a process that the server has\n"
-             "forgotten; nobody else is given it while it is. With --watch a terminal shows the list\n"
-             "as it is; elsewhere each change is a line. Format prometheus is for node_exporter's\n"
-             "textfile collector, with -o.\n\n"
-             "show tells all that is known of one pid, and which process of this host holds it.\n\n"
-             "release keeps a lease from being renewed. Its holder may go on until the window ends,\n"
-             "for that was granted; then the pid is free. A process that lives takes another pid at\n"
-             "its next renewal. Of one that has died nothing comes free any earlier than by itself.\n\n"
-             "An app that the server does not know, or of which nobody holds a pid, has an empty\n"
-             "list; standard error says which. ls and show change nothing.\n\n"
-             "A URL with a password belongs into $SFID_STORE: others can read a command line.\n",
+    .about = "ls lists the pids of APP that are held: how many seconds each lease lasts without renewal,\n"
+             "and its holder (machine and slot). A foreign pid is registered by a program that does\n"
+             "not use the server's records, or by a process whose record was lost; no other process gets\n"
+             "it meanwhile. With --watch a terminal shows the current list; elsewhere each change is a\n"
+             "line. Format prometheus, with -o, is for the textfile collector of node_exporter.\n\n"
+             "show shows all that is known about one pid, and which process of this host holds it.\n\n"
+             "release prevents a lease from being renewed. Its holder may generate IDs until the window\n"
+             "ends; then the pid is free. A running process takes another pid at its next renewal. The\n"
+             "pid of a dead process becomes free no earlier than without release.\n\n"
+             "The list is empty if the server does not know the app or nobody holds a pid; standard\n"
+             "error says which. ls and show change nothing.\n\n"
+             "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
     .run = run,
 };

@@ -37,17 +37,16 @@ static void tell(const struct ls *ls, const struct leases *leases) {
     const sfid_app_info *info = &leases->info;
     const char *app = ls->opt->app;
     if (info->state == SFID_APP_UNKNOWN) {
-        say("%s does not know app %s: it is new there, or all was forgotten", info->server, app);
+        say("%s does not know app %s: the app is new, or its records were lost", info->server, app);
     } else if (info->state == SFID_APP_FORGOTTEN) {
-        say("%s: what is known of app %s is from before a restart or failover, and the next change will forget it", info->server,
-            app);
+        say("%s: the records of app %s are from before a restart or failover; the next change discards them", info->server, app);
     } else if (info->open_unix_ms > info->server_unix_ms) {
         date_text(open, info->open_unix_ms);
-        say("%s: pids of app %s that the server knows nothing of are handed out from %s on", info->server, app, open);
+        say("%s: pids of app %s without a record are granted from %s on", info->server, app, open);
     }
     if (info->state != SFID_APP_UNKNOWN && leases->count == 0)
-        say("%s: nobody holds a pid of app %s (%" PRIu64 " run out, %" PRIu64 " given back%s)", info->server, app, info->run_out,
-            info->released, info->run_out + info->released > 0 ? ": --all lists them" : "");
+        say("%s: nobody holds a pid of app %s (%" PRIu64 " run out, %" PRIu64 " released%s)", info->server, app, info->run_out,
+            info->released, info->run_out + info->released > 0 ? "; use --all to list them" : "");
 }
 
 static void show(const struct ls *ls, const struct leases *leases) {
@@ -145,7 +144,7 @@ static void redraw(const struct ls *ls, const struct leases *leases, const char 
     const sfid_app_info *info = &leases->info;
     char time[DATE_ROOM];
     date_text(time, info->server_unix_ms);
-    out_print("\033[H\033[2J%s  %s  app %s: %" PRIu64 " held, %" PRIu64 " foreign, %" PRIu64 " run out, %" PRIu64 " given back\n",
+    out_print("\033[H\033[2J%s  %s  app %s: %" PRIu64 " held, %" PRIu64 " foreign, %" PRIu64 " run out, %" PRIu64 " released\n",
               time, info->server, ls->opt->app, info->held, info->foreign, info->run_out, info->released);
     if (trouble[0])
         out_print("now: %s\n", trouble);
@@ -235,7 +234,7 @@ int lease_ls(const struct args *args, const sfid_options *opt) {
         return STATUS_USAGE;
     }
     if (ls.output ? ls.format != LEASE_PROMETHEUS : ls.format > LEASE_JSON) {
-        say("--watch: changes are shown as text or json, and a file (-o) is replaced as prometheus");
+        say("--watch needs --format text or --format json, or with -o, --format prometheus");
         return STATUS_USAGE;
     }
     return watch_all(&ls, every);

@@ -54,7 +54,7 @@ static void put_times(const sfid_options *opt, const sfid_app_info *info) {
     end_seconds(info->server_unix_ms);
     if (info->open_unix_ms < 0)
         return;
-    head("sfid_app_open_timestamp_seconds", "From when on pids that the server knows nothing of are handed out; 0: at once.");
+    head("sfid_app_open_timestamp_seconds", "When the server begins to grant pids without a record; 0: it does already.");
     begin("sfid_app_open_timestamp_seconds", opt);
     end_seconds(info->open_unix_ms);
 }
@@ -80,7 +80,7 @@ static void put_leases(const sfid_options *opt, const struct leases *leases) {
 }
 
 void leases_metrics(const sfid_options *opt, const struct leases *leases) {
-    head("sfid_app_up", "Whether the server told of the app's leases.");
+    head("sfid_app_up", "Whether the server reported the app's leases.");
     begin("sfid_app_up", opt);
     out_print("} %d\n", leases != NULL);
     if (leases == NULL)

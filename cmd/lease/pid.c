@@ -24,7 +24,7 @@ static const char *const formats[] = {"text", "json", NULL};
 static bool read_pid(const struct args *args, const sfid_options *opt, uint64_t *pid) {
     if (read_u64(args->operands[1], opt->layout->max_pid, pid))
         return true;
-    say("lease %s: %s is no pid: 0 to %" PRIu64 " are, in this layout", args->operands[0], QUOTE(args->operands[1]),
+    say("lease %s: %s is not a pid; expected 0 to %" PRIu64, args->operands[0], QUOTE(args->operands[1]),
         (uint64_t)opt->layout->max_pid);
     return false;
 }
@@ -65,12 +65,12 @@ static void look_here(struct here *here, const sfid_options *opt, const char *ho
 
 static void show_here_text(const struct here *here) {
     if (here->machine[0] == '\0')
-        out_print("here       nothing is kept on this host\n");
+        out_print("here       unknown: this host has no machine ID\n");
     else if (!here->ours)
         out_print("here       no: this machine is %s\n", here->machine);
     else if (here->slot.holder_count == 0)
-        out_print("here       yes, and no process %shas its slot: the next one of the app goes on with it\n",
-                  here->survey.hidden ? "that may be looked into " : "");
+        out_print("here       yes, but no process %sholds its slot: the next process of the app resumes it\n",
+                  here->survey.hidden ? "visible to this user " : "");
     for (size_t i = 0; i < here->slot.holder_count; i++) {
         const struct quoted name = quote(here->slot.holders[i].name, strlen(here->slot.holders[i].name));
         out_print("%-9s  %s process %" PRId64 " (%.*s)\n", i ? "" : "here", i ? "and" : "yes, by", here->slot.holders[i].process,
@@ -105,7 +105,7 @@ static void show_free_text(const sfid_pid_info *info) {
     char date[DATE_ROOM];
     date_text(date, info->free_unix_ms);
     if (info->free_unix_ms == 0)
-        out_print("free       at once\n");
+        out_print("free       now\n");
     else if (info->free_unix_ms > 0)
         out_print("free       from %s on%s\n", date, info->kind == SFID_LEASE_HELD ? ", unless it is renewed" : "");
 }
@@ -125,7 +125,7 @@ static void show_text(const sfid_pid_info *info) {
     if (info->nonce[0])
         out_print("nonce      %s\n", info->nonce);
     if (info->registered[0])
-        out_print("registered %s%s\n", info->registered, info->registered_until < 0 ? ", without end as far as is known" : "");
+        out_print("registered %s%s\n", info->registered, info->registered_until < 0 ? ", with no known end" : "");
 }
 
 static void put_json_time(const char *name, const char *number, int64_t unix_ms) {
@@ -193,9 +193,9 @@ static void explain(const sfid_pid_info *info) {
     char until[DATE_ROOM];
     date_text(until, info->until_unix_ms);
     out_print("pid %" PRIu64 " is held by %s until %s, %" PRId64 " s from now.\n"
-              "Its lease is then not renewed any more. A process that runs may go on drawing with it until\n"
-              "then, for that was granted, and takes another pid at its next renewal. The pid is handed out\n"
-              "again after that and not before. If nobody runs, that would come by itself.\n",
+              "Its lease will not be renewed again. A running process may generate IDs with it until then,\n"
+              "and takes another pid at its next renewal. The pid is granted again only after that. If no\n"
+              "process is running, the lease ends at that time without this command as well.\n",
               info->pid, info->holder, until, info->left_ms > 0 ? info->left_ms / 1000 : 0);
 }
 
@@ -215,9 +215,9 @@ static int report(const sfid_pid_info *info) {
     char from[DATE_ROOM];
     date_text(from, info->free_unix_ms);
     if (info->free_unix_ms > 0)
-        out_print("pid %" PRIu64 ": not renewed any more, and free from %s on\n", info->pid, from);
+        out_print("pid %" PRIu64 ": the lease will not be renewed, and the pid is free from %s on\n", info->pid, from);
     else
-        out_print("pid %" PRIu64 ": not renewed any more, and free\n", info->pid);
+        out_print("pid %" PRIu64 ": the lease will not be renewed, and the pid is free\n", info->pid);
     return STATUS_GOOD;
 }
 
@@ -229,7 +229,7 @@ int lease_release(const struct args *args, const sfid_options *opt) {
     if (!read_pid(args, opt, &pid))
         return STATUS_USAGE;
     if (!yes && !isatty(STDIN_FILENO)) {
-        say("lease release: standard input is no terminal to ask on: --yes goes ahead");
+        say("lease release: standard input is not a terminal; use --yes to go ahead");
         return STATUS_USAGE;
     }
     int code = sfid_pid_look(opt, pid, &info, why, sizeof why);
