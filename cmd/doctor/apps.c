@@ -148,17 +148,16 @@ static void read_noted(struct noted *noted, const char *directory) {
 
 static void find_layout(struct report *report, const struct noted *noted, const struct survey *survey) {
     if (noted->why == ENOENT)
-        report_problem(report, STATUS_GOOD, "none is needed: the next generator notes its own", "no layout is noted in %s",
-                       noted->path);
+        report_problem(report, STATUS_GOOD, "nothing needs to be done: the next generator records its layout",
+                       "no layout is recorded in %s", noted->path);
     else if (noted->why)
-        report_problem(report, STATUS_STATE, "see to the directory", "%s cannot be looked at: %s", noted->path,
+        report_problem(report, STATUS_STATE, "check the owner and mode of the directory", "%s cannot be examined: %s", noted->path,
                        strerror(noted->why));
     else if (!doctor_trust(report, noted->path, &noted->st, false))
         return;
     else if (!noted->good)
-        report_problem(report, STATUS_CONFIG,
-                       "remove it: the next generator notes its own, and each mark knows the layout it is of",
-                       "%s holds no layout that this version knows", noted->path);
+        report_problem(report, STATUS_CONFIG, "remove it: the next generator records its layout, and each mark has its own",
+                       "%s does not hold a layout known to this version", noted->path);
     else
         layout_find_end(report, &noted->shown, survey->now, STATUS_INTERNAL);
 }
@@ -215,8 +214,9 @@ static void find_page(struct report *report, const struct survey *survey, const 
     struct stat st;
     if (survey->run && snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, survey->run, app->name, slot->pid) < (int)sizeof path &&
         lstat(path, &st) < 0 && errno == ENOENT)
-        report_problem(report, STATUS_GOOD, "keep cleaners out of the run directory, and have all processes use one",
-                       "pid %" PRIu64 " is held, but %s is gone: it was removed, or its process has another run directory",
+        report_problem(report, STATUS_GOOD,
+                       "let nothing remove files from the run directory, and use the same one for all processes",
+                       "pid %" PRIu64 " is held, but %s is missing: it was removed, or the process uses another run directory",
                        slot->pid, path);
 }
 
@@ -238,22 +238,21 @@ static void find_slot(struct report *report, const struct survey *survey, const 
     holders_text(slot, holders, sizeof holders);
     taker_text(slot, ended, taker, sizeof taker);
     if (slot->holder_count > 0 && !slot->locked && survey->locks_told)
-        report_problem(report, STATUS_STATE, "give a state directory on another file system",
+        report_problem(report, STATUS_STATE, "use a state directory on another file system",
                        "pid %" PRIu64
-                       " is held by %s without a lock: this file system did not keep it, and others may take the pid",
+                       " is held by %s without a lock: this file system lost the lock, and other processes may take the pid",
                        slot->pid, holders);
     else if (slot->holder_count > 0 && !apart)
         report_fine(report, "pid %" PRIu64 " is held by %s", slot->pid, holders);
     else if (slot->holder_count > 0)
         report_fine(report, "pid %" PRIu64 " is held by %s; it was taken by %s%s", slot->pid, holders, taker,
-                    ended ? "" : ", which has let go");
+                    ended ? "" : ", which has closed it since");
     else if (survey->hidden == 0)
-        report_fine(report, "pid %" PRIu64 " is just being taken or given back by %s", slot->pid, taker);
+        report_fine(report, "pid %" PRIu64 " is being taken or released by %s", slot->pid, taker);
     else
         report_problem(report, STATUS_GOOD, "run this as root",
-                       "pid %" PRIu64
-                       " is held and was taken by %s; who holds it now cannot be told: %zu processes may not be looked into",
-                       slot->pid, taker, survey->hidden);
+                       "pid %" PRIu64 " is held and was taken by %s; its holders are unknown: %zu process%s cannot be examined",
+                       slot->pid, taker, survey->hidden, survey->hidden == 1 ? "" : "es");
 }
 
 /* Reports a file that makes a pid unusable. Other pids still work. */
@@ -298,11 +297,11 @@ static void find_slots(struct report *report, const struct survey *survey, const
     if (noted->good)
         snprintf(of, sizeof of, " of %" PRIu64, noted->shown.facts.processes);
     if (noted->good && in_use > 1 && in_use >= noted->shown.facts.processes)
-        report_problem(report, STATUS_GOOD, "end a process, or begin anew under another app name with more bits for the pid",
-                       "all %zu pids held: one more process gets none", in_use);
+        report_problem(report, STATUS_GOOD, "end a process, or use a layout with more bits for the pid, under another app name",
+                       "all %zu pids are held: another process cannot get one", in_use);
     else
         report_fine(report, "%zu%s pids held%s, %zu held before", in_use, of,
-                    survey->locks_told ? "" : " as far as can be seen from this PID namespace", app->slot_count - in_use);
+                    survey->locks_told ? "" : " as far as this PID namespace shows", app->slot_count - in_use);
 }
 
 static void find_strays(struct report *report, const struct survey *survey, const struct app *app) {
@@ -311,7 +310,7 @@ static void find_strays(struct report *report, const struct survey *survey, cons
         const struct stray *stray = &survey->strays[i];
         if (stray->name && strncmp(stray->name, app->name, len) == 0 && stray->name[len] == '/')
             report_problem(report, STATUS_GOOD, "remove nothing from the state directory while processes run",
-                           "%" PRId64 " (%s) holds %s, which was removed: it has to take the pid anew, or stop",
+                           "%" PRId64 " (%s) holds %s, which was removed: that process must take its pid again, or stop",
                            stray->holder.process, stray->holder.name, stray->name);
     }
 }
@@ -365,15 +364,15 @@ void doctor_apps(struct report *report, const char *run, const char *state, cons
     if (survey.app_count == 0) {
         report_topic(report, "apps");
         if (survey.why && survey.why != ENOENT)
-            report_problem(report, STATUS_STATE, "see to the state directory", "they cannot be told: %s: %s", state,
+            report_problem(report, STATUS_STATE, "check the state directory", "the apps are unknown: %s: %s", state,
                            strerror(survey.why));
         else if (only && leased)
-            report_fine(report, "%s has no pids of this host's own", only);
+            report_fine(report, "%s has no pids in the state directory of this host", only);
         else if (only)
-            report_problem(report, STATUS_GOOD, "see to the app's name and the state directory",
-                           "no process has drawn IDs for %s here", only);
+            report_problem(report, STATUS_GOOD, "check the app's name and the state directory",
+                           "no process has generated IDs for %s here", only);
         else
-            report_fine(report, "no process has drawn IDs here");
+            report_fine(report, "no process has generated IDs here");
     }
     let_go(&survey);
 }

@@ -51,12 +51,13 @@ void doctor_clock_source(struct report *report) {
         json_bool("counter", counter);
     }
     if (!told)
-        report_fine(report, "this kernel does not tell it; the clock is read for each ID of a layout with ticks below a second");
+        report_fine(report, "this kernel does not report it; the clock is read for each ID of a layout with ticks below a second");
     else if (counter)
-        report_fine(report, "%s: IDs of layouts with ticks below a second go by the processor's counter", current);
+        report_fine(report, "%s: IDs of layouts with ticks below a second use the processor's counter", current);
     else if (strcmp(current, "tsc") != 0 && lists(available, "tsc"))
         report_problem(report, STATUS_GOOD, "write tsc to " SOURCES "current_clocksource, or start the kernel with clocksource=tsc",
-                       "%s: the clock is read for each ID of a layout with ticks below a second, though there is a tsc", current);
+                       "%s: the clock is read for each ID of a layout with ticks below a second, although a tsc is available",
+                       current);
     else
         report_fine(report, "%s: the clock is read for each ID of a layout with ticks below a second", current);
 }
@@ -69,7 +70,7 @@ void doctor_clock(struct report *report) {
     report_topic(report, "clock");
     const int state = adjtimex(&t);
     if (state < 0) {
-        report_fine(report, "whether it is kept right cannot be told: %s", strerror(errno));
+        report_fine(report, "whether it is synchronised is unknown: %s", strerror(errno));
         return;
     }
     const bool kept = state != TIME_ERROR && !(t.status & STA_UNSYNC);
@@ -82,12 +83,12 @@ void doctor_clock(struct report *report) {
     }
     if (!kept)
         report_problem(report, STATUS_GOOD, "run a time service, such as chrony or systemd-timesyncd",
-                       "%s, and nothing keeps it right: IDs of different hosts are out of order by as much as it is wrong", date);
+                       "%s, not synchronised: IDs of different hosts are out of order by as much as the clock is wrong", date);
     else if (state == TIME_INS || state == TIME_DEL)
-        report_problem(report, STATUS_GOOD, NULL,
-                       "%s, and it is to leap by a second at the next midnight of UTC; IDs go on meanwhile", date);
+        report_problem(report, STATUS_GOOD, NULL, "%s, with a leap second at the next midnight in UTC; generating IDs continues",
+                       date);
     else
-        report_fine(report, "%s, kept right to %lld ms at most", date, ((long long)t.maxerror + 999) / 1000);
+        report_fine(report, "%s, synchronised to within %lld ms", date, ((long long)t.maxerror + 999) / 1000);
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -138,7 +139,7 @@ void doctor_clock_steps(struct report *report) {
         report_fine(report, "none in %" PRId64 " ms: it moved by %" PRId64 " us against the raw counter", span / 1000000,
                     moved / 1000);
     else
-        report_problem(report, STATUS_GOOD, "have the time service slew the clock, and step it at boot alone",
-                       "it went %s by %" PRId64 " ms within %" PRId64 " ms", moved < 0 ? "back" : "ahead",
+        report_problem(report, STATUS_GOOD, "let the time service slew the clock, and step it only at boot",
+                       "it stepped %s by %" PRId64 " ms within %" PRId64 " ms", moved < 0 ? "back" : "ahead",
                        (moved < 0 ? -moved : moved) / 1000000, span / 1000000);
 }

@@ -158,19 +158,19 @@ static void put_facts(const struct dir *dir, bool looked) {
 static bool find_nature(struct report *report, const struct dir *dir) {
     const enum nature nature = dir->kind->nature;
     if (nature == REMOTE)
-        report_problem(report, STATUS_GOOD, "give a directory on a file system of this host",
-                       "%s lies on %s: locks and memory of other hosts are not seen there, and IDs may repeat", dir->path,
+        report_problem(report, STATUS_GOOD, "use a directory on a file system of this host",
+                       "%s is on %s: locks and memory of other hosts are not visible there, so IDs may repeat", dir->path,
                        dir->kind->name);
     else if (!dir->role->lasts && nature != MEMORY)
-        report_problem(report, STATUS_GOOD, "give a directory on a tmpfs, such as below /dev/shm",
-                       "%s lies on %s: now and then a call waits for its disk", dir->path, dir->kind->name);
+        report_problem(report, STATUS_GOOD, "use a directory on a tmpfs, such as below /dev/shm",
+                       "%s is on %s: some calls will wait for its disk", dir->path, dir->kind->name);
     else if (dir->role->lasts && nature == MEMORY)
-        report_problem(report, STATUS_GOOD, "give a directory on a disk",
-                       "%s lies on %s: after a restart of the host, IDs may repeat if its clock went back", dir->path,
+        report_problem(report, STATUS_GOOD, "use a directory on a disk",
+                       "%s is on %s: after a restart of the host, IDs may repeat if its clock went back", dir->path,
                        dir->kind->name);
     else if (dir->role->lasts && nature == LAYER)
         report_problem(report, STATUS_GOOD, "mount a volume there that outlives the container",
-                       "%s lies on %s: what a container writes there goes with it", dir->path, dir->kind->name);
+                       "%s is on %s: its files are lost with the container", dir->path, dir->kind->name);
     else
         return true;
     return false;
@@ -183,11 +183,11 @@ static bool find_room(struct report *report, const struct dir *dir) {
     const bool full = dir->bytes < LEAST_BYTES || dir->files < LEAST_FILES;
     size_text(size, sizeof size, dir->bytes);
     if (dir->files >= FEW_FILES)
-        report_problem(report, full ? STATUS_STATE : STATUS_GOOD, "make room there", "%s: %s are left of its file system",
+        report_problem(report, full ? STATUS_STATE : STATUS_GOOD, "free some space there", "%s: its file system has %s left",
                        dir->path, size);
     else
-        report_problem(report, full ? STATUS_STATE : STATUS_GOOD, "make room there",
-                       "%s: %s and %" PRIu64 " more files are left of its file system", dir->path, size, dir->files);
+        report_problem(report, full ? STATUS_STATE : STATUS_GOOD, "free some space there",
+                       "%s: its file system has %s and %" PRIu64 " more files left", dir->path, size, dir->files);
     return false;
 }
 
@@ -197,9 +197,9 @@ static bool find_owner(struct report *report, const struct dir *dir) {
     const unsigned owner = dir->st.st_uid;
     if (owner == geteuid())
         return true;
-    snprintf(cure, sizeof cure, "user %u or root can remove it; or give another directory by %s; or run this as user %u", owner,
+    snprintf(cure, sizeof cure, "remove it as user %u or root, set %s to another directory, or run this as user %u", owner,
              dir->role->variable, owner);
-    report_problem(report, dir->role->unusable, cure, "%s belongs to user %u, not to user %u who runs this", dir->path, owner,
+    report_problem(report, dir->role->unusable, cure, "%s belongs to user %u, not to user %u, who runs this", dir->path, owner,
                    (unsigned)geteuid());
     return false;
 }
@@ -209,8 +209,8 @@ static bool find_maker(struct report *report, const struct dir *dir) {
     char cure[80];
     if (dir->exists || dir->kind->nature != KERNEL)
         return true;
-    snprintf(cure, sizeof cure, "give another directory by %s", dir->role->variable);
-    report_problem(report, dir->role->unusable, cure, "%s cannot be made: %s lies on %s, where the kernel alone makes files",
+    snprintf(cure, sizeof cure, "set %s to another directory", dir->role->variable);
+    report_problem(report, dir->role->unusable, cure, "%s cannot be made: %s is on %s, where only the kernel makes files",
                    dir->path, dir->there, dir->kind->name);
     return false;
 }
@@ -220,9 +220,9 @@ static bool find_remover(struct report *report, const struct dir *dir) {
     if (dir->role->lasts || strncmp(dir->path, "/dev/shm/", strlen("/dev/shm/")) != 0 || !logind_removes(geteuid()))
         return true;
     report_problem(report, STATUS_GOOD,
-                   "loginctl enable-linger for this user, or RemoveIPC=no in logind.conf, or a directory in memory elsewhere by "
-                   "SFID_RUN_DIR",
-                   "%s: systemd-logind removes it at the last logout of user %u (RemoveIPC), also under processes that run on",
+                   "run loginctl enable-linger for this user, set RemoveIPC=no in logind.conf, or set SFID_RUN_DIR to a directory "
+                   "in memory elsewhere",
+                   "%s: systemd-logind removes it at the last logout of user %u (RemoveIPC), even if processes still use it",
                    dir->path, (unsigned)geteuid());
     return false;
 }
@@ -236,8 +236,8 @@ static bool find_all(struct report *report, const struct dir *dir) {
     if (dir->exists && !doctor_trust(report, dir->path, &dir->st, true))
         return false;
     if (faccessat(AT_FDCWD, dir->there, R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
-        report_problem(report, dir->role->unusable, "see to its mode and owner, or give another directory",
-                       "%s cannot be %s: %s: %s", dir->path, dir->exists ? "used" : "made", dir->there, strerror(errno));
+        report_problem(report, dir->role->unusable, "check its owner and mode, or use another directory", "%s cannot be %s: %s: %s",
+                       dir->path, dir->exists ? "used" : "made", dir->there, strerror(errno));
         return false;
     }
     fine &= find_nature(report, dir);
@@ -248,7 +248,7 @@ static bool find_all(struct report *report, const struct dir *dir) {
         report_fine(report, "%s: %s, mode %04o, %s free", dir->path, dir->kind->name, (unsigned)dir->st.st_mode & 07777,
                     dir->bytes == NO_LIMIT ? "without limit" : size);
     else if (!dir->exists)
-        report_fine(report, "%s: not there yet, will be made in %s (%s)", dir->path, dir->there, dir->kind->name);
+        report_fine(report, "%s: does not exist yet; will be made in %s (%s)", dir->path, dir->there, dir->kind->name);
     return true;
 }
 
@@ -268,7 +268,7 @@ static bool look_at(struct report *report, const char *path, const struct role *
         put_facts(&dir, looked);
     if (looked)
         return find_all(report, &dir);
-    report_problem(report, role->unusable, "see to the directories above it, or give another", "%s cannot be looked at: %s", path,
+    report_problem(report, role->unusable, "check the directories above it, or use another one", "%s cannot be examined: %s", path,
                    strerror(found ? errno : why));
     return false;
 }
@@ -294,16 +294,16 @@ void doctor_machine_id(struct report *report, const char *state) {
     report_topic(report, "machine ID");
     if (lstat(path, &st) < 0) {
         if (errno == ENOENT)
-            report_fine(report, "none yet, will be made with the first generator");
+            report_fine(report, "none yet; the first generator will make one");
         else
-            report_problem(report, STATUS_STATE, "see to the state directory", "%s cannot be looked at: %s", path, strerror(errno));
+            report_problem(report, STATUS_STATE, "check the state directory", "%s cannot be examined: %s", path, strerror(errno));
         return;
     }
     if (!doctor_trust(report, path, &st, false))
         return;
     const int n = look_read(path, id, sizeof id);
     if (n <= 0 || strspn(id, letters) != (size_t)n) {
-        report_problem(report, STATUS_STATE, "remove it: another is made", "%s holds no machine ID", path);
+        report_problem(report, STATUS_STATE, "remove it: a new one will be made", "%s does not hold a machine ID", path);
         return;
     }
     if (report->json)

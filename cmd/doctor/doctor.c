@@ -17,14 +17,14 @@
 enum { APP, STORE, LAYOUT, FORMAT, STRICT, SERVER_ONLY, RUN_DIR, STATE_DIR, HEARTBEAT, TTL, BUDGET, TIMEOUT };
 
 static const struct option_spec options[] = {
-    [APP] = {"app", 0, "APP", "SFID_APP", "look at this one (all)"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "look at the server that APP leases from, too"},
+    [APP] = {"app", 0, "APP", "SFID_APP", "examine only this app (all)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "also examine the server from which APP leases"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the app's layout, for the server (sfid)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
-    [STRICT] = {"strict", 0, NULL, NULL, "exit status 1 where there are warnings"},
-    [SERVER_ONLY] = {"server-only", 0, NULL, NULL, "leave this host out: for probes, in milliseconds"},
-    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "where the position is kept (/dev/shm/sfid-UID)"},
-    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "where locks and durable marks are"},
+    [STRICT] = {"strict", 0, NULL, NULL, "end with status 1 if there are warnings"},
+    [SERVER_ONLY] = {"server-only", 0, NULL, NULL, "omit this host, for probes that need an answer in milliseconds"},
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
     [HEARTBEAT] = {"heartbeat-ms", 0, "MS", NULL, "how often a lease is renewed (a third of it, 180000)"},
     [TTL] = OPTION_TTL,
     [BUDGET] = OPTION_BUDGET,
@@ -43,15 +43,15 @@ static void find_version(struct report *report) {
     if (strcmp(sfid_version(), SFID_VERSION_STRING) == 0)
         report_fine(report, "%s", sfid_version());
     else
-        report_problem(report, STATUS_GOOD, "install both from one release, or see to LD_LIBRARY_PATH",
-                       "the library is %s, this command was built for %s", sfid_version(), SFID_VERSION_STRING);
+        report_problem(report, STATUS_GOOD, "install both from one release, or check LD_LIBRARY_PATH",
+                       "the library is %s, but this command was built for %s", sfid_version(), SFID_VERSION_STRING);
 }
 
 /* Reports why a directory has no name. */
 static void find_no_name(struct report *report, const char *topic, int code, int status) {
     report_topic(report, topic);
-    report_problem(report, status, "set HOME, or give one with SFID_RUN_DIR and SFID_STATE_DIR",
-                   "it cannot be named: %s (is HOME set?)", sfid_strerror(code));
+    report_problem(report, status, "set HOME, or set SFID_RUN_DIR and SFID_STATE_DIR", "its path is unknown: %s (is HOME set?)",
+                   sfid_strerror(code));
 }
 
 /* If pids come from a server and the state directory is unusable, the machine ID is in the run directory. */
@@ -97,7 +97,7 @@ static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *
     if (store == NULL || strncmp(store, "local", 5) == 0 || (args->from_env[STORE] && opt->app == NULL))
         return true;
     if (opt->app == NULL)
-        say("%s: --app is missing: a server is looked at for one app", args->label[STORE]);
+        say("%s needs --app: a server is examined for one app", args->label[STORE]);
     opt->store = store;
     return opt->app != NULL;
 }
@@ -106,7 +106,7 @@ static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *
 static bool has_topic(const struct args *args, const sfid_options *opt) {
     if (args->value[SERVER_ONLY] == NULL || opt->store)
         return true;
-    say("--server-only: give the URL of a server by --store, and an app by --app");
+    say("--server-only needs --store with the URL of a server, and --app");
     return false;
 }
 
@@ -134,17 +134,17 @@ const struct command command_doctor = {
     .synopsis = "[--app APP] [--store STORE] [--layout LAYOUT] [--format text|json] [--strict] [--server-only] [--run-dir DIR] "
                 "[--state-dir DIR] "
                 "[--heartbeat-ms MS] [--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
-    .summary = "look for what keeps IDs from being drawn here, or will",
-    .about = "Looks at the directories, the machine ID, the clock, and each app of this host: its\n"
-             "layout and when that ends, which pids are held and by which processes. Locks nothing,\n"
-             "makes nothing, changes nothing; it watches the clock for a fifth of a second.\n\n"
-             "With STORE the URL of a Redis server it looks at that as well: whether it can be\n"
-             "reached, grants leases and lets the user do so; eviction, replicas, clocks; whether\n"
-             "lease, heartbeat and layout fit each other and those of APP; who has its pids.\n\n"
-             "Each line begins with ok, warning or error. Exit status: 0 without errors, warnings\n"
-             "or not (1 with --strict); else that of the first error: 73 a directory or file, 78 an\n"
-             "app's layout is not known or another one, or settings under which IDs may repeat, 70 a\n"
-             "layout has ended or not begun, or clocks, 69 the server, 77 password or permission.\n",
+    .summary = "find what prevents generating IDs here, or soon will",
+    .about = "Examines the directories, the machine ID, the clock, and each app of this host: its\n"
+             "layout and when that ends, and which processes hold which pids. It takes no lock and\n"
+             "changes nothing. It watches the clock for a fifth of a second.\n\n"
+             "If STORE is the URL of a Redis server, it also examines that server: whether it can be\n"
+             "reached, lets the user in and grants leases; eviction, replicas and clocks; whether lease,\n"
+             "heartbeat and layout fit each other and those of APP; and who holds its pids.\n\n"
+             "Each line begins with ok, warning or error. Exit status: 0 without errors, even with\n"
+             "warnings (1 with --strict); else that of the first error: 69 the server, 70 clocks, or a\n"
+             "layout that has ended or not begun, 73 a directory or file, 77 password or permission, 78\n"
+             "an app with an unknown or different layout, or settings under which IDs may repeat.\n",
     .options = options,
     .run = run,
 };
