@@ -381,7 +381,7 @@ const struct command command_exec = {
     .about = "Leases a process ID, runs COMMAND with it in $SFID_PID, and holds the lease until COMMAND\n"
              "and all processes that it started have ended. $SFID_APP, $SFID_LAYOUT and $SFID_STORE\n"
              "are set as well; $SFID_STORE is not passed on if the URL holds a password, but is with\n"
-             "password_file=. COMMAND has standard input and output, and gets all signals.\n\n"
+             "password_file=. Standard input and output are COMMAND's, and signals are forwarded to it.\n\n"
              "Exit status: COMMAND's, or 128 plus the number of the signal that ended it; 127 if there\n"
              "is no such program, 126 if it cannot be run. When the lease is lost, COMMAND and all\n"
              "processes that it started get TERM, after 5 s KILL, and the status is 76. Failures before\n"

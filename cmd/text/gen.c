@@ -165,7 +165,7 @@ static bool read_app(const struct args *args, struct gen *gen) {
 /* For IDs that name their host: its processes share that name, and environment variables for other layouts do not count. */
 static bool read_host(const struct args *args, struct gen *gen) {
     if (args->value[APP] && !args->from_env[APP]) {
-        say("%s: layout %s has no apps: all processes of a worker share it", args->label[APP], gen->ids.view.name);
+        say("%s: layout %s has no apps: processes with the same worker share its sequence", args->label[APP], gen->ids.view.name);
         return false;
     }
     if (has_range(args)) {

@@ -68,8 +68,8 @@ const struct command command_range = {
     .name = "range",
     .synopsis = "[--layout LAYOUT] --since TIME [--until TIME]",
     .summary = "print the range of IDs of a span of time",
-    .about = "Writes two IDs, a and b, with a TAB between: id >= a AND id < b holds for the IDs whose\n"
-             "time, as decode shows it, is SINCE or later and before UNTIL. That is the time at which\n"
+    .about = "Writes two numbers, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
+             "whose time, as decode shows it, is SINCE or later and before UNTIL. That is the time at which\n"
              "the ID's tick began, so a tick that began before SINCE is excluded, and one that began\n"
              "before UNTIL is included. Adjacent spans share no ID and omit none.\n\n"
              "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
