@@ -4,8 +4,6 @@
 
 #include <pthread.h>
 #include <sfid.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* Whole seconds from a whole second, from between two, from before 1970; several seconds; below a second. */

@@ -11,7 +11,6 @@
  * Sizes: 4 threads, until 50 numbers were in hand and at least 40,000 IDs each (long: 5000 and a million; sanitizer: 20
  * and 5000).
  */
-#include <stdint.h>
 
 /* The inline form calls this program's function, which counts and passes the number on. */
 #define sfid__next_in_hand counted_in_hand
@@ -23,7 +22,6 @@ int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
 
 #include "support/kernel_clock.h"
 
-#include <sys/syscall.h>
 #include <sys/time.h>
 
 #define LAYOUT "36:4:2/1s"

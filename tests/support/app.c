@@ -2,6 +2,9 @@
 #include "support/app.h"
 
 #include "lease/script.h"
+#include "support/tap.h"
+
+#include <stdarg.h>
 
 enum { COMMON = 11, OP_ARGS = 6 };
 

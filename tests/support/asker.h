@@ -7,15 +7,9 @@
 #include "redis/connection.h"
 #include "support/peer.h"
 #include "support/scene.h"
-#include "support/tap.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sfid.h>
-#include <stdio.h>
-#include <sys/socket.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* SLACK_MS: what a loaded machine or a memory checker may add to a deadline. Overruns are printed. */
 enum { SLACK_MS = 1000, LONG_MS = 60000 };

@@ -12,9 +12,6 @@
 #include "lease/machine.h"
 #include "support/tap.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { WINDOW = 100, REACH = 300, HEARTBEAT = 32000, FIRST = 50, LONGEST = 5000, TICK = 500, NOW = 100000 };
 
 #define EVEN UINT64_C(20388694359726) /* a multiple of each jitter's range, so no jitter */

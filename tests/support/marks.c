@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/marks.h"
 
-#include <stdio.h>
-
 struct sfid__dir mark_app;
 char mark_path[4200];
 struct sfid__error mark_err;

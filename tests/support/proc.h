@@ -12,23 +12,15 @@
 #define SFID_TESTS_PROC_H
 
 #include <dirent.h>
-#include <errno.h>
 #include <ftw.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <sfid.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "support/idlog.h"
 #include "support/tap.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/scene.h"
 
-#include <stdio.h>
-
 int entries(const char *dir) {
     int n = 0;
     DIR *d = opendir(dir);

@@ -6,10 +6,6 @@
 #include "support/tap.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* Counts the entries of a directory, with "." and "..". */
 int entries(const char *dir);

@@ -2,13 +2,8 @@
 #include "support/tap.h"
 
 #include <ftw.h>
-#include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { NAME_ROOM = 512, BAILED = 255 };
 

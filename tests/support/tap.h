@@ -13,13 +13,25 @@
  * one thread at a time. A child or thread reports through its exit status or a
  * variable. Without done_testing() there is no plan, and the harness counts the
  * program as failed.
+ *
+ * It includes what nearly every test needs of the C library.
  */
 #ifndef SFID_TESTS_TAP_H
 #define SFID_TESTS_TAP_H
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 /** Announces the number of checks, before the first one. Optional. done_testing() then fails on any other number. */

@@ -6,7 +6,6 @@
 #include "support/asker.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 enum { DEADLINE_MS = 300 };
 

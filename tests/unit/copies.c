@@ -7,8 +7,6 @@
 
 #include <dlfcn.h>
 #include <sfid.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static struct {
     int (*open)(sfid **out, const sfid_options *opt);

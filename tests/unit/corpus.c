@@ -6,8 +6,6 @@
 
 #include <dirent.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const struct target {
     const char *name;

@@ -3,21 +3,11 @@
 #include "host/dirs.h"
 
 #include "support/scene.h"
-#include "support/tap.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <sfid.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define NOBODY 65534
 

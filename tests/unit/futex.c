@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 static _Atomic uint32_t word;
 

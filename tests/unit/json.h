@@ -8,11 +8,6 @@
 
 #include "support/tap.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct json {
     enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } type;
     int64_t number;     /* of a bool 0 or 1 */

@@ -6,16 +6,11 @@
 
 #include "support/fake.h"
 #include "support/scene.h"
-#include "support/tap.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 struct fake_store {
     struct sfid__store store; /* first */

@@ -4,12 +4,6 @@
 
 #include "support/tap.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* Not to be made by SFID_LAYOUT: the sequence stands above the pid. 39:8:16/10ms as Sonyflake has it. */
 static const sfid_layout sonyflake = {
     INT64_C(1409529600000), 10, 39, 16, 8, 24, 0, 16, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(16), SFID__ONES(8)};

@@ -4,12 +4,6 @@
 
 #include "support/tap.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 static void written(const sfid_layout *l, const char *want) {
     char text[SFID_LAYOUT_STR_LEN], exact[SFID_LAYOUT_STR_LEN];
     sfid_layout back;

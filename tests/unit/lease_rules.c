@@ -2,8 +2,6 @@
 /* lease_rules.c - the lease machine: what its actions carry, which answers count, and when it does what. */
 #include "support/leases.h"
 
-#include <inttypes.h>
-
 /* ---- what is shown --------------------------------------------------------- */
 
 static void tokens_of_claims(void) {

@@ -6,13 +6,6 @@
 #include "lease/settings.h"
 #include "support/tap.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { NOW = 100000, AHEAD = 50, LEAD = 1000, WINDOW = LEAD + AHEAD + 1 };
 
 static const sfid_layout layout = SFID_LAYOUT(41, 3, 12, 1, SFID_EPOCH_MS);

@@ -7,18 +7,8 @@
 #include "base/hash.h"
 #include "support/marks.h"
 #include "support/scene.h"
-#include "support/tap.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sfid.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* The format, as this test has to know it to damage it. */
 #define BLOCK 4096

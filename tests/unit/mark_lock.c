@@ -4,19 +4,9 @@
 
 #include "support/marks.h"
 #include "support/scene.h"
-#include "support/tap.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sfid.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* ---- the lock -------------------------------------------------------------- */
 

@@ -6,14 +6,8 @@
 
 #include "support/tap.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { THREADS = 8, PIDS = 64, EACH = 50 };
 

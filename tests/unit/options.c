@@ -6,16 +6,8 @@
 #include "support/tap.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 #if SIZE_MAX > UINT32_MAX

@@ -8,14 +8,8 @@
 #include "base/hash.h"
 #include "support/tap.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define RECORDS 3
 #define ROOM (RECORDS + 2)
 

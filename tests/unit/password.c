@@ -8,8 +8,6 @@
 #include "redis/password.h"
 #include "redis/sentinel.h"
 
-#include <sys/stat.h>
-
 static char path[200];
 
 static void fill(const char *name, const char *bytes, size_t n) {

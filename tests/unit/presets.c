@@ -4,11 +4,7 @@
 
 #include "support/tap.h"
 
-#include <inttypes.h>
 #include <sfid.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define MANY 600 /* more than two ticks of Sonyflake's 256 */

@@ -4,12 +4,8 @@
 
 #include "support/tap.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { THREADS = 8, CHILDREN = 20 };
 

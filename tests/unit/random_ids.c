@@ -8,9 +8,6 @@
 
 #include "support/tap.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 static uint64_t rnd(void) {
     static uint64_t state = 88172645463325252;
     state ^= state << 13;

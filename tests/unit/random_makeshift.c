@@ -7,10 +7,8 @@
 #include "base/random.h"
 
 #include "support/scene.h"
-#include "support/tap.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>

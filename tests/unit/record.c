@@ -7,11 +7,8 @@
 #include "support/tap.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ROOM 8
 #define SEQ 12
 #define AT(tick, seq) ((uint64_t)(tick) << SEQ | (uint64_t)(seq))

@@ -6,18 +6,9 @@
 #include "id/layout.h"
 
 #include "support/scene.h"
-#include "support/tap.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define BLOCK 4096
 #define LAYOUT 77

@@ -7,15 +7,6 @@
 #include "id/layout.h"
 
 #include "support/scene.h"
-#include "support/tap.h"
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define BLOCK 4096
 #define LAYOUT 77

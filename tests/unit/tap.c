@@ -2,13 +2,6 @@
 /* The harness itself: what its own checks print when they fail, from a forked child whose output is read. */
 #include "support/tap.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 static char said[4096];
 
 /* Runs body in a child with a standard output of its own; its exit status, its output in `said`. */

@@ -4,12 +4,6 @@
 
 #include "support/tap.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 static const struct {
     sfid_form form;
     int64_t id;

@@ -5,8 +5,6 @@
 #include "support/tap.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define READS 2000000

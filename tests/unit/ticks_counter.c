@@ -8,7 +8,6 @@
 
 #include "support/tap.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 enum { MS = 1000000, UNIT_MS = 10, STALE_COUNTS = 256 };

@@ -9,13 +9,8 @@
 
 #include <sfid.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { EACH = 40, CHILDREN = 10, ALL = EACH * (CHILDREN + 1) };
 

@@ -5,11 +5,6 @@
 #include "support/tap.h"
 
 #include <sfid.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct sfid__error err;
 static struct sfid__uri uri;

@@ -2,7 +2,6 @@
 /* Every vector of tests/vectors.json both ways, and every refusal: what bindings are held to holds for the library. */
 #include "json.h"
 
-#include <inttypes.h>
 #include <sfid.h>
 #include <time.h>
 

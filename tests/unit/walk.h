@@ -16,11 +16,7 @@
 #include "lease/machine.h"
 #include "support/tap.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     OWNERS = 8, /* places: owners and their copies */

@@ -4,13 +4,7 @@
 
 #include "support/tap.h"
 
-#include <inttypes.h>
 #include <sfid.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const names[] = {"flake", "awsflake", "uuid7"};
 

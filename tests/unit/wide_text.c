@@ -4,10 +4,6 @@
 
 #include "support/tap.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ONES UINT64_MAX
 
 static const struct {
