@@ -3,10 +3,7 @@
 #include "lease/options.h"
 
 #include "lease/store.h"
-#include "support/tap.h"
-
-#include <dirent.h>
-#include <limits.h>
+#include "support/scene.h"
 
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
@@ -16,6 +13,8 @@
 #define OWN_SIZE "4"
 #endif
 
+static struct sfid__settings out;
+static struct sfid__error err;
 static char run_dir[4200], state_dir[4200], long_dir[3002];
 
 static sfid_options good(void) {
@@ -25,17 +24,6 @@ static sfid_options good(void) {
     o.run_dir = run_dir;
     o.state_dir = state_dir;
     return o;
-}
-
-static int entries(const char *path) {
-    int n = 0;
-    DIR *dir = opendir(path);
-    if (dir == NULL)
-        bail("cannot read %s", path);
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n;
 }
 
 static bool untouched(void) {
@@ -65,8 +53,11 @@ static const struct wrong {
     WRONG("no name in app", app, const char *, "", SFID_EINVAL, "app", "0 characters"),
     WRONG("app of 65", app, const char *, A64 "a", SFID_EINVAL, A64 "a", "65 characters"),
     WRONG("app with a dot first", app, const char *, ".a", SFID_EINVAL, "app", ".a"),
+    WRONG("app that is a dot", app, const char *, ".", SFID_EINVAL, "app", "\".\""),
     WRONG("app that is two dots", app, const char *, "..", SFID_EINVAL, "app", ".."),
     WRONG("app with a slash", app, const char *, "a/b", SFID_EINVAL, "a/b", "position 2"),
+    WRONG("app that climbs", app, const char *, "../escaped", SFID_EINVAL, "app", "../escaped"),
+    WRONG("app with an escape", app, const char *, "a\033[2Jb", SFID_EINVAL, "a?[2Jb", "position 2"),
     WRONG("app with a space", app, const char *, "ab c", SFID_EINVAL, "ab c", "position 3"),
     WRONG("app with a colon", app, const char *, "a:b", SFID_EINVAL, "a:b", "position 2"),
     WRONG("app with a line end", app, const char *, "a\n", SFID_EINVAL, "\"a?\"", "position 2"),
@@ -151,14 +142,38 @@ static void refused(const struct wrong *w) {
     sfid_options o = good();
     memcpy((char *)&o + w->at, w->value, w->size);
     sfid *g = NULL;
+    sfid_status_info status;
+    int64_t ids[2];
     const int fds = entries("/proc/self/fd"), threads = entries("/proc/self/task");
     is_i64(sfid_open(&g, &o), w->code, "%s: refused", w->what);
     const char *text = sfid_last_error(g);
     ok(strstr(text, w->in_text[0]) && strstr(text, w->in_text[1]) && one_line(text), "%s: \"%s\"", w->what, text);
-    ok(g && sfid_next(g) == SFID_ECLOSED && sfid_pid(g) == SFID_ECLOSED, "%s: a handle that is closed", w->what);
+    ok(g && sfid_next(g) == SFID_ECLOSED && sfid_try_next(g) == SFID_ECLOSED && sfid_next_n(g, ids, 2) == SFID_ECLOSED &&
+           sfid_pid(g) == SFID_ECLOSED && sfid_retry_ms(g) == SFID_ECLOSED && sfid_status(g, &status) == 0 && !status.open,
+       "%s: a handle that is closed", w->what);
     sfid_close(g);
     ok(untouched() && entries("/proc/self/fd") == fds && entries("/proc/self/task") == threads, "%s: nothing is left of it",
        w->what);
+}
+
+/* Every member of a layout in turn made to disagree with the others. */
+static void broken_layouts(void) {
+    unsigned accepted = 0, silent = 0;
+    for (size_t bit = 0; bit < sizeof(sfid_layout) * 8; bit++) {
+        sfid_layout l = SFID_LAYOUT_DEFAULT;
+        ((unsigned char *)&l)[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        if (sfid_layout_check(&l) == 0)
+            continue; /* another layout, as it happens */
+        sfid_options o = good();
+        o.layout = &l;
+        sfid *g = NULL;
+        accepted += sfid_open(&g, &o) != SFID_EINVAL;
+        silent += strstr(sfid_last_error(g), "layout") == NULL;
+        sfid_close(g);
+    }
+    is_u64(accepted, 0, "a layout that sfid_layout_check refuses is refused by sfid_open");
+    is_u64(silent, 0, "and the sentence names it");
+    ok(untouched(), "and nothing is left");
 }
 
 static void refused_store(size_t i) {
@@ -177,8 +192,6 @@ static void refused_store(size_t i) {
 
 static void stores(void) {
     sfid_options o = good();
-    struct sfid__settings out;
-    struct sfid__error err;
     for (size_t i = 0; i < COUNT(wrong_stores); i++)
         refused_store(i);
     o.pid = -1;
@@ -223,8 +236,6 @@ static void ranges(void) {
         {"redis://h/0?pid_min=3&pid_max=9", 3, 8, -1, 0},
         {"redis://h/0", 3, 8, 3, 8},
     };
-    struct sfid__settings out;
-    struct sfid__error err;
     for (size_t i = 0; i < COUNT(cases); i++) {
         sfid_options o = good();
         o.pid = -1;
@@ -243,8 +254,6 @@ static void ranges(void) {
 /* Of a range that the store names, whoever only looks sees all. */
 static void whole_range(void) {
     static const sfid_layout wide = SFID_LAYOUT(28, 22, 13, 1000, 0);
-    struct sfid__settings out;
-    struct sfid__error err;
     sfid_options o = good();
     o.pid = -1;
     o.store = "redis://h/0?pid_min=3&pid_max=9";
@@ -263,7 +272,7 @@ static void whole_range(void) {
 }
 
 /* Reads good options with a Redis store and a layout. */
-static int read_redis(struct sfid__settings *out, const sfid_layout *l, uint32_t ttl_ms, int64_t pid_max, struct sfid__error *err) {
+static int read_redis(const sfid_layout *l, uint32_t ttl_ms, int64_t pid_max) {
     sfid_options o = good();
     o.pid = -1;
     o.store = "redis://host:7000/2";
@@ -271,30 +280,28 @@ static int read_redis(struct sfid__settings *out, const sfid_layout *l, uint32_t
     o.ttl_ms = ttl_ms;
     o.heartbeat_ms = ttl_ms / 4;
     o.pid_max = pid_max;
-    return sfid__options_read(&o, out, err);
+    return sfid__options_read(&o, &out, &err);
 }
 
 static void redis_stores(void) {
     static const sfid_layout wide = SFID_LAYOUT(28, 22, 13, 1000, 0), odd = SFID_LAYOUT(40, 10, 13, 7, 0);
-    struct sfid__settings out;
-    struct sfid__error err;
     sfid_layout icicle;
-    is_i64(read_redis(&out, NULL, 600000, 0, &err), 0, "the URL of a Redis server is a store");
+    is_i64(read_redis(NULL, 600000, 0), 0, "the URL of a Redis server is a store");
     ok(out.store == &sfid__store_redis && out.uri.node[0].port == 7000 && out.uri.db == 2 &&
            strcmp(out.uri.node[0].host, "host") == 0,
        "taken apart");
     ok(out.window_ms == 600000 && out.opt.skew_budget_ms == 15000 && out.opt.pid_max == 2047, "with the defaults");
-    is_i64(read_redis(&out, &odd, 1000, 0, &err), 0, "a window that is no multiple of the unit");
+    is_i64(read_redis(&odd, 1000, 0), 0, "a window that is no multiple of the unit");
     is_u64(out.window_ms, 1001, "is made one, no shorter");
-    is_i64(read_redis(&out, &wide, 600000, 0, &err), 0, "more pids than Redis has names for");
+    is_i64(read_redis(&wide, 600000, 0), 0, "more pids than Redis has names for");
     is_i64(out.opt.pid_max, 65535, "so many are leased");
-    is_i64(read_redis(&out, &wide, 600000, 70000, &err), SFID_EINVAL, "but who asks for others is told");
+    is_i64(read_redis(&wide, 600000, 70000), SFID_EINVAL, "but who asks for others is told");
     ok(strstr(err.text, "70000") && strstr(err.text, "65535"), "it says \"%s\"", err.text);
-    is_i64(read_redis(&out, &wide, 1500, 0, &err), SFID_EINVAL, "a window of less than two ticks");
+    is_i64(read_redis(&wide, 1500, 0), SFID_EINVAL, "a window of less than two ticks");
     ok(strstr(err.text, "1500") && strstr(err.text, "2000"), "it says \"%s\"", err.text);
     if (sfid_layout_parse("icicle", &icicle) < 0)
         bail("no layout icicle");
-    is_i64(read_redis(&out, &icicle, 600000, 0, &err), 0, "pids of Icicle");
+    is_i64(read_redis(&icicle, 600000, 0), 0, "pids of Icicle");
     is_i64(out.opt.pid_min, 1, "begin with 1");
 }
 
@@ -309,25 +316,29 @@ static void missing(void) {
     o.pid = -1;
     is_i64(sfid_open(&g, &o), SFID_EINVAL, "neither app nor pid");
     sfid_close(g);
+    sfid_close(NULL);
+    ok(sfid_last_error(NULL) != NULL, "no handle, but a text");
     ok(untouched(), "nothing is left of these");
 }
 
 /* ---- the edge on the good side -------------------------------------------- */
 
 static void taken(const char *what, const sfid_options *o) {
-    struct sfid__settings out;
-    struct sfid__error err = {.code = 0};
+    err = (struct sfid__error){.code = 0};
     ok(sfid__options_read(o, &out, &err) == 0, "%s is taken: \"%s\"", what, err.text);
+    if (o->run_dir == long_dir)
+        return; /* one name of it is longer than a file system takes */
+    sfid *g = NULL;
+    ok(sfid_open(&g, o) == 0 && sfid_next(g) >= 0, "%s: and draws: %s", what, sfid_last_error(g));
+    sfid_close(g);
 }
 
 static void edges(void) {
     sfid_options o = good();
-    struct sfid__settings out;
-    struct sfid__error err;
     ok(sfid__options_read(&o, &out, &err) == 0 && out.opt.layout &&
            memcmp(out.opt.layout, &SFID_LAYOUT_DEFAULT, sizeof *out.opt.layout) == 0,
        "no layout is the default one");
-    static const char *const apps[] = {A64, "a", "a.b", "_", "-", "{t}", "Z9"};
+    static const char *const apps[] = {A64, "a", "a.b", "_", "-", "{t}", "Z9", "{AZaz09_.-}"};
     for (size_t i = 0; i < COUNT(apps); i++) {
         o.app = apps[i];
         taken(apps[i], &o);
@@ -335,6 +346,10 @@ static void edges(void) {
     o = good();
     o.app = NULL;
     taken("a pid without an app", &o);
+    o = good();
+    o.pid = -1;
+    o.store = "local?lead_ms=1000&mark=none";
+    taken("a pid of this host, its mark not synced", &o);
     o = good();
     o.pid = 2047;
     taken("the highest pid", &o);
@@ -351,16 +366,19 @@ static void edges(void) {
     o = good();
     o.max_ahead_ms = 86400000;
     o.random_start = 65536;
+    taken("a day ahead, a start at half", &o);
     long_dir[3000] = '\0';
     o.run_dir = long_dir;
-    taken("a day ahead, a start at half, a directory of 3000", &o);
+    taken("a directory of 3000", &o);
     long_dir[3000] = 'd';
     o = good();
+    o.app = "no-sequence";
     o.layout = &no_seq;
     taken("a sequence of one number", &o);
     o.random_start = 1;
     is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "which has no half");
     o = good();
+    o.app = "ten-ms";
     o.layout = &ten_ms;
     o.max_wait_ms = 9;
     is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "a tick of 10 ms wants a wait of 10");
@@ -383,7 +401,6 @@ static sfid_options *cut(const sfid_options *from, size_t size) {
 
 static void older(void) {
     sfid_options full = good();
-    struct sfid__settings out;
     full.app = NULL;
     full.exhaustion = SFID_FAIL;
     full.max_wait_ms = 5000;
@@ -393,8 +410,7 @@ static void older(void) {
                                   offsetof(sfid_options, exhaustion), offsetof(sfid_options, random_start),
                                   offsetof(sfid_options, on_event),   offsetof(sfid_options, user)};
     for (size_t i = 0; i < COUNT(ends); i++) {
-        struct sfid__error err;
-        sfid_options *o = cut(&full, ends[i]), want = SFID_OPTIONS_INIT;
+            sfid_options *o = cut(&full, ends[i]), want = SFID_OPTIONS_INIT;
         memcpy(&want, &full, ends[i]);
         want.size = sizeof want;
         want.layout = &SFID_LAYOUT_DEFAULT;
@@ -410,7 +426,6 @@ static void older(void) {
         sfid_close(g);
         free(o);
     }
-    struct sfid__error err;
     sfid_options *o = cut(&full, offsetof(sfid_options, pid));
     is_i64(sfid__options_read(o, &out, &err), SFID_EINVAL, "before there was a pid, there is none");
     free(o);
@@ -423,8 +438,6 @@ struct newer {
 
 static void newer_ones(void) {
     struct newer o = {.known = good()};
-    struct sfid__settings out;
-    struct sfid__error err = {.code = 0};
     o.known.app = NULL;
     sfid *g = NULL;
     o.known.size = sizeof o;
@@ -466,14 +479,15 @@ int main(void) {
     memset(long_dir + strlen(long_dir), 'd', sizeof long_dir - 1 - strlen(long_dir));
     for (size_t i = 0; i < COUNT(wrongs); i++)
         refused(&wrongs[i]);
+    broken_layouts();
     missing();
     stores();
     ranges();
     whole_range();
     redis_stores();
-    edges();
     older();
     newer_ones();
     control();
+    edges();
     return done_testing();
 }
