@@ -12,6 +12,13 @@ int entries(const char *dir) {
     return n;
 }
 
+void *shared_memory(size_t size) {
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        bail("no shared memory");
+    return at;
+}
+
 pid_t spawn(int (*body)(void *), void *arg) {
     const pid_t child = fork();
     if (child < 0)

@@ -6,9 +6,13 @@
 #include "support/tap.h"
 
 #include <dirent.h>
+#include <sys/mman.h>
 
 /* Counts the entries of a directory, with "." and "..". */
 int entries(const char *dir);
+
+/* Returns zeroed memory that forked children share. */
+void *shared_memory(size_t size);
 
 /* Runs body in a forked child, which ends with its result. */
 pid_t spawn(int (*body)(void *), void *arg);

@@ -2,7 +2,7 @@
 /* A wait on a word: it lasts as long as it was told, whatever the width of time_t, and where the kernel has no wide form. */
 #include "base/futex.h"
 
-#include "support/tap.h"
+#include "support/scene.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -38,15 +38,13 @@ static void without_the_wide_form(uint32_t error) {
 #endif
 }
 
+static int waits_in_child(void *error) {
+    without_the_wide_form(*(uint32_t *)error);
+    return waits() ? 0 : 1;
+}
+
 static void waits_without(uint32_t error, const char *name) {
-    const pid_t child = fork();
-    if (child == 0) {
-        without_the_wide_form(error);
-        _exit(waits() ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    is_i64(status, 0, "so it does where SYS_futex_time64 fails with %s", name);
+    is_i64(status_of(spawn(waits_in_child, &error)), 0, "so it does where SYS_futex_time64 fails with %s", name);
 }
 
 static void *wake_it(void *arg) {

@@ -65,8 +65,8 @@ static void begin(bool events) {
     memset((void *)told, 0, sizeof told);
     fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
     fake_close(&f);
-    f.page = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    store = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    f.page = shared_memory(1 << 16);
+    store = shared_memory(sizeof *store);
     store->store = (struct sfid__store){.ops = &store_ops,
                                         .terms = {.window = 300,
                                                   .end = sfid__layout_end(&f.g.layout),
@@ -283,18 +283,13 @@ static void forks(void) {
         const pid_t inner = fork();
         if (inner == 0)
             _exit(child(pipes));
-        int status;
         draw_for_ms(700);
         if (write(pipes[1], "g", 1) != 1)
             _exit(9);
         sfid__keeper_stop(&k);
-        waitpid(inner, &status, 0);
-        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 8);
+        _exit(status_of(inner));
     }
-    int status;
-    waitpid(middle, &status, 0);
-    is_i64(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0,
-           "fork: the child is served by its parent's keeper, and starts its own when that is gone");
+    is_i64(status_of(middle), 0, "fork: the child is served by its parent's keeper, and starts its own when that is gone");
     end();
 }
 
@@ -317,7 +312,8 @@ static void survives_a_killed_keeper(void) {
     end();
 }
 
-static int keep_until_superseded(void) {
+static int keep_until_superseded(void *unused) {
+    (void)unused;
     sfid__keeper_start(&k);
     for (int i = 0; i < 400 && sfid__keeper_runs(&k); i++)
         draw_for_ms(50);
@@ -329,15 +325,12 @@ static int keep_until_superseded(void) {
 /* The kernel may free a lock that is held: the thread that died had the same number in a PID namespace of its own. */
 static void ends_where_another_reigns(void) {
     begin(false);
-    const pid_t older = fork();
-    if (older == 0)
-        _exit(keep_until_superseded());
+    const pid_t older = spawn(keep_until_superseded, NULL);
     const int one = 1;
     ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "superseded: a keeper in another process renews");
     sfid__page_reset_keeper(f.page);
     is_i64(sfid__keeper_start(&k), 0, "superseded: its lock was freed while it lives, and another starts");
-    int status = -1;
-    ok(waitpid(older, &status, 0) == older && status == 0, "superseded: the older one ends before its next step");
+    is_i64(status_of(older), 0, "superseded: the older one ends before its next step");
     is_i64(draw_for_ms(500), 0, "superseded: the newer one renews");
     ok(sfid__keeper_runs(&k), "superseded: and goes on");
     sfid__keeper_stop(&k);

@@ -4,10 +4,9 @@
 
 #include "id/layout.h"
 
-#include "support/tap.h"
+#include "support/scene.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 
 enum { THREADS = 8, PIDS = 64, EACH = 50 };
 
@@ -107,26 +106,22 @@ static unsigned repeats(int64_t *ids, size_t n) {
     return same;
 }
 
+static int draw_in_child(void *g) {
+    sfid *again = NULL;
+    const bool drew = draw_all(g, shared->ids[1]);
+    shared->rc = open_pid(&again, 8, &slow);
+    sfid_close(again);
+    sfid_close(g);
+    return drew ? 0 : 1;
+}
+
 static void shared_over_fork(void) {
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        bail("no memory");
-    sfid *g = open_or_bail(8, &slow), *again = NULL;
+    shared = shared_memory(sizeof *shared);
+    sfid *g = open_or_bail(8, &slow);
     const uint64_t first = seq_of(sfid_next(g)) + 1;
-    const pid_t child = fork();
-    if (child < 0)
-        bail("fork: %s", strerror(errno));
-    if (child == 0) {
-        const bool drew = draw_all(g, shared->ids[1]);
-        shared->rc = open_pid(&again, 8, &slow);
-        sfid_close(again);
-        sfid_close(g);
-        _exit(drew ? 0 : 1);
-    }
+    const pid_t child = spawn(draw_in_child, g);
     const bool drew = draw_all(g, shared->ids[0]);
-    int status = -1;
-    waitpid(child, &status, 0);
-    ok(drew && status == 0, "parent and child draw at once");
+    ok(status_of(child) == 0 && drew, "parent and child draw at once");
     is_i64(shared->rc, SFID_EBUSY, "the pid is in use in the child as well");
     is_u64(repeats(shared->ids[0], EACH * 20), 0, "and no ID is drawn twice");
     const uint64_t last = seq_of(shared->ids[1][EACH * 10 - 1]), next = seq_of(sfid_next(g));
@@ -138,22 +133,21 @@ static void shared_over_fork(void) {
     sfid_close(g);
 }
 
+static int reopen(void *unused) {
+    (void)unused;
+    sfid *g = NULL;
+    if (open_pid(&g, 9, &slow) == 0)
+        shared->ids[0][1] = sfid_next(g);
+    sfid_close(g);
+    return 0;
+}
+
 /* Pages are told apart by pid also when a child opens one that its parent had closed. */
 static void reopened_in_child(void) {
     sfid *g = open_or_bail(9, &slow);
     shared->ids[0][0] = sfid_next(g);
     sfid_close(g);
-    const pid_t child = fork();
-    if (child < 0)
-        bail("fork: %s", strerror(errno));
-    if (child == 0) {
-        g = NULL;
-        if (open_pid(&g, 9, &slow) == 0)
-            shared->ids[0][1] = sfid_next(g);
-        sfid_close(g);
-        _exit(0);
-    }
-    waitpid(child, NULL, 0);
+    status_of(spawn(reopen, NULL));
     g = open_or_bail(9, &slow);
     shared->ids[0][2] = sfid_next(g);
     ok(shared->ids[0][0] < shared->ids[0][1] && shared->ids[0][1] < shared->ids[0][2],

@@ -6,9 +6,7 @@
 #include "id/layout.h"
 
 #include "base/hash.h"
-#include "support/tap.h"
-
-#include <sys/mman.h>
+#include "support/scene.h"
 
 #define RECORDS 3
 #define ROOM (RECORDS + 2)
@@ -31,9 +29,7 @@ static void build(void) {
         (struct sfid__page_id){.layout = 4711, .device = 2049, .inode = 99, .born_s = 1766361600, .born_ns = 123456789, .nonce = 5};
     for (unsigned i = 0; i < sizeof want.boot_id; i++)
         want.boot_id[i] = (uint8_t)(i + 1);
-    page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        bail("no memory");
+    page = shared_memory(bytes);
     struct sfid__page_id id = want;
     sfid__page_id_seal(&id);
     is_i64(sfid__page_init(page, &id), 0, "a page is made");
@@ -217,16 +213,14 @@ static void ranges(void) {
 
 /* ---- what processes share ------------------------------------------------- */
 
+static int die_with_lock(void *unused) {
+    (void)unused;
+    return pthread_mutex_trylock(&page->keeper);
+}
+
 static void keeper_lock(void) {
     is_i64(sfid__page_reset_keeper(page), 0, "the keeper's lock can be made afresh");
-    const pid_t child = fork();
-    if (child < 0)
-        bail("fork");
-    if (child == 0)
-        _exit(pthread_mutex_trylock(&page->keeper)); /* and dies with it */
-    int status = -1;
-    waitpid(child, &status, 0);
-    is_i64(status, 0, "a child takes it");
+    is_i64(status_of(spawn(die_with_lock, NULL)), 0, "a child takes it");
     is_i64(pthread_mutex_trylock(&page->keeper), EOWNERDEAD, "and when it dies the next one learns of that");
     ok(pthread_mutex_consistent(&page->keeper) == 0 && pthread_mutex_unlock(&page->keeper) == 0, "and can go on");
 }

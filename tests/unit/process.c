@@ -2,10 +2,9 @@
 /* The number of a process: kept by all its threads, and by no relative of it, whatever its process ID. */
 #include "base/process.h"
 
-#include "support/tap.h"
+#include "support/scene.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 
 enum { THREADS = 8, CHILDREN = 20 };
 
@@ -34,34 +33,24 @@ static unsigned threads_that_differ(void) {
     return differ;
 }
 
-static int in_child(int i) {
+static int has_number(void *number) { return sfid__process() == *(uint64_t *)number; }
+
+static int in_child(void *arg) {
+    uint64_t *number = arg;
     const unsigned differ = threads_that_differ();
-    shared[i] = sfid__process();
-    const pid_t grandchild = fork();
-    if (grandchild == 0)
-        _exit(sfid__process() == shared[i] ? 1 : 0);
-    int status = -1;
-    waitpid(grandchild, &status, 0);
-    return differ == 0 && status == 0 && sfid__process() == shared[i] ? 0 : 1;
+    *number = sfid__process();
+    const int same = status_of(spawn(has_number, number));
+    return differ == 0 && same == 0 && sfid__process() == *number ? 0 : 1;
 }
 
 int main(void) {
-    shared = mmap(NULL, CHILDREN * sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        bail("no memory");
+    shared = shared_memory(CHILDREN * sizeof *shared);
     is_u64(threads_that_differ(), 0, "threads that ask at once, for the first time, get one number");
     const uint64_t mine = sfid__process();
     ok(mine != 0 && mine >> SFID__PROCESS_BITS == 0, "it is not 0, and of as many bits as it says");
     unsigned bad = 0, same = 0;
     for (int i = 0; i < CHILDREN; i++) {
-        int status = -1;
-        const pid_t child = fork();
-        if (child < 0)
-            bail("fork: %s", strerror(errno));
-        if (child == 0)
-            _exit(in_child(i));
-        waitpid(child, &status, 0);
-        bad += status != 0;
+        bad += status_of(spawn(in_child, &shared[i])) != 0;
         for (int k = 0; k < i; k++)
             same += shared[k] == shared[i];
         same += shared[i] == mine || shared[i] == 0;

@@ -9,7 +9,6 @@
 #include "support/scene.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -64,9 +63,7 @@ static unsigned repeated(size_t n) {
 int main(void) {
     pthread_t threads[THREADS];
     char a[UUID_STR_LEN], b[UUID_STR_LEN];
-    numbers = mmap(NULL, ALL * sizeof *numbers, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (numbers == MAP_FAILED)
-        bail("no shared memory");
+    numbers = shared_memory(ALL * sizeof *numbers);
     fill(numbers);
     is_i64(atomic_load(&asked), CALLS, "the kernel is asked each time");
     is_u64(repeated(CALLS), 0, "and refuses: no two calls return the same");

@@ -5,11 +5,10 @@
  */
 #include "base/process.h"
 
-#include "support/tap.h"
+#include "support/scene.h"
 
 #include <sfid.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 enum { EACH = 40, CHILDREN = 10, ALL = EACH * (CHILDREN + 1) };
@@ -52,9 +51,7 @@ static void numbers(const char *what) {
             shared->number[i] = sfid__process();
             _exit(sfid__process() == shared->number[i] ? 0 : 1);
         }
-        int status = -1;
-        waitpid(child, &status, 0);
-        same += status != 0 || shared->number[i] == mine || shared->number[i] == 0;
+        same += status_of(child) != 0 || shared->number[i] == mine || shared->number[i] == 0;
         for (int k = 0; k < i; k++)
             same += shared->number[k] == shared->number[i];
     }
@@ -86,9 +83,7 @@ static void lanes(bool raw) {
         const pid_t child = split(raw);
         if (child == 0)
             _exit(draw(lane, shared->ids + i * EACH) ? 0 : 1);
-        int status = -1;
-        waitpid(child, &status, 0);
-        bad += status != 0;
+        bad += status_of(child) != 0;
     }
     bad += !draw(lane, shared->ids + ALL - EACH);
     is_u64(bad, 0, "%s: parent and children draw from the lane they share", raw ? "clone" : "fork");
@@ -141,18 +136,15 @@ static void keepers(void) {
         raise(SIGKILL); /* without a close: the keeper ends with it */
         _exit(2);
     }
-    int status = -1;
-    waitpid(parent, &status, 0);
+    const int status = status_of(parent);
     for (int i = 0; i < 40000 && *(volatile int *)&shared->keeper_here == 1; i++)
         usleep(1000);
-    is_i64(status, SIGKILL, "a parent leaves a child behind");
+    is_i64(status, -SIGKILL, "a parent leaves a child behind");
     is_i64(*(volatile int *)&shared->keeper_here, 2, "which finds no keeper of its own, and starts one");
 }
 
 int main(void) {
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        bail("no memory");
+    shared = shared_memory(sizeof *shared);
     ok(!sfid__process_wipes(shared, sizeof *shared), "a yes to any advice is not believed");
     numbers("fork and clone");
     one_pid = true;
