@@ -6,7 +6,6 @@
 
 #include <sched.h>
 #include <sfid.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 
 #define NOBODY 65534
@@ -145,19 +144,17 @@ static void look_as_root(void) {
     look_as_user("/dev/shm/home");
 }
 
+static int look(void *unused) {
+    (void)unused;
+    geteuid() == 0 ? look_as_root() : look_as_user(in_tmp("home"));
+    return 0;
+}
+
 static void defaults(void) {
     const bool root = geteuid() == 0;
-    seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    must(seen != MAP_FAILED && mkdir(in_tmp("home"), 0755) == 0, "the place of the defaults");
-    const pid_t child = fork();
-    must(child >= 0, "fork");
-    if (child == 0) {
-        root ? look_as_root() : look_as_user(in_tmp("home"));
-        _exit(0);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    is_i64(status, 0, "a process looks for its default directories");
+    seen = shared_memory(sizeof *seen);
+    must(mkdir(in_tmp("home"), 0755) == 0, "the place of the defaults");
+    is_i64(status_of(spawn(look, NULL)), 0, "a process looks for its default directories");
     if (root && !seen->mounted) {
         skip(9, "cannot mount a file system here");
         return;
@@ -215,20 +212,18 @@ static void subdirectories(void) {
 }
 
 /* Where a program has closed the standard descriptors, none of ours may sit there. */
+static int open_without_standard(void *unused) {
+    (void)unused;
+    struct sfid__dir dir, sub;
+    close(0);
+    close(2);
+    const bool high = sfid__dir_open_run(&dir, in_tmp("high"), &err) == 0 && dir.fd > 2 &&
+                      sfid__dir_open_sub(&sub, &dir, "sub", &err) == 0 && sub.fd > 2;
+    return high && fcntl(0, F_GETFD) < 0 && fcntl(2, F_GETFD) < 0 ? 0 : 1;
+}
+
 static void above_standard(void) {
-    const pid_t child = fork();
-    must(child >= 0, "fork");
-    if (child == 0) {
-        struct sfid__dir dir, sub;
-        close(0);
-        close(2);
-        const bool high = sfid__dir_open_run(&dir, in_tmp("high"), &err) == 0 && dir.fd > 2 &&
-                          sfid__dir_open_sub(&sub, &dir, "sub", &err) == 0 && sub.fd > 2;
-        _exit(high && fcntl(0, F_GETFD) < 0 && fcntl(2, F_GETFD) < 0 ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    is_i64(status, 0, "no directory is opened under a number below 3");
+    is_i64(status_of(spawn(open_without_standard, NULL)), 0, "no directory is opened under a number below 3");
 }
 
 /* ---- bad ones -------------------------------------------------------------- */

@@ -4,27 +4,16 @@
 
 #include "id/layout.h"
 
-#include "support/tap.h"
+#include "support/scene.h"
 
 #include <ctype.h>
-#include <dirent.h>
-#include <sys/mman.h>
 
 #define PROCESSES 20
 
 static struct sfid__dir state;
 static struct sfid__error err;
 
-static int entries(void) {
-    int n = -2; /* . and .. */
-    DIR *d = opendir(state.path);
-    if (d == NULL)
-        bail("cannot read %s", state.path);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
+static int files(void) { return entries(state.path) - 2; /* . and .. */ }
 
 static void put(const char *name, const char *content, size_t n) {
     const int fd = openat(state.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -41,11 +30,13 @@ static struct shared {
     char id[PROCESSES][SFID__MACHINE_ID];
 } * shared;
 
-static void one_of_many(int i) {
+static int one_of_many(void *number) {
+    const int i = *(int *)number;
     atomic_fetch_add(&shared->waiting, 1);
     while (!atomic_load(&shared->go))
         usleep(100);
     shared->rc[i] = sfid__machine_id(&state, shared->id[i], &err);
+    return 0;
 }
 
 static bool all_wait(void *unused) {
@@ -54,18 +45,9 @@ static bool all_wait(void *unused) {
 }
 
 static void made_once(void) {
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        bail("no memory");
-    for (int i = 0; i < PROCESSES; i++) {
-        const pid_t child = fork();
-        if (child < 0)
-            bail("fork: %s", strerror(errno));
-        if (child == 0) {
-            one_of_many(i);
-            _exit(0);
-        }
-    }
+    shared = shared_memory(sizeof *shared);
+    for (int i = 0; i < PROCESSES; i++)
+        spawn(one_of_many, &i);
     ok(tap_wait_until(all_wait, NULL, 20000), "%d processes wait for a machine ID", PROCESSES);
     atomic_store(&shared->go, 1);
     while (wait(NULL) > 0)
@@ -74,7 +56,7 @@ static void made_once(void) {
     for (int i = 0; i < PROCESSES; i++)
         wrong += shared->rc[i] != 0 || strcmp(shared->id[i], shared->id[0]) != 0;
     is_u64(wrong, 0, "all of them get the same");
-    is_i64(entries(), 1, "and leave one file");
+    is_i64(files(), 1, "and leave one file");
 }
 
 static void its_form(void) {
@@ -124,7 +106,7 @@ static void machine_id_refused(void) {
     is_i64(sfid__machine_id(&state, id, &err), SFID_ESTATE, "and so is a link");
     unlinkat(state.fd, "machine_id", 0);
     unlinkat(state.fd, "elsewhere", 0);
-    is_i64(entries(), 0, "nothing is left of all this");
+    is_i64(files(), 0, "nothing is left of all this");
 }
 
 /* ---- the boot -------------------------------------------------------------- */
@@ -151,7 +133,7 @@ static void app_layout(void) {
     sfid_layout named = other;
     named.pid_low = 5;
     is_i64(sfid__app_layout(&state, &named, &err), 0, "a name for half of the pid makes no other");
-    is_i64(entries(), 1, "all that in one file");
+    is_i64(files(), 1, "all that in one file");
     unlinkat(state.fd, "layout", 0);
     is_i64(sfid__app_layout(&state, &turned, &err), 0, "one without a text form is noted as well");
     is_i64(sfid__app_layout(&state, &turned, &err), 0, "and known again");
