@@ -184,18 +184,6 @@ static void test_end(void) {
 
 /* ---- a thousand times --------------------------------------------------- */
 
-static long memory_kb(const char *what) {
-    char line[200];
-    long kb = -1;
-    FILE *f = fopen("/proc/self/status", "re");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, what, strlen(what)) == 0)
-            kb = strtol(line + strlen(what), NULL, 10);
-    if (f)
-        fclose(f);
-    return kb;
-}
-
 static void open_and_close(uint64_t times) {
     const sfid_options opt = options_of("often", 79, &layout);
     int64_t last = 0;

@@ -14,11 +14,6 @@ static char other[120]; /* a place for what is not ours */
 
 static void place(char *path, size_t size, const char *name) { snprintf(path, size, "%s/%s", dirs.shm, name); }
 
-static void own(const char *path, uid_t user, mode_t mode) {
-    if ((mkdir(path, mode) < 0 && errno != EEXIST) || chown(path, user, user) < 0 || chmod(path, mode) < 0)
-        die("%s: %s", path, strerror(errno));
-}
-
 /* All is well: what a test has left does not stand in the next one's way. */
 static void fresh(void) {
     const struct visit plain = {.run_dir = dirs.run, .state_dir = dirs.state};
@@ -38,9 +33,9 @@ static void test_owners(void) {
     place(ours, sizeof ours, "ours");
     place(open_to_all, sizeof open_to_all, "all");
     chmod(dirs.shm, 0755);
-    own(theirs, NOBODY, 0700);
-    own(ours, 0, 0755);
-    own(open_to_all, 0, 01777);
+    own_dir(theirs, NOBODY, 0700);
+    own_dir(ours, 0, 0755);
+    own_dir(open_to_all, 0, 01777);
     snprintf(mine, sizeof mine, "%s/run", theirs);
     snprintf(mine_too, sizeof mine_too, "%s/state", theirs);
     visit(&(struct visit){.run_dir = theirs, .state_dir = dirs.state}, false, theirs, "root in another user's run directory");
@@ -59,9 +54,9 @@ static void test_owners(void) {
     memset(told->highest, 0, sizeof told->highest);
     for (int i = 0; i < 2; i++) {
         snprintf(app, sizeof app, "%.80s/hostile", i ? dirs.state : dirs.run);
-        own(app, NOBODY, 0700);
+        own_dir(app, NOBODY, 0700);
         visit(&(struct visit){.run_dir = dirs.run, .state_dir = dirs.state}, false, app, "the app's directory is another user's");
-        own(app, 0, 0700);
+        own_dir(app, 0, 0700);
     }
     fresh();
     chmod(dirs.shm, 0700);

@@ -44,18 +44,6 @@ static void *draw_late(void *g) {
     return &id;
 }
 
-static long memory_of(const char *what) {
-    char line[200];
-    long kb = 0;
-    FILE *f = fopen("/proc/self/status", "re");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, what, strlen(what)) == 0)
-            kb = atol(line + strlen(what) + 1);
-    if (f)
-        fclose(f);
-    return kb * 1024;
-}
-
 static int count_maps(void) {
     FILE *f = fopen("/proc/self/maps", "re");
     int n = 0;
@@ -71,7 +59,7 @@ struct usage {
     int maps;
 };
 
-static struct usage usage(void) { return (struct usage){memory_of("VmSize"), memory_of("VmRSS"), count_maps()}; }
+static struct usage usage(void) { return (struct usage){memory_kb("VmSize:") * 1024, memory_kb("VmRSS:") * 1024, count_maps()}; }
 
 static void judge_usage(struct usage before, unsigned opens, const char *what) {
     const struct usage now = usage();

@@ -191,11 +191,6 @@ static int as_user(void *arg) {
     return visit(p->run_dir, p->state_dir);
 }
 
-static void own(const char *path, uid_t user, mode_t mode) {
-    if ((mkdir(path, mode) < 0 && errno != EEXIST) || chown(path, user, user) < 0 || chmod(path, mode) < 0)
-        die("%s: %s", path, strerror(errno));
-}
-
 static void test_owners(void) {
     char theirs[100], ours[100], free_for_all[100];
     if (geteuid() != 0) {
@@ -206,9 +201,9 @@ static void test_owners(void) {
     snprintf(ours, sizeof ours, "%s/ours", dirs.shm);
     snprintf(free_for_all, sizeof free_for_all, "%s/all", dirs.shm);
     chmod(dirs.shm, 0755);
-    own(theirs, NOBODY, 0700);
-    own(ours, 0, 0755);
-    own(free_for_all, 0, 01777);
+    own_dir(theirs, NOBODY, 0700);
+    own_dir(ours, 0, 0755);
+    own_dir(free_for_all, 0, 01777);
     struct plan p = {.run_dir = theirs, .state_dir = dirs.state};
     expect(as_user, &p, false, "run directory of another user, opened by root");
     p = (struct plan){.run_dir = dirs.run, .state_dir = theirs};
@@ -224,10 +219,10 @@ static void test_owners(void) {
 
     char app[120];
     snprintf(app, sizeof app, "%s/run/dir", dirs.shm);
-    own(app, NOBODY, 0700);
+    own_dir(app, NOBODY, 0700);
     p = (struct plan){.run_dir = dirs.run, .state_dir = dirs.state};
     expect(as_user, &p, false, "app's run directory of another user");
-    own(app, 0, 0700);
+    own_dir(app, 0, 0700);
     told->highest = 0;
     p = (struct plan){.run_dir = dirs.run, .state_dir = dirs.state};
     expect(as_user, &p, true, "the same, given back");

@@ -110,6 +110,11 @@ void dirs_make(void) {
         bail("%s: %s", dirs.logs, strerror(errno));
 }
 
+void own_dir(const char *path, uid_t user, mode_t mode) {
+    if ((mkdir(path, mode) < 0 && errno != EEXIST) || chown(path, user, user) < 0 || chmod(path, mode) < 0)
+        die("%s: %s", path, strerror(errno));
+}
+
 int count_entries(const char *path) {
     DIR *dir = opendir(path);
     int n = 0;
@@ -122,6 +127,18 @@ int count_entries(const char *path) {
 }
 
 int count_fds(void) { return count_entries("/proc/self/fd") - 1; /* the listing's own descriptor */ }
+
+long memory_kb(const char *what) {
+    char line[200];
+    long kb = -1;
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, what, strlen(what)) == 0)
+            kb = strtol(line + strlen(what), NULL, 10);
+    if (f)
+        fclose(f);
+    return kb;
+}
 
 int count_threads(void) { return count_entries("/proc/self/task"); }
 
