@@ -14,6 +14,11 @@ static char other[120]; /* a place for what is not ours */
 
 static void place(char *path, size_t size, const char *name) { snprintf(path, size, "%s/%s", dirs.shm, name); }
 
+static void own_dir(const char *path, uid_t user, mode_t mode) {
+    if ((mkdir(path, mode) < 0 && errno != EEXIST) || chown(path, user, user) < 0 || chmod(path, mode) < 0)
+        die("%s: %s", path, strerror(errno));
+}
+
 /* All is well: what a test has left does not stand in the next one's way. */
 static void fresh(void) {
     const struct visit plain = {.run_dir = dirs.run, .state_dir = dirs.state};

@@ -110,11 +110,6 @@ void dirs_make(void) {
         bail("%s: %s", dirs.logs, strerror(errno));
 }
 
-void own_dir(const char *path, uid_t user, mode_t mode) {
-    if ((mkdir(path, mode) < 0 && errno != EEXIST) || chown(path, user, user) < 0 || chmod(path, mode) < 0)
-        die("%s: %s", path, strerror(errno));
-}
-
 int count_entries(const char *path) {
     DIR *dir = opendir(path);
     int n = 0;

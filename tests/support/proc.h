@@ -78,9 +78,6 @@ extern struct dirs dirs;
 /* Child programs find the directories in their environment. */
 void dirs_make(void);
 
-/* Makes a directory, or takes the one there is, for this user and group. */
-void own_dir(const char *path, uid_t user, mode_t mode);
-
 /* Returns the number of entries in a directory; -1 if there is none. */
 int count_entries(const char *path);
 int count_fds(void);
