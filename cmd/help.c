@@ -2,17 +2,9 @@
 /* help.c - the list of commands, and sfid help. */
 #include "help.h"
 
-#include "args/args.h"
-#include "args/nearest.h"
-#include "args/usage.h"
-#include "decode/decode.h"
-#include "doctor/doctor.h"
-#include "exec/exec.h"
-#include "io/out.h"
-#include "io/say.h"
-#include "layout/layout.h"
-#include "lease/commands.h"
-#include "text/commands.h"
+#include "decode/all.h"
+#include "doctor/all.h"
+#include "exec/all.h"
 
 #include <stdio.h>
 #include <string.h>

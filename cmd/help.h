@@ -3,7 +3,7 @@
 #ifndef CMD_HELP_H
 #define CMD_HELP_H
 
-#include "args/command.h"
+#include "args/all.h"
 
 /* Finds a command by name or alias. Returns NULL if there is none. */
 const struct command *command_of(const char *name);

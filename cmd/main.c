@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - sfid(1): finds the command and runs it. */
-#include "args/args.h"
-#include "args/store.h"
+#include "args/all.h"
 #include "help.h"
-#include "io/out.h"
-#include "io/progress.h"
-#include "io/say.h"
-#include "io/signals.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include "args/usage.h"
-#include "io/out.h"
-#include "io/progress.h"
-#include "io/say.h"
+#include "args/all.h"
 
 #include <stdarg.h>
 

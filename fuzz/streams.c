@@ -5,11 +5,9 @@
  * a second time, byte by byte.
  */
 #define _GNU_SOURCE 1
-#include "decode/source.h"
+#include "decode/all.h"
 
 #include "command.h"
-#include "decode/candidates.h"
-#include "io/say.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

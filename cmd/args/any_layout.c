@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* any_layout.c - an option that takes a layout of 64 or 128 bits. */
-#include "args/any_layout.h"
-
-#include "io/say.h"
+#include "args/all.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,13 +6,7 @@
  * a later version adds an option. Also, an argument such as -5 has to reach the
  * command, which can say what is wrong with it.
  */
-#include "args/args.h"
-
-#include "args/layout_fault.h"
-#include "args/nearest.h"
-#include "args/usage.h"
-#include "io/digits.h"
-#include "io/say.h"
+#include "args/all.h"
 
 #include <stdio.h>
 #include <stdlib.h>

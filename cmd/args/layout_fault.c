@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* layout_fault.c - finds what is wrong with the text of a layout. */
-#include "args/layout_fault.h"
-
-#include "io/digits.h"
-#include "io/macros.h"
+#include "args/all.h"
 
 #include <sfid.h>
 #include <stdbool.h>

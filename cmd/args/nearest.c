@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* nearest.c - suggestions for misspelt names. */
-#include "args/nearest.h"
+#include "args/all.h"
 
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* store.c - lease options, and errors from a server. */
-#include "args/store.h"
-
-#include "io/say.h"
+#include "args/all.h"
 
 #include <stdio.h>
 #include <string.h>

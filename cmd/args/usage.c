@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* usage.c - usage and help, from the same table that reads the options. */
-#include "args/usage.h"
-
-#include "io/out.h"
-#include "io/say.h"
+#include "args/all.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* candidates.c - reads the same IDs with every layout. */
-#include "decode/candidates.h"
+#include "decode/all.h"
 
 #include <string.h>
 

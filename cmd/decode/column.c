@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* column.c - IDs in a column of CSV or TSV. */
-#include "decode/source.h"
-
-#include "decode/csv.h"
-#include "io/say.h"
-#include "text/hint.h"
-#include "text/kept.h"
+#include "decode/all.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.c - reads and writes the fields of CSV and TSV records. */
-#include "decode/csv.h"
-
-#include "io/json.h"
-#include "io/out.h"
+#include "decode/all.h"
 
 #include <string.h>
 

@@ -1,22 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* decode.c - sfid decode: takes IDs apart, in any kind of input. */
-#include "decode/decode.h"
-
-#include "args/args.h"
-#include "args/usage.h"
-#include "decode/candidates.h"
-#include "decode/guess.h"
-#include "decode/options.h"
-#include "decode/source.h"
-#include "decode/stats.h"
-#include "io/format.h"
-#include "io/out.h"
-#include "io/progress.h"
-#include "io/say.h"
-#include "text/hint.h"
-#include "text/reader.h"
-#include "text/show.h"
-#include "text/view.h"
+#include "decode/all.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,9 +7,7 @@
  * full width, or every word would match. The caller checks whether its time
  * makes sense.
  */
-#include "decode/source.h"
-
-#include "text/kept.h"
+#include "decode/all.h"
 
 #include <string.h>
 #include <unistd.h>

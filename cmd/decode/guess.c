@@ -7,13 +7,7 @@
  * recent IDs, low sequences, and few processes with many IDs. The output gives
  * the reasons.
  */
-#include "decode/guess.h"
-
-#include "decode/mixture.h"
-#include "io/json.h"
-#include "io/out.h"
-#include "io/say.h"
-#include "text/kept.h"
+#include "decode/all.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,14 +71,14 @@ static void judge_pids(struct candidate *c) {
 }
 
 /* Returns whether both read the same from every ID: some layouts have two names. */
-static bool is_same(const struct candidate *a, const struct candidate *b) {
+static bool is_alike(const struct candidate *a, const struct candidate *b) {
     return a == b || (a->fits == b->fits && a->first == b->first && a->last == b->last && a->seq_sum == b->seq_sum);
 }
 
 /* Returns the percentage of a mixture that has this layout, or 0. */
 static unsigned share_of(const struct guess *guess, const struct candidate *c, const struct mixture *mixture) {
     for (size_t i = 0; i < mixture->parts; i++)
-        if (is_same(c, &guess->candidate[mixture->layout[i]]))
+        if (is_alike(c, &guess->candidate[mixture->layout[i]]))
             return mixture->percent[i];
     return 0;
 }

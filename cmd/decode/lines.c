@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lines.c - reads IDs, one a line. */
-#include "decode/source.h"
+#include "decode/all.h"
 
 #include <unistd.h>
 

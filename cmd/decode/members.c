@@ -6,10 +6,7 @@
  * depth of nested values. Brackets must be balanced; what they enclose is not
  * checked further.
  */
-#include "decode/source.h"
-
-#include "io/say.h"
-#include "text/kept.h"
+#include "decode/all.h"
 
 #include <stdio.h>
 #include <string.h>

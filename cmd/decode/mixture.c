@@ -7,7 +7,7 @@
  * apart. The sign of a mixture: one of these groups covers the very days that
  * other layouts read from the other IDs.
  */
-#include "decode/mixture.h"
+#include "decode/all.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* numbers.c - sorts tens of millions of numbers in place. */
-#include "decode/numbers.h"
+#include "decode/all.h"
 
 #include <string.h>
 

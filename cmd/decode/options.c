@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c - the options of sfid decode. */
-#include "decode/options.h"
-
-#include "args/any_layout.h"
-#include "io/say.h"
-#include "text/show.h"
+#include "decode/all.h"
 
 enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, STATS };
 

@@ -8,7 +8,7 @@
  * for each length; its top is the lowest ID that ends such a subsequence. IDs
  * in order start a new pile without a search.
  */
-#include "decode/order.h"
+#include "decode/all.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,11 +5,7 @@
  * All IDs stay in memory, with eight or sixteen bytes each, since duplicates
  * may be any distance apart. Everything else comes from sorting them in place.
  */
-#include "decode/stats.h"
-
-#include "decode/order.h"
-#include "decode/summary.h"
-#include "io/say.h"
+#include "decode/all.h"
 
 #include <stdlib.h>
 #include <string.h>

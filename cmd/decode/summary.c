@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* summary.c - writes statistics of IDs as text and JSON. */
-#include "decode/summary.h"
-
-#include "io/json.h"
-#include "io/out.h"
-#include "text/kept.h"
+#include "decode/all.h"
 
 #include <inttypes.h>
 

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* apps.c - checks the apps of a state directory: layout, end, and the holder of each pid. */
-#include "doctor/parts.h"
-
-#include "args/args.h"
-#include "doctor/trust.h"
-#include "io/date.h"
-#include "io/digits.h"
-#include "io/json.h"
-#include "io/look.h"
-#include "io/say.h"
-#include "layout/check.h"
-#include "layout/show.h"
-#include "lease/holders.h"
+#include "doctor/all.h"
 
 #include <dirent.h>
 #include <errno.h>

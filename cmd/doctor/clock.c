@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clock.c - checks the clock: its source, its synchronisation, and its steps. */
 #define _GNU_SOURCE /* CLOCK_MONOTONIC_RAW, and all of sys/timex.h */
-#include "doctor/parts.h"
-
-#include "io/date.h"
-#include "io/json.h"
-#include "io/look.h"
-#include "io/say.h"
+#include "doctor/all.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* dirs.c - checks the directories, their file systems, and the machine ID. */
-#include "doctor/parts.h"
-
-#include "doctor/logind.h"
-#include "doctor/trust.h"
-#include "io/json.h"
-#include "io/look.h"
-#include "io/say.h"
+#include "doctor/all.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor.c - sfid doctor: finds what prevents generating IDs on this host, or soon will. */
-#include "doctor/doctor.h"
-
-#include "args/args.h"
-#include "args/store.h"
-#include "args/usage.h"
-#include "doctor/parts.h"
-#include "io/json.h"
-#include "io/look.h"
-#include "io/report.h"
-#include "io/say.h"
+#include "doctor/all.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* logind.c - finds out whether systemd-logind removes a user's shared memory at the last logout (RemoveIPC in logind.conf(5)). */
-#include "doctor/logind.h"
-
-#include "io/macros.h"
+#include "doctor/all.h"
 
 #include <dirent.h>
 #include <errno.h>

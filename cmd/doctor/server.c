@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* server.c - checks the server that leases an app's pids, through the library. */
-#include "doctor/parts.h"
-
-#include "io/say.h"
+#include "doctor/all.h"
 
 #include <string.h>
 

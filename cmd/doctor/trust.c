@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trust.c - checks type, owner and mode of a directory or file of libsfid. */
-#include "doctor/trust.h"
-
-#include "io/say.h"
+#include "doctor/all.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

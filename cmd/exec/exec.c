@@ -13,15 +13,7 @@
  * the slot are never more than a moment behind the clock.
  */
 #define _GNU_SOURCE /* execvpe */
-#include "exec/exec.h"
-
-#include "args/args.h"
-#include "args/store.h"
-#include "args/usage.h"
-#include "exec/kin.h"
-#include "io/date.h"
-#include "io/say.h"
-#include "io/signals.h"
+#include "exec/all.h"
 
 #include <errno.h>
 #include <fcntl.h>

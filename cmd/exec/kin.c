@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kin.c - finds descendants in /proc. */
-#include "exec/kin.h"
+#include "exec/all.h"
 
 #include <ctype.h>
 #include <dirent.h>

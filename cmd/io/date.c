@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* date.c - RFC 3339 times as text and back, in the proleptic Gregorian calendar. */
-#include "io/date.h"
-
-#include "io/digits.h"
+#include "io/all.h"
 
 #include <string.h>
 #include <time.h>

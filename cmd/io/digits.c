@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* digits.c - numbers as text and back, fast enough for tens of millions. */
-#include "io/digits.h"
+#include "io/all.h"
 
 #include <string.h>
 

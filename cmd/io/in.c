@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* in.c - reads lines and blocks of any length in constant memory. */
-#include "io/in.h"
-
-#include "io/out.h"
-#include "io/progress.h"
+#include "io/all.h"
 
 #include <errno.h>
 #include <poll.h>

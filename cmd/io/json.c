@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - writes JSON piece by piece. text/show.c has a faster writer, for IDs. */
-#include "io/json.h"
-
-#include "io/out.h"
+#include "io/all.h"
 
 #include <inttypes.h>
 #include <string.h>

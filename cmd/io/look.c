@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* look.c - reads files without changing their access times. */
 #define _GNU_SOURCE /* O_NOATIME */
-#include "io/look.h"
-
-#include "io/say.h"
+#include "io/all.h"
 
 #include <errno.h>
 #include <fcntl.h>

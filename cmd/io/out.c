@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* out.c - standard output: one buffer, write(2), and every error noticed. */
-#include "io/out.h"
+#include "io/all.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -6,7 +6,7 @@
  * written there. There is none if standard output is a pipe: its reader may be
  * a pager on the same terminal.
  */
-#include "io/progress.h"
+#include "io/all.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

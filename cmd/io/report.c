@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - findings of a check by topic: severity, cause, cure. */
-#include "io/report.h"
-
-#include "io/json.h"
-#include "io/out.h"
-#include "io/say.h"
+#include "io/all.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* say.c - messages, exit statuses, and the end of the output. */
-#include "io/say.h"
-
-#include "io/out.h"
-#include "io/progress.h"
+#include "io/all.h"
 
 #include <errno.h>
 #include <sfid.h>

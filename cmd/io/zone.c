@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* zone.c - time zones: how far local time is ahead of UTC. */
-#include "io/zone.h"
+#include "io/all.h"
 
 #include <stdio.h>
 #include <stdlib.h>

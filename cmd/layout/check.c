@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c - sfid layout check: whether a layout is suitable, and for how long. */
-#include "layout/check.h"
-
-#include "io/say.h"
+#include "layout/all.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c - sfid layout: lists, shows and checks layouts. */
-#include "layout/layout.h"
-
-#include "args/args.h"
-#include "args/nearest.h"
-#include "args/usage.h"
-#include "io/date.h"
-#include "io/format.h"
-#include "io/json.h"
-#include "io/say.h"
-#include "layout/check.h"
-#include "layout/show.h"
-#include "layout/sql.h"
+#include "layout/all.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - writes a layout, or all of them, as text, JSON and TSV. */
-#include "layout/show.h"
-
-#include "io/json.h"
-#include "io/out.h"
+#include "layout/all.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,10 +6,7 @@
  * on the session's time zone. Shifts and masks always have brackets, since
  * databases disagree about their precedence.
  */
-#include "layout/sql.h"
-
-#include "io/json.h"
-#include "io/out.h"
+#include "layout/all.h"
 
 #include <inttypes.h>
 #include <stdio.h>

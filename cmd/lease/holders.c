@@ -6,9 +6,7 @@
  * So every process with that mapping holds the lock; /proc/PID/maps shows it.
  * /proc/locks names only the process that took the lock. It may have ended.
  */
-#include "lease/holders.h"
-
-#include "io/look.h"
+#include "lease/all.h"
 
 #include <ctype.h>
 #include <dirent.h>

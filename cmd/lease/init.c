@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* init.c - sfid init: states that no process of an app is running. */
-#include "lease/commands.h"
-
-#include "args/any_layout.h"
-#include "args/args.h"
-#include "args/store.h"
-#include "args/usage.h"
-#include "io/date.h"
-#include "io/out.h"
-#include "io/say.h"
+#include "lease/all.h"
 
 #include <inttypes.h>
 

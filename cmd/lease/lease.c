@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lease.c - sfid lease: lists and releases leases of an app. */
-#include "lease/commands.h"
-
-#include "args/any_layout.h"
-#include "args/args.h"
-#include "args/nearest.h"
-#include "args/store.h"
-#include "args/usage.h"
-#include "io/say.h"
-#include "lease/actions.h"
+#include "lease/all.h"
 
 #include <string.h>
 

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ls.c - sfid lease ls: lists leases, once or repeatedly. */
-#include "lease/actions.h"
-
-#include "args/store.h"
-#include "io/digits.h"
-#include "io/json.h"
-#include "io/out.h"
-#include "io/say.h"
-#include "lease/metrics.h"
-#include "lease/show.h"
+#include "lease/all.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - writes leases for Prometheus (prometheus.io, "Exposition formats"). Times and spans are in seconds. */
-#include "lease/metrics.h"
-
-#include "io/digits.h"
-#include "io/out.h"
+#include "lease/all.h"
 
 #include <inttypes.h>
 

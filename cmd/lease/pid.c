@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pid.c - sfid lease show and release: shows all about one pid, and ends its lease. */
-#include "lease/actions.h"
-
-#include "args/store.h"
-#include "io/digits.h"
-#include "io/json.h"
-#include "io/look.h"
-#include "io/out.h"
-#include "io/say.h"
-#include "lease/holders.h"
-#include "lease/show.h"
+#include "lease/all.h"
 
 #include <inttypes.h>
 #include <stdio.h>

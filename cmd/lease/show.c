@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - looks up and lists leases. */
-#include "lease/show.h"
-
-#include "io/date.h"
-#include "io/json.h"
-#include "io/out.h"
+#include "lease/all.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.c - sfid bench: measures what IDs of a layout cost here, and how many there are. */
-#include "text/commands.h"
-
-#include "args/args.h"
-#include "args/usage.h"
-#include "io/json.h"
-#include "io/out.h"
-#include "io/say.h"
+#include "text/all.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* convert.c - sfid convert: writes IDs in another form. */
-#include "text/commands.h"
-
-#include "args/args.h"
-#include "args/usage.h"
-#include "io/in.h"
-#include "io/out.h"
-#include "io/say.h"
-#include "text/hint.h"
-#include "text/reader.h"
+#include "text/all.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* encode.c - sfid encode: puts an ID together. */
-#include "text/commands.h"
-
-#include "args/any_layout.h"
-#include "args/args.h"
-#include "args/usage.h"
-#include "io/date.h"
-#include "io/say.h"
-#include "text/host.h"
-#include "text/ids.h"
+#include "text/all.h"
 
 enum { LAYOUT, TIME, PID, SEQ, RANDOM, MAC, INTERFACE, REGION, IP, FORMAT, MIN_LENGTH };
 

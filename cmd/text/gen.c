@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* gen.c - sfid gen: generates IDs. */
-#include "text/commands.h"
-
-#include "args/any_layout.h"
-#include "args/args.h"
-#include "args/store.h"
-#include "args/usage.h"
-#include "io/out.h"
-#include "io/say.h"
-#include "text/host.h"
-#include "text/ids.h"
+#include "text/all.h"
 
 #include <inttypes.h>
 #include <stdio.h>

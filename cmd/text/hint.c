@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hint.c - suggests what to type if the input is not plain IDs. */
-#include "text/hint.h"
-
-#include "io/say.h"
+#include "text/all.h"
 
 #include <stdio.h>
 #include <string.h>

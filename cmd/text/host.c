@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* host.c - host options of flake and awsflake: a MAC address; a region and an IPv4 address. */
-#include "text/host.h"
-
-#include "args/nearest.h"
-#include "io/say.h"
+#include "text/all.h"
 
 #include <arpa/inet.h>
 #include <string.h>

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ids.c - writes plain IDs, one a line. */
-#include "text/ids.h"
-
-#include "io/out.h"
-#include "io/say.h"
-#include "text/show.h"
+#include "text/all.h"
 
 enum { DEC, HEX, BASE62, BASE32, BASE58, BYTES, JSON, UUID };
 static const char *const formats[] = {"dec", "hex", "base62", "base32", "base58", "bytes", "json", NULL};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kept.c - writes the parts of an ID as added columns, members and notes. */
-#include "text/kept.h"
-
-#include "io/macros.h"
+#include "text/all.h"
 
 #include <stdio.h>
 #include <string.h>

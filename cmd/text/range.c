@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* range.c - sfid range: prints the lowest and highest ID of a span of time, for a query. */
-#include "text/commands.h"
-
-#include "args/args.h"
-#include "args/usage.h"
-#include "io/date.h"
-#include "io/out.h"
-#include "io/say.h"
+#include "text/all.h"
 
 #include <inttypes.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reader.c - reads IDs in all their forms. */
-#include "text/reader.h"
-
-#include "io/say.h"
+#include "text/all.h"
 
 #include <stdio.h>
 

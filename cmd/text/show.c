@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - shows the parts of an ID as aligned text, a table, JSON, TSV or CSV. */
-#include "text/show.h"
-
-#include "io/out.h"
-#include "text/kept.h"
+#include "text/all.h"
 
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* view.c - takes an ID apart. */
-#include "text/view.h"
-
-#include "io/macros.h"
+#include "text/all.h"
 
 #include <string.h>
 #include <time.h>

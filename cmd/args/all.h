@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* all.h - options and their values: what each file of this folder offers. */
+#ifndef CMD_ARGS_ALL_H
+#define CMD_ARGS_ALL_H
+
+#include "io/all.h"
+
+#include <sfid.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the description of a command and its options ------------------------ */
+
+struct option_spec {
+    const char *name; /* without dashes; NULL ends the list */
+    char letter;      /* short form, or 0 */
+    const char *arg;  /* name of its argument; [=NAME]: optional; NULL: a flag */
+    const char *env;  /* environment variable with the same meaning, or NULL */
+    const char *help; /* NULL: not listed */
+};
+
+struct args;
+
+struct command {
+    const char *name;
+    const char *alias;    /* or NULL */
+    const char *synopsis; /* what follows the name */
+    const char *summary;  /* one line, no full stop */
+    const char *about;    /* shown below the options */
+    const struct option_spec *options;
+    int (*run)(const struct args *args);
+};
+
+/* ---- usage.c: usage and help, from the same table that reads the options --- */
+
+/* Prints the usage line of a command on standard error. Returns STATUS_USAGE. */
+int usage(const struct command *command);
+
+/* Prints the full help of a command on standard output. */
+void help_command(const struct command *command);
+
+/* ---- args.c: the options of a command as the user gave them -------------- */
+
+#define ARGS_MAX 24
+
+struct args {
+    const struct command *command;
+    const char *value[ARGS_MAX]; /* in the order of command->options; NULL: not given */
+    char label[ARGS_MAX][24];    /* where the value comes from: "--pid", "-n", "$SFID_PID" */
+    bool from_env[ARGS_MAX];
+    char **operands;
+    int operand_count;
+};
+
+/* Reads argv[0..argc), which follow the command's name. Returns -1, or the status to end with, after help or a usage message. */
+int args_read(struct args *args, const struct command *command, int argc, char **argv);
+
+/* Returns the position of the i-th option's value in a NULL-terminated list; 0 if not given; -1, with a message, if not in it. */
+int args_choice(const struct args *args, int i, const char *const *names);
+
+/* Reads a number from 0 to max. Leaves *value alone if the option is not given. Returns false, with a message, if it is invalid. */
+bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value);
+
+/* As args_number(), for numbers from `least` to `most`, which fit the value. */
+bool args_between(const struct args *args, int i, uint32_t least, uint32_t most, uint32_t *value);
+
+/* Reads a time from a required option. Returns false, with a message, if it is invalid. */
+bool args_time(const struct args *args, int i, struct moment now, struct moment *moment);
+
+/* Checks that all required options are given, and no operand is. Returns false, with a message, if not. */
+bool args_given(const struct args *args, const int *needed, int count);
+bool args_no_operands(const struct args *args, const char *hint);
+
+/* Read an app's name, and a directory. Leave the value alone if not given. Return false, with a message, if invalid. */
+bool args_app(const struct args *args, int i, const char **app);
+bool args_directory(const struct args *args, int i, const char **directory);
+bool is_app_name(const char *name);
+
+/* Reads a layout, or takes the default if none is given. Returns false, with a message, if it is invalid. */
+bool args_layout(const struct args *args, int i, sfid_layout *layout);
+
+/* Reads a layout from text. If it is invalid, prints what would be right after the label, and returns false. */
+bool read_layout(const char *label, const char *text, sfid_layout *layout);
+
+/* ---- any_layout.c: an option that takes a layout of 64 or 128 bits ------- */
+
+struct any_layout {
+    bool wide;
+    sfid_layout layout;
+    sfid_wide_layout wide_layout; /* used instead of layout if wide */
+};
+
+/* Reads the option and $AWSFLAKE_EPOCH. Returns false, with a message, if the value is invalid. */
+bool args_any_layout(const struct args *args, int i, struct any_layout *any);
+
+/* Points the options of a generator to the layout. */
+void any_layout_option(const struct any_layout *any, sfid_options *opt);
+
+/* ---- store.c: lease options of commands that use a server ---------------- */
+
+/* Options of commands that use a server. The first two must be the same for all processes of an app. */
+#define OPTION_TTL \
+    { "ttl-ms", 0, "MS", NULL, "how long a lease lasts; the same for all processes of APP (600000)" }
+#define OPTION_BUDGET \
+    { "skew-budget-ms", 0, "MS", NULL, "how far the clocks of servers may differ; the same for all of APP (15000)" }
+#define OPTION_TIMEOUT \
+    { "timeout-ms", 0, "MS", NULL, "how long to wait for the server (5000)" }
+
+/* Reads their values and derives the rest. Returns false, with a message, if one is invalid. */
+bool store_options(const struct args *args, int ttl, int budget, int timeout, sfid_options *opt);
+
+/* Returns whether the URL holds a password, for the server or for sentinels. The name of a password file is not one. */
+bool store_has_password(const char *store);
+
+/* Overwrites such passwords in argv, which other processes can read. args keeps the full value. */
+void store_hide_password(struct args *args);
+
+/* Prints why the library failed and returns the exit status. SFID_EINVAL means a bad store: all else was checked before. */
+int store_failure(int code, const char *why);
+
+/* ---- layout_fault.c: finds what is wrong with the text of a layout ------- */
+
+/* Returns what is wrong with an invalid layout of numbers. The answer may lie in `room`. */
+const char *layout_fault(const char *text, char *room, size_t size);
+
+/* ---- nearest.c: suggestions for misspelt names --------------------------- */
+
+/* Returns the name nearest to a misspelt one, or NULL if none is near. next(i) lists the names, then returns NULL. */
+const char *nearest(const char *text, const char *(*next)(size_t i));
+
+#endif

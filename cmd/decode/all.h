@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* all.h - sfid decode and its parts: what each file of this folder offers. */
+#ifndef CMD_DECODE_ALL_H
+#define CMD_DECODE_ALL_H
+
+#include "text/all.h"
+
+#include <sfid.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- decode.c: sfid decode ----------------------------------------------- */
+
+extern const struct command command_decode;
+
+/* ---- places in the input where IDs are: lines, columns, members, any text --- */
+
+/*
+ * A source returns one place after another. The caller reports a place without
+ * a valid ID, unless the source is quiet: there it is no fault. A source that
+ * keeps records writes them out again, with the parts of the ID added.
+ */
+
+struct column {
+    char separator;
+    const char *name; /* NULL: by number */
+    size_t index;     /* from 0 */
+    bool header;      /* the first record holds the names */
+    size_t width;     /* columns of the first record; 0: none was read */
+};
+
+#define SOURCE_HEADER (64 * 1024)
+#define SOURCE_DEPTH 32 /* depth of objects that a key may lead into */
+
+/* A place. Its texts are valid until the next one is read. */
+struct found {
+    const char *record; /* the whole record, without its line end */
+    size_t record_len;
+    bool crlf;
+    const char *id;
+    size_t len;
+    uint64_t line;     /* where the record begins, from 1 */
+    size_t missing;    /* columns missing compared with the first record; they are filled up before others are added */
+    bool none;         /* no ID here, which is no fault */
+    const char *fault; /* what is wrong with the record, to follow its text; NULL: nothing */
+};
+
+struct source {
+    /* Returns 1, 0 at the end, or -1 with errno if reading failed. */
+    int (*next)(struct source *source, struct found *found);
+
+    /* Writes the record with the parts of its ID; taken NULL: it has no ID. NULL: the source does not keep records. */
+    void (*keep)(struct source *source, const struct found *found, struct view *view, const struct taken *taken);
+
+    /* Writes what comes first. Returns STATUS_GOOD, or, after a message, the exit status to end with. NULL: nothing comes first. */
+    int (*begin)(struct source *source, struct view *view);
+
+    const char *unit; /* what the line number counts: "line" */
+    bool quiet;
+    const struct reader *reader;
+    struct column column;
+    const char *key;
+    char fault[320];
+
+    /* for CSV and TSV: the header, the output format, and whether to keep other columns */
+    char header[SOURCE_HEADER];
+    size_t header_len;
+    enum view_format format;
+
+    /* for grep: the read position in the line, and the characters of words */
+    size_t at;
+    bool is_part[256];
+    struct line line;
+    struct in in;
+};
+
+/* Writes the byte order mark of the first line, for text that is kept unchanged. */
+static inline void source_put_mark(struct source *source) {
+    if (source->in.mark)
+        out_bytes(BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1);
+    source->in.mark = false;
+}
+
+/* Each sets up the source. Reading from standard input begins at once. */
+void source_lines(struct source *source, const struct reader *reader); /* one ID a line; with bytes, one after the other */
+void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format);
+void source_key(struct source *source, const struct reader *reader, const char *key, bool keep);
+void source_grep(struct source *source, const struct reader *reader, bool keep);
+
+/* ---- csv.c: reads and writes the fields of CSV and TSV records ----------- */
+
+/*
+ * CSV follows RFC 4180: a quoted field may hold separators, line ends and
+ * doubled quotes. In TSV quotes mean nothing, but those around a whole field
+ * are no part of its value.
+ */
+struct field {
+    const char *text; /* without the outer quotes; doubled quotes are still double */
+    size_t len;
+    bool quoted;
+    size_t seen; /* CSV_OPEN: how far the text was searched; 0 for a new field */
+};
+
+enum csv_end { CSV_FIELD, CSV_LAST, CSV_OPEN, CSV_GARBAGE };
+
+/*
+ * Reads the field at *at and moves *at to the next one. CSV_LAST: no field
+ * follows. CSV_OPEN: the text ends inside quotes; a call with the same field
+ * and more text continues there. CSV_GARBAGE: something follows the closing
+ * quote.
+ */
+enum csv_end csv_field(char separator, const char *text, size_t len, size_t *at, struct field *field);
+
+/* Writes a value as a field of TSV or CSV, or between the quotes of a JSON string. */
+void csv_write(enum view_format format, const struct field *field);
+
+/* ---- candidates.c: reads the same IDs with every layout ------------------ */
+
+#define GUESS_PIDS 64 /* beyond this, pids are just many */
+#define GUESS_LAYOUTS 32
+#define GUESS_SAMPLE 1024 /* IDs in the sample */
+#define GUESS_SOME 8      /* IDs are enough to see what is usual */
+
+struct candidate {
+    struct reader reader;
+    struct view view;
+    uint64_t fits, future, early; /* IDs of this layout; those in the future, and those before anybody generated such IDs */
+    int64_t first, last;          /* Unix milliseconds */
+    uint64_t max_pid, max_seq, first_pid;
+    double seq_sum;
+    uint64_t pids[GUESS_PIDS];
+    unsigned pid_count; /* GUESS_PIDS: or more */
+    bool low_pid;       /* a pid below the first one that its makers use */
+    int score;
+    char why[320];
+};
+
+struct guess {
+    uint64_t count; /* texts */
+    size_t layouts;
+    struct candidate candidate[GUESS_LAYOUTS];
+    uint64_t sample[GUESS_SAMPLE]; /* 64-bit IDs, each with the same chance to be here */
+    uint64_t seen, random;         /* seen: IDs that the sample stands for */
+    size_t sampled;
+};
+
+/* from: the form of 64-bit IDs that are not plain digits. */
+void guess_begin(struct guess *guess, sfid_form from);
+
+/* Returns false if no named layout can read the text. */
+bool guess_add(struct guess *guess, const char *text, size_t len);
+
+/* Returns whether the ID dates from before anybody generated such IDs. */
+bool guess_is_early(const struct candidate *c, const struct taken *taken);
+
+/* ---- mixture.c: finds out whether IDs are a mixture of several layouts --- */
+
+#define GUESS_PARTS 4 /* layouts in a mixture */
+
+/* Layouts that share the IDs so that all their times fall together. */
+struct mixture {
+    size_t parts;
+    size_t layout[GUESS_PARTS]; /* indexes into the candidates */
+    unsigned percent[GUESS_PARTS];
+    int64_t last; /* about the last of these times, in Unix milliseconds */
+};
+
+/* Returns false if the IDs show no sign of a mixture. */
+bool guess_find_mixture(const struct guess *guess, struct mixture *out);
+
+/* ---- guess.c: guesses which layout IDs have ------------------------------ */
+
+/* Ranks and prints the layouts that fit. */
+void guess_report(struct guess *guess, enum view_format format, bool header);
+
+/* ---- numbers.c: arrays of 64-bit or 128-bit numbers, and sorting them ---- */
+
+struct numbers {
+    uint64_t *words; /* a wide number takes two, the high one first */
+    size_t count, room;
+    bool wide;
+};
+
+static inline sfid_wide number_at(const struct numbers *n, size_t i) {
+    return n->wide ? (sfid_wide){n->words[2 * i], n->words[2 * i + 1]} : (sfid_wide){0, n->words[i]};
+}
+
+static inline void number_set(struct numbers *n, size_t i, sfid_wide number) {
+    if (n->wide)
+        n->words[2 * i] = number.high;
+    n->words[n->wide ? 2 * i + 1 : i] = number.low;
+}
+
+static inline bool is_below(sfid_wide a, sfid_wide b) { return a.high < b.high || (a.high == b.high && a.low < b.low); }
+static inline bool is_same(sfid_wide a, sfid_wide b) { return a.high == b.high && a.low == b.low; }
+
+/* Sorts the numbers in place. */
+void sort_numbers(struct numbers *numbers);
+
+/* ---- order.c: finds IDs that are out of order ---------------------------- */
+
+#define STATS_SHOWN 10 /* entries in each list: duplicates, breaks, pids, gaps */
+
+/* An ID that is out of place: without it, its neighbours are in order. */
+struct misplaced {
+    sfid_wide id;
+    size_t number; /* its position in the input, from 1 */
+    size_t places; /* its distance from where it belongs, in IDs */
+};
+
+struct order {
+    size_t in_order; /* length of the longest increasing subsequence */
+    size_t shown;    /* entries in the list, which leaves out copies of an ID in order */
+    struct misplaced list[STATS_SHOWN];
+    struct misplaced farthest;
+};
+
+/* Returns false if memory runs out. */
+bool stats_order(const struct numbers *ids, struct order *order);
+
+/* ---- summary.c: writes statistics of IDs as text and JSON ---------------- */
+
+struct pid_count {
+    uint64_t pid;
+    size_t count;
+};
+
+struct span_of_time {
+    int64_t from, to; /* Unix milliseconds */
+};
+
+struct repeated {
+    sfid_wide id;
+    size_t count;
+};
+
+struct summary {
+    uint64_t max_seq;
+    size_t count, distinct, breaks, seconds, bursts, pids;
+    size_t second_peak, tick_peak, pid_seconds, pid_second_peak; /* pid_seconds: pairs of a pid and a second with IDs */
+    uint64_t tick_peak_pid, pid_second_peak_pid;
+    int64_t second_peak_at, tick_peak_at, pid_second_peak_at;
+    int64_t first, last;
+    size_t hot, gaps, repeats; /* entries in the lists below */
+    struct pid_count hottest[STATS_SHOWN];
+    struct span_of_time gap[STATS_SHOWN];
+    struct repeated repeat[STATS_SHOWN];
+    struct order order;
+};
+
+void stats_show(struct view *view, const struct summary *summary, enum view_format format);
+
+/* ---- stats.c: collects statistics of many IDs ---------------------------- */
+
+struct stats {
+    struct numbers ids; /* in input order; later sort keys, see stats.c */
+    bool no_memory;
+    struct view *view;
+    unsigned pid_bits, seq_bits, random_bits; /* of the keys */
+    uint64_t max_seq;
+};
+
+void stats_begin(struct stats *stats, struct view *view);
+void stats_add(struct stats *stats, sfid_wide id);
+
+/* Writes the statistics as text or JSON. Returns the exit status. */
+int stats_report(struct stats *stats, enum view_format format);
+
+/* ---- options.c: the options of `sfid decode` ----------------------------- */
+
+/* What to do with the IDs. */
+enum task { TASK_SHOW, TASK_GUESS, TASK_STATS };
+
+struct decode {
+    enum task task;
+    bool header;
+    struct guess guess;
+    struct stats stats;
+    struct reader reader;
+    struct view view;
+    struct source source;
+    bool hinted;  /* the hint was given */
+    bool streams; /* IDs are inside other text, so there can be no arguments */
+    int status;
+};
+
+extern const struct option_spec decode_options[];
+
+/* Sets all of decode but its status. Returns false after a usage message. */
+bool decode_read_options(const struct args *args, struct decode *decode);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* all.h - sfid layout and its parts: what each file of this folder offers. */
+#ifndef CMD_LAYOUT_ALL_H
+#define CMD_LAYOUT_ALL_H
+
+#include "args/all.h"
+
+#include <sfid.h>
+#include <stdbool.h>
+
+/* ---- layout.c: sfid layout ----------------------------------------------- */
+
+extern const struct command command_layout;
+
+/* ---- show.c: a layout and its properties --------------------------------- */
+
+struct shown {
+    bool wide;           /* more than 64 bits: of layout, only epoch_ms, unit_ms and the widths are valid */
+    sfid_wide_kind kind; /* if wide */
+    sfid_layout layout;
+    sfid_layout_facts facts;
+    char name[SFID_LAYOUT_STR_LEN];
+    char epoch[DATE_ROOM], last[DATE_ROOM]; /* begin of the first and the last tick */
+    sfid_field fields[SFID_LAYOUT_FIELDS];
+    int count;
+};
+
+/* Returns false if the layout has no text form. */
+bool layout_look_at(struct shown *shown, const sfid_layout *layout);
+bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout);
+
+/* Writes "time 36, pid 11, seq 17", from the top. */
+#define LAYOUT_WIDTHS 160
+void layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]);
+
+/* Write the layout as text, and as members of an open JSON object. */
+void layout_text(const struct shown *shown);
+void layout_json(const struct shown *shown);
+
+/* Lists all presets. */
+bool layout_list(enum view_format format, bool header);
+
+/* ---- sql.c: writes the parts of an ID as SQL ----------------------------- */
+
+enum sql_dialect { SQL_POSTGRES, SQL_MYSQL, SQL_SQLITE };
+extern const char *const sql_dialects[]; /* for args_choice() */
+
+/* Writes expressions over a column of IDs: lines of name, TAB, expression; or one JSON object. */
+#define SQL_COLUMN 64
+void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json);
+
+/* ---- check.c: checks whether a layout is suitable ------------------------ */
+
+/* Checks a layout and whether it can generate IDs now. Returns the exit status. */
+int layout_check(const struct shown *shown, bool json, struct moment now);
+
+/* Reports how far off the end is. A layout that has ended or not begun is a fault with this status. */
+void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status);
+
+#endif
