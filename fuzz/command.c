@@ -33,7 +33,7 @@ void out_print(const char *fmt, ...) {
 }
 
 bool out_flush(void) { return true; }
-bool out_pending(void) { return false; }
+void out_before_read(int fd) { (void)fd; }
 void progress(int fd, uint64_t lines, uint64_t bytes) { (void)fd, (void)lines, (void)bytes; }
 
 void say(const char *fmt, ...) {

@@ -80,6 +80,8 @@ static bool read_times(const struct args *args, struct view *view) {
     view->age = args->value[AGE] != NULL;
     if (args->value[PARTITION])
         view->partition = unit == 0 ? PARTITION_DAY : PARTITION_HOUR;
+    if (zone == -1)
+        return true; /* UTC, as view_begin() has left it */
     const char *text = zone == ZONE ? args->value[ZONE] : zone == LOCAL ? "local" : "utc";
     const char *wrong = zone_begin(&view->date.zone, text);
     if (wrong)

@@ -77,7 +77,9 @@ void out_print(const char *fmt, ...) CLI_PRINTF(1, 2);
 
 /* Writes out the buffer. Returns false once output failed or its reader is gone; the command should then stop. */
 bool out_flush(void);
-bool out_pending(void);
+
+/* Flushes if reading fd would wait: the producer may be a tail -f, whose lines should appear. */
+void out_before_read(int fd);
 
 /* Returns false once output failed or its reader is gone. */
 bool out_good(void);
@@ -161,6 +163,11 @@ struct dec {
 char *put_dec(struct dec *cache, char *p, uint64_t value);
 char *put_int(struct dec *cache, char *p, int64_t value);
 char *put_text(char *p, const char *text);
+char *put_spaces(char *p, const char *until);
+
+/* Write a label and spaces, 12 bytes at least; and a whole line, of a label and a number. */
+char *put_label(char *p, const char *label);
+char *put_row(struct dec *cache, char *p, const char *label, uint64_t value);
 
 /* Reads digits only, at most max. Returns false for anything else. */
 bool read_u64(const char *text, uint64_t max, uint64_t *value);
@@ -177,6 +184,8 @@ struct zone {
 
 /* Reads "utc", "local", "+HH:MM" or a zone name. Returns NULL, or what is wrong, to follow the text in a message. */
 const char *zone_begin(struct zone *zone, const char *text);
+
+/* Of a ZONE_SYSTEM, at a second since 1970. */
 int32_t zone_shift(struct zone *zone, int64_t second);
 
 /* ---- date.c: times as text and back -------------------------------------- */

@@ -90,7 +90,7 @@ static void cache_zone(struct date *cache, int32_t shift) {
 }
 
 static void cache_second(struct date *cache, int64_t second) {
-    const int32_t shift = zone_shift(&cache->zone, second);
+    const int32_t shift = cache->zone.kind == ZONE_SYSTEM ? zone_shift(&cache->zone, second) : cache->zone.shift;
     const int64_t day = floor_div(second + shift, DAY);
     if (!cache->known || day != cache->day)
         cache_day(cache, day);

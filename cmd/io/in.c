@@ -15,13 +15,6 @@ void in_begin(struct in *in, int fd, size_t max) {
     in->line = in->bytes = 0;
 }
 
-/* Output should appear while we wait for input: the producer may be a tail -f. */
-static void wait_until_readable(const struct in *in) {
-    struct pollfd fd = {.fd = in->fd, .events = POLLIN};
-    if (out_pending() && poll(&fd, 1, 0) == 0)
-        out_flush();
-}
-
 /*
  * Reads more input after the unread rest. A command that keeps up always gets
  * the first pages of the buffer, which are in the processor's cache. Returns 0,
@@ -37,7 +30,7 @@ static int fill(struct in *in) {
     const size_t room = sizeof in->buf - in->filled;
     progress(in->fd, in->line, in->bytes);
     for (;;) {
-        wait_until_readable(in);
+        out_before_read(in->fd);
         const ssize_t n = read(in->fd, in->buf + in->filled, room < IN_BLOCK ? room : IN_BLOCK);
         if (n >= 0) {
             in->filled += (size_t)n;

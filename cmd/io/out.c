@@ -42,8 +42,6 @@ void out_print(const char *fmt, ...) {
         out_until(p + (n < OUT_ROOM ? n : OUT_ROOM - 1));
 }
 
-bool out_pending(void) { return used > 0; }
-
 bool out_good(void) { return failure == 0; }
 
 /* Another process may have set the shared terminal or pipe to O_NONBLOCK. */
@@ -65,6 +63,12 @@ bool out_flush(void) {
     }
     used = 0; /* after a failure the rest is dropped */
     return failure == 0;
+}
+
+void out_before_read(int fd) {
+    struct pollfd in = {.fd = fd, .events = POLLIN};
+    if (used > 0 && poll(&in, 1, 0) == 0)
+        out_flush();
 }
 
 int out_close(void) {

@@ -58,7 +58,7 @@ const char *zone_begin(struct zone *zone, const char *text) {
  */
 int32_t zone_shift(struct zone *zone, int64_t second) {
     const int64_t february_1972 = 65750400, minute = second / 60;
-    if (zone->kind != ZONE_SYSTEM || (zone->known && zone->minute == minute && second >= february_1972))
+    if (zone->known && zone->minute == minute && second >= february_1972)
         return zone->shift;
     const time_t at = (time_t)second;
     struct tm tm;

@@ -6,63 +6,34 @@
 
 /* ---- one ID --------------------------------------------------------------- */
 
-static char *put_id(struct view *view, char *p, const struct taken *taken) { return view_put_id(view, p, taken->id); }
-
 static char *put_json(struct view *view, char *p, const struct taken *taken) {
-    p = put_id(view, put_text(p, "{\"id\":\""), taken);
+    p = view_put_id(view, put_text(p, "{\"id\":\""), taken->id);
     p = put_text(p, "\",\"layout\":\"");
     p = put_text(p, view->name);
     p = view_put_members(view, put_text(p, "\","), taken);
     return put_text(p, "}\n");
 }
 
-static char *pad(char *p, const char *until) {
-    while (p < until)
-        *p++ = ' ';
-    return p;
-}
-
-static char *put_label(char *p, const char *label) {
-    char *value = p + 12;
-    p = put_text(p, label);
-    *p++ = ' ';
-    return pad(p, value);
-}
-
-static char *put_row(struct view *view, char *p, const char *label, uint64_t value) {
-    p = put_dec(&view->rest, put_label(p, label), value);
-    *p++ = '\n';
-    return p;
-}
-
-/* Writes the common names of a pid's parts. */
-static char *put_names(const struct view *view, char *p, const struct taken *taken) {
-    char name[32];
-    if (!view->wide || !view_pid_name(view, taken, name))
-        return p;
-    p = put_text(put_label(p, view_pid_label(view)), name);
-    *p++ = '\n';
-    return p;
-}
-
 static char *put_rows(struct view *view, char *p, const struct taken *taken) {
+    char name[VIEW_PID_NAME];
     if (view->later)
         *p++ = '\n';
-    p = put_id(view, put_label(p, "id"), taken);
+    p = view_put_id(view, put_label(p, "id"), taken->id);
     p = put_text(put_label(put_text(p, "\n"), "layout"), view->name);
     p = put_date(&view->date, put_label(put_text(p, "\n"), "time"), taken->unix_ms);
     if (view_is_future(taken))
         p = put_text(p, " (in the future)");
     p = put_int(&view->unix_ms, put_label(put_text(p, "\n"), "unix_ms"), taken->unix_ms);
     *p++ = '\n';
-    p = put_row(view, p, "tick", taken->tick);
-    p = put_row(view, p, "pid", taken->pid);
+    p = put_row(&view->rest, p, "tick", taken->tick);
+    p = put_row(&view->rest, p, "pid", taken->pid);
     for (int i = 0; i < view->part_count; i++)
-        p = put_row(view, p, view->parts[i].name, view_part(&view->parts[i], taken->id));
-    p = put_names(view, p, taken);
-    p = put_row(view, p, "seq", taken->seq);
+        p = put_row(&view->rest, p, view->parts[i].name, view_part(&view->parts[i], taken->id));
+    if (view->wide && view_pid_name(view, taken, name))
+        p = put_text(put_text(put_label(p, view_pid_label(view)), name), "\n");
+    p = put_row(&view->rest, p, "seq", taken->seq);
     if (view->random)
-        p = put_row(view, p, "random", taken->random);
+        p = put_row(&view->rest, p, "random", taken->random);
     if (view->age)
         p = put_text(view_put_age(put_label(p, "age"), view_age(taken)), "\n");
     if (view->partition)
@@ -71,7 +42,7 @@ static char *put_rows(struct view *view, char *p, const struct taken *taken) {
 }
 
 static char *put_columns(struct view *view, char *p, const struct taken *taken, char separator) {
-    p = view_put_columns(view, put_id(view, p, taken), taken, separator);
+    p = view_put_columns(view, view_put_id(view, p, taken->id), taken, separator);
     *p++ = '\n';
     return p;
 }
@@ -89,10 +60,10 @@ static char *to_the_right(char *p, const char *end, int width) {
 static int date_width(const struct view *view) { return view->date.zone.kind == ZONE_UTC ? 24 : 29; }
 
 static char *put_cells(struct view *view, char *p, const struct taken *taken) {
-    p = to_the_right(p, put_id(view, p, taken), view->id_width);
+    p = to_the_right(p, view_put_id(view, p, taken->id), view->id_width);
     p = put_text(p, "  ");
     char *until = p + date_width(view);
-    p = put_text(pad(put_date(&view->date, p, taken->unix_ms), until), "  ");
+    p = put_text(put_spaces(put_date(&view->date, p, taken->unix_ms), until), "  ");
     p = to_the_right(p, put_dec(&view->pid, p, taken->pid), view->pid_width);
     p = put_text(p, "  ");
     p = to_the_right(p, put_dec(&view->seq, p, taken->seq), view->seq_width);

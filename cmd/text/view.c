@@ -27,17 +27,16 @@ static void find_parts(struct view *view, const sfid_field *fields, int count, u
 }
 
 void view_begin(struct view *view, const sfid_layout *layout, enum view_format format) {
+    sfid_field fields[SFID_LAYOUT_FIELDS];
     memset(view, 0, sizeof *view);
     view->layout = *layout;
     view->format = format;
     if (sfid_layout_format(layout, view->name, sizeof view->name) < 0)
         view->name[0] = '\0'; /* the layout has no text form */
+    find_parts(view, fields, sfid_layout_fields(layout, fields, COUNT_OF(fields)), layout->pid_bits);
     view->id_width = digits_of(INT64_MAX);
     view->pid_width = at_least(3, digits_of(layout->max_pid));
     view->seq_width = at_least(3, digits_of(layout->max_seq));
-
-    sfid_field fields[SFID_LAYOUT_FIELDS];
-    find_parts(view, fields, sfid_layout_fields(layout, fields, COUNT_OF(fields)), layout->pid_bits);
 }
 
 void view_begin_wide(struct view *view, const sfid_wide_layout *layout, enum view_format format) {
