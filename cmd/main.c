@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - sfid(1): finds the command and runs it. */
-#include "args/all.h"
-#include "help.h"
+/* main.c - sfid(1): begins and ends the process. */
+#include "commands.h"
+#include "io/all.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 /*
@@ -18,38 +17,10 @@ static void fill_standard_descriptors(void) {
             _exit(STATUS_INTERNAL);
 }
 
-static int run(const struct command *command, int argc, char **argv) {
-    struct args args;
-    const int rc = args_read(&args, command, argc, argv);
-    if (rc >= 0)
-        return rc;
-    store_hide_password(&args);
-    return command->run(&args);
-}
-
-static int dispatch(int argc, char **argv) {
-    if (argc < 2)
-        return usage_all();
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        help_all();
-        return STATUS_GOOD;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        out_print("sfid %s\n", sfid_version());
-        return STATUS_GOOD;
-    }
-    if (argv[1][0] == '-') {
-        say("unknown option %s", QUOTE(argv[1]));
-        return usage_all();
-    }
-    const struct command *command = command_of(argv[1]);
-    return command ? run(command, argc - 2, argv + 2) : command_unknown(argv[1]);
-}
-
 int main(int argc, char **argv) {
     fill_standard_descriptors();
     signals_begin(); /* write(2) then reports a broken pipe, and the generator is closed before the end */
-    const int status = dispatch(argc, argv);
+    const int status = command_run(argc, argv);
     progress_clear();
     return close_output(status);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* help.c - the list of commands, and sfid help. */
-#include "help.h"
+/* commands.c - the list of commands, and sfid help. */
+#include "commands.h"
 
 #include "decode/all.h"
 #include "doctor/all.h"
@@ -15,14 +15,15 @@ static const struct command *const commands[] = {&command_gen,   &command_decode
                                                  &command_range, &command_layout, &command_init,   &command_lease,
                                                  &command_exec,  &command_bench,  &command_doctor, &command_help};
 
-const struct command *command_of(const char *name) {
+/* Finds a command by name or alias. Returns NULL if there is none. */
+static const struct command *command_of(const char *name) {
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         if (strcmp(name, commands[i]->name) == 0 || (commands[i]->alias && strcmp(name, commands[i]->alias) == 0))
             return commands[i];
     return NULL;
 }
 
-int usage_all(void) {
+static int usage_all(void) {
     char list[160] = "";
     for (size_t i = 0; i < COUNT_OF(commands); i++) {
         const size_t len = strlen(list);
@@ -34,13 +35,13 @@ int usage_all(void) {
 
 static const char *command_name(size_t i) { return i < COUNT_OF(commands) ? commands[i]->name : NULL; }
 
-int command_unknown(const char *name) {
+static int command_unknown(const char *name) {
     const char *near = nearest(name, command_name);
     say("unknown command %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     return usage_all();
 }
 
-void help_all(void) {
+static void help_all(void) {
     out_print("Usage: sfid COMMAND [OPTION]...\n\n"
               "Unique, time-ordered 64-bit IDs.\n\n"
               "Commands:\n");
@@ -84,3 +85,33 @@ static const struct command command_help = {
     .options = options,
     .run = run,
 };
+
+/* ---- running a command ---------------------------------------------------- */
+
+static int run_command(const struct command *command, int argc, char **argv) {
+    struct args args;
+    const int rc = args_read(&args, command, argc, argv);
+    if (rc >= 0)
+        return rc;
+    store_hide_password(&args);
+    return command->run(&args);
+}
+
+int command_run(int argc, char **argv) {
+    if (argc < 2)
+        return usage_all();
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        help_all();
+        return STATUS_GOOD;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        out_print("sfid %s\n", sfid_version());
+        return STATUS_GOOD;
+    }
+    if (argv[1][0] == '-') {
+        say("unknown option %s", QUOTE(argv[1]));
+        return usage_all();
+    }
+    const struct command *command = command_of(argv[1]);
+    return command ? run_command(command, argc - 2, argv + 2) : command_unknown(argv[1]);
+}
