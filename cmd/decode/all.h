@@ -82,6 +82,9 @@ static inline void source_put_mark(struct source *source) {
     source->in.mark = false;
 }
 
+/* Sets up what sources have in common. */
+void source_begin(struct source *source, const struct reader *reader, int (*place)(struct source *, struct found *), size_t max);
+
 /* Each sets up the source. Reading from standard input begins at once. */
 void source_lines(struct source *source, const struct reader *reader); /* one ID a line; with bytes, one after the other */
 void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format);
@@ -174,7 +177,7 @@ bool guess_find_mixture(const struct guess *guess, struct mixture *out);
 /* Ranks and prints the layouts that fit. */
 void guess_report(struct guess *guess, enum view_format format, bool header);
 
-/* ---- numbers.c: arrays of 64-bit or 128-bit numbers, and sorting them ---- */
+/* ---- order.c: arrays of 64-bit or 128-bit numbers, and their order ------- */
 
 struct numbers {
     uint64_t *words; /* a wide number takes two, the high one first */
@@ -197,8 +200,6 @@ static inline bool is_same(sfid_wide a, sfid_wide b) { return a.high == b.high &
 
 /* Sorts the numbers in place. */
 void sort_numbers(struct numbers *numbers);
-
-/* ---- order.c: finds IDs that are out of order ---------------------------- */
 
 #define STATS_SHOWN 10 /* entries in each list: duplicates, breaks, pids, gaps */
 

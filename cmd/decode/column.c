@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PREFIX "sfid_" /* prefix of added columns: a record may have a "time" of its own */
 
@@ -249,15 +248,11 @@ static void keep(struct source *source, const struct found *found, struct view *
 }
 
 void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format) {
-    source->next = next;
+    source_begin(source, reader, next, IN_LINE_MAX);
     source->keep = format == VIEW_CSV || format == VIEW_TSV || format == VIEW_JSON ? keep : NULL;
     source->begin = begin;
-    source->quiet = false;
-    source->reader = reader;
-    source->unit = "line";
     source->column = *column;
     source->column.header |= column->name != NULL;
     source->format = format;
     source->header_len = 0;
-    in_begin(&source->in, STDIN_FILENO, IN_LINE_MAX);
 }

@@ -10,18 +10,10 @@
 #include "decode/all.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define LEAST_DECIMALS 10
 
 static bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-static bool all_digits(const char *p, size_t len) {
-    for (size_t i = 0; i < len; i++)
-        if (p[i] < '0' || p[i] > '9')
-            return false;
-    return true;
-}
 
 /* In 0.1234567890, neither side of the point is an ID. */
 static bool in_fraction(const struct line *line, size_t from, size_t to) {
@@ -51,7 +43,7 @@ static bool may_be(const struct reader *reader, const struct line *line, size_t 
         return has_digit(p, len); /* otherwise it is an ordinary word */
     if (reader->form == SFID_UUID)
         return false;
-    if (len >= LEAST_DECIMALS && len <= (reader->wide ? 39 : 20) && all_digits(p, len))
+    if (len >= LEAST_DECIMALS && len <= (reader->wide ? 39 : 20) && all_decimal(p, len))
         return !in_fraction(line, from, to) && !is_negative(line, from);
     return (reader->form == SFID_DEC || reader->form == SFID_HEX) && len > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
 }
@@ -116,14 +108,10 @@ static void keep(struct source *source, const struct found *found, struct view *
 }
 
 void source_grep(struct source *source, const struct reader *reader, bool keep_lines) {
-    source->next = next;
+    source_begin(source, reader, next, IN_LINE_MAX);
     source->keep = keep_lines ? keep : NULL;
-    source->begin = NULL;
     source->quiet = true;
-    source->reader = reader;
-    source->unit = "line";
     source->at = SIZE_MAX;
     for (int c = 0; c < 256; c++)
         source->is_part[c] = is_word((char)c) || (reader->form == SFID_UUID && c == '-');
-    in_begin(&source->in, STDIN_FILENO, IN_LINE_MAX);
 }

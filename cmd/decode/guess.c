@@ -119,7 +119,6 @@ static void show(const struct candidate *c, enum view_format format) {
         json_text("first", first);
         json_text("last", last);
         json_text("why", c->why);
-        json_close('}');
         json_end();
     } else if (format == VIEW_TSV) {
         out_print("%s\t%d\t%s\t%s\t%s\n", c->view.name, c->score, first, last, c->why);

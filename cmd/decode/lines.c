@@ -23,12 +23,17 @@ static int next(struct source *source, struct found *found) {
     return 1;
 }
 
-void source_lines(struct source *source, const struct reader *reader) {
-    source->next = next;
+void source_begin(struct source *source, const struct reader *reader, int (*place)(struct source *, struct found *), size_t max) {
+    source->next = place;
     source->keep = NULL;
     source->begin = NULL;
     source->quiet = false;
     source->reader = reader;
+    source->unit = "line";
+    in_begin(&source->in, STDIN_FILENO, max);
+}
+
+void source_lines(struct source *source, const struct reader *reader) {
+    source_begin(source, reader, next, LONGEST);
     source->unit = reader->form == SFID_BYTES ? "ID" : "line";
-    in_begin(&source->in, STDIN_FILENO, LONGEST);
 }

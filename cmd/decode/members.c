@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct scan {
     const char *p, *end;
@@ -254,13 +253,8 @@ static void keep(struct source *source, const struct found *found, struct view *
 }
 
 void source_key(struct source *source, const struct reader *reader, const char *key, bool keep_lines) {
-    source->next = next;
+    source_begin(source, reader, next, IN_LINE_MAX);
     source->keep = keep_lines ? keep : NULL;
-    source->begin = NULL;
-    source->quiet = false;
-    source->reader = reader;
-    source->unit = "line";
     source->key = key;
     snprintf(source->fault, sizeof source->fault, "has no ID at the key %s", QUOTE(key));
-    in_begin(&source->in, STDIN_FILENO, IN_LINE_MAX);
 }

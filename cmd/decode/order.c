@@ -1,17 +1,92 @@
 /* SPDX-License-Identifier: MIT */
+/* order.c - sorts tens of millions of numbers in place, and finds IDs that are out of order. */
+#include "decode/all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FEW 48
+
+/* A range of the numbers: n, from the first on. */
+struct part {
+    struct numbers *numbers;
+    size_t first, n;
+};
+
+static sfid_wide get(const struct part *part, size_t i) { return number_at(part->numbers, part->first + i); }
+static void set(const struct part *part, size_t i, sfid_wide number) { number_set(part->numbers, part->first + i, number); }
+
+static unsigned byte_of(sfid_wide number, unsigned shift) {
+    return (shift < 64 ? number.low >> shift : number.high >> (shift - 64)) & 255;
+}
+
+static void insert(const struct part *part) {
+    for (size_t i = 1; i < part->n; i++) {
+        const sfid_wide value = get(part, i);
+        size_t at = i;
+        for (; at > 0 && is_below(value, get(part, at - 1)); at--)
+            set(part, at, get(part, at - 1));
+        set(part, at, value);
+    }
+}
+
+static bool is_sorted(const struct numbers *numbers) {
+    for (size_t i = 1; i < numbers->count; i++)
+        if (is_below(number_at(numbers, i), number_at(numbers, i - 1)))
+            return false;
+    return true;
+}
+
+/* Moves each number to the bucket of its byte, along permutation cycles (American flag sort: McIlroy, Bostic, McIlroy). */
+static void deal(const struct part *part, unsigned shift, const size_t *count, size_t *begin) {
+    size_t next[256], end[256], sum = 0;
+    for (int b = 0; b < 256; b++) {
+        begin[b] = next[b] = sum;
+        end[b] = sum += count[b];
+    }
+    for (int b = 0; b < 256; b++)
+        while (next[b] < end[b]) {
+            sfid_wide value = get(part, next[b]);
+            unsigned to = byte_of(value, shift);
+            while (to != (unsigned)b) {
+                const sfid_wide other = get(part, next[to]);
+                set(part, next[to]++, value);
+                value = other;
+                to = byte_of(value, shift);
+            }
+            set(part, next[b]++, value);
+        }
+}
+
+/* Sorts by the bytes from `shift` down; the higher ones are equal. Each call goes one byte down, at most sixteen deep. */
+static void sort_from(const struct part *part, unsigned shift) {
+    size_t count[256] = {0}, begin[256];
+    if (part->n <= FEW) {
+        insert(part);
+        return;
+    }
+    for (size_t i = 0; i < part->n; i++)
+        count[byte_of(get(part, i), shift)]++;
+    deal(part, shift, count, begin);
+    for (int b = 0; b < 256 && shift > 0; b++)
+        if (count[b] > 1)
+            sort_from(&(struct part){part->numbers, part->first + begin[b], count[b]}, shift - 8);
+}
+
+void sort_numbers(struct numbers *numbers) {
+    if (!is_sorted(numbers))
+        sort_from(&(struct part){numbers, 0, numbers->count}, numbers->wide ? 120 : 56);
+}
+
+/* ---- what is out of order ------------------------------------------------- */
+
 /*
- * order.c - finds IDs that are out of order.
- *
  * The smallest set of IDs whose removal leaves the others in ascending order is
  * out of place; their neighbours are not at fault. So the code finds a longest
  * increasing subsequence by patience sorting (Fredman 1975). There is one pile
  * for each length; its top is the lowest ID that ends such a subsequence. IDs
  * in order start a new pile without a search.
  */
-#include "decode/all.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Returns the first of n ordered places whose ID is not below `id`. */
 static size_t first_not_below(const struct numbers *ids, const uint32_t *places, size_t n, sfid_wide id) {

@@ -182,7 +182,6 @@ static void show_json(struct view *view, const struct summary *s) {
         put_pids(view, s);
         put_lists(view, s);
     }
-    json_close('}');
     json_end();
 }
 

@@ -5,25 +5,14 @@
 #include <string.h>
 
 static const char *topic_of(sfid_check_kind kind) {
-    switch (kind) {
-    case SFID_CHECK_SERVER:
-        return "server";
-    case SFID_CHECK_PERMISSIONS:
-        return "permissions";
-    case SFID_CHECK_MEMORY:
-        return "memory";
-    case SFID_CHECK_REPLICATION:
-        return "replication";
-    case SFID_CHECK_CLOCK:
-        return "server clock";
-    case SFID_CHECK_LEASE:
-        return "lease";
-    case SFID_CHECK_LAYOUT:
-        return "layout";
-    case SFID_CHECK_APP:
-        return "pids";
-    }
-    return "other"; /* from a library newer than this command */
+    static const char *const topics[] = {
+        [SFID_CHECK_SERVER] = "server",      [SFID_CHECK_PERMISSIONS] = "permissions",
+        [SFID_CHECK_MEMORY] = "memory",      [SFID_CHECK_REPLICATION] = "replication",
+        [SFID_CHECK_CLOCK] = "server clock", [SFID_CHECK_LEASE] = "lease",
+        [SFID_CHECK_LAYOUT] = "layout",      [SFID_CHECK_APP] = "pids",
+    };
+    const bool known = kind >= SFID_CHECK_SERVER && kind < COUNT_OF(topics);
+    return known ? topics[kind] : "other"; /* from a library newer than this command */
 }
 
 static void find(void *user, const sfid_finding *finding) {

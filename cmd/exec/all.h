@@ -15,7 +15,7 @@ extern const struct command command_exec;
 
 /* ---- kin.c: signals the descendants of this process ---------------------- */
 
-/* Sends a signal to every current descendant of this process, as listed in /proc. Returns how many there are. */
-size_t kin_signal(int signal);
+/* Sends a signal to every current descendant of this process, as listed in /proc. */
+void kin_signal(int signal);
 
 #endif

@@ -69,12 +69,6 @@ struct exec {
     int64_t kill_at_ms; /* 0: no process is being ended */
 };
 
-static int64_t now_ms(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* ---- the tick ------------------------------------------------------------ */
 
 /* Marks the current tick as used. Returns it, or an SFID_E… code. */
@@ -93,14 +87,14 @@ static int64_t tick_now(const struct exec *e) {
 /* An earlier holder of the pid, here or elsewhere, may have used all of the current tick. */
 static int wait_for_tick(const struct exec *e) {
     const struct timespec nap = {.tv_sec = 0, .tv_nsec = 1000000};
-    const int64_t until = now_ms() + e->layout.unit_ms + LATE_MS;
+    const int64_t until = monotonic_ms() + e->layout.unit_ms + LATE_MS;
     int64_t used = mark(e);
-    while (used == SFID_EAGAIN && now_ms() < until) {
+    while (used == SFID_EAGAIN && monotonic_ms() < until) {
         nanosleep(&nap, NULL);
         used = mark(e);
     }
     while (used >= 0 && tick_now(e) <= used) {
-        if (now_ms() >= until)
+        if (monotonic_ms() >= until)
             return SFID_ECLOCK;
         nanosleep(&nap, NULL);
     }
@@ -194,7 +188,7 @@ static void end_them(struct exec *e) {
         return;
     kin_signal(SIGTERM);
     kin_signal(SIGCONT); /* a stopped process does not handle TERM */
-    e->kill_at_ms = now_ms() + e->grace_ms;
+    e->kill_at_ms = monotonic_ms() + e->grace_ms;
 }
 
 /* Checks the lease. Once it cannot last, all processes have to end before its window does. */
@@ -250,8 +244,8 @@ static void forward(const struct exec *e, const siginfo_t *info) {
 static void wait_a_round(const struct exec *e) {
     int64_t ms = ROUND_MS;
     siginfo_t info;
-    if (e->kill_at_ms && e->kill_at_ms > now_ms() && e->kill_at_ms - now_ms() < ms)
-        ms = e->kill_at_ms - now_ms();
+    if (e->kill_at_ms && e->kill_at_ms > monotonic_ms() && e->kill_at_ms - monotonic_ms() < ms)
+        ms = e->kill_at_ms - monotonic_ms();
     const struct timespec most = {.tv_sec = 0, .tv_nsec = (long)ms * 1000000};
     if (sigtimedwait(&e->watched, &info, &most) > 0 && info.si_signo != SIGCHLD)
         forward(e, &info);
@@ -261,7 +255,7 @@ static void attend(struct exec *e) {
     while (reap(e)) {
         look_at_lease(e);
         see_to_the_rest(e);
-        if (e->kill_at_ms && now_ms() >= e->kill_at_ms)
+        if (e->kill_at_ms && monotonic_ms() >= e->kill_at_ms)
             kin_signal(SIGKILL); /* in each round: they may have started others */
         wait_a_round(e);
     }
@@ -289,9 +283,9 @@ static void watch_signals(struct exec *e) {
  */
 static void give_back(const struct exec *e) {
     const struct timespec nap = {.tv_sec = 0, .tv_nsec = 1000000};
-    const int64_t now = tick_now(e), until = now_ms() + ROUND_MS;
+    const int64_t now = tick_now(e), until = monotonic_ms() + ROUND_MS;
     int64_t used = mark(e);
-    while (now >= 0 && used != SFID_EAGAIN && used < now && now_ms() < until) {
+    while (now >= 0 && used != SFID_EAGAIN && used < now && monotonic_ms() < until) {
         nanosleep(&nap, NULL);
         used = mark(e);
     }

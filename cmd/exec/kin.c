@@ -86,16 +86,12 @@ static void find_kin(struct list *list) {
     }
 }
 
-size_t kin_signal(int signal) {
+void kin_signal(int signal) {
     struct list list = {NULL, 0, 0};
-    size_t found = 0;
     read_all(&list);
     find_kin(&list);
     for (size_t i = 0; i < list.count; i++)
-        if (list.all[i].kin) {
+        if (list.all[i].kin)
             kill(list.all[i].id, signal);
-            found++;
-        }
     free(list.all);
-    return found;
 }

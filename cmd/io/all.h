@@ -212,6 +212,7 @@ struct moment {
     bool more; /* plus less than a millisecond */
 };
 struct moment moment_now(void);
+int64_t monotonic_ms(void);
 
 /*
  * Reads RFC 3339 with any zone and fraction (years as put_date() writes them),
@@ -225,7 +226,7 @@ const char *read_time(const char *text, struct moment now, struct moment *out);
 /* Returns how many of the len bytes form the first UTF-8 character (RFC 3629), or 0 if they form none. */
 size_t utf8_length(const char *text, size_t len);
 
-/* Values in an object have a key; in a list it is NULL. Brackets are { } [ ]; json_end() ends the line. */
+/* Values in an object have a key; in a list it is NULL. Brackets are { } [ ]. json_end() closes the outermost object, and ends the line. */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
 void json_end(void);

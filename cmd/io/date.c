@@ -259,6 +259,12 @@ static const char *read_distance(const char *text, struct moment now, struct mom
     return NULL;
 }
 
+int64_t monotonic_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 struct moment moment_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

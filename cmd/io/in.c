@@ -87,23 +87,18 @@ static int take(struct in *in, struct line *line) {
     return 1;
 }
 
-/* Some programs write a byte order mark before UTF-8. */
-static void drop_mark(struct in *in, struct line *line) {
-    if (line->len < sizeof BYTE_ORDER_MARK - 1 || memcmp(line->text, BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1) != 0)
-        return;
-    in->mark = true;
-    in->start += sizeof BYTE_ORDER_MARK - 1;
-    line->text += sizeof BYTE_ORDER_MARK - 1;
-    line->len -= sizeof BYTE_ORDER_MARK - 1;
-}
-
 int in_line(struct in *in, struct line *line) {
+    const size_t mark = sizeof BYTE_ORDER_MARK - 1; /* some programs write it before UTF-8 */
     if (in->skip && skip_line(in) < 0)
         return -1;
     in->start = in->at;
     const int rc = take(in, line);
-    if (rc > 0 && in->line == 1)
-        drop_mark(in, line);
+    if (rc > 0 && in->line == 1 && line->len >= mark && memcmp(line->text, BYTE_ORDER_MARK, mark) == 0) {
+        in->mark = true;
+        in->start += mark;
+        line->text += mark;
+        line->len -= mark;
+    }
     return rc;
 }
 

@@ -68,7 +68,7 @@ void json_close(char bracket) {
 }
 
 void json_end(void) {
-    out_print("\n");
+    out_print("}\n");
     follows = false;
 }
 

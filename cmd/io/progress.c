@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FIRST_MS 1000 /* shorter runs show no progress */
@@ -24,12 +23,6 @@ static struct {
     int64_t begin, next; /* ms */
     uint64_t size;       /* of the input; 0: unknown */
 } state;
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* If output goes to a terminal it shows the progress itself, unless it comes only at the end. */
 static bool is_wanted(int fd) {
@@ -44,7 +37,9 @@ static void begin(int fd) {
     const off_t at = lseek(fd, 0, SEEK_CUR);
     state.begun = true;
     state.wanted = is_wanted(fd);
-    state.begin = now_ms();
+    if (!state.wanted)
+        return;
+    state.begin = monotonic_ms();
     state.next = state.begin + FIRST_MS;
     if (at >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > at)
         state.size = (uint64_t)(st.st_size - at);
@@ -72,7 +67,7 @@ void progress(int fd, uint64_t lines, uint64_t bytes) {
         begin(fd);
     if (!state.wanted)
         return;
-    const int64_t now = now_ms();
+    const int64_t now = monotonic_ms();
     if (now < state.next)
         return;
     state.next = now + EVERY_MS;

@@ -38,7 +38,9 @@ static void print_safe(const char *text) {
         out_print(*p >= 0x20 && *p < 0x7f ? "%c" : "\\x%02x", *p);
 }
 
-static void find(struct report *report, enum severity severity, const char *text, const char *cure) {
+static void find(struct report *report, enum severity severity, const char *cure, const char *fmt, va_list args) {
+    char text[REPORT_TEXT];
+    vsnprintf(text, sizeof text, fmt, args);
     if (!report->json) {
         out_print("%-7s  %-*s  ", severities[severity], REPORT_TOPIC, report->topic);
         print_safe(text);
@@ -59,22 +61,18 @@ static void find(struct report *report, enum severity severity, const char *text
 }
 
 void report_fine(struct report *report, const char *fmt, ...) {
-    char text[REPORT_TEXT];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    find(report, FINE, NULL, fmt, args);
     va_end(args);
-    find(report, FINE, text, NULL);
 }
 
 void report_problem(struct report *report, int status, const char *cure, const char *fmt, ...) {
     const enum severity severity = status ? FAULT : WARNING;
-    char text[REPORT_TEXT];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    find(report, severity, cure, fmt, args);
     va_end(args);
-    find(report, severity, text, cure);
     if (severity > report->worst)
         report->worst = severity;
     if (report->status == STATUS_GOOD)
@@ -89,7 +87,6 @@ int report_end(struct report *report) {
         json_close(']');
         json_text("status", severities[report->worst]);
         json_int("exit", report->status);
-        json_close('}');
         json_end();
     }
     return report->status;

@@ -86,7 +86,6 @@ static int show(const struct args *args, enum view_format format) {
     }
     json_open(NULL, '{');
     layout_json(&shown);
-    json_close('}');
     json_end();
     return STATUS_GOOD;
 }

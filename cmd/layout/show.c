@@ -153,32 +153,20 @@ void layout_json(const struct shown *shown) {
 
 /* ---- the list ------------------------------------------------------------ */
 
-static void list_text(const struct shown *shown) {
-    char unit[16], widths[LAYOUT_WIDTHS];
-    unit_text(&shown->layout, unit, sizeof unit);
-    layout_widths(shown, widths);
-    out_print("%-11s  %-6s  %s  %s  %s\n", shown->name, unit, shown->epoch, shown->last, widths);
-}
-
-static void list_tsv(const struct shown *shown) {
-    out_print("%s\t%u\t%u\t%u\t%" PRIu32 "\t%s\t%s\n", shown->name, shown->layout.time_bits, shown->layout.pid_bits,
-              shown->layout.seq_bits, shown->layout.unit_ms, shown->epoch, shown->last);
-}
-
-static void list_json(const struct shown *shown) {
-    json_open(NULL, '{');
-    layout_json(shown);
-    json_close('}');
-    json_end();
-}
-
 static void list_one(const struct shown *shown, enum view_format format) {
-    if (format == VIEW_JSON)
-        list_json(shown);
-    else if (format == VIEW_TSV)
-        list_tsv(shown);
-    else
-        list_text(shown);
+    char unit[16], widths[LAYOUT_WIDTHS];
+    if (format == VIEW_JSON) {
+        json_open(NULL, '{');
+        layout_json(shown);
+        json_end();
+    } else if (format == VIEW_TSV) {
+        out_print("%s\t%u\t%u\t%u\t%" PRIu32 "\t%s\t%s\n", shown->name, shown->layout.time_bits, shown->layout.pid_bits,
+                  shown->layout.seq_bits, shown->layout.unit_ms, shown->epoch, shown->last);
+    } else {
+        unit_text(&shown->layout, unit, sizeof unit);
+        layout_widths(shown, widths);
+        out_print("%-11s  %-6s  %s  %s  %s\n", shown->name, unit, shown->epoch, shown->last, widths);
+    }
 }
 
 bool layout_list(enum view_format format, bool header) {

@@ -201,7 +201,6 @@ void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char 
         put_fields(shown, id, json);
     put(json, "day", times.day);
     if (json) {
-        json_close('}');
         json_end();
     }
 }

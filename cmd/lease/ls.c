@@ -108,7 +108,6 @@ static void show_change(const struct ls *ls, const char *time, const struct leas
     json_text("state", after);
     if (lease->holder[0])
         json_text("holder", lease->holder);
-    json_close('}');
     json_end();
 }
 

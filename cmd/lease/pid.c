@@ -167,7 +167,6 @@ int lease_show(const struct args *args, const sfid_options *opt) {
         show_json(&info);
         if (held)
             show_here_json(&here);
-        json_close('}');
         json_end();
     } else {
         show_text(&info);

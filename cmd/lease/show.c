@@ -8,19 +8,13 @@
 #include <string.h>
 
 const char *lease_kind_name(sfid_lease_kind kind) {
-    switch (kind) {
-    case SFID_LEASE_HELD:
-        return "held";
-    case SFID_LEASE_RUN_OUT:
-        return "run-out";
-    case SFID_LEASE_RELEASED:
-        return "released";
-    case SFID_LEASE_FOREIGN:
-        return "foreign";
-    case SFID_LEASE_ENDING:
-        return "ending";
-    }
-    return "unknown"; /* from a library newer than this command */
+    static const char *const names[] = {[SFID_LEASE_HELD] = "held",
+                                        [SFID_LEASE_RUN_OUT] = "run-out",
+                                        [SFID_LEASE_RELEASED] = "released",
+                                        [SFID_LEASE_FOREIGN] = "foreign",
+                                        [SFID_LEASE_ENDING] = "ending"};
+    const bool known = kind >= SFID_LEASE_HELD && kind < COUNT_OF(names);
+    return known ? names[kind] : "unknown"; /* from a library newer than this command */
 }
 
 bool lease_is_busy(sfid_lease_kind kind) {
@@ -98,7 +92,6 @@ static void show_json(const struct lease *lease) {
         json_int("until_unix_ms", lease->until_unix_ms);
         json_int("left_ms", lease->left_ms);
     }
-    json_close('}');
     json_end();
 }
 

@@ -38,6 +38,9 @@ void reader_begin_wide(struct reader *reader, const sfid_wide_layout *layout);
 /* Returns false if the text is no ID. */
 bool reader_read(const struct reader *reader, const char *text, size_t len, sfid_wide *id);
 
+/* Returns whether there are only decimal digits. */
+bool all_decimal(const char *text, size_t len);
+
 /* Explains why reader_read() refused; the answer follows the text in a message. */
 #define READER_WHY 200
 void reader_explain(const struct reader *reader, const char *text, size_t len, char why[READER_WHY]);
@@ -90,7 +93,7 @@ bool view_is_future(const struct taken *taken);
 /* Writes the ID as its layout usually does: at most DEC_ROOM or SFID_WIDE_TEXT_LEN bytes. */
 char *view_put_id(struct view *view, char *p, sfid_wide id);
 
-/* ---- kept.c: writes the parts of an ID, to add them to a record ---------- */
+/* ---- show.c: shows the parts of IDs -------------------------------------- */
 
 /* Each writes at most OUT_ROOM bytes at p. A separator precedes each column; with taken NULL, columns are empty. */
 char *view_put_names(const struct view *view, char *p, const char *prefix, char separator);
@@ -112,8 +115,6 @@ const char *view_pid_label(const struct view *view);
 
 /* Writes days, hours, minutes and seconds from a time until now. */
 char *view_put_age(char *p, int64_t ms);
-
-/* ---- show.c: shows the parts of IDs -------------------------------------- */
 
 /* Writes the column names, if the format has any: a table, TSV or CSV. */
 void view_header(const struct view *view);

@@ -236,7 +236,6 @@ static void tell_fill(const struct bench *b, struct fill f, const sfid_layout *l
         json_uint("ids_per_second", (uint64_t)f.per_second);
         json_uint("most_per_second", (uint64_t)most);
         json_uint("processor_percent", (uint64_t)(100 * f.processor + 0.5));
-        json_close('}');
         json_end();
         return;
     }

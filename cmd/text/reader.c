@@ -39,7 +39,7 @@ struct given {
     size_t count;
 };
 
-static bool all_decimal(const char *text, size_t len) {
+bool all_decimal(const char *text, size_t len) {
     for (size_t i = 0; i < len; i++)
         if (text[i] < '0' || text[i] > '9')
             return false;

@@ -2,7 +2,131 @@
 /* show.c - shows the parts of an ID as aligned text, a table, JSON, TSV or CSV. */
 #include "text/all.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* ---- parts ---------------------------------------------------------------- */
+
+uint64_t view_part(const sfid_field *field, sfid_wide id) {
+    const uint64_t value = field->shift >= 64  ? id.high >> (field->shift - 64)
+                           : field->shift == 0 ? id.low
+                                               : id.low >> field->shift | id.high << (64 - field->shift);
+    return value & ((UINT64_C(1) << field->bits) - 1); /* safe: no part of a pid has 64 bits */
+}
+
+const char *view_pid_label(const struct view *view) { return view->wide_layout.kind == SFID_FLAKE ? "mac" : "region_name"; }
+
+bool view_pid_name(const struct view *view, const struct taken *taken, char name[VIEW_PID_NAME]) {
+    if (view->wide_layout.kind == SFID_AWSFLAKE)
+        return sfid_aws_region_name((unsigned)(taken->pid >> 16), name, VIEW_PID_NAME) == 0;
+    if (view->wide_layout.kind != SFID_FLAKE)
+        return false;
+    const unsigned long long mac = taken->pid;
+    snprintf(name, VIEW_PID_NAME, "%02llx:%02llx:%02llx:%02llx:%02llx:%02llx", mac >> 40 & 255, mac >> 32 & 255, mac >> 24 & 255,
+             mac >> 16 & 255, mac >> 8 & 255, mac & 255);
+    return true;
+}
+
+/* ---- age ------------------------------------------------------------------ */
+
+char *view_put_age(char *p, int64_t ms) {
+    const uint64_t seconds = (ms < 0 ? -(uint64_t)ms : (uint64_t)ms) / 1000;
+    const unsigned of_day = (unsigned)(seconds % 86400);
+    if (ms < 0)
+        *p++ = '-';
+    if (seconds >= 86400)
+        p += sprintf(p, "%llud ", (unsigned long long)(seconds / 86400));
+    return p + sprintf(p, "%02u:%02u:%02u", of_day / 3600, of_day / 60 % 60, of_day % 60);
+}
+
+/* ---- columns -------------------------------------------------------------- */
+
+char *view_put_names(const struct view *view, char *p, const char *prefix, char separator) {
+    static const char *const names[] = {"time", "unix_ms", "tick", "pid", "seq"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        p += sprintf(p, "%c%s%s", separator, prefix, names[i]);
+    if (view->age)
+        p += sprintf(p, "%c%sage_ms", separator, prefix);
+    if (view->partition)
+        p += sprintf(p, "%c%spartition", separator, prefix);
+    return p;
+}
+
+char *view_put_columns(struct view *view, char *p, const struct taken *taken, char separator) {
+    if (taken == NULL) {
+        const int count = 5 + view->age + (view->partition != PARTITION_NONE);
+        memset(p, separator, (size_t)count);
+        return p + count;
+    }
+    *p++ = separator;
+    p = put_date(&view->date, p, taken->unix_ms);
+    *p++ = separator;
+    p = put_int(&view->unix_ms, p, taken->unix_ms);
+    *p++ = separator;
+    p = put_dec(&view->tick, p, taken->tick);
+    *p++ = separator;
+    p = put_dec(&view->pid, p, taken->pid);
+    *p++ = separator;
+    p = put_dec(&view->seq, p, taken->seq);
+    if (view->age) {
+        *p++ = separator;
+        p = put_int(&view->rest, p, view_age(taken));
+    }
+    if (view->partition) {
+        *p++ = separator;
+        p = put_partition(&view->date, p, view->partition == PARTITION_HOUR);
+    }
+    return p;
+}
+
+/* ---- members -------------------------------------------------------------- */
+
+static char *put_member(struct dec *cache, char *p, const char *name, uint64_t value) {
+    p = put_text(p, ",\"");
+    p = put_text(p, name);
+    return put_dec(cache, put_text(p, "\":"), value);
+}
+
+static char *put_string(char *p, const char *name, const char *value) {
+    p = put_text(put_text(p, ",\""), name);
+    p = put_text(put_text(p, "\":\""), value);
+    return put_text(p, "\"");
+}
+
+char *view_put_members(struct view *view, char *p, const struct taken *taken) {
+    char name[VIEW_PID_NAME];
+    p = put_date(&view->date, put_text(p, "\"time\":\""), taken->unix_ms);
+    p = put_int(&view->unix_ms, put_text(p, "\",\"unix_ms\":"), taken->unix_ms);
+    p = put_member(&view->tick, p, "tick", taken->tick);
+    p = put_member(&view->pid, p, "pid", taken->pid);
+    p = put_member(&view->seq, p, "seq", taken->seq);
+    for (int i = 0; i < view->part_count; i++)
+        p = put_member(&view->rest, p, view->parts[i].name, view_part(&view->parts[i], taken->id));
+    if (view->wide && view_pid_name(view, taken, name))
+        p = put_string(p, view_pid_label(view), name);
+    if (view->random)
+        p = put_member(&view->rest, p, "random", taken->random);
+    if (view->age)
+        p = put_int(&view->rest, put_text(p, ",\"age_ms\":"), view_age(taken));
+    if (view->partition)
+        p = put_text(put_partition(&view->date, put_text(p, ",\"partition\":\""), view->partition == PARTITION_HOUR), "\"");
+    if (view_is_future(taken))
+        p = put_text(p, ",\"future\":true");
+    return p;
+}
+
+/* ---- notes ---------------------------------------------------------------- */
+
+char *view_put_note(struct view *view, char *p, const struct taken *taken) {
+    p = put_date(&view->date, put_text(p, " ["), taken->unix_ms);
+    p = put_dec(&view->pid, put_text(p, " pid "), taken->pid);
+    p = put_dec(&view->seq, put_text(p, " seq "), taken->seq);
+    if (view->age)
+        p = view_put_age(put_text(p, " age "), view_age(taken));
+    if (view->partition)
+        p = put_partition(&view->date, put_text(p, " partition "), view->partition == PARTITION_HOUR);
+    return put_text(p, "]");
+}
 
 /* ---- one ID --------------------------------------------------------------- */
 
