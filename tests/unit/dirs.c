@@ -214,11 +214,13 @@ static void subdirectories(void) {
 /* Where a program has closed the standard descriptors, none of ours may sit there. */
 static int open_without_standard(void *unused) {
     (void)unused;
-    struct sfid__dir dir, sub;
+    struct sfid__dir dir = SFID__DIR_NONE, sub = SFID__DIR_NONE;
     close(0);
     close(2);
     const bool high = sfid__dir_open_run(&dir, in_tmp("high"), &err) == 0 && dir.fd > 2 &&
                       sfid__dir_open_sub(&sub, &dir, "sub", &err) == 0 && sub.fd > 2;
+    sfid__dir_close(&sub);
+    sfid__dir_close(&dir);
     return high && fcntl(0, F_GETFD) < 0 && fcntl(2, F_GETFD) < 0 ? 0 : 1;
 }
 
