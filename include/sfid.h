@@ -109,12 +109,17 @@ typedef struct sfid_options {
     void *user;                                            /**< passed to on_event */
     const sfid_wide_layout *wide; /**< NULL, or in place of layout: a layout of IDs of up to 128 bits, which sfid_next_wide() and
                                      its siblings generate, see wide.h */
+    uint32_t short_ms;            /**< how long a claim from Redis lasts until its first renewal, and how long a short pid (one in
+                                     eight) is ever granted; default 30000, 0: as ttl_ms, and no short pids. Newcomers get a
+                                     short pid short_ms + skew_budget_ms after the server has forgotten the app. Without
+                                     effect above half of ttl_ms, with fewer than 5 pid bits and with registration=mixed.
+                                     The same for all of an app */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
     { \
         sizeof(sfid_options), NULL, NULL, -1, 0, 0, NULL, NULL, NULL, SFID_WAIT, 2000, 10000, 0, 600000, 180000, 5000, 300000, \
-            15000, SFID_WAIT_OUT, NULL, NULL, NULL \
+            15000, SFID_WAIT_OUT, NULL, NULL, NULL, 30000 \
     }
 
 /* ---- a generator -------------------------------------------------------- */

@@ -74,6 +74,7 @@ struct sfid__page {
     _Alignas(SFID__LINE) _Atomic uint32_t current;
     _Atomic uint32_t poke;        /* futex: 1 when the keeper is wanted */
     _Atomic uint32_t resting;     /* 1 while the keeper lets the window run out because no IDs are generated */
+    _Atomic uint32_t early;       /* ticks: with less left of the window, calls want the keeper; 0: half of a whole window */
     _Atomic uint64_t regressions; /* of more than 1 s */
     _Atomic uint64_t largest_regression_ms;
     _Atomic uint64_t earlier_issued; /* IDs issued from records before the current one */

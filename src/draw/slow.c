@@ -251,7 +251,8 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     else
         shrink_lead(g, v); /* 6 */
     v->lead = lead_of(g, v->r);
-    if (g->half_window != 0 && v->clock + g->half_window >= v->limit)
+    const uint64_t early = atomic_load_explicit(&g->page->early, memory_order_relaxed); /* pace */
+    if (g->half_window != 0 && v->clock + (early ? early : g->half_window) >= v->limit)
         want_keeper(g, call->may_sleep, false);
     return GO;
 }

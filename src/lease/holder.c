@@ -89,6 +89,7 @@ static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a
                                   .stop = h->stop,
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
                                   .page_lost = a->kind == SFID__DO_CLAIM && h->slot.page && !sfid__slot_in_place(&h->slot),
+                                  .may_move = h->slot.records < SFID__PAGE_RECORDS,
                                   .accept = accept_pid,
                                   .accepter = h,
                                   .passed_over = &h->passed_over,
@@ -130,6 +131,9 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
         h->error.code = 0;
         extend(h);
         return false;
+    case SFID__DO_SHUT:
+        sfid__record_close(sfid__page_current(h->slot.page));
+        return false;
     case SFID__DO_TELL_LEASED:
         tell_pid(h, SFID_EVENT_LEASED, "held");
         return false;
@@ -162,6 +166,13 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
     return false;
 }
 
+/* Callers want the keeper at half of a window. Relaxed: pace. */
+static void note_window(const struct sfid__holder *h) {
+    const uint64_t half = sfid__lease_is_brief(&h->lease) ? SFID__MAX(h->lease.terms.first_window / 2, 1) : 0;
+    if (h->slot.page)
+        atomic_store_explicit(&h->slot.page->early, (uint32_t)SFID__MIN(half, UINT32_MAX), memory_order_relaxed);
+}
+
 /* Feeds an event to the machine, then the events that result, until the machine wants to sleep. Returns until when. */
 static int64_t feed(struct sfid__holder *h, struct sfid__lease_event e) {
     for (;;) {
@@ -171,8 +182,10 @@ static int64_t feed(struct sfid__holder *h, struct sfid__lease_event e) {
         sfid__lease_step(&h->lease, &e, &actions);
         for (unsigned i = 0; i < actions.count; i++)
             more = carry_out(h, &actions.list[i], &e);
-        if (!more)
+        if (!more) {
+            note_window(h);
             return actions.count ? actions.list[actions.count - 1].due_ms : SFID__FOREVER;
+        }
     }
 }
 

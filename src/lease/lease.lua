@@ -14,12 +14,17 @@
 --   7 clock of the asking host   8 how far it may be from the server's (0: any distance)
 --   9 pid_min   10 pid_max   (both included, at most 65535)
 --   11 registration: 1 or 0
---   claim    12 first pid to look at   13 nonce   14 base
---   renew    12 pid   13 nonce of the last renewal answered   14 base   15 nonce of this one   16 limit that the holder has
---   release  12 pid   13, 14, 15 as for renew   16 position: the first unused tick   17 limit that the holder has
---   init     12 state that `look` returned, or nothing: in any state
---   finish   12 pid   13 base that `look` returned
---   look     12 first pid to list
+--   12 w, the short window: a multiple of the unit, at least two; or 0: there is none
+--   13 share: a power of two. One pid in `share`, those whose low bits are all ones, is short. 0 if w is 0
+--   14 min_good: how many replicas have to be good
+--   Each operation's own, counted from 1 behind those:
+--   claim    1 first pid to look at   2 nonce   3 base
+--   renew    1 pid   2 nonce of the last renewal answered   3 base   4 nonce of this one   5 limit that the holder has
+--            6, 7, 8 as claim's 1, 2, 3, if the holder of a short pid wants an ordinary one
+--   release  1 pid   2, 3, 4 as for renew   5 position: the first unused tick   6 limit that the holder has
+--   init     1 state that `look` returned, or nothing: in any state
+--   finish   1 pid   2 base that `look` returned
+--   look     1 first pid to list
 --   A nonce has neither space nor line end. Of two nonces of one base the later one is above the other (as text). base is
 --   machine:seq:TOKEN, and its TOKEN is never used for another lease. A claim or renewal without an answer is made again with
 --   the same nonces and base. A release is sent once and never again.
@@ -27,44 +32,49 @@
 -- Answers are arrays of strings: a word, the server's clock, and what goes with the word. Ticks and pids are decimal. `era` is
 -- 8 hexadecimal digits, which change when the server has forgotten the app.
 --   claim    OK now lo limit pid era    the ticks lo <= t < limit of the pid are granted. lo lies at most one tick in the
---                                       future, except for a claim made again. limit is the tick of now + W, except for a
---                                       claim made again after the server's clock was set back
---            RETRY now tick next q era  nothing fits before that tick, as far as this call looked: at 4096 pids at most. The
---                                       next claim starts at next; if that is where this one started, all were looked at.
---                                       Before q, pids that the server knows nothing of have to wait
+--                                       future, except for a claim made again. limit is the tick of now + w (W if w is 0),
+--                                       except for a claim made again after the server's clock was set back
+--            RETRY now tick poll q era  nothing is known to fit before that tick unless a pid is released. Come again in poll
+--                                       milliseconds. Before q, pids that the server knows nothing of have to wait.
+--                                       After either: a pid, if one was passed over that a program without a record registered
 --   renew    OK now limit-before limit pid era    the window goes on from the holder's limit to this one, which is never lower
---            LOST now era               another process has or had the pid since, or two processes showed this lease, or it ran
---                                       out and a program without a record has registered the pid
+--            MOVED now lo limit pid era an ordinary pid, granted as to a claim. The short one was not renewed
+--            LOST now era               another process has or had the pid since, or two processes showed this lease
+--            FOREIGN now era            a program without a record has registered the pid, and may use it already
 --            GONE now q era             the server has forgotten the lease, and another may have begun
 --   release  OK now era, LOST now era, GONE now q era
 --   init     OK now era                 from now on pids without a record are granted at once
 --            CHANGED now                not done: the hash is not what `look` saw
 --   finish   OK now limit era           the holder cannot renew any more: the pid comes free at the limit, as always
 --            CHANGED now                not done: the pid is not held under that base
---   look     OK now known lay q g state next (pid kind tick who)…
+--   look     OK now known lay q g state next 'pid kind tick who'…
 --                                       known: none (no hash, then lay q g are -), old (the next change forgets it) or
---                                       current. Records of up to 64 pids from the first asked for, ascending; next is where
---                                       to go on, pid_max + 1 at the end. kind: held (tick is the limit), ending (the same,
+--                                       current. Records of the pids asked for, ascending; next is where to go on, pid_max + 1
+--                                       at the end. kind: held (tick is the limit), ending (the same,
 --                                       after `finish`), released (the first unused tick) or foreign (a registration without
 --                                       a record of ours; tick is when it runs out, - if not known). who: base or registration
 --                                       (at most 160 characters, ? for unprintable ones), - if released. Writes nothing
 --   any      EPOCH now                  the server's clock is before the epoch
 --            SKEW now                   the clocks of host and server differ by more than allowed
---            LAYOUT now lay             the app is used with other settings: lay is 'bits/unit@epoch W S'
+--            LAYOUT now lay             the app is used with other settings
 --            TAG now                    a cluster, registration, and no hash tag in the app's name
+--            MOVING now                 a cluster: the app's slot is moving to this node, which does not own it yet
 --            NOINFO now                 INFO has no run_id or master_replid2: a proxy answers it
 --            DENIED now command what    the user may not use the command or, if what is `key` and not `command`, this key
 --   After one of these nothing was granted and, except for DENIED, nothing was written. Other errors of the server (READONLY,
 --   OOM, MISCONF, NOREPLICAS, WRONGTYPE …) are returned as error replies that begin with that word.
 --
 -- The hash has no time to live: it exists as a whole or not at all.
---   lay   bits/unit@epoch W S
---   inc   run_id:master_replid2 of the server that wrote it
---   q     before this tick a window may still be open that a forgotten server granted
+--   lay   bits/unit@epoch W S, then w/share if w > 0, then min N if min_good > 0
+--   inc   run_id:master_replid2 of the server that wrote it, and :config epoch in a cluster
+--   q q1  before this tick a window may still be open that a forgotten server granted: of an ordinary, of a short pid
 --   g     a limit from this tick on shows that nobody else can have begun
+--   i0 i1 where claims look, of the ordinary and of the short pids (see `index`): hints, which prove nothing
+--   p     Unix milliseconds: when the last of the waiting claims is to come again
 --   PID   'limit nonce base' while held, 'position' after a release; the nonce of an ending lease is ~, which no holder has
--- sfid:APP: and the pid as two bytes, low byte first, is the registration: it holds the base until the limit, and shows other
--- programs that the pid is taken. To this script it proves nothing, and losing it changes nothing.
+-- sfid:APP: and the pid as two bytes, low byte first, is the registration: it holds the base until S past the limit, after a
+-- release until S past the position, and shows other programs that the pid is taken. To this script it proves nothing, and
+-- losing it changes nothing.
 
 local key, op, bits, registers = KEYS[1], ARGV[1], ARGV[2], ARGV[11] == '1'
 
@@ -73,7 +83,10 @@ local function int(i)
 end
 local epoch, unit, W, S = int(3), int(4), int(5), int(6)
 local host, max_skew, pid_min, pid_max = int(7), int(8), int(9), int(10)
+local w, share, min_good = int(12), int(13), int(14)
+local OWN = 14 -- arguments before the operation's own
 assert(unit >= 1 and W >= 2 * unit and W % unit == 0, 'argument 5 has to be a multiple of the unit, at least two units')
+assert(w == 0 and share == 0 or w >= 2 * unit and w % unit == 0 and 2 * w <= W and share >= 2, 'argument 12 or 13 is out of range')
 assert(S >= 0 and pid_min >= 0 and pid_min <= pid_max and pid_max <= 65535, 'argument 6, 9 or 10 is out of range')
 
 -- All digits of a bound: Lua's own conversion keeps 14.
@@ -81,12 +94,32 @@ local function dec(x)
   return string.format('%.0f', x)
 end
 
--- exchange() sets these. `pxat`: SET knows PXAT.
-local now, t, limit, q, g, era, pxat = 0, 0, 0, 0, 0, '', false
+-- exchange() sets these. q[0] is of the ordinary pids, q[1] of the short ones; meta: the fields that are no pid's; `pxat`: SET
+-- knows PXAT.
+local now, t, q, g, era, pxat, meta = 0, 0, {}, 0, '', false, {}
+
+-- The last pid that a claim passed over because a program without a record has registered it.
+local stranger
 
 -- Rounds down, because a tick has begun when its first millisecond has.
 local function tick(ms)
   return math.floor((ms - epoch) / unit)
+end
+
+-- A short pid is only ever granted windows of w. So a server that forgets has to wait no longer than w + S before it grants one.
+-- The number alone says which part a pid is of, whatever range the asker has.
+local function part(pid)
+  return w > 0 and pid % share == share - 1 and 1 or 0
+end
+
+-- The longest window that anybody was granted on this pid.
+local function window(pid)
+  return part(pid) == 1 and w or W
+end
+
+-- A claim grants w, and the first renewal W: a process that ends without a release blocks its pid for w only.
+local function claim_window()
+  return w > 0 and w or W
 end
 
 -- An error of the server ends the exchange: {command, its text}.
@@ -108,10 +141,26 @@ local function incarnation(about, replication)
   return run and before and run .. ':' .. before
 end
 
--- min-replicas-to-write keeps a master from granting that has lost its replicas, and may be superseded. Before Redis 7 it did
--- not apply to scripts. INFO has the line only if the setting is in force.
+-- min-replicas-to-write keeps a master from granting that has lost its replicas, and may be superseded. Before Redis 6.2.7 it did
+-- not apply to scripts, and INFO does not say how many it asks for: min_good does. INFO has the line only if the setting is in
+-- force.
 local function is_alone(replication)
-  return string.find(replication, 'min_slaves_good_slaves:0', 1, true)
+  local good = tonumber(string.match(replication, 'min_slaves_good_slaves:(%d+)'))
+  if min_good > 0 then
+    return not good or good < min_good
+  end
+  return good == 0
+end
+
+-- In a cluster: this node's config epoch, or nothing while the app's slot is moving to it. A hash written then would stay here if
+-- the move is called off, and would pass for the current one if the slot came here later after all.
+local function place()
+  local mine = string.match('\n' .. call('CLUSTER', 'NODES'), '\n(%x+ %S+ %S*myself[^\n]*)')
+  local slot = dec(call('CLUSTER', 'KEYSLOT', key))
+  if not mine or string.find(mine, '[' .. slot .. '-<-', 1, true) then
+    return nil
+  end
+  return string.match(mine, '^%S+ %S+ %S+ %S+ %S+ %S+ (%d+)')
 end
 
 -- In a cluster a key without a tag lies where its hash says, and the registrations elsewhere.
@@ -158,16 +207,21 @@ local function registered(pid)
   error({'GET', reply.err}, 0)
 end
 
--- Writes the record last: a command that is not permitted fails before anything is granted. On servers without PXAT the
--- registration may end a moment off the limit; nothing here depends on that.
+-- Registers a pid until S past a tick: a program that goes by registrations alone starts at what its own clock says then. On
+-- servers without PXAT the end may be a moment off; nothing here depends on that.
+local function register(pid, base, till)
+  local ends = epoch + till * unit + S
+  if pxat then
+    call('SET', registration(pid), base, 'PXAT', dec(ends))
+  else
+    call('SET', registration(pid), base, 'PX', dec(math.max(1, ends - now)))
+  end
+end
+
+-- Writes the record last: a command that is not permitted fails before anything is granted.
 local function grant(pid, lo, l, nonce, base)
   if registers then
-    local ends = epoch + l * unit
-    if pxat then
-      call('SET', registration(pid), base, 'PXAT', dec(ends))
-    else
-      call('SET', registration(pid), base, 'PX', dec(ends - now))
-    end
+    register(pid, base, l)
   end
   local reply = redis.pcall('HSET', key, dec(pid), string.format('%011.0f %s %s', l, nonce, base))
   if type(reply) == 'table' and reply.err then
@@ -182,13 +236,14 @@ end
 -- ---- claim ----------------------------------------------------------------------------------------------------------------
 
 -- Returns what a pid has to offer: the first tick and the limit; or nothing, and the tick from which it may (none: not known).
-local function offer(kind, at, mine)
+local function offer(pid, kind, at, mine)
+  local open, limit = q[part(pid)], tick(now + claim_window())
   if kind == 'none' then
     -- A holder may have been forgotten, and may use up a window from before.
-    if t >= q then
+    if t >= open then
       return t, limit
     end
-    return nil, q
+    return nil, open
   elseif kind == 'released' then
     -- Its holder told this server where it stopped: no need to wait for q.
     if at <= t + 1 then
@@ -197,11 +252,11 @@ local function offer(kind, at, mine)
     return nil, at - 1
   elseif kind == 'held' and mine then
     -- The claim was granted but its answer was lost: grant the same again, from no earlier than then.
-    return math.max(t, at - W / unit + 1), math.max(limit, at)
+    return math.max(t, at - claim_window() / unit + 1), math.max(limit, at)
   elseif kind == 'held' then
     -- The lease has run out. Before q that proves nothing: the server may have forgotten another one, and a late renewal may
     -- then have written this record.
-    local free = math.max(at, q)
+    local free = math.max(at, open)
     if t >= free then
       return t, limit
     end
@@ -209,25 +264,29 @@ local function offer(kind, at, mine)
   end
 end
 
--- Does a program use the pid that does not go by the hash? A registration that belongs to a record of ours does not count.
-local function foreign(pid, base, recorded)
+-- True for a registration of ours: it ends in the 16 hexadecimal digits of a token, and the Rust crate's in two bytes.
+local function is_base(who)
+  return string.find(who, ':' .. string.rep('%x', 16) .. '$')
+end
+
+-- Does a program use the pid that does not go by the hash? Our own registrations do not count, because failovers and flushes
+-- leave old ones: the records show who of us has the pid.
+local function foreign(pid)
   local who = registers and registered(pid)
-  return who and who ~= base and who ~= recorded
+  return who and not is_base(who)
 end
 
 -- Grants the pid's window to the claimer; or returns nothing, and from which tick on it may.
 local function try(pid, record, nonce, base)
   local kind, at, rest = read(record)
   local mine = kind == 'held' and string.sub(record, -#base - 1) == ' ' .. base
-  local lo, l = offer(kind, at, mine)
+  local lo, l = offer(pid, kind, at, mine)
   if not lo then
     return nil, l
   end
-  local recorded_nonce, recorded
-  if kind == 'held' then
-    recorded_nonce, recorded = nonce_and_base(record, rest)
-  end
-  if foreign(pid, base, recorded) then
+  local recorded_nonce = mine and nonce_and_base(record, rest)
+  if foreign(pid) then
+    stranger = dec(pid)
     -- The registration may go at any time. Holders renew three times in a window.
     return nil, tick(now + W / 3) + 1
   end
@@ -235,33 +294,165 @@ local function try(pid, record, nonce, base)
   return grant(pid, lo, l, mine and recorded_nonce > nonce and recorded_nonce or nonce, base)
 end
 
-local function records(first, count)
-  local names = {}
-  for i = 1, count do
-    names[i] = first + i - 1
+-- ---- where a claim looks ---------------------------------------------------------------------------------------------------
+
+-- A claim looks at pids near its own place, at those released last, and at the next STEP of a search that all claims share. So no
+-- script looks at all pids. Field i0 is of the ordinary pids, i1 of the short ones: 'min-max u hand done soonest pid pid ...'
+--   min-max  the asker's range; for another range the index begins anew
+--   u        before this tick nothing fits but what is listed
+--   hand     where the search goes on; done: how many it has seen; soonest: the first tick at which one of those may fit
+--   pid ...  released, the latest last; LISTED of them at most
+-- Only a pid's record decides what is granted. A wrong index costs time.
+local LISTED, AT_ONCE, STEP, NEVER = 32, 8, 128, 2 ^ 52
+
+-- The pids of a part in the asker's range are numbered: returns the first number and the count.
+local function places(k)
+  local below, beyond = 0, 0 -- short pids below the range, and below its end
+  if w > 0 then
+    below, beyond = math.floor(pid_min / share), math.floor((pid_max + 1) / share)
   end
-  return call('HMGET', key, unpack(names))
+  if k == 1 then
+    return below, beyond - below
+  end
+  return pid_min - below, pid_max + 1 - beyond - (pid_min - below)
 end
 
-local function claim()
-  local nonce, base = ARGV[13], ARGV[14]
-  local pids = pid_max - pid_min + 1
-  local start, looked, soonest = int(12) - pid_min, 0, nil
-  -- The server does nothing else meanwhile, so a call looks at so many, and the client comes again.
-  local most = math.min(pids, 4096)
-  while looked < most do
-    local at = (start + looked) % pids
-    local found = records(pid_min + at, math.min(256, most - looked, pids - at))
-    for i, record in ipairs(found) do
-      local answer, from = try(pid_min + at + i - 1, record, nonce, base)
-      if answer then
-        return answer
-      end
-      soonest = from and math.min(from, soonest or from) or soonest
-    end
-    looked = looked + #found
+local function pid_of(k, number)
+  if w == 0 then
+    return number
   end
-  return {'RETRY', dec(now), dec(soonest or limit), dec(pid_min + (start + looked) % pids), dec(q), era}
+  return k == 1 and number * share + share - 1 or number + math.floor(number / (share - 1))
+end
+
+local function range()
+  return dec(pid_min) .. '-' .. dec(pid_max)
+end
+
+local function index(k)
+  local of, u, hand, done, soonest, rest = string.match(meta['i' .. k] or '', '^(%S+) (%d+) (%d+) (%d+) (%d+)(.*)$')
+  local x = {u = 0, done = 0, soonest = NEVER, list = {}}
+  -- A tick that no window reaches is from before the clock was set back.
+  if of == range() and tonumber(u) <= math.max(q[k], tick(now + W + S) + 1) then
+    x.u, x.hand, x.done, x.soonest = tonumber(u), tonumber(hand), tonumber(done), tonumber(soonest)
+    for pid in string.gmatch(rest, '%d+') do
+      x.list[#x.list + 1] = tonumber(pid)
+    end
+  end
+  return x
+end
+
+local function index_text(u, hand, done, soonest, list)
+  return string.format('%s %.0f %.0f %.0f %.0f %s', range(), u, hand, done, soonest, table.concat(list, ' '))
+end
+
+local function keep(k, x)
+  call('HSET', key, 'i' .. k, index_text(x.u, x.hand or 0, x.done, x.soonest, x.list))
+end
+
+-- A pid is granted only by its record: returns the answer and which of the pids it is; else the tick from which one may fit.
+local function first_of(pids, nonce, base)
+  local soonest = NEVER
+  for i, record in ipairs(#pids > 0 and call('HMGET', key, unpack(pids)) or {}) do
+    local answer, from = try(pids[i], record, nonce, base)
+    if answer then
+      return answer, i, soonest
+    end
+    soonest = math.min(soonest, from or NEVER)
+  end
+  return nil, 0, soonest
+end
+
+-- Looks at the pids listed last. Drops those that are no longer released; those that do not fit yet go to the other end, so that
+-- the next claim looks at others. Returns the answer, if any, from when one may fit, and whether the list has changed.
+local function first_listed(x, nonce, base)
+  local tried, soonest = {}, NEVER
+  for _ = 1, math.min(AT_ONCE, #x.list) do
+    tried[#tried + 1] = table.remove(x.list)
+  end
+  if #tried == 0 then
+    return nil, NEVER, false
+  end
+  local before, answer = #x.list, nil
+  for i, record in ipairs(call('HMGET', key, unpack(tried))) do
+    local from
+    if not answer and read(record) == 'released' then
+      answer, from = try(tried[i], record, nonce, base)
+      soonest = math.min(soonest, from or NEVER)
+    end
+    if from or (answer and answer[5] ~= dec(tried[i])) then
+      table.insert(x.list, 1, tried[i])
+    end
+  end
+  return answer, soonest, answer or before > 0 or #x.list < #tried
+end
+
+-- Goes on with the search. When it has seen every pid, nothing fits before `soonest`: limits only rise, and what is released is
+-- listed.
+local function search(k, x, at, nonce, base)
+  local first, count = places(k)
+  local hand, step, pids = (x.hand or at) % count, math.min(STEP, count), {}
+  for i = 0, step - 1 do
+    pids[#pids + 1] = pid_of(k, first + (hand + i) % count)
+  end
+  local answer, n, from = first_of(pids, nonce, base)
+  local seen = answer and n or step
+  x.hand, x.done = (hand + seen) % count, x.done + seen
+  x.soonest = math.min(x.soonest, from, answer and tonumber(answer[4]) or NEVER)
+  if x.done >= count then
+    x.u, x.done, x.soonest = x.soonest, 0, NEVER
+  end
+  return answer
+end
+
+-- A pid of one part; or nothing, from when on there may be one, and whether some were not looked at yet.
+local function claim_of(k, start, nonce, base)
+  local first, count = places(k)
+  -- A host whose clock is that far off would be past a short window, or before it, for most of the time.
+  if count == 0 or (k == 1 and math.abs(host - now) > w / 2) then
+    return nil, NEVER, false
+  end
+  local own, at = {}, math.floor(start) % count
+  for i = 0, math.min(AT_ONCE, count) - 1 do
+    own[#own + 1] = pid_of(k, first + (at + i) % count)
+  end
+  local answer, _, soonest = first_of(own, nonce, base)
+  if answer then
+    return answer
+  end
+  local x = index(k)
+  local from, changed
+  answer, from, changed = first_listed(x, nonce, base)
+  soonest = math.min(soonest, from)
+  if not answer and t >= x.u then
+    answer = search(k, x, at, nonce, base)
+    changed = true
+  end
+  if changed then
+    keep(k, x)
+  end
+  return answer, math.min(soonest, math.max(x.u, t)), x.done > 0 and t >= x.u
+end
+
+-- The claims that wait come one after the other, 100 a second at most, whatever their number.
+local function retry(soonest, searching)
+  local earliest = now + 10
+  if not searching then
+    earliest = math.max(earliest, math.min(now + 2000, epoch + soonest * unit))
+  end
+  local come = math.max(earliest, math.min(tonumber(meta.p) or 0, now + 60000) + 10)
+  call('HSET', key, 'p', dec(come))
+  return {'RETRY', dec(now), dec(soonest), dec(come - now), dec(w > 0 and q[1] or q[0]), era}
+end
+
+-- Ordinary pids first.
+local function claim()
+  local start, nonce, base = int(OWN + 1), ARGV[OWN + 2], ARGV[OWN + 3]
+  local answer, soonest, searching = claim_of(0, start, nonce, base)
+  if answer then
+    return answer
+  end
+  local short, from, more = claim_of(1, start, nonce, base)
+  return short or retry(math.min(soonest, from), searching or more)
 end
 
 -- ---- renew, release -------------------------------------------------------------------------------------------------------
@@ -272,49 +463,70 @@ end
 -- since shows that claim's nonce. But such a record was made after the holder's limit.
 local function own(record, at, rest, limit_held)
   local nonce, base = nonce_and_base(record, rest)
-  if base ~= ARGV[14] then
+  if base ~= ARGV[OWN + 3] then
     return false
-  elseif nonce == ARGV[13] then
-    return at - W / unit < limit_held
+  elseif nonce == ARGV[OWN + 2] then
+    return at - claim_window() / unit < limit_held
   end
-  return nonce == ARGV[15]
+  return nonce == ARGV[OWN + 4]
 end
 
 local function renew()
-  local pid, base, nonce, had = int(12), ARGV[14], ARGV[15], int(16)
+  local pid, base, nonce, had = int(OWN + 1), ARGV[OWN + 3], ARGV[OWN + 4], int(OWN + 5)
   local record = call('HGET', key, dec(pid))
   local kind, at, rest = read(record)
   if kind == 'none' then
     -- The record was forgotten. The holder's own limit proves its right if nobody can have been granted the pid since.
     if had < g then
-      return {'GONE', dec(now), dec(q), era}
+      return {'GONE', dec(now), dec(q[part(pid)]), era}
     end
     at = 0
   elseif kind ~= 'held' or not own(record, at, rest, had) then
     return {'LOST', dec(now), era}
   end
-  if had <= t and foreign(pid, base, base) then
-    -- Its window is over, and so was its registration: a program that goes by registrations alone has taken the pid.
-    return {'LOST', dec(now), era}
+  if foreign(pid) then
+    -- A program that goes by registrations alone took the pid when ours was lost. It cannot be stopped, but the holder can. What
+    -- was granted stays granted, and is not renewed again.
+    call('HSET', key, dec(pid), string.format('%011.0f ~ %s', math.max(had, at), base))
+    return {'FOREIGN', dec(now), era}
+  end
+  if part(pid) == 1 and (ARGV[OWN + 8] or '') ~= '' then
+    local answer = claim_of(0, int(OWN + 6), ARGV[OWN + 7], ARGV[OWN + 8])
+    if answer then
+      answer[1] = 'MOVED' -- the short record stays as it is: the holder generates from it until it has switched
+      return answer
+    end
   end
   -- The limit never falls: what was granted may be in use, even if the clock went back or an answer was lost.
-  return grant(pid, had, math.max(limit, had, at), nonce, base)
+  return grant(pid, had, math.max(tick(now + window(pid)), had, at), nonce, base)
 end
 
 -- A release proves nothing: it makes no record if the server has forgotten the old one.
 local function release()
-  local pid, base, position, had = int(12), ARGV[14], int(16), int(17)
+  local pid, base, position, had = int(OWN + 1), ARGV[OWN + 3], int(OWN + 5), int(OWN + 6)
   local record = call('HGET', key, dec(pid))
   local kind, at, rest = read(record)
   if kind == 'none' then
-    return {'GONE', dec(now), dec(q), era}
+    return {'GONE', dec(now), dec(q[part(pid)]), era}
   elseif kind ~= 'held' or not own(record, at, rest, had) then
     return {'LOST', dec(now), era}
   end
-  call('HSET', key, dec(pid), string.format('%011.0f', position))
   if registers and registered(pid) == base then
-    call('DEL', registration(pid))
+    -- IDs of the tick before the position were issued: a program that goes by registrations alone has to wait for its end.
+    if epoch + position * unit + S > now then
+      register(pid, base, position)
+    else
+      call('DEL', registration(pid))
+    end
   end
+  call('HSET', key, dec(pid), string.format('%011.0f', position))
+  local x = index(part(pid))
+  x.list[#x.list + 1] = pid
+  if #x.list > LISTED then
+    table.remove(x.list, 1)
+    x.u, x.done, x.soonest = 0, 0, NEVER -- the search has to find that one
+  end
+  keep(part(pid), x)
   return {'OK', dec(now), era}
 end
 
@@ -323,21 +535,21 @@ end
 -- The operator says that no process of this app is running anywhere. g stays: a process that runs all the same has to prove its
 -- right.
 local function init()
-  call('HSET', key, 'q', '0')
+  call('HSET', key, 'q', '0', 'q1', '0', 'i0', '', 'i1', '')
   return {'OK', dec(now), era}
 end
 
 -- The operator ends a holder's lease. The window stays as it is: it was granted, and may be in use. The nonce goes, so no
 -- renewal or release fits any more. ~ is above all other nonces, so no late claim brings one back.
 local function finish()
-  local pid = int(12)
+  local pid = int(OWN + 1)
   local record = call('HGET', key, dec(pid))
   local kind, at, rest = read(record)
   local _, base
   if kind == 'held' then
     _, base = nonce_and_base(record, rest)
   end
-  if not base or base ~= ARGV[13] then
+  if not base or base ~= ARGV[OWN + 2] then
     return {'CHANGED', dec(now)}
   end
   call('HSET', key, dec(pid), string.format('%011.0f ~ %s', at, base))
@@ -359,28 +571,39 @@ local function tell(answer, pid, record)
     kind = nonce == '~' and 'ending' or kind
   end
   local ends = at and dec(at) or '-'
-  if who then
+  if who and not (kind == 'released' and is_base(who)) then
     -- Its end is worth a command even if that may be denied.
     local left = redis.pcall('PTTL', registration(pid))
     kind, base = 'foreign', shown(who)
     ends = type(left) == 'number' and left > 0 and dec(tick(now + left)) or '-'
   end
   if kind ~= 'none' then
-    for _, text in ipairs({dec(pid), kind, ends, base or '-'}) do
-      answer[#answer + 1] = text
-    end
+    answer[#answer + 1] = table.concat({dec(pid), kind, ends, base or '-'}, ' ')
   end
 end
 
-local function look(known, meta, state)
-  local first = math.max(int(12), pid_min)
-  local count = math.min(64, pid_max - first + 1)
-  local answer = {'OK', dec(now), known, meta[1] or '-', meta[3] or '-', meta[4] or '-', state, dec(first + math.max(count, 0))}
-  if count > 0 then
-    for i, record in ipairs(records(first, count)) do
-      tell(answer, first + i - 1, record)
+local function records(first, count)
+  local names = {}
+  for i = 1, count do
+    names[i] = first + i - 1
+  end
+  return call('HMGET', key, unpack(names))
+end
+
+local function look(known, state)
+  local first = math.max(int(OWN + 1), pid_min)
+  local count = math.max(0, math.min(256, pid_max - first + 1))
+  local answer = {'OK', dec(now), known, meta.lay or '-', meta.q or '-', meta.g or '-', state, ''}
+  local bytes, seen = 0, 0
+  for i, record in ipairs(count > 0 and records(first, count) or {}) do
+    local before = #answer
+    tell(answer, first + i - 1, record)
+    seen, bytes = i, bytes + (#answer > before and #answer[#answer] or 0)
+    if bytes > 16000 then
+      break -- the client has room for little more
     end
   end
+  answer[8] = dec(first + seen)
   return answer
 end
 
@@ -399,12 +622,28 @@ local function refused()
 end
 
 -- If the server may have forgotten anything, all is forgotten: what an old file, a lagging replica or a former master still
--- knows is worse than nothing. In W and S from now every window granted before has ended. In S from now every superseded server
--- has granted its last window. Both rest on clocks that differ by S at most.
+-- knows is worse than nothing. In W and S from now every window granted before has ended, and in w and S every short one. In S
+-- from now every superseded server has granted its last window. All rests on clocks that differ by S at most.
 local function forget(lay, inc)
-  q, g = tick(now + W + S) + 1, tick(now + S) + 1
-  call('DEL', key)
-  call('HSET', key, 'lay', lay, 'inc', inc, 'q', dec(q), 'g', dec(g))
+  q, g = {[0] = tick(now + W + S) + 1, [1] = tick(now + w + S) + 1}, tick(now + S) + 1
+  meta = {lay = lay, inc = inc, q = dec(q[0]), g = dec(g)}
+  for k = 0, w > 0 and 1 or 0 do
+    meta['i' .. k] = index_text(q[k], 0, 0, NEVER, {}) -- nothing but what is released fits before q
+  end
+  if w > 0 then
+    meta.q1 = dec(q[1])
+  end
+  -- DEL of a large hash takes milliseconds. A user from before may lack the permission.
+  local unlinked = redis.pcall('UNLINK', key)
+  if type(unlinked) == 'table' and unlinked.err then
+    call('DEL', key)
+  end
+  local fields = {}
+  for name, value in pairs(meta) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+  end
+  call('HSET', key, unpack(fields))
 end
 
 local ops = {claim = claim, renew = renew, release = release, init = init, finish = finish, look = look}
@@ -416,9 +655,18 @@ local function exchange()
     return {word, dec(now)}
   end
   local lay = string.format('%s/%s@%s %s %s', bits, dec(unit), dec(epoch), dec(W), dec(S))
-  local meta = call('HMGET', key, 'lay', 'inc', 'q', 'g')
-  if meta[1] and meta[1] ~= lay then
-    return {'LAYOUT', dec(now), meta[1]}
+  if w > 0 then
+    lay = lay .. ' ' .. dec(w) .. '/' .. dec(share)
+  end
+  if min_good > 0 then
+    lay = lay .. ' min ' .. dec(min_good)
+  end
+  local names = {'lay', 'inc', 'q', 'q1', 'g', 'i0', 'i1', 'p'}
+  for i, value in ipairs(call('HMGET', key, unpack(names))) do
+    meta[names[i]] = value or nil
+  end
+  if meta.lay and meta.lay ~= lay then
+    return {'LAYOUT', dec(now), meta.lay}
   end
   local about, replication = call('INFO', 'server'), call('INFO', 'replication')
   local inc = incarnation(about, replication)
@@ -427,21 +675,30 @@ local function exchange()
   elseif misses_tag(about) then
     return {'TAG', dec(now)}
   end
-  t, limit, q, g = tick(now), tick(now + W), tonumber(meta[3]), tonumber(meta[4])
-  local known = not meta[1] and 'none' or (meta[2] == inc and q and g) and 'current' or 'old'
-  local state = redis.sha1hex((meta[2] or '-') .. ' ' .. (meta[4] or '-') .. ' ' .. inc)
+  if string.find(about, '_mode:cluster', 1, true) then
+    local at = place()
+    if not at then
+      return {'MOVING', dec(now)}
+    end
+    inc = inc .. ':' .. at
+  end
+  t, q, g = tick(now), {[0] = tonumber(meta.q), [1] = tonumber(meta.q1)}, tonumber(meta.g)
+  local known = not meta.lay and 'none' or (meta.inc == inc and q[0] and (w == 0 or q[1]) and g) and 'current' or 'old'
+  local state = redis.sha1hex((meta.inc or '-') .. ' ' .. (meta.g or '-') .. ' ' .. inc)
   if op == 'look' then
-    return look(known, meta, state)
+    return look(known, state)
   elseif is_alone(replication) then
     return {err = 'NOREPLICAS Not enough good replicas to write.'}
-  elseif op == 'init' and ARGV[12] ~= '' and ARGV[12] ~= state then
+  elseif op == 'init' and ARGV[OWN + 1] ~= '' and ARGV[OWN + 1] ~= state then
     return {'CHANGED', dec(now)}
   end
   if known ~= 'current' then
     forget(lay, inc)
   end
   pxat, era = knows_pxat(about), string.sub(redis.sha1hex(inc .. ' ' .. dec(g)), 1, 8)
-  return ops[op]()
+  local answer = ops[op]()
+  answer[#answer + 1] = stranger
+  return answer
 end
 
 -- Redis 5 and 6 can be set to replicate scripts by their text, which would run them on another clock.

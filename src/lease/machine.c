@@ -35,6 +35,16 @@ static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_acti
 
 static void begin_exchange(lease *l) { l->exchange = ++l->exchanges; }
 
+/* ---- short pids ------------------------------------------------------------ */
+
+static bool is_short(const lease *l, uint64_t pid) { return l->terms.share != 0 && pid % l->terms.share == l->terms.share - 1; }
+
+bool sfid__lease_is_brief(const lease *l) { return l->fresh || is_short(l, l->pid); }
+
+static uint64_t window(const lease *l) { return sfid__lease_is_brief(l) ? l->terms.first_window : l->terms.window; }
+
+static int64_t heartbeat_ms(const lease *l) { return sfid__lease_is_brief(l) ? l->terms.first_heartbeat_ms : l->terms.heartbeat_ms; }
+
 /* ---- time ------------------------------------------------------------------ */
 
 /* Up to a tenth earlier, so that processes that began together drift apart. */
@@ -48,7 +58,8 @@ static void rest(lease *l, actions *out) {
 }
 
 static void back_off(lease *l, const event *e, actions *out) {
-    l->retry_ms = l->retry_ms ? SFID__MIN(l->retry_ms * 2, l->terms.retry_longest_ms) : l->terms.retry_first_ms;
+    const int64_t longest = SFID__MIN(l->terms.retry_longest_ms, heartbeat_ms(l));
+    l->retry_ms = SFID__MIN(l->retry_ms ? l->retry_ms * 2 : l->terms.retry_first_ms, longest);
     l->due_ms = e->now_ms + jitter(l->retry_ms, e->random[0]);
     push(out, SFID__DO_TELL_FAILED);
     sleep_until(out, l->due_ms);
@@ -56,7 +67,7 @@ static void back_off(lease *l, const event *e, actions *out) {
 
 static void rest_till_heartbeat(lease *l, const event *e, actions *out) {
     l->retry_ms = 0;
-    l->due_ms = e->now_ms + jitter(l->terms.heartbeat_ms, e->random[0]);
+    l->due_ms = e->now_ms + jitter(heartbeat_ms(l), e->random[0]);
     sleep_until(out, l->due_ms);
 }
 
@@ -88,11 +99,12 @@ static void claim(lease *l, const event *e, actions *out) {
 }
 
 /* R5: the token was never shown before. R6: attempts that fail keep it. */
-static void want(lease *l, const event *e, uint64_t start) {
+static void want(lease *l, uint64_t token, uint64_t nonce, uint64_t start) {
     l->state = SFID__LEASE_WANTED;
-    l->token = e->random[0];
-    l->nonce = 0;
+    l->token = token;
+    l->nonce = nonce;
     l->next_nonce = 0;
+    l->move_token = 0;
     l->gave_up = false;
     l->start = start;
     l->retry_ms = 0;
@@ -106,19 +118,24 @@ static bool is_within_reach(const lease *l, const event *e) {
 /* R8 */
 static bool claim_is_possible(const lease *l, const event *e) {
     return e->pid >= l->terms.pid_min && e->pid <= l->terms.pid_max && e->floor <= e->limit &&
-           e->limit - e->floor <= l->terms.window && is_within_reach(l, e);
+           e->limit - e->floor <= l->terms.first_window && is_within_reach(l, e);
+}
+
+static void take(lease *l, const event *e, actions *out) {
+    l->pid = e->pid;
+    l->limit = e->limit;
+    l->fresh = true;
+    push_lease(out, SFID__DO_ADOPT, l)->floor = e->floor;
 }
 
 static void claim_answered(lease *l, const event *e, actions *out) {
     if (e->answer == SFID__GRANTED && claim_is_possible(l, e)) {
-        l->pid = e->pid;
-        l->limit = e->limit;
-        push_lease(out, SFID__DO_ADOPT, l)->floor = e->floor;
+        take(l, e, out);
     } else if (e->answer == SFID__LATER) {
         l->start = e->start;
         l->retry_ms = 0;
         /* R8: neither at once nor never. A pid may be released before its time. */
-        l->due_ms = e->now_ms + SFID__MIN(SFID__MAX(e->after_ms, l->terms.retry_first_ms), l->terms.heartbeat_ms);
+        l->due_ms = e->now_ms + SFID__MIN(SFID__MAX(e->after_ms, l->terms.poll_least_ms), l->terms.heartbeat_ms);
         sleep_until(out, l->due_ms);
     } else if (e->answer == SFID__REFUSED && !l->opened) {
         give_up(l, out);
@@ -135,7 +152,16 @@ static void renew(lease *l, const event *e, actions *out) {
         l->next_nonce = nonce_after(l->nonce, e->random[1]);
     push_lease(out, SFID__DO_NOTE, l);
     begin_exchange(l);
-    push_lease(out, SFID__DO_RENEW, l);
+    struct sfid__lease_action *a = push_lease(out, SFID__DO_RENEW, l);
+    if (!is_short(l, l->pid) || !l->opened)
+        return;
+    /* As a claim: one token until an answer comes, and a nonce for each attempt. */
+    if (l->move_token == 0) {
+        l->move_token = e->random[0];
+        l->move_nonce = 0;
+    }
+    a->move_token = l->move_token;
+    a->move_nonce = l->move_nonce = nonce_after(l->move_nonce, e->random[1]);
 }
 
 static void usable(lease *l, actions *out) {
@@ -179,7 +205,7 @@ static void adopted(lease *l, const event *e, actions *out) {
 
 static void renewed(lease *l, const event *e, actions *out) {
     l->limit = e->limit;
-    l->bare = false;
+    l->bare = l->fresh = false;
     l->nonce = l->next_nonce;
     l->next_nonce = 0;
     push_lease(out, SFID__DO_EXTEND, l);
@@ -187,7 +213,7 @@ static void renewed(lease *l, const event *e, actions *out) {
     if (l->told)
         push(out, SFID__DO_TELL_RENEWED);
     usable(l, out);
-    l->soonest_ms = e->now_ms + l->terms.heartbeat_ms / 8;
+    l->soonest_ms = e->now_ms + heartbeat_ms(l) / 8;
     rest_till_heartbeat(l, e, out);
 }
 
@@ -195,8 +221,27 @@ static void lost(lease *l, const event *e, actions *out) {
     l->lost = l->lost || l->told;
     l->told = false;
     push(out, SFID__DO_TELL_LOST);
-    want(l, e, l->pid);
+    want(l, e->random[0], 0, l->pid);
     claim(l, e, out);
+}
+
+/* R11 */
+static bool move_is_possible(const lease *l, const event *e) {
+    return l->move_token != 0 && !is_short(l, e->pid) && claim_is_possible(l, e);
+}
+
+/* R11: as if the short lease had been lost and a claim answered, but that nobody else can be granted its window. */
+static void moved(lease *l, const event *e, actions *out) {
+    want(l, l->move_token, l->move_nonce, l->start);
+    l->lost = l->lost || l->told;
+    l->told = false;
+    take(l, e, out);
+}
+
+/* R12: what the window has left might repeat the stranger's IDs. */
+static void shut_out(lease *l, const event *e, actions *out) {
+    push(out, SFID__DO_SHUT);
+    lost(l, e, out);
 }
 
 /* R4, R8. A limit that stays where it is was possible once, even if the clock has been set since. */
@@ -207,8 +252,12 @@ static bool renewal_is_possible(const lease *l, const event *e) {
 static void renewal_answered(lease *l, const event *e, actions *out) {
     if (e->answer == SFID__GRANTED && renewal_is_possible(l, e))
         renewed(l, e, out);
+    else if (e->answer == SFID__SWITCHED && move_is_possible(l, e))
+        moved(l, e, out);
     else if (e->answer == SFID__LOST)
         lost(l, e, out);
+    else if (e->answer == SFID__FOREIGN)
+        shut_out(l, e, out);
     else if (e->answer == SFID__REFUSED && !l->opened)
         give_up(l, out);
     else
@@ -224,14 +273,14 @@ static void renewal_answered(lease *l, const event *e, actions *out) {
  */
 static void attend(lease *l, const event *e, actions *out) {
     const bool due = e->now_ms >= l->due_ms;
-    const bool is_short = e->now_ms >= l->soonest_ms && e->tick + l->terms.window / 2 >= l->limit;
+    const bool low = e->now_ms >= l->soonest_ms && e->tick + window(l) / 2 >= l->limit;
     if (may_wait(l, e)) {
         rest(l, out);
         return;
     }
     if (l->limit >= l->terms.end) {
         l->due_ms = SFID__FOREVER;
-    } else if (l->retry_ms != 0 ? due : due || is_short) {
+    } else if (l->retry_ms != 0 ? due : due || low) {
         if (!l->terms.rests || e->position != l->position || e->poked || l->retry_ms != 0) {
             l->position = e->position;
             renew(l, e, out);
@@ -287,6 +336,8 @@ static void resume(lease *l, const event *e, actions *out) {
     l->retry_ms = 0;
     l->position = UINT64_MAX;
     l->soonest_ms = e->now_ms;
+    l->fresh = false;
+    l->move_token = 0;
     if (!l->terms.testifies) {
         rest_till_heartbeat(l, e, out);
         return;
@@ -316,7 +367,7 @@ void sfid__lease_step(struct sfid__lease *l, const struct sfid__lease_event *e, 
     out->count = 0;
     switch (l->state == SFID__LEASE_ENDED && e->kind != SFID__LEASE_ANSWER ? SFID__LEASE_WAKE : e->kind) {
     case SFID__LEASE_OPEN:
-        want(l, e, e->start);
+        want(l, e->random[0], 0, e->start);
         claim(l, e, out);
         break;
     case SFID__LEASE_RESUME:

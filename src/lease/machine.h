@@ -26,6 +26,10 @@
  *   R8  An impossible answer counts as none.
  *   R9  A restart renews what it found, under what it found, before it claims.
  *   R10 No answer makes the machine ask over and over.
+ *   R11 A renewal of a short pid may bring an ordinary one. From then on the old
+ *       lease is never shown again, neither renewed nor released. IDs come from
+ *       its record until the new one is published, at most up to its limit.
+ *   R12 Once a stranger has the pid, its record is closed before anything else.
  */
 #ifndef SFID_LEASE_MACHINE_H
 #define SFID_LEASE_MACHINE_H
@@ -37,11 +41,15 @@
 /* How a store wants its leases kept. Milliseconds are monotonic, ticks are of the layout. */
 struct sfid__lease_terms {
     uint64_t window;           /* ticks that a renewal grants from now on */
+    uint64_t first_window;     /* the same of a claim, and of any grant of a short pid */
+    uint64_t share;            /* one pid in so many, a power of two, is short: its low bits are all ones; 0: none is */
     uint64_t end;              /* first tick past the layout: a limit there needs no renewal */
     uint64_t reach;            /* how far ahead of our tick a granted limit may lie: window and clock skew; 0: any distance */
     uint64_t pid_min, pid_max; /* inclusive */
     int64_t heartbeat_ms;      /* between renewals */
+    int64_t first_heartbeat_ms; /* the same until the first renewal, and always with a short pid */
     int64_t retry_first_ms, retry_longest_ms;
+    int64_t poll_least_ms; /* between claims while all pids are taken */
     bool rests;     /* no renewal while no ID is, or can be, generated */
     bool testifies; /* only an answer gives a right to the pid, which others may have had since: a restart renews at once */
 };
@@ -60,10 +68,13 @@ struct sfid__lease {
     bool told;           /* the current pid was reported */
     bool gave_up;        /* no questions any more, except a release */
     bool bare;           /* as in the event, until a renewal succeeds */
+    bool fresh;          /* the limit is a claim's: it was not renewed yet */
     uint64_t pid, limit; /* of this lease, or of the lost one */
     uint64_t token;      /* the pid is held or claimed under it */
     uint64_t nonce;      /* last one answered */
     uint64_t next_nonce; /* shown but not answered; 0: none */
+    uint64_t move_token; /* for an ordinary pid in place of a short one */
+    uint64_t move_nonce;
     uint64_t exchange;   /* the one under way; 0: none */
     uint64_t exchanges;  /* how many there were */
     uint64_t start;      /* the pid that a claim looks at first */
@@ -88,7 +99,9 @@ enum sfid__lease_event_kind {
 enum sfid__lease_answer {
     SFID__GRANTED, /* claim: pid, floor, limit; renewal: limit */
     SFID__LATER,   /* claim: all pids are taken for now; after_ms (a heartbeat at most), start */
+    SFID__SWITCHED, /* renewal: an ordinary pid in place of the short one: pid, floor, limit */
     SFID__LOST,    /* renewal: the pid is not ours any more, or not known */
+    SFID__FOREIGN, /* the same, and somebody may issue from it already */
     SFID__FAILED,  /* no answer, or one that may differ next time */
     SFID__REFUSED  /* trying again soon will not help */
 };
@@ -117,13 +130,14 @@ enum sfid__lease_action_kind {
     SFID__DO_NOTE,   /* write nonce and next_nonce where a restart finds them */
     SFID__DO_ADOPT,  /* begin a record for pid, floor, limit under token; then ADOPTED */
     SFID__DO_EXTEND, /* raise the record's limit */
+    SFID__DO_SHUT,   /* close the record */
     SFID__DO_TELL_LEASED,
     SFID__DO_TELL_LEASED_AGAIN,
     SFID__DO_TELL_RENEWED,
     SFID__DO_TELL_LOST,
     SFID__DO_TELL_FAILED,
     SFID__DO_CLAIM,   /* ask: token, nonce, start; then ANSWER, or nothing */
-    SFID__DO_RENEW,   /* ask: pid, token, nonce, next_nonce, limit; then ANSWER, or nothing */
+    SFID__DO_RENEW,   /* ask: pid, token, nonce, next_nonce, limit, move_token, move_nonce, start; then ANSWER, or nothing */
     SFID__DO_RELEASE, /* ask: pid, token, nonce, next_nonce, floor (the first unused tick) */
     SFID__DO_GIVE_UP, /* no pid can be had: the store's error stands */
     SFID__DO_SLEEP    /* until due_ms, or a poke; then WAKE */
@@ -132,6 +146,7 @@ enum sfid__lease_action_kind {
 struct sfid__lease_action {
     enum sfid__lease_action_kind kind;
     uint64_t exchange, pid, token, nonce, next_nonce, floor, limit, start;
+    uint64_t move_token, move_nonce; /* 0: no other pid is wanted */
     int64_t due_ms;
 };
 
@@ -144,6 +159,9 @@ struct sfid__lease_actions {
 
 /* Makes a machine that wants a pid. */
 void sfid__lease_init(struct sfid__lease *lease, const struct sfid__lease_terms *terms);
+
+/* True if the current window is a first one: by a claim, or of a short pid. */
+bool sfid__lease_is_brief(const struct sfid__lease *lease);
 
 void sfid__lease_step(struct sfid__lease *lease, const struct sfid__lease_event *event, struct sfid__lease_actions *out);
 

@@ -11,9 +11,9 @@
 
 /* ---- questions ------------------------------------------------------------- */
 
-enum { NUMBERS = 8, NUMBER = 24, BITS = 64 };
+enum { NUMBERS = 11, NUMBER = 24, BITS = 64 };
 
-/* EVAL, script, 1, key and the eleven arguments of every operation; `numbers` has the text of those that are numbers. */
+/* EVALSHA, SHA-1, 1, key and the fourteen arguments of every operation; `numbers` has the text of those that are numbers. */
 struct question {
     const char *argv[SFID__COMMAND_ARGS];
     int argc;
@@ -48,8 +48,8 @@ static void ask_with(struct question *q, const struct sfid__redis_app *app, cons
     q->written = 0;
     snprintf(q->key, sizeof q->key, "sfid:%s", app->name);
     describe_bits(l, q->bits);
-    add(q, "EVAL");
-    add(q, sfid__lease_lua);
+    add(q, app->eval_only ? "EVAL" : "EVALSHA");
+    add(q, app->eval_only ? sfid__lease_lua : sfid__lease_sha);
     add(q, "1");
     add(q, q->key);
     add(q, op);
@@ -63,6 +63,9 @@ static void ask_with(struct question *q, const struct sfid__redis_app *app, cons
     add_number(q, (int64_t)app->pid_min);
     add_number(q, (int64_t)app->pid_max);
     add(q, app->registers ? "1" : "0");
+    add_number(q, (int64_t)app->short_ms);
+    add_number(q, app->share);
+    add_number(q, app->min_good);
 }
 
 /* ---- answers --------------------------------------------------------------- */
@@ -106,13 +109,18 @@ static int fail_skew(struct sfid__redis_app *app, struct sfid__error *err) {
 }
 
 static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
-    char bits[BITS];
+    char bits[BITS], brief[2 * NUMBER] = "", good[NUMBER] = "";
     describe_bits(&app->layout, bits);
+    if (app->short_ms)
+        snprintf(brief, sizeof brief, " %" PRIu64 "/%" PRIu32, app->short_ms, app->share);
+    if (app->min_good)
+        snprintf(good, sizeof good, " min %" PRIu32, app->min_good);
     return REFUSED(app, err, SFID_ELAYOUT,
-                   "%s: app \"%s\" is used with %.60s (bits/unit@epoch, ttl_ms, skew_budget_ms), not with %s/%" PRIu32 "@%" PRId64
-                   " %" PRIu64 " %" PRIu32 "; give the same to all of its processes, or give this app another name",
+                   "%s: app \"%s\" is used with %.100s (bits/unit@epoch, ttl_ms, skew_budget_ms, short_ms/share, min_good), not with "
+                   "%s/%" PRIu32 "@%" PRId64 " %" PRIu64 " %" PRIu32 "%s%s; give the same to all of its processes, or give this app "
+                   "another name",
                    app->shown, app->name, app->reply.strings[2], bits, app->layout.unit_ms, app->layout.epoch_ms, app->window_ms,
-                   app->budget_ms);
+                   app->budget_ms, brief, good);
 }
 
 static int fail_denied(struct sfid__redis_app *app, struct sfid__error *err) {
@@ -149,6 +157,11 @@ static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid
                        "%s: in a cluster the keys of app \"%s\" have to lie in one hash slot; put a part of the name in braces, "
                        "such as \"{%.60s}\", or add registration=off to the URL",
                        app->shown, app->name, app->name);
+    if (strcmp(word, "MOVING") == 0) {
+        app->reply.class = SFID__REPLY_RETRY;
+        return sfid__fail(err, SFID_EREDIS, "%s: the cluster is moving the slot of app \"%s\" to another node", app->shown,
+                          app->name);
+    }
     if (strcmp(word, "NOINFO") == 0)
         return REFUSED(app, err, SFID_EREDIS,
                        "%s: INFO shows neither run_id nor master_replid2, so a server that forgot its keys could not be noticed; "
@@ -159,7 +172,7 @@ static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid
 
 /* Reads the answer's word; false if it is an error's. */
 static bool read_word(struct sfid__redis_app *app) {
-    static const char *const words[] = {"OK", "RETRY", "LOST", "GONE", "CHANGED"};
+    static const char *const words[] = {"OK", "RETRY", "LOST", "GONE", "CHANGED", "MOVED", "FOREIGN"};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(app->reply.strings[0], words[i]) == 0) {
             app->word = (enum sfid__redis_word)i;
@@ -169,6 +182,25 @@ static bool read_word(struct sfid__redis_app *app) {
 }
 
 /* ---- one exchange ---------------------------------------------------------- */
+
+static bool says(const struct sfid__redis_app *app, const char *word) {
+    return app->reply.count > 0 && strncmp(app->reply.strings[0], word, strlen(word)) == 0;
+}
+
+/*
+ * Sends the script's SHA-1. If the server does not have the script, sends it all, on the same connection and within the
+ * same deadline. NOSCRIPT comes before anything runs, so even a release, which is sent once, may be sent again then.
+ */
+static int exchange(struct sfid__redis_app *app, struct question *q, const struct sfid__question *question, struct sfid__error *err) {
+    int rc = sfid__route_exchange(&app->route, question, &app->reply, err);
+    const bool denied = rc == SFID_EAUTH && !app->eval_only && says(app, "NOPERM") && strstr(app->reply.strings[0], "evalsha");
+    if (rc == 0 || !(denied || says(app, "NOSCRIPT")))
+        return rc;
+    app->eval_only = denied;
+    q->argv[0] = "EVAL";
+    q->argv[1] = sfid__lease_lua;
+    return sfid__route_exchange(&app->route, question, &app->reply, err);
+}
 
 int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struct sfid__question *arguments, unsigned strings,
                         struct sfid__error *err) {
@@ -180,7 +212,7 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struc
         add(&q, arguments->argv[i]);
     const int64_t deadline_ms = SFID__MIN(arguments->deadline_ms, began + app->timeout_ms);
     const struct sfid__question question = {q.argc, q.argv, NULL, deadline_ms, arguments->stop};
-    const int rc = sfid__route_exchange(&app->route, &question, &app->reply, err);
+    const int rc = exchange(app, &q, &question, err);
     app->round_ms = sfid__deadline_now_ms() - began;
     if (rc == SFID_EAUTH && app->reply.count > 0 && strstr(app->reply.strings[0], " key"))
         return fail_key(app, err);
@@ -220,7 +252,10 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
                                     .max_skew_ms = opt->max_skew_ms,
                                     .pid_min = (uint64_t)opt->pid_min,
                                     .pid_max = (uint64_t)opt->pid_max,
-                                    .registers = settings->uri.registration,
+                                    .registers = settings->uri.registration != SFID__REGISTRATION_OFF,
+                                    .short_ms = settings->short_ms,
+                                    .share = settings->share,
+                                    .min_good = settings->uri.min_good,
                                     .timeout_ms = settings->uri.timeout_ms};
     snprintf(app->name, sizeof app->name, "%s", opt->app);
     sfid__uri_describe(&settings->uri, app->shown, sizeof app->shown);

@@ -7,21 +7,33 @@
 #include "lease/settings.h"
 #include "redis/route.h"
 
-/* lease.lua, without its comments. */
-extern const char sfid__lease_lua[];
+/* lease.lua, without its comments, and the SHA-1 of that text in hexadecimal digits. */
+extern const char sfid__lease_lua[], sfid__lease_sha[];
 
 /* The words that are answers. The caller gets all others as errors. */
-enum sfid__redis_word { SFID__REDIS_OK, SFID__REDIS_RETRY, SFID__REDIS_LOST, SFID__REDIS_GONE, SFID__REDIS_CHANGED };
+enum sfid__redis_word {
+    SFID__REDIS_OK,
+    SFID__REDIS_RETRY,
+    SFID__REDIS_LOST,
+    SFID__REDIS_GONE,
+    SFID__REDIS_CHANGED,
+    SFID__REDIS_MOVED,
+    SFID__REDIS_FOREIGN
+};
 
 struct sfid__redis_app {
     struct sfid__route route;
     const struct sfid__clock *clock;
     sfid_layout layout;
     uint64_t window_ms; /* W: a multiple of the unit, at least two */
+    uint64_t short_ms;  /* w: the same, or 0 */
+    uint32_t share;     /* one pid in so many is short; 0 with short_ms 0 */
+    uint32_t min_good;
     uint32_t budget_ms; /* S */
     uint32_t max_skew_ms;
     uint64_t pid_min, pid_max;
     bool registers;
+    bool eval_only; /* the user may not use EVALSHA */
     int64_t timeout_ms; /* of one exchange */
     char name[72];      /* the app's */
     char shown[SFID__URI_SHOWN];

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEAD = 8, PER_PID = 4 }; /* strings of the answer: before the first pid, and for each pid */
+enum { HEAD = 8 }; /* strings of the answer before the first pid */
 
-static bool read_kind(const char *text, struct sfid__redis_pid *out) {
+static bool read_kind(struct sfid__part text, struct sfid__redis_pid *out) {
     static const char *const kinds[] = {"held", "released", "foreign", "ending"};
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strcmp(text, kinds[i]) == 0) {
+        if (sfid__part_is(text, kinds[i])) {
             out->kind = i;
             return true;
         }
@@ -34,14 +34,19 @@ static bool read_view(const struct sfid__redis_app *app, struct sfid__redis_view
 static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user,
                       bool *more) {
     const struct sfid__redis_reply *r = &app->reply;
-    for (unsigned i = HEAD; i + PER_PID <= r->count && *more; i += PER_PID) {
-        struct sfid__redis_pid pid = {.who = strcmp(r->strings[i + 3], "-") == 0 ? "" : r->strings[i + 3]};
-        if (!sfid__redis_app_number(app, i, &pid.pid) || !read_kind(r->strings[i + 1], &pid))
+    for (unsigned i = HEAD; i < r->count && *more; i++) {
+        struct sfid__part rest = {r->strings[i], strlen(r->strings[i])}, words[3];
+        for (unsigned k = 0; k < 3; k++) {
+            words[k] = sfid__part_cut(&rest, " ");
+            rest = sfid__part_behind(rest, rest.len > 0);
+        }
+        struct sfid__redis_pid pid = {.who = strcmp(rest.at, "-") == 0 ? "" : rest.at};
+        if (rest.len == 0 || !sfid__part_number(words[0], SFID__REDIS_PID_MAX, &pid.pid) || !read_kind(words[1], &pid))
             return false;
-        pid.timed = sfid__redis_app_number(app, i + 2, &pid.tick);
+        pid.timed = sfid__part_number(words[2], INT64_MAX, &pid.tick);
         *more = each(user, &pid);
     }
-    return (r->count - HEAD) % PER_PID == 0;
+    return true;
 }
 
 int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
@@ -94,7 +99,7 @@ sfid_lease_kind sfid__redis_pid_kind(const struct sfid__redis_pid *pid, int64_t 
 
 /* ---- holders --------------------------------------------------------------- */
 
-enum { MACHINES = 64, MACHINE = 128, SHOWN = 4 };
+enum { MACHINES = 64, MACHINE = 128, SHOWN = 4, SAMPLE = 256 };
 
 struct tally {
     struct {
@@ -102,27 +107,29 @@ struct tally {
         unsigned pids;
     } machines[MACHINES];
     unsigned count, others; /* others: pids of machines for which there is no room */
+    unsigned seen;          /* SAMPLE at most: whoever waits asks, so the answer has to be cheap */
 };
 
 /* The machine's name ends at the first colon. */
 static bool count_holder(void *user, const struct sfid__redis_pid *pid) {
     struct tally *t = user;
     char name[MACHINE];
+    const bool more = ++t->seen < SAMPLE;
     if (pid->kind == SFID__PID_RELEASED)
-        return true;
+        return more;
     snprintf(name, sizeof name, "%.*s", (int)SFID__MIN(strcspn(pid->who, ":"), sizeof name - 1), pid->who);
     for (unsigned i = 0; i < t->count; i++)
         if (strcmp(t->machines[i].name, name) == 0) {
             t->machines[i].pids++;
-            return true;
+            return more;
         }
     if (t->count == MACHINES) {
         t->others++;
-        return true;
+        return more;
     }
     snprintf(t->machines[t->count].name, MACHINE, "%s", name);
     t->machines[t->count++].pids = 1;
-    return true;
+    return more;
 }
 
 /* Takes the machine with the most pids out of the tally; returns its index, or -1. */
@@ -149,7 +156,9 @@ bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, in
     unsigned rest = t.others;
     for (unsigned i = 0; i < t.count; i++)
         rest += taken[i] ? 0 : t.machines[i].pids;
-    if (rest > 0 && used < size)
+    if (t.seen == SAMPLE && used < size)
+        snprintf(out + used, size - used, " and others");
+    else if (rest > 0 && used < size)
         snprintf(out + used, size - used, " and %u other%s", rest, rest == 1 ? "" : "s");
     return all;
 }

@@ -32,6 +32,7 @@ struct sfid__ask {
     uint64_t page;                          /* nonce of the page in use, if there is one */
     uint64_t position;                      /* word of its record, if there is one: it may lie past the limit */
     bool page_lost;                         /* claim: that page is no longer at its path */
+    bool may_move;                          /* renewal: another pid's record would have room */
 
     /*
      * Claim: the caller looks at a pid before the store takes it for good, because a store of this host goes by the

@@ -294,11 +294,14 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     const uint64_t window = SFID__MAX(sfid__ms_to_ticks(&s->layout, settings->lead_ms) + max_ahead, 2) + 1;
     s->store.ops = &ops;
     s->store.terms = (struct sfid__lease_terms){.window = window,
+                                                .first_window = window,
                                                 .end = sfid__layout_end(&s->layout),
                                                 .pid_min = (uint64_t)(s->fixed ? opt->pid : opt->pid_min),
                                                 .pid_max = (uint64_t)(s->fixed ? opt->pid : opt->pid_max),
                                                 .heartbeat_ms = (int64_t)(window * s->layout.unit_ms / 3),
+                                                .first_heartbeat_ms = (int64_t)(window * s->layout.unit_ms / 3),
                                                 .retry_first_ms = RETRY_FIRST_MS,
+                                                .poll_least_ms = RETRY_FIRST_MS,
                                                 .retry_longest_ms = RETRY_LONGEST_MS,
                                                 .rests = true};
     s->store.start = s->store.terms.pid_min;

@@ -21,9 +21,11 @@
 
 #define RETRY_FIRST_MS 100
 #define RETRY_LONGEST_MS 10000
-#define POLL_MS 2000    /* pids may be released before their time */
+#define POLL_LEAST_MS 10   /* as in the script */
+#define POLL_MOST_MS 62010
 #define RELEASE_MS 1000 /* over an open connection; half of that if there is none */
 #define SKEW_TOLD_MS 1000
+#define MIXED_CURE "set registration=mixed in the store URL of every process that shares its pids with such programs"
 
 enum { HEX = 17, BASE = 256, NUMBER = 24 };
 
@@ -34,6 +36,7 @@ struct redis_store {
     char era[16]; /* of the last answer; "": none yet */
     bool trusts;  /* SFID_TRUST, and init is still to be done */
     bool skewed;  /* as last reported */
+    bool mixed, met_stranger; /* registration=mixed; SFID_EVENT_FOREIGN was reported */
     uint32_t replicas;
 };
 
@@ -80,6 +83,17 @@ static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
     snprintf(text, sizeof text, "this host's clock is %" PRId64 " ms %s that of the Redis server%s", size,
              skew < 0 ? "behind" : "ahead of", is ? "" : ", which is within a second");
     tell(ask, SFID_EVENT_SKEW, 0, skew, text);
+}
+
+/* registration=mixed is for apps that share their pids with programs that go by registrations alone. */
+static void note_stranger(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
+    char text[SFID__URI_SHOWN + 200];
+    uint64_t pid;
+    if (s->mixed || !sfid__redis_app_number(&s->app, i, &pid) || s->met_stranger)
+        return;
+    s->met_stranger = true;
+    snprintf(text, sizeof text, "%s: pid %" PRIu64 " is registered for a program that keeps no record; " MIXED_CURE, s->app.shown, pid);
+    tell(ask, SFID_EVENT_FOREIGN, 0, (int64_t)pid, text);
 }
 
 static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
@@ -183,24 +197,29 @@ static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uin
 
 static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
                                             struct sfid__error *err) {
-    uint64_t tick, next, open_tick, random;
-    if (s->app.reply.count < 6 || !sfid__redis_app_number(&s->app, 2, &tick) || !sfid__redis_app_number(&s->app, 3, &next) ||
-        !sfid__redis_app_number(&s->app, 4, &open_tick))
+    uint64_t tick, poll_ms, open_tick;
+    if (s->app.reply.count < 6 || !sfid__redis_app_number(&s->app, 2, &tick) || !sfid__redis_app_number(&s->app, 3, &poll_ms) ||
+        !sfid__redis_app_number(&s->app, 4, &open_tick) || poll_ms > POLL_MOST_MS)
         return nonsense(s, "claim", err);
     note_era(s, ask, 5);
+    note_stranger(s, ask, 6);
     tick = SFID__MIN(tick, s->store.terms.end);
     open_tick = SFID__MIN(open_tick, s->store.terms.end);
-    sfid__random(&random, sizeof random);
-    const int64_t left = sfid__redis_app_time(&s->app, tick) - s->app.now_ms;
-    reply->start = next;
-    reply->after_ms = SFID__MIN(SFID__MAX(left, 0), POLL_MS);
-    reply->after_ms += (int64_t)(random % ((uint64_t)reply->after_ms / 2 + 1)); /* processes that wait for one tick drift apart */
-    if (next != ask->lease->start)                                              /* some pids were not looked at yet */
-        reply->after_ms = 0;
+    reply->start = ask->lease->start;
+    reply->after_ms = (int64_t)poll_ms;
     /* This is the last question, or the next has less time than an answer may take. */
     if (ask->give_up_ms - sfid__deadline_now_ms() <= reply->after_ms + s->store.exchange_ms)
         explain_wait(s, ask, tick, sfid__redis_app_time(&s->app, open_tick) > s->app.now_ms, err);
     return SFID__LATER;
+}
+
+static bool read_grant(const struct redis_store *s, struct sfid__reply *reply) {
+    if (!sfid__redis_app_number(&s->app, 2, &reply->floor) || !sfid__redis_app_number(&s->app, 3, &reply->limit) ||
+        !sfid__redis_app_number(&s->app, 4, &reply->pid) || reply->floor >= reply->limit)
+        return false;
+    reply->limit = SFID__MIN(reply->limit, s->store.terms.end);
+    reply->floor = SFID__MIN(reply->floor, reply->limit);
+    return true;
 }
 
 static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
@@ -217,13 +236,10 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
         return failed(s);
     if (s->app.word == SFID__REDIS_RETRY)
         return wait_for_pid(s, ask, reply, err);
-    if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_number(&s->app, 2, &reply->floor) ||
-        !sfid__redis_app_number(&s->app, 3, &reply->limit) || !sfid__redis_app_number(&s->app, 4, &reply->pid) ||
-        reply->floor >= reply->limit)
+    if (s->app.word != SFID__REDIS_OK || !read_grant(s, reply))
         return nonsense(s, "claim", err);
-    reply->limit = SFID__MIN(reply->limit, store->terms.end);
-    reply->floor = SFID__MIN(reply->floor, reply->limit);
     note_era(s, ask, 5);
+    note_stranger(s, ask, 6);
     note_replicas(s, ask, reply->pid);
     return SFID__GRANTED;
 }
@@ -245,6 +261,13 @@ static void show(const struct redis_store *s, const struct sfid__lease_action *a
 static enum sfid__lease_answer lost(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
     const bool gone = s->app.word == SFID__REDIS_GONE;
     note_era(s, ask, gone ? 3 : 2);
+    if (s->app.word == SFID__REDIS_FOREIGN) {
+        sfid__fail(err, SFID_ELEASE,
+                   "%s: pid %" PRIu64 " of app \"%s\" is registered for a program that keeps no record, and both may have used it "
+                   "since the last renewal%s",
+                   s->app.shown, ask->lease->pid, s->app.name, s->mixed ? "" : "; " MIXED_CURE);
+        return SFID__FOREIGN;
+    }
     sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " of app \"%s\" %s", s->app.shown, ask->lease->pid, s->app.name,
                gone ? "was forgotten by the server, and its window is too old to prove that no other process was granted it"
                     : "is held by another process, or two processes showed its lease (a copied machine, or a copied slot file)");
@@ -255,14 +278,23 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
                                      struct sfid__error *err) {
     struct redis_store *s = self(store);
     struct shown shown;
-    char limit[NUMBER];
+    char limit[NUMBER], start[NUMBER], move_nonce[HEX], move_base[BASE];
     show(s, ask->lease, &shown);
     decimal(ask->lease->limit, limit);
-    const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, limit};
-    if (ask_app(s, ask, "renew", (struct sfid__question){.argc = 5, .argv = argv}, 6, err) < 0)
+    decimal(ask->lease->start, start);
+    hex(ask->lease->move_nonce, move_nonce);
+    name_base(s, ask->lease->move_token, move_base);
+    const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, limit, start, move_nonce, move_base};
+    const int argc = ask->lease->move_token && ask->may_move ? 8 : 5;
+    if (ask_app(s, ask, "renew", (struct sfid__question){.argc = argc, .argv = argv}, 6, err) < 0)
         return failed(s);
-    if (s->app.word == SFID__REDIS_LOST || s->app.word == SFID__REDIS_GONE)
+    if (s->app.word == SFID__REDIS_LOST || s->app.word == SFID__REDIS_GONE || s->app.word == SFID__REDIS_FOREIGN)
         return lost(s, ask, err);
+    if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, reply)) {
+        note_era(s, ask, 5);
+        note_replicas(s, ask, reply->pid);
+        return SFID__SWITCHED;
+    }
     if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_number(&s->app, 3, &reply->limit) ||
         !sfid__redis_app_number(&s->app, 4, &reply->pid) || reply->pid != ask->lease->pid)
         return nonsense(s, "renew", err);
@@ -315,14 +347,21 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     snprintf(s->identity, sizeof s->identity, "%s", identity);
     s->trusts = opt->on_unknown == SFID_TRUST;
     s->replicas = settings->uri.replicas;
+    s->mixed = settings->uri.registration == SFID__REGISTRATION_MIXED;
     const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms), pids = s->app.pid_max - s->app.pid_min + 1;
     s->store.ops = &ops;
+    const uint64_t brief_ms = settings->short_ms ? settings->short_ms : settings->window_ms;
+    const int64_t first_heartbeat_ms = SFID__MIN((int64_t)opt->heartbeat_ms, (int64_t)brief_ms / 3);
     s->store.terms = (struct sfid__lease_terms){.window = window,
+                                                .first_window = sfid__ms_to_ticks(l, brief_ms),
+                                                .share = settings->share,
                                                 .end = sfid__layout_end(l),
                                                 .reach = window + window / 2 + 2, /* clocks further apart are refused */
                                                 .pid_min = s->app.pid_min,
                                                 .pid_max = s->app.pid_max,
                                                 .heartbeat_ms = opt->heartbeat_ms,
+                                                .first_heartbeat_ms = first_heartbeat_ms,
+                                                .poll_least_ms = POLL_LEAST_MS,
                                                 .retry_first_ms = SFID__MIN(RETRY_FIRST_MS, opt->heartbeat_ms),
                                                 .retry_longest_ms = SFID__MIN(RETRY_LONGEST_MS, opt->heartbeat_ms),
                                                 .testifies = true};
@@ -350,12 +389,60 @@ static int read_option(const char *url, struct sfid__settings *out, struct sfid_
 /* One script uses both kinds of an app's keys: in a cluster they have to lie in one slot. */
 static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
     const struct sfid__uri *uri = &s->uri;
-    if (uri->kind != SFID__URI_CLUSTER || !uri->registration || sfid__has_hash_tag(s->opt.app))
+    if (uri->kind != SFID__URI_CLUSTER || uri->registration == SFID__REGISTRATION_OFF || sfid__has_hash_tag(s->opt.app))
         return 0;
     return sfid__fail(err, SFID_EINVAL,
                       "app \"%s\": in a cluster the keys of an app have to lie in one hash slot; put a part of its name in braces, "
                       "such as \"{%s}\", or add registration=off to the URL",
                       s->opt.app, s->opt.app);
+}
+
+#define SHORT_DEFAULT_MS 30000
+#define SHORT_PID_BITS 5 /* with fewer, there are too few pids to set some apart */
+#define SHARE 8
+#define MIXED_LEAST_MS 200000 /* a process of the Rust crate registers anew within 180 s */
+
+/* Follows from what `lay` has, so that all processes of the app come to the same (doc/protocol.md). */
+static void choose_short(struct sfid__settings *out) {
+    const sfid_options *o = &out->opt;
+    const uint64_t unit = o->layout->unit_ms, w = (o->short_ms + unit - 1) / unit * unit;
+    const bool none = o->layout->pid_bits < SHORT_PID_BITS || w < 2 * unit || out->window_ms < 2 * w ||
+                      out->uri.registration == SFID__REGISTRATION_MIXED;
+    out->short_ms = none ? 0 : w;
+    out->share = none ? 0 : SHARE;
+}
+
+/* When the server forgets, a holder goes on if its limit lies skew_budget_ms past that, whenever its last renewal was. */
+static uint64_t least_window(const struct sfid__settings *s, uint64_t heartbeat_ms) {
+    const uint64_t unit = s->opt.layout->unit_ms;
+    return ((s->opt.skew_budget_ms + heartbeat_ms + 2 * (uint64_t)s->uri.timeout_ms + unit - 1) / unit + 1) * unit;
+}
+
+static int check_window(const struct sfid__settings *s, const char *name, uint64_t window_ms, uint64_t heartbeat_ms,
+                        struct sfid__error *err) {
+    const sfid_options *o = &s->opt;
+    const uint64_t least = least_window(s, heartbeat_ms);
+    if (window_ms >= least)
+        return 0;
+    return sfid__fail(err, SFID_EINVAL,
+                      "%s %" PRIu64 " is too short: when the server forgets the app, holders would stop for up to %" PRIu64
+                      " ms; at least %" PRIu64 " is needed: skew_budget_ms %" PRIu32 " + heartbeat %" PRIu64 " + 2 * timeout %" PRIu32
+                      ", and a tick of %" PRIu32 "; or set a smaller skew_budget_ms",
+                      name, window_ms, window_ms + o->skew_budget_ms, least, o->skew_budget_ms, heartbeat_ms, s->uri.timeout_ms,
+                      o->layout->unit_ms);
+}
+
+static int check_windows(const struct sfid__settings *s, struct sfid__error *err) {
+    const sfid_options *o = &s->opt;
+    if (s->uri.registration == SFID__REGISTRATION_MIXED && s->window_ms + o->skew_budget_ms < MIXED_LEAST_MS)
+        return sfid__fail(err, SFID_EINVAL,
+                          "ttl_ms %" PRIu32 " is too short for registration=mixed: ttl_ms and skew_budget_ms need a sum of at least %d, "
+                          "because other programs register only every 180 s",
+                          o->ttl_ms, MIXED_LEAST_MS);
+    const int rc = check_window(s, "ttl_ms", s->window_ms, o->heartbeat_ms, err);
+    return rc < 0 || s->short_ms == 0 || o->short_ms == SHORT_DEFAULT_MS
+               ? rc
+               : check_window(s, "short_ms", s->short_ms, s->short_ms / 3, err);
 }
 
 static int finish(struct sfid__settings *out, struct sfid__error *err) {
@@ -372,6 +459,9 @@ static int finish(struct sfid__settings *out, struct sfid__error *err) {
         return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
                           BUDGET_MAX_MS);
     out->window_ms = (o->ttl_ms + unit - 1) / unit * unit;
+    choose_short(out);
+    if (check_windows(out, err) < 0)
+        return err->code;
     /* Another server has other holders: none of its leases may go on here. */
     sfid__uri_describe(&out->uri, server, sizeof server);
     out->of_pages = sfid__hash(out->fingerprint, server, strlen(server));

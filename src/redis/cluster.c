@@ -96,18 +96,6 @@ static bool may_go_on(const struct hunt *h) {
     return left_ms(h) > 0 && !(h->q->stop && atomic_load_explicit(h->q->stop, memory_order_acquire) != 0);
 }
 
-static int ask(struct hunt *h, int argc, const char *const *argv, const size_t *lengths) {
-    const struct sfid__question q = {argc, argv, lengths, h->q->deadline_ms, h->q->stop};
-    return sfid__connection_exchange(h->c->connection, &q, h->reply, h->err);
-}
-
-/* Asks the current node. If a slot is moving there, ASKING goes before the command. */
-static int ask_node(struct hunt *h, bool asking) {
-    if (asking && ask(h, 1, (const char *const[]){"ASKING"}, NULL) < 0)
-        return h->err->code;
-    return ask(h, h->q->argc, h->q->argv, h->q->lengths);
-}
-
 /* Goes to the node that the current one names. False if that makes no sense, or too many were followed. */
 static bool follow(struct hunt *h) {
     struct sfid__redirect to = h->reply->redirect;
@@ -153,13 +141,11 @@ static int fail_hunt(struct hunt *h) {
 int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
                            struct sfid__error *err) {
     struct hunt h = {c, q, reply, err, 0, 0};
-    bool asking = false;
     for (;;) {
-        const int rc = ask_node(&h, asking);
+        const int rc = sfid__connection_exchange(c->connection, q, reply, err);
         if (rc == 0)
             return 0;
-        asking = reply->redirect.to == SFID__ASK;
-        const bool redirected = reply->redirect.to != SFID__STAY;
+        const bool redirected = reply->redirect.to == SFID__MOVED;
         if (redirected ? !follow(&h) : !is_of_no_use(&h) || !go_round(&h))
             return redirected || is_of_no_use(&h) ? fail_hunt(&h) : rc;
     }

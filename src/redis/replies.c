@@ -20,13 +20,14 @@ static const struct sfid__reply_meaning rows[] = {
     {SFID__REPLY_RETRY, SFID_EREDIS, "NOREPLICAS"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "TRYAGAIN"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "CLUSTERDOWN"},
+    {SFID__REPLY_RETRY, SFID_EREDIS, "ASK"}, /* the key's slot is moving: the lease script writes nothing elsewhere meanwhile */
+    {SFID__REPLY_RETRY, SFID_EREDIS, "NOSCRIPT"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "ERR Script attempted to access a non local key"}, /* the key's slot is moving */
     {SFID__REPLY_RETRY, SFID_EREDIS, "ERR max number of clients"}, /* and "… + cluster connections reached" */
     /* It is not, or no longer, the right server. */
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "READONLY"},
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "MASTERDOWN"},
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "MOVED"},
-    {SFID__REPLY_RESOLVE, SFID_EREDIS, "ASK"},
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "REDIRECT"}, /* Valkey 8, during a failover */
     /* It does not let us in. */
     {SFID__REPLY_CONFIG, SFID_EAUTH, "NOAUTH"},

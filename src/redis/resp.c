@@ -67,13 +67,12 @@ static void take_line(struct sfid__resp *r, const char *text, size_t len, char *
     sfid__printable(out, SFID__REPLY_STRING, out, n);
 }
 
-/* "MOVED slot host:port", "ASK slot host:port" ("Redis cluster specification"). No host, or "?": the node that was asked. */
+/* "MOVED slot host:port" ("Redis cluster specification"). No host, or "?": the node that was asked. ASK is not followed. */
 static struct sfid__redirect read_redirect(const char *line) {
     struct sfid__redirect r = {SFID__STAY, 0, {"", 0}};
     char host[SFID__HOST_TEXT];
     uint64_t slot, port;
-    const bool moved = strncmp(line, "MOVED ", 6) == 0;
-    if (!moved && strncmp(line, "ASK ", 4) != 0)
+    if (strncmp(line, "MOVED ", 6) != 0)
         return r;
     struct sfid__part rest = {line, strlen(line)};
     sfid__part_cut(&rest, " ");
@@ -91,7 +90,7 @@ static struct sfid__redirect read_redirect(const char *line) {
     if (len > 0 && strcmp(host, "?") != 0 && !sfid__endpoint_take(host, colon + 1, &r.node))
         return r;
     r.slot = (uint32_t)slot;
-    r.to = moved ? SFID__MOVED : SFID__ASK;
+    r.to = SFID__MOVED;
     return r;
 }
 

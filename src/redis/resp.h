@@ -14,11 +14,11 @@
 #include "redis/uri.h"
 
 /* Bounds of a command, of a reply, and of the bytes that are read until a reply is whole. */
-enum { SFID__COMMAND_ARGS = 24, SFID__REPLY_STRINGS = 272, SFID__REPLY_STRING = 256, SFID__REPLY_BYTES = 24576 };
+enum { SFID__COMMAND_ARGS = 32, SFID__REPLY_STRINGS = 272, SFID__REPLY_STRING = 256, SFID__REPLY_BYTES = 24576 };
 
 /* Where a node of a cluster sends its clients. */
 struct sfid__redirect {
-    enum { SFID__STAY, SFID__MOVED, SFID__ASK } to;
+    enum { SFID__STAY, SFID__MOVED } to;
     uint32_t slot;
     struct sfid__endpoint node; /* host "": the node that said so, at another port */
 };

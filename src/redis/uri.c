@@ -125,17 +125,20 @@ static int read_client_name(struct reader *r, struct sfid__part p) {
 }
 
 static int read_registration(struct reader *r, struct sfid__part p) {
-    if (!sfid__part_is(p, "on") && !sfid__part_is(p, "off"))
-        return bad_value(r, "registration", "on or off");
-    r->uri.registration = sfid__part_is(p, "on");
-    return 0;
+    static const char *const texts[] = {"on", "off", "mixed"};
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (sfid__part_is(p, texts[i])) {
+            r->uri.registration = (enum sfid__registration)i;
+            return 0;
+        }
+    return bad_value(r, "registration", "on, off or mixed");
 }
 
-static int read_replicas(struct reader *r, struct sfid__part p) {
+static int read_replicas(struct reader *r, const char *name, struct sfid__part p, uint32_t *out) {
     uint64_t n;
     if (!sfid__part_number(p, REPLICAS_MAX, &n))
-        return bad_value(r, "replicas", "the number of replicas to wait for, 0 to 100");
-    r->uri.replicas = (uint32_t)n;
+        return bad_value(r, name, "a number of replicas, 0 to 100");
+    *out = (uint32_t)n;
     return 0;
 }
 
@@ -171,6 +174,7 @@ enum parameter {
     DB,
     REGISTRATION,
     REPLICAS,
+    MIN_GOOD,
     PID_FIRST,
     PID_LAST,
     PASSWORD_FILE,
@@ -190,6 +194,7 @@ static const char *const names[PARAMETERS] = {"connect_timeout",
                                               "db",
                                               "registration",
                                               "replicas",
+                                              "min_good",
                                               "pid_min",
                                               "pid_max",
                                               "password_file",
@@ -221,7 +226,9 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
     case REGISTRATION:
         return read_registration(r, value);
     case REPLICAS:
-        return read_replicas(r, value);
+        return read_replicas(r, names[which], value, &uri->replicas);
+    case MIN_GOOD:
+        return read_replicas(r, names[which], value, &uri->min_good);
     case PASSWORD_FILE:
         return read_file_name(r, names[which], value, uri->password_file);
     case SENTINEL_PASSWORD_FILE:
@@ -385,7 +392,7 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
                           "the store's URL has an unknown scheme; expected redis://host:port, rediss:// (TLS), unix:///path, "
                           "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
     struct reader r = {
-        .scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls, .registration = true}};
+        .scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls}};
     if (scheme->tls && !SFID__TLS)
         return sfid__uri_fail(
             &r.place, SFID_EUNSUPPORTED,

@@ -12,8 +12,8 @@
  * an IPv6 address, with its zone after %25.
  *
  * Parameters: connect_timeout and timeout (milliseconds, or with s or ms after
- * the digits), client_name, db, registration (on, off), replicas, pid_min,
- * pid_max, password_file; with TLS ca, cert, key, sni; with Sentinel
+ * the digits), client_name, db, registration (on, off, mixed), replicas,
+ * min_good, pid_min, pid_max, password_file; with TLS ca, cert, key, sni; with Sentinel
  * sentinel_user, sentinel_password, sentinel_password_file. Each may be given
  * once; db as path or as parameter; a password as such or as its file.
  *
@@ -36,6 +36,9 @@
 #define SFID__TLS 0
 #endif
 
+/* Whether registrations are kept: for people to see (on), not at all, or for programs that go by them alone (mixed). */
+enum sfid__registration { SFID__REGISTRATION_ON, SFID__REGISTRATION_OFF, SFID__REGISTRATION_MIXED };
+
 enum sfid__uri_kind { SFID__URI_SERVER, SFID__URI_SENTINEL, SFID__URI_CLUSTER };
 
 struct sfid__uri {
@@ -54,9 +57,10 @@ struct sfid__uri {
     uint32_t connect_timeout_ms;      /* 1000: to look the name up and connect */
     uint32_t timeout_ms;              /* 2000: of one exchange */
     uint32_t replicas;                /* 0: how many replicas a claim waits for */
+    uint32_t min_good;                /* 0: how many have to be good; 0: one, if the server counts them */
     int32_t pid_min, pid_max;         /* -1: not given */
     char client_name[SFID__URI_TEXT]; /* "": the default */
-    bool registration;                /* true; false with registration=off */
+    enum sfid__registration registration;
     bool tls;
     char ca[SFID__URI_TEXT];   /* file or directory of certificates to trust; "": the system's */
     char cert[SFID__URI_TEXT]; /* files of a client certificate and its key; both "": none */
