@@ -19,7 +19,8 @@ struct app_survey {
     sfid_app_info info;
     int (*each)(void *user, const sfid_lease_info *lease);
     void *user;
-    char holders[300]; /* the first ones that hold a pid, as a list */
+    char holders[300];          /* the first ones that hold a pid, as a list */
+    struct sfid__error unheard; /* of the first server that did not answer */
 };
 
 /* ---- one pid --------------------------------------------------------------- */
@@ -76,25 +77,27 @@ static bool see_pid(void *survey, const struct sfid__redis_pid *pid) {
 
 /* ---- the app --------------------------------------------------------------- */
 
+/* Adds what the server showed to what those before it in the pool did. */
 static void describe(struct app_survey *s) {
     sfid_app_info *info = &s->info;
     const struct sfid__redis_app *app = &s->visit.app;
     static const sfid_app_state states[] = {SFID_APP_UNKNOWN, SFID_APP_FORGOTTEN, SFID_APP_KNOWN};
-    info->state = states[s->view.known];
+    const bool first = info->server[0] == '\0';
+    const sfid_app_state state = states[s->view.known];
+    const int64_t open = state == SFID_APP_KNOWN ? sfid__redis_open_ms(app, &s->view) : -1;
+    const size_t used = strlen(info->server);
+    info->state = first ? state : SFID__MIN(info->state, state);
     info->server_unix_ms = app->now_ms;
-    info->skew_ms = app->skew_ms;
-    info->open_unix_ms = -1;
-    if (info->state == SFID_APP_KNOWN)
-        info->open_unix_ms = s->view.open_tick ? sfid__redis_app_time(app, s->view.open_tick) : 0;
-    info->wait_ms = (int64_t)app->window_ms + app->budget_ms;
-    info->pid_min = app->pid_min;
-    info->pid_max = app->pid_max;
-    snprintf(info->server, sizeof info->server, "%s", app->shown);
+    if (first || (info->skew_ms < 0 ? -info->skew_ms : info->skew_ms) < (app->skew_ms < 0 ? -app->skew_ms : app->skew_ms))
+        info->skew_ms = app->skew_ms;
+    info->open_unix_ms = first || info->open_unix_ms < 0 || (open >= 0 && open < info->open_unix_ms) ? open : info->open_unix_ms;
+    info->wait_ms = sfid__redis_wait_ms(app);
+    info->pid_min = first ? app->pid_min : SFID__MIN(info->pid_min, app->pid_min);
+    info->pid_max = SFID__MAX(info->pid_max, app->pid_max);
+    snprintf(info->server + used, sizeof info->server - used, "%s%s", first ? "" : ", ", app->shown);
 }
 
 static int look(struct app_survey *s) {
-    memset(&s->info, 0, sizeof s->info);
-    s->holders[0] = '\0';
     const int rc = sfid__redis_look(&s->visit.app, &s->view, see_pid, s, sfid__visit_until(&s->visit), &s->visit.error);
     if (rc == 0)
         describe(s);
@@ -116,8 +119,15 @@ int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void 
     s->each = each;
     s->user = user;
     int rc = sfid__visit_begin(&s->visit, opt);
-    if (rc == 0)
-        rc = look(s);
+    for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) { /* a server that is away does not hide the others */
+        const int one = sfid__visit_server(&s->visit, i);
+        if ((one < 0 || look(s) < 0) && s->unheard.code == 0)
+            s->unheard = s->visit.error;
+    }
+    if (rc == 0 && s->unheard.code) {
+        s->visit.error = s->unheard;
+        rc = s->unheard.code;
+    }
     return end(s, rc, out, why, why_size);
 }
 
@@ -138,6 +148,8 @@ static int refuse(struct app_survey *s) {
 
 /* *done: the server did it. Otherwise it is no longer in the state that was looked at. */
 static int try_init(struct app_survey *s, bool force, bool *done) {
+    memset(&s->info, 0, sizeof s->info);
+    s->holders[0] = '\0';
     int rc = look(s);
     if (rc < 0)
         return rc;
@@ -153,17 +165,26 @@ static int try_init(struct app_survey *s, bool force, bool *done) {
     return rc;
 }
 
+static int init_server(struct app_survey *s, bool force) {
+    bool done = false;
+    int rc = 0;
+    for (int i = 0; i < TRIES && rc == 0 && !done; i++)
+        rc = try_init(s, force, &done);
+    if (rc < 0 || done)
+        return rc;
+    return sfid__fail(&s->visit.error, SFID_EAGAIN,
+                      "%s: the state of app \"%s\" changed on each of %d attempts; is the server restarting or failing over?",
+                      s->visit.app.shown, s->visit.app.name, TRIES);
+}
+
 int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *why, size_t why_size) {
     struct app_survey *s = calloc(1, sizeof *s);
     if (s == NULL)
         return end(s, SFID_ENOMEM, out, why, why_size);
-    bool done = false;
     int rc = sfid__visit_begin(&s->visit, opt);
-    for (int i = 0; i < TRIES && rc == 0 && !done; i++)
-        rc = try_init(s, force != 0, &done);
-    if (rc == 0 && !done)
-        rc = sfid__fail(&s->visit.error, SFID_EAGAIN,
-                        "%s: the state of app \"%s\" changed on each of %d attempts; is the server restarting or failing over?",
-                        s->visit.app.shown, s->visit.app.name, TRIES);
+    for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
+        rc = sfid__visit_server(&s->visit, i);
+        rc = rc < 0 ? rc : init_server(s, force != 0);
+    }
     return end(s, rc, out, why, why_size);
 }

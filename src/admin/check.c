@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define SKEW_TOLD_MS 1000
+#define LAG_LESS_S 3 /* whole seconds are counted, and looked at once a second */
 #define NEAR_END_MS (INT64_C(5) * 365 * 86400000)
 
 enum { TEXT = 600, CURE = 300, NAMED = 3 };
@@ -20,7 +21,7 @@ struct server_survey {
     struct sfid__visit visit; /* first */
     struct sfid__redis_facts facts;
     struct sfid__redis_view view;
-    uint64_t held, foreign;
+    uint64_t held, held_short, foreign;
     char foreigners[300]; /* the first ones, as a list */
     bool too_slow;        /* the heartbeat is too long */
     bool denied;          /* a permission is missing */
@@ -46,7 +47,10 @@ static void tell(struct server_survey *s, sfid_check_kind kind, sfid_check_grade
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    s->each(s->user, &(sfid_finding){kind, grade, code, text, s->cure[0] ? s->cure : NULL});
+    char whole[TEXT + 40];
+    const struct sfid__visit *v = &s->visit;
+    snprintf(whole, sizeof whole, "pids %" PRId64 " to %" PRId64 ": %s", v->settings.opt.pid_min, v->settings.opt.pid_max, text);
+    s->each(s->user, &(sfid_finding){kind, grade, code, v->servers > 1 ? whole : text, s->cure[0] ? s->cure : NULL});
     s->cure[0] = '\0';
 }
 
@@ -173,9 +177,14 @@ static void check_permissions(struct server_survey *s) {
                  user_of(s), command);
         } else {
             cure(s, "ACL SETUSER %.60s +%s", user_of(s), command);
-            tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_ERROR, SFID_EAUTH, "user %.60s may not use the command %s", user_of(s),
-                 command);
+            tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_ERROR, SFID_EAUTH, "user %.60s may not use the command %s: %s", user_of(s),
+                 command, sfid__redis_purpose(command));
         }
+    }
+    if (sfid__redis_try_evalsha(&s->visit) == SFID_EAUTH) {
+        cure(s, "ACL SETUSER %.60s +evalsha", user_of(s));
+        tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH, "user %.60s may not use the command evalsha: %s", user_of(s),
+             sfid__redis_purpose("evalsha"));
     }
     const char *untried = sfid__redis_fact(&s->facts, "untried");
     if (!s->denied && !refused)
@@ -187,8 +196,13 @@ static void check_permissions(struct server_survey *s) {
 static void check_memory(struct server_survey *s) {
     const char *policy = sfid__redis_fact(&s->facts, "maxmemory_policy");
     const int64_t most = sfid__redis_fact_number(&s->facts, "maxmemory"), used = sfid__redis_fact_number(&s->facts, "used_memory");
-    const int64_t wait = ((int64_t)s->visit.app.window_ms + s->visit.app.budget_ms + 999) / 1000;
-    if (policy == NULL || most < 0) {
+    const int64_t wait = (sfid__redis_wait_ms(&s->visit.app) + 999) / 1000;
+    if (policy && strncmp(policy, "volatile", 8) == 0 && s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED) {
+        cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
+        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_ERROR, SFID_EINVAL,
+             "maxmemory-policy is %s: registrations may be evicted, and a program that goes by them alone then takes a pid in use",
+             policy);
+    } else if (policy == NULL || most < 0) {
         tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "maxmemory and maxmemory-policy are not visible here");
     } else if (strncmp(policy, "allkeys", 7) == 0) {
         cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
@@ -215,21 +229,28 @@ static bool has_replicas(const struct server_survey *s) {
 
 static bool check_min_replicas(struct server_survey *s) {
     const int64_t budget = s->visit.app.budget_ms, write = sfid__redis_setting(&s->visit, "min-replicas-to-write"),
-                  lag = sfid__redis_setting(&s->visit, "min-replicas-max-lag"), most = budget / 1000 - 1;
+                  lag = sfid__redis_setting(&s->visit, "min-replicas-max-lag"), most = budget / 1000 - LAG_LESS_S,
+                  replicas = sfid__redis_fact_number(&s->facts, "connected_slaves"), half = (replicas + 1) / 2;
     if (write < 0 || lag < 0) {
         const bool in_force = sfid__redis_fact(&s->facts, "min_slaves_good_slaves") != NULL;
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "min-replicas-to-write is %s; min-replicas-max-lag is not visible here",
              in_force ? "in force" : "not visible here");
     } else if (write == 0 || lag == 0) {
-        cure(s, "CONFIG SET min-replicas-to-write 1, and CONFIG SET min-replicas-max-lag %" PRId64 ", on each server",
-             most > 10 || most < 1 ? 10 : most);
+        cure(s, "CONFIG SET min-replicas-to-write %" PRId64 ", and CONFIG SET min-replicas-max-lag %" PRId64 ", on each server",
+             SFID__MAX(half, 1), most > 10 || most < 1 ? 10 : most);
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
              "%s is 0: a master that is cut off from its replicas keeps granting pids, as does the one that replaces it, and IDs "
              "can repeat",
              write == 0 ? "min-replicas-to-write" : "min-replicas-max-lag");
-    } else if ((lag + 1) * 1000 > budget) {
+    } else if (write < half) {
+        cure(s, "CONFIG SET min-replicas-to-write %" PRId64 " on each server", half);
+        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+             "min-replicas-to-write is %" PRId64 " of %" PRId64
+             " replicas: less than half, so a master that is cut off with some of them keeps granting pids, and IDs can repeat",
+             write, replicas);
+    } else if (lag > most) {
         cure(s, "CONFIG SET min-replicas-max-lag %" PRId64 " or less, or skew_budget_ms of %" PRId64 " or more for the whole app",
-             most > 1 ? most : 1, (lag + 1) * 1000);
+             most > 1 ? most : 1, (lag + LAG_LESS_S) * 1000);
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
              "min-replicas-max-lag is %" PRId64 " s, and skew_budget_ms %" PRId64
              ": a master that is cut off may grant pids for longer than its successor waits",
@@ -238,6 +259,17 @@ static bool check_min_replicas(struct server_survey *s) {
         return true;
     }
     return false;
+}
+
+/* Before 6.2.7 the server does not apply min-replicas to scripts; the script does, if min_good says how many there have to be. */
+static void check_min_good(struct server_survey *s) {
+    const int64_t replicas = sfid__redis_fact_number(&s->facts, "connected_slaves");
+    if (s->visit.settings.uri.min_good > 0 || replicas < 2 || !sfid__redis_older(&s->facts, 60207))
+        return;
+    cure(s, "add min_good=%" PRId64 " to the store URL of every process of the app", (replicas + 1) / 2);
+    tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+         "this server does not apply min-replicas-to-write to scripts (6.2.7 does), and min_good is not set: a master that is cut "
+         "off may keep granting pids, and IDs can repeat");
 }
 
 static bool check_backlog(struct server_survey *s) {
@@ -262,6 +294,7 @@ static void check_replication(struct server_survey *s) {
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "it has no replicas, so none can replace it");
         return;
     }
+    check_min_good(s);
     const bool replicas = check_min_replicas(s), backlog = check_backlog(s);
     if (replicas && backlog)
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "min-replicas and repl-backlog-ttl are set correctly");
@@ -274,7 +307,10 @@ static bool count(void *survey, const struct sfid__redis_pid *pid) {
     const size_t used = strlen(s->foreigners);
     const int64_t left = pid->timed ? sfid__redis_app_time(&s->visit.app, pid->tick) - s->visit.app.now_ms : 0;
     const sfid_lease_kind kind = sfid__redis_pid_kind(pid, left);
-    s->held += kind == SFID_LEASE_HELD || kind == SFID_LEASE_ENDING;
+    const struct sfid__redis_app *app = &s->visit.app;
+    const bool held = kind == SFID_LEASE_HELD || kind == SFID_LEASE_ENDING;
+    s->held += held;
+    s->held_short += held && app->share && pid->pid % app->share == app->share - 1;
     if (kind == SFID_LEASE_FOREIGN && s->foreign++ < NAMED)
         snprintf(s->foreigners + used, sizeof s->foreigners - used, "%s%" PRIu64 " by %.60s", used ? ", " : "", pid->pid, pid->who);
     return true;
@@ -316,10 +352,9 @@ static void check_state(struct server_survey *s) {
         cure(s, "if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, app->shown);
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
              "the server does not know app \"%s\", or has forgotten it: new processes wait for %" PRIu64 " s", app->name,
-             (app->window_ms + app->budget_ms + 999) / 1000);
-    } else if (s->view.known == SFID__APP_CURRENT && s->view.open_tick &&
-               sfid__redis_app_time(app, s->view.open_tick) > app->now_ms) {
-        sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), when);
+             (uint64_t)(sfid__redis_wait_ms(app) + 999) / 1000);
+    } else if (s->view.known == SFID__APP_CURRENT && sfid__redis_open_ms(app, &s->view) > app->now_ms) {
+        sfid__redis_app_clock(app, sfid__redis_open_ms(app, &s->view), when);
         cure(s, "wait; or, if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, app->shown);
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "pids of app \"%s\" that the server has no record of are granted from %s on",
              app->name, when);
@@ -330,8 +365,10 @@ static void check_pids(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign;
     if (s->foreign > 0) {
-        cure(s, "give that program another app name, or its own part of the pids (pid_min, pid_max)");
-        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
+        const bool mixed = s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED;
+        cure(s, mixed ? "give that program another app name, or its own part of the pids (pid_min, pid_max)"
+                      : "set registration=mixed in the store URL of every process, or give that program another app name");
+        tell(s, SFID_CHECK_APP, mixed ? SFID_CHECK_WARNING : SFID_CHECK_ERROR, mixed ? 0 : SFID_EINVAL,
              "pids registered by programs that ignore the server's records: %" PRIu64
              " (%s); only those programs can keep their IDs apart from the app's",
              s->foreign, s->foreigners);
@@ -342,6 +379,27 @@ static void check_pids(struct server_survey *s) {
              taken < all ? "; a killed process blocks one until its lease ends" : "; another process gets none");
     } else {
         tell(s, SFID_CHECK_APP, SFID_CHECK_FINE, 0, "%" PRIu64 " of %" PRIu64 " pids are taken", taken, all);
+    }
+    if (s->held_short > 0 && s->view.known == SFID__APP_CURRENT && sfid__redis_app_time(app, s->view.open_tick) <= app->now_ms) {
+        cure(s, "use another app name, with a layout that has more bits for the pid");
+        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
+             "%" PRIu64 " short pid%s held though ordinary ones could be: those are all taken", s->held_short,
+             s->held_short == 1 ? " is" : "s are");
+    }
+}
+
+/* Each process has a connection of its own. */
+static void check_clients(struct server_survey *s) {
+    const int64_t most = sfid__redis_fact_number(&s->facts, "maxclients"), now = sfid__redis_fact_number(&s->facts, "connected_clients");
+    if (most < 0 || now < 0)
+        return;
+    if (now > most / 10 * 8) {
+        cure(s, "raise maxclients (CONFIG SET maxclients), or add idle=close to the store URL");
+        tell(s, SFID_CHECK_SERVER, SFID_CHECK_WARNING, 0,
+             "%" PRId64 " of %" PRId64 " connections are in use; each process needs one, and others get none when all are", now, most);
+    } else {
+        tell(s, SFID_CHECK_SERVER, SFID_CHECK_FINE, 0, "%" PRId64 " of %" PRId64 " connections are in use; each process needs one",
+             now, most);
     }
 }
 
@@ -367,6 +425,7 @@ static void check(struct server_survey *s) {
         return;
     }
     check_role(s);
+    check_clients(s);
     check_permissions(s);
     check_memory(s);
     check_replication(s);
@@ -384,7 +443,13 @@ int sfid_app_check(const sfid_options *given, void (*each)(void *user, const sfi
         check_heartbeat(s, &opt);
         rc = sfid__visit_begin(&s->visit, &opt);
     }
-    if (rc == 0)
-        check(s);
+    for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
+        s->held = s->held_short = s->foreign = 0;
+        s->foreigners[0] = '\0';
+        s->denied = false;
+        rc = sfid__visit_server(&s->visit, i);
+        if (rc == 0)
+            check(s);
+    }
     return sfid__visit_end(s ? &s->visit : NULL, rc, why, why_size);
 }

@@ -58,6 +58,10 @@ local key, trial = KEYS[1], KEYS[1] .. ':trial'
 try('TIME')
 try('HMGET', key, 'lay')
 try('HGET', key, 'lay')
+if string.find(about, '_mode:cluster', 1, true) then
+  try('CLUSTER', 'NODES')
+  try('CLUSTER', 'KEYSLOT', key)
+end
 if string.find(about, '_mode:cluster', 1, true) and not string.find(key, '^[^{]*{[^}]+}') then
   add('untried', 'cluster')
 elseif string.find(about, '\nrole:slave', 1, true) then

@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const char fields[] = "redis_version valkey_version role master_host master_port master_link_status connected_slaves "
-                             "min_slaves_good_slaves master_replid2 maxmemory maxmemory_policy used_memory cluster_enabled";
+                             "min_slaves_good_slaves master_replid2 maxmemory maxmemory_policy used_memory cluster_enabled "
+                             "maxclients connected_clients";
 
 int sfid__redis_check(struct sfid__visit *v, struct sfid__redis_facts *facts) {
     char key[80];
@@ -28,6 +29,39 @@ const char *sfid__redis_fact(const struct sfid__redis_facts *facts, const char *
         if (strcmp(facts->name[i], name) == 0)
             return facts->value[i];
     return NULL;
+}
+
+const char *sfid__redis_purpose(const char *command) {
+    static const struct {
+        const char *command, *purpose;
+    } list[] = {{"eval", "the lease script runs by it"},
+                {"evalsha", "it names the script instead of sending its 16 kB each time"},
+                {"info", "it shows whether the server may have forgotten something"},
+                {"time", "windows are counted on the server's clock"},
+                {"hmget", "claims read records by it"},
+                {"hget", "renewals read their record by it"},
+                {"hset", "grants are written by it"},
+                {"del", "a new era begins by it, and registrations end by it"},
+                {"get", "registrations are read by it; registration=off needs none"},
+                {"set", "pids are registered by it; registration=off needs none"},
+                {"cluster", "it shows whether the app's slot is moving: cluster|nodes and cluster|keyslot"}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(list[i].command, command) == 0)
+            return list[i].purpose;
+    return "leases need it";
+}
+
+bool sfid__redis_older(const struct sfid__redis_facts *facts, unsigned version) {
+    unsigned major = 0, minor = 0, patch = 0;
+    const char *text = sfid__redis_fact(facts, "redis_version");
+    return text && sscanf(text, "%u.%u.%u", &major, &minor, &patch) == 3 && major * 10000 + minor * 100 + patch < version;
+}
+
+int sfid__redis_try_evalsha(struct sfid__visit *v) {
+    const struct sfid__error kept = v->error;
+    const int rc = sfid__visit_ask(v, 3, (const char *const[]){"EVALSHA", sfid__lease_sha, "0"}, NULL);
+    v->error = kept;
+    return rc;
 }
 
 static int64_t number(const char *text) {

@@ -27,4 +27,13 @@ int64_t sfid__redis_fact_number(const struct sfid__redis_facts *facts, const cha
 /* A setting as a decimal; -1 if the server or its ACL does not show it. */
 int64_t sfid__redis_setting(struct sfid__visit *v, const char *name);
 
+/* What a command of the scripts is for. */
+const char *sfid__redis_purpose(const char *command);
+
+/* True if the server says a version below this one: 60207 is 6.2.7. */
+bool sfid__redis_older(const struct sfid__redis_facts *facts, unsigned version);
+
+/* Sends EVALSHA of nothing. SFID_EAUTH if the user may not; other errors do not matter. */
+int sfid__redis_try_evalsha(struct sfid__visit *v);
+
 #endif

@@ -22,6 +22,13 @@ struct pid_survey {
 
 /* ---- looking --------------------------------------------------------------- */
 
+static bool is_short(const struct sfid__redis_app *app, uint64_t pid) { return app->share && pid % app->share == app->share - 1; }
+
+/* Of a renewal. Before the first one a lease is younger than that says. */
+static int64_t window_ms(const struct sfid__redis_app *app, uint64_t pid) {
+    return (int64_t)(is_short(app, pid) ? app->short_ms : app->window_ms);
+}
+
 static bool see(void *survey, const struct sfid__redis_pid *pid) {
     struct pid_survey *s = survey;
     sfid_pid_info *info = &s->info;
@@ -33,7 +40,7 @@ static bool see(void *survey, const struct sfid__redis_pid *pid) {
     info->kind = sfid__redis_pid_kind(pid, info->left_ms);
     sfid__redis_pid_holder(pid, info->holder);
     if (held && pid->timed)
-        info->renewed_unix_ms = info->until_unix_ms - (int64_t)app->window_ms;
+        info->renewed_unix_ms = info->until_unix_ms - window_ms(app, pid->pid);
     if (held)
         snprintf(s->base, sizeof s->base, "%s", pid->who);
     return false;
@@ -79,7 +86,10 @@ static void read_registration(struct pid_survey *s) {
 
 /* By the script's rules: a released pid is free from its first unused tick, any other once it has run out and q has passed. */
 static int64_t free_from(const struct pid_survey *s) {
-    const int64_t open = s->view.open_tick ? sfid__redis_app_time(&s->visit.app, s->view.open_tick) : 0;
+    const struct sfid__redis_app *app = &s->visit.app;
+    int64_t open = sfid__redis_open_ms(app, &s->view);
+    if (open && !is_short(app, s->info.pid))
+        open = sfid__redis_app_time(app, s->view.open_tick);
     if (s->view.known != SFID__APP_CURRENT || s->info.until_unix_ms < 0)
         return -1;
     const int64_t from = s->info.kind == SFID_LEASE_RELEASED ? s->info.until_unix_ms : SFID__MAX(s->info.until_unix_ms, open);
@@ -152,6 +162,19 @@ static int finish(struct pid_survey *s) {
 
 /* ---- calls ----------------------------------------------------------------- */
 
+/* Goes to the server that lends the pid; to the first if none does. */
+static int begin(struct pid_survey *s, const sfid_options *opt, uint64_t pid) {
+    struct sfid__visit *v = &s->visit;
+    int rc = sfid__visit_begin(v, opt);
+    unsigned at = 0;
+    for (unsigned i = 0; rc == 0 && v->servers > 1 && i < v->servers; i++) {
+        rc = sfid__pool_member(&v->whole, i, &v->settings, &v->error);
+        if (rc == 0 && pid >= (uint64_t)v->settings.opt.pid_min && pid <= (uint64_t)v->settings.opt.pid_max)
+            at = i;
+    }
+    return rc < 0 ? rc : sfid__visit_server(v, at);
+}
+
 static int end(struct pid_survey *s, int rc, sfid_pid_info *out, char *why, size_t why_size) {
     if (s && out && rc == 0)
         *out = s->info;
@@ -162,7 +185,7 @@ int sfid_pid_look(const sfid_options *opt, uint64_t pid, sfid_pid_info *out, cha
     struct pid_survey *s = calloc(1, sizeof *s);
     int rc = s == NULL ? SFID_ENOMEM : out == NULL ? SFID_EINVAL : 0;
     if (rc == 0)
-        rc = sfid__visit_begin(&s->visit, opt);
+        rc = begin(s, opt, pid);
     if (rc == 0)
         rc = look(s, pid);
     return end(s, rc, out, why, why_size);
@@ -170,7 +193,7 @@ int sfid_pid_look(const sfid_options *opt, uint64_t pid, sfid_pid_info *out, cha
 
 int sfid_pid_finish(const sfid_options *opt, uint64_t pid, const char *holder, sfid_pid_info *out, char *why, size_t why_size) {
     struct pid_survey *s = calloc(1, sizeof *s);
-    int rc = s == NULL ? SFID_ENOMEM : sfid__visit_begin(&s->visit, opt);
+    int rc = s == NULL ? SFID_ENOMEM : begin(s, opt, pid);
     if (rc == 0)
         rc = look(s, pid);
     if (rc == 0)

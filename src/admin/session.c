@@ -16,19 +16,29 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
     struct sfid__error *err = &v->error;
     sfid__guest_enter(&v->guest);
     v->begun = true;
-    int rc = sfid__options_read(opt, &v->settings, err);
+    int rc = sfid__options_read(opt, &v->whole, err);
     if (rc < 0)
         return rc;
-    if (v->settings.store != &sfid__store_redis && v->settings.opt.pid < 0)
+    const bool served = v->whole.store == &sfid__store_redis || v->whole.store == &sfid__store_pool;
+    if (!served && v->whole.opt.pid < 0)
         return sfid__fail(err, SFID_EUNSUPPORTED,
                           "store \"local\" keeps its leases as locks of this host, which `sfid doctor --app %s` lists: give the "
                           "URL of a Redis server",
-                          v->settings.opt.app);
-    if (v->settings.store != &sfid__store_redis)
+                          v->whole.opt.app);
+    if (!served)
         return sfid__fail(err, SFID_EUNSUPPORTED, "a fixed pid is not leased: leave it at -1, and give the URL of a Redis server");
+    v->servers = sfid__pool_count(&v->whole);
+    v->deadline_ms = sfid__deadline_now_ms() + v->whole.opt.open_timeout_ms;
+    return 0;
+}
+
+int sfid__visit_server(struct sfid__visit *v, unsigned i) {
+    sfid__redis_app_end(&v->app);
+    v->app = (struct sfid__redis_app){.name = ""};
+    if (sfid__pool_member(&v->whole, i, &v->settings, &v->error) < 0)
+        return v->error.code;
     sfid__options_widen(&v->settings);
-    v->deadline_ms = sfid__deadline_now_ms() + v->settings.opt.open_timeout_ms;
-    return sfid__redis_app_begin(&v->app, &v->settings, err);
+    return sfid__redis_app_begin(&v->app, &v->settings, &v->error);
 }
 
 int sfid__visit_end(struct sfid__visit *v, int rc, char *why, size_t why_size) {

@@ -4,11 +4,13 @@
 #define SFID_ADMIN_SESSION_H
 
 #include "base/guest.h"
+#include "lease/pool.h"
 #include "lease/script.h"
 
 /* On the heap, zeroed: a reply is larger than the stack of some threads. */
 struct sfid__visit {
-    struct sfid__settings settings;
+    struct sfid__settings whole, settings; /* as given; of the server that is asked */
+    unsigned servers;                      /* of a pool; 1 for any other store */
     struct sfid__redis_app app;
     int64_t deadline_ms;
     struct sfid__guest guest;
@@ -16,8 +18,11 @@ struct sfid__visit {
     struct sfid__error error;
 };
 
-/* Reads the options and prepares to ask. 0, SFID_EINVAL, SFID_ENOMEM, or SFID_EUNSUPPORTED if no server keeps the leases. */
+/* Reads the options. 0, SFID_EINVAL, SFID_ENOMEM, or SFID_EUNSUPPORTED if no server keeps the leases. */
 int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt);
+
+/* Prepares to ask server i from now on. 0, SFID_EINVAL or SFID_ENOMEM. */
+int sfid__visit_server(struct sfid__visit *v, unsigned i);
 
 static inline struct sfid__deadline sfid__visit_until(const struct sfid__visit *v) {
     return (struct sfid__deadline){v->deadline_ms, NULL, 0};

@@ -74,6 +74,16 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
     return 0;
 }
 
+/* q1 of the script is q, but for the difference of the windows. */
+int64_t sfid__redis_open_ms(const struct sfid__redis_app *app, const struct sfid__redis_view *view) {
+    const int64_t earlier = app->short_ms ? (int64_t)(app->window_ms - app->short_ms) : 0;
+    return view->open_tick ? sfid__redis_app_time(app, view->open_tick) - earlier : 0;
+}
+
+int64_t sfid__redis_wait_ms(const struct sfid__redis_app *app) {
+    return (int64_t)(app->short_ms ? app->short_ms : app->window_ms) + app->budget_ms;
+}
+
 /* ---- one pid --------------------------------------------------------------- */
 
 void sfid__redis_pid_holder(const struct sfid__redis_pid *pid, char out[SFID__HOLDER]) {

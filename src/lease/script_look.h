@@ -20,6 +20,12 @@ struct sfid__redis_pid {
     const char *who; /* base or registration; "" if released */
 };
 
+/* From when on pids without a record are granted, in Unix milliseconds: the first of them are short. 0: always, or not known. */
+int64_t sfid__redis_open_ms(const struct sfid__redis_app *app, const struct sfid__redis_view *view);
+
+/* How long they wait after the server has forgotten the app. */
+int64_t sfid__redis_wait_ms(const struct sfid__redis_app *app);
+
 /* The holder's name, made printable, since anybody may have written it there, and without the token, which is a secret. */
 enum { SFID__HOLDER = 256 };
 void sfid__redis_pid_holder(const struct sfid__redis_pid *pid, char out[SFID__HOLDER]);

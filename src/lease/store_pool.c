@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_pool.c - leases from several Redis servers that know nothing of one
+ * another.
+ *
+ * Each member is a Redis store of its own (store_redis.c), for its own range of
+ * pids. A pid stays with its server: only that one renews and releases it. A
+ * claim asks the server that answered last, and goes on to the next if that is
+ * away, refuses, or has no pid now. So no proof is added to that of one server;
+ * what a pool needs beyond is that ranges are disjoint, also between processes
+ * that read different lists: see pool.h and doc/pool.md.
+ *
+ * A claim that was granted by a server whose answer was lost blocks that pid
+ * until its first window ends.
+ */
+#include "lease/pool.h"
+
+#include "base/hash.h"
+#include "base/clock.h"
+#include "lease/store.h"
+#include "redis/uri_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "pool:"
+
+struct member {
+    struct sfid__store *store;
+    uint64_t pid_min, pid_max;
+};
+
+struct pool_store {
+    struct sfid__store store; /* first */
+    unsigned count, turn;     /* turn: whom a claim asks first */
+    struct member members[SFID__POOL_MOST];
+    char shown[SFID__URI_SHOWN];
+};
+
+static struct pool_store *self(struct sfid__store *store) { return (struct pool_store *)(void *)store; }
+
+/* ---- the text -------------------------------------------------------------- */
+
+struct range {
+    struct sfid__part url;
+    uint64_t min, max;
+};
+
+/* Cuts the next range off. False at the end, or with an error. */
+static bool next_range(struct sfid__part *rest, struct range *r, struct sfid__error *err) {
+    while (rest->len > 0 && *rest->at == ' ')
+        *rest = sfid__part_behind(*rest, 1);
+    if (rest->len == 0)
+        return false;
+    struct sfid__part word = sfid__part_cut(rest, " "), numbers = sfid__part_cut(&word, "="), low = sfid__part_cut(&numbers, "-");
+    if (word.len > 1 && numbers.len > 1 && sfid__part_number(low, SFID__REDIS_PID_MAX, &r->min) &&
+        sfid__part_number(sfid__part_behind(numbers, 1), SFID__REDIS_PID_MAX, &r->max) && r->min <= r->max) {
+        r->url = sfid__part_behind(word, 1);
+        return true;
+    }
+    sfid__fail(err, SFID_EINVAL,
+               "store \"pool:\": a range has to be MIN-MAX=URL, with pids up to %d, such as 1-1023=redis://user:password@host/0; "
+               "ranges are separated by spaces",
+               SFID__REDIS_PID_MAX);
+    return false;
+}
+
+/* Lists the ranges. Returns how many, or a negative code. */
+static int list_ranges(const char *text, struct range ranges[SFID__POOL_MOST], struct sfid__error *err) {
+    struct sfid__part rest = {text + strlen(PREFIX), strlen(text) - strlen(PREFIX)};
+    struct range r;
+    int n = 0;
+    err->code = 0;
+    while (next_range(&rest, &r, err)) {
+        if (n == SFID__POOL_MOST)
+            return sfid__fail(err, SFID_EINVAL, "store \"pool:\": more than %d ranges are given", SFID__POOL_MOST);
+        for (int i = 0; i < n; i++)
+            if (r.min <= ranges[i].max && ranges[i].min <= r.max)
+                return sfid__fail(err, SFID_EINVAL,
+                                  "store \"pool:\": ranges %" PRIu64 "-%" PRIu64 " and %" PRIu64 "-%" PRIu64
+                                  " overlap; each pid belongs to one server",
+                                  ranges[i].min, ranges[i].max, r.min, r.max);
+        ranges[n++] = r;
+    }
+    if (err->code == 0 && n < 2)
+        return sfid__fail(err, SFID_EINVAL, "store \"pool:\": %d range%s given; a pool has at least two", n, n == 1 ? " is" : "s are");
+    return err->code ? err->code : n;
+}
+
+static int read_url(const struct range *r, struct sfid__uri *out, struct sfid__error *err) {
+    char url[4096];
+    struct sfid__error why;
+    if (r->url.len >= sizeof url)
+        return sfid__fail(err, SFID_EINVAL, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": the URL is too long", r->min, r->max);
+    memcpy(url, r->url.at, r->url.len);
+    url[r->url.len] = '\0';
+    int rc = sfid__uri_parse(url, out, &why);
+    if (rc == 0 && (out->pid_min >= 0 || out->pid_max >= 0))
+        rc = sfid__fail(&why, SFID_EINVAL, "pid_min and pid_max belong before the URL, as MIN-MAX=");
+    if (rc == 0 && out->user[0] == '\0')
+        rc = sfid__fail(&why, SFID_EINVAL,
+                        "the URL has no user; each range needs a user of its own, which exists only on the server that lends it");
+    return rc < 0 ? sfid__fail(err, rc, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": %s", r->min, r->max, why.text) : 0;
+}
+
+/* ---- members --------------------------------------------------------------- */
+
+unsigned sfid__pool_count(const struct sfid__settings *s) {
+    struct range ranges[SFID__POOL_MOST];
+    struct sfid__error ignored;
+    const int n = s->store == &sfid__store_pool ? list_ranges(s->opt.store, ranges, &ignored) : 1;
+    return n > 0 ? (unsigned)n : 0;
+}
+
+int sfid__pool_member(const struct sfid__settings *s, unsigned i, struct sfid__settings *out, struct sfid__error *err) {
+    struct range ranges[SFID__POOL_MOST];
+    *out = *s;
+    if (s->store != &sfid__store_pool)
+        return 0;
+    const int n = list_ranges(s->opt.store, ranges, err);
+    if (n < 0 || read_url(&ranges[i], &out->uri, err) < 0)
+        return err->code;
+    out->store = &sfid__store_redis;
+    out->ranged = false;
+    out->opt.pid_min = (int64_t)ranges[i].min;
+    out->opt.pid_max = (int64_t)ranges[i].max;
+    return sfid__store_redis.finish(out, err);
+}
+
+static struct member *member_of(struct pool_store *s, uint64_t pid) {
+    for (unsigned i = 0; i < s->count; i++)
+        if (pid >= s->members[i].pid_min && pid <= s->members[i].pid_max)
+            return &s->members[i];
+    return NULL;
+}
+
+/* Takes over what the last exchange showed. Relaxed: as in store_redis.c. */
+static void note(struct pool_store *s, struct member *m) {
+    const struct sfid__store *from = m->store;
+    s->store.answer_ms = from->answer_ms;
+    s->store.unreplicated = from->unreplicated;
+    atomic_store_explicit(&s->store.connected, atomic_load_explicit(&from->connected, memory_order_relaxed), memory_order_relaxed);
+    atomic_store_explicit(&s->store.skew_ms, atomic_load_explicit(&from->skew_ms, memory_order_relaxed), memory_order_relaxed);
+    atomic_store_explicit(&s->store.replicas, atomic_load_explicit(&from->replicas, memory_order_relaxed), memory_order_relaxed);
+}
+
+/* ---- operations ------------------------------------------------------------ */
+
+static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m, const struct sfid__ask *ask,
+                                          struct sfid__reply *reply, struct sfid__error *err) {
+    struct sfid__lease_action lease = *ask->lease;
+    struct sfid__ask part = *ask;
+    part.lease = &lease;
+    lease.start = m->pid_min + lease.start % (m->pid_max - m->pid_min + 1);
+    if (ask->deadline_ms)
+        part.deadline_ms = SFID__MIN(ask->deadline_ms, sfid__deadline_now_ms() + m->store->exchange_ms);
+    const enum sfid__lease_answer answer = m->store->ops->claim(m->store, &part, reply, err);
+    note(s, m);
+    reply->start = ask->lease->start;
+    if (answer == SFID__GRANTED && (reply->pid < m->pid_min || reply->pid > m->pid_max)) {
+        sfid__fail(err, SFID_EREDIS, "%s: pid %" PRIu64 " was granted, which is not in this server's range", m->store->server, reply->pid);
+        return SFID__REFUSED;
+    }
+    return answer;
+}
+
+/* Is there time, and does nobody wait for the handle to close? */
+static bool may_go_on(const struct sfid__ask *ask) {
+    /* Acquire, as in clock.h. */
+    return (ask->deadline_ms == 0 || sfid__deadline_now_ms() < ask->deadline_ms) &&
+           !(ask->stop && atomic_load_explicit(ask->stop, memory_order_acquire) != 0);
+}
+
+/*
+ * The first server that grants a pid. A server that has none now says when to come again; that outranks a failure of
+ * another one, and only a refusal by all of them is a refusal.
+ */
+static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                     struct sfid__error *err) {
+    struct pool_store *s = self(store);
+    enum sfid__lease_answer worst = SFID__REFUSED;
+    int64_t after_ms = INT64_MAX;
+    const unsigned turn = s->turn;
+    for (unsigned i = 0; i < s->count && (i == 0 || may_go_on(ask)); i++) {
+        struct sfid__error why = {.code = 0};
+        const unsigned at = (turn + i) % s->count;
+        const enum sfid__lease_answer answer = ask_member(s, &s->members[at], ask, reply, &why);
+        if (answer == SFID__GRANTED) {
+            s->turn = at;
+            return answer;
+        }
+        if (answer == SFID__LATER)
+            after_ms = SFID__MIN(after_ms, reply->after_ms);
+        if (answer == SFID__LATER && worst != SFID__LATER)
+            s->turn = at;
+        if (why.code && (worst != SFID__LATER || answer == SFID__LATER))
+            *err = why;
+        worst = answer == SFID__LATER || worst == SFID__LATER ? SFID__LATER : answer == SFID__FAILED ? answer : worst;
+    }
+    reply->after_ms = after_ms;
+    return worst;
+}
+
+/*
+ * A holder whose server stays away looks for a pid of another one before its window is over. It uses up that window
+ * meanwhile, and never shows the old lease again.
+ */
+static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                     struct sfid__error *err) {
+    struct pool_store *s = self(store);
+    struct member *m = member_of(s, ask->lease->pid);
+    if (m == NULL) {
+        sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " is in no range of the pool any more", s->shown, ask->lease->pid);
+        return SFID__LOST;
+    }
+    const enum sfid__lease_answer answer = m->store->ops->renew(m->store, ask, reply, err);
+    note(s, m);
+    const bool failed = answer == SFID__FAILED || answer == SFID__REFUSED;
+    if (!failed || ask->now + s->store.terms.window / 8 < ask->lease->limit)
+        return answer;
+    s->turn = (unsigned)(m - s->members + 1) % s->count;
+    return SFID__LOST;
+}
+
+static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
+    struct pool_store *s = self(store);
+    return s->members[0].store->ops->is_last(s->members[0].store, slot);
+}
+
+static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
+    struct member *m = member_of(self(store), ask->lease->pid);
+    if (m)
+        m->store->ops->release(m->store, ask, position);
+}
+
+static void drop(struct sfid__store *store) {
+    struct pool_store *s = self(store);
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->members[i].store)
+            s->members[i].store->ops->drop(s->members[i].store);
+    free(s);
+}
+
+/* ---- making one ------------------------------------------------------------ */
+
+static const struct sfid__store_ops ops = {claim, renew, is_last, release, drop};
+
+static int make_members(struct pool_store *s, const struct sfid__settings *settings, struct sfid__settings *part, const char *identity,
+                        struct sfid__error *err) {
+    for (unsigned i = 0; i < sfid__pool_count(settings); i++) {
+        struct member *m = &s->members[i];
+        if (sfid__pool_member(settings, i, part, err) < 0 || sfid__store_redis.make(&m->store, part, identity, err) < 0)
+            return err->code;
+        m->pid_min = (uint64_t)part->opt.pid_min;
+        m->pid_max = (uint64_t)part->opt.pid_max;
+        s->count++;
+        s->store.exchange_ms += m->store->exchange_ms;
+    }
+    return 0;
+}
+
+static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
+    struct pool_store *s = calloc(1, sizeof *s);
+    struct sfid__settings *part = malloc(sizeof *part);
+    if (s == NULL || part == NULL) {
+        free(s);
+        free(part);
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    }
+    const int rc = make_members(s, settings, part, identity, err);
+    free(part);
+    if (rc < 0) {
+        drop(&s->store);
+        return rc;
+    }
+    const uint64_t hash = sfid__hash(SFID__HASH_SEED, identity, strlen(identity));
+    s->store.ops = &ops;
+    s->store.terms = s->members[0].store->terms;
+    s->store.terms.pid_min = (uint64_t)settings->opt.pid_min;
+    s->store.terms.pid_max = (uint64_t)settings->opt.pid_max;
+    s->store.start = s->store.terms.pid_min + hash % (s->store.terms.pid_max - s->store.terms.pid_min + 1);
+    s->turn = (unsigned)(hash >> 32) % s->count;
+    snprintf(s->shown, sizeof s->shown, "pool of %u servers", s->count);
+    s->store.server = s->shown;
+    *out = &s->store;
+    return 0;
+}
+
+/* ---- options --------------------------------------------------------------- */
+
+static bool is_meant(const char *text) { return strncmp(text, PREFIX, strlen(PREFIX)) == 0; }
+
+/* Two ranges with one user could be lent by one server after the list was changed. */
+static int check_users(const struct sfid__uri *a, const struct sfid__uri *b, struct sfid__error *err) {
+    if (strcmp(a->user, b->user) != 0)
+        return 0;
+    return sfid__fail(err, SFID_EINVAL,
+                      "store \"pool:\": two ranges have the user %.60s; each needs a user of its own, which exists only on the server "
+                      "that lends it",
+                      a->user);
+}
+
+static int read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
+    struct range ranges[SFID__POOL_MOST];
+    const int n = list_ranges(text, ranges, err);
+    if (n < 0)
+        return n;
+    struct sfid__uri *uris = calloc((size_t)n, sizeof *uris);
+    int rc = uris ? 0 : sfid__fail(err, SFID_ENOMEM, "out of memory");
+    out->store_min = INT64_MAX;
+    for (int i = 0; i < n && rc == 0; i++) {
+        rc = read_url(&ranges[i], &uris[i], err);
+        for (int k = 0; k < i && rc == 0; k++)
+            rc = check_users(&uris[k], &uris[i], err);
+        if (rc == 0 && uris[i].registration != uris[0].registration)
+            rc = sfid__fail(err, SFID_EINVAL, "store \"pool:\": registration differs between the servers; set one value for all");
+        out->store_min = SFID__MIN(out->store_min, (int64_t)ranges[i].min);
+        out->store_max = SFID__MAX(out->store_max, (int64_t)ranges[i].max);
+    }
+    if (rc == 0)
+        out->uri = uris[0];
+    free(uris);
+    return rc;
+}
+
+/* The members' rules, and a fingerprint of the whole list: a slot of another list is not continued. */
+static int finish(struct sfid__settings *out, struct sfid__error *err) {
+    struct sfid__settings *part = malloc(sizeof *part);
+    char server[SFID__URI_WHOLE];
+    uint64_t of_pages = out->fingerprint;
+    int rc = part ? 0 : sfid__fail(err, SFID_ENOMEM, "out of memory");
+    for (unsigned i = 0, n = sfid__pool_count(out); i < n && rc == 0; i++) {
+        rc = sfid__pool_member(out, i, part, err);
+        sfid__uri_describe(&part->uri, server, sizeof server);
+        const uint64_t range[] = {(uint64_t)part->opt.pid_min, (uint64_t)part->opt.pid_max};
+        of_pages = sfid__hash(sfid__hash(of_pages, server, strlen(server)), range, sizeof range);
+    }
+    if (rc == 0) {
+        out->window_ms = part->window_ms;
+        out->short_ms = part->short_ms;
+        out->share = part->share;
+        out->of_pages = of_pages;
+    }
+    free(part);
+    return rc;
+}
+
+const struct sfid__store_kind sfid__store_pool = {
+    .title = "the pool",
+    .pid_most = SFID__REDIS_PID_MAX,
+    .slot_first = true,
+    .is_meant = is_meant,
+    .read = read_option,
+    .finish = finish,
+    .make = make,
+};
