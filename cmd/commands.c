@@ -13,7 +13,8 @@ static const struct command command_help;
 
 static const struct command *const commands[] = {&command_gen,   &command_decode, &command_encode, &command_convert,
                                                  &command_range, &command_layout, &command_init,   &command_lease,
-                                                 &command_exec,  &command_bench,  &command_doctor, &command_help};
+                                                 &command_keep,  &command_exec,   &command_bench,  &command_doctor,
+                                                 &command_help};
 
 /* Finds a command by name or alias. Returns NULL if there is none. */
 static const struct command *command_of(const char *name) {

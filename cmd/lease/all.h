@@ -12,7 +12,7 @@
 
 /* ---- commands about leases ----------------------------------------------- */
 
-extern const struct command command_init, command_lease;
+extern const struct command command_init, command_keep, command_lease;
 
 /* ---- the actions of `sfid lease`, and their options ---------------------- */
 

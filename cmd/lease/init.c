@@ -42,7 +42,7 @@ static int report(const sfid_options *opt, const sfid_app_info *found) {
     out_print("app       %s\nserver    %s\n", opt->app, found->server);
     out_print("asserted  no process of the app is running anywhere, and none was killed or was sfid gen in the last %" PRId64
               " s;\n          or none of them has reached the server for that long\n",
-              (found->wait_ms + 999) / 1000);
+              ((int64_t)opt->ttl_ms + opt->skew_budget_ms + 999) / 1000);
     show_state(found);
     show_pids(found);
     out_print("done      pids without a record are granted from now on\n");

@@ -78,17 +78,15 @@ static int once(const struct ls *ls) {
     char why[SFID_WHY_LEN];
     int status = STATUS_GOOD;
     const int code = leases_look(&leases, ls->opt, ls->all, why);
-    const struct leases *found = code < 0 ? NULL : &leases;
+    const struct leases *found = leases.info.server[0] ? &leases : NULL; /* of a pool, also what some servers told */
     if (ls->output)
         status = show_to_file(ls, found);
     else
         show(ls, found);
-    if (code < 0)
-        return store_failure(code, why);
-    if (ls->format != LEASE_PROMETHEUS)
+    if (code == 0 && ls->format != LEASE_PROMETHEUS)
         tell(ls, &leases);
     leases_forget(&leases);
-    return status;
+    return code < 0 ? store_failure(code, why) : status;
 }
 
 /* ---- repeatedly ------------------------------------------------------------ */

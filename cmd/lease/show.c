@@ -57,7 +57,7 @@ int leases_look(struct leases *leases, const sfid_options *opt, bool all, char w
         code = SFID_ENOMEM;
         why[0] = '\0';
     }
-    if (code < 0)
+    if (code < 0 && leases->info.server[0] == '\0')
         leases_forget(leases);
     return code;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BATCH 4096
 #define STORE_LEN 4200 /* longer than any URL that the library takes */
@@ -277,6 +278,20 @@ static void leave(const struct gen *gen, bool opened) {
     sfid_close(gen->g);
 }
 
+/* Somebody who looks at a terminal sees what a newcomer waits for, and the command goes on by itself. */
+static int open_patiently(struct gen *gen) {
+    int code = sfid_open(&gen->g, &gen->opt);
+    if (code != SFID_ENOPID || !isatty(STDERR_FILENO))
+        return code;
+    say("%s", sfid_last_error(gen->g));
+    say("waiting for a pid; press Ctrl-C to give up");
+    while (code == SFID_ENOPID) {
+        sfid_close(gen->g);
+        code = sfid_open(&gen->g, &gen->opt);
+    }
+    return code;
+}
+
 static int run(const struct args *args) {
     static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT}; /* static: an open handle is no leak */
     if (!args_no_operands(args, "; use -n COUNT to generate several IDs"))
@@ -288,7 +303,7 @@ static int run(const struct args *args) {
 
     if (gen.by_default)
         remark("pids come from store local: IDs are unique only among the processes of this user on this host");
-    int code = sfid_open(&gen.g, &gen.opt);
+    int code = open_patiently(&gen);
     const bool opened = code == 0;
     if (opened)
         code = draw(&gen);

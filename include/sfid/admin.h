@@ -76,10 +76,11 @@ typedef struct sfid_lease_info {
  * called again, but the other pids are still looked at and counted. It may call
  * any function of the library.
  *
- * *out (may be NULL) is written on success only. why (may be NULL) has room for
- * why_size bytes. On failure it gets one sentence, cut if it is too long; on
- * success it gets "". The server is asked about 64 pids at a time, so
- * neighbours may have changed in between.
+ * *out (may be NULL) is written on success; and on failure, if some servers of a
+ * pool answered, with what these know. why (may be NULL) has room for why_size
+ * bytes. On failure it gets one sentence, cut if it is too long; on success it
+ * gets "". The server is asked about 256 pids at a time, so neighbours may have
+ * changed in between.
  *
  * Returns 0, or
  *   SFID_EINVAL       opt is NULL; an option is out of range; no app; in a cluster, an app name that cannot be used there

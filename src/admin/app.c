@@ -106,7 +106,7 @@ static int look(struct app_survey *s) {
 
 /* Ends the call: copies the result and the sentence to the caller. */
 static int end(struct app_survey *s, int rc, sfid_app_info *out, char *why, size_t why_size) {
-    if (s && out && (rc == 0 || rc == SFID_EBUSY))
+    if (s && out && (rc == 0 || rc == SFID_EBUSY || s->info.server[0]))
         *out = s->info;
     return sfid__visit_end(s ? &s->visit : NULL, rc, why, why_size);
 }
@@ -147,8 +147,8 @@ static int refuse(struct app_survey *s) {
 }
 
 /* *done: the server did it. Otherwise it is no longer in the state that was looked at. */
-static int try_init(struct app_survey *s, bool force, bool *done) {
-    memset(&s->info, 0, sizeof s->info);
+static int try_init(struct app_survey *s, const sfid_app_info *before, bool force, bool *done) {
+    s->info = *before;
     s->holders[0] = '\0';
     int rc = look(s);
     if (rc < 0)
@@ -166,10 +166,11 @@ static int try_init(struct app_survey *s, bool force, bool *done) {
 }
 
 static int init_server(struct app_survey *s, bool force) {
+    const sfid_app_info before = s->info;
     bool done = false;
     int rc = 0;
     for (int i = 0; i < TRIES && rc == 0 && !done; i++)
-        rc = try_init(s, force, &done);
+        rc = try_init(s, &before, force, &done);
     if (rc < 0 || done)
         return rc;
     return sfid__fail(&s->visit.error, SFID_EAGAIN,

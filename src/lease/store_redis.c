@@ -38,6 +38,7 @@ struct redis_store {
     bool skewed;  /* as last reported */
     bool mixed, met_stranger; /* registration=mixed; SFID_EVENT_FOREIGN was reported */
     uint32_t replicas;
+    bool idle_close; /* keep no connection between heartbeats */
 };
 
 static struct redis_store *self(struct sfid__store *store) { return (struct redis_store *)(void *)store; }
@@ -213,6 +214,13 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
     return SFID__LATER;
 }
 
+/* Nothing is to be asked until the next heartbeat. */
+static enum sfid__lease_answer settled(struct redis_store *s, enum sfid__lease_answer answer) {
+    if (s->idle_close)
+        sfid__route_hang_up(&s->app.route);
+    return answer;
+}
+
 static bool read_grant(const struct redis_store *s, struct sfid__reply *reply) {
     if (!sfid__redis_app_number(&s->app, 2, &reply->floor) || !sfid__redis_app_number(&s->app, 3, &reply->limit) ||
         !sfid__redis_app_number(&s->app, 4, &reply->pid) || reply->floor >= reply->limit)
@@ -241,7 +249,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
     note_era(s, ask, 5);
     note_stranger(s, ask, 6);
     note_replicas(s, ask, reply->pid);
-    return SFID__GRANTED;
+    return settled(s, SFID__GRANTED);
 }
 
 /* ---- renew, release -------------------------------------------------------- */
@@ -293,14 +301,14 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, reply)) {
         note_era(s, ask, 5);
         note_replicas(s, ask, reply->pid);
-        return SFID__SWITCHED;
+        return settled(s, SFID__SWITCHED);
     }
     if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_number(&s->app, 3, &reply->limit) ||
         !sfid__redis_app_number(&s->app, 4, &reply->pid) || reply->pid != ask->lease->pid)
         return nonsense(s, "renew", err);
     reply->limit = SFID__MAX(SFID__MIN(reply->limit, store->terms.end), ask->lease->limit);
     note_era(s, ask, 5);
-    return SFID__GRANTED;
+    return settled(s, SFID__GRANTED);
 }
 
 /* The outcome does not matter: a pid that is not released comes free when its lease ends. */
@@ -347,6 +355,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     snprintf(s->identity, sizeof s->identity, "%s", identity);
     s->trusts = opt->on_unknown == SFID_TRUST;
     s->replicas = settings->uri.replicas;
+    s->idle_close = settings->uri.idle_close;
     s->mixed = settings->uri.registration == SFID__REGISTRATION_MIXED;
     const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms), pids = s->app.pid_max - s->app.pid_min + 1;
     s->store.ops = &ops;

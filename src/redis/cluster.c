@@ -65,6 +65,8 @@ void sfid__cluster_drop(struct sfid__cluster *c) {
 
 bool sfid__cluster_is_up(struct sfid__cluster *c) { return sfid__connection_is_up(c->connection); }
 
+void sfid__cluster_hang_up(struct sfid__cluster *c) { sfid__connection_hang_up(c->connection); }
+
 /* ---- from node to node ----------------------------------------------------- */
 
 /* Keeps a node that another one named, to ask it when that one is gone. */

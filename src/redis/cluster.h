@@ -27,6 +27,7 @@ int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question 
                            struct sfid__error *err);
 
 bool sfid__cluster_is_up(struct sfid__cluster *c);
+void sfid__cluster_hang_up(struct sfid__cluster *c);
 
 /* NULL is fine. */
 void sfid__cluster_drop(struct sfid__cluster *c);

@@ -33,6 +33,15 @@ bool sfid__route_is_up(struct sfid__route *r) {
     return r->cluster ? sfid__cluster_is_up(r->cluster) : sfid__connection_is_up(r->server);
 }
 
+void sfid__route_hang_up(struct sfid__route *r) {
+    if (r->sentinel)
+        sfid__sentinel_hang_up(r->sentinel);
+    else if (r->cluster)
+        sfid__cluster_hang_up(r->cluster);
+    else
+        sfid__connection_hang_up(r->server);
+}
+
 void sfid__route_end(struct sfid__route *r) {
     sfid__sentinel_drop(r->sentinel);
     sfid__cluster_drop(r->cluster);

@@ -21,6 +21,9 @@ int sfid__route_exchange(struct sfid__route *r, const struct sfid__question *q, 
 /* True while the connection for the next question is open. Never blocks. */
 bool sfid__route_is_up(struct sfid__route *r);
 
+/* Closes the connection; the next exchange opens another. */
+void sfid__route_hang_up(struct sfid__route *r);
+
 /* A zeroed one is fine. */
 void sfid__route_end(struct sfid__route *r);
 

@@ -69,6 +69,11 @@ void sfid__sentinel_drop(struct sfid__sentinel *s) {
 
 bool sfid__sentinel_is_up(struct sfid__sentinel *s) { return s->found && sfid__connection_is_up(s->master); }
 
+void sfid__sentinel_hang_up(struct sfid__sentinel *s) {
+    if (s->found)
+        sfid__connection_hang_up(s->master);
+}
+
 /* ---- asking one sentinel --------------------------------------------------- */
 
 static int64_t left_ms(const struct search *x) { return x->q->deadline_ms - sfid__deadline_now_ms(); }

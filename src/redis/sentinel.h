@@ -30,6 +30,7 @@ int sfid__sentinel_exchange(struct sfid__sentinel *s, const struct sfid__questio
                             struct sfid__error *err);
 
 bool sfid__sentinel_is_up(struct sfid__sentinel *s);
+void sfid__sentinel_hang_up(struct sfid__sentinel *s);
 
 /* NULL is fine. */
 void sfid__sentinel_drop(struct sfid__sentinel *s);

@@ -175,6 +175,7 @@ enum parameter {
     REGISTRATION,
     REPLICAS,
     MIN_GOOD,
+    IDLE,
     PID_FIRST,
     PID_LAST,
     PASSWORD_FILE,
@@ -195,6 +196,7 @@ static const char *const names[PARAMETERS] = {"connect_timeout",
                                               "registration",
                                               "replicas",
                                               "min_good",
+                                              "idle",
                                               "pid_min",
                                               "pid_max",
                                               "password_file",
@@ -227,6 +229,11 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
         return read_registration(r, value);
     case REPLICAS:
         return read_replicas(r, names[which], value, &uri->replicas);
+    case IDLE:
+        if (!sfid__part_is(value, "keep") && !sfid__part_is(value, "close"))
+            return bad_value(r, "idle", "keep or close");
+        uri->idle_close = sfid__part_is(value, "close");
+        return 0;
     case MIN_GOOD:
         return read_replicas(r, names[which], value, &uri->min_good);
     case PASSWORD_FILE:
