@@ -2,14 +2,30 @@
 #include "support/leases.h"
 
 const struct sfid__lease_terms usual = {.window = WINDOW,
+                                        .first_window = WINDOW,
                                         .end = 10000,
                                         .reach = REACH,
                                         .pid_min = 2,
                                         .pid_max = 9,
                                         .heartbeat_ms = HEARTBEAT,
+                                        .first_heartbeat_ms = HEARTBEAT,
                                         .retry_first_ms = FIRST,
                                         .retry_longest_ms = LONGEST,
+                                        .poll_least_ms = FIRST,
                                         .testifies = true};
+const struct sfid__lease_terms two_windows = {.window = WINDOW,
+                                              .first_window = FIRST_WINDOW,
+                                              .share = 4,
+                                              .end = 10000,
+                                              .reach = REACH,
+                                              .pid_min = 2,
+                                              .pid_max = 9,
+                                              .heartbeat_ms = HEARTBEAT,
+                                              .first_heartbeat_ms = FIRST_HEARTBEAT,
+                                              .retry_first_ms = FIRST,
+                                              .retry_longest_ms = LONGEST,
+                                              .poll_least_ms = POLL,
+                                              .testifies = true};
 struct sfid__lease l;
 struct sfid__lease_actions out;
 int64_t now;
@@ -23,7 +39,7 @@ static const char letters[] = {[SFID__DO_NOTE] = 'N',        [SFID__DO_ADOPT] = 
                                [SFID__DO_TELL_LEASED] = 'L', [SFID__DO_TELL_RENEWED] = 'W', [SFID__DO_TELL_LEASED_AGAIN] = 'M',
                                [SFID__DO_TELL_LOST] = 'X',   [SFID__DO_TELL_FAILED] = 'F',  [SFID__DO_CLAIM] = 'C',
                                [SFID__DO_RENEW] = 'R',       [SFID__DO_RELEASE] = 'V',      [SFID__DO_GIVE_UP] = 'G',
-                               [SFID__DO_SLEEP] = 'S'};
+                               [SFID__DO_SLEEP] = 'S',       [SFID__DO_SHUT] = 'Z'};
 
 const char *actions_said(void) {
     static char text[SFID__LEASE_ACTIONS + 3];
@@ -66,6 +82,16 @@ const char *grant(uint64_t pid, uint64_t floor, uint64_t limit) {
         .kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = SFID__GRANTED, .pid = pid, .floor = floor, .limit = limit});
 }
 
+const char *switched(uint64_t pid, uint64_t floor, uint64_t limit) {
+    return step((struct sfid__lease_event){
+        .kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = SFID__SWITCHED, .pid = pid, .floor = floor, .limit = limit});
+}
+
+const char *later(int64_t after_ms, uint64_t start) {
+    return step((struct sfid__lease_event){
+        .kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = SFID__LATER, .start = start, .after_ms = after_ms});
+}
+
 const char *answer(enum sfid__lease_answer what) {
     return step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = what});
 }
@@ -73,6 +99,8 @@ const char *answer(enum sfid__lease_answer what) {
 const char *adopted(uint64_t limit, bool sure) {
     return step((struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED, .limit = limit, .sure = sure});
 }
+
+const char *unfit(void) { return step((struct sfid__lease_event){.kind = SFID__LEASE_UNFIT}); }
 
 const char *resume(uint64_t limit, uint64_t next_nonce) {
     return step((struct sfid__lease_event){
@@ -105,4 +133,11 @@ void begin_held(const struct sfid__lease_terms *terms) {
     open_lease();
     grant(4, TICK, TICK + WINDOW);
     adopted(TICK + WINDOW, true);
+}
+
+void begin_first(uint64_t pid) {
+    begin(&two_windows);
+    open_lease();
+    grant(pid, TICK, TICK + FIRST_WINDOW);
+    adopted(TICK + FIRST_WINDOW, true);
 }

@@ -13,10 +13,12 @@
 #include "support/tap.h"
 
 enum { WINDOW = 100, REACH = 300, HEARTBEAT = 32000, FIRST = 50, LONGEST = 5000, TICK = 500, NOW = 100000 };
+enum { FIRST_WINDOW = 40, FIRST_HEARTBEAT = 3200, POLL = 10, SHORT_PID = 7, ORDINARY_PID = 4 };
 
 #define EVEN UINT64_C(20388694359726) /* a multiple of each jitter's range, so no jitter */
 
 extern const struct sfid__lease_terms usual;
+extern const struct sfid__lease_terms two_windows; /* pids 3 and 7 are short */
 extern struct sfid__lease l;
 extern struct sfid__lease_actions out; /* of the last step */
 extern int64_t now;
@@ -32,8 +34,11 @@ const struct sfid__lease_action *last(void);
 const char *open_lease(void);
 const char *wake(bool poked);
 const char *grant(uint64_t pid, uint64_t floor, uint64_t limit);
+const char *switched(uint64_t pid, uint64_t floor, uint64_t limit);
+const char *later(int64_t after_ms, uint64_t start);
 const char *answer(enum sfid__lease_answer what);
 const char *adopted(uint64_t limit, bool sure);
+const char *unfit(void);
 const char *resume(uint64_t limit, uint64_t next_nonce);
 
 /* As resume(), if no process generates from the record that was found. */
@@ -44,5 +49,8 @@ const char *close_lease(void);
 const char *wake_when_due(void);
 void begin(const struct sfid__lease_terms *terms);
 void begin_held(const struct sfid__lease_terms *terms);
+
+/* With two windows: the pid was claimed and not renewed yet. */
+void begin_first(uint64_t pid);
 
 #endif

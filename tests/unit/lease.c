@@ -17,15 +17,21 @@ enum situation {
     RELEASING,
     ENDED,
     GAVE_UP,
+    MOVING,
+    SWITCHING,
+    UNFIT,
     SITUATIONS
 };
 
-static const char *const situations[] = {"new",      "claiming",  "pausing",    "adopting",  "held",  "renewing",
-                                         "retrying", "replacing", "readopting", "releasing", "ended", "given up"};
+static const char *const situations[] = {"new",      "claiming", "pausing",   "adopting",   "held",
+                                         "renewing", "retrying", "replacing", "readopting", "releasing",
+                                         "ended",    "given up", "moving",    "switching",  "unfit"};
 
 static void put_into(enum situation situation) {
     if (situation == NEW || situation == CLAIMING || situation == PAUSING || situation == GAVE_UP || situation == ADOPTING)
         begin(&usual);
+    else if (situation == MOVING || situation == SWITCHING || situation == UNFIT)
+        begin_first(SHORT_PID);
     else
         begin_held(&usual);
     if (situation == CLAIMING || situation == PAUSING || situation == ADOPTING || situation == GAVE_UP)
@@ -34,8 +40,12 @@ static void put_into(enum situation situation) {
         answer(SFID__FAILED);
     if (situation == GAVE_UP)
         answer(SFID__REFUSED);
-    if (situation == RENEWING || situation == RETRYING || situation == REPLACING || situation == READOPTING)
+    if (situation == RENEWING || situation == RETRYING || situation == REPLACING || situation == READOPTING || situation >= MOVING)
         wake_when_due();
+    if (situation == SWITCHING || situation == UNFIT)
+        switched(ORDINARY_PID, TICK, TICK + FIRST_WINDOW);
+    if (situation == UNFIT)
+        unfit();
     if (situation == RETRYING)
         answer(SFID__FAILED);
     if (situation == REPLACING || situation == READOPTING)
@@ -48,23 +58,26 @@ static void put_into(enum situation situation) {
         answer(SFID__GRANTED);
 }
 
-/* Columns: open, resume, wake too early, wake in time; granted, later, lost, failed, refused; adopted, adopted but not
-   sure, unfit; close. Where nothing is under way the answers have the number 0, of no exchange. NULL: no caller does that,
+/* Columns: open, resume, wake too early, wake in time; granted, later, switched, lost, foreign, failed, refused; adopted,
+   adopted but not sure, unfit; close. Where nothing is under way the answers have the number 0, of no exchange. NULL: no caller does that,
    such as to wake it between a grant and what came of the record for it. */
-enum { COLUMNS = 13 };
+enum { COLUMNS = 15 };
 static const char *const table[SITUATIONS][COLUMNS] = {
-    [NEW] = {"w C", "h NR", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
-    [CLAIMING] = {"w C", "h NR", "w S", "w S", "w A", "w S", "w FS", "w FS", "w G", NULL, NULL, NULL, "e S"},
-    [PAUSING] = {"w C", "h NR", "w S", "w C", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
-    [ADOPTING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "h LS", "h NR", "w G", "e S"},
-    [HELD] = {"w C", "h NR", "h S", "h NR", "h S", "h S", "h S", "h S", "h S", NULL, NULL, NULL, "e V"},
-    [RENEWING] = {"w C", "h NR", "h S", "h S", "h ENWS", "h FS", "w XC", "h FS", "h FS", NULL, NULL, NULL, "e V"},
-    [RETRYING] = {"w C", "h NR", "h S", "h NR", "h S", "h S", "h S", "h S", "h S", NULL, NULL, NULL, "e V"},
-    [REPLACING] = {"w C", "h NR", "w S", "w S", "w A", "w S", "w FS", "w FS", "w FS", NULL, NULL, NULL, "e S"},
-    [READOPTING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "h MS", "h NR", "w FS", "e S"},
-    [RELEASING] = {"e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
-    [ENDED] = {"e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
-    [GAVE_UP] = {"w C", "h NR", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
+    [NEW] = {"w C", "h NR", "w S", "w S", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
+    [CLAIMING] = {"w C", "h NR", "w S", "w S", "w A", "w S", "w FS", "w FS", "w FS", "w FS", "w G", NULL, NULL, NULL, "e S"},
+    [PAUSING] = {"w C", "h NR", "w S", "w C", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
+    [ADOPTING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "w S", "w S", "h LS", "h NR", "w G", "e S"},
+    [HELD] = {"w C", "h NR", "h S", "h NR", "h S", "h S", "h S", "h S", "h S", "h S", "h S", NULL, NULL, NULL, "e V"},
+    [RENEWING] = {"w C", "h NR", "h S", "h S", "h ENWS", "h FS", "h FS", "w XC", "w ZXC", "h FS", "h FS", NULL, NULL, NULL, "e V"},
+    [RETRYING] = {"w C", "h NR", "h S", "h NR", "h S", "h S", "h S", "h S", "h S", "h S", "h S", NULL, NULL, NULL, "e V"},
+    [REPLACING] = {"w C", "h NR", "w S", "w S", "w A", "w S", "w FS", "w FS", "w FS", "w FS", "w FS", NULL, NULL, NULL, "e S"},
+    [READOPTING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "w S", "w S", "h MS", "h NR", "w FS", "e S"},
+    [RELEASING] = {"e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
+    [ENDED] = {"e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
+    [GAVE_UP] = {"w C", "h NR", "w S", "w S", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
+    [MOVING] = {"w C", "h NR", "h S", "h S", "h ENWS", "h FS", "w A", "w XC", "w ZXC", "h FS", "h FS", NULL, NULL, NULL, "e V"},
+    [SWITCHING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "w S", "w S", "h MS", "h NR", "w FS", "e S"},
+    [UNFIT] = {"w C", "h NR", "w S", "w C", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
 };
 
 static const char *do_column(unsigned column) {
@@ -80,13 +93,15 @@ static const char *do_column(unsigned column) {
         return wake(false);
     case 4:
         return grant(4, TICK, TICK + 2 * WINDOW - (l.state == SFID__LEASE_WANTED ? WINDOW : 0));
-    case 9:
-        return adopted(TICK + WINDOW, true);
-    case 10:
-        return adopted(TICK + WINDOW, false);
+    case 6:
+        return switched(ORDINARY_PID, TICK, TICK + FIRST_WINDOW);
     case 11:
-        return step((struct sfid__lease_event){.kind = SFID__LEASE_UNFIT});
+        return adopted(TICK + WINDOW, true);
     case 12:
+        return adopted(TICK + WINDOW, false);
+    case 13:
+        return unfit();
+    case 14:
         return close_lease();
     default:
         return answer((enum sfid__lease_answer)(column - 4));
@@ -94,8 +109,9 @@ static const char *do_column(unsigned column) {
 }
 
 static void the_table(void) {
-    static const char *const columns[COLUMNS] = {"open",   "resume",  "early wake", "wake",        "granted", "later", "lost",
-                                                 "failed", "refused", "adopted",    "not so sure", "unfit",   "close"};
+    static const char *const columns[COLUMNS] = {"open",    "resume",   "early wake",  "wake",    "granted",
+                                                 "later",   "switched", "lost",        "foreign", "failed",
+                                                 "refused", "adopted",  "not so sure", "unfit",   "close"};
     for (unsigned s = 0; s < SITUATIONS; s++)
         for (unsigned c = 0; c < COLUMNS; c++) {
             if (table[s][c] == NULL)
