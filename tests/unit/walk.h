@@ -47,6 +47,7 @@ enum {
     X(LOST_TOKEN, "the token of a lost pid is not shown again") \
     X(BOTH_RENEWED, "of two copies of one owner one is renewed") \
     X(RESTART, "what a restart finds is renewed before anything is claimed") \
+    X(STRANGER, "who hears of a stranger closes the record before anything else") \
     X(TOLD, "leased, renewed, lost, leased again are told in that order") \
     X(GIVEN_UP, "nobody gives up who had a pid, or goes on claiming after giving up") \
     X(TOO_OFTEN, "the store is not asked over and over") \
@@ -81,6 +82,7 @@ enum fault {
     RESTARTED, /* the store, perhaps from an old file */
     OUT,       /* the store, for a while */
     STORE_CLOCK_SET,
+    STRANGER_COMES, /* and draws from a pid of which the store has no registration */
     TIME_LEAPS,
     SPOILT,
     REPEATED,
@@ -93,7 +95,8 @@ struct request {
     enum sfid__lease_action_kind kind; /* DO_CLAIM, DO_RENEW, DO_RELEASE */
     unsigned server;
     uint64_t pid, token, nonce, next_nonce, limit, position, start;
-    int64_t host_ms; /* the sender's clock */
+    uint64_t move_token, move_nonce; /* DO_RENEW: 0: no other pid is wanted */
+    int64_t host_ms;                 /* the sender's clock */
 };
 
 struct reply {
@@ -136,9 +139,11 @@ struct owner {
     unsigned server;   /* where it takes the master to be */
     uint64_t exchange; /* under way; 0: none */
     int64_t sent_ms, leaving_till;
-    uint64_t want; /* number of the pid wanted: its attempts are one claim */
+    uint64_t want;      /* number of the pid wanted: its attempts are one claim */
+    uint64_t move_want; /* the same of the pid wanted in place of a short one; 0: not asked for yet */
     struct request asked;
     uint64_t lost_token, found_token; /* found: by a restart, and not shown yet */
+    uint64_t foreign_token;           /* heard that a stranger has its pid */
     uint64_t answered_nonce;          /* of its last renewal */
     bool is_copy, gated;              /* gated: a copy whose first renewal was not answered */
     bool released, gave_up, may_not_give_up, told, lost_told;
@@ -167,12 +172,13 @@ struct entry {
     uint64_t token, nonce;
     unsigned renewed; /* 1 + place of the copy that was renewed here under a nonce of its own */
     bool late;        /* last written by a request that nobody waited for any more */
+    bool ending;      /* a stranger has the pid: no nonce fits any more */
 };
 
 /* The hash of an app. */
 struct books {
     bool there;
-    uint64_t incarnation, wait_for, witness_from; /* q and g */
+    uint64_t incarnation, wait_for[2], witness_from; /* q, q1 and g */
     struct entry entry[PIDS];
 };
 
@@ -206,6 +212,7 @@ struct walk {
     int64_t first_contact; /* of the master in its present role, by its clock; 0: none yet */
     int64_t out_till;      /* nothing is answered before */
     bool refuses;          /* or: with an error that does not pass */
+    int64_t stranger_till[PIDS];
 
     unsigned owners;
     struct owner owner[OWNERS];
@@ -246,6 +253,7 @@ static struct {
     uint64_t steps, runs, claims, renewals, releases, answers, lost_messages, late_requests, spoilt, stale_answers;
     uint64_t epochs, failovers, crashes, restarts, takeovers, pages_lost, copies, copies_found, stops, losses, gone, superseded;
     uint64_t closes, gave_up, drawn, set_back, second_pids, unfit, longest_calm_ms;
+    uint64_t moves, moves_heard, moves_unfit, strangers_met, short_claims;
 } figures;
 
 /* ---- random, trace, judgement ---------------------------------------------- */

@@ -23,7 +23,7 @@ static bool is_stopped(const struct owner *o) { return w.now < o->stopped_till; 
 
 /* ---- coverage -------------------------------------------------------------- */
 
-enum { EVENTS = 17, SITUATIONS = 6 };
+enum { EVENTS = 21, SITUATIONS = 6 };
 static uint64_t covered[SITUATIONS][EVENTS];
 
 static void cover(const struct owner *o, const struct sfid__lease_event *e) {
@@ -32,16 +32,16 @@ static void cover(const struct owner *o, const struct sfid__lease_event *e) {
     unsigned event;
     switch (e->kind) {
     case SFID__LEASE_ANSWER:
-        event = 3 + (unsigned)e->answer + (e->exchange == l->exchange && l->exchange ? 0 : 5);
+        event = 3 + (unsigned)e->answer + (e->exchange == l->exchange && l->exchange ? 0 : 7);
         break;
     case SFID__LEASE_ADOPTED:
-        event = e->sure ? 13 : 14;
+        event = e->sure ? 17 : 18;
         break;
     case SFID__LEASE_UNFIT:
-        event = 15;
+        event = 19;
         break;
     case SFID__LEASE_CLOSE:
-        event = 16;
+        event = 20;
         break;
     default:
         event = (unsigned)e->kind;
@@ -99,6 +99,8 @@ static void count_number(struct owner *o, uint64_t number) {
     const struct page *p = &o->page;
     const uint64_t tick = number / SEQUENCE;
     struct lease_info *lease = lease_info(p->token);
+    if (p->token == o->foreign_token)
+        broken(STRANGER, "owner %u draws from pid %" PRIu64 ", which a stranger has", place_of(o), p->pid);
     if (!lease->cloned && number < lease->next_word)
         broken(WORD_BACK, "owner %u drew %" PRIu64 " of pid %" PRIu64 " after %" PRIu64, place_of(o), number, p->pid,
                lease->next_word - 1);
@@ -126,7 +128,7 @@ static void draw(struct owner *o, bool far) {
     uint64_t number = SFID__MAX(p->word, clock * SEQUENCE);
     if (far && p->word < end)
         number = p->word + below(end - p->word);
-    if (clock + w.terms.window / 2 >= p->limit)
+    if (clock + (sfid__lease_is_brief(&o->machine) ? w.terms.first_window : w.terms.window) / 2 >= p->limit)
         o->poked = true;
     if (number >= end || o->gated)
         return;
@@ -150,9 +152,10 @@ static void put_message(const struct message *m) {
     w.message[w.messages++] = *m;
 }
 
-/* Exchanges are paid for with time: one each retry_first_ms in the long run, a dozen at once. */
+/* Exchanges are paid for with time: one each shortest pause in the long run, a dozen at once. */
 static void check_pace(struct owner *o) {
-    const int64_t price = SFID__MIN(w.terms.retry_first_ms, w.terms.heartbeat_ms / 8) * 9 / 10;
+    const int64_t pause = SFID__MIN(w.terms.retry_first_ms, w.terms.poll_least_ms);
+    const int64_t price = SFID__MIN(pause, w.terms.first_heartbeat_ms / 8) * 9 / 10;
     o->sends_allowed_ms = SFID__MIN(o->sends_allowed_ms + w.now - o->last_step_ms, 12 * price) - price;
     o->last_step_ms = w.now;
     if (o->sends_allowed_ms < 0)
@@ -171,6 +174,8 @@ static void check_send(struct owner *o, const struct sfid__lease_action *a) {
         broken(GIVEN_UP, "owner %u claims after giving up", place_of(o));
     if (o->found_token && (a->kind == SFID__DO_CLAIM || a->token != o->found_token))
         broken(RESTART, "owner %u found a lease and asks for something else first", place_of(o));
+    if (o->page.open && o->page.token == o->foreign_token)
+        broken(STRANGER, "owner %u asks on and has not closed its record", place_of(o));
     o->found_token = 0;
     check_pace(o);
 }
@@ -180,6 +185,10 @@ static void send(struct owner *o, const struct sfid__lease_action *a) {
     struct lease_info *lease = lease_info(a->token);
     if (a->kind == SFID__DO_CLAIM)
         lease->want = o->want;
+    if (a->move_token != 0) {
+        o->move_want = o->move_want ? o->move_want : ++w.wants;
+        lease_info(a->move_token)->want = o->move_want;
+    }
     if (a->kind == SFID__DO_RELEASE) {
         o->released = true;
         lease->released = !lease->cloned;
@@ -195,6 +204,8 @@ static void send(struct owner *o, const struct sfid__lease_action *a) {
                                 .limit = a->limit,
                                 .position = a->floor,
                                 .start = a->start,
+                                .move_token = a->move_token,
+                                .move_nonce = a->move_nonce,
                                 .host_ms = host_ms(o)};
     note(o,
          a->kind == SFID__DO_CLAIM   ? "claims"
@@ -220,6 +231,16 @@ static void cut_off(struct owner *o) {
     for (unsigned i = 0; i < w.messages; i++)
         if (w.message[i].owner == place_of(o) && !w.message[i].is_reply)
             w.message[i].held_till = o->cut_off_till - (int64_t)below(window);
+}
+
+/* From now on the short lease is as good as lost, but that nobody is told. */
+static void leave_short(struct owner *o) {
+    o->lost_told = o->lost_told || o->told;
+    o->told = false;
+    o->lost_token = o->page.token;
+    o->want = o->move_want;
+    o->move_want = 0;
+    figures.moves_heard++;
 }
 
 /* A new record on the page: the old one is closed, and the word goes on above it. */
@@ -267,10 +288,13 @@ static void tell(struct owner *o, enum sfid__lease_action_kind kind) {
     case SFID__DO_TELL_LOST:
         if (!o->hears_lost)
             broken(LOST_UNHEARD, "owner %u was told by nobody", place_of(o));
+        if (o->page.open && o->page.token == o->foreign_token)
+            broken(STRANGER, "owner %u tells of a loss and has not closed its record", place_of(o));
         o->lost_told = o->lost_told || o->told;
         o->told = false;
         o->lost_token = o->page.token;
         o->want = ++w.wants;
+        o->move_want = 0;
         figures.losses++;
         figures.copies_found += lease_info(o->page.token)->cloned;
         break;
@@ -302,6 +326,9 @@ static void carry_out(struct owner *o, const struct sfid__lease_action *a) {
     case SFID__DO_RENEW:
     case SFID__DO_RELEASE:
         send(o, a);
+        break;
+    case SFID__DO_SHUT:
+        o->page.open = false;
         break;
     case SFID__DO_GIVE_UP:
         if (o->may_not_give_up)
@@ -342,8 +369,11 @@ static void step(struct owner *o, struct sfid__lease_event e) {
             crash(o);
             return;
         }
+        if (out.list[i].kind == SFID__DO_ADOPT && o->asked.kind == SFID__DO_RENEW)
+            leave_short(o);
         if (out.list[i].kind == SFID__DO_ADOPT && !w.calm && (w.faults & 1u << NO_RECORD) && chance(100)) {
             figures.unfit++;
+            figures.moves_unfit += o->asked.kind == SFID__DO_RENEW;
             step(o, (struct sfid__lease_event){.kind = SFID__LEASE_UNFIT});
             return;
         }
@@ -365,7 +395,11 @@ static void hear(struct owner *o, uint64_t exchange, const struct reply *r) {
     if (r->answer == SFID__FAILED && (w.calm || chance(500)))
         o->server = w.master;
     note(o, awaited ? "hears" : "hears, too late", r->answer, r->pid, r->floor, r->limit);
-    o->hears_lost = awaited && r->answer == SFID__LOST && o->asked.kind == SFID__DO_RENEW;
+    o->hears_lost = awaited && (r->answer == SFID__LOST || r->answer == SFID__FOREIGN) && o->asked.kind == SFID__DO_RENEW;
+    if (o->hears_lost && r->answer == SFID__FOREIGN) {
+        o->foreign_token = o->page.token;
+        figures.strangers_met++;
+    }
     step(o, (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
                                        .exchange = exchange,
                                        .answer = r->answer,
@@ -385,7 +419,7 @@ static void start(struct owner *o, bool takes_over) {
     o->life = ++w.lives;
     o->exchange = 0;
     o->stopped_till = 0;
-    o->lost_token = o->found_token = o->answered_nonce = 0;
+    o->lost_token = o->found_token = o->answered_nonce = o->foreign_token = o->move_want = 0;
     o->released = o->gave_up = o->poked = false;
     o->server = chance(800) ? w.master : 1 - w.master;
     if (takes_over)

@@ -7,6 +7,35 @@
 
 /* ---- the network ----------------------------------------------------------- */
 
+static void spoil_grant(struct message *m, uint64_t far) {
+    static const enum sfid__lease_answer no_claims[] = {SFID__LOST, SFID__SWITCHED, SFID__FOREIGN};
+    struct reply *r = &m->reply;
+    const bool moves = m->request.kind == SFID__DO_RENEW;
+    switch (below(w.terms.reach ? 6 : 5)) {
+    case 0:
+        r->pid = w.terms.pid_max + 1 + below(3);
+        break;
+    case 1:
+        r->pid = w.terms.pid_min - 1; /* or the highest there is */
+        break;
+    case 2:
+        r->floor = r->limit + 1 + below(3);
+        break;
+    case 3:
+        r->limit = r->floor + w.terms.first_window + 1 + below(3);
+        break;
+    case 4:
+        if (moves)
+            r->pid = m->request.pid; /* which is short */
+        else
+            r->answer = no_claims[below(3)];
+        break;
+    default:
+        r->floor = far - w.terms.first_window;
+        r->limit = far;
+    }
+}
+
 /* Makes of an answer one that cannot be. */
 static void spoil(struct message *m) {
     struct reply *r = &m->reply;
@@ -17,33 +46,21 @@ static void spoil(struct message *m) {
         static const int64_t never[] = {INT64_MAX, INT64_MIN, -1, INT64_MAX / 2};
         r->after_ms = never[below(4)];
         r->start = draw_random();
+    } else if (r->answer == SFID__SWITCHED) {
+        spoil_grant(m, far);
     } else if (r->answer != SFID__GRANTED || m->request.kind == SFID__DO_RELEASE) {
         r->pid = draw_random();
     } else if (m->request.kind == SFID__DO_RENEW) {
         r->limit = w.terms.reach && chance(500) ? far : m->request.limit - 1 - below(w.terms.window);
-        if (chance(200))
+        if (chance(200)) {
             r->answer = SFID__LATER;
-    } else {
-        switch (below(w.terms.reach ? 6 : 5)) {
-        case 0:
-            r->pid = w.terms.pid_max + 1 + below(3);
-            break;
-        case 1:
-            r->pid = w.terms.pid_min - 1; /* or the highest there is */
-            break;
-        case 2:
-            r->floor = r->limit + 1 + below(3);
-            break;
-        case 3:
-            r->limit = r->floor + w.terms.window + 1 + below(3);
-            break;
-        case 4:
-            r->answer = SFID__LOST;
-            break;
-        default:
-            r->floor = far - w.terms.window;
-            r->limit = far;
+        } else if (m->request.move_token == 0 && chance(500)) { /* a move that nobody asked for */
+            r->answer = SFID__SWITCHED;
+            r->floor = tick_of(w.now);
+            r->limit = r->floor + w.terms.first_window;
         }
+    } else {
+        spoil_grant(m, far);
     }
 }
 
@@ -139,6 +156,8 @@ static void copy(struct owner *o) {
     struct owner *second = any_owner(NOBODY);
     if (second == NULL || o->machine.state != SFID__LEASE_HELD || lease_info(o->page.token)->cloned)
         return;
+    if (o->machine.move_token != 0 && o->machine.next_nonce != 0) /* it claims an ordinary pid */
+        return;
     share(o, o->page.token, o->machine.next_nonce == o->answered_nonce ? 0 : o->machine.next_nonce);
     *second = *o;
     second->is_copy = second->gated = true;
@@ -229,6 +248,10 @@ static void fault_of_store(enum fault kind) {
         break;
     case STORE_CLOCK_SET:
         w.server[below(2)].offset_ms = (int64_t)below((uint64_t)w.spread_ms + 1);
+        break;
+    case STRANGER_COMES:
+        w.stranger_till[chance(800) ? w.owner[below(w.owners)].page.pid : below(PIDS)] =
+            w.now + (int64_t)below((uint64_t)window_ms() * 3);
         break;
     case TIME_LEAPS:
         w.now += (int64_t)below((uint64_t)(window_ms() * (chance(200) ? 4 : 1)));
