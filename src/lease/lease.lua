@@ -38,7 +38,7 @@
 --                                       milliseconds. Before q, pids that the server knows nothing of have to wait.
 --                                       After either: a pid, if one was passed over that a program without a record registered
 --   renew    OK now limit-before limit pid era    the window goes on from the holder's limit to this one, which is never lower
---            MOVED now lo limit pid era an ordinary pid, granted as to a claim. The short one was not renewed
+--            MOVED now lo limit pid era an ordinary pid, granted as to a claim. The short one has its nonce, and keeps its limit
 --            LOST now era               another process has or had the pid since, or two processes showed this lease
 --            FOREIGN now era            a program without a record has registered the pid, and may use it already
 --            GONE now q era             the server has forgotten the lease, and another may have begun
@@ -493,7 +493,10 @@ local function renew()
   if part(pid) == 1 and (ARGV[OWN + 8] or '') ~= '' then
     local answer = claim_of(0, int(OWN + 6), ARGV[OWN + 7], ARGV[OWN + 8])
     if answer then
-      answer[1] = 'MOVED' -- the short record stays as it is: the holder generates from it until it has switched
+      -- The short limit stays: the holder generates up to it until it has switched. But copies of one process would show the
+      -- same token for the move, and get the same pid: the second to come is found out by its nonce, as at every renewal.
+      call('HSET', key, dec(pid), string.format('%011.0f %s %s', math.max(had, at), nonce, base))
+      answer[1] = 'MOVED'
       return answer
     end
   end
