@@ -207,11 +207,8 @@ static void send(struct owner *o, const struct sfid__lease_action *a) {
                                 .move_token = a->move_token,
                                 .move_nonce = a->move_nonce,
                                 .host_ms = host_ms(o)};
-    note(o,
-         a->kind == SFID__DO_CLAIM   ? "claims"
-         : a->kind == SFID__DO_RENEW ? "renews"
-                                     : "releases",
-         a->pid, a->token, a->nonce, a->next_nonce);
+    static const char *const does[] = {[SFID__DO_CLAIM] = "claims", [SFID__DO_RENEW] = "renews", [SFID__DO_RELEASE] = "releases"};
+    note(o, does[a->kind], a->pid, a->token, a->nonce, a->next_nonce);
     if (!w.calm && (w.now < o->cut_off_till || chance(w.loss_rate))) {
         figures.lost_messages++;
         return;
