@@ -14,14 +14,21 @@ static struct peer server;
 
 /* ---- the server ---------------------------------------------------------- */
 
-/* A line of words as an array; NOW is the clock. */
+/* A line of words as an array: NOW is the clock, and ~ a space. A line that begins with - is an error. */
 static void answer(int fd, const char *line) {
     char words[LINE], body[2 * LINE] = "", text[2 * LINE + 16];
     int count = 0;
     size_t used = 0;
     snprintf(words, sizeof words, "%.*s", LINE - 1, line);
+    if (words[0] == '-') {
+        snprintf(text, sizeof text, "%s\r\n", words);
+        say_text(fd, text);
+        return;
+    }
     for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL; count++) {
         char now[24];
+        for (char *at = word; (at = strchr(at, '~')) != NULL;)
+            *at = ' ';
         snprintf(now, sizeof now, "%lld000", (long long)time(NULL));
         if (strcmp(word, "NOW") == 0)
             word = now;
@@ -82,7 +89,7 @@ static bool failed(int rc, int code, const char *words) {
 /* ---- what changes meanwhile ---------------------------------------------- */
 
 #define LOOK(known, state, ...) "OK NOW " known " - 0 5 " state __VA_ARGS__
-#define HELD " 1 held 9999999999 host:0:T"
+#define HELD " 1~held~9999999999~host:0:T"
 
 static void test_stale(void) {
     const sfid_options opt = options(2), wide = options(100);
@@ -118,9 +125,10 @@ static const char *const nonsense[] = {
     "OK NOW none - x 5 a 3",
     "OK NOW none - 0 5 a 0",
     "OK NOW current - 0 5 a 3 1",
-    "OK NOW current - 0 5 a 3 1 held 5",
-    "OK NOW current - 0 5 a 3 x held 5 h:0:T",
-    "OK NOW current - 0 5 a 3 1 had 5 h:0:T",
+    "OK NOW current - 0 5 a 3 1~held~5",
+    "OK NOW current - 0 5 a 3 1~held~5~",
+    "OK NOW current - 0 5 a 3 x~held~5~h:0:T",
+    "OK NOW current - 0 5 a 3 1~had~5~h:0:T",
     "RETRY NOW 1 2 3 4",
     "SKEWED NOW",
 };

@@ -271,40 +271,6 @@ static void whole_range(void) {
     ok(out.opt.pid_min == 3 && out.opt.pid_max == 9, "stays");
 }
 
-/* Reads good options with a Redis store and a layout. */
-static int read_redis(const sfid_layout *l, uint32_t ttl_ms, int64_t pid_max) {
-    sfid_options o = good();
-    o.pid = -1;
-    o.store = "redis://host:7000/2";
-    o.layout = l;
-    o.ttl_ms = ttl_ms;
-    o.heartbeat_ms = ttl_ms / 4;
-    o.pid_max = pid_max;
-    return sfid__options_read(&o, &out, &err);
-}
-
-static void redis_stores(void) {
-    static const sfid_layout wide = SFID_LAYOUT(28, 22, 13, 1000, 0), odd = SFID_LAYOUT(40, 10, 13, 7, 0);
-    sfid_layout icicle;
-    is_i64(read_redis(NULL, 600000, 0), 0, "the URL of a Redis server is a store");
-    ok(out.store == &sfid__store_redis && out.uri.node[0].port == 7000 && out.uri.db == 2 &&
-           strcmp(out.uri.node[0].host, "host") == 0,
-       "taken apart");
-    ok(out.window_ms == 600000 && out.opt.skew_budget_ms == 15000 && out.opt.pid_max == 2047, "with the defaults");
-    is_i64(read_redis(&odd, 1000, 0), 0, "a window that is no multiple of the unit");
-    is_u64(out.window_ms, 1001, "is made one, no shorter");
-    is_i64(read_redis(&wide, 600000, 0), 0, "more pids than Redis has names for");
-    is_i64(out.opt.pid_max, 65535, "so many are leased");
-    is_i64(read_redis(&wide, 600000, 70000), SFID_EINVAL, "but who asks for others is told");
-    ok(strstr(err.text, "70000") && strstr(err.text, "65535"), "it says \"%s\"", err.text);
-    is_i64(read_redis(&wide, 1500, 0), SFID_EINVAL, "a window of less than two ticks");
-    ok(strstr(err.text, "1500") && strstr(err.text, "2000"), "it says \"%s\"", err.text);
-    if (sfid_layout_parse("icicle", &icicle) < 0)
-        bail("no layout icicle");
-    is_i64(read_redis(&icicle, 600000, 0), 0, "pids of Icicle");
-    is_i64(out.opt.pid_min, 1, "begin with 1");
-}
-
 static void missing(void) {
     sfid_options o = good();
     sfid *g = NULL;
@@ -410,7 +376,7 @@ static void older(void) {
                                   offsetof(sfid_options, exhaustion), offsetof(sfid_options, random_start),
                                   offsetof(sfid_options, on_event),   offsetof(sfid_options, user)};
     for (size_t i = 0; i < COUNT(ends); i++) {
-            sfid_options *o = cut(&full, ends[i]), want = SFID_OPTIONS_INIT;
+        sfid_options *o = cut(&full, ends[i]), want = SFID_OPTIONS_INIT;
         memcpy(&want, &full, ends[i]);
         want.size = sizeof want;
         want.layout = &SFID_LAYOUT_DEFAULT;
@@ -484,7 +450,6 @@ int main(void) {
     stores();
     ranges();
     whole_range();
-    redis_stores();
     older();
     newer_ones();
     control();

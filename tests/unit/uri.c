@@ -68,15 +68,20 @@ static void test_good(void) {
 
 static void test_parameters(void) {
     ok(parse("redis://h") == 0 && uri.connect_timeout_ms == 1000 && uri.timeout_ms == 2000 && uri.client_name[0] == '\0' &&
-           uri.registration && uri.pid_min == -1 && uri.pid_max == -1,
+           uri.registration == SFID__REGISTRATION_ON && uri.min_good == 0 && uri.pid_min == -1 && uri.pid_max == -1,
        "what holds without parameters");
     ok(parse("redis://h?connect_timeout=300&timeout=10&client_name=a%2Bb&db=7&registration=off") == 0 &&
            uri.connect_timeout_ms == 300 && uri.timeout_ms == 10 && strcmp(uri.client_name, "a+b") == 0 && uri.db == 7 &&
-           !uri.registration,
+           uri.registration == SFID__REGISTRATION_OFF,
        "all parameters at once");
     ok(parse("unix:///s?timeout=250ms&connect_timeout=600s&registration=on") == 0 && uri.timeout_ms == 250 &&
-           uri.connect_timeout_ms == 600000 && uri.registration,
+           uri.connect_timeout_ms == 600000 && uri.registration == SFID__REGISTRATION_ON,
        "timeouts with a unit");
+    ok(parse("redis://h?registration=mixed&min_good=2") == 0 && uri.registration == SFID__REGISTRATION_MIXED && uri.min_good == 2 &&
+           uri.replicas == 0,
+       "pids shared with programs that keep no record, and two good replicas");
+    ok(parse("redis+cluster://h?min_good=100&replicas=1") == 0 && uri.min_good == 100 && uri.replicas == 1,
+       "as many good replicas as can be");
     ok(parse("redis://h?pid_min=0&pid_max=65535") == 0 && uri.pid_min == 0 && uri.pid_max == 65535, "a range of pids");
     ok(parse("unix:///s?pid_max=3") == 0 && uri.pid_min == -1 && uri.pid_max == 3, "or one end of it");
     ok(parse("redis://h?timeout=600000") == 0 && uri.timeout_ms == 600000, "the longest timeout");
@@ -116,7 +121,7 @@ static void test_several(void) {
     is_str(shown, "redis+sentinel://a:26379,b:1,[::1]:2/my.master/3", "as shown");
     ok(parse("valkey+sentinel://h/m") == 0 && uri.nodes == 1 && uri.db == 0, "one sentinel, no database");
     ok(parse("redis+cluster://a:7000,b:7001?registration=off") == 0 && uri.kind == SFID__URI_CLUSTER && uri.nodes == 2 &&
-           !uri.registration,
+           uri.registration == SFID__REGISTRATION_OFF,
        "two nodes of a cluster");
     sfid__uri_describe(&uri, shown, sizeof shown);
     is_str(shown, "redis+cluster://a:7000,b:7001", "as shown");
@@ -240,14 +245,18 @@ static const struct {
     {"redis://h?client_name=a%0ab", SFID_EINVAL, "client_name has to be 1 to 128"},
     {"redis://h?client_name=a%4", SFID_EINVAL, "client_name has a % without"},
     {"redis://h?client_name=%00", SFID_EINVAL, "client_name has a NUL"},
-    {"redis://h?registration=yes", SFID_EINVAL, "registration has to be on or off"},
-    {"redis://h?registration=", SFID_EINVAL, "registration has to be on or off"},
+    {"redis://h?registration=yes", SFID_EINVAL, "registration has to be on, off or mixed"},
+    {"redis://h?registration=", SFID_EINVAL, "registration has to be on, off or mixed"},
     {"redis://h?ca=/x", SFID_EINVAL, "parameter ca is only for TLS (rediss://"},
     {"redis://h?cert=/x", SFID_EINVAL, "parameter cert is only for TLS"},
     {"redis://h?key=/x", SFID_EINVAL, "parameter key is only for TLS"},
     {"redis+sentinel://h/m?sni=x", SFID_EINVAL, "parameter sni is only for TLS"},
-    {"redis://h?replicas=101", SFID_EINVAL, "replicas has to be the number of replicas"},
-    {"redis://h?replicas=-1", SFID_EINVAL, "replicas has to be the number of replicas"},
+    {"redis://h?registration=Mixed", SFID_EINVAL, "registration has to be on, off or mixed"},
+    {"redis://h?replicas=101", SFID_EINVAL, "replicas has to be a number of replicas"},
+    {"redis://h?replicas=-1", SFID_EINVAL, "replicas has to be a number of replicas"},
+    {"redis://h?min_good=101", SFID_EINVAL, "min_good has to be a number of replicas"},
+    {"redis://h?min_good=", SFID_EINVAL, "min_good has to be a number of replicas"},
+    {"redis://h?min_good=1&min_good=1", SFID_EINVAL, "min_good"},
     {"redis://h?pid_min=x", SFID_EINVAL, "parameter pid_min has to be a pid, 0 to 65535"},
     {"redis://h?pid_min=-1", SFID_EINVAL, "parameter pid_min has to be a pid, 0 to 65535"},
     {"redis://h?pid_max=65536", SFID_EINVAL, "parameter pid_max has to be a pid, 0 to 65535"},
