@@ -211,7 +211,10 @@ void sfid__holder_resume(struct sfid__holder *h) {
     if (h->process == sfid__process())
         return;
     h->process = sfid__process();
-    feed(h, found_on_page(h));
+    struct sfid__lease_event begin = found_on_page(h);
+    if (sfid__grant_is_closed(sfid__grant_last_record(h))) /* R12: the keeper that closed it died before its next claim */
+        begin = (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = h->store->start};
+    feed(h, begin);
 }
 
 void sfid__holder_unfollow(struct sfid__holder *h) { h->process = 0; }

@@ -15,18 +15,24 @@
 struct fake_store {
     struct sfid__store store; /* first */
     _Atomic int renewals, fail, lose, claims, busy;
+    _Atomic int moves, meets, open_at_claim;
     _Atomic int kernel_thread; /* who renewed last */
 };
+
+static struct fake f;
+
+static bool is_closed(const struct sfid__record *r) { return (atomic_load(&r->word) & SFID__CLOSED) != 0; }
 
 static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
                                            struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
+    atomic_fetch_add(&s->open_at_claim, !is_closed(sfid__page_current(f.page)));
     if (atomic_load(&s->busy)) {
         sfid__fail(err, SFID_EBUSY, "somebody has it");
         return SFID__REFUSED;
     }
-    *reply = (struct sfid__reply){.pid = pid, .floor = ask->now, .limit = ask->now + store->terms.window};
+    *reply = (struct sfid__reply){.pid = pid, .floor = ask->now, .limit = ask->now + store->terms.first_window};
     return SFID__GRANTED;
 }
 
@@ -40,13 +46,18 @@ static enum sfid__lease_answer store_renew(struct sfid__store *store, const stru
         return SFID__FAILED;
     if (atomic_exchange(&s->lose, 0))
         return SFID__LOST;
+    if (atomic_exchange(&s->meets, 0))
+        return SFID__FOREIGN;
+    if (ask->lease->move_token && ask->may_move && atomic_load(&s->moves)) {
+        *reply = (struct sfid__reply){.pid = 20, .floor = ask->now, .limit = ask->now + store->terms.first_window};
+        return SFID__SWITCHED;
+    }
     *reply = (struct sfid__reply){.limit = SFID__MAX(ask->now + store->terms.window, ask->lease->limit)};
     return SFID__GRANTED;
 }
 
 static const struct sfid__store_ops store_ops = {.claim = store_claim, .renew = store_renew};
 
-static struct fake f;
 static struct fake_store *store; /* shared with forked children */
 static struct sfid__keeper k;
 static struct sfid__holder h;
@@ -69,9 +80,12 @@ static void begin(bool events) {
     store = shared_memory(sizeof *store);
     store->store = (struct sfid__store){.ops = &store_ops,
                                         .terms = {.window = 300,
+                                                  .first_window = 300,
                                                   .end = sfid__layout_end(&f.g.layout),
                                                   .pid_max = 1023,
                                                   .heartbeat_ms = 100,
+                                                  .first_heartbeat_ms = 100,
+                                                  .poll_least_ms = 50,
                                                   .retry_first_ms = 50,
                                                   .retry_longest_ms = 5000,
                                                   .rests = true},
@@ -218,13 +232,111 @@ static void switches(void) {
     is_u64(sfid__record_pid(sfid__page_current(f.page)), 12, "lost: the last pid claimed is in use");
     int closed = 0;
     for (int i = 0; i < 5; i++)
-        closed += (atomic_load(&f.page->records[i].word) & SFID__CLOSED) != 0;
+        closed += is_closed(&f.page->records[i]);
     is_i64(closed, 5, "lost: the records before are closed");
     is_u64(atomic_load(&k.losses), 5, "lost: counted");
     sfid__keeper_stop(&k);
     ok(atomic_load(&told[SFID_EVENT_LOST]) == 5 && atomic_load(&told[SFID_EVENT_LEASED_AGAIN]) == 5,
        "lost: told, and leased again");
     ok(atomic_load(&told[SFID_EVENT_LEASED]) == 1, "lost: leased is told once (%d)", atomic_load(&told[SFID_EVENT_LEASED]));
+    end();
+}
+
+/* The windows of pid 7 and of claims are of 100 ms, one pid in eight is short: 7 is, and none of those claimed. */
+static void begin_short(void) {
+    begin(true);
+    h.lease.terms.first_window = store->store.terms.first_window = 100;
+    h.lease.terms.share = 8;
+    h.lease.terms.first_heartbeat_ms = 30;
+    h.lease.terms.rests = false;
+}
+
+static uint64_t early(void) { return atomic_load(&f.page->early); }
+
+static bool stepped_till(_Atomic int *counter, int count) {
+    for (int i = 0; i < 5000 && atomic_load(counter) < count; i++) {
+        sfid__holder_step(&h, false);
+        const struct timespec ms = {0, 1000000};
+        nanosleep(&ms, NULL);
+    }
+    return atomic_load(counter) == count;
+}
+
+/* Calls go by the word that the holder writes. */
+static void notes_windows(void) {
+    begin_short();
+    sfid__holder_resume(&h);
+    is_u64(early(), 50, "windows: a short pid that was found: half of a first one");
+    ok(stepped_till(&store->renewals, 1) && early() == 50, "windows: also when it was renewed");
+    atomic_store(&store->lose, 1);
+    ok(stepped_till(&store->claims, 1) && early() == 50, "windows: a claim's is a first one");
+    ok(stepped_till(&store->renewals, 3) && early() == 0, "windows: an ordinary pid that was renewed has a whole one");
+    end();
+    begin_short();
+    h.lease.terms.first_window = 1;
+    sfid__holder_resume(&h);
+    is_u64(early(), 1, "windows: half of one tick is a tick, as 0 would be of a whole one");
+    end();
+}
+
+/* From a short pid to an ordinary one: no call fails, and nobody is told of a loss. */
+static void moves_on(void) {
+    begin_short();
+    atomic_store(&store->moves, 1);
+    is_i64(sfid__keeper_start(&k), 0, "moved: starts");
+    int64_t last = sfid_next(fake_handle(&f));
+    int out_of_order = 0;
+    while (sfid__record_pid(sfid__page_current(f.page)) != 20 && last >= 0) {
+        const int64_t id = sfid_next(fake_handle(&f));
+        out_of_order += id <= last;
+        last = id;
+    }
+    is_i64(draw_for_ms(300), 0, "moved: IDs flow");
+    is_i64(out_of_order, 0, "moved: and increase over the switch");
+    sfid__keeper_stop(&k);
+    ok(is_closed(&f.page->records[0]) && !is_closed(&f.page->records[1]), "moved: the short pid's record is closed");
+    ok(atomic_load(&store->claims) == 0 && atomic_load(&k.losses) == 0 && atomic_load(&told[SFID_EVENT_LOST]) == 0,
+       "moved: nothing was lost");
+    ok(atomic_load(&told[SFID_EVENT_LEASED_AGAIN]) == 1, "moved: told as leased again");
+    end();
+
+    begin_short();
+    h.lease.terms.testifies = true;
+    atomic_store(&store->moves, 1);
+    sfid__holder_resume(&h);
+    is_u64(sfid__record_pid(sfid__page_current(f.page)), 20, "moved: at once when it was found");
+    is_u64(h.slot.records, 2, "moved: in a record of its own");
+    end();
+}
+
+/* A stranger has the pid: not one more ID comes from its record. */
+static void meets_a_stranger(void) {
+    begin(true);
+    is_i64(sfid__keeper_start(&k), 0, "stranger: starts");
+    int64_t last = sfid_next(fake_handle(&f));
+    atomic_store(&store->meets, 1);
+    int out_of_order = 0;
+    while (sfid__page_current(f.page) == &f.page->records[0]) {
+        const int64_t id = sfid_next(fake_handle(&f));
+        out_of_order += id <= last;
+        last = id;
+    }
+    is_i64(out_of_order, 0, "stranger: IDs flow and increase");
+    is_i64(draw_for_ms(300), 0, "stranger: from another pid");
+    sfid__keeper_stop(&k);
+    ok(atomic_load(&store->claims) == 1 && atomic_load(&store->open_at_claim) == 0,
+       "stranger: the record was closed before the claim");
+    ok(atomic_load(&told[SFID_EVENT_LOST]) == 1 && atomic_load(&told[SFID_EVENT_LEASED_AGAIN]) == 1,
+       "stranger: told, and leased again");
+    end();
+
+    begin(true);
+    sfid__record_close(fake_record(&f));
+    h.lease.opened = true;
+    sfid__holder_resume(&h);
+    ok(atomic_load(&store->renewals) == 0 && atomic_load(&store->claims) == 1,
+       "stranger: where a keeper died with the record closed, the next one claims");
+    ok(!is_closed(sfid__page_current(f.page)), "stranger: and there is a record again");
     end();
 }
 
@@ -344,6 +456,9 @@ int main(void) {
     rests_and_wakes();
     backs_off();
     switches();
+    notes_windows();
+    moves_on();
+    meets_a_stranger();
     finds_no_other();
     forks();
     survives_a_killed_keeper();
