@@ -95,6 +95,29 @@ static void row_3(void) {
     fake_close(&f);
 }
 
+/* The clock at which a call first pokes, with 100 ticks of the window left at START. */
+static uint64_t first_poke(uint64_t half_window, uint32_t early) {
+    begin(SFID_WAIT, 2000, 10000);
+    f.g.half_window = half_window;
+    atomic_store(&f.page->early, early);
+    atomic_store(&fake_record(&f)->limit, START + 100);
+    uint64_t passed = 0;
+    while (passed < 100 && fake_next(&f) >= 0 && atomic_load(&f.page->poke) == 0) {
+        fake_pass_ms(&f, 1);
+        passed++;
+    }
+    fake_close(&f);
+    return passed;
+}
+
+static void half_windows(void) {
+    is_u64(first_poke(40, 0), 60, "poke: at half of a whole window");
+    is_u64(first_poke(40, 15), 85, "poke: at half of a first window, and no earlier");
+    is_u64(first_poke(40, 1), 99, "poke: the shortest");
+    is_u64(first_poke(15, 40), 60, "poke: the first window's counts, though it be longer");
+    is_u64(first_poke(0, 15), 100, "poke: without a keeper never");
+}
+
 static void rows_4_and_13(void) {
     begin(SFID_WAIT, 2000, 10000);
     fake_next(&f);
@@ -341,6 +364,7 @@ int main(void) {
     hot_path();
     rows_1_and_2();
     row_3();
+    half_windows();
     rows_4_and_13();
     rows_5_and_6();
     row_7();
