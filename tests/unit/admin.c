@@ -47,7 +47,8 @@ static void serve_lines(int fd, struct resp *in, struct peer_shared *s) {
         for (int i = 0; i < step && line[strlen(line) + 1] != '\0'; i++)
             line += strlen(line) + 1;
         char *log = s->send + LOG;
-        snprintf(log + strlen(log), LOG - strlen(log), "%.4s%s ", op ? op + 13 : "?", strrchr(asked, ' '));
+        const char *whole = strncmp(asked, "EVAL ", 5) == 0 ? "EVAL:" : ""; /* not by the script's SHA-1 */
+        snprintf(log + strlen(log), LOG - strlen(log), "%s%.4s%s ", whole, op ? op + 13 : "?", strrchr(asked, ' '));
         if (strcmp(line, "SILENCE") != 0)
             answer(fd, line);
     }
@@ -64,7 +65,7 @@ static void will_say(const char *const *lines) {
 
 #define WILL_SAY(...) will_say((const char *const[]){__VA_ARGS__, NULL})
 
-/* "OPERATION LAST-ARGUMENT " of each question since. */
+/* "OPERATION LAST-ARGUMENT " of each question since; before it EVAL: if the whole script was sent. */
 static const char *asked(void) { return server.s->send + LOG; }
 
 /* ---- asking -------------------------------------------------------------- */
@@ -111,6 +112,29 @@ static void test_stale(void) {
     WILL_SAY(LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("none", "a", " 3"), "CHANGED NOW",
              LOOK("none", "a", " 3"), "CHANGED NOW", LOOK("none", "a", " 3"), "CHANGED NOW");
     ok(failed(init(&opt, 0), SFID_EAGAIN, "on each of 5 attempts"), "one that never stays the same is left alone at last");
+}
+
+/* ---- the script's name ---------------------------------------------------- */
+
+#define NOSCRIPT "-NOSCRIPT No matching script. Please use EVAL."
+#define NOPERM "-NOPERM this user has no permissions to run the 'evalsha' command"
+
+static void test_script(void) {
+    const sfid_options opt = options(2);
+    WILL_SAY(NOSCRIPT, LOOK("none", "a", " 3"), "OK NOW era");
+    ok(init(&opt, 0) == 0, "a server without the script");
+    is_str(asked(), "look 0 EVAL:look 0 init a ", "is sent it once, and then its name again");
+    WILL_SAY(LOOK("none", "a", " 3"), NOSCRIPT, "OK NOW era");
+    ok(init(&opt, 0) == 0, "a server that loses it");
+    is_str(asked(), "look 0 init a EVAL:init a ", "is sent the same question with it");
+    WILL_SAY(NOPERM, LOOK("none", "a", " 3"), "OK NOW era");
+    ok(init(&opt, 0) == 0, "a user who may not name scripts");
+    is_str(asked(), "look 0 EVAL:look 0 EVAL:init a ", "sends the whole each time");
+    WILL_SAY("-NOPERM this user has no permissions to run the 'eval' command");
+    ok(failed(init(&opt, 0), SFID_EAUTH, "'eval'"), "one who may not use scripts");
+    is_str(asked(), "look 0 ", "does not try again");
+    WILL_SAY(NOSCRIPT, "-LOADING Redis is loading the dataset in memory");
+    ok(failed(sfid_app_look(&opt, NULL, NULL, NULL, why, sizeof why), SFID_EREDIS, "LOADING"), "and an error is one");
 }
 
 /* ---- nonsense ------------------------------------------------------------ */
@@ -190,6 +214,7 @@ static void test_time(void) {
 int main(void) {
     server = start_peer(false, serve_lines);
     test_stale();
+    test_script();
     test_nonsense();
     test_options();
     test_time();
