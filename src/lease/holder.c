@@ -147,7 +147,7 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
         tell_lost(h);
         return false;
     case SFID__DO_TELL_FAILED:
-        if (next->kind == SFID__LEASE_ANSWER && next->answer == SFID__GRANTED)
+        if (next->kind == SFID__LEASE_ANSWER && (next->answer == SFID__GRANTED || next->answer == SFID__SWITCHED))
             refuse_grant(h);
         tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
         return false;
@@ -201,6 +201,7 @@ static struct sfid__lease_event found_on_page(struct sfid__holder *h) {
     return (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
                                       .pid = sfid__record_pid(r),
                                       .limit = sfid__grant_limit(r),
+                                      .start = h->store->start, /* of a claim for an ordinary pid */
                                       .token = r->token,
                                       /* Relaxed: the keeper that wrote them is gone. */
                                       .nonce = atomic_load_explicit(&r->nonce, memory_order_relaxed),

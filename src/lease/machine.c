@@ -43,7 +43,9 @@ bool sfid__lease_is_brief(const lease *l) { return l->fresh || is_short(l, l->pi
 
 static uint64_t window(const lease *l) { return sfid__lease_is_brief(l) ? l->terms.first_window : l->terms.window; }
 
-static int64_t heartbeat_ms(const lease *l) { return sfid__lease_is_brief(l) ? l->terms.first_heartbeat_ms : l->terms.heartbeat_ms; }
+static int64_t heartbeat_ms(const lease *l) {
+    return sfid__lease_is_brief(l) ? l->terms.first_heartbeat_ms : l->terms.heartbeat_ms;
+}
 
 /* ---- time ------------------------------------------------------------------ */
 
@@ -338,6 +340,7 @@ static void resume(lease *l, const event *e, actions *out) {
     l->soonest_ms = e->now_ms;
     l->fresh = false;
     l->move_token = 0;
+    l->start = e->start;
     if (!l->terms.testifies) {
         rest_till_heartbeat(l, e, out);
         return;

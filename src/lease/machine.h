@@ -88,7 +88,7 @@ struct sfid__lease {
 
 enum sfid__lease_event_kind {
     SFID__LEASE_OPEN,    /* the caller wants a pid; start and random are set */
-    SFID__LEASE_RESUME,  /* a record was found or taken over: pid, limit, token, nonce, next_nonce, cold */
+    SFID__LEASE_RESUME,  /* a record was found or taken over: pid, limit, token, nonce, next_nonce, cold, start */
     SFID__LEASE_WAKE,    /* time has passed, or the generator poked; position */
     SFID__LEASE_ANSWER,  /* the store answered: exchange, answer, and that answer's members */
     SFID__LEASE_ADOPTED, /* the grant has its record: limit, and whether the store knows that limit (sure) */

@@ -104,7 +104,7 @@ const char *unfit(void) { return step((struct sfid__lease_event){.kind = SFID__L
 
 const char *resume(uint64_t limit, uint64_t next_nonce) {
     return step((struct sfid__lease_event){
-        .kind = SFID__LEASE_RESUME, .pid = 3, .limit = limit, .token = 71, .nonce = 72, .next_nonce = next_nonce});
+        .kind = SFID__LEASE_RESUME, .pid = 3, .limit = limit, .token = 71, .nonce = 72, .next_nonce = next_nonce, .start = 6});
 }
 
 const char *resume_cold(uint64_t limit) {

@@ -49,7 +49,8 @@ static enum sfid__lease_answer store_renew(struct sfid__store *store, const stru
     if (atomic_exchange(&s->meets, 0))
         return SFID__FOREIGN;
     if (ask->lease->move_token && ask->may_move && atomic_load(&s->moves)) {
-        *reply = (struct sfid__reply){.pid = 20, .floor = ask->now, .limit = ask->now + store->terms.first_window};
+        *reply = (struct sfid__reply){
+            .pid = (uint64_t)atomic_load(&s->moves), .floor = ask->now, .limit = ask->now + store->terms.first_window};
         return SFID__SWITCHED;
     }
     *reply = (struct sfid__reply){.limit = SFID__MAX(ask->now + store->terms.window, ask->lease->limit)};
@@ -282,7 +283,7 @@ static void notes_windows(void) {
 /* From a short pid to an ordinary one: no call fails, and nobody is told of a loss. */
 static void moves_on(void) {
     begin_short();
-    atomic_store(&store->moves, 1);
+    atomic_store(&store->moves, 20);
     is_i64(sfid__keeper_start(&k), 0, "moved: starts");
     int64_t last = sfid_next(fake_handle(&f));
     int out_of_order = 0;
@@ -302,9 +303,13 @@ static void moves_on(void) {
 
     begin_short();
     h.lease.terms.testifies = true;
-    atomic_store(&store->moves, 1);
+    atomic_store(&store->moves, 15);
     sfid__holder_resume(&h);
-    is_u64(sfid__record_pid(sfid__page_current(f.page)), 20, "moved: at once when it was found");
+    ok(h.error.code == SFID_ESTATE && strstr(h.error.text, "impossible: pid 15"), "moved: to another short pid: \"%s\"",
+       h.error.text);
+    atomic_store(&store->moves, 20);
+    stepped_till(&store->renewals, 2);
+    is_u64(sfid__record_pid(sfid__page_current(f.page)), 20, "moved: by the next attempt");
     is_u64(h.slot.records, 2, "moved: in a record of its own");
     end();
 }

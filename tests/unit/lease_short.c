@@ -163,6 +163,7 @@ static void what_is_asked(void) {
     begin(&two_windows);
     resume(TICK + 20, 73);
     ok(last()->move_token != 0 && last()->move_token != 71, "R11: a restart asks at once, under a token of its own");
+    is_u64(last()->start, 6, "R11: it looks where the process has its own place");
     is_str(switched(ORDINARY_PID, TICK, TICK + FIRST_WINDOW), "w A", "R11: and is moved");
     begin(&two_windows);
     resume_cold(TICK - 20);

@@ -445,7 +445,8 @@ static void start(struct owner *o, bool takes_over) {
                                        .limit = p->limit,
                                        .token = p->token,
                                        .nonce = p->nonce,
-                                       .next_nonce = p->next_nonce});
+                                       .next_nonce = p->next_nonce,
+                                       .start = w.terms.pid_min + below(PIDS)});
     if (w.terms.testifies && o->phase == UP && o->exchange == 0)
         broken(RESTART, "owner %u found a lease and asks nobody", place_of(o));
     check_window(o);
