@@ -40,18 +40,18 @@
 
 /* How a store wants its leases kept. Milliseconds are monotonic, ticks are of the layout. */
 struct sfid__lease_terms {
-    uint64_t window;           /* ticks that a renewal grants from now on */
-    uint64_t first_window;     /* the same of a claim, and of any grant of a short pid */
-    uint64_t share;            /* one pid in so many, a power of two, is short: its low bits are all ones; 0: none is */
-    uint64_t end;              /* first tick past the layout: a limit there needs no renewal */
-    uint64_t reach;            /* how far ahead of our tick a granted limit may lie: window and clock skew; 0: any distance */
-    uint64_t pid_min, pid_max; /* inclusive */
-    int64_t heartbeat_ms;      /* between renewals */
+    uint64_t window;            /* ticks that a renewal grants from now on */
+    uint64_t first_window;      /* the same of a claim, and of any grant of a short pid */
+    uint64_t share;             /* one pid in so many, a power of two, is short: its low bits are all ones; 0: none is */
+    uint64_t end;               /* first tick past the layout: a limit there needs no renewal */
+    uint64_t reach;             /* how far ahead of our tick a granted limit may lie: window and clock skew; 0: any distance */
+    uint64_t pid_min, pid_max;  /* inclusive */
+    int64_t heartbeat_ms;       /* between renewals */
     int64_t first_heartbeat_ms; /* the same until the first renewal, and always with a short pid */
     int64_t retry_first_ms, retry_longest_ms;
     int64_t poll_least_ms; /* between claims while all pids are taken */
-    bool rests;     /* no renewal while no ID is, or can be, generated */
-    bool testifies; /* only an answer gives a right to the pid, which others may have had since: a restart renews at once */
+    bool rests;            /* no renewal while no ID is, or can be, generated */
+    bool testifies;        /* only an answer gives a right to the pid, which others may have had since: a restart renews at once */
 };
 
 enum sfid__lease_state {
@@ -75,13 +75,13 @@ struct sfid__lease {
     uint64_t next_nonce; /* shown but not answered; 0: none */
     uint64_t move_token; /* for an ordinary pid in place of a short one */
     uint64_t move_nonce;
-    uint64_t exchange;   /* the one under way; 0: none */
-    uint64_t exchanges;  /* how many there were */
-    uint64_t start;      /* the pid that a claim looks at first */
-    uint64_t position;   /* the word at the last renewal */
-    int64_t due_ms;      /* when to act again */
-    int64_t soonest_ms;  /* no renewal earlier than due_ms before this */
-    int64_t retry_ms;    /* pause after the last failure; 0: no failure */
+    uint64_t exchange;  /* the one under way; 0: none */
+    uint64_t exchanges; /* how many there were */
+    uint64_t start;     /* the pid that a claim looks at first */
+    uint64_t position;  /* the word at the last renewal */
+    int64_t due_ms;     /* when to act again */
+    int64_t soonest_ms; /* no renewal earlier than due_ms before this */
+    int64_t retry_ms;   /* pause after the last failure; 0: no failure */
 };
 
 /* ---- events ---------------------------------------------------------------- */
@@ -97,13 +97,13 @@ enum sfid__lease_event_kind {
 };
 
 enum sfid__lease_answer {
-    SFID__GRANTED, /* claim: pid, floor, limit; renewal: limit */
-    SFID__LATER,   /* claim: all pids are taken for now; after_ms (a heartbeat at most), start */
+    SFID__GRANTED,  /* claim: pid, floor, limit; renewal: limit */
+    SFID__LATER,    /* claim: all pids are taken for now; after_ms (a heartbeat at most), start */
     SFID__SWITCHED, /* renewal: an ordinary pid in place of the short one: pid, floor, limit */
-    SFID__LOST,    /* renewal: the pid is not ours any more, or not known */
-    SFID__FOREIGN, /* the same, and somebody may issue from it already */
-    SFID__FAILED,  /* no answer, or one that may differ next time */
-    SFID__REFUSED  /* trying again soon will not help */
+    SFID__LOST,     /* renewal: the pid is not ours any more, or not known */
+    SFID__FOREIGN,  /* the same, and somebody may issue from it already */
+    SFID__FAILED,   /* no answer, or one that may differ next time */
+    SFID__REFUSED   /* trying again soon will not help */
 };
 
 struct sfid__lease_event {
