@@ -5,11 +5,11 @@
 /* A server that knows nothing of the app: whoever held a pid before may use up its window. */
 static void without_record(struct redis *r) {
     struct app a = app_new(r);
-    says(&a, "RETRY 1000013 0 1000013", "an unknown app: not before q", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "RETRY 1000013 1000013", "an unknown app: not before q", "claim", "0", "n", "m:0:A", NULL);
     has(&a, a.key, "q", "1000013", "q: every window granted so far has ended");
     has(&a, a.key, "g", "1000003", "g: nobody else can have begun");
     app_at(&a, T0 + 12, 999);
-    says(&a, "RETRY 1000013 0 1000013", "1 ms before q", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "RETRY 1000013 1000013", "1 ms before q", "claim", "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 13, 0);
     says(&a, "OK 1000013 1000023 0", "at q", "claim", "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 13, 1);
@@ -45,7 +45,7 @@ static void released(struct redis *r) {
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     says(&a, "OK", "released at a position ahead", "release", "0", "n", "m:0:A", "", "1000007", "1000010", NULL);
     app_at(&a, T0 + 5, 999);
-    says(&a, "RETRY 1000006 0 0", "two ticks before the position", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000006 0", "two ticks before the position", "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 6, 0);
     says(&a, "OK 1000007 1000016 0", "the tick before it: from the position", "claim", "0", "n", "m:0:B", NULL);
     app_say(&a, "release", "0", "n", "m:0:B", "", "1000007", "1000010", NULL);
@@ -59,7 +59,7 @@ static void released_before_q(struct redis *r) {
     says(&a, "OK 1000009 1000010 0", "a holder of before goes on", "renew", "0", "n", "m:0:A", "n1", "1000009", NULL);
     says(&a, "OK", "and releases", "release", "0", "n1", "m:0:A", "", "1000001", "1000010", NULL);
     says(&a, "OK 1000001 1000010 0", "the next has the pid, before q", "claim", "0", "n", "m:0:B", NULL);
-    says(&a, "RETRY 1000013 0 1000013", "the others have to wait", "claim", "0", "n", "m:0:C", NULL);
+    says(&a, "RETRY 1000013 1000013", "the others have to wait", "claim", "0", "n", "m:0:C", NULL);
 }
 
 /* The answer was lost: the same claim again. */
@@ -89,7 +89,7 @@ static void held(struct redis *r) {
     a.pid_max = 0;
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 9, 999);
-    says(&a, "RETRY 1000010 0 0", "1 ms before the limit", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000010 0", "1 ms before the limit", "claim", "0", "n", "m:0:B", NULL);
     has(&a, a.key, "0", "00001000010 n m:0:A", "and the record stays");
     app_at(&a, T0 + 10, 0);
     says(&a, "OK 1000010 1000020 0", "at the limit", "claim", "0", "n", "m:0:B", NULL);
@@ -103,7 +103,7 @@ static void held_before_q(struct redis *r) {
     a.pid_max = 0;
     says(&a, "OK 1000003 1000010 0", "a holder of before goes on", "renew", "0", "n", "m:0:A", "n1", "1000003", NULL);
     app_at(&a, T0 + 12, 999);
-    says(&a, "RETRY 1000013 0 1000013", "run out, 1 ms before q", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000013 1000013", "run out, 1 ms before q", "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 13, 0);
     says(&a, "OK 1000013 1000023 0", "at q", "claim", "0", "n", "m:0:B", NULL);
 }
@@ -115,10 +115,10 @@ static void where(struct redis *r) {
     says(&a, "OK 1000000 1000010 7", "the next", "claim", "6", "n", "m:0:B", NULL);
     app_at(&a, T0 + 1, 0);
     says(&a, "OK 1000001 1000011 5", "round the end of the range", "claim", "6", "n", "m:0:C", NULL);
-    says(&a, "RETRY 1000010 6 0", "all taken: the first to run out, and all were looked at", "claim", "6", "n", "m:0:D", NULL);
-    says(&a, "RETRY 1000010 7 0", "a start beyond the range lies in it", "claim", "100", "n", "m:0:D", NULL);
+    says(&a, "RETRY 1000010 0", "all taken: the first to run out", "claim", "6", "n", "m:0:D", NULL);
+    says(&a, "RETRY 1000010 0", "a start beyond the range lies in it", "claim", "100", "n", "m:0:D", NULL);
     app_say(&a, "release", "5", "n", "m:0:C", "", "1000005", "1000010", NULL);
-    says(&a, "RETRY 1000004 5 0", "a position ahead comes sooner", "claim", "5", "n", "m:0:D", NULL);
+    says(&a, "RETRY 1000004 0", "a position ahead comes sooner", "claim", "5", "n", "m:0:D", NULL);
     has(&a, a.key, "4", "nil", "nothing below the range");
     has(&a, a.key, "8", "nil", "nothing above the range");
 }
@@ -136,10 +136,10 @@ static void many_digits(struct redis *r) {
     a.key = "sfid:ms", a.unit = 1, a.epoch = INT64_C(1288834974657), a.pid_max = 0;
     app_say(&a, "init", "", NULL);
     says(&a, "OK 478526625343 478526635343 0", "a claim", "claim", "0", "n", "m:0:A", NULL);
-    says(&a, "RETRY 478526635343 0 0", "is held", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 478526635343 0", "is held", "claim", "0", "n", "m:0:B", NULL);
     says(&a, "OK 478526635343 478526635343 0", "is renewed", "renew", "0", "n", "m:0:A", "n2", "478526635343", NULL);
     says(&a, "OK", "is released", "release", "0", "n2", "m:0:A", "", "478526625350", "478526635343", NULL);
-    says(&a, "RETRY 478526625349 0 0", "with its position", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 478526625349 0", "with its position", "claim", "0", "n", "m:0:B", NULL);
     app_say(&a, "claim", "0", "n", "m:0:B", NULL);
     /* As far as a double counts. */
     a.key = "sfid:far", a.epoch = 0;

@@ -22,13 +22,13 @@ static void all_forgotten(struct app *a, const char *how) {
     a->about = about;
     memcpy(era_before, a->era, sizeof era_before);
     app_at(a, T0 + 1, 0);
-    says(a, "RETRY 1000014 0 1000014", "claims wait", "claim", "0", "n", "m:0:C", NULL);
+    says(a, "RETRY 1000014 1000014", "claims wait", "claim", "0", "n", "m:0:C", NULL);
     ok(strcmp(era_before, a->era) != 0, "%s: told by another era", how);
     says(a, "OK 1000010 1000011 1", "a holder goes on", "renew", "1", "n", "m:0:B", "n1", "1000010", NULL);
     says(a, "OK 1000010 1000011 0", "so does the other", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
     says(a, "GONE 1000014", "not one whose limit shows nothing", "renew", "2", "n", "m:0:D", "n1", "1000003", NULL);
     app_at(a, T0 + 13, 999);
-    says(a, "RETRY 1000014 0 1000014", "1 ms before q", "claim", "0", "n", "m:0:C", NULL);
+    says(a, "RETRY 1000014 1000014", "1 ms before q", "claim", "0", "n", "m:0:C", NULL);
     app_at(a, T0 + 14, 0);
     says(a, "OK 1000014 1000024 0", "at q", "claim", "0", "n", "m:0:C", NULL);
     a->about = "";
@@ -43,7 +43,7 @@ static void old_file(struct redis *r) {
     says(&a, "OK 1000010 1000010 0", "and a holder has shown another nonce", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
     redis_restart(r, false);
     app_at(&a, T0 + 2, 0);
-    says(&a, "RETRY 1000015 1 1000015", "the old file does not free the pid", "claim", "1", "n", "m:0:D", NULL);
+    says(&a, "RETRY 1000015 1000015", "the old file does not free the pid", "claim", "1", "n", "m:0:D", NULL);
     says(&a, "OK 1000010 1000012 0", "nor does it make the holder a copy", "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
 }
 

@@ -29,11 +29,30 @@ static void looks(struct redis *r) {
 static void looks_far(struct redis *r) {
     struct app a = app_ready(r);
     a.pid_max = 600;
-    app_say(&a, "claim", "63", "n", "m:0:A", NULL);
-    app_say(&a, "claim", "64", "n", "m:0:B", NULL);
-    says(&a, "OK current " LAY " 0 1000003 64 63 held 1000010 m:0:A", "the first 64", "look", "0", NULL);
-    says(&a, "OK current " LAY " 0 1000003 128 64 held 1000010 m:0:B", "the next", "look", "64", NULL);
-    says(&a, "OK current " LAY " 0 1000003 601", "the last", "look", "576", NULL);
+    app_say(&a, "claim", "255", "n", "m:0:A", NULL);
+    app_say(&a, "claim", "256", "n", "m:0:B", NULL);
+    says(&a, "OK current " LAY " 0 1000003 256 255 held 1000010 m:0:A", "the first 256", "look", "0", NULL);
+    says(&a, "OK current " LAY " 0 1000003 512 256 held 1000010 m:0:B", "the next", "look", "256", NULL);
+    says(&a, "OK current " LAY " 0 1000003 601", "the last", "look", "512", NULL);
+}
+
+/* Nor more than 16000 bytes, but for the one with which it is more. */
+static void looks_at_long_names(struct redis *r) {
+    struct app a = app_ready(r);
+    char base[200], pid[8];
+    a.pid_max = 599;
+    for (int i = 0; i < 200; i++) {
+        snprintf(pid, sizeof pid, "%d", i);
+        snprintf(base, sizeof base, "%0120d-%d:0:T", 0, i);
+        app_say(&a, "claim", pid, "n", base, NULL);
+    }
+    struct reply *reply = app_ask(&a, "look", "0", NULL);
+    size_t bytes = 0;
+    for (size_t i = 8; i + 1 < reply->count; i++)
+        bytes += reply->list[i].size;
+    ok(bytes <= 16000 && bytes + reply->list[reply->count - 1].size > 16000, "long names: as many as fit in 16000 bytes");
+    is_i64(strtoll(reply->list[7].text, NULL, 10), (int64_t)reply->count - 8, "and where to go on");
+    reply_free(reply);
 }
 
 static void inits(struct redis *r) {
@@ -92,9 +111,9 @@ static void finishes(struct redis *r) {
     says(&a, "LOST", "and it is still not renewed", "renew", "0", "z", "m:0:A", "z1", "1000010", NULL);
     says(&a, "OK 1000010", "finish again", "finish", "0", "m:0:A", NULL);
     a.pid_max = 0;
-    says(&a, "RETRY 1000010 0 0", "the pid is not to be had", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000010 0", "the pid is not to be had", "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 9, 999);
-    says(&a, "RETRY 1000010 0 0", "before its window has ended", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000010 0", "before its window has ended", "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 10, 0);
     says(&a, "OK 1000010 1000020 0", "then it is", "claim", "0", "n", "m:0:B", NULL);
     says(&a, "CHANGED", "finish: it is another's by now", "finish", "0", "m:0:A", NULL);
@@ -106,6 +125,7 @@ static void finishes(struct redis *r) {
 static void test(struct redis *r) {
     looks(r);
     looks_far(r);
+    looks_at_long_names(r);
     inits(r);
     inits_what_it_saw(r);
     finishes(r);

@@ -21,10 +21,10 @@ static void epoch(struct redis *r) {
     a.epoch = a.now + 1;
     refused(&a, "EPOCH", "1 ms before the epoch");
     a.epoch = a.now;
-    says(&a, "RETRY 13 0 13", "at the epoch", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "RETRY 13 13", "at the epoch", "claim", "0", "n", "m:0:A", NULL);
     redis_do(r, "FLUSHALL", NULL);
     a.epoch = a.now - 1;
-    says(&a, "RETRY 13 0 13", "1 ms after it", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "RETRY 13 13", "1 ms after it", "claim", "0", "n", "m:0:A", NULL);
 }
 
 static void skew(struct redis *r) {
@@ -55,6 +55,10 @@ static void layout(struct redis *r) {
     refused(&b, want, "another W");
     b = a, b.slack++;
     refused(&b, want, "another S");
+    b = a, b.short_ms = 5000, b.share = 2;
+    refused(&b, want, "short pids");
+    b = a, b.min_good = 1;
+    refused(&b, want, "replicas");
     says(&b, want, "looking as well", "look", "0", NULL);
     says(&a, "OK 1000001 1000010 0", "its own goes on", "claim", "0", "n", "m:0:A", NULL);
 }
@@ -111,6 +115,11 @@ static void mistakes(struct redis *r) {
     says(&b, "-*", "a window of one tick", "claim", "0", "n", "m:0:A", NULL);
     b = a, b.window = 10500;
     says(&b, "-*", "a window of half a tick", "claim", "0", "n", "m:0:A", NULL);
+    static const int briefs[][2] = {{5000, 0}, {5000, 1}, {0, 2}, {1000, 2}, {2500, 2}, {6000, 2}};
+    for (size_t i = 0; i < COUNT(briefs); i++) {
+        b = a, b.short_ms = briefs[i][0], b.share = briefs[i][1];
+        says(&b, "-*", "a short window or a share that cannot be", "claim", "0", "n", "m:0:A", NULL);
+    }
     b = a, b.pid_min = 3;
     says(&b, "-*", "an empty range", "claim", "0", "n", "m:0:A", NULL);
     b = a, b.pid_max = 65536;
@@ -120,7 +129,9 @@ static void mistakes(struct redis *r) {
 
 /* ---- permissions ---------------------------------------------------------- */
 
-static const char *const least[] = {"+eval", "+info", "+time", "+hmget", "+hget", "+hset", "+del", "+get", "+set"};
+#define OURS "m:0:0123456789abcdef"
+
+static const char *const least[] = {"+eval", "+info", "+time", "+hmget", "+hget", "+hset", "+unlink", "+del", "+get", "+set"};
 
 enum { LEAST = sizeof least / sizeof least[0] };
 
@@ -148,9 +159,9 @@ static void enough(struct redis *r) {
     says(&a, "OK none - - - 258 257 foreign - foreign", "the least rights: look", "look", "257", NULL);
     says(&a, "OK", "init", "init", "", NULL);
     redis_do(r, "DEL", "sfid:{app}:\1\1", NULL);
-    says(&a, "OK 1000000 1000010 257", "claim", "claim", "257", "n", "m:0:A", NULL);
-    says(&a, "OK 1000010 1000010 257", "renew", "renew", "257", "n", "m:0:A", "n1", "1000010", NULL);
-    says(&a, "OK", "release", "release", "257", "n1", "m:0:A", "", "1000001", "1000010", NULL);
+    says(&a, "OK 1000000 1000010 257", "claim", "claim", "257", "n", OURS, NULL);
+    says(&a, "OK 1000010 1000010 257", "renew", "renew", "257", "n", OURS, "n1", "1000010", NULL);
+    says(&a, "OK", "release", "release", "257", "n1", OURS, "", "1000001", "1000010", NULL);
     resp_close(u.conn);
 }
 
@@ -173,17 +184,18 @@ static void missing(struct redis *r) {
         {"+get", "DENIED get command", "claim"},
         {"+set", "DENIED set command", "claim"},
         {"+hget", "DENIED hget command", "renew"},
+        {"+get", "DENIED get command", "renew"},
         {"+set", "DENIED set command", "renew"},
         {"+hset", "DENIED hset command", "renew"},
         {"+hset", "DENIED hset command", "init"},
-        {"+del", "DENIED del command", "release"},
+        {"+set", "DENIED set command", "release"},
     };
     struct app a;
     char name[100];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         a = app_ready(r);
         a.registration = 1;
-        app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+        app_say(&a, "claim", "0", "n", OURS, NULL);
         struct redis u = user(r, cases[i].right, "~sfid:*");
         a.redis = &u;
         const bool claims = strcmp(cases[i].op, "claim") == 0, inits = strcmp(cases[i].op, "init") == 0;
@@ -191,7 +203,7 @@ static void missing(struct redis *r) {
         if (claims || inits)
             says(&a, cases[i].want, name, cases[i].op, claims ? "0" : "", "n", "m:0:B", NULL);
         else
-            says(&a, cases[i].want, name, cases[i].op, "0", "n", "m:0:A", "n1", "1000010", "1000010", NULL);
+            says(&a, cases[i].want, name, cases[i].op, "0", "n", OURS, "n1", "1000010", "1000010", NULL);
         resp_close(u.conn);
         a.redis = r;
         has(&a, a.key, "1", "nil", "and nothing is granted");
@@ -199,26 +211,55 @@ static void missing(struct redis *r) {
     }
 }
 
-/* A new era wants `del` first: without it, what is to be forgotten stays. */
+/* A new era unlinks the hash, or deletes it: without both rights, what is to be forgotten stays. */
+static void missing_unlink(struct redis *r) {
+    struct app a = app_new(r), b;
+    struct redis u = user(r, "+unlink", "~sfid:*");
+    a.redis = &u;
+    redis_do(r, "HSET", a.key, "1", "00001000010 n m:0:A", NULL);
+    says(&a, "RETRY 1000013 1000013", "without +unlink: +del will do", "claim", "0", "n", "m:0:B", NULL);
+    has(&(struct app){.redis = r, .about = ""}, a.key, "1", "nil", "all is forgotten");
+    resp_close(u.conn);
+    b = app_new(r);
+    redis_do(r, "HSET", b.key, "1", "00001000010 n m:0:A", NULL);
+    u = user(r, "+del", "~sfid:*");
+    b.redis = &u;
+    says(&b, "RETRY 1000013 1000013", "without +del: +unlink will do", "claim", "0", "n", "m:0:B", NULL);
+    has(&(struct app){.redis = r, .about = ""}, b.key, "1", "nil", "all is forgotten");
+    resp_close(u.conn);
+    redis_do(r, "FLUSHALL", NULL);
+    reply_free(redis_ask(r, "ACL", "SETUSER", "app", "-unlink", NULL));
+    u.conn = NULL;
+    redis_do(&u, "AUTH", "app", "secret", NULL);
+    refused(&b, "DENIED del command", "without either");
+    resp_close(u.conn);
+}
+
+/* A release deletes a registration that has nothing left to say, and needs +del for that. */
 static void missing_del(struct redis *r) {
-    struct app a = app_new(r);
+    struct app a = app_ready(r);
+    a.registration = 1;
+    app_say(&a, "claim", "0", "n", OURS, NULL);
     struct redis u = user(r, "+del", "~sfid:*");
     a.redis = &u;
-    refused(&a, "DENIED del command", "without +del");
+    says(&a, "DENIED del command", "without +del: release", "release", "0", "n", OURS, "", "999990", "1000010",
+         NULL);
     resp_close(u.conn);
+    a.redis = r;
+    has(&a, a.key, "0", "00001000010 n " OURS, "and nothing is released");
 }
 
 static void missing_keys(struct redis *r) {
     struct app a = app_ready(r);
     struct redis u = user(r, NULL, "~other:*");
     a.redis = &u;
-    says(&a, "-NOPERM *", "a key that is not permitted", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "-NOPERM *", "a key that is not permitted", "claim", "0", "n", OURS, NULL);
     resp_close(u.conn);
     u = user(r, NULL, "~sfid:{app}");
-    says(&a, "OK 1000000 1000010 0", "the hash alone is permitted: enough without registration", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "OK 1000000 1000010 0", "the hash alone is permitted: enough without registration", "claim", "0", "n", OURS, NULL);
     a.registration = 1;
     says(&a, "DENIED get key", "not enough with it", "claim", "0", "n", "m:0:B", NULL);
-    says(&a, "DENIED set key", "nor to renew", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(&a, "DENIED get key", "nor to renew", "renew", "0", "n", OURS, "n1", "1000010", NULL);
     resp_close(u.conn);
 }
 
@@ -232,6 +273,7 @@ static void test(struct redis *r) {
     mistakes(r);
     enough(r);
     missing(r);
+    missing_unlink(r);
     missing_del(r);
     missing_keys(r);
 }

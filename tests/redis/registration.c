@@ -5,6 +5,11 @@
  */
 #include "support/app.h"
 
+/* Bases of ours, and what else may stand in the place of one. */
+#define A "host-a1:3:00000000000000aa"
+#define B "m:0:00000000000000BB"
+#define C "m:0:00000000000000cc"
+
 /* A command on the registration of a pid, with up to five arguments after it; the reply in one line. */
 static const char *on(struct app *a, int pid, const char *command, const char *const *more) {
     char key[100];
@@ -42,99 +47,111 @@ static void ends_at(struct app *a, int pid, int64_t tick, const char *name) {
 
 static void written(struct redis *r) {
     struct app a = start(r);
-    app_say(&a, "claim", "0", "n", "host-a1:3:T", NULL);
-    shows(&a, 0, "host-a1:3:T", "a claim registers");
-    ends_at(&a, 0, T0 + 10, "until the limit");
+    app_say(&a, "claim", "0", "n", A, NULL);
+    shows(&a, 0, A, "a claim registers");
+    ends_at(&a, 0, T0 + 12, "until S past the limit");
     is_str(set_nx(&a, 0, "other:0:X"), "nil", "another program finds it there");
     app_at(&a, T0 + 2, 500);
-    app_say(&a, "renew", "0", "n", "host-a1:3:T", "n1", "1000010", NULL);
-    ends_at(&a, 0, T0 + 12, "a renewal prolongs it");
+    app_say(&a, "renew", "0", "n", A, "n1", "1000010", NULL);
+    ends_at(&a, 0, T0 + 14, "a renewal prolongs it");
     on(&a, 0, "DEL", NULL);
-    says(&a, "OK 1000012 1000012 0", "lost, it changes nothing", "renew", "0", "n1", "host-a1:3:T", "n2", "1000012", NULL);
-    shows(&a, 0, "host-a1:3:T", "and is there again");
+    says(&a, "OK 1000012 1000012 0", "lost, it changes nothing", "renew", "0", "n1", A, "n2", "1000012", NULL);
+    shows(&a, 0, A, "and is there again");
     on(&a, 0, "DEL", NULL);
-    says(&a, "OK 1000002 1000012 1", "lost, it frees no pid", "claim", "0", "n", "m:0:B", NULL);
-    app_say(&a, "renew", "0", "n2", "host-a1:3:T", "n3", "1000012", NULL);
-    says(&a, "OK", "released", "release", "0", "n3", "host-a1:3:T", "", "1000003", "1000010", NULL);
-    shows(&a, 0, "nil", "a release deletes it");
+    says(&a, "OK 1000002 1000012 1", "lost, it frees no pid", "claim", "0", "n", B, NULL);
+    app_say(&a, "renew", "0", "n2", A, "n3", "1000012", NULL);
+    says(&a, "OK", "released", "release", "0", "n3", A, "", "1000003", "1000010", NULL);
+    shows(&a, 0, A, "a release leaves it");
+    ends_at(&a, 0, T0 + 5, "until S past the position");
+    app_at(&a, T0 + 5, 1);
+    is_str(set_nx(&a, 0, "other:0:X"), "OK", "then another program may come");
+    app_say(&a, "claim", "1", "n", C, NULL);
+    app_at(&a, T0 + 6, 0);
+    says(&a, "OK", "released with a position that is S ago", "release", "2", "n", C, "", "1000004", "1000015", NULL);
+    shows(&a, 2, "nil", "which deletes it");
+    app_at(&a, T0 + 2, 500);
     a.pid_max = 1000;
-    says(&a, "OK 1000002 1000012 513", "pid 513", "claim", "513", "n", "m:0:C", NULL);
+    says(&a, "OK 1000002 1000012 513", "pid 513", "claim", "513", "n", C, NULL);
     is_i64(redis_do(r, "EXISTS", "sfid:{app}:\1\2", NULL), 1, "its registration: low byte first");
 }
 
 static void foreign(struct redis *r) {
     struct app a = start(r);
     is_str(set_nx(&a, 0, "other:0:X"), "OK", "another program takes a pid");
-    says(&a, "OK 1000000 1000010 1", "it is passed over", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "OK 1000000 1000010 1 0", "it is passed over, and named", "claim", "0", "n", A, NULL);
     shows(&a, 0, "other:0:X", "and not overwritten");
     on(&a, 2, "RPUSH", (const char *const[]){"what", NULL});
-    says(&a, "RETRY 1000004 0 0", "nor is one of another type: worth a look in a third of a window", "claim", "0", "n", "m:0:B",
+    says(&a, "RETRY 1000004 0 2", "nor is one of another type: worth a look in a third of a window", "claim", "0", "n", B,
          NULL);
     is_str(on(&a, 2, "TYPE", NULL), "list", "which stays as well");
     on(&a, 0, "DEL", NULL);
-    says(&a, "OK 1000000 1000010 0", "given up, it is to be had", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "OK 1000000 1000010 0", "given up, it is to be had", "claim", "0", "n", B, NULL);
     a.registration = 0;
-    says(&a, "OK 1000000 1000010 2", "without registration nobody looks", "claim", "0", "n", "m:0:C", NULL);
+    says(&a, "OK 1000000 1000010 2", "without registration nobody looks", "claim", "0", "n", C, NULL);
     is_str(on(&a, 2, "TYPE", NULL), "list", "or writes");
 }
 
 /* A registration of another in the place of ours: the hash says whose pid it is, the other's stays when ours is given back. */
 static void foreign_meanwhile(struct redis *r) {
     struct app a = start(r);
-    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+    app_say(&a, "claim", "0", "n", A, NULL);
     on(&a, 0, "SET", (const char *const[]){"other:0:X", NULL});
-    says(&a, "OK 1000000 1000010 1", "our claim again: passed over all the same", "claim", "0", "n", "m:0:A", NULL);
-    says(&a, "OK", "our pid is released", "release", "0", "n", "m:0:A", "", "1000001", "1000010", NULL);
+    says(&a, "OK 1000000 1000010 1 0", "our claim again: passed over all the same", "claim", "0", "n", A, NULL);
+    says(&a, "OK", "our pid is released", "release", "0", "n", A, "", "1000001", "1000010", NULL);
     shows(&a, 0, "other:0:X", "the other's registration stays");
-    says(&a, "OK 1000000 1000010 2", "and is passed over", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "OK 1000000 1000010 2 0", "and is passed over", "claim", "0", "n", B, NULL);
     app_at(&a, T0 + 1, 0);
     on(&a, 2, "SET", (const char *const[]){"other:0:Y", NULL});
-    says(&a, "OK 1000010 1000011 2", "who holds a pid by the hash goes on", "renew", "2", "n", "m:0:B", "n1", "1000010", NULL);
-    shows(&a, 2, "m:0:B", "and says so");
+    says(&a, "FOREIGN", "the next renewal stops the holder", "renew", "2", "n", B, "n1", "1000010", NULL);
+    shows(&a, 2, "other:0:Y", "and registers nothing over it");
+    has(&a, a.key, "2", "00001000010 ~ " B, "what was granted stays granted");
+    says(&a, "LOST", "and is not renewed any more", "renew", "2", "n", B, "n1", "1000010", NULL);
+    says(&a, "LOST", "nor given back", "release", "2", "n", B, "n1", "1000001", "1000010", NULL);
+    on(&a, 2, "DEL", NULL);
+    says(&a, "LOST", "also when the stranger is gone", "renew", "2", "n1", B, "n2", "1000010", NULL);
 }
 
 /* Another program comes by a pid whose holder was stopped for longer than its window. */
 static void foreign_after(struct redis *r) {
     struct app a = start(r);
-    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
-    app_say(&a, "claim", "1", "n", "m:0:B", NULL);
-    app_at(&a, T0 + 9, 999);
-    is_str(set_nx(&a, 0, "other:0:X"), "nil", "inside the window the registration keeps it away");
-    app_at(&a, T0 + 10, 1);
+    app_say(&a, "claim", "0", "n", A, NULL);
+    app_say(&a, "claim", "1", "n", B, NULL);
+    app_at(&a, T0 + 11, 999);
+    is_str(set_nx(&a, 0, "other:0:X"), "nil", "up to S past the window the registration keeps it away");
+    app_at(&a, T0 + 12, 1);
     is_str(set_nx(&a, 0, "other:0:X"), "OK", "behind its end it does not");
-    says(&a, "LOST", "and the holder is late", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(&a, "FOREIGN", "and the holder is late", "renew", "0", "n", A, "n1", "1000010", NULL);
     shows(&a, 0, "other:0:X", "the other's registration stays");
-    says(&a, "OK 1000010 1000020 1", "where nobody came it goes on", "renew", "1", "n", "m:0:B", "n1", "1000010", NULL);
+    says(&a, "OK 1000010 1000022 1", "where nobody came it goes on", "renew", "1", "n", B, "n1", "1000010", NULL);
 }
 
 /* What is left of a lease that has run out is no other program's. */
 static void leftover(struct redis *r) {
     struct app a = start(r);
-    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+    app_say(&a, "claim", "0", "n", A, NULL);
     on(&a, 0, "PERSIST", NULL);
     app_at(&a, T0 + 10, 0);
-    says(&a, "OK 1000010 1000020 0", "a lease that ran out, its registration still there", "claim", "0", "n", "m:0:B", NULL);
-    shows(&a, 0, "m:0:B", "which is the next one's now");
+    says(&a, "OK 1000010 1000020 0", "a lease that ran out, its registration still there", "claim", "0", "n", B, NULL);
+    shows(&a, 0, B, "which is the next one's now");
     redis_do(r, "DEL", a.key, NULL);
     app_say(&a, "init", "", NULL);
-    says(&a, "OK 1000010 1000020 1", "the hash lost: who is registered is passed over", "claim", "0", "n", "m:0:C", NULL);
-    says(&a, "OK 1000010 1000020 0", "but for the one itself", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "OK 1000010 1000020 0", "the hash lost: what is left of our own counts for nothing", "claim", "0", "n", C, NULL);
 }
 
 static void looked_at(struct redis *r) {
     struct app a = start(r);
     char want[200];
-    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+    app_say(&a, "claim", "0", "n", A, NULL);
     set_nx(&a, 1, "other:0:X");
     snprintf(want, sizeof want, "OK current 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
-             "0 held 1000010 m:0:A 1 foreign 1000600 other:0:X");
+             "0 held 1000010 " A " 1 foreign 1000600 other:0:X");
     says(&a, want, "held and foreign", "look", "0", NULL);
     on(&a, 1, "PERSIST", NULL);
     snprintf(want, sizeof want, "OK current 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
-             "0 held 1000010 m:0:A 1 foreign - other:0:X");
+             "0 held 1000010 " A " 1 foreign - other:0:X");
     says(&a, want, "foreign, without an end", "look", "0", NULL);
     a.registration = 0;
-    says(&a, "OK current 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 0 held 1000010 m:0:A", "without registration", "look",
+    says(&a, "OK current 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 0 held 1000010 " A "", "without registration", "look",
          "0", NULL);
 }
 
@@ -148,9 +165,11 @@ static void old_server(struct redis *r) {
                 "if command == 'INFO' then reply = string.gsub(reply, 'redis_version:[%d.]*', 'redis_version:6.0.16') end\n"
                 "return reply end}";
     app_at(&a, T0, 250);
-    says(&a, "OK 1000000 1000010 0", "Redis 6.0: a claim", "claim", "0", "n", "m:0:A", NULL);
-    shows(&a, 0, "m:0:A", "Redis 6.0: registers");
-    ends_at(&a, 0, T0 + 10, "Redis 6.0: until the limit");
+    says(&a, "OK 1000000 1000010 0", "Redis 6.0: a claim", "claim", "0", "n", A, NULL);
+    shows(&a, 0, A, "Redis 6.0: registers");
+    ends_at(&a, 0, T0 + 12, "Redis 6.0: until S past the limit");
+    says(&a, "OK", "Redis 6.0: a release", "release", "0", "n", A, "", "1000001", "1000010", NULL);
+    ends_at(&a, 0, T0 + 3, "Redis 6.0: until S past the position");
 }
 
 /* ---- cluster -------------------------------------------------------------- */
@@ -184,18 +203,18 @@ static void cluster(const char *program) {
         bail("the cluster does not come up");
     a = app_new(&r);
     a.registration = 1;
-    says(&a, "RETRY 1000013 0 1000013", "cluster: a hash tag", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "RETRY 1000013 1000013", "cluster: a hash tag", "claim", "0", "n", A, NULL);
     app_say(&a, "init", "", NULL);
-    says(&a, "OK 1000000 1000010 0", "cluster: granted", "claim", "0", "n", "m:0:A", NULL);
-    shows(&a, 0, "m:0:A", "cluster: registered");
+    says(&a, "OK 1000000 1000010 0", "cluster: granted", "claim", "0", "n", A, NULL);
+    shows(&a, 0, A, "cluster: registered");
     a.key = "sfid:app";
     says(&a, "TAG", "cluster: no hash tag", "init", "", NULL);
-    says(&a, "TAG", "cluster: no hash tag", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "TAG", "cluster: no hash tag", "claim", "0", "n", A, NULL);
     is_i64(redis_do(&r, "EXISTS", a.key, NULL), 0, "cluster: nothing was written");
     a.key = "sfid:{}app";
-    says(&a, "TAG", "cluster: an empty hash tag is none", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "TAG", "cluster: an empty hash tag is none", "claim", "0", "n", A, NULL);
     a.registration = 0;
-    says(&a, "RETRY 1000013 0 1000013", "cluster: without registration none is needed", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "RETRY 1000013 1000013", "cluster: without registration none is needed", "claim", "0", "n", A, NULL);
     redis_kill(&r);
 }
 

@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-enum { COMMON = 11, OP_ARGS = 6 };
+enum { COMMON = 14, NUMBERS = COMMON - 2, OP_ARGS = 8 };
 
 static char *file_text(const char *path) {
     char *text = NULL;
@@ -64,12 +64,13 @@ void app_at(struct app *a, int64_t tick, int64_t ms) {
 /* ---- asking -------------------------------------------------------------- */
 
 static struct reply *eval(struct app *a, const char *op, va_list rest) {
-    char numbers[9][24], *both = NULL;
-    const int64_t values[] = {a->epoch,    a->unit,    a->window,  a->slack,       a->now + a->host_ahead,
-                              a->max_skew, a->pid_min, a->pid_max, a->registration};
+    char numbers[NUMBERS][24], *both = NULL;
+    const int64_t values[NUMBERS] = {a->epoch,    a->unit,    a->window,  a->slack,        a->now + a->host_ahead,
+                                     a->max_skew, a->pid_min, a->pid_max, a->registration, a->short_ms,
+                                     a->share,    a->min_good};
     const char *args[4 + COMMON + OP_ARGS] = {"EVAL", a->script ? a->script : app_script(), "1", a->key, op, a->bits};
     size_t n = 6;
-    for (size_t i = 0; i < 9; i++) {
+    for (size_t i = 0; i < NUMBERS; i++) {
         snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
         args[n++] = numbers[i];
     }
@@ -99,19 +100,30 @@ static bool strings_only(const struct reply *r) {
     return r->type == '*' && r->count >= 2;
 }
 
-/* Keeps text that differs from run to run. Returns whether there is such text at this place of the answer. */
-static bool varies(struct app *a, const char *op, const struct reply *r, size_t i) {
-    const char *word = r->list[0].text;
-    if (strcmp(op, "look") == 0) {
-        if (i == 6)
-            snprintf(a->state, sizeof a->state, "%s", r->list[i].text);
-        return i == 6;
+/* The place of `era` in an answer; 0: it has none. After it a claim names a pid that a stranger has registered. */
+static size_t era_at(const char *op, const char *word) {
+    static const char *const words[] = {"RETRY", "MOVED", "GONE", "LOST", "FOREIGN"};
+    static const size_t places[] = {5, 5, 3, 2, 2};
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (strcmp(word, words[i]) == 0)
+            return places[i];
+    if (strcmp(word, "OK") != 0 || strcmp(op, "look") == 0)
+        return 0;
+    return strcmp(op, "claim") == 0 || strcmp(op, "renew") == 0 ? 5 : strcmp(op, "finish") == 0 ? 3 : 2;
+}
+
+/* Keeps what differs from run to run, and how long to wait. Returns whether that is at this place of the answer. */
+static bool is_kept(struct app *a, const char *op, const struct reply *r, size_t i) {
+    const char *word = r->list[0].text, *text = r->list[i].text;
+    if (i == 1)
+        return true;
+    if (i == 6 && strcmp(op, "look") == 0)
+        return snprintf(a->state, sizeof a->state, "%s", text) >= 0;
+    if (i == 3 && strcmp(word, "RETRY") == 0) {
+        a->poll = strtoll(text, NULL, 10);
+        return true;
     }
-    const bool has_era =
-        strcmp(word, "OK") == 0 || strcmp(word, "RETRY") == 0 || strcmp(word, "LOST") == 0 || strcmp(word, "GONE") == 0;
-    if (has_era && i == r->count - 1)
-        snprintf(a->era, sizeof a->era, "%s", r->list[i].text);
-    return has_era && i == r->count - 1;
+    return i > 0 && i == era_at(op, word) && snprintf(a->era, sizeof a->era, "%s", text) >= 0;
 }
 
 static const char *line_of(struct app *a, const char *op, const struct reply *r) {
@@ -123,7 +135,7 @@ static const char *line_of(struct app *a, const char *op, const struct reply *r)
         return a->said;
     }
     for (size_t i = 0; i < r->count; i++)
-        if (i != 1 && !varies(a, op, r, i) && n < sizeof a->said)
+        if (!is_kept(a, op, r, i) && n < sizeof a->said)
             n += (size_t)snprintf(a->said + n, sizeof a->said - n, "%s%s", n > 0 ? " " : "", r->list[i].text);
     return a->said;
 }

@@ -5,7 +5,10 @@
  * The server's clock stands still (REDIS_CLOCK); app_at() sets it. A tick is a
  * second, the window W is 10 ticks, the skew budget S is 2, and T0 is tick
  * 1000000. Answers are compared as one line, without the server's clock and
- * without what differs from run to run (era, state).
+ * without what differs from run to run (era, state) and without the pause that
+ * RETRY asks for (poll). There are no short pids unless short_ms and share are
+ * set. A base that the script takes for one of ours ends in 16 hexadecimal
+ * digits: that counts with registrations only.
  *
  *     struct app a = app_new(&redis);
  *     says(&a, "OK 1000000 1000010 0", "a pid", "claim", "0", "n1", "m:0:A", NULL);
@@ -26,10 +29,13 @@ struct app {
     int64_t epoch, unit, window, slack;  /* ms */
     int64_t now, host_ahead, max_skew;   /* ms; now is the server's clock */
     int pid_min, pid_max, registration;  /* as in the script */
+    int64_t short_ms;                    /* w; 0: no short pids */
+    int share, min_good;                 /* as in the script */
     const char *script;                  /* NULL: app_script() */
     const char *prelude;                 /* Lua before the script; NULL: none */
     const char *about;                   /* stands before the names of checks */
     char said[4096], era[16], state[48]; /* from the last answer */
+    int64_t poll;                        /* ms, from the last RETRY */
 };
 
 /* Returns the script that is sent. */
