@@ -56,7 +56,7 @@ static void most_are_taken(struct redis *r) {
     is_i64(calls(r, "get"), 1, "and one registration");
     timed(&a, "2000 of 2048 taken", "B");
     taken(&a, 0, 2048, 1500);
-    says(&a, "RETRY 1000007 0 0", "all taken: when the first frees", "claim", "0", "n", "m:0:C", NULL);
+    says(&a, "RETRY 1000007 0", "all taken: when the first frees", "claim", "0", "n", "m:0:C", NULL);
     timed(&a, "all taken", "D");
 }
 
@@ -66,14 +66,14 @@ static void walked(struct redis *r) {
     a.pid_min = 100, a.pid_max = 10099;
     taken(&a, 100, 10100, 5000);
     redis_do(r, "HDEL", a.key, "9000", NULL);
-    says(&a, "RETRY 1000010 4196 0", "the first 4096", "claim", "100", "n", "m:0:A", NULL);
-    says(&a, "RETRY 1000007 8292 0", "the next, with one that frees sooner", "claim", "4196", "n", "m:0:A", NULL);
+    says(&a, "RETRY 1000010 0", "the first 4096", "claim", "100", "n", "m:0:A", NULL);
+    says(&a, "RETRY 1000007 0", "the next, with one that frees sooner", "claim", "4196", "n", "m:0:A", NULL);
     says(&a, "OK 1000000 1000010 9000", "found", "claim", "8292", "n", "m:0:A", NULL);
-    says(&a, "RETRY 1000010 3096 0", "round the end", "claim", "9000", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000010 0", "round the end", "claim", "9000", "n", "m:0:B", NULL);
     a.pid_max = 4195;
-    says(&a, "RETRY 1000010 150 0", "4096 pids: all were looked at", "claim", "150", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000010 0", "4096 pids: all were looked at", "claim", "150", "n", "m:0:B", NULL);
     a.pid_max = 4196;
-    says(&a, "RETRY 1000010 149 0", "4097: not yet", "claim", "150", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000010 0", "4097: not yet", "claim", "150", "n", "m:0:B", NULL);
 }
 
 /* Other renewals wait while one call runs. */
@@ -82,7 +82,7 @@ static void bounded(struct redis *r) {
     a.pid_max = 65535, a.registration = 1;
     taken(&a, 0, 65536, 65535);
     redis_do(r, "CONFIG", "RESETSTAT", NULL);
-    says(&a, "RETRY 1000010 4096 0", "65536 pids: no more than 4096", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "RETRY 1000010 0", "65536 pids: no more than 4096", "claim", "0", "n", "m:0:A", NULL);
     is_i64(calls(r, "hmget"), 17, "by the hundred");
     app_at(&a, T0 + 1, 0);
     says(&a, "OK 1000010 1000011 65535", "the last pid", "renew", "65535", "0123456789abcdef", "some-host-0123abcd:0:T65535", "n1",
