@@ -317,6 +317,11 @@ local function places(k)
   return pid_min - below, pid_max + 1 - beyond - (pid_min - below)
 end
 
+local function number_of(k, pid)
+  local short = w > 0 and math.floor(pid / share) or 0
+  return k == 1 and short or pid - short
+end
+
 local function pid_of(k, number)
   if w == 0 then
     return number
@@ -411,7 +416,7 @@ local function claim_of(k, start, nonce, base)
   if count == 0 or (k == 1 and math.abs(host - now) > w / 2) then
     return nil, NEVER, false
   end
-  local own, at = {}, math.floor(start) % count
+  local own, at = {}, (number_of(k, math.floor(start)) - first) % count
   for i = 0, math.min(AT_ONCE, count) - 1 do
     own[#own + 1] = pid_of(k, first + (at + i) % count)
   end
