@@ -392,10 +392,10 @@ local function first_listed(x, nonce, base)
 end
 
 -- Goes on with the search. When it has seen every pid, nothing fits before `soonest`: limits only rise, and what is released is
--- listed.
-local function search(k, x, at, nonce, base)
+-- listed. An index that begins anew at each claim, because claims of two ranges take turns, begins at another place each time.
+local function search(k, x, nonce, base)
   local first, count = places(k)
-  local hand, step, pids = (x.hand or at) % count, math.min(STEP, count), {}
+  local hand, step, pids = (x.hand or now) % count, math.min(STEP, count), {}
   for i = 0, step - 1 do
     pids[#pids + 1] = pid_of(k, first + (hand + i) % count)
   end
@@ -429,7 +429,7 @@ local function claim_of(k, start, nonce, base)
   answer, from, changed = first_listed(x, nonce, base)
   soonest = math.min(soonest, from)
   if not answer and t >= x.u then
-    answer = search(k, x, at, nonce, base)
+    answer = search(k, x, nonce, base)
     changed = true
   end
   if changed then
@@ -529,7 +529,9 @@ local function release()
   end
   call('HSET', key, dec(pid), string.format('%011.0f', position))
   local x = index(part(pid))
-  x.list[#x.list + 1] = pid
+  if pid >= pid_min and pid <= pid_max then
+    x.list[#x.list + 1] = pid
+  end
   if #x.list > LISTED then
     table.remove(x.list, 1)
     x.u, x.done, x.soonest = 0, 0, NEVER -- the search has to find that one
