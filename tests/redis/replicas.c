@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* min_good: how many replicas have to be good before the script writes anything, whatever the server itself asks for. */
+#include "support/app.h"
+
+enum { LIMIT_MS = 20000 };
+
+static struct redis master, replica[2];
+
+static bool are_good(void *arg) {
+    char good[16];
+    return strcmp(redis_info(&master, "replication", "min_slaves_good_slaves", good, sizeof good), arg) == 0;
+}
+
+/* The server's own demand: so many, heard of in the last `lag` seconds. */
+static void demands(const char *write, const char *lag) {
+    redis_do(&master, "CONFIG", "SET", "min-replicas-to-write", write, NULL);
+    redis_do(&master, "CONFIG", "SET", "min-replicas-max-lag", lag, NULL);
+}
+
+static void refused(struct app *a, int min_good, const char *name) {
+    char about[200];
+    char *before = app_contents(a);
+    snprintf(about, sizeof about, "%s, min_good %d: ", name, min_good);
+    a->about = about, a->min_good = min_good;
+    says(a, "-NOREPLICAS *", "claim", "claim", "0", "n", "m:0:A", NULL);
+    says(a, "-NOREPLICAS *", "renew", "renew", "0", "n", "m:0:A", "n1", "99999999", NULL);
+    says(a, "-NOREPLICAS *", "init", "init", "", NULL);
+    app_is_as(a, before, "nothing was written");
+    says(a, "OK *", "it may be looked at", "look", "0", NULL);
+    a->about = "";
+}
+
+static void granted(struct app *a, int min_good, const char *name) {
+    char about[200];
+    snprintf(about, sizeof about, "%s, min_good %d: ", name, min_good);
+    a->about = about, a->min_good = min_good;
+    redis_do(&master, "DEL", a->key, NULL);
+    says(a, "OK", "init", "init", "", NULL);
+    says(a, "OK *", "claim", "claim", "0", "n", "m:0:A", NULL);
+    a->about = "";
+}
+
+static void test(struct redis *r) {
+    redis_start(&master, r->program, "master", REDIS_PORT, NULL);
+    struct app a = app_new(&master);
+    granted(&a, 0, "no replica, and none asked for");
+    redis_do(&master, "DEL", a.key, NULL);
+    refused(&a, 1, "no replica");
+    for (int i = 0; i < 2; i++) {
+        redis_start(&replica[i], r->program, "replica", REDIS_PORT, NULL);
+        redis_replicate(&replica[i], &master);
+    }
+    refused(&a, 1, "two replicas, which the server does not count");
+    demands("1", "3");
+    if (!tap_wait_until(are_good, (char[]){"2"}, LIMIT_MS))
+        bail("no two replicas are good");
+    granted(&a, 0, "two good ones");
+    has(&a, a.key, "lay", "36:11:17/1000@1766361600000 10000 2000", "the settings");
+    granted(&a, 2, "two good ones");
+    has(&a, a.key, "lay", "36:11:17/1000@1766361600000 10000 2000 min 2", "the settings");
+    redis_do(&master, "DEL", a.key, NULL);
+    refused(&a, 3, "two good ones");
+    redis_pause(&replica[0]);
+    ok(tap_wait_until(are_good, (char[]){"1"}, LIMIT_MS), "one is silent");
+    granted(&a, 1, "one good one");
+    granted(&a, 0, "one good one");
+    redis_do(&master, "DEL", a.key, NULL);
+    refused(&a, 2, "one good one, enough for the server");
+    redis_pause(&replica[1]);
+    ok(tap_wait_until(are_good, (char[]){"0"}, LIMIT_MS), "both are silent");
+    refused(&a, 1, "none is good");
+    refused(&a, 0, "none is good");
+    for (int i = 0; i < 2; i++)
+        redis_kill(&replica[i]);
+    redis_kill(&master);
+}
+
+int main(void) { return for_each_server(0, test); }
