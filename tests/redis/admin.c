@@ -81,14 +81,14 @@ static int64_t fill(struct app *a, struct redis *r, sfid_options *opt) {
     const int64_t tick = begin(a, r, opt);
     app_say(a, "init", "", NULL);
     app_at(a, tick - 700, 0);
-    app_say(a, "claim", "1", "n", "old-host-1:0:TOKEN", NULL);
+    app_say(a, "claim", "1", "n", "old-host-1:0:0123456789abcdef", NULL);
     app_at(a, tick, 0);
-    app_say(a, "claim", "0", "n", "host-a1:12:TOKEN", NULL);
-    app_say(a, "claim", "2", "n", "host-b2:0:TOKEN", NULL);
+    app_say(a, "claim", "0", "n", "host-a1:12:0123456789abcdef", NULL);
+    app_say(a, "claim", "2", "n", "host-b2:0:0123456789abcdef", NULL);
     char position[24], limit[24];
     snprintf(position, sizeof position, "%" PRId64, tick + 1);
-    snprintf(limit, sizeof limit, "%" PRId64, tick + 600);
-    app_say(a, "release", "2", "n", "host-b2:0:TOKEN", "", position, limit, NULL);
+    snprintf(limit, sizeof limit, "%" PRId64, tick + 30);
+    app_say(a, "release", "2", "n", "host-b2:0:0123456789abcdef", "", position, limit, NULL);
     const char *const foreign[] = {"SET", three, "else:0:x", "PX", "60000"};
     reply_free(redis_ask_n(r, 5, foreign, (const size_t[]){3, sizeof three, 8, 2, 5}));
     const char *const endless[] = {"SET", without_end, "a\033[2J\200"};
@@ -97,7 +97,7 @@ static int64_t fill(struct app *a, struct redis *r, sfid_options *opt) {
 }
 
 #define ALL \
-    "0 held 600000 host-a1:12; 1 run-out -100000 old-host-1:0; 2 released 1000 ; 3 foreign 60000 else:0:x; " \
+    "0 held 30000 host-a1:12; 1 run-out -670000 old-host-1:0; 2 released 1000 ; 3 foreign 60000 else:0:x; " \
     "300 foreign 0? a?[2J?; "
 
 static void looks(struct redis *r) {
@@ -110,15 +110,15 @@ static void looks(struct redis *r) {
     is_i64(info.state, SFID_APP_KNOWN, "the app is known");
     is_i64(info.open_unix_ms, 0, "pids without a record are handed out");
     is_i64(info.held_until_unix_ms, -1, "one of them has no end");
-    sees(&opt, 2, "0 held 600000 host-a1:12; 1 run-out -100000 old-host-1:0; ", "two are enough");
+    sees(&opt, 2, "0 held 30000 host-a1:12; 1 run-out -670000 old-host-1:0; ", "two are enough");
     counted("1 2 1 1", "all are counted all the same");
     opt.pid_min = 1, opt.pid_max = 3;
-    sees(&opt, 0, "1 run-out -100000 old-host-1:0; 2 released 1000 ; 3 foreign 60000 else:0:x; ", "a part of the pids");
+    sees(&opt, 0, "1 run-out -670000 old-host-1:0; 2 released 1000 ; 3 foreign 60000 else:0:x; ", "a part of the pids");
     ok(info.pid_min == 1 && info.pid_max == 3, "which");
     is_i64(info.held_until_unix_ms, EPOCH + (tick + 60) * 1000, "until when the last is held");
     opt.pid_min = 0, opt.pid_max = 2;
     snprintf(url, sizeof url, "unix://%s?registration=off", r->socket);
-    sees(&opt, 0, "0 held 600000 host-a1:12; 1 run-out -100000 old-host-1:0; 2 released 1000 ; ", "without registrations");
+    sees(&opt, 0, "0 held 30000 host-a1:12; 1 run-out -670000 old-host-1:0; 2 released 1000 ; ", "without registrations");
     app_is_as(&a, before, "looking changes nothing");
 }
 
@@ -134,12 +134,12 @@ static void inits(struct redis *r) {
     has(&a, a.key, "q", "0", "pids are handed out at once");
     ok(sfid_app_init(&opt, 0, NULL, NULL, 0) == 0, "twice does no harm");
     app_at(&a, tick - 700, 0);
-    app_say(&a, "claim", "1", "n", "host-a1:0:TOKEN", NULL);
+    app_say(&a, "claim", "1", "n", "host-a1:0:0123456789abcdef", NULL);
     app_at(&a, tick, 0);
     ok(sfid_app_init(&opt, 0, &info, why, sizeof why) == 0, "a lease that has run out is none");
     counted("0 0 1 0", "it is counted");
     redis_do(r, "FLUSHALL", NULL);
-    app_say(&a, "claim", "1", "n", "host-a1:0:TOKEN", NULL);
+    app_say(&a, "claim", "1", "n", "host-a1:0:0123456789abcdef", NULL);
     sees(&opt, 0, "", "an app that was forgotten, and asked for since");
     is_i64(info.state, SFID_APP_KNOWN, "is known");
     is_i64(info.open_unix_ms, EPOCH + (tick + 616) * 1000, "pids have to wait");
@@ -179,7 +179,7 @@ static void refuses_shortly(struct redis *r) {
     a.registration = 0;
     for (int i = 0; i < BUSY_PIDS; i++) {
         char base[200];
-        snprintf(base, sizeof base, "%0100d-%d:0:TOKEN", 0, i);
+        snprintf(base, sizeof base, "%0100d-%d:0:0123456789abcdef", 0, i);
         app_say(&a, "claim", "0", "n", base, NULL);
     }
     is_i64(sfid_app_init(&opt, 0, NULL, why, sizeof why), SFID_EBUSY, "many are held");
@@ -202,7 +202,8 @@ static void forgets(struct redis *r) {
     is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), SFID_EBUSY, "its holders may be running");
     is_i64(sfid_app_init(&opt, 1, &info, NULL, 0), 0, "forced");
     is_i64(info.state, SFID_APP_FORGOTTEN, "what was found");
-    sees(&opt, 0, "0 foreign 600000 host-a1:12:TOKEN; 3 foreign 60000 else:0:x; 300 foreign 0? a?[2J?; ",
+    sees(&opt, 0,
+         "0 foreign 45000 host-a1:12:0123456789abcdef; 2 foreign 16000 host-b2:0:0123456789abcdef; 3 foreign 60000 else:0:x; 300 foreign 0? a?[2J?; ",
          "it is forgotten; the registrations are left");
     is_i64(info.state, SFID_APP_KNOWN, "the app is known anew");
 }
@@ -227,11 +228,11 @@ static void errors(struct redis *r) {
     sfid_options opt;
     const int64_t tick = fill(&a, r, &opt);
     opt.layout = &other;
-    fails(&opt, SFID_ELAYOUT, "36:11:17/1000@1766361600000 600000 15000", "another layout");
+    fails(&opt, SFID_ELAYOUT, "36:11:17/1000@1766361600000 600000 15000 30000/8", "another layout");
     opt.layout = NULL, opt.ttl_ms = 610000;
     fails(&opt, SFID_ELAYOUT, "610000 15000", "another window");
     opt.ttl_ms = 600000, opt.skew_budget_ms = 1;
-    fails(&opt, SFID_ELAYOUT, "600000 1;", "another budget");
+    fails(&opt, SFID_ELAYOUT, "600000 1 30000/8;", "another budget");
     opt.skew_budget_ms = 15000;
     app_at(&a, tick + 400, 0);
     fails(&opt, SFID_ECLOCK, "behind is more than the 300000 allowed", "clocks too far apart");
@@ -245,13 +246,13 @@ static void errors(struct redis *r) {
     fails(&opt, SFID_EAUTH, "WRONGPASS", "a wrong password");
     ok(!strstr(why, "opensaysme"), "which is not told");
     snprintf(url, sizeof url, "unix://:sesame@%s", r->socket);
-    sees(&opt, 1, "0 held 600000 host-a1:12; ", "the right one");
+    sees(&opt, 1, "0 held 30000 host-a1:12; ", "the right one");
     ok(!strstr(info.server, "sesame"), "is not told either");
     redis_do(r, "CONFIG", "SET", "requirepass", "", NULL);
     snprintf(url, sizeof url, "unix://%s", r->socket);
     redis_do(r, "CONFIG", "SET", "min-replicas-to-write", "1", NULL);
     is_i64(sfid_app_init(&opt, 1, NULL, why, sizeof why), SFID_EREDIS, "a server that accepts no writes");
-    sees(&opt, 1, "0 held 600000 host-a1:12; ", "may be looked at");
+    sees(&opt, 1, "0 held 30000 host-a1:12; ", "may be looked at");
     redis_do(r, "CONFIG", "SET", "min-replicas-to-write", "0", NULL);
     redis_do(r, "DEL", a.key, NULL);
     redis_do(r, "SET", a.key, "text", NULL);

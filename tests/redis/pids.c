@@ -29,11 +29,14 @@ static int finish(const sfid_options *opt, uint64_t pid, const char *holder) {
 static void looks(struct redis *r) {
     struct app a;
     sfid_options opt;
+    char limit[24];
     const int64_t tick = begin(&a, r, &opt);
     is_i64(look(&opt, 3), 0, "a pid of an app that nobody knows");
     is_i64(info.there, 0, "is not there");
     app_say(&a, "init", "", NULL);
-    app_say(&a, "claim", "3", "n17", "host-a:4:T", NULL);
+    snprintf(limit, sizeof limit, "%" PRId64, tick + 30);
+    app_say(&a, "claim", "3", "n16", "host-a:4:00000000000000aa", NULL);
+    app_say(&a, "renew", "3", "n16", "host-a:4:00000000000000aa", "n17", limit, NULL);
     is_i64(look(&opt, 3), 0, "a pid that is held");
     ok(info.there == 1 && info.kind == SFID_LEASE_HELD && info.pid == 3, "is there");
     is_str(info.holder, "host-a:4", "its holder, without the token");
@@ -44,9 +47,11 @@ static void looks(struct redis *r) {
     is_i64(info.until_unix_ms, EPOCH + (tick + 600) * 1000, "until when");
     is_i64(info.left_ms, 600000, "how long that is");
     is_i64(info.free_unix_ms, info.until_unix_ms, "from when on it is free");
-    ok(info.registered_until > a.now && info.registered_until <= info.until_unix_ms, "until when it is registered");
+    ok(info.registered_until > info.until_unix_ms && info.registered_until <= info.until_unix_ms + 15000,
+       "until when it is registered");
     ok(strstr(info.server, r->socket) != NULL, "the server");
-    app_say(&a, "release", "3", "n17", "host-a:4:T", "", "7", "99999999", NULL);
+    snprintf(limit, sizeof limit, "%" PRId64, tick + 600);
+    app_say(&a, "release", "3", "n17", "host-a:4:00000000000000aa", "", "7", limit, NULL);
     is_i64(look(&opt, 3), 0, "one that was given back");
     ok(info.kind == SFID_LEASE_RELEASED && info.holder[0] == '\0' && info.registered[0] == '\0' && info.nonce[0] == '\0',
        "has no holder");
@@ -62,7 +67,7 @@ static void finishes(struct redis *r) {
     ok(strstr(before, "lay") == NULL, "nothing is written");
     free(before);
     app_say(&a, "init", "", NULL);
-    app_say(&a, "claim", "3", "n", "host-a:4:T", NULL);
+    app_say(&a, "claim", "3", "n", "host-a:4:00000000000000aa", NULL);
     is_i64(finish(&opt, 4, NULL), SFID_ELEASE, "one that nobody has");
     is_i64(finish(&opt, 3, "host-b:4"), SFID_EAGAIN, "one that another has");
     ok(strstr(why, "host-a:4") && strstr(why, "host-b:4"), "both are named");
@@ -71,17 +76,17 @@ static void finishes(struct redis *r) {
     is_i64(info.kind, SFID_LEASE_HELD, "it is held");
     is_i64(finish(&opt, 3, "host-a:4"), 0, "it is ended");
     is_i64(info.kind, SFID_LEASE_ENDING, "its state then");
-    is_i64(info.until_unix_ms, EPOCH + (tick + 600) * 1000, "its window is as it was");
+    is_i64(info.until_unix_ms, EPOCH + (tick + 30) * 1000, "its window is as it was");
     is_str(info.nonce, "", "no nonce counts any more");
-    says(&a, "LOST", "its holder hears of it", "renew", "3", "n", "host-a:4:T", "n1", "99999999", NULL);
+    says(&a, "LOST", "its holder hears of it", "renew", "3", "n", "host-a:4:00000000000000aa", "n1", "99999999", NULL);
     is_i64(finish(&opt, 3, NULL), 0, "again");
     reply_free(redis_ask(r, "EVAL", "return redis.call('SET', 'sfid:{app}:\\1\\0', 'other:0:x')", "0", NULL));
     is_i64(finish(&opt, 1, NULL), SFID_EBUSY, "one that is registered by somebody else");
     ok(strstr(why, "other:0:x") != NULL, "who is named");
-    app_say(&a, "claim", "7", "n", "host-a:5:U", NULL);
+    app_say(&a, "claim", "8", "n", "host-a:5:00000000000000bb", NULL);
     redis_do(r, "REPLICAOF", "127.0.0.1", "1", NULL);
     redis_promote(r);
-    is_i64(finish(&opt, 7, NULL), SFID_EAGAIN, "what is to be forgotten is not ended");
+    is_i64(finish(&opt, 8, NULL), SFID_EAGAIN, "what is to be forgotten is not ended");
     opt.store = "local";
     is_i64(finish(&opt, 7, NULL), SFID_EUNSUPPORTED, "the local store has none to end");
     is_i64(look(&opt, 7), SFID_EUNSUPPORTED, "nor to show");

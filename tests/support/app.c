@@ -50,7 +50,7 @@ struct app app_ready(struct redis *r) {
 
 struct app app_today(struct redis *r) {
     struct app a = app_new(r);
-    a.window = 600000, a.slack = 15000, a.pid_max = 2047, a.registration = 1;
+    a.window = 600000, a.slack = 15000, a.short_ms = 30000, a.share = 8, a.pid_max = 2047, a.registration = 1;
     app_at(&a, ((int64_t)time(NULL) * 1000 - a.epoch) / a.unit, 0);
     return a;
 }
