@@ -6,7 +6,8 @@
  * A game is some hundred steps by up to four clients on up to three pids. The servers' clocks stand still and are moved on,
  * forth and back. Requests are lost on the way back, or carried out much later; servers are flushed, restarted from nothing or
  * an old file, superseded by a copy that lags behind, made master again; and a superseded one goes on granting for a while.
- * Clients may issue any tick of a window granted, at any time: that is what windows are compared as.
+ * Clients may issue any tick of a window granted, at any time: that is what windows are compared as. In most games some
+ * pids are short, and who holds one asks for an ordinary one. Strangers register pids, and lose that again.
  *
  * What the script assumes is kept to: when a server begins anew, its clock is no further behind than S of any
  * that granted something before; a superseded server is out of reach once its clock is S past its successor's beginning; the
@@ -16,10 +17,10 @@
  */
 #include "support/app.h"
 
-enum { CLIENTS = 4, PIDS = 3, STEPS = 400, LATE = 8, LEASES = 4096, TRACE = 60, UNIT = 1000, WINDOW = 6, SLACK_MS = 2000 };
+enum { CLIENTS = 4, PIDS = 4, STEPS = 400, LATE = 8, LEASES = 4096, TRACE = 60, UNIT = 1000, WINDOW = 6, SLACK_MS = 2000 };
 
 struct request {
-    char op[8], arg[6][40];
+    char op[8], arg[8][40];
 };
 
 struct client {
@@ -28,6 +29,7 @@ struct client {
     int pid;
     int64_t lo, limit, position; /* position: where it was closed */
     uint64_t nonce, next;        /* next: shown and not answered; 0: none */
+    uint64_t move, move_nonce;   /* of the lease that is to follow a short one; 0: none */
 };
 
 /* The ticks that a lease may have issued or still may. */
@@ -53,7 +55,7 @@ static struct {
     int clients, pids;
     struct window window[LEASES];
     size_t windows;
-    uint64_t tokens, random, exchanges, granted, faults;
+    uint64_t tokens, random, exchanges, granted, moved, faults;
     char trace[TRACE][200];
     size_t traced;
     bool broken;
@@ -109,14 +111,15 @@ static struct reply *carry_out(int s, const struct request *q) {
         game.ahead[s] += game.latest - SLACK_MS + (chance(50) ? 0 : below(1001)) - clock_of(s);
     a->now = clock_of(s);
     redis_clock_fix(a->redis, a->now);
-    struct reply *r = app_ask(a, q->op, q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5], NULL);
+    struct reply *r = app_ask(a, q->op, q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6],
+                              q->arg[7], NULL);
     game.exchanges++;
     game.latest = clock_of(s) > game.latest ? clock_of(s) : game.latest;
     if (s == game.master && (game.begun == 0 || (game.anew[s] && clock_of(s) < game.begun)))
         game.begun = clock_of(s);
     game.anew[s] = false;
-    note("%d at %" PRId64 ".%03d: %s %s %s %s %s %s %s: %s", s, tick_of(s), (int)(clock_of(s) % UNIT), q->op, q->arg[0], q->arg[1],
-         q->arg[2], q->arg[3], q->arg[4], q->arg[5], reply_line(r, line, sizeof line));
+    note("%d at %" PRId64 ".%03d: %s %s %s %s %s %s %s %s %s: %s", s, tick_of(s), (int)(clock_of(s) % UNIT), q->op, q->arg[0], q->arg[1],
+         q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6], q->arg[7], reply_line(r, line, sizeof line));
     if (r->type != '*' || r->count < 2)
         broken(line);
     return r;
@@ -166,17 +169,21 @@ static bool is_word(const struct reply *r, const char *word) {
 
 static void answered(struct client *c, const char *op, const struct reply *r) {
     const bool claim = strcmp(op, "claim") == 0;
-    if (is_word(r, "OK")) {
+    const bool moved = strcmp(op, "renew") == 0 && is_word(r, "MOVED");
+    game.moved += moved;
+    if (moved) /* the short window may be used up */
+        *c = (struct client){.token = c->move, .nonce = c->move_nonce};
+    if (is_word(r, "OK") || moved) {
         const int64_t lo = number(r, 2), limit = number(r, 3);
-        if (lo > limit || (claim ? lo >= limit : limit < c->limit))
+        if (lo > limit || (claim || moved ? lo >= limit : limit < c->limit))
             broken("an impossible window");
-        if (claim)
+        if (claim || moved)
             c->held = true, c->pid = (int)number(r, 4), c->lo = lo;
         else
             c->nonce = c->next, c->next = 0;
         c->limit = limit;
         may_issue(c->token, c->pid, c->lo, c->limit);
-    } else if (is_word(r, "LOST") || is_word(r, "GONE")) {
+    } else if (is_word(r, "LOST") || is_word(r, "GONE") || is_word(r, "FOREIGN")) {
         *c = (struct client){0}; /* what was granted may be used up, but the lease is not shown again */
     } else if (!is_word(r, "RETRY")) {
         broken("an answer that should not be");
@@ -189,15 +196,20 @@ static void write_request(const struct client *c, const char *op, struct request
     snprintf(q->op, sizeof q->op, "%s", op);
     if (strcmp(op, "claim") == 0) {
         snprintf(q->arg[0], sizeof q->arg[0], "%" PRId64, below(game.pids));
-        snprintf(q->arg[1], sizeof q->arg[1], "%" PRIu64, c->nonce);
+        snprintf(q->arg[1], sizeof q->arg[1], "%012" PRIu64, c->nonce);
     } else {
         snprintf(q->arg[0], sizeof q->arg[0], "%d", c->pid);
-        snprintf(q->arg[1], sizeof q->arg[1], "%" PRIu64, c->nonce);
-        snprintf(q->arg[3], sizeof q->arg[3], "%" PRIu64, shown);
+        snprintf(q->arg[1], sizeof q->arg[1], "%012" PRIu64, c->nonce);
+        snprintf(q->arg[3], sizeof q->arg[3], "%012" PRIu64, shown);
         snprintf(q->arg[4], sizeof q->arg[4], "%" PRId64, c->closing ? c->position : c->limit);
         snprintf(q->arg[5], sizeof q->arg[5], "%" PRId64, c->limit);
     }
-    snprintf(q->arg[2], sizeof q->arg[2], "m:0:T%" PRIu64, c->token);
+    snprintf(q->arg[2], sizeof q->arg[2], "m:0:%016" PRIx64, c->token);
+    if (strcmp(op, "renew") == 0 && c->move != 0) {
+        snprintf(q->arg[5], sizeof q->arg[5], "%" PRId64, below(game.pids));
+        snprintf(q->arg[6], sizeof q->arg[6], "%012" PRIu64, c->move_nonce);
+        snprintf(q->arg[7], sizeof q->arg[7], "m:0:%016" PRIx64, c->move);
+    }
 }
 
 static void keep_for_later(const struct request *q) {
@@ -241,8 +253,11 @@ static void client_step(struct client *c) {
     } else if (chance(4)) {
         *c = (struct client){0}; /* a crash, its slot file lost */
     } else if (c->held) {
+        const int share = game.side[0].share;
         if (c->next == 0)
             c->next = ++game.tokens;
+        if (c->move == 0 && share > 0 && c->pid % share == share - 1)
+            c->move = ++game.tokens, c->move_nonce = ++game.tokens;
         ask(c, "renew");
     } else {
         if (c->token == 0)
@@ -315,6 +330,15 @@ static void step_clock(int s) {
     note("%d has its clock set by %" PRId64 " ms", s, by);
 }
 
+/* A program that goes by registrations alone; or one of ours is evicted. */
+static void stranger_comes_or_goes(int s) {
+    const char key[] = {'s', 'f', 'i', 'd', ':', '{', 'a', 'p', 'p', '}', ':', (char)below(game.pids), 0};
+    const bool comes = game.side[s].registration && chance(50);
+    const char *const args[] = {comes ? "SET" : "DEL", key, "stranger:1:ab"};
+    reply_free(redis_ask_n(game.side[s].redis, comes ? 3 : 2, args, (const size_t[]){3, sizeof key, strlen(args[2])}));
+    note("%d: a registration of pid %d %s", s, key[11], comes ? "is a stranger's" : "is gone");
+}
+
 static void something_happens(void) {
     const int s = game.master;
     game.faults++;
@@ -342,7 +366,7 @@ static void something_happens(void) {
         promote(s);
         break;
     case 9:
-        redis_do(game.side[s].redis, "DEL", "sfid:{app}:\1", NULL);
+        stranger_comes_or_goes(s);
         break;
     default:
         step_clock(below(2) ? s : 1 - s);
@@ -369,7 +393,7 @@ static void operator_finishes(void) {
     const struct client *c = &game.client[below(game.clients)];
     struct request q = {.op = "finish"};
     snprintf(q.arg[0], sizeof q.arg[0], "%d", c->held ? c->pid : (int)below(game.pids));
-    snprintf(q.arg[1], sizeof q.arg[1], "m:0:T%" PRIu64, c->token);
+    snprintf(q.arg[1], sizeof q.arg[1], "m:0:%016" PRIx64, c->token);
     if (chance(game.late_often))
         keep_for_later(&q);
     else
@@ -408,16 +432,17 @@ static void step(void) {
 static int few_or_many(int few, int many) { return chance(50) ? few : many; }
 
 static void play(struct redis *pair) {
-    const uint64_t random = game.random, exchanges = game.exchanges, granted = game.granted, faults = game.faults;
+    const uint64_t random = game.random, exchanges = game.exchanges, granted = game.granted, faults = game.faults, moved = game.moved;
     memset(&game, 0, sizeof game);
-    game.random = random, game.exchanges = exchanges, game.granted = granted, game.faults = faults;
-    const int registration = chance(25);
+    game.random = random, game.exchanges = exchanges, game.granted = granted, game.faults = faults, game.moved = moved;
+    const int registration = chance(25), short_ticks = chance(70) ? 2 + (int)below(2) : 0;
     game.clients = 2 + (int)below(CLIENTS - 1);
     game.pids = 1 + (int)below(PIDS);
     for (int s = 0; s < 2; s++) {
         struct app *a = &game.side[s];
         *a = app_new(&pair[s]);
         a->unit = UNIT, a->window = WINDOW * UNIT, a->slack = SLACK_MS, a->pid_max = game.pids - 1, a->registration = registration;
+        a->short_ms = short_ticks * UNIT, a->share = short_ticks ? 2 : 0;
         game.now = a->now;
     }
     game.late_often = few_or_many(3, 25);
@@ -440,16 +465,16 @@ static void test(struct redis *r) {
     diag("seed %" PRIu64 " (SFID_TEST_SEED changes it)", game.random);
     redis_start(&pair[1], r->program, "other", REDIS_CLOCK, NULL);
     uint64_t played = 0;
-    game.exchanges = game.granted = game.faults = 0;
+    game.exchanges = game.granted = game.faults = game.moved = 0;
     game.broken = false;
     while (played < games && !game.broken) {
         play(pair);
         played++;
     }
-    diag("%" PRIu64 " games, %" PRIu64 " exchanges, %" PRIu64 " windows granted, %" PRIu64 " faults", played, game.exchanges,
-         game.granted, game.faults);
+    diag("%" PRIu64 " games, %" PRIu64 " exchanges, %" PRIu64 " windows granted, %" PRIu64 " moves, %" PRIu64 " faults", played,
+         game.exchanges, game.granted, game.moved, game.faults);
     ok(!game.broken, "%s: no tick of a pid is granted twice", r->program);
-    ok(game.granted > games, "%s: and many were granted", r->program);
+    ok(game.granted > games && game.moved > games / 4, "%s: and many were granted", r->program);
     redis_kill(&pair[1]);
     *r = pair[0];
 }
