@@ -111,15 +111,15 @@ static struct reply *carry_out(int s, const struct request *q) {
         game.ahead[s] += game.latest - SLACK_MS + (chance(50) ? 0 : below(1001)) - clock_of(s);
     a->now = clock_of(s);
     redis_clock_fix(a->redis, a->now);
-    struct reply *r = app_ask(a, q->op, q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6],
-                              q->arg[7], NULL);
+    struct reply *r =
+        app_ask(a, q->op, q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6], q->arg[7], NULL);
     game.exchanges++;
     game.latest = clock_of(s) > game.latest ? clock_of(s) : game.latest;
     if (s == game.master && (game.begun == 0 || (game.anew[s] && clock_of(s) < game.begun)))
         game.begun = clock_of(s);
     game.anew[s] = false;
-    note("%d at %" PRId64 ".%03d: %s %s %s %s %s %s %s %s %s: %s", s, tick_of(s), (int)(clock_of(s) % UNIT), q->op, q->arg[0], q->arg[1],
-         q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6], q->arg[7], reply_line(r, line, sizeof line));
+    note("%d at %" PRId64 ".%03d: %s %s %s %s %s %s %s %s %s: %s", s, tick_of(s), (int)(clock_of(s) % UNIT), q->op, q->arg[0],
+         q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6], q->arg[7], reply_line(r, line, sizeof line));
     if (r->type != '*' || r->count < 2)
         broken(line);
     return r;
@@ -432,7 +432,8 @@ static void step(void) {
 static int few_or_many(int few, int many) { return chance(50) ? few : many; }
 
 static void play(struct redis *pair) {
-    const uint64_t random = game.random, exchanges = game.exchanges, granted = game.granted, faults = game.faults, moved = game.moved;
+    const uint64_t random = game.random, exchanges = game.exchanges, granted = game.granted, faults = game.faults,
+                   moved = game.moved;
     memset(&game, 0, sizeof game);
     game.random = random, game.exchanges = exchanges, game.granted = granted, game.faults = faults, game.moved = moved;
     const int registration = chance(25), short_ticks = chance(70) ? 2 + (int)below(2) : 0;

@@ -211,7 +211,8 @@ static void other_ranges(struct redis *r) {
 }
 
 static void begins_anew(struct redis *r) {
-    static const char *const texts[] = {"", "0-999", "0-999 x 0 0 0", "0-999 1000010 99999999 0 0 ", "0-999 0 0 0 0 7 8 9 1001 65536 x"};
+    static const char *const texts[] = {"", "0-999", "0-999 x 0 0 0", "0-999 1000010 99999999 0 0 ",
+                                        "0-999 0 0 0 0 7 8 9 1001 65536 x"};
     struct app a = searched(r);
     claims(&a, "0", "m:0:B");
     costs(&a, "1 2 0 0 1", "all taken, as is known");

@@ -135,15 +135,15 @@ static void permissions(int node) {
     struct app a = at(node);
     struct redis u = *a.redis;
     for (size_t i = 0; i < COUNT(rights); i++) {
-        const char *const args[] = {"ACL",      "SETUSER", "app",     "reset", "on",    ">secret", "~sfid:*", "+eval",
-                                    "+info",    "+time",   "+hmget",  "+hget", "+hset", "+unlink", "+get",    "+set",
-                                    rights[i], more[i]};
+        const char *const args[] = {"ACL",   "SETUSER", "app",   "reset", "on",      ">secret", "~sfid:*", "+eval",   "+info",
+                                    "+time", "+hmget",  "+hget", "+hset", "+unlink", "+get",    "+set",    rights[i], more[i]};
         reply_free(redis_ask_n(a.redis, COUNT(args), args, NULL));
         u.conn = NULL;
         redis_do(&u, "AUTH", "app", "secret", NULL);
         struct app b = at(node);
         b.redis = &u;
-        begins(app_say(&b, "claim", "0", "n", "m:0:00000000000000cc", NULL), i < 2 ? "DENIED cluster command" : "RETRY ", rights[i]);
+        begins(app_say(&b, "claim", "0", "n", "m:0:00000000000000cc", NULL), i < 2 ? "DENIED cluster command" : "RETRY ",
+               rights[i]);
         resp_close(u.conn);
         if (i < 2)
             redis_do(a.redis, "DEL", a.key, NULL);

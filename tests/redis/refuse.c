@@ -242,8 +242,7 @@ static void missing_del(struct redis *r) {
     app_say(&a, "claim", "0", "n", OURS, NULL);
     struct redis u = user(r, "+del", "~sfid:*");
     a.redis = &u;
-    says(&a, "DENIED del command", "without +del: release", "release", "0", "n", OURS, "", "999990", "1000010",
-         NULL);
+    says(&a, "DENIED del command", "without +del: release", "release", "0", "n", OURS, "", "999990", "1000010", NULL);
     resp_close(u.conn);
     a.redis = r;
     has(&a, a.key, "0", "00001000010 n " OURS, "and nothing is released");

@@ -81,11 +81,22 @@ static void foreign(struct redis *r) {
     says(&a, "OK 1000000 1000010 1 0", "it is passed over, and named", "claim", "0", "n", A, NULL);
     shows(&a, 0, "other:0:X", "and not overwritten");
     on(&a, 2, "RPUSH", (const char *const[]){"what", NULL});
-    says(&a, "RETRY 1000004 0 2", "nor is one of another type: worth a look in a third of a window", "claim", "0", "n", B,
-         NULL);
+    says(&a, "RETRY 1000004 0 *", "nor is one of another type: worth a look in a third of a window", "claim", "0", "n", B, NULL);
     is_str(on(&a, 2, "TYPE", NULL), "list", "which stays as well");
     on(&a, 0, "DEL", NULL);
     says(&a, "OK 1000000 1000010 0", "given up, it is to be had", "claim", "0", "n", B, NULL);
+    static const char *const strangers[] = {"other:0:0123456789abcde", "other:0:0123456789abcdef0", "0123456789abcdef",
+                                            "other:0:0123456789abcdeg", ""};
+    for (size_t i = 0; i < COUNT(strangers); i++) {
+        struct app b = start(r);
+        b.pid_max = 0;
+        set_nx(&b, 0, strangers[i]);
+        says(&b, "RETRY 1000004 0 0", "no base of ours", "claim", "0", "n", A, NULL);
+    }
+    a = start(r);
+    on(&a, 2, "RPUSH", (const char *const[]){"what", NULL});
+    app_say(&a, "claim", "0", "n", A, NULL);
+    app_say(&a, "claim", "0", "n", B, NULL);
     a.registration = 0;
     says(&a, "OK 1000000 1000010 2", "without registration nobody looks", "claim", "0", "n", C, NULL);
     is_str(on(&a, 2, "TYPE", NULL), "list", "or writes");

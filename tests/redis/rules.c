@@ -115,7 +115,7 @@ static void taken_out(struct redis *r, const struct rule *rule) {
 }
 
 static void as_it_is(struct redis *r) {
-    static const char *const tests[] = {"chaos", "claim", "forget", "many", "operator", "refuse", "registration", "renew"};
+    static const char *const tests[] = {"chaos", "claim", "forget", "many", "operator", "refuse", "registration", "renew", "short"};
     char path[160], said[300];
     snprintf(path, sizeof path, "%s/script", tap_tmpdir());
     write_file(path, app_script());
