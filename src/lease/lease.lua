@@ -36,7 +36,8 @@
 --                                       except for a claim made again after the server's clock was set back
 --            RETRY now tick poll q era  nothing is known to fit before that tick unless a pid is released. Come again in poll
 --                                       milliseconds. Before q, pids that the server knows nothing of have to wait.
---                                       After either: a pid, if one was passed over that a program without a record registered
+--                                       After either, and a renewal's OK or MOVED: a pid, if one was passed over that a program
+--                                       without a record registered
 --   renew    OK now limit-before limit pid era    the window goes on from the holder's limit to this one, which is never lower
 --            MOVED now lo limit pid era an ordinary pid, granted as to a claim. The short one has its nonce, and keeps its limit
 --            LOST now era               another process has or had the pid since, or two processes showed this lease
@@ -391,8 +392,8 @@ local function first_listed(x, nonce, base)
   return answer, soonest, answer or before > 0 or #x.list < #tried
 end
 
--- Goes on with the search. When it has seen every pid, nothing fits before `soonest`: limits only rise, and what is released is
--- listed. An index that begins anew at each claim, because claims of two ranges take turns, begins at another place each time.
+-- Goes on with the search. When it has seen every pid, nothing fits before `soonest`: limits only rise, what is released is
+-- listed, and what is granted since is noted. An index that begins anew at each claim, because claims of two ranges take turns, begins at another place each time.
 local function search(k, x, nonce, base)
   local first, count = places(k)
   local hand, step, pids = (x.hand or now) % count, math.min(STEP, count), {}
@@ -402,11 +403,21 @@ local function search(k, x, nonce, base)
   local answer, n, from = first_of(pids, nonce, base)
   local seen = answer and n or step
   x.hand, x.done = (hand + seen) % count, x.done + seen
-  x.soonest = math.min(x.soonest, from, answer and tonumber(answer[4]) or NEVER)
+  x.soonest = math.min(x.soonest, from)
   if x.done >= count then
     x.u, x.done, x.soonest = x.soonest, 0, NEVER
   end
   return answer
+end
+
+-- A claim's window may end before all that the search has seen. Returns whether that changes the index.
+local function notes(k, x, answer)
+  local u, soonest, limit = x.u, x.soonest, answer and math.max(tonumber(answer[4]), q[k]) or NEVER
+  x.u = math.min(u, limit)
+  if x.done > 0 then
+    x.soonest = math.min(soonest, limit)
+  end
+  return x.u < u or x.soonest < soonest
 end
 
 -- A pid of one part; or nothing, from when on there may be one, and whether some were not looked at yet.
@@ -421,18 +432,16 @@ local function claim_of(k, start, nonce, base)
     own[#own + 1] = pid_of(k, first + (at + i) % count)
   end
   local answer, _, soonest = first_of(own, nonce, base)
-  if answer then
-    return answer
+  local x, from, changed = index(k), NEVER, false
+  if not answer then
+    answer, from, changed = first_listed(x, nonce, base)
+    soonest = math.min(soonest, from)
   end
-  local x = index(k)
-  local from, changed
-  answer, from, changed = first_listed(x, nonce, base)
-  soonest = math.min(soonest, from)
   if not answer and t >= x.u then
     answer = search(k, x, nonce, base)
     changed = true
   end
-  if changed then
+  if notes(k, x, answer) or changed then
     keep(k, x)
   end
   return answer, math.min(soonest, math.max(x.u, t)), x.done > 0 and t >= x.u

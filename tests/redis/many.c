@@ -182,6 +182,34 @@ static void overflows(struct redis *r) {
     ok(till <= 9, "and that is known again: claim %" PRId64, till);
 }
 
+/* A pid granted for w since the search saw all of them: its holder ends, and it is found when that is over, not W later. */
+static void found_after_w(struct redis *r) {
+    static const struct {
+        const char *start, *name;
+        bool searching;
+    } rows[] = {{"500", "near the own place", false}, {"0", "listed", false}, {"500", "while a search is under way", true}};
+    int64_t most;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct app a = full(r, 1000, -1);
+        redis_do(r, "DEL", a.key, NULL);
+        a.short_ms = 4000, a.share = 512, a.window = 20000;
+        app_say(&a, "init", "", NULL);
+        taken(&a, 0, 1000, -1);
+        until(&a, "0", "m:0:A", false, &most);
+        app_at(&a, T0 + 1, 0);
+        if (rows[i].searching) /* which has seen pids 400 to 599 */
+            redis_do(r, "HSET", a.key, "i0", "0-999 0 600 200 1000010 ", NULL);
+        gives_back(&a, 500, "1000001");
+        ok(claims(&a, rows[i].start, "m:0:C") && strcmp(a.said, "OK 1000001 1000005 500") == 0, "granted, %s: %s", rows[i].name,
+           a.said);
+        for (int k = 0; rows[i].searching && k < 8; k++)
+            claims(&a, "0", "m:0:B");
+        app_at(&a, T0 + 5, 0);
+        const int n = until(&a, "0", "m:0:D", true, &most);
+        ok(n <= 16 && strcmp(a.said, "OK 1000005 1000009 500") == 0, "found at its limit: claim %d: %s", n, a.said);
+    }
+}
+
 /* ---- when an index is not to be trusted ------------------------------------- */
 
 static void other_ranges(struct redis *r) {
@@ -234,6 +262,75 @@ static void begins_anew(struct redis *r) {
     ok(claims(&a, "15", "m:0:B"), "what has run out near the own place is found, whatever the index says");
 }
 
+/* ---- nothing is lost ---------------------------------------------------------- */
+
+enum { SOME = 300, LEASES = 1000 };
+
+/* A lease of a random history. */
+struct lease {
+    char base[24], pid[16], limit[24];
+};
+
+static void keep(struct lease *l, const struct app *a, const char *base) {
+    long long lo, limit;
+    int pid;
+    if (sscanf(a->said, "OK %lld %lld %d", &lo, &limit, &pid) != 3)
+        bail("no grant: %s", a->said);
+    snprintf(l->base, sizeof l->base, "%s", base);
+    snprintf(l->pid, sizeof l->pid, "%d", pid);
+    snprintf(l->limit, sizeof l->limit, "%lld", limit);
+}
+
+/* Claims, renewals, releases and ends of leases on pids of two ranges, with a clock that is set back at times. Returns its latest tick. */
+static int64_t random_history(struct app *a, unsigned *seed) {
+    static struct lease leases[LEASES];
+    int64_t tick = T0, latest = T0;
+    size_t n = 0;
+    for (int i = 0; i < LEASES; i++) {
+        char base[24], start[16], position[24];
+        const int what = rand_r(seed) % 10;
+        const size_t k = n ? (size_t)rand_r(seed) % n : 0;
+        tick += rand_r(seed) % 20 == 0 ? (rand_r(seed) % 5 == 0 ? -20 : 3) : 0;
+        latest = tick > latest ? tick : latest;
+        app_at(a, tick, i % 1000);
+        a->pid_max = rand_r(seed) % 8 ? SOME - 1 : SOME / 2;
+        snprintf(base, sizeof base, "m:0:%d", i);
+        snprintf(start, sizeof start, "%d", rand_r(seed) % SOME);
+        snprintf(position, sizeof position, "%" PRId64, tick + rand_r(seed) % 6 - 3);
+        if (what < 6 && strncmp(app_say(a, "claim", start, "n", base, NULL), "OK ", 3) == 0)
+            keep(&leases[n++], a, base);
+        else if (n > 0 && what < 7)
+            app_say(a, "finish", leases[k].pid, leases[k].base, NULL);
+        else if (n > 0)
+            app_say(a, "release", leases[k].pid, "n", leases[k].base, "", position, leases[k].limit, NULL);
+        if (n > 0 && what == 9)
+            leases[k] = leases[--n];
+    }
+    return latest;
+}
+
+/* Whatever the index says by then, every pid is granted once its window is over. */
+static void all_come_back(struct redis *r) {
+    unsigned seed = 20261122;
+    for (int game = 0; game < 4; game++) {
+        struct app a = app_ready(r);
+        if (game % 2) {
+            redis_do(r, "DEL", a.key, NULL);
+            a.short_ms = 4000, a.share = 8;
+            app_say(&a, "init", "", NULL);
+        }
+        app_at(&a, random_history(&a, &seed) + 60, 0);
+        a.pid_max = SOME - 1;
+        int got = 0, n = 0;
+        for (; n < 4 * SOME && got < SOME; n++) {
+            char base[16];
+            snprintf(base, sizeof base, "m:1:%d", got);
+            got += claims(&a, "0", base);
+        }
+        ok(got == SOME, "after a random history all pids come back: %d of %d, by %d claims", got, SOME, n);
+    }
+}
+
 /* ---- turns ----------------------------------------------------------------- */
 
 static void polls(struct app *a, int64_t want, const char *name) {
@@ -270,8 +367,10 @@ static void test(struct redis *r) {
     timed(r);
     listed(r);
     overflows(r);
+    found_after_w(r);
     other_ranges(r);
     begins_anew(r);
+    all_come_back(r);
     turns(r);
 }
 
