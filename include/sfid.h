@@ -114,12 +114,14 @@ typedef struct sfid_options {
                                      short pid short_ms + skew_budget_ms after the server has forgotten the app. Without
                                      effect above half of ttl_ms, with fewer than 5 pid bits and with registration=mixed.
                                      The same for all of an app */
+    uint32_t keep_pid;            /**< 0 (default): the holder of a short pid takes an ordinary one at its next renewal, if one is
+                                     free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
     { \
         sizeof(sfid_options), NULL, NULL, -1, 0, 0, NULL, NULL, NULL, SFID_WAIT, 2000, 10000, 0, 600000, 180000, 5000, 300000, \
-            15000, SFID_WAIT_OUT, NULL, NULL, NULL, 30000 \
+            15000, SFID_WAIT_OUT, NULL, NULL, NULL, 30000, 0 \
     }
 
 /* ---- a generator -------------------------------------------------------- */

@@ -99,16 +99,22 @@ void any_layout_option(const struct any_layout *any, sfid_options *opt);
 
 /* ---- store.c: lease options of commands that use a server ---------------- */
 
-/* Options of commands that use a server. The first two must be the same for all processes of an app. */
+/* Options of commands that use a server. All but the last must be the same for all processes of an app. */
 #define OPTION_TTL \
     { "ttl-ms", 0, "MS", NULL, "how long a lease lasts; the same for all processes of APP (600000)" }
+#define OPTION_SHORT \
+    { "short-ms", 0, "MS", NULL, "how long a claim or short pid lasts; the same for all of APP (30000)" }
 #define OPTION_BUDGET \
     { "skew-budget-ms", 0, "MS", NULL, "how far the clocks of servers may differ; the same for all of APP (15000)" }
 #define OPTION_TIMEOUT \
     { "timeout-ms", 0, "MS", NULL, "how long to wait for the server (5000)" }
 
+/* The same as a list, in which store_options() wants the first. */
+#define STORE_OPTIONS(first) \
+    [first] = OPTION_TTL, [(first) + 1] = OPTION_SHORT, [(first) + 2] = OPTION_BUDGET, [(first) + 3] = OPTION_TIMEOUT
+
 /* Reads their values and derives the rest. Returns false, with a message, if one is invalid. */
-bool store_options(const struct args *args, int ttl, int budget, int timeout, sfid_options *opt);
+bool store_options(const struct args *args, int first, sfid_options *opt);
 
 /* Returns whether the URL holds a password, for the server or for sentinels. The name of a password file is not one. */
 bool store_has_password(const char *store);

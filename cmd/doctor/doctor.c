@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { APP, STORE, LAYOUT, FORMAT, STRICT, SERVER_ONLY, RUN_DIR, STATE_DIR, HEARTBEAT, TTL, BUDGET, TIMEOUT };
+enum { APP, STORE, LAYOUT, FORMAT, STRICT, SERVER_ONLY, RUN_DIR, STATE_DIR, HEARTBEAT, TTL };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "examine only this app (all)"},
@@ -17,9 +17,7 @@ static const struct option_spec options[] = {
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
     [HEARTBEAT] = {"heartbeat-ms", 0, "MS", NULL, "how often a lease is renewed (a third of it, 180000)"},
-    [TTL] = OPTION_TTL,
-    [BUDGET] = OPTION_BUDGET,
-    [TIMEOUT] = OPTION_TIMEOUT,
+    STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -81,7 +79,7 @@ static void look_at_host(struct report *report, const sfid_options *opt, const c
 /* Reads the store; only a URL names a server. Returns false, with a message, if a value is invalid or missing. */
 static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout) {
     const char *store = args->value[STORE];
-    if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, BUDGET, TIMEOUT, opt) ||
+    if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, opt) ||
         !args_between(args, HEARTBEAT, 100, 86400000, &opt->heartbeat_ms))
         return false;
     opt->layout = layout;
@@ -124,7 +122,7 @@ const struct command command_doctor = {
     .name = "doctor",
     .synopsis = "[--app APP] [--store STORE] [--layout LAYOUT] [--format text|json] [--strict] [--server-only] [--run-dir DIR] "
                 "[--state-dir DIR] "
-                "[--heartbeat-ms MS] [--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
+                "[--heartbeat-ms MS] [--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "find what prevents generating IDs here, or soon will",
     .about = "Examines the directories, the machine ID, the clock, and each app of this host: its\n"
              "layout and when that ends, and which processes hold which pids. It takes no lock and\n"

@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR, STATE_DIR, TTL, BUDGET, TIMEOUT };
+enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR, STATE_DIR, TTL };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
@@ -37,9 +37,7 @@ static const struct option_spec options[] = {
     [END_ALL] = {"end-all", 0, NULL, NULL, "when COMMAND has ended, also end the processes it left running"},
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
-    [TTL] = OPTION_TTL,
-    [BUDGET] = OPTION_BUDGET,
-    [TIMEOUT] = OPTION_TIMEOUT,
+    STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -315,21 +313,26 @@ static int run_under_lease(struct exec *e) {
 /* Between two renewals, there must be time to retry and then to end a program. */
 static bool leaves_time(const struct args *args, const struct exec *e) {
     const uint32_t least = 3 * (e->grace_ms + SPARE_MS);
-    if (e->opt.ttl_ms >= least)
+    const char *store = args->value[STORE];
+    const bool brief = strstr(store, "://") && e->opt.short_ms > 0 && e->opt.short_ms <= e->opt.ttl_ms / 2;
+    const int i = brief ? TTL + 1 : TTL; /* that of --short-ms */
+    const uint32_t lasts = brief ? e->opt.short_ms : e->opt.ttl_ms;
+    if (lasts >= least)
         return true;
-    say("%s: %" PRIu32 " ms is too short; use at least %" PRIu32 ", three times --grace-ms (%" PRIu32 ") and a second",
-        args->label[TTL], e->opt.ttl_ms, least, e->grace_ms);
+    say("%s: %" PRIu32 " ms is too short; use at least %" PRIu32 ", three times --grace-ms (%" PRIu32 ") and a second%s",
+        args->label[i], lasts, least, e->grace_ms, brief ? "; or 0, in all processes of the app" : "");
     return false;
 }
 
 static bool read_options(const struct args *args, struct exec *e) {
     if (!args_app(args, APP, &e->opt.app) || !args_layout(args, LAYOUT, &e->layout) ||
         !args_directory(args, RUN_DIR, &e->opt.run_dir) || !args_directory(args, STATE_DIR, &e->opt.state_dir) ||
-        !store_options(args, TTL, BUDGET, TIMEOUT, &e->opt) || !args_between(args, GRACE, 0, 3600000, &e->grace_ms) ||
+        !store_options(args, TTL, &e->opt) || !args_between(args, GRACE, 0, 3600000, &e->grace_ms) ||
         !leaves_time(args, e))
         return false;
     e->opt.store = args->value[STORE];
     e->opt.layout = &e->layout;
+    e->opt.keep_pid = 1; /* COMMAND cannot follow to another */
     if (e->opt.max_wait_ms < e->layout.unit_ms)
         e->opt.max_wait_ms = e->layout.unit_ms;
     e->end_all = args->value[END_ALL] != NULL;
@@ -362,7 +365,7 @@ static int run(const struct args *args) {
 const struct command command_exec = {
     .name = "exec",
     .synopsis = "--app APP --store STORE [--layout LAYOUT] [--grace-ms MS] [--end-all] [--run-dir DIR] [--state-dir DIR] "
-                "[--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] -- COMMAND [ARGUMENT...]",
+                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] -- COMMAND [ARGUMENT...]",
     .summary = "run a program with a leased process ID, and stop it before the lease ends",
     .about = "Leases a process ID, runs COMMAND with it in $SFID_PID, and holds the lease until COMMAND\n"
              "and all processes that it started have ended. $SFID_APP, $SFID_LAYOUT and $SFID_STORE\n"

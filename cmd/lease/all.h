@@ -28,9 +28,7 @@ enum {
     LEASE_YES,
     LEASE_RUN_DIR,
     LEASE_STATE_DIR,
-    LEASE_TTL,
-    LEASE_BUDGET,
-    LEASE_TIMEOUT
+    LEASE_TTL
 };
 
 /* Each returns the exit status. ls.c, pid.c: */

@@ -4,16 +4,14 @@
 
 #include <inttypes.h>
 
-enum { APP, STORE, LAYOUT, FORCE, TTL, BUDGET, TIMEOUT };
+enum { APP, STORE, LAYOUT, FORCE, TTL };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
     [STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "its layout (sfid)"},
     [FORCE] = {"force", 0, NULL, NULL, "go ahead even if pids are held"},
-    [TTL] = OPTION_TTL,
-    [BUDGET] = OPTION_BUDGET,
-    [TIMEOUT] = OPTION_TIMEOUT,
+    STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -58,7 +56,7 @@ static int run(const struct args *args) {
     if (!args_no_operands(args, "; use --app to name the app") || !args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
     if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
-        !store_options(args, TTL, BUDGET, TIMEOUT, &opt))
+        !store_options(args, TTL, &opt))
         return STATUS_USAGE;
     opt.store = args->value[STORE];
     any_layout_option(&layout, &opt);
@@ -73,7 +71,8 @@ static int run(const struct args *args) {
 
 const struct command command_init = {
     .name = "init",
-    .synopsis = "--app APP --store STORE [--layout LAYOUT] [--force] [--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
+    .synopsis = "--app APP --store STORE [--layout LAYOUT] [--force] [--ttl-ms MS] [--short-ms MS] "
+                "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "let a new app at a Redis server begin at once",
     .about = "Asserts that no process of APP is running anywhere, and that none will resume a lease\n"
              "that it left behind (when killed, or as gen does) and that has not run out; or that none\n"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { APP, STORE, LAYOUT, SPARES, RUN_DIR, STATE_DIR, TTL, BUDGET, TIMEOUT };
+enum { APP, STORE, LAYOUT, SPARES, RUN_DIR, STATE_DIR, TTL };
 enum { SPARES_MOST = 256, LOOK_MS = 100, HEARTBEAT_MS = 2000, AGAIN_MS = 5000 };
 
 static const struct option_spec options[] = {
@@ -24,9 +24,7 @@ static const struct option_spec options[] = {
     [SPARES] = {"spares", 0, "N", NULL, "how many pids to hold, up to 256"},
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory"},
-    [TTL] = OPTION_TTL,
-    [BUDGET] = OPTION_BUDGET,
-    [TIMEOUT] = OPTION_TIMEOUT,
+    STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -134,7 +132,7 @@ static int run(const struct args *args) {
         return usage(args->command);
     if (!args_app(args, APP, &keep.opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
         !args_number(args, SPARES, SPARES_MOST, &count) || !args_directory(args, RUN_DIR, &keep.opt.run_dir) ||
-        !args_directory(args, STATE_DIR, &keep.opt.state_dir) || !store_options(args, TTL, BUDGET, TIMEOUT, &keep.opt))
+        !args_directory(args, STATE_DIR, &keep.opt.state_dir) || !store_options(args, TTL, &keep.opt))
         return STATUS_USAGE;
     keep.count = (size_t)count;
     keep.opt.store = args->value[STORE];
@@ -149,7 +147,7 @@ static int run(const struct args *args) {
 const struct command command_keep = {
     .name = "keep",
     .synopsis = "--app APP --store STORE --spares N [--layout LAYOUT] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] "
-                "[--skew-budget-ms MS] [--timeout-ms MS]",
+                "[--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "hold spare pids for newcomers after a Redis server has forgotten",
     .about = "Leases N pids and generates nothing. After a flush or a failover that lost writes, the\n"
              "server grants no pid without a record for a while, but one that its holder releases it\n"

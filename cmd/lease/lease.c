@@ -15,9 +15,7 @@ static const struct option_spec options[] = {
     [LEASE_YES] = {"yes", 0, NULL, NULL, "release: do not ask"},
     [LEASE_RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "show: the run directory of this host"},
     [LEASE_STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "show: the state directory of this host"},
-    [LEASE_TTL] = OPTION_TTL,
-    [LEASE_BUDGET] = OPTION_BUDGET,
-    [LEASE_TIMEOUT] = OPTION_TIMEOUT,
+    STORE_OPTIONS(LEASE_TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -60,7 +58,7 @@ static int run(const struct args *args) {
         return usage(args->command);
     if (!args_app(args, LEASE_APP, &opt.app) || !args_any_layout(args, LEASE_LAYOUT, &layout) ||
         !args_directory(args, LEASE_RUN_DIR, &opt.run_dir) || !args_directory(args, LEASE_STATE_DIR, &opt.state_dir) ||
-        !store_options(args, LEASE_TTL, LEASE_BUDGET, LEASE_TIMEOUT, &opt))
+        !store_options(args, LEASE_TTL, &opt))
         return STATUS_USAGE;
     opt.store = args->value[LEASE_STORE];
     any_layout_option(&layout, &opt);
@@ -70,8 +68,8 @@ static int run(const struct args *args) {
 const struct command command_lease = {
     .name = "lease",
     .synopsis = "ls|show PID|release PID --app APP --store STORE [--layout LAYOUT] [--format text|json|tsv|csv|prometheus] [--all] "
-                "[--watch[=SECONDS]] [-o FILE] [--yes] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] [--skew-budget-ms MS] "
-                "[--timeout-ms MS]",
+                "[--watch[=SECONDS]] [-o FILE] [--yes] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] [--short-ms MS] "
+                "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "list who holds which pid at a Redis server, and end a lease",
     .about = "ls lists the pids of APP that are held: how many seconds each lease lasts without renewal,\n"
              "and its holder (machine and slot). A foreign pid is registered by a program that does\n"

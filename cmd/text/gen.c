@@ -29,9 +29,7 @@ enum {
     IP,
     RUN_DIR,
     STATE_DIR,
-    TTL,
-    BUDGET,
-    TIMEOUT
+    TTL
 };
 
 static const struct option_spec options[] = {
@@ -52,9 +50,7 @@ static const struct option_spec options[] = {
     [IP] = OPTION_IP,
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
-    [TTL] = OPTION_TTL,
-    [BUDGET] = OPTION_BUDGET,
-    [TIMEOUT] = OPTION_TIMEOUT,
+    STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -190,7 +186,7 @@ static bool read_options(const struct args *args, struct gen *gen) {
     if (named ? !read_host(args, gen) : !read_source(args, gen) || !read_app(args, gen))
         return false;
     if (!args_directory(args, RUN_DIR, &gen->opt.run_dir) || !args_directory(args, STATE_DIR, &gen->opt.state_dir) ||
-        !store_options(args, TTL, BUDGET, TIMEOUT, &gen->opt))
+        !store_options(args, TTL, &gen->opt))
         return false;
     any_layout_option(&gen->layout, &gen->opt);
     const uint32_t unit_ms = gen->layout.wide ? 1 : gen->layout.layout.unit_ms;
@@ -317,7 +313,7 @@ const struct command command_gen = {
     .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--pid-min PID] [--pid-max PID] [--layout LAYOUT] "
                 "[--format " ID_FORMATS_WIDE "] [--min-length DIGITS] [--exhaustion wait|borrow|fail] [--random-start N] "
                 "[--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--run-dir DIR] [--state-dir DIR] "
-                "[--ttl-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
+                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "generate IDs",
     .about = "Generates COUNT increasing IDs, one per line. When the sequence of a tick is used up, it\n"
              "waits for the next tick; --exhaustion borrow uses ticks to come, at most 10 s ahead, and\n"

@@ -36,6 +36,7 @@ struct redis_store {
     char era[16]; /* of the last answer; "": none yet */
     bool trusts;  /* SFID_TRUST, and init is still to be done */
     bool skewed;  /* as last reported */
+    bool keeps;   /* keep_pid */
     bool mixed, met_stranger; /* registration=mixed; SFID_EVENT_FOREIGN was reported */
     uint32_t replicas;
     bool idle_close; /* keep no connection between heartbeats */
@@ -293,7 +294,7 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     hex(ask->lease->move_nonce, move_nonce);
     name_base(s, ask->lease->move_token, move_base);
     const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, limit, start, move_nonce, move_base};
-    const int argc = ask->lease->move_token && ask->may_move ? 8 : 5;
+    const int argc = ask->lease->move_token && ask->may_move && !s->keeps ? 8 : 5;
     if (ask_app(s, ask, "renew", (struct sfid__question){.argc = argc, .argv = argv}, 6, err) < 0)
         return failed(s);
     if (s->app.word == SFID__REDIS_LOST || s->app.word == SFID__REDIS_GONE || s->app.word == SFID__REDIS_FOREIGN)
@@ -354,6 +355,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     }
     snprintf(s->identity, sizeof s->identity, "%s", identity);
     s->trusts = opt->on_unknown == SFID_TRUST;
+    s->keeps = opt->keep_pid != 0;
     s->replicas = settings->uri.replicas;
     s->idle_close = settings->uri.idle_close;
     s->mixed = settings->uri.registration == SFID__REGISTRATION_MIXED;

@@ -31,6 +31,7 @@ static void scene_make(struct scene *s, struct redis *r, const char *name, size_
     for (int i = 0; i < members; i++) {
         snprintf(s->m[i].store, sizeof s->m[i].store, "redis://127.0.0.1:%d?timeout=%d&connect_timeout=%d", s->proxy.port,
                  s->exchange_ms, s->exchange_ms);
+        s->m[i].opt.ttl_ms = WINDOW_MS + 2 * (uint32_t)(exchange_ms - EXCHANGE_MS);
         s->m[i].opt.on_unknown = i == 0 ? SFID_TRUST : SFID_WAIT_OUT;
     }
 }

@@ -30,12 +30,16 @@ static void start(struct redis *r, unsigned flags) {
     command(r, LEAST);
 }
 
-/* Of the app there is at most what the server first saw of it. */
+/* Of the app there is at most what the server first saw of it: no field is a pid. */
 static bool none_is_held(struct redis *r, const char *app) {
-    enum { META = 4 };
     char key[100];
+    bool held = false;
     snprintf(key, sizeof key, "sfid:%s", app);
-    return redis_do(r, "HLEN", key, NULL) <= META;
+    struct reply *fields = redis_ask(r, "HKEYS", key, NULL);
+    for (size_t i = 0; fields->type == '*' && i < fields->count; i++)
+        held |= strspn(fields->list[i].text, "0123456789") > 0;
+    reply_free(fields);
+    return !held;
 }
 
 /* ---- rights -------------------------------------------------------------- */

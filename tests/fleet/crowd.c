@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An app with next to no pid left: with 2000 of 2048 taken an open asks the server three times at most, wherever the free ones
- * lie; with all of them taken it says so in time, names the machines that have them, and the time of day when the first comes
- * free. One that waits long enough gets that, and not before.
+ * An app with next to no pid left: with 2000 of 2048 taken an open gets one within so many questions as a search of 128 pids
+ * each takes, wherever the free ones lie; with all of them taken it says so in time, names machines that have them, and the time
+ * of day when the first comes free. One that waits long enough gets that, and not before.
  *
  * Sizes: 6 opens for each of 3 ways to lie (long: 16), 12 opens in vain at once (long: 40; sanitizer: 6).
  */
@@ -11,7 +11,7 @@
 #define LAYOUT "36:11:17/1s"
 #define APP "crowd"
 
-enum { PIDS = 2048, FREE = 48, MOST_VAIN = 40, ALPHA = 1500, LONG_TICKS = 100, SOON_TICKS = 60 };
+enum { PIDS = 2048, STEP = 128, FREE = 48, MOST_VAIN = 40, ALPHA = 1500, LONG_TICKS = 100, SOON_TICKS = 60 };
 enum way { TOGETHER, SCATTERED, LAST };
 
 static uint64_t rng;
@@ -24,7 +24,9 @@ static sfid_options any_pid(struct redis *r) {
 
 /* ---- filling -------------------------------------------------------------- */
 
-/* The app is made by the library; then its hash gets records as src/lease/lease.lua writes them. */
+/* The app is made by the library; then its hash gets records as src/lease/lease.lua writes them. Its index knows none of them. */
+static void forget_index(struct redis *r) { redis_do(r, "HDEL", "sfid:" APP, "i0", NULL); }
+
 static void make_app(struct redis *r) {
     const sfid_options opt = any_pid(r);
     struct member *m = members_new(1, &opt);
@@ -54,6 +56,7 @@ static uint64_t take_pids(struct redis *r, const bool is_free[PIDS], uint64_t ti
         args[n++] = records[pid];
     }
     reply_free(redis_ask_n(r, n, args, NULL));
+    forget_index(r);
     return now;
 }
 
@@ -62,6 +65,7 @@ static void set_limit(struct redis *r, int pid, uint64_t limit) {
     snprintf(field, sizeof field, "%d", pid);
     snprintf(record, sizeof record, "%011" PRIu64 " 0000000000000001 gamma-03pw:0:00000000000000aa", limit);
     redis_do(r, "HSET", "sfid:" APP, field, record, NULL);
+    forget_index(r);
 }
 
 static void choose_free(bool is_free[PIDS], enum way way) {
@@ -102,7 +106,7 @@ static void test_few_left(struct redis *r, enum way way, const char *what) {
     }
     is_u64(failed, 0, "%s: with 2000 of 2048 taken each open gets a pid", what);
     is_u64(taken, 0, "%s: one that is free", what);
-    ok(most >= 1 && most <= 3, "%s: after 3 questions at most", what);
+    ok(most >= 1 && most <= PIDS / STEP + 1, "%s: after %d questions at most", what, PIDS / STEP + 1);
     diag("figure: %s: at most %" PRIu64 " scripts for an open, the longest took %.2f ms", what, most, (double)longest / 1e6);
     for (unsigned i = 0; i < n; i++)
         failed += member_end(&all[i]) != 0;
@@ -119,8 +123,7 @@ static void time_of_day(uint64_t tick, char out[16]) {
 }
 
 static bool says_who_and_when(const char *text, const char *when) {
-    return strstr(text, "alpha-8kq2 (1500)") && strstr(text, "beta-77xy (547)") && strstr(text, "gamma-03pw (1)") &&
-           strstr(text, when);
+    return strstr(text, "alpha-8kq2 (256) and others") && strstr(text, when); /* it asks for 256 of them */
 }
 
 static void test_none_left(struct redis *r) {
@@ -136,8 +139,8 @@ static void test_none_left(struct redis *r) {
     diag("figure: with all taken: given up after %.1f ms of 1000", (double)m->open_ns / 1e6);
     ok(m->open_ns >= 900 * (int64_t)NS_PER_MS && m->open_ns <= (SANITIZED ? 1500 : 1100) * (int64_t)NS_PER_MS,
        "after open_timeout_ms, and no later than 100 ms more");
-    if (!ok(says_who_and_when(m->text, when), "its text names the machines and when the first pid comes free"))
-        diag("not \"%s\" or not all of alpha-8kq2 (1500), beta-77xy (547), gamma-03pw (1)", when);
+    if (!ok(says_who_and_when(m->text, when), "its text names a machine and when the first pid comes free"))
+        diag("not \"%s\" or not alpha-8kq2 (256) and others", when);
     is_i64(member_end(m), 0, "and the process ends well");
 }
 
@@ -145,7 +148,7 @@ static void test_none_left(struct redis *r) {
 static void test_cut_short(struct redis *r) {
     const sfid_options opt = any_pid(r);
     struct member *m = members_new(1, &opt);
-    m->opt.open_timeout_ms = 2150;
+    m->opt.open_timeout_ms = 2350; /* a search of 0.2 s, then a question each 2 s */
     const int64_t begin = mono_ns();
     member_start(m);
     while (mono_ns() - begin < 1500 * (int64_t)NS_PER_MS)
@@ -154,7 +157,7 @@ static void test_cut_short(struct redis *r) {
     ok(flag_wait(&m->opened, 1, patience(5000)), "a last question, cut short: the open is over");
     redis_resume(r);
     is_i64(m->rc, SFID_ENOPID, "a last question, cut short: there still is no pid");
-    if (!ok(strstr(m->text, "alpha-8kq2 (1500)") && strstr(m->text, "becomes free"), "a last question, cut short: the text stays"))
+    if (!ok(strstr(m->text, "alpha-8kq2 (256)") && strstr(m->text, "becomes free"), "a last question, cut short: the text stays"))
         diag("%s", m->text);
     is_i64(member_end(m), 0, "a last question, cut short: ends well");
 }

@@ -86,8 +86,8 @@ static void test_settings(struct redis *r) {
     other.ttl_ms = 301000;
     refused(r, &other, pid, SFID_ELAYOUT, " 300000 ", "another window");
     other = opt;
-    other.skew_budget_ms = 501;
-    refused(r, &other, pid, SFID_ELAYOUT, " 500 ", "another skew budget");
+    other.skew_budget_ms = 51;
+    refused(r, &other, pid, SFID_ELAYOUT, " 300000 50 ", "another skew budget");
     redis_clock_offset(r, 200 * 1000); /* further, and the registration has its end */
     refused(r, &opt, pid, SFID_ECLOCK, "behind", "a server 200 s ahead");
     redis_clock_offset(r, -3600 * 1000);

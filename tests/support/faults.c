@@ -13,10 +13,14 @@ int faults_end(const char *what) {
     return done_testing();
 }
 
+static uint32_t window_of(const char *store) {
+    return store && !strstr(store, "?timeout=") && !strstr(store, "&timeout=") ? PATIENT_WINDOW_MS : WINDOW_MS;
+}
+
 sfid_options fault_options(const char *app, const char *store) {
     sfid_options opt = options_of(app, -1, &layout);
     opt.store = store;
-    opt.ttl_ms = WINDOW_MS;
+    opt.ttl_ms = window_of(store);
     opt.heartbeat_ms = HEARTBEAT_MS;
     opt.skew_budget_ms = BUDGET_MS;
     opt.open_timeout_ms = 3 * WAIT_MOST_MS;
@@ -41,6 +45,7 @@ struct member *member_at(const char *app, int64_t pid, const char *store, ...) {
     va_end(args);
     snprintf(m->app, sizeof m->app, "%s", app);
     snprintf(m->name, sizeof m->name, "%s", app);
+    m->opt.ttl_ms = window_of(m->store);
     settle(m, pid < 0 ? 0 : pid, pid < 0 ? 0 : pid);
     return m;
 }

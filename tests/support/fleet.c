@@ -31,7 +31,7 @@ sfid_options fleet_options(const struct redis *r, const char *app, const sfid_la
     opt.pid_max = (int64_t)l->max_pid;
     opt.ttl_ms = 4000;
     opt.heartbeat_ms = 1000;
-    opt.skew_budget_ms = 500;
+    opt.skew_budget_ms = 50; /* a server that forgets ends no lease even of 1 s (heartbeat 300) */
     opt.open_timeout_ms = patience(5000);
     opt.on_unknown = SFID_TRUST;
     return opt;
@@ -46,10 +46,16 @@ void on_host(sfid_options *opt, unsigned number) {
     opt->state_dir = both[1];
 }
 
+static uint64_t count_in(const char *stats, const char *name) {
+    const char *at = strstr(stats, name);
+    return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
 uint64_t evals(struct redis *r) {
-    char value[200];
-    const char *calls = strstr(redis_info(r, "commandstats", "cmdstat_eval", value, sizeof value), "calls=");
-    return calls ? strtoull(calls + strlen("calls="), NULL, 10) : 0;
+    char eval[200], sha[200];
+    redis_info(r, "commandstats", "cmdstat_eval", eval, sizeof eval);
+    redis_info(r, "commandstats", "cmdstat_evalsha", sha, sizeof sha);
+    return count_in(eval, "calls=") + count_in(sha, "calls=") - count_in(sha, ",failed_calls=");
 }
 
 const char *record_of(struct redis *r, const char *app, int64_t pid, char line[RECORD]) {
