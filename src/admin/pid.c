@@ -24,9 +24,11 @@ struct pid_survey {
 
 static bool is_short(const struct sfid__redis_app *app, uint64_t pid) { return app->share && pid % app->share == app->share - 1; }
 
-/* Of a renewal. Before the first one a lease is younger than that says. */
-static int64_t window_ms(const struct sfid__redis_app *app, uint64_t pid) {
-    return (int64_t)(is_short(app, pid) ? app->short_ms : app->window_ms);
+/* With little left, an ordinary pid was renewed long ago, or claimed for a short window just now. */
+static int64_t renewed(const struct sfid__redis_app *app, const sfid_pid_info *info) {
+    if (is_short(app, info->pid))
+        return info->until_unix_ms - (int64_t)app->short_ms;
+    return info->left_ms > (int64_t)app->short_ms ? info->until_unix_ms - (int64_t)app->window_ms : -1;
 }
 
 static bool see(void *survey, const struct sfid__redis_pid *pid) {
@@ -40,7 +42,7 @@ static bool see(void *survey, const struct sfid__redis_pid *pid) {
     info->kind = sfid__redis_pid_kind(pid, info->left_ms);
     sfid__redis_pid_holder(pid, info->holder);
     if (held && pid->timed)
-        info->renewed_unix_ms = info->until_unix_ms - window_ms(app, pid->pid);
+        info->renewed_unix_ms = renewed(app, info);
     if (held)
         snprintf(s->base, sizeof s->base, "%s", pid->who);
     return false;

@@ -388,6 +388,8 @@ static void tell_server(const struct sfid__holder *h) {
     snprintf(text, sizeof text, "%s answers", store->server);
     if (atomic_load_explicit(&store->connected, memory_order_relaxed))
         tell(h, SFID_EVENT_CONNECTED, 0, store->answer_ms, text);
+    if (store->stranger.text[0])
+        tell(h, SFID_EVENT_FOREIGN, 0, (int64_t)store->stranger_pid, store->stranger.text);
     if (store->unreplicated.text[0])
         tell(h, SFID_EVENT_UNREPLICATED, store->unreplicated.code,
              SFID__MAX(atomic_load_explicit(&store->replicas, memory_order_relaxed), 0), store->unreplicated.text);

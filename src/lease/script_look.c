@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lease/script_look.h"
 
+#include "base/number.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +45,7 @@ static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user
         struct sfid__redis_pid pid = {.who = strcmp(rest.at, "-") == 0 ? "" : rest.at};
         if (rest.len == 0 || !sfid__part_number(words[0], SFID__REDIS_PID_MAX, &pid.pid) || !read_kind(words[1], &pid))
             return false;
-        pid.timed = sfid__part_number(words[2], INT64_MAX, &pid.tick);
+        pid.timed = sfid__number(words[2].at, words[2].len, INT64_MAX, &pid.tick);
         *more = each(user, &pid);
     }
     return true;

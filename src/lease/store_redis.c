@@ -37,7 +37,7 @@ struct redis_store {
     bool trusts;  /* SFID_TRUST, and init is still to be done */
     bool skewed;  /* as last reported */
     bool keeps;   /* keep_pid */
-    bool mixed, met_stranger; /* registration=mixed; SFID_EVENT_FOREIGN was reported */
+    bool mixed;   /* registration=mixed */
     uint32_t replicas;
     bool idle_close; /* keep no connection between heartbeats */
 };
@@ -88,14 +88,20 @@ static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
 }
 
 /* registration=mixed is for apps that share their pids with programs that go by registrations alone. */
-static void note_stranger(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
-    char text[SFID__URI_SHOWN + 200];
-    uint64_t pid;
-    if (s->mixed || !sfid__redis_app_number(&s->app, i, &pid) || s->met_stranger)
+static void tell_stranger(struct redis_store *s, const struct sfid__ask *ask, uint64_t pid) {
+    struct sfid__error *met = &s->store.stranger; /* kept: nobody listens during an open */
+    if (s->mixed || met->text[0])
         return;
-    s->met_stranger = true;
-    snprintf(text, sizeof text, "%s: pid %" PRIu64 " is registered for a program that keeps no record; " MIXED_CURE, s->app.shown, pid);
-    tell(ask, SFID_EVENT_FOREIGN, 0, (int64_t)pid, text);
+    s->store.stranger_pid = pid;
+    sfid__fail(met, 0, "%s: pid %" PRIu64 " is registered for a program that keeps no record; " MIXED_CURE, s->app.shown, pid);
+    tell(ask, SFID_EVENT_FOREIGN, 0, (int64_t)pid, met->text);
+}
+
+/* A claim's answer may name a pid that was passed over. */
+static void note_stranger(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
+    uint64_t pid;
+    if (sfid__redis_app_number(&s->app, i, &pid))
+        tell_stranger(s, ask, pid);
 }
 
 static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
@@ -271,6 +277,7 @@ static enum sfid__lease_answer lost(struct redis_store *s, const struct sfid__as
     const bool gone = s->app.word == SFID__REDIS_GONE;
     note_era(s, ask, gone ? 3 : 2);
     if (s->app.word == SFID__REDIS_FOREIGN) {
+        tell_stranger(s, ask, ask->lease->pid);
         sfid__fail(err, SFID_ELEASE,
                    "%s: pid %" PRIu64 " of app \"%s\" is registered for a program that keeps no record, and both may have used it "
                    "since the last renewal%s",

@@ -12,7 +12,7 @@
 #define LAYOUT "39:3:14/10ms"
 #define APP "pool"
 
-enum { MEMBERS = 4, HOSTS = 2, TTL = 1500, HEARTBEAT = 400, BUDGET = 500 };
+enum { MEMBERS = 4, HOSTS = 2, TTL = 1500, HEARTBEAT = 400, BUDGET = 400 };
 
 static uint64_t rng;
 
@@ -190,7 +190,7 @@ static void test_exchanged(struct redis *a, struct redis *b) {
     ok(strstr(m->text, "skew_budget_ms") != NULL && atomic_load(&m->ids) == 0, "exchanged: before any ID, and says why");
     diag("%s", m->text);
     is_i64(opens_with(&b_as_a, m), SFID_ELAYOUT, "exchanged: the second refuses the first one's");
-    plain.skew_budget_ms = 15000;
+    plain.skew_budget_ms = BUDGET + 2;
     plain.pid_min = plain.pid_max = 0;
     is_i64(opens_with(&plain, m), SFID_ELAYOUT, "exchanged: and so does either where nothing is said of ranges");
 }

@@ -139,7 +139,7 @@ static void run_on_disk(void) {
 static void want_replica(void) {
     static char store[300];
     sfid_options opt = fleet_options(scene.redis, "replicas", &layout);
-    snprintf(store, sizeof store, "unix://%s?replicas=1", scene.redis->socket);
+    snprintf(store, sizeof store, "unix://%s?replicas=1&timeout=300ms", scene.redis->socket);
     opt.store = store;
     begin(&opt);
 }
@@ -152,6 +152,15 @@ static void spoil_mark(void) {
     mkdir(path, 0700); /* a directory is no mark */
     const sfid_options opt = local_options("unusable", "local", &layout);
     begin(&opt);
+}
+
+/* What a program that goes by registrations alone writes when ours was lost. */
+static void meet_stranger(void) {
+    char key[100];
+    open_with_server();
+    const char *const args[] = {"SET", key, "rust-host"};
+    const size_t sizes[] = {3, registration_of("raised", sfid_pid(scene.g), key), 9};
+    reply_free(redis_ask_n(scene.redis, 3, args, sizes));
 }
 
 static void use_no_state_dir(void) {
@@ -187,6 +196,7 @@ static const struct {
     EVENT(NOT_TMPFS, "a run directory on a disk", run_on_disk),
     EVENT(UNREPLICATED, "a replica is wanted, and there is none", want_replica),
     EVENT(UNUSABLE, "a directory lies where a mark should", spoil_mark),
+    EVENT(FOREIGN, "a program without records has registered a pid", meet_stranger),
     EVENT(NO_STATE_DIR, "a state directory that cannot be made", use_no_state_dir),
 };
 

@@ -71,6 +71,7 @@ static void test_settings(struct redis *r) {
     opt.pid_max = 1000;  /* of all of these layouts */
     opt.ttl_ms = 300000; /* no renewal comes between two looks */
     opt.heartbeat_ms = 100000;
+    opt.short_ms = 0;
     struct member *m = member_drawing(&opt);
     const int64_t pid = atomic_load(&m->pid);
     sfid_options other = opt;
@@ -88,6 +89,9 @@ static void test_settings(struct redis *r) {
     other = opt;
     other.skew_budget_ms = 51;
     refused(r, &other, pid, SFID_ELAYOUT, " 300000 50 ", "another skew budget");
+    other = opt;
+    other.short_ms = 30000;
+    refused(r, &other, pid, SFID_ELAYOUT, "30000/8;", "a short window");
     redis_clock_offset(r, 200 * 1000); /* further, and the registration has its end */
     refused(r, &opt, pid, SFID_ECLOCK, "behind", "a server 200 s ahead");
     redis_clock_offset(r, -3600 * 1000);
