@@ -207,6 +207,7 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struc
     struct question q;
     const int64_t host_ms = sfid__now(app->clock).ms, began = sfid__deadline_now_ms();
     uint64_t now_ms;
+    app->eval_only = app->eval_only && sfid__route_is_up(&app->route);
     ask_with(&q, app, op, host_ms);
     for (int i = 0; i < arguments->argc; i++)
         add(&q, arguments->argv[i]);

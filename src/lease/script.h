@@ -33,7 +33,7 @@ struct sfid__redis_app {
     uint32_t max_skew_ms;
     uint64_t pid_min, pid_max;
     bool registers;
-    bool eval_only; /* the user may not use EVALSHA */
+    bool eval_only; /* the user of this connection may not use EVALSHA */
     int64_t timeout_ms; /* of one exchange */
     char name[72];      /* the app's */
     char shown[SFID__URI_SHOWN];

@@ -76,6 +76,7 @@ int64_t tls_connections(struct tls_server *s) {
 int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
     sfid *g = NULL;
     sfid_options opt = fault_options(app, url);
+    opt.ttl_ms = PATIENT_WINDOW_MS; /* one app, URLs with and without a timeout */
     opt.open_timeout_ms = patience(5000);
     opt.on_unknown = SFID_TRUST;
     int rc = sfid_open(&g, &opt);

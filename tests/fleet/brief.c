@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Short windows. A server forgets everything under a holder: two newcomers get short pids short_ms + skew_budget_ms later, and
+ * ordinary ones in their place once those are free; no call fails, IDs stay in order, none comes twice. And a program that is
+ * started each second and killed each time, its run directory lost, never holds more pids than end within short_ms.
+ */
+#include "support/fleet.h"
+
+#define LAYOUT "39:6:14/10ms"
+
+enum { TTL = 12000, BRIEF = 4000, BUDGET = 1000, HEARTBEAT = 3000, SHARE = 8, NEWCOMERS = 2, STARTS = 12 };
+
+static sfid_options brief_options(const struct redis *r, const char *app, int64_t pid_max) {
+    static char store[200];
+    sfid_options opt = fleet_options(r, app, &layout);
+    snprintf(store, sizeof store, "unix://%s?timeout=200ms", r->socket);
+    opt.store = store;
+    opt.pid_max = pid_max;
+    opt.ttl_ms = TTL;
+    opt.short_ms = BRIEF;
+    opt.heartbeat_ms = HEARTBEAT;
+    opt.skew_budget_ms = BUDGET;
+    opt.open_timeout_ms = patience(20000);
+    return opt;
+}
+
+static bool is_short(int64_t pid) { return pid % SHARE == SHARE - 1; }
+
+/* ---- a server that forgets ------------------------------------------------------ */
+
+static bool is_moved(void *arg) { return !is_short(atomic_load(&((struct member *)arg)->pid)); }
+
+/* A member has drawn all the time, and each ID of its log is above the one before: the checker sees that. */
+static void ends_well(struct member *m, const char *who) {
+    is_i64(atomic_load(&m->errors), 0, "%s: no call failed", who);
+    is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: lost nothing", who);
+    is_i64(member_end(m), 0, "%s: ends well", who);
+}
+
+static void test_newcomers(struct redis *r) {
+    const sfid_options opt = brief_options(r, "brief", 15);
+    struct member *holder = members_new(1, &opt), *m = members_new(NEWCOMERS, &opt);
+    member_open_or_die(holder);
+    ok(!is_short(atomic_load(&holder->pid)), "the holder has an ordinary pid");
+    ok(member_had(holder, SFID_EVENT_RENEWED, 1, 5000), "and has renewed it");
+    redis_do(r, "FLUSHALL", NULL);
+    for (unsigned i = 0; i < NEWCOMERS; i++) {
+        on_host(&m[i].opt, i + 1);
+        m[i].opt.on_unknown = SFID_WAIT_OUT;
+        member_start(&m[i]);
+    }
+    for (unsigned i = 0; i < NEWCOMERS; i++) {
+        ok(member_opens(&m[i], TTL), "newcomer %u opens", i + 1);
+        const int64_t after_ms = m[i].open_ns / NS_PER_MS;
+        diag("figure: newcomer %u: pid %" PRIi64 " after %" PRIi64 " ms", i + 1, atomic_load(&m[i].pid), after_ms);
+        ok(is_short(atomic_load(&m[i].pid)), "newcomer %u: a short pid", i + 1);
+        ok(after_ms >= BRIEF + BUDGET - 500 && after_ms <= BRIEF + BUDGET + patience(2500), "newcomer %u: after short_ms and the budget",
+           i + 1);
+        ok(m[i].opt.ttl_ms > (uint32_t)after_ms, "newcomer %u: before a lease's time has passed", i + 1);
+    }
+    for (unsigned i = 0; i < NEWCOMERS; i++) {
+        ok(tap_wait_until(is_moved, &m[i], TTL + BUDGET + patience(5000)), "newcomer %u: is moved to an ordinary pid", i + 1);
+        ok(member_had(&m[i], SFID_EVENT_LEASED_AGAIN, 1, 2000), "newcomer %u: which an event reports", i + 1);
+        ok(member_draws(&m[i], 100, patience(5000)), "newcomer %u: and draws on", i + 1);
+    }
+    ends_well(holder, "the holder");
+    for (unsigned i = 0; i < NEWCOMERS; i++)
+        ends_well(&m[i], i ? "newcomer 2" : "newcomer 1");
+    judge(LAYOUT, "per-file", UINT64_MAX, "newcomers");
+}
+
+/* ---- a pid that is to stay ------------------------------------------------------- */
+
+/* As sfid exec opens: the pid is what another program has been told. */
+static void test_kept(struct redis *r) {
+    sfid_options opt = brief_options(r, "kept", 7);
+    opt.pid_min = 6;
+    struct member *ordinary = members_new(1, &opt), *m = members_new(1, &opt);
+    m->opt.keep_pid = 1;
+    member_open_or_die(ordinary);
+    member_open_or_die(m);
+    is_i64(atomic_load(&m->pid), 7, "keep_pid: the short pid is what is left");
+    is_i64(member_end(ordinary), 0, "keep_pid: the ordinary one comes free");
+    ok(member_had(m, SFID_EVENT_RENEWED, 2, 5000), "keep_pid: two renewals");
+    is_i64(atomic_load(&m->pid), 7, "keep_pid: it is still the short one");
+    m->opt.keep_pid = 0;
+    is_i64(member_end(m), 0, "keep_pid: ends well");
+    member_open_or_die(ordinary);
+    is_i64(atomic_load(&ordinary->pid), 6, "keep_pid: the ordinary one is taken first");
+    is_i64(member_end(ordinary), 0, "keep_pid: ends well, too");
+    judge(LAYOUT, "per-file", UINT64_MAX, "kept");
+}
+
+/* ---- a crash loop ---------------------------------------------------------------- */
+
+static uint64_t in_use(const sfid_options *opt) {
+    sfid_app_info info;
+    char why[SFID_WHY_LEN];
+    if (sfid_app_look(opt, &info, NULL, NULL, why, sizeof why) != 0)
+        die("look: %s", why);
+    return info.held;
+}
+
+static void test_crash_loop(struct redis *r) {
+    sfid_options opt = brief_options(r, "loop", 63);
+    uint64_t most = 0, held;
+    on_host(&opt, 9);
+    struct member *m = members_new(1, &opt);
+    for (int i = 0; i < STARTS; i++) {
+        const int64_t next_ns = mono_ns() + 1000 * (int64_t)NS_PER_MS;
+        if (member_open_one(m) != 0 || !member_draws(m, 10, patience(2000)))
+            die("start %d: %s", i, m->text);
+        member_kill(m);
+        remove_tree(opt.run_dir);
+        held = in_use(&opt);
+        most = held > most ? held : most;
+        while (mono_ns() < next_ns)
+            nap_us(1000);
+    }
+    diag("figure: %d starts, %" PRIu64 " pids in use at most", STARTS, most);
+    ok(most <= BRIEF / 1000 + 2, "a crash loop: no more pids in use than end within short_ms");
+    ok(most >= 2, "a crash loop: each start gets another pid");
+    judge(LAYOUT, "per-file", UINT64_MAX, "crash loop");
+}
+
+static void test_brief(struct redis *r) {
+    test_newcomers(r);
+    test_kept(r);
+    test_crash_loop(r);
+}
+
+int main(void) {
+    fleet_begin(LAYOUT);
+    on_servers(0, 0, test_brief);
+    return done_testing();
+}
