@@ -54,8 +54,8 @@ static void test_newcomers(struct redis *r) {
         const int64_t after_ms = m[i].open_ns / NS_PER_MS;
         diag("figure: newcomer %u: pid %" PRIi64 " after %" PRIi64 " ms", i + 1, atomic_load(&m[i].pid), after_ms);
         ok(is_short(atomic_load(&m[i].pid)), "newcomer %u: a short pid", i + 1);
-        ok(after_ms >= BRIEF + BUDGET - 500 && after_ms <= BRIEF + BUDGET + patience(2500), "newcomer %u: after short_ms and the budget",
-           i + 1);
+        ok(after_ms >= BRIEF + BUDGET - 500 && after_ms <= BRIEF + BUDGET + patience(2500),
+           "newcomer %u: after short_ms and the budget", i + 1);
         ok(m[i].opt.ttl_ms > (uint32_t)after_ms, "newcomer %u: before a lease's time has passed", i + 1);
     }
     for (unsigned i = 0; i < NEWCOMERS; i++) {

@@ -4,7 +4,7 @@
  * pass for the current hash when the slot comes there after all, past its q and without the records of those who hold a pid.
  *
  * Two things prevent that: the client does not follow ASK, and the script answers MOVING where the slot is only being imported.
- * With MOVING and the check of place() taken out of the script, the question with ASKING below leaves a hash at the node; then
+ * Without the look for `[slot-<-` in the script's place(), the question with ASKING below leaves a hash at the node; then
  * the newcomer at the end is granted the pid that the holder draws from, and the checker finds duplicates. The config epoch does
  * not help: the node has the highest before, so taking the slot does not raise it.
  */
@@ -38,7 +38,9 @@ static void set_slot(struct scene *s, int node, const char *state, const char *i
     redis_do(&s->c.node[node], "CLUSTER", "SETSLOT", s->slot, state, id, NULL);
 }
 
-static int64_t keys_at(struct scene *s, int node) { return redis_do(&s->c.node[node], "CLUSTER", "COUNTKEYSINSLOT", s->slot, NULL); }
+static int64_t keys_at(struct scene *s, int node) {
+    return redis_do(&s->c.node[node], "CLUSTER", "COUNTKEYSINSLOT", s->slot, NULL);
+}
 
 /* ---- the script, by hand ------------------------------------------------------------ */
 
@@ -60,8 +62,8 @@ static const char *claim_asking(struct scene *s, int node) {
     snprintf(epoch, sizeof epoch, "%" PRIi64, layout.epoch_ms);
     snprintf(now, sizeof now, "%" PRIi64, wall_ns() / NS_PER_MS);
     redis_do(r, "ASKING", NULL);
-    return redis_text(r, "EVAL", script(), "1", "sfid:" APP, "claim", "39:6:14", epoch, "10", "4000", "500", now, "0", "5", "5", "1",
-                      "0", "0", "0", "5", "0000000000000001", "asking:0:0123456789abcdef", NULL);
+    return redis_text(r, "EVAL", script(), "1", "sfid:" APP, "claim", "39:6:14", epoch, "10", "4000", "500", now, "0", "5", "5",
+                      "1", "0", "0", "0", "5", "0000000000000001", "asking:0:0123456789abcdef", NULL);
 }
 
 /* ---- the move ----------------------------------------------------------------------- */

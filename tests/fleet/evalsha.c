@@ -68,7 +68,8 @@ static void test_release(struct redis *r, struct member *m) {
     struct member *next = sha_member(APP, r->socket);
     next->opt.pid_min = next->opt.pid_max = pid;
     member_open_or_die(next);
-    ok(member_draws(next, 10, patience(2000)) && next->open_ns / NS_PER_MS <= SLACK_MS, "a release: the next one has the pid at once");
+    ok(member_draws(next, 10, patience(2000)) && next->open_ns / NS_PER_MS <= SLACK_MS,
+       "a release: the next one has the pid at once");
     is_i64(member_end(next), 0, "a release: it ends well");
 }
 
