@@ -315,20 +315,18 @@ static bool leaves_time(const struct args *args, const struct exec *e) {
     const uint32_t least = 3 * (e->grace_ms + SPARE_MS);
     const char *store = args->value[STORE];
     const bool brief = strstr(store, "://") && e->opt.short_ms > 0 && e->opt.short_ms <= e->opt.ttl_ms / 2;
-    const int i = brief ? TTL + 1 : TTL; /* that of --short-ms */
     const uint32_t lasts = brief ? e->opt.short_ms : e->opt.ttl_ms;
     if (lasts >= least)
         return true;
     say("%s: %" PRIu32 " ms is too short; use at least %" PRIu32 ", three times --grace-ms (%" PRIu32 ") and a second%s",
-        args->label[i], lasts, least, e->grace_ms, brief ? "; or 0, in all processes of the app" : "");
+        brief ? "--short-ms" : "--ttl-ms", lasts, least, e->grace_ms, brief ? "; or 0, in all processes of the app" : "");
     return false;
 }
 
 static bool read_options(const struct args *args, struct exec *e) {
     if (!args_app(args, APP, &e->opt.app) || !args_layout(args, LAYOUT, &e->layout) ||
         !args_directory(args, RUN_DIR, &e->opt.run_dir) || !args_directory(args, STATE_DIR, &e->opt.state_dir) ||
-        !store_options(args, TTL, &e->opt) || !args_between(args, GRACE, 0, 3600000, &e->grace_ms) ||
-        !leaves_time(args, e))
+        !store_options(args, TTL, &e->opt) || !args_between(args, GRACE, 0, 3600000, &e->grace_ms) || !leaves_time(args, e))
         return false;
     e->opt.store = args->value[STORE];
     e->opt.layout = &e->layout;

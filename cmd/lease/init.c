@@ -55,8 +55,7 @@ static int run(const struct args *args) {
     char why[SFID_WHY_LEN];
     if (!args_no_operands(args, "; use --app to name the app") || !args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
-    if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
-        !store_options(args, TTL, &opt))
+    if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) || !store_options(args, TTL, &opt))
         return STATUS_USAGE;
     opt.store = args->value[STORE];
     any_layout_option(&layout, &opt);
