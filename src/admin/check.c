@@ -322,7 +322,8 @@ static void tell_refusal(struct server_survey *s, int rc) {
     if (rc == SFID_ECLOCK)
         cure(s, "correct the wrong clock, and let a time service (chrony, systemd-timesyncd) keep both right");
     else if (rc == SFID_ELAYOUT)
-        cure(s, "give all processes of the app the same layout, ttl_ms and skew_budget_ms; or use another app name for these");
+        cure(s, "give all processes of the app the same layout, ttl_ms, short_ms and skew_budget_ms; or use another app name for "
+                "these");
     tell(s,
          rc == SFID_ECLOCK    ? SFID_CHECK_CLOCK
          : rc == SFID_ELAYOUT ? SFID_CHECK_LAYOUT
