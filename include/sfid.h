@@ -182,11 +182,27 @@ typedef struct sfid_options {
  *                         which sfid_open() reads. For the sentinels there is
  *                         sentinel_password_file
  *                     More parameters: connect_timeout (1000) and timeout (2000) in
- *                     milliseconds, db, client_name, registration=off, pid_min and
- *                     pid_max (as for "local", 65535 at most), replicas=N (a claim
- *                     waits until N replicas have it; an event reports when they
- *                     do not). Only sfid_open(), the keeper and sfid_close() ask
- *                     the server
+ *                     milliseconds, db, client_name, pid_min and pid_max (as for
+ *                     "local", 65535 at most), and
+ *                       registration=on|off|mixed
+ *                         off: no key beside the app's; mixed: programs that keep no
+ *                         record (the Rust crate sfid) lease here, too. That turns
+ *                         short pids off, and ttl_ms + skew_budget_ms must be 200000
+ *                         at least
+ *                       replicas=N
+ *                         a claim waits until N replicas have it; an event reports
+ *                         when they do not
+ *                       min_good=N
+ *                         nothing is leased or renewed unless N replicas are good, by
+ *                         the server's min-replicas settings. The same for all of an
+ *                         app
+ *                       idle=keep|close
+ *                         close: keep no connection between heartbeats
+ *                     Only sfid_open(), the keeper and sfid_close() ask the server
+ *   store "pool:MIN-MAX=URL MIN-MAX=URL…"
+ *                     2 to 16 independent servers, each with a range of pids and a
+ *                     user of its own, which no other server knows (doc/pool.md).
+ *                     A URL is as above, without pid_min and pid_max
  *
  * Returns 0, or
  *   SFID_EINVAL       out or opt is NULL; an option is out of range (the text names it); layout and wide are both set
@@ -199,8 +215,8 @@ typedef struct sfid_options {
  *                     TLS, the server's certificate fails a check, or the server wants one from the client
  *   SFID_ECLOCK       the clock is before the layout's epoch, or more than max_skew_ms from the server's
  *   SFID_EOVERFLOW    the clock is past the layout's end
- *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms or
- *                     skew_budget_ms on the server
+ *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms,
+ *                     skew_budget_ms, short_ms or min_good on the server
  *   SFID_ESTATE       a directory or file cannot be used (the text says which and why), or RLIMIT_FSIZE is below 1 MiB
  *   SFID_EUNSUPPORTED this build cannot use the store
  * Threads: any (different out). Fork: the handle is shared with children. Signals: not safe.

@@ -14,12 +14,19 @@
  * What happens: F_FLUSH a server loses everything, or an empty one takes its place; F_OLD server 1 restarts from an older copy of
  * itself; F_SWAP the addresses lead to the other server, for all; F_CRASH a process dies and its slot file with it; F_LOSS
  * answers are lost; F_RECONF a process is restarted, its slot file there, with the other configuration; F_INIT `sfid init`
- * of a server where what it says is true, F_LIE where it need not be; F_OFF the servers' clocks are 2 ticks apart.
+ * of a server where what it says is true, F_LIE where it need not be; F_OFF the servers' clocks are 2 ticks apart; F_CHANGE the
+ * pool gets its second configuration while processes run: each server loses its old user, then the app is deleted and the new
+ * user made.
+ *
+ * USERS: each range has a user of its own, which only the server that lends it knows, whatever becomes of the data. A process
+ * that comes to another server is not let in, and a claim may begin the record of an app (BEGIN).
  *
  * Rules to leave out: LAY (2: the server records its own range and refuses whoever shows another; 1: it records which ranges
  * the pool has, not which is its own; 0: nothing); BEGIN (a claim may begin the record of an app that a server does not know);
  * NO_PAGE (a slot file of another configuration is gone on with); NO_Q, NO_G, NO_ERA (the rules of doc/protocol.md) on server
- * 1 alone. FORGET_LAY adds one: a server that was restarted forgets what it has recorded of the pool, too.
+ * 1 alone. FORGET_LAY adds one: a server that was restarted forgets what it has recorded of the pool, too. Of a change:
+ * NEW_FIRST (a server gets its new user while others still have the old one), KEEP_APP (the app is not deleted), SAME_USER (the
+ * user stays when the range changes). S is how far servers' clocks may differ.
  */
 #define ONE 0
 #define OVERLAP 1
@@ -45,6 +52,9 @@
 #ifndef FAULTS
 #define FAULTS 1
 #endif
+#ifndef S
+#define S 0
+#endif
 #define W 2
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 #define MIN(a, b) ((a) < (b) -> (a) : (b))
@@ -59,6 +69,7 @@ App copy; /* of server 1, taken once */
 bool taken = 0;
 #endif
 byte off[2];    /* of the servers' clocks */
+byte users[2];  /* whose range a server has the user of: 1 + configuration; 0: it has none */
 byte leads = 0; /* address a leads to server a ^ leads */
 Slot slot[SLOTS];
 byte watched_pid, watched, owner = 0; /* the lease that issued it */
@@ -69,6 +80,13 @@ bool done = 0; /* once is enough */
 
 #define CLOCK(s) (now + off[s])
 #define BIT(p) (1 + (p))
+
+/* Is somebody let in who comes to server s for the range of address a in configuration c? */
+#if defined(USERS) && !defined(SAME_USER)
+#define LET_IN(s, c, a) (users[s] == 1 + (c) && (s) == (a))
+#else
+#define LET_IN(s, c, a) true
+#endif
 
 /* The pids lent at an address, as bits. */
 #if PAIR == ONE
@@ -123,7 +141,7 @@ inline put(d, x) {
 }
 inline begin(s, shown) {
   clear(app[s]);
-  app[s].lay = shown; app[s].q = CLOCK(s) + W + 1; app[s].g = CLOCK(s) + 1
+  app[s].lay = shown; app[s].q = CLOCK(s) + W + S + 1; app[s].g = CLOCK(s) + S + 1
 }
 
 /* A restarted server forgets who holds what, but, unless FORGET_LAY, not what it lends. */
@@ -157,7 +175,7 @@ proctype Lease(byte i) {
 #endif
        if :: RANGE(c, a) & 1 -> p = 0 :: RANGE(c, a) & 2 -> p = 1 :: else -> a = 2 fi;
        if
-       :: a < 2 ->
+       :: a < 2 && LET_IN(a ^ leads, c, a) ->
           s = a ^ leads;
           notice(s);
 #ifdef BEGIN
@@ -175,7 +193,8 @@ proctype Lease(byte i) {
        :: else
        fi;
        s = 0; a = 0; c = 0; p = 0 }
-  :: atomic { slot[i].tok != 0 ->                                                       /* renew; refused: use it up, or drop it */
+#define KNOWN LET_IN(slot[i].at ^ leads, slot[i].cfg, slot[i].at)
+  :: atomic { slot[i].tok != 0 && KNOWN ->                                              /* renew; refused: use it up, or drop it */
        p = slot[i].nr; s = slot[i].at ^ leads;
        notice(s);
        if
@@ -210,7 +229,8 @@ proctype Lease(byte i) {
        assert(!(slot[i].cfg == 1 && slot[i].at == 1));
 #endif
        skip }
-  :: atomic { slot[i].tok != 0 ->                                                       /* release: sent once, nothing issued after */
+  :: atomic { slot[i].tok != 0 && !KNOWN -> drop(i) }                                   /* or it uses up its window */
+  :: atomic { slot[i].tok != 0 && KNOWN ->                                              /* release: sent once, nothing issued after */
        p = slot[i].nr; s = slot[i].at ^ leads;
        notice(s);
        if
@@ -260,8 +280,23 @@ inline init_server(where, which) { /* spin would put a name into itself for ever
 
 proctype World() {
   byte s, a, c;
+#ifdef F_CHANGE
+  byte step = 0;
+#endif
   do
   :: atomic { now < TMAX -> now++ }
+#ifdef F_CHANGE
+#ifdef NEW_FIRST
+  :: atomic { step < 2 -> clear(app[step]); users[step] = 2; step++ }
+#else
+  :: atomic { step < 2 -> users[step] = 0; step++ }
+  :: atomic { step >= 2 && step < 4 ->
+#ifndef KEEP_APP
+       clear(app[step - 2]);
+#endif
+       users[step - 2] = 2; step++ }
+#endif
+#endif
 #ifdef F_FLUSH
   :: atomic { faults < FAULTS -> faults++; if :: s = 0 :: s = 1 fi; clear(app[s]); s = 0 }
 #endif
@@ -304,6 +339,7 @@ init {
 #ifdef F_OFF
     off[1] = 2;
 #endif
+    users[0] = 1; users[1] = 1;
     /* Initialised with the first configuration. */
     if :: RANGE(0, 0) -> init_server(0, 0) :: else fi;
     if :: RANGE(0, 1) -> init_server(1, 0) :: else fi;
