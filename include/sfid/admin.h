@@ -5,10 +5,10 @@
  *
  * These calls need no generator, and a running generator is not in their way.
  * Each call opens a connection of its own and has closed it when it returns. It
- * uses the options app, store, layout, ttl_ms, skew_budget_ms, max_skew_ms and
- * the range of pids, as sfid_open() does. All but the last two must be the ones
- * that the app's processes use. A call returns within open_timeout_ms, however
- * many exchanges it takes.
+ * uses the options app, store, layout, ttl_ms, skew_budget_ms, short_ms,
+ * max_skew_ms and the range of pids, as sfid_open() does. All but the last two
+ * must be the ones that the app's processes use. A call returns within
+ * open_timeout_ms, however many exchanges it takes.
  */
 #ifndef SFID_ADMIN_H
 #define SFID_ADMIN_H
@@ -32,7 +32,8 @@ typedef struct sfid_app_info {
     int64_t server_unix_ms;     /**< the server's clock */
     int64_t skew_ms;            /**< how far this host's clock is ahead of it, as exact as the time of the exchange allows */
     int64_t open_unix_ms;       /**< when pids without a record can first be claimed; 0: always; -1: not known yet */
-    int64_t wait_ms;            /**< how long they wait if the server has forgotten the app: ttl_ms + skew_budget_ms */
+    int64_t wait_ms;            /**< how long they wait if the server has forgotten the app: short_ms + skew_budget_ms,
+                                     or ttl_ms + skew_budget_ms if the app has no short pids */
     uint64_t pid_min, pid_max;  /**< the pids looked at, both inclusive */
     uint64_t held;              /**< how many of them have a holder whose lease has not run out (also SFID_LEASE_ENDING) */
     uint64_t foreign;           /**< how many are registered by a program that the server's records do not know */
@@ -49,7 +50,7 @@ typedef enum sfid_lease_kind {
     SFID_LEASE_RUN_OUT,  /**< leased, but not renewed in time: the next claim may get it, and its holder cannot use it */
     SFID_LEASE_RELEASED, /**< released */
     SFID_LEASE_FOREIGN,  /**< registered without a record, by a program that does not use this library, or by one whose lease
-                              the server has forgotten. Claims pass over it */
+                              the server has forgotten. Claims pass over those of other programs */
     SFID_LEASE_ENDING    /**< leased, but no longer renewed after sfid_pid_finish(): its holder may use it to the end */
 } sfid_lease_kind;
 
@@ -89,7 +90,7 @@ typedef struct sfid_lease_info {
  *   SFID_EREDIS       the server cannot be reached, or does not answer in time or as it should
  *   SFID_EAUTH        user or password is wrong, or the user lacks a permission
  *   SFID_ECLOCK       the clocks of host and server are too far apart, or the server's is before the layout's epoch
- *   SFID_ELAYOUT      the app is used with another layout, ttl_ms or skew_budget_ms
+ *   SFID_ELAYOUT      the app is used with another layout, ttl_ms, skew_budget_ms, short_ms or min_good
  * Threads: any. Fork: safe, but not inside each. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_info *out,
