@@ -22,7 +22,7 @@
 #define PASSWORD "hunter2hunter2"
 #define GREETING "+OK\r\n+OK\r\n-ERR no such thing\r\n+OK\r\n+OK\r\n"
 
-const char sfid__lease_lua[] = "short"; /* never used here */
+const char sfid__lease_lua[] = "short", sfid__lease_sha[] = "short"; /* never used here */
 
 /* ---- the wire ------------------------------------------------------------------ */
 

@@ -31,7 +31,8 @@ end
 local function try(command, ...)
   local reply = redis.pcall(command, ...)
   if type(reply) == 'table' and reply.err then
-    add('denied ' .. string.lower(command), string.sub(why(reply.err), 1, 200))
+    local name = command == 'CLUSTER' and command .. '|' .. (...) or command
+    add('denied ' .. string.lower(name), string.sub(why(reply.err), 1, 200))
     return false
   end
   return true

@@ -44,7 +44,8 @@ const char *sfid__redis_purpose(const char *command) {
                 {"del", "a new era begins by it, and registrations end by it"},
                 {"get", "registrations are read by it; registration=off needs none"},
                 {"set", "pids are registered by it; registration=off needs none"},
-                {"cluster", "it shows whether the app's slot is moving: cluster|nodes and cluster|keyslot"}};
+                {"cluster|nodes", "it shows whether the app's slot is moving"},
+                {"cluster|keyslot", "it shows which slot is the app's"}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (strcmp(list[i].command, command) == 0)
             return list[i].purpose;

@@ -127,7 +127,7 @@ end
 local function call(command, ...)
   local reply = redis.pcall(command, ...)
   if type(reply) == 'table' and reply.err then
-    error({command, reply.err}, 0)
+    error({command == 'CLUSTER' and command .. '|' .. (...) or command, reply.err}, 0)
   end
   return reply
 end

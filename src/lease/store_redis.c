@@ -23,6 +23,7 @@
 #define RETRY_LONGEST_MS 10000
 #define POLL_LEAST_MS 10   /* as in the script */
 #define POLL_MOST_MS 62010
+#define EXPLAIN_MS 1000 /* polls may follow one another closely */
 #define RELEASE_MS 1000 /* over an open connection; half of that if there is none */
 #define SKEW_TOLD_MS 1000
 #define MIXED_CURE "set registration=mixed in the store URL of every process that shares its pids with such programs"
@@ -39,6 +40,7 @@ struct redis_store {
     bool keeps;   /* keep_pid */
     bool mixed;   /* registration=mixed */
     uint32_t replicas;
+    int64_t explained_ms; /* monotonic: when it was last explained why no pid can be had */
     bool idle_close; /* keep no connection between heartbeats */
 };
 
@@ -216,8 +218,11 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
     reply->start = ask->lease->start;
     reply->after_ms = (int64_t)poll_ms;
     /* This is the last question, or the next has less time than an answer may take. */
-    if (ask->give_up_ms - sfid__deadline_now_ms() <= reply->after_ms + s->store.exchange_ms)
+    const int64_t now = sfid__deadline_now_ms();
+    if (ask->give_up_ms - now <= reply->after_ms + s->store.exchange_ms && now - s->explained_ms > EXPLAIN_MS) {
+        s->explained_ms = now;
         explain_wait(s, ask, tick, sfid__redis_app_time(&s->app, open_tick) > s->app.now_ms, err);
+    }
     return SFID__LATER;
 }
 
