@@ -178,11 +178,27 @@ static int init_server(struct app_survey *s, bool force) {
                       s->visit.app.shown, s->visit.app.name, TRIES);
 }
 
+/* Of a pool nothing is changed before all servers have answered, and nobody holds a pid of any. */
+static int look_at_all(struct app_survey *s, bool force) {
+    int rc = 0;
+    for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
+        rc = sfid__visit_server(&s->visit, i);
+        rc = rc < 0 ? rc : look(s);
+        if (rc == 0 && !force && s->info.held + s->info.foreign > 0)
+            rc = refuse(s);
+    }
+    if (rc == 0)
+        s->info = (sfid_app_info){.server = ""};
+    return rc;
+}
+
 int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *why, size_t why_size) {
     struct app_survey *s = calloc(1, sizeof *s);
     if (s == NULL)
         return end(s, SFID_ENOMEM, out, why, why_size);
     int rc = sfid__visit_begin(&s->visit, opt);
+    if (rc == 0 && s->visit.servers > 1)
+        rc = look_at_all(s, force != 0);
     for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
         rc = sfid__visit_server(&s->visit, i);
         rc = rc < 0 ? rc : init_server(s, force != 0);

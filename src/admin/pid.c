@@ -164,16 +164,18 @@ static int finish(struct pid_survey *s) {
 
 /* ---- calls ----------------------------------------------------------------- */
 
-/* Goes to the server that lends the pid; to the first if none does. */
+/* Goes to the server that lends the pid. */
 static int begin(struct pid_survey *s, const sfid_options *opt, uint64_t pid) {
     struct sfid__visit *v = &s->visit;
     int rc = sfid__visit_begin(v, opt);
-    unsigned at = 0;
+    unsigned at = v->servers > 1 ? v->servers : 0;
     for (unsigned i = 0; rc == 0 && v->servers > 1 && i < v->servers; i++) {
         rc = sfid__pool_member(&v->whole, i, &v->settings, &v->error);
         if (rc == 0 && pid >= (uint64_t)v->settings.opt.pid_min && pid <= (uint64_t)v->settings.opt.pid_max)
             at = i;
     }
+    if (rc == 0 && at == v->servers)
+        rc = sfid__fail(&v->error, SFID_EINVAL, "pid %" PRIu64 " is in no range of the pool", pid);
     return rc < 0 ? rc : sfid__visit_server(v, at);
 }
 

@@ -28,13 +28,14 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
     if (!served)
         return sfid__fail(err, SFID_EUNSUPPORTED, "a fixed pid is not leased: leave it at -1, and give the URL of a Redis server");
     v->servers = sfid__pool_count(&v->whole);
-    v->deadline_ms = sfid__deadline_now_ms() + v->whole.opt.open_timeout_ms;
     return 0;
 }
 
 int sfid__visit_server(struct sfid__visit *v, unsigned i) {
     sfid__redis_app_end(&v->app);
     v->app = (struct sfid__redis_app){.name = ""};
+    /* Each server has its own, so that one that is away uses up none of another's. */
+    v->deadline_ms = sfid__deadline_now_ms() + v->whole.opt.open_timeout_ms;
     if (sfid__pool_member(&v->whole, i, &v->settings, &v->error) < 0)
         return v->error.code;
     sfid__options_widen(&v->settings);

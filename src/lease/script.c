@@ -30,10 +30,12 @@ static void add_number(struct question *q, int64_t n) {
 }
 
 /* The widths of the fields, and their places unless they are time, pid, sequence from the top. */
-static void describe_bits(const sfid_layout *l, char out[BITS]) {
-    const int n = snprintf(out, BITS, "%u:%u:%u", (unsigned)l->time_bits, (unsigned)l->pid_bits, (unsigned)l->seq_bits);
+static void describe_bits(const struct sfid__redis_app *app, char out[BITS]) {
+    const sfid_layout *l = &app->layout;
+    int n = snprintf(out, BITS, "%u:%u:%u", (unsigned)l->time_bits, (unsigned)l->pid_bits, (unsigned)l->seq_bits);
     if (l->seq_shift != 0 || l->pid_shift != l->seq_bits || l->time_shift != l->seq_bits + l->pid_bits)
-        snprintf(out + n, (size_t)(BITS - n), ":%u,%u,%u", (unsigned)l->time_shift, (unsigned)l->pid_shift, (unsigned)l->seq_shift);
+        n += snprintf(out + n, (size_t)(BITS - n), ":%u,%u,%u", (unsigned)l->time_shift, (unsigned)l->pid_shift, (unsigned)l->seq_shift);
+    snprintf(out + n, (size_t)(BITS - n), "%s", app->lent);
 }
 
 /* Half of a window at most: a clock further ahead would be past the granted window. */
@@ -47,7 +49,7 @@ static void ask_with(struct question *q, const struct sfid__redis_app *app, cons
     q->argc = 0;
     q->written = 0;
     snprintf(q->key, sizeof q->key, "sfid:%s", app->name);
-    describe_bits(l, q->bits);
+    describe_bits(app, q->bits);
     add(q, app->eval_only ? "EVAL" : "EVALSHA");
     add(q, app->eval_only ? sfid__lease_lua : sfid__lease_sha);
     add(q, "1");
@@ -110,7 +112,7 @@ static int fail_skew(struct sfid__redis_app *app, struct sfid__error *err) {
 
 static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
     char bits[BITS], brief[2 * NUMBER] = "", good[NUMBER] = "";
-    describe_bits(&app->layout, bits);
+    describe_bits(app, bits);
     if (app->short_ms)
         snprintf(brief, sizeof brief, " %" PRIu64 "/%" PRIu32, app->short_ms, app->share);
     if (app->min_good)
@@ -258,6 +260,8 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
                                     .share = settings->share,
                                     .min_good = settings->uri.min_good,
                                     .timeout_ms = settings->uri.timeout_ms};
+    if (settings->lends_range)
+        snprintf(app->lent, sizeof app->lent, "#%" PRId64 "-%" PRId64, opt->pid_min, opt->pid_max);
     snprintf(app->name, sizeof app->name, "%s", opt->app);
     sfid__uri_describe(&settings->uri, app->shown, sizeof app->shown);
     return sfid__route_begin(&app->route, &settings->uri, app->name, err);

@@ -28,6 +28,7 @@ struct sfid__settings {
     uint64_t window_ms;   /* redis: ttl_ms, rounded up to a multiple of the unit */
     uint64_t short_ms;    /* redis: the same of the short window; 0: there are no short pids */
     uint32_t share;       /* redis: one pid in so many is short */
+    bool lends_range;     /* redis: the server of a pool, which lends these pids and no others */
 
     /* For wide IDs, if opt.wide is set: */
     struct sfid__wide_plan plan; /* opt.layout is its engine */

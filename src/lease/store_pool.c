@@ -35,6 +35,7 @@ struct member {
 struct pool_store {
     struct sfid__store store; /* first */
     unsigned count, turn;     /* turn: whom a claim asks first */
+    uint64_t window;          /* ticks that the last answer granted */
     struct member members[SFID__POOL_MOST];
     char shown[SFID__URI_SHOWN];
 };
@@ -124,6 +125,7 @@ int sfid__pool_member(const struct sfid__settings *s, unsigned i, struct sfid__s
         return err->code;
     out->store = &sfid__store_redis;
     out->ranged = false;
+    out->lends_range = true;
     out->opt.pid_min = (int64_t)ranges[i].min;
     out->opt.pid_max = (int64_t)ranges[i].max;
     return sfid__store_redis.finish(out, err);
@@ -147,6 +149,12 @@ static void note(struct pool_store *s, struct member *m) {
 }
 
 /* ---- operations ------------------------------------------------------------ */
+
+static enum sfid__lease_answer granted(struct pool_store *s, const struct sfid__ask *ask, const struct sfid__reply *reply,
+                                       enum sfid__lease_answer answer) {
+    s->window = reply->limit - SFID__MIN(ask->now, reply->limit);
+    return answer;
+}
 
 static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m, const struct sfid__ask *ask,
                                           struct sfid__reply *reply, struct sfid__error *err) {
@@ -189,7 +197,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
         const enum sfid__lease_answer answer = ask_member(s, &s->members[at], ask, reply, &why);
         if (answer == SFID__GRANTED) {
             s->turn = at;
-            return answer;
+            return granted(s, ask, reply, answer);
         }
         if (answer == SFID__LATER)
             after_ms = SFID__MIN(after_ms, reply->after_ms);
@@ -204,7 +212,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
 }
 
 /*
- * A holder whose server stays away looks for a pid of another one before its window is over. It uses up that window
+ * A holder whose server stays away looks for a pid of another one when an eighth of its window is left. It uses up that window
  * meanwhile, and never shows the old lease again.
  */
 static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
@@ -217,8 +225,10 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     }
     const enum sfid__lease_answer answer = m->store->ops->renew(m->store, ask, reply, err);
     note(s, m);
+    if (answer == SFID__GRANTED || answer == SFID__SWITCHED)
+        return granted(s, ask, reply, answer);
     const bool failed = answer == SFID__FAILED || answer == SFID__REFUSED;
-    if (!failed || ask->now + s->store.terms.window / 8 < ask->lease->limit)
+    if (!failed || ask->now + s->window / 8 < ask->lease->limit)
         return answer;
     s->turn = (unsigned)(m - s->members + 1) % s->count;
     return SFID__LOST;
@@ -282,6 +292,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     s->store.terms.pid_max = (uint64_t)settings->opt.pid_max;
     s->store.start = s->store.terms.pid_min + hash % (s->store.terms.pid_max - s->store.terms.pid_min + 1);
     s->turn = (unsigned)(hash >> 32) % s->count;
+    s->window = s->store.terms.first_window; /* of a lease that is resumed it is not known: the shorter one */
     snprintf(s->shown, sizeof s->shown, "pool of %u servers", s->count);
     s->store.server = s->shown;
     *out = &s->store;

@@ -1,44 +1,234 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two servers that know nothing of each other lend pids of one app, each a range of its own: doc/pool.md. Processes take one or
- * the other, in turn, on one host and from the same slot files; they are killed and closed, and the servers die, come back empty
- * and are flushed. No ID comes twice. A range that is taken to the wrong server is refused there before any ID, since each
- * server's range goes with a skew budget of its own; where it does not, who looks at both servers sees it.
+ * Three servers that know nothing of each other lend pids of one app: the store "pool:". Each range has a user of its own, which
+ * only the server that lends it lets in.
  *
- * Sizes: 6 s (long: 60 s for each server; sanitizer: 6 s).
+ * One server is killed, flushed, cut off: holders go on, newcomers get a pid of another, no ID comes twice, whatever happens at
+ * random. Lists that disagree (users exchanged, ranges changed while processes run, a slot of another list) cost time or are
+ * refused, and no ID comes twice either.
+ *
+ * Sizes: 16 processes, at random 6 s (long: 60 s for each server; sanitizer: 6 s).
  */
 #include "support/fleet.h"
 
-#define LAYOUT "39:3:14/10ms"
+#define LAYOUT "39:7:10/10ms"
 #define APP "pool"
 
-enum { MEMBERS = 4, HOSTS = 2, TTL = 1500, HEARTBEAT = 400, BUDGET = 400 };
+enum { SERVERS = 3, RANGE = 32, MEMBERS = 16, NEWCOMERS = 4, HOSTS = 4 };
+enum { TTL = 4000, HEARTBEAT = 800, SHORT = 1600, BUDGET = 500, TIMEOUT = 200 };
 
+/* A failed server costs a newcomer one exchange. */
+enum { NEWCOMER_MS = 1500 };
+
+static struct redis server[SERVERS];
 static uint64_t rng;
 
-/* Pids 1 to 4 are lent by the first, 5 to 7 by the second. */
-static sfid_options of_server(const struct redis *r, unsigned k) {
-    sfid_options opt = fleet_options(r, APP, &layout);
+static uint64_t up_to(uint64_t n) { return draw_random(&rng) % n; }
+
+static int64_t ms_from_now(uint64_t ms) { return mono_ns() + (int64_t)ms * NS_PER_MS; }
+
+static unsigned server_of(int64_t pid) { return (unsigned)((pid - 1) / RANGE); }
+
+/* ---- servers and lists ------------------------------------------------------ */
+
+/* Its user comes back with it, as with a configuration file. */
+static void server_begin(unsigned k, const char *program) {
+    char name[16], user[16];
+    snprintf(name, sizeof name, "server-%u", k);
+    snprintf(user, sizeof user, "user-%u", k);
+    redis_start(&server[k], program, name, 0, "--user", user, "on", ">pw", "~sfid:*", "+@all", NULL);
+}
+
+/* Range i is lent to user i at server at[i]; one user's name can end in another letter. Valid until the eighth call after. */
+static const char *list_of(const unsigned at[SERVERS], const char *user) {
+    static char lists[8][SERVERS * 220];
+    static unsigned used;
+    char *list = lists[used++ % COUNT_OF(lists)];
+    size_t n = (size_t)snprintf(list, sizeof lists[0], "pool:");
+    for (unsigned i = 0; i < SERVERS; i++)
+        n += (size_t)snprintf(list + n, sizeof lists[0] - n, "%u-%u=unix://%s%u:pw@%s?timeout=%dms&connect_timeout=%dms ",
+                              i * RANGE + 1, (i + 1) * RANGE, user, i, server[at[i]].socket, TIMEOUT, TIMEOUT);
+    return list;
+}
+
+static const unsigned as_is[SERVERS] = {0, 1, 2};
+
+static sfid_options options_at(const char *list) {
+    sfid_options opt = fleet_options(&server[0], APP, &layout);
+    opt.store = list;
+    opt.pid_min = opt.pid_max = 0;
     opt.ttl_ms = TTL;
     opt.heartbeat_ms = HEARTBEAT;
-    opt.skew_budget_ms = BUDGET + k;
-    opt.pid_min = k == 0 ? 1 : 5;
-    opt.pid_max = k == 0 ? 4 : 7;
-    opt.max_wait_ms = 50;
+    opt.short_ms = SHORT;
+    opt.skew_budget_ms = BUDGET;
+    opt.max_wait_ms = patience(100);
     return opt;
 }
 
-static bool in_range(const sfid_options *opt, int64_t pid) { return pid >= opt->pid_min && pid <= opt->pid_max; }
+/* ---- members ------------------------------------------------------------------ */
 
-/* ---- one process, two servers in turn ------------------------------------------ */
+static struct member *fleet_new(unsigned n, const sfid_options *opt, unsigned first_host) {
+    struct member *all = members_new(n, opt);
+    for (unsigned i = 0; i < n; i++) {
+        on_host(&all[i].opt, first_host + i % HOSTS);
+        snprintf(all[i].name, sizeof all[i].name, "member %u", i);
+        member_start(&all[i]);
+    }
+    return all;
+}
 
-static bool opens_there(struct member *m, const sfid_options *opt, int64_t *last, const char *what) {
-    m->opt = *opt;
-    const bool good = member_open_one(m) == 0 && member_draws(m, 1, patience(5000));
-    if (!ok(good && in_range(opt, atomic_load(&m->pid)), "in turn: %s", what))
-        diag("%d: %s; pid %" PRIi64, m->rc, m->text, atomic_load(&m->pid));
-    ok(atomic_load(&m->first_id) > *last, "in turn: its IDs are above those before");
-    return good;
+static void fleet_opens(struct member *all, unsigned n, const char *what) {
+    unsigned good = 0;
+    for (unsigned i = 0; i < n; i++)
+        good += member_opens(&all[i], 10000) && member_draws(&all[i], 1, patience(5000));
+    if (!is_u64(good, n, "%s: all have a pid, and draw", what))
+        bail("%s", what);
+}
+
+static void fleet_ends(struct member *all, unsigned n) {
+    unsigned well = 0;
+    for (unsigned i = 0; i < n; i++)
+        well += member_end(&all[i]) == 0;
+    is_u64(well, n, "all end well");
+}
+
+static void forget_all(struct member *all, unsigned n) {
+    for (unsigned i = 0; i < n; i++)
+        member_forget(&all[i]);
+}
+
+static int64_t errors_of(const struct member *all, unsigned n) {
+    int64_t errors = 0;
+    for (unsigned i = 0; i < n; i++)
+        errors += atomic_load(&all[i].errors);
+    return errors;
+}
+
+static unsigned at_server(const struct member *all, unsigned n, unsigned k) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < n; i++)
+        count += server_of(atomic_load(&all[i].pid)) == k;
+    return count;
+}
+
+/* ---- one server is in trouble ----------------------------------------------- */
+
+static void newcomers_open(const char *what, unsigned trouble, bool lends) {
+    const sfid_options opt = options_at(list_of(as_is, "user-"));
+    int64_t most = 0;
+    struct member *more = fleet_new(NEWCOMERS, &opt, 8);
+    fleet_opens(more, NEWCOMERS, what);
+    for (unsigned i = 0; i < NEWCOMERS; i++)
+        most = more[i].open_ns / NS_PER_MS > most ? more[i].open_ns / NS_PER_MS : most;
+    diag("figure: %s: newcomers wait %" PRIi64 " ms at most", what, most);
+    ok(most < patience(NEWCOMER_MS), "%s: newcomers do not wait for that server", what);
+    if (!lends)
+        is_u64(at_server(more, NEWCOMERS, trouble), 0, "%s: they get pids of the others", what);
+    fleet_ends(more, NEWCOMERS);
+}
+
+static bool has_left(void *member) {
+    const struct member *m = member;
+    return events_of(m, SFID_EVENT_LOST) > 0;
+}
+
+/* Who was there is elsewhere soon, and no call has failed meanwhile: there is an eighth of the window for the change. */
+static void all_leave(struct member *all, unsigned trouble, const char *what) {
+    unsigned there = 0, left = 0;
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        if (server_of(atomic_load(&all[i].pid)) != trouble)
+            continue;
+        there++;
+        left += tap_wait_until(has_left, &all[i], patience(TTL + 2000)) && member_draws(&all[i], 1, patience(2000));
+    }
+    nap_us(TTL / 8 * 1000); /* the old windows end */
+    for (unsigned i = 0; i < MEMBERS; i++)
+        member_draws(&all[i], 8, patience(2000));
+    is_u64(left, there, "%s: its %u holders leave it", what, there);
+    is_u64(at_server(all, MEMBERS, trouble), 0, "%s: for pids of the others", what);
+    is_i64(errors_of(all, MEMBERS), 0, "%s: no call failed", what);
+}
+
+static unsigned busiest(const struct member *all) {
+    unsigned most = 0;
+    for (unsigned k = 1; k < SERVERS; k++)
+        most = at_server(all, MEMBERS, k) > at_server(all, MEMBERS, most) ? k : most;
+    return most;
+}
+
+static void trouble_short(struct member *all) {
+    const unsigned k = busiest(all);
+    int lost = 0;
+    redis_pause(&server[k]);
+    nap_us(SHORT / 4 * 1000);
+    redis_resume(&server[k]);
+    nap_us(2 * HEARTBEAT * 1000);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        lost += events_of(&all[i], SFID_EVENT_LOST);
+    is_i64(lost, 0, "away for a moment: nobody leaves a server for that");
+    ok(at_server(all, MEMBERS, k) > 0, "away for a moment: its holders stay");
+}
+
+static void trouble_killed(struct member *all) {
+    const unsigned k = busiest(all);
+    forget_all(all, MEMBERS);
+    redis_kill(&server[k]);
+    newcomers_open("killed", k, false);
+    all_leave(all, k, "killed");
+    redis_restart(&server[k], true);
+}
+
+static void trouble_flushed(struct member *all) {
+    const unsigned k = busiest(all);
+    forget_all(all, MEMBERS);
+    redis_do(&server[k], "FLUSHALL", NULL);
+    newcomers_open("flushed", k, true);
+    nap_us(2 * HEARTBEAT * 1000);
+    ok(at_server(all, MEMBERS, k) > 0, "flushed: its holders stay");
+    is_i64(errors_of(all, MEMBERS), 0, "flushed: no call failed");
+}
+
+static void trouble_cut_off(struct member *all) {
+    const unsigned k = busiest(all);
+    forget_all(all, MEMBERS);
+    redis_pause(&server[k]);
+    newcomers_open("cut off", k, false);
+    all_leave(all, k, "cut off");
+    redis_resume(&server[k]);
+}
+
+static void test_trouble(void) {
+    const sfid_options opt = options_at(list_of(as_is, "user-"));
+    struct member *all = fleet_new(MEMBERS, &opt, 0);
+    fleet_opens(all, MEMBERS, "a fleet");
+    diag("figure: %u, %u and %u members at the servers", at_server(all, MEMBERS, 0), at_server(all, MEMBERS, 1),
+         at_server(all, MEMBERS, 2));
+    nap_us(2 * HEARTBEAT * 1000);
+    trouble_short(all);
+    trouble_killed(all);
+    trouble_flushed(all);
+    trouble_cut_off(all);
+    fleet_ends(all, MEMBERS);
+    judge(LAYOUT, "per-file", UINT64_MAX, "one server in trouble");
+}
+
+/* ---- one after the other ------------------------------------------------------- */
+
+/* A range for one: who comes next is sent on, by a server that has none and by one that is away. */
+static void test_full(void) {
+    char list[900];
+    snprintf(list, sizeof list, "pool:1-1=unix://user-0:pw@%s?timeout=200ms 33-33=unix://user-1:pw@%s?timeout=200ms 65-80=unix://user-2:pw@%s?timeout=200ms",
+             server[0].socket, server[1].socket, server[2].socket);
+    sfid_options opt = options_at(list);
+    opt.app = "full";
+    redis_pause(&server[1]);
+    struct member *all = fleet_new(8, &opt, 0);
+    fleet_opens(all, 8, "full");
+    ok(at_server(all, 8, 0) <= 1 && at_server(all, 8, 1) == 0 && at_server(all, 8, 2) >= 7,
+       "full: a server with one pid lends that, one that is away none, and the third the others");
+    redis_resume(&server[1]);
+    fleet_ends(all, 8);
+    judge(LAYOUT, "per-file", UINT64_MAX, "full");
 }
 
 static void die_now(struct member *m, int64_t *last) {
@@ -46,203 +236,220 @@ static void die_now(struct member *m, int64_t *last) {
     *last = atomic_load(&m->last_id);
 }
 
-static void test_in_turn(struct redis *a, struct redis *b) {
-    sfid_options at_a = of_server(a, 0), at_b = of_server(b, 1);
-    struct member *m = members_new(1, &at_a);
+static void goes_on(struct member *m, int64_t last, const char *what) {
+    if (!ok(member_open_one(m) == 0 && member_draws(m, 1, patience(5000)), "killed: %s", what))
+        diag("%d: %s", m->rc, m->text);
+    ok(atomic_load(&m->first_id) > last, "killed: %s, with later IDs", what);
+}
+
+/* A process is killed and started again, with its server there and away, and with another list. */
+static void test_killed_member(void) {
+    const char *list = list_of(as_is, "user-");
+    sfid_options opt = options_at(list);
+    struct member *m = members_new(1, &opt);
     int64_t last = 0;
-    opens_there(m, &at_a, &last, "the first server lends a pid of its range");
+    goes_on(m, last, "it gets a pid");
+    nap_us(2 * HEARTBEAT * 1000);
     const int64_t pid = atomic_load(&m->pid);
-    redis_kill(a);
     die_now(m, &last);
-    opens_there(m, &at_a, &last, "killed with the server dead, it goes on from its slot file");
-    is_i64(atomic_load(&m->pid), pid, "in turn: with the same pid");
-    die_now(m, &last);
-    opens_there(m, &at_b, &last, "killed again, it gets a pid of the other server inside the same window");
-    die_now(m, &last);
-    redis_restart(a, true);
-    at_a.on_unknown = SFID_WAIT_OUT;
-    opens_there(m, &at_a, &last, "from the first one, back and empty, it gets one again");
-    is_i64(member_end(m), 0, "in turn: it ends well");
-    judge(LAYOUT, "per-file", UINT64_MAX, "in turn");
+    for (unsigned k = 0; k < SERVERS; k++)
+        redis_pause(&server[k]);
+    m->opt.store = list_of((const unsigned[]){1, 0, 2}, "user-");
+    m->opt.open_timeout_ms = 500;
+    is_i64(member_open_one(m), SFID_EREDIS, "killed: with another list its slot is not continued");
+    member_end(m);
+    m->opt.store = list;
+    goes_on(m, last, "with its own list it goes on from its slot, all servers away");
+    is_i64(atomic_load(&m->pid), pid, "killed: with the same pid");
+    for (unsigned k = 0; k < SERVERS; k++)
+        redis_resume(&server[k]);
+    is_i64(member_end(m), 0, "killed: it ends well");
+    judge(LAYOUT, "per-file", UINT64_MAX, "killed");
 }
 
 /* ---- everything at random ---------------------------------------------------- */
 
-struct pool {
-    struct redis *at[2];
-    sfid_options opt[2];
-    int64_t back_at[2]; /* 0: up */
+struct rage {
+    int64_t back_at[SERVERS]; /* 0: up */
+    bool paused[SERVERS];
     struct member *all;
-    struct {
-        unsigned server;
-        int64_t ends_at, spared_till;
-    } now[MEMBERS];
-    unsigned lives, with_pid[2], moves, strays, kills, closes, outages, flushes;
+    int64_t ends_at[MEMBERS], spared_till[MEMBERS];
+    unsigned lives, with_pid[SERVERS], kills, closes, outages, cuts, flushes;
     int64_t ids;
 };
 
-static uint64_t up_to(uint64_t n) { return draw_random(&rng) % n; }
-
-static int64_t ms_from_now(uint64_t ms) { return mono_ns() + (int64_t)ms * NS_PER_MS; }
-
-/* On the server that chance says, or the other one if that is down. */
-static void start_life(struct pool *p, unsigned i) {
-    struct member *m = &p->all[i];
-    unsigned k = (unsigned)up_to(2);
-    if (p->back_at[k])
-        k = 1 - k;
-    p->moves += k != p->now[i].server;
-    p->now[i].server = k;
-    m->opt = p->opt[k];
-    on_host(&m->opt, i % HOSTS);
-    member_start(m);
-    p->lives++;
-    p->now[i].ends_at = ms_from_now(up_to(200));
-    p->now[i].spared_till = ms_from_now(3000);
+static void start_life(struct rage *r, unsigned i) {
+    member_start(&r->all[i]);
+    r->lives++;
+    r->ends_at[i] = ms_from_now(up_to(up_to(4) ? 400 : 3000));
+    r->spared_till[i] = ms_from_now(3000);
 }
 
-static void end_life(struct pool *p, unsigned i, bool killing) {
-    struct member *m = &p->all[i];
+static void end_life(struct rage *r, unsigned i, bool killing) {
+    struct member *m = &r->all[i];
     if (killing)
         member_kill(m);
     else if (member_end(m) != 0)
         die("a member ends with status %d", m->ended);
-    const bool had = atomic_load(&m->opened) && m->rc == 0;
-    p->kills += killing;
-    p->closes += !killing;
-    p->with_pid[p->now[i].server] += had;
-    p->strays += had && !in_range(&m->opt, atomic_load(&m->pid));
-    p->ids += atomic_load(&m->ids);
+    r->kills += killing;
+    r->closes += !killing;
+    if (atomic_load(&m->opened) && m->rc == 0 && atomic_load(&m->ids) > 0)
+        r->with_pid[server_of(atomic_load(&m->pid))]++;
+    r->ids += atomic_load(&m->ids);
 }
 
-static void attend_member(struct pool *p, unsigned i) {
-    const bool opened = atomic_load(&p->all[i].opened) != 0;
-    if (mono_ns() < (opened ? p->now[i].ends_at : p->now[i].spared_till))
+static void attend_member(struct rage *r, unsigned i) {
+    const bool opened = atomic_load(&r->all[i].opened) != 0;
+    if (mono_ns() < (opened ? r->ends_at[i] : r->spared_till[i]))
         return;
-    end_life(p, i, !opened || up_to(2));
-    start_life(p, i);
+    end_life(r, i, !opened || up_to(2));
+    start_life(r, i);
 }
 
-/* One of the two is up. */
-static void attend_server(struct pool *p, unsigned k) {
-    if (p->back_at[k] && mono_ns() >= p->back_at[k]) {
-        redis_restart(p->at[k], true);
-        p->back_at[k] = 0;
+static void come_back(struct rage *r, unsigned k) {
+    if (r->paused[k])
+        redis_resume(&server[k]);
+    else
+        redis_restart(&server[k], true);
+    r->back_at[k] = 0;
+}
+
+/* Two of the three are up. */
+static void attend_servers(struct rage *r) {
+    unsigned away = 0;
+    for (unsigned k = 0; k < SERVERS; k++) {
+        if (r->back_at[k] && mono_ns() >= r->back_at[k])
+            come_back(r, k);
+        away += r->back_at[k] != 0;
     }
-    if (p->back_at[0] || p->back_at[1])
+    const unsigned k = (unsigned)up_to(SERVERS);
+    const uint64_t what = up_to(800);
+    if (away > 0 || what > 2)
         return;
-    const uint64_t what = up_to(1500);
     if (what == 0) {
-        redis_kill(p->at[k]);
-        p->back_at[k] = ms_from_now(up_to(TTL / 2));
-        p->outages++;
-    } else if (what == 1) {
-        redis_do(p->at[k], "FLUSHALL", NULL);
-        p->flushes++;
+        redis_do(&server[k], "FLUSHALL", NULL);
+        r->flushes++;
+        return;
     }
+    r->paused[k] = what == 1;
+    r->cuts += r->paused[k];
+    r->outages += !r->paused[k];
+    if (r->paused[k])
+        redis_pause(&server[k]);
+    else
+        redis_kill(&server[k]);
+    r->back_at[k] = ms_from_now(up_to(TTL));
 }
 
-static void rage(struct pool *p, int64_t end) {
-    for (unsigned i = 0; i < MEMBERS; i++)
-        start_life(p, i);
+static void test_random(void) {
+    static struct rage r;
+    const sfid_options opt = options_at(list_of(as_is, "user-"));
+    const int64_t end = ms_from_now(sized(6, 60, 6) * 1000);
+    r.all = members_new(MEMBERS, &opt);
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        on_host(&r.all[i].opt, i % HOSTS);
+        start_life(&r, i);
+    }
     for (; mono_ns() < end; nap_us(1000)) {
         for (unsigned i = 0; i < MEMBERS; i++)
-            attend_member(p, i);
-        attend_server(p, 0);
-        attend_server(p, 1);
+            attend_member(&r, i);
+        attend_servers(&r);
     }
     for (unsigned i = 0; i < MEMBERS; i++)
-        end_life(p, i, true);
-    for (unsigned k = 0; k < 2; k++)
-        if (p->back_at[k])
-            redis_restart(p->at[k], true);
-}
-
-static void test_random(struct redis *a, struct redis *b) {
-    struct pool p = {.at = {a, b}, .opt = {of_server(a, 0), of_server(b, 1)}};
-    for (unsigned k = 0; k < 2; k++)
-        p.opt[k].on_unknown = SFID_WAIT_OUT; /* both are known from the test before, or wait */
-    p.all = members_new(MEMBERS, &p.opt[0]);
-    rage(&p, ms_from_now(sized(6, 60, 6) * 1000));
-    diag("figure: %u lives, %u got a pid of the first server and %u of the second; %u changes of server, %u kills, %u closes",
-         p.lives, p.with_pid[0], p.with_pid[1], p.moves, p.kills, p.closes);
-    diag("figure: %u times a server died and came back empty, %u flushed; %" PRIi64 " IDs", p.outages, p.flushes, p.ids);
-    ok(p.with_pid[0] > 0 && p.with_pid[1] > 0 && p.moves > 5, "at random: processes get pids of both, and change");
-    is_u64(p.strays, 0, "at random: each of its server's range");
+        end_life(&r, i, true);
+    for (unsigned k = 0; k < SERVERS; k++)
+        if (r.back_at[k])
+            come_back(&r, k);
+    diag("figure: %u lives, %u, %u and %u with a pid of each server; %u kills, %u closes; %" PRIi64 " IDs", r.lives, r.with_pid[0],
+         r.with_pid[1], r.with_pid[2], r.kills, r.closes, r.ids);
+    diag("figure: %u times a server died and came back empty, %u times one was cut off, %u times flushed", r.outages, r.cuts, r.flushes);
+    ok(r.with_pid[0] > 0 && r.with_pid[1] > 0 && r.with_pid[2] > 0, "at random: processes get pids of all servers");
     judge(LAYOUT, "per-file", UINT64_MAX, "at random");
 }
 
-/* ---- configurations that disagree ------------------------------------------------ */
+/* ---- lists that disagree ------------------------------------------------------ */
 
-static int opens_with(const sfid_options *opt, struct member *m) {
-    m->opt = *opt;
-    const int rc = member_open_one(m);
-    member_end(m);
-    return rc;
-}
-
-/* As where the list of servers was reordered: range and budget of one, address of the other. */
-static void test_exchanged(struct redis *a, struct redis *b) {
-    const sfid_options a_as_b = of_server(a, 1), b_as_a = of_server(b, 0);
-    sfid_options plain = of_server(a, 0);
-    struct member *m = members_new(1, &plain);
-    is_i64(opens_with(&a_as_b, m), SFID_ELAYOUT, "exchanged: the first server refuses the second one's range");
-    ok(strstr(m->text, "skew_budget_ms") != NULL && atomic_load(&m->ids) == 0, "exchanged: before any ID, and says why");
+static void is_let_in_nowhere(const char *list, const char *what) {
+    sfid_options opt = options_at(list);
+    struct member *m = members_new(1, &opt);
+    m->opt.on_unknown = SFID_WAIT_OUT;
+    is_i64(member_open_one(m), SFID_EAUTH, "%s: not let in", what);
+    is_i64(atomic_load(&m->ids), 0, "%s: no ID", what);
     diag("%s", m->text);
-    is_i64(opens_with(&b_as_a, m), SFID_ELAYOUT, "exchanged: the second refuses the first one's");
-    plain.skew_budget_ms = BUDGET + 2;
-    plain.pid_min = plain.pid_max = 0;
-    is_i64(opens_with(&plain, m), SFID_ELAYOUT, "exchanged: and so does either where nothing is said of ranges");
+    member_end(m);
 }
 
-static int note_held(void *user, const sfid_lease_info *lease) {
-    uint64_t *held = user;
-    *held |= UINT64_C(1) << lease->pid;
-    return 0;
+/* Each user is sent to another's server; which of them forgets makes no difference. */
+static void test_exchanged(void) {
+    static const unsigned round[SERVERS] = {1, 2, 0}, two[SERVERS] = {1, 0, 2};
+    const sfid_options good = options_at(list_of(as_is, "user-")), opt = options_at(list_of(two, "user-"));
+    struct member *all = fleet_new(MEMBERS, &good, 0);
+    fleet_opens(all, MEMBERS, "exchanged");
+    is_let_in_nowhere(list_of(round, "user-"), "all exchanged");
+    redis_do(&server[0], "FLUSHALL", NULL);
+    redis_kill(&server[1]);
+    redis_restart(&server[1], true);
+    is_let_in_nowhere(list_of(round, "user-"), "all exchanged, and forgotten");
+    struct member *more = fleet_new(NEWCOMERS, &opt, 8);
+    fleet_opens(more, NEWCOMERS, "two exchanged");
+    is_u64(at_server(more, NEWCOMERS, 2), NEWCOMERS, "two exchanged: the third lends to all");
+    fleet_ends(more, NEWCOMERS);
+    fleet_ends(all, MEMBERS);
+    judge(LAYOUT, "per-file", UINT64_MAX, "exchanged");
 }
 
-/* All pids that an app's server has records of, whatever its range. */
-static uint64_t looked_at(const sfid_options *given) {
-    sfid_options opt = *given;
-    uint64_t held = 0;
-    char why[SFID_WHY_LEN];
-    opt.pid_min = opt.pid_max = 0;
-    if (sfid_app_look(&opt, NULL, note_held, &held, why, sizeof why) != 0)
-        die("look: %s", why);
-    return held;
+/* doc/pool.md: the old user goes, the app's records go, the new user comes. */
+static void change(unsigned k, unsigned old, const char *user) {
+    char old_name[16], name[16];
+    snprintf(old_name, sizeof old_name, "user-%u", old);
+    snprintf(name, sizeof name, "%s%u", user, (old + 1) % SERVERS);
+    redis_do(&server[k], "ACL", "DELUSER", old_name, NULL);
+    redis_do(&server[k], "DEL", "sfid:" APP, NULL);
+    redis_do(&server[k], "ACL", "SETUSER", name, "on", ">pw", "~sfid:*", "+@all", NULL);
 }
 
-/* With one budget for both, nothing is refused: each server is right by what it knows. */
-static void test_overlap(struct redis *a, struct redis *b) {
-    sfid_options opt[2] = {of_server(a, 0), of_server(b, 0)};
-    struct member *m[2];
-    for (unsigned k = 0; k < 2; k++) {
-        opt[k].app = "overlap";
-        opt[k].pid_min = opt[k].pid_max = 3;
-        m[k] = members_new(1, &opt[k]);
-        atomic_store(&m[k]->may_draw, 0);
-        is_i64(member_open_one(m[k]), 0, "overlap: server %u of two lends the one pid of a range", k + 1);
+/* Each server gets the range of another while a fleet runs. The old fleet ends; the new one waits until its windows have. */
+static void test_changed(void) {
+    static const unsigned round[SERVERS] = {2, 0, 1};
+    const sfid_options before = options_at(list_of(as_is, "user-"));
+    sfid_options after = options_at(list_of(round, "next-"));
+    after.on_unknown = SFID_WAIT_OUT;
+    after.open_timeout_ms = patience(TTL + 5000);
+    struct member *all = fleet_new(MEMBERS, &before, 0);
+    fleet_opens(all, MEMBERS, "ranges changed");
+    nap_us(HEARTBEAT * 1000);
+    for (unsigned k = 0; k < SERVERS; k++)
+        redis_do(&server[k], "ACL", "DELUSER", k == 0 ? "user-0" : k == 1 ? "user-1" : "user-2", NULL);
+    for (unsigned k = 0; k < SERVERS; k++)
+        change(k, k, "next-");
+    struct member *next = fleet_new(MEMBERS, &after, 8);
+    fleet_opens(next, MEMBERS, "ranges changed: the next list");
+    int64_t least = INT64_MAX;
+    unsigned failing = 0;
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        least = next[i].open_ns / NS_PER_MS < least ? next[i].open_ns / NS_PER_MS : least;
+        failing += member_fails(&all[i], TTL + 2000);
     }
-    is_i64(atomic_load(&m[0]->pid), atomic_load(&m[1]->pid), "overlap: nothing keeps the two apart");
-    is_u64(looked_at(&opt[0]) & looked_at(&opt[1]), 1 << 3, "overlap: who looks at both servers sees it");
-    for (unsigned k = 0; k < 2; k++)
-        is_i64(member_end(m[k]), 0, "overlap: ends well");
-    sfid_options apart[2] = {of_server(a, 0), of_server(b, 1)};
-    is_u64(looked_at(&apart[0]) & looked_at(&apart[1]), 0, "overlap: and none where ranges are apart");
+    diag("figure: ranges changed: newcomers wait %" PRIi64 " ms at least", least);
+    ok(least >= SHORT, "ranges changed: newcomers wait for the windows of those before");
+    is_u64(failing, MEMBERS, "ranges changed: those before end with their windows");
+    fleet_ends(next, MEMBERS);
+    fleet_ends(all, MEMBERS);
+    judge(LAYOUT, "per-file", UINT64_MAX, "ranges changed");
 }
 
-static void test_pool(struct redis *a) {
-    struct redis b;
-    redis_start(&b, servers.installed[servers.n - 1], "second", 0, NULL);
-    test_in_turn(a, &b);
-    test_random(a, &b);
-    for (unsigned k = 0; k < 2; k++) { /* each knows the app, with its range's budget */
-        const sfid_options opt = of_server(k ? &b : a, k);
-        is_i64(opens_with(&opt, members_new(1, &opt)), 0, "server %u knows the app", k + 1);
-    }
-    test_exchanged(a, &b);
-    test_overlap(a, &b);
-    redis_kill(&b);
+static void test_pool(struct redis *unused) {
+    (void)unused;
+    for (unsigned k = 0; k < SERVERS; k++)
+        server_begin(k, unused->program);
+    test_trouble();
+    test_full();
+    test_killed_member();
+    test_random();
+    test_exchanged();
+    test_changed();
+    for (unsigned k = 0; k < SERVERS; k++)
+        redis_kill(&server[k]);
 }
 
 int main(void) {
