@@ -21,7 +21,7 @@ static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
     [STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "its layout (sfid)"},
-    [SPARES] = {"spares", 0, "N", NULL, "how many pids to hold, up to 256"},
+    [SPARES] = {"spares", 0, "N", NULL, "how many pids to hold, 1 to 256"},
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory"},
     STORE_OPTIONS(TTL),
@@ -134,13 +134,21 @@ static int run(const struct args *args) {
         !args_number(args, SPARES, SPARES_MOST, &count) || !args_directory(args, RUN_DIR, &keep.opt.run_dir) ||
         !args_directory(args, STATE_DIR, &keep.opt.state_dir) || !store_options(args, TTL, &keep.opt))
         return STATUS_USAGE;
+    if (count == 0) {
+        say("--spares: 0 is not a number of pids from 1 to %d", SPARES_MOST);
+        return STATUS_USAGE;
+    }
     keep.count = (size_t)count;
     keep.opt.store = args->value[STORE];
     keep.opt.on_event = hear;
     if (keep.opt.heartbeat_ms > HEARTBEAT_MS)
         keep.opt.heartbeat_ms = HEARTBEAT_MS;
     any_layout_option(&layout, &keep.opt);
-    const int code = keep_on();
+    char why[SFID_WHY_LEN];
+    int code = sfid_app_look(&keep.opt, NULL, NULL, NULL, why, sizeof why);
+    if (code == SFID_EUNSUPPORTED) /* no server, so nothing that could forget */
+        return store_failure(code, why);
+    code = keep_on();
     return store_failure(code, "keep: no spare can be held");
 }
 

@@ -36,6 +36,7 @@ struct pool_store {
     struct sfid__store store; /* first */
     unsigned count, turn;     /* turn: whom a claim asks first */
     uint64_t window;          /* ticks that the last answer granted */
+    uint64_t pause;           /* ticks from one failed renewal to the end of the next one, at most */
     struct member members[SFID__POOL_MOST];
     char shown[SFID__URI_SHOWN];
 };
@@ -211,8 +212,11 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
     return worst;
 }
 
+/* An eighth of the window; of a short one more, where the next renewal may come after that. */
+static uint64_t reserve(const struct pool_store *s) { return SFID__MAX(s->window / 8, SFID__MIN(s->pause, s->window / 3)); }
+
 /*
- * A holder whose server stays away looks for a pid of another one when an eighth of its window is left. It uses up that window
+ * A holder whose server stays away looks for a pid of another one before its window is over. It uses up that window
  * meanwhile, and never shows the old lease again.
  */
 static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
@@ -228,7 +232,7 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     if (answer == SFID__GRANTED || answer == SFID__SWITCHED)
         return granted(s, ask, reply, answer);
     const bool failed = answer == SFID__FAILED || answer == SFID__REFUSED;
-    if (!failed || ask->now + s->window / 8 < ask->lease->limit)
+    if (!failed || ask->now + reserve(s) < ask->lease->limit)
         return answer;
     s->turn = (unsigned)(m - s->members + 1) % s->count;
     return SFID__LOST;
@@ -292,6 +296,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     s->store.terms.pid_max = (uint64_t)settings->opt.pid_max;
     s->store.start = s->store.terms.pid_min + hash % (s->store.terms.pid_max - s->store.terms.pid_min + 1);
     s->turn = (unsigned)(hash >> 32) % s->count;
+    s->pause = (uint64_t)(s->store.terms.retry_longest_ms + s->members[0].store->exchange_ms) / settings->opt.layout->unit_ms + 1;
     s->window = s->store.terms.first_window; /* of a lease that is resumed it is not known: the shorter one */
     snprintf(s->shown, sizeof s->shown, "pool of %u servers", s->count);
     s->store.server = s->shown;

@@ -244,8 +244,7 @@ static void goes_on(struct member *m, int64_t last, const char *what) {
 
 /* A process is killed and started again, with its server there and away, and with another list. */
 static void test_killed_member(void) {
-    const char *list = list_of(as_is, "user-");
-    sfid_options opt = options_at(list);
+    sfid_options opt = options_at(list_of(as_is, "user-"));
     struct member *m = members_new(1, &opt);
     int64_t last = 0;
     goes_on(m, last, "it gets a pid");
@@ -254,16 +253,15 @@ static void test_killed_member(void) {
     die_now(m, &last);
     for (unsigned k = 0; k < SERVERS; k++)
         redis_pause(&server[k]);
+    goes_on(m, last, "it goes on from its slot, all servers away");
+    is_i64(atomic_load(&m->pid), pid, "killed: with the same pid");
+    die_now(m, &last);
     m->opt.store = list_of((const unsigned[]){1, 0, 2}, "user-");
     m->opt.open_timeout_ms = 500;
     is_i64(member_open_one(m), SFID_EREDIS, "killed: with another list its slot is not continued");
     member_end(m);
-    m->opt.store = list;
-    goes_on(m, last, "with its own list it goes on from its slot, all servers away");
-    is_i64(atomic_load(&m->pid), pid, "killed: with the same pid");
     for (unsigned k = 0; k < SERVERS; k++)
         redis_resume(&server[k]);
-    is_i64(member_end(m), 0, "killed: it ends well");
     judge(LAYOUT, "per-file", UINT64_MAX, "killed");
 }
 

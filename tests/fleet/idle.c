@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* idle=close: between heartbeats there is no connection, IDs go on, renewals are made, and a close releases the pid. */
+#include "support/fleet.h"
+
+#define LAYOUT "39:7:10/10ms"
+
+enum { TTL = 4000, HEARTBEAT = 700, LOOKS = 60, LOOK_MS = 50 };
+
+static unsigned connections(struct redis *r) {
+    char value[40];
+    return (unsigned)strtoul(redis_info(r, "clients", "connected_clients", value, sizeof value), NULL, 10) - 1; /* ours */
+}
+
+/* Returns in how many of all looks there was a connection. */
+static unsigned looks_with_one(struct redis *r) {
+    unsigned seen = 0;
+    for (int i = 0; i < LOOKS; i++, nap_us(LOOK_MS * 1000))
+        seen += connections(r) > 0;
+    return seen;
+}
+
+static void test_idle(struct redis *r) {
+    char line[RECORD], store[200];
+    for (int closing = 0; closing < 2; closing++) {
+        const char *what = closing ? "close" : "keep";
+        sfid_options opt = fleet_options(r, what, &layout);
+        snprintf(store, sizeof store, "%s&idle=%s", opt.store, what);
+        opt.store = store;
+        opt.ttl_ms = TTL;
+        opt.heartbeat_ms = HEARTBEAT;
+        struct member *m = member_drawing(&opt);
+        const uint64_t limit = atomic_load(&m->limit);
+        const unsigned seen = looks_with_one(r);
+        diag("figure: idle=%s: a connection in %u of %d looks", what, seen, LOOKS);
+        ok(closing ? seen < LOOKS / 6 : seen == LOOKS, "idle=%s: %s connection between heartbeats", what, closing ? "no" : "a");
+        ok(member_draws(m, 10, patience(2000)) && atomic_load(&m->limit) > limit, "idle=%s: IDs go on, the lease is renewed", what);
+        is_i64(atomic_load(&m->errors), 0, "idle=%s: no call failed", what);
+        is_i64(events_of(m, SFID_EVENT_DISCONNECTED), 0, "idle=%s: nothing is told of it", what);
+        is_i64(member_end(m), 0, "idle=%s: it ends well", what);
+        const int64_t pid = atomic_load(&m->pid);
+        ok(is_released(record_of(r, what, pid, line)), "idle=%s: its pid is released (%s)", what, line);
+        is_u64(connections(r), 0, "idle=%s: no connection is left", what);
+    }
+    judge(LAYOUT, "per-file", UINT64_MAX, "idle");
+}
+
+int main(void) {
+    fleet_begin(LAYOUT);
+    on_servers(0, 0, test_idle);
+    return done_testing();
+}
