@@ -196,6 +196,62 @@ static void test_options(void) {
     is_i64(sfid_app_look(NULL, NULL, NULL, NULL, why, 0), SFID_EINVAL, "no room for it");
 }
 
+/* ---- findings ------------------------------------------------------------ */
+
+static char found[4000];
+
+static void find(void *user, const sfid_finding *f) {
+    (void)user;
+    const size_t used = strlen(found);
+    if (f->grade != SFID_CHECK_FINE)
+        snprintf(found + used, sizeof found - used, "%s|%s\n", f->text, f->cure ? f->cure : "");
+}
+
+/* What is wrong with a server that says this version of itself, has two replicas, and shows no setting. */
+static const char *findings(const char *version, const char *parameters) {
+    char store[400], facts[200];
+    sfid_options opt = options(100);
+    snprintf(store, sizeof store, "%s%s", server.url, parameters);
+    opt.store = store;
+    found[0] = '\0';
+    snprintf(facts, sizeof facts, "role master connected_slaves 2 redis_version %s", version);
+    WILL_SAY(facts, "-ERR no");
+    if (sfid_app_check(&opt, find, NULL, why, sizeof why) != 0)
+        diag("%s", why);
+    return found;
+}
+
+static void test_versions(void) {
+    static const char *const old[] = {"6.0.16", "6.2.6", "5.0.14"}, *const good[] = {"6.2.7", "7.0.15", "10.0.0", "unknown"};
+    for (size_t i = 0; i < COUNT(old); i++) {
+        ok(strstr(findings(old[i], ""), "does not apply min-replicas-to-write to scripts (6.2.7 does), and min_good is not set") &&
+               strstr(found, "|add min_good=1 to the store URL"),
+           "%s with replicas needs min_good", old[i]);
+        ok(!strstr(findings(old[i], "?min_good=1"), "min_good is not set"), "%s with min_good does not", old[i]);
+    }
+    for (size_t i = 0; i < COUNT(good); i++)
+        ok(!strstr(findings(good[i], ""), "min_good is not set"), "nor does version %s", good[i]);
+}
+
+/* Any number below half of the replicas lets two masters have as many. */
+static void test_half(void) {
+    static const struct {
+        const char *replicas, *write, *least;
+    } rows[] = {{"2", "1", NULL}, {"3", "1", "2"}, {"3", "2", NULL}, {"4", "1", "2"}, {"4", "2", NULL}, {"7", "3", "4"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char facts[100], write[60], cure[60];
+        sfid_options opt = options(100);
+        snprintf(facts, sizeof facts, "role master connected_slaves %s redis_version 7.0.15", rows[i].replicas);
+        snprintf(write, sizeof write, "min-replicas-to-write %s", rows[i].write);
+        snprintf(cure, sizeof cure, "|CONFIG SET min-replicas-to-write %s on each server", rows[i].least ? rows[i].least : "");
+        found[0] = '\0';
+        WILL_SAY(facts, "-NOSCRIPT no", write, "min-replicas-max-lag 10", "-ERR no");
+        is_i64(sfid_app_check(&opt, find, NULL, why, sizeof why), 0, "%s replicas, and %s to write", rows[i].replicas, rows[i].write);
+        ok((strstr(found, "less than half") != NULL) == (rows[i].least != NULL) && (!rows[i].least || strstr(found, cure)),
+           "%s", rows[i].least ? "is too few" : "is enough");
+    }
+}
+
 static void test_time(void) {
     sfid_options opt = options(100);
     opt.open_timeout_ms = 400;
@@ -217,6 +273,8 @@ int main(void) {
     test_script();
     test_nonsense();
     test_options();
+    test_versions();
+    test_half();
     test_time();
     stop_peer(&server);
     return done_testing();
