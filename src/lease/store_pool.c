@@ -87,7 +87,8 @@ static int list_ranges(const char *text, struct range ranges[SFID__POOL_MOST], s
         ranges[n++] = r;
     }
     if (err->code == 0 && n < 2)
-        return sfid__fail(err, SFID_EINVAL, "store \"pool:\": %d range%s given; a pool has at least two", n, n == 1 ? " is" : "s are");
+        return sfid__fail(err, SFID_EINVAL, "store \"pool:\": %d range%s given; a pool has at least two", n,
+                          n == 1 ? " is" : "s are");
     return err->code ? err->code : n;
 }
 
@@ -169,7 +170,8 @@ static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m
     note(s, m);
     reply->start = ask->lease->start;
     if (answer == SFID__GRANTED && (reply->pid < m->pid_min || reply->pid > m->pid_max)) {
-        sfid__fail(err, SFID_EREDIS, "%s: pid %" PRIu64 " was granted, which is not in this server's range", m->store->server, reply->pid);
+        sfid__fail(err, SFID_EREDIS, "%s: pid %" PRIu64 " was granted, which is not in this server's range", m->store->server,
+                   reply->pid);
         return SFID__REFUSED;
     }
     return answer;
@@ -261,8 +263,8 @@ static void drop(struct sfid__store *store) {
 
 static const struct sfid__store_ops ops = {claim, renew, is_last, release, drop};
 
-static int make_members(struct pool_store *s, const struct sfid__settings *settings, struct sfid__settings *part, const char *identity,
-                        struct sfid__error *err) {
+static int make_members(struct pool_store *s, const struct sfid__settings *settings, struct sfid__settings *part,
+                        const char *identity, struct sfid__error *err) {
     for (unsigned i = 0; i < sfid__pool_count(settings); i++) {
         struct member *m = &s->members[i];
         if (sfid__pool_member(settings, i, part, err) < 0 || sfid__store_redis.make(&m->store, part, identity, err) < 0)
@@ -312,10 +314,11 @@ static bool is_meant(const char *text) { return strncmp(text, PREFIX, strlen(PRE
 static int check_users(const struct sfid__uri *a, const struct sfid__uri *b, struct sfid__error *err) {
     if (strcmp(a->user, b->user) != 0)
         return 0;
-    return sfid__fail(err, SFID_EINVAL,
-                      "store \"pool:\": two ranges have the user %.60s; each needs a user of its own, which exists only on the server "
-                      "that lends it",
-                      a->user);
+    return sfid__fail(
+        err, SFID_EINVAL,
+        "store \"pool:\": two ranges have the user %.60s; each needs a user of its own, which exists only on the server "
+        "that lends it",
+        a->user);
 }
 
 static int read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {

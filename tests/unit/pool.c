@@ -58,8 +58,8 @@ static void refuses_ranges(void) {
     refuses("pool:5-6=" A " 1-12=" B, "overlap", "a range inside another");
     refuses("pool:1-9=" A " 1-9=" B, "overlap", "the same range twice");
     refuses("pool:1-9=" A " 20-30=" B " 9-10=" C, "ranges 1-9 and 9-10 overlap", "the third overlapping the first");
-    static const char *const bad[] = {"9-1=" A,    "1=" A,       "-9=" A, "1-=" A, "x-9=" A,  "1-9x=" A, "1-65536=" A,
-                                      "+1-9=" A,   "1-9=",       "1-9",   A,       "1-9 =" A, "1--9=" A, "1-18446744073709551617=" A,
+    static const char *const bad[] = {"9-1=" A,     "1=" A,  "-9=" A, "1-=" A, "x-9=" A,  "1-9x=" A, "1-65536=" A,
+                                      "+1-9=" A,    "1-9=",  "1-9",   A,       "1-9 =" A, "1--9=" A, "1-18446744073709551617=" A,
                                       "1-9==" A "", "1-9;" A};
     for (size_t i = 0; i < COUNT(bad); i++) {
         char text[200];
