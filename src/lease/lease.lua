@@ -9,7 +9,7 @@
 --
 -- ARGV     numbers are decimal, times are Unix milliseconds
 --   1 op   claim renew release init finish look
---   2 bits   the layout's fields as text without a space, such as 36:11:17
+--   2 bits   the layout's fields as text without a space, such as 36:11:17; of a pool with the server's range, 36:11:17#1-682
 --   3 epoch   4 unit   5 W, the window: a multiple of the unit, at least two   6 S, the skew budget
 --   7 clock of the asking host   8 how far it may be from the server's (0: any distance)
 --   9 pid_min   10 pid_max   (both included, at most 65535)
