@@ -8,7 +8,8 @@
  * uses the options app, store, layout, ttl_ms, skew_budget_ms, short_ms,
  * max_skew_ms and the range of pids, as sfid_open() does. All but the last two
  * must be the ones that the app's processes use. A call returns within
- * open_timeout_ms, however many exchanges it takes.
+ * open_timeout_ms, however many exchanges it takes; with a pool within that time
+ * for each of its servers.
  */
 #ifndef SFID_ADMIN_H
 #define SFID_ADMIN_H
