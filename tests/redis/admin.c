@@ -64,7 +64,7 @@ static void looks_at_nothing(struct redis *r) {
     sees(&opt, 0, "", "an app that nobody knows: no pids");
     is_i64(info.state, SFID_APP_UNKNOWN, "its state");
     is_i64(info.open_unix_ms, -1, "when pids are handed out is not known");
-    is_i64(info.wait_ms, 615000, "how long that would take is");
+    is_i64(info.wait_ms, 45000, "how long that would take is");
     is_i64(info.server_unix_ms, a.now, "the server's clock");
     ok(info.skew_ms > -60000 && info.skew_ms < 60000, "this host's is near");
     ok(info.pid_min == 0 && info.pid_max == 2047, "all pids of the layout");
@@ -142,7 +142,7 @@ static void inits(struct redis *r) {
     app_say(&a, "claim", "1", "n", "host-a1:0:0123456789abcdef", NULL);
     sees(&opt, 0, "", "an app that was forgotten, and asked for since");
     is_i64(info.state, SFID_APP_KNOWN, "is known");
-    is_i64(info.open_unix_ms, EPOCH + (tick + 616) * 1000, "pids have to wait");
+    is_i64(info.open_unix_ms, EPOCH + (tick + 46) * 1000, "pids have to wait");
     ok(sfid_app_init(&opt, 0, &info, why, sizeof why) == 0, "unless somebody says that they need not");
     has(&a, a.key, "q", "0", "so they are handed out at once");
 }

@@ -132,6 +132,7 @@ static void bumped(int node) {
 static void permissions(int node) {
     static const char *const rights[] = {"+cluster|keyslot", "+cluster|nodes", "+cluster|nodes"};
     static const char *const more[] = {"+ping", "+ping", "+cluster|keyslot"};
+    static const char *const denied[] = {"DENIED cluster|nodes command", "DENIED cluster|keyslot command", "RETRY "};
     struct app a = at(node);
     struct redis u = *a.redis;
     for (size_t i = 0; i < COUNT(rights); i++) {
@@ -142,7 +143,7 @@ static void permissions(int node) {
         redis_do(&u, "AUTH", "app", "secret", NULL);
         struct app b = at(node);
         b.redis = &u;
-        begins(app_say(&b, "claim", "0", "n", "m:0:00000000000000cc", NULL), i < 2 ? "DENIED cluster command" : "RETRY ",
+        begins(app_say(&b, "claim", "0", "n", "m:0:00000000000000cc", NULL), denied[i],
                rights[i]);
         resp_close(u.conn);
         if (i < 2)

@@ -191,7 +191,7 @@ static void moves(struct redis *r) {
     is_str(app_say(&a, "renew", "3", "n2", "m:0:S", "n3", "1000016", "2", "k", "m:0:M", NULL), "MOVED 1000013 1000017 2",
            "at q: the ordinary pid asked for, as by a claim");
     has(&a, a.key, "2", "00001000017 k m:0:M", "its record");
-    has(&a, a.key, "3", "00001000016 n2 m:0:S", "the short record is as it was: neither renewed nor released");
+    has(&a, a.key, "3", "00001000016 n3 m:0:S", "the short record is neither renewed nor released, and has the new nonce");
     says(&a, "MOVED 1000014 1000017 2", "the answer was lost: the same again", "renew", "3", "n2", "m:0:S", "n3", "1000016", "2",
          "k", "m:0:M", NULL);
     a.pid_min = a.pid_max = 3;
