@@ -5,12 +5,6 @@
 
 static uint64_t ones(unsigned bits) { return bits == 0 ? 0 : ~UINT64_C(0) >> (64 - bits); }
 
-bool sfid__layout_is_alike(const sfid_layout *a, const sfid_layout *b) {
-    return a->epoch_ms == b->epoch_ms && a->unit_ms == b->unit_ms && a->time_bits == b->time_bits && a->pid_bits == b->pid_bits &&
-           a->seq_bits == b->seq_bits && a->time_shift == b->time_shift && a->pid_shift == b->pid_shift &&
-           a->seq_shift == b->seq_shift;
-}
-
 uint64_t sfid__layout_fingerprint(const sfid_layout *l) {
     const uint64_t what[] = {(uint64_t)l->epoch_ms, l->unit_ms,    l->time_bits, l->pid_bits,
                              l->seq_bits,           l->time_shift, l->pid_shift, l->seq_shift};

@@ -30,10 +30,10 @@ static inline bool sfid__layout_in_seconds(const sfid_layout *l) { return l->uni
    the closed mark. */
 static inline uint64_t sfid__layout_end(const sfid_layout *l) { return l->max_tick + (l->max_tick >> (62 - l->seq_bits) == 0); }
 
-/* True if the IDs of two layouts mean the same. Names and sub-fields of the pid do not matter. */
-bool sfid__layout_is_alike(const sfid_layout *a, const sfid_layout *b);
-
-/* Differs between layouts that are not alike. It is slow: compute it once, where a layout is taken in. */
+/*
+ * Differs between layouts whose IDs do not mean the same. Names and sub-fields of the pid do not matter. It is slow: compute
+ * it once, where a layout is taken in.
+ */
 uint64_t sfid__layout_fingerprint(const sfid_layout *l);
 
 /* Makes a layout from three widths. sfid_layout_check() says whether it is usable. */

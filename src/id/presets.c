@@ -81,11 +81,15 @@ const struct sfid__preset *sfid__preset_named(const char *name) {
 
 const struct sfid__preset *sfid__preset_of(const sfid_layout *l) {
     const struct sfid__preset *alike = NULL;
-    for (size_t i = PRESETS; i-- > 0;)
-        if (sfid__layout_is_alike(&presets[i].layout, l)) {
-            if (presets[i].layout.pid_low == l->pid_low)
-                return &presets[i];
-            alike = &presets[i];
-        }
+    for (size_t i = PRESETS; i-- > 0;) {
+        const sfid_layout *p = &presets[i].layout;
+        if (p->epoch_ms != l->epoch_ms || p->unit_ms != l->unit_ms || p->time_bits != l->time_bits || p->pid_bits != l->pid_bits ||
+            p->seq_bits != l->seq_bits || p->time_shift != l->time_shift || p->pid_shift != l->pid_shift ||
+            p->seq_shift != l->seq_shift)
+            continue;
+        if (p->pid_low == l->pid_low)
+            return &presets[i];
+        alike = &presets[i];
+    }
     return alike;
 }

@@ -196,7 +196,8 @@ int sfid_wide_layout_format(const sfid_wide_layout *l, char *buf, size_t size) {
 static uint64_t fingerprint(const sfid_wide_layout *l, const struct shape *s) {
     const uint64_t what[] = {(uint64_t)l->epoch_ms, s->bits, s->time_shift, s->pid_bits, s->pid_shift, s->seq_bits, s->seq_shift};
     const sfid_layout drawn = sfid__layout_make(48, s->pid_bits, s->seq_bits, 1, l->epoch_ms);
-    return l->kind == SFID_UUID7 ? sfid__layout_fingerprint(&drawn) : sfid__hash_words(SFID__HASH_SEED, what, sizeof what / sizeof what[0]);
+    return l->kind == SFID_UUID7 ? sfid__layout_fingerprint(&drawn)
+                                 : sfid__hash_words(SFID__HASH_SEED, what, sizeof what / sizeof what[0]);
 }
 
 int sfid_wide_layout_describe(const sfid_wide_layout *l, sfid_wide_facts *out) {

@@ -34,7 +34,8 @@ static void describe_bits(const struct sfid__redis_app *app, char out[BITS]) {
     const sfid_layout *l = &app->layout;
     int n = snprintf(out, BITS, "%u:%u:%u", (unsigned)l->time_bits, (unsigned)l->pid_bits, (unsigned)l->seq_bits);
     if (l->seq_shift != 0 || l->pid_shift != l->seq_bits || l->time_shift != l->seq_bits + l->pid_bits)
-        n += snprintf(out + n, (size_t)(BITS - n), ":%u,%u,%u", (unsigned)l->time_shift, (unsigned)l->pid_shift, (unsigned)l->seq_shift);
+        n += snprintf(out + n, (size_t)(BITS - n), ":%u,%u,%u", (unsigned)l->time_shift, (unsigned)l->pid_shift,
+                      (unsigned)l->seq_shift);
     snprintf(out + n, (size_t)(BITS - n), "%s", app->lent);
 }
 
@@ -117,12 +118,13 @@ static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
         snprintf(brief, sizeof brief, " %" PRIu64 "/%" PRIu32, app->short_ms, app->share);
     if (app->min_good)
         snprintf(good, sizeof good, " min %" PRIu32, app->min_good);
-    return REFUSED(app, err, SFID_ELAYOUT,
-                   "%s: app \"%s\" is used with %.100s (bits/unit@epoch, ttl_ms, skew_budget_ms, short_ms/share, min_good), not with "
-                   "%s/%" PRIu32 "@%" PRId64 " %" PRIu64 " %" PRIu32 "%s%s; give the same to all of its processes, or give this app "
-                   "another name",
-                   app->shown, app->name, app->reply.strings[2], bits, app->layout.unit_ms, app->layout.epoch_ms, app->window_ms,
-                   app->budget_ms, brief, good);
+    return REFUSED(
+        app, err, SFID_ELAYOUT,
+        "%s: app \"%s\" is used with %.100s (bits/unit@epoch, ttl_ms, skew_budget_ms, short_ms/share, min_good), not with "
+        "%s/%" PRIu32 "@%" PRId64 " %" PRIu64 " %" PRIu32 "%s%s; give the same to all of its processes, or give this app "
+        "another name",
+        app->shown, app->name, app->reply.strings[2], bits, app->layout.unit_ms, app->layout.epoch_ms, app->window_ms,
+        app->budget_ms, brief, good);
 }
 
 static int fail_denied(struct sfid__redis_app *app, struct sfid__error *err) {
@@ -193,7 +195,8 @@ static bool says(const struct sfid__redis_app *app, const char *word) {
  * Sends the script's SHA-1. If the server does not have the script, sends it all, on the same connection and within the
  * same deadline. NOSCRIPT comes before anything runs, so even a release, which is sent once, may be sent again then.
  */
-static int exchange(struct sfid__redis_app *app, struct question *q, const struct sfid__question *question, struct sfid__error *err) {
+static int exchange(struct sfid__redis_app *app, struct question *q, const struct sfid__question *question,
+                    struct sfid__error *err) {
     int rc = sfid__route_exchange(&app->route, question, &app->reply, err);
     const bool denied = rc == SFID_EAUTH && !app->eval_only && says(app, "NOPERM") && strstr(app->reply.strings[0], "evalsha");
     if (rc == 0 || !(denied || says(app, "NOSCRIPT")))

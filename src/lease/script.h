@@ -34,7 +34,7 @@ struct sfid__redis_app {
     uint64_t pid_min, pid_max;
     char lent[24]; /* "#1-682": the range that a server of a pool lends, which is part of the app's settings there; else "" */
     bool registers;
-    bool eval_only; /* the user of this connection may not use EVALSHA */
+    bool eval_only;     /* the user of this connection may not use EVALSHA */
     int64_t timeout_ms; /* of one exchange */
     char name[72];      /* the app's */
     char shown[SFID__URI_SHOWN];

@@ -22,7 +22,7 @@
 
 #define RETRY_FIRST_MS 100
 #define RETRY_LONGEST_MS 10000
-#define POLL_LEAST_MS 10   /* as in the script */
+#define POLL_LEAST_MS 10 /* as in the script */
 #define POLL_MOST_MS 62010
 #define EXPLAIN_MS 1000 /* polls may follow one another closely */
 #define RELEASE_MS 1000 /* over an open connection; half of that if there is none */
@@ -36,13 +36,13 @@ struct redis_store {
     struct sfid__redis_app app;
     char identity[BASE - HEX];
     char era[16]; /* of the last answer; "": none yet */
-    bool trusts;  /* SFID_TRUST, and init is still to be done */
+    bool trusts;  /* SFID_TRUST, and no claim has been answered yet */
     bool skewed;  /* as last reported */
     bool keeps;   /* keep_pid */
     bool mixed;   /* registration=mixed */
     uint32_t replicas;
     int64_t explained_ms; /* monotonic: when it was last explained why no pid can be had */
-    bool idle_close; /* keep no connection between heartbeats */
+    bool idle_close;      /* keep no connection between heartbeats */
 };
 
 static struct redis_store *self(struct sfid__store *store) { return (struct redis_store *)(void *)store; }
@@ -172,21 +172,6 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
 
 /* ---- claim ----------------------------------------------------------------- */
 
-/*
- * For SFID_TRUST: if the server does not know the app, the caller says that the app is new. The init applies only to
- * the state that was looked at. If two processes come at once, the second finds another state and goes on to claim.
- */
-static int trust(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
-    struct sfid__redis_view view;
-    const char *const argv[] = {view.state};
-    int rc = sfid__redis_look(&s->app, &view, NULL, NULL, (struct sfid__deadline){ask->deadline_ms, ask->stop, 0}, err);
-    note_connected(s, ask, rc, err);
-    if (rc == 0 && view.known == SFID__APP_UNKNOWN)
-        rc = ask_app(s, ask, "init", (struct sfid__question){.argc = 1, .argv = argv}, 2, err);
-    s->trusts = rc < 0;
-    return rc;
-}
-
 /* Says until when no pid can be had, and who holds them. If time is over, an earlier explanation stays. */
 static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uint64_t tick, bool unknown, struct sfid__error *err) {
     char when[SFID__TIME_TEXT], holders[300] = "";
@@ -247,14 +232,13 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
                                      struct sfid__error *err) {
     struct redis_store *s = self(store);
     char start[NUMBER], nonce[HEX], base[BASE];
-    if (s->trusts && trust(s, ask, err) < 0)
-        return failed(s);
     decimal(ask->lease->start, start);
     hex(ask->lease->nonce, nonce);
     name_base(s, ask->lease->token, base);
-    const char *const argv[] = {start, nonce, base};
-    if (ask_app(s, ask, "claim", (struct sfid__question){.argc = 3, .argv = argv}, 6, err) < 0)
+    const char *const argv[] = {start, nonce, base, s->trusts ? "1" : "0"};
+    if (ask_app(s, ask, "claim", (struct sfid__question){.argc = 4, .argv = argv}, 6, err) < 0)
         return failed(s);
+    s->trusts = false; /* the server knows the app now; should it forget, others may hold pids */
     if (s->app.word == SFID__REDIS_RETRY)
         return wait_for_pid(s, ask, reply, err);
     if (s->app.word != SFID__REDIS_OK || !read_grant(s, reply))

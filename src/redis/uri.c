@@ -398,8 +398,7 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
         return sfid__fail(err, SFID_EINVAL,
                           "the store's URL has an unknown scheme; expected redis://host:port, rediss:// (TLS), unix:///path, "
                           "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
-    struct reader r = {
-        .scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls}};
+    struct reader r = {.scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls}};
     if (scheme->tls && !SFID__TLS)
         return sfid__uri_fail(
             &r.place, SFID_EUNSUPPORTED,

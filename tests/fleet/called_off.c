@@ -15,7 +15,7 @@
 #define LAYOUT "39:6:14/10ms"
 #define APP "{off}"
 
-enum { TTL = 4000, HEARTBEAT = 1000, BUDGET = 500, PID = 5, NODE_TIMEOUT_MS = 1000, SCRIPT_ROOM = 60000 };
+enum { TTL = 4000, HEARTBEAT = 1000, BUDGET = 500, PID = 5, NODE_TIMEOUT_MS = 1000 };
 
 struct scene {
     struct cluster c;
@@ -44,26 +44,18 @@ static int64_t keys_at(struct scene *s, int node) {
 
 /* ---- the script, by hand ------------------------------------------------------------ */
 
-static const char *script(void) {
-    static char text[SCRIPT_ROOM];
-    char path[4400];
-    snprintf(path, sizeof path, "%s/src/lease/lease.lua", getenv("srcdir") ? getenv("srcdir") : "..");
-    FILE *in = fopen(path, "re");
-    if (in == NULL || fread(text, 1, sizeof text - 1, in) == 0)
-        bail("%s: %s", path, strerror(errno));
-    fclose(in);
-    return text;
-}
-
 /* A claim as the library asks, of a client that follows ASK. */
 static const char *claim_asking(struct scene *s, int node) {
     char epoch[24], now[24];
     struct redis *r = &s->c.node[node];
     snprintf(epoch, sizeof epoch, "%" PRIi64, layout.epoch_ms);
     snprintf(now, sizeof now, "%" PRIi64, wall_ns() / NS_PER_MS);
+    char *script = files_text(LEASE_SCRIPT);
     redis_do(r, "ASKING", NULL);
-    return redis_text(r, "EVAL", script(), "1", "sfid:" APP, "claim", "39:6:14", epoch, "10", "4000", "500", now, "0", "5", "5",
-                      "1", "0", "0", "0", "5", "0000000000000001", "asking:0:0123456789abcdef", NULL);
+    const char *answer = redis_text(r, "EVAL", script, "1", "sfid:" APP, "claim", "39:6:14", epoch, "10", "4000", "500", now, "0",
+                                    "5", "5", "1", "0", "0", "0", "5", "0000000000000001", "asking:0:0123456789abcdef", NULL);
+    free(script);
+    return answer;
 }
 
 /* ---- the move ----------------------------------------------------------------------- */

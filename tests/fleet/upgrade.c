@@ -11,20 +11,11 @@
 #define LAYOUT "39:6:14/10ms"
 #define APP "upgrade"
 
-enum { CLIENTS = 6, PIDS = 8, TTL = 4000, BUDGET = 50, OWN_MOST = 6, SCRIPT_ROOM = 60000 };
+enum { CLIENTS = 6, PIDS = 8, TTL = 4000, BUDGET = 50, OWN_MOST = 6 };
 enum version { BEFORE, NOW, VERSIONS };
 
-static char scripts[VERSIONS][SCRIPT_ROOM];
+static char *scripts[VERSIONS];
 static uint64_t rng;
-
-static void read_script(const char *name, char out[SCRIPT_ROOM]) {
-    char path[4400];
-    snprintf(path, sizeof path, "%s/%s", getenv("srcdir") ? getenv("srcdir") : "..", name);
-    FILE *in = fopen(path, "re");
-    if (in == NULL || fread(out, 1, SCRIPT_ROOM - 1, in) == 0)
-        bail("%s: %s", path, strerror(errno));
-    fclose(in);
-}
 
 /* ---- asking ------------------------------------------------------------------ */
 
@@ -186,8 +177,10 @@ static void test_upgrade(struct redis *r) {
 
 int main(void) {
     rng = fleet_begin(LAYOUT);
-    read_script("tests/fleet/before.lua", scripts[BEFORE]);
-    read_script("src/lease/lease.lua", scripts[NOW]);
+    scripts[BEFORE] = files_text((const char *const[]){"tests/fleet/before.lua", NULL});
+    scripts[NOW] = files_text(LEASE_SCRIPT);
     on_servers(0, 0, test_upgrade);
+    for (int v = 0; v < VERSIONS; v++)
+        free(scripts[v]);
     return done_testing();
 }

@@ -61,6 +61,7 @@ static void run(const char *test, const char *script, const char *server, const 
     setenv("SFID_TEST_SCRIPT", script, 1);
     setenv("SFID_TEST_SERVERS", server, 1);
     setenv("SFID_TEST_GAMES", games(), 0);
+    setenv("SFID_TEST_FIRST_FAILURE", "1", 1);
     execl(path, path, (char *)NULL);
     _exit(126);
 }

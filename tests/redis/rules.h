@@ -41,7 +41,7 @@ static const struct rule rules[] = {
     /* ---- claims ---- */
     {"no record: not before q", "if t >= open then\n", "if true then\n", "claim", SOON},
     {"no record: nothing ahead of time", "if t >= open then\nreturn t, limit\n",
-     "if limit > open then\nreturn math.max(t, open), limit\n", "claim", SOON},
+     "if limit > open then\nreturn math.max(t, open), limit\n", "claim", LATE},
     {"released: from the position on", "if at <= t + 1 then\nreturn math.max(t, at), limit\n", "if true then\nreturn t, limit\n",
      "claim", SOON},
     {"released: the tick before it is not granted", "return math.max(t, at), limit\n", "return t, limit\n", "claim", SOON},

@@ -68,6 +68,24 @@ const char *record_of(struct redis *r, const char *app, int64_t pid, char line[R
 
 bool is_released(const char *record) { return strlen(record) == 11 && strspn(record, "0123456789") == 11; }
 
+char *files_text(const char *const *names) {
+    char *text = NULL, path[4400];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    for (; out && *names; names++) {
+        snprintf(path, sizeof path, "%s/%s", getenv("srcdir") ? getenv("srcdir") : "..", *names);
+        FILE *in = fopen(path, "re");
+        if (in == NULL)
+            bail("%s: %s", path, strerror(errno));
+        for (int c = getc(in); c != EOF; c = getc(in))
+            putc(c, out);
+        fclose(in);
+    }
+    if (out == NULL || fclose(out) != 0)
+        bail("out of memory");
+    return text;
+}
+
 size_t registration_of(const char *app, int64_t pid, char key[100]) {
     const int n = snprintf(key, 98, "sfid:%s:", app);
     key[n] = (char)(pid & 0xff);

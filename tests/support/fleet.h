@@ -47,6 +47,11 @@ const char *record_of(struct redis *r, const char *app, int64_t pid, char line[R
 /* Returns whether a record is released: it then has only the position. */
 bool is_released(const char *record);
 
+/* Joins files of the source tree, such as the parts of the lease script. NULL ends the names. The text is for free(). */
+char *files_text(const char *const *names);
+#define LEASE_SCRIPT \
+    ((const char *const[]){"src/lease/lease.lua", "src/lease/lease_claim.lua", "src/lease/lease_exchange.lua", NULL})
+
 /* Writes the key of a pid's registration. Returns its size, since it has binary bytes. */
 size_t registration_of(const char *app, int64_t pid, char key[100]);
 

@@ -1,0 +1,287 @@
+-- SPDX-License-Identifier: MIT
+--
+-- Last part of the lease script (lease.lua): the other operations, and the exchange as a whole.
+
+-- ---- renew, release -------------------------------------------------------------------------------------------------------
+
+-- Is the record the one that granted the holder its limit, or a later one that the holder asked for? A copied process has the
+-- same base: the first of the two to renew leaves a nonce that the second does not know. And a claim may be held up for longer
+-- than its lease while another holder has the pid. It then makes a record like the first, and a holder that has not renewed
+-- since shows that claim's nonce. But such a record was made after the holder's limit.
+local function own(record, at, rest, limit_held)
+  local nonce, base = nonce_and_base(record, rest)
+  if base ~= ARGV[OWN + 3] then
+    return false
+  elseif nonce == ARGV[OWN + 2] then
+    return at - claim_window() / unit < limit_held
+  end
+  return nonce == ARGV[OWN + 4]
+end
+
+local function renew()
+  local pid, base, nonce, had = int(OWN + 1), ARGV[OWN + 3], ARGV[OWN + 4], int(OWN + 5)
+  local record = call('HGET', key, dec(pid))
+  local kind, at, rest = read(record)
+  if kind == 'none' then
+    -- The record was forgotten. The holder's own limit proves its right if nobody can have been granted the pid since.
+    if had < g then
+      return {'GONE', dec(now), dec(q[part(pid)]), era}
+    end
+    at = 0
+  elseif kind ~= 'held' or not own(record, at, rest, had) then
+    return {'LOST', dec(now), era}
+  end
+  if foreign(pid) then
+    -- A program that goes by registrations alone took the pid when ours was lost. It cannot be stopped, but the holder can. What
+    -- was granted stays granted, and is not renewed again.
+    call('HSET', key, dec(pid), string.format('%011.0f ~ %s', math.max(had, at), base))
+    return {'FOREIGN', dec(now), era}
+  end
+  if part(pid) == 1 and (ARGV[OWN + 8] or '') ~= '' then
+    local answer = claim_of(0, int(OWN + 6), ARGV[OWN + 7], ARGV[OWN + 8])
+    if answer then
+      -- The short limit stays: the holder generates up to it until it has switched. But copies of one process would show the
+      -- same token for the move, and get the same pid: the second to come is found out by its nonce, as at every renewal.
+      call('HSET', key, dec(pid), string.format('%011.0f %s %s', math.max(had, at), nonce, base))
+      answer[1] = 'MOVED'
+      return answer
+    end
+  end
+  -- The limit never falls: what was granted may be in use, even if the clock went back or an answer was lost.
+  return grant(pid, had, math.max(tick(now + window(pid)), had, at), nonce, base)
+end
+
+-- A release proves nothing: it makes no record if the server has forgotten the old one.
+local function release()
+  local pid, base, position, had = int(OWN + 1), ARGV[OWN + 3], int(OWN + 5), int(OWN + 6)
+  local record = call('HGET', key, dec(pid))
+  local kind, at, rest = read(record)
+  if kind == 'none' then
+    return {'GONE', dec(now), dec(q[part(pid)]), era}
+  elseif kind ~= 'held' or not own(record, at, rest, had) then
+    return {'LOST', dec(now), era}
+  end
+  if registers and registered(pid) == base then
+    -- IDs of the tick before the position were issued: a program that goes by registrations alone has to wait for its end.
+    if epoch + position * unit + S > now then
+      register(pid, base, position)
+    else
+      call('DEL', registration(pid))
+    end
+  end
+  call('HSET', key, dec(pid), string.format('%011.0f', position))
+  local x = index(part(pid))
+  if pid >= pid_min and pid <= pid_max then
+    x.list[#x.list + 1] = pid
+  end
+  if #x.list > LISTED then
+    table.remove(x.list, 1)
+    x.u, x.done, x.soonest = 0, 0, NEVER -- the search has to find that one
+  end
+  keep(part(pid), x)
+  return {'OK', dec(now), era}
+end
+
+-- ---- init, finish, look ---------------------------------------------------------------------------------------------------
+
+-- The operator says that no process of this app is running anywhere. g stays: a process that runs all the same has to prove its
+-- right.
+local function init()
+  call('HSET', key, 'q', '0', 'q1', '0', 'i0', '', 'i1', '')
+  return {'OK', dec(now), era}
+end
+
+-- The operator ends a holder's lease. The window stays as it is: it was granted, and may be in use. The nonce goes, so no
+-- renewal or release fits any more. ~ is above all other nonces, so no late claim brings one back.
+local function finish()
+  local pid = int(OWN + 1)
+  local record = call('HGET', key, dec(pid))
+  local kind, at, rest = read(record)
+  local _, base
+  if kind == 'held' then
+    _, base = nonce_and_base(record, rest)
+  end
+  if not base or base ~= ARGV[OWN + 2] then
+    return {'CHANGED', dec(now)}
+  end
+  call('HSET', key, dec(pid), string.format('%011.0f ~ %s', at, base))
+  return {'OK', dec(now), dec(at), era}
+end
+
+-- For a foreign registration: anybody may have written anything.
+local function shown(who)
+  return (string.gsub(string.sub(who, 1, 160), '[^ -~]', '?'))
+end
+
+-- Appends the entry of a pid, if it has one.
+local function tell(answer, pid, record)
+  local kind, at, rest = read(record)
+  local nonce, base
+  local who = kind ~= 'held' and registers and registered(pid)
+  if kind == 'held' then
+    nonce, base = nonce_and_base(record, rest)
+    kind = nonce == '~' and 'ending' or kind
+  end
+  local ends = at and dec(at) or '-'
+  if who and not (kind == 'released' and is_base(who)) then
+    -- Its end is worth a command even if that may be denied.
+    local left = redis.pcall('PTTL', registration(pid))
+    kind, base = 'foreign', shown(who)
+    ends = type(left) == 'number' and left > 0 and dec(tick(now + left)) or '-'
+  end
+  if kind ~= 'none' then
+    answer[#answer + 1] = table.concat({dec(pid), kind, ends, base or '-'}, ' ')
+  end
+end
+
+local function records(first, count)
+  local names = {}
+  for i = 1, count do
+    names[i] = first + i - 1
+  end
+  return call('HMGET', key, unpack(names))
+end
+
+local function look(known, state)
+  local first = math.max(int(OWN + 1), pid_min)
+  local count = math.max(0, math.min(256, pid_max - first + 1))
+  local answer = {'OK', dec(now), known, meta.lay or '-', meta.q or '-', meta.g or '-', state, ''}
+  local bytes, seen = 0, 0
+  for i, record in ipairs(count > 0 and records(first, count) or {}) do
+    local before = #answer
+    tell(answer, first + i - 1, record)
+    seen, bytes = i, bytes + (#answer > before and #answer[#answer] or 0)
+    if bytes > 16000 then
+      break -- the client has room for little more
+    end
+  end
+  answer[8] = dec(first + seen)
+  return answer
+end
+
+-- ---- the exchange ---------------------------------------------------------------------------------------------------------
+
+-- Reads the clock once: before Redis 7.2 it goes on within a script, and bounds from two readings would not fit together.
+-- Returns the word that refuses at once, if any.
+local function refused()
+  local time = call('TIME')
+  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  if now < epoch then
+    return 'EPOCH'
+  elseif max_skew > 0 and math.abs(host - now) > max_skew then
+    return 'SKEW'
+  end
+end
+
+-- If the server may have forgotten anything, all is forgotten: what an old file, a lagging replica or a former master still
+-- knows is worse than nothing. In W and S from now every window granted before has ended, and in w and S every short one. In S
+-- from now every superseded server has granted its last window. All rests on clocks that differ by S at most. Where the asker
+-- says that the app is new, as the operator does with `init`, no pid has to wait.
+local function forget(lay, inc, is_new)
+  q, g = {[0] = tick(now + W + S) + 1, [1] = tick(now + w + S) + 1}, tick(now + S) + 1
+  if is_new then
+    q = {[0] = 0, [1] = 0}
+  end
+  meta = {lay = lay, inc = inc, q = dec(q[0]), g = dec(g)}
+  for k = 0, w > 0 and 1 or 0 do
+    meta['i' .. k] = index_text(q[k], 0, 0, NEVER, {}) -- nothing but what is released fits before q
+  end
+  if w > 0 then
+    meta.q1 = dec(q[1])
+  end
+  -- DEL of a large hash takes milliseconds. A user from before may lack the permission.
+  local unlinked = redis.pcall('UNLINK', key)
+  if type(unlinked) == 'table' and unlinked.err then
+    call('DEL', key)
+  end
+  local fields = {}
+  for name, value in pairs(meta) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+  end
+  call('HSET', key, unpack(fields))
+end
+
+local ops = {claim = claim, renew = renew, release = release, init = init, finish = finish, look = look}
+assert(ops[op], 'argument 1 is not an operation')
+
+local function exchange()
+  local word = refused()
+  if word then
+    return {word, dec(now)}
+  end
+  local lay = string.format('%s/%s@%s %s %s', bits, dec(unit), dec(epoch), dec(W), dec(S))
+  if w > 0 then
+    lay = lay .. ' ' .. dec(w) .. '/' .. dec(share)
+  end
+  if min_good > 0 then
+    lay = lay .. ' min ' .. dec(min_good)
+  end
+  local names = {'lay', 'inc', 'q', 'q1', 'g', 'i0', 'i1', 'p'}
+  for i, value in ipairs(call('HMGET', key, unpack(names))) do
+    meta[names[i]] = value or nil
+  end
+  if meta.lay and meta.lay ~= lay then
+    return {'LAYOUT', dec(now), meta.lay}
+  end
+  local about, replication = call('INFO', 'server'), call('INFO', 'replication')
+  local inc = incarnation(about, replication)
+  if not inc then
+    return {'NOINFO', dec(now)}
+  elseif misses_tag(about) then
+    return {'TAG', dec(now)}
+  end
+  if string.find(about, '_mode:cluster', 1, true) then
+    local at = place()
+    if not at then
+      return {'MOVING', dec(now)}
+    end
+    inc = inc .. ':' .. at
+  end
+  t, q, g = tick(now), {[0] = tonumber(meta.q), [1] = tonumber(meta.q1)}, tonumber(meta.g)
+  local known = not meta.lay and 'none' or (meta.inc == inc and q[0] and (w == 0 or q[1]) and g) and 'current' or 'old'
+  local state = redis.sha1hex((meta.inc or '-') .. ' ' .. (meta.g or '-') .. ' ' .. inc)
+  if op == 'look' then
+    return look(known, state)
+  elseif is_alone(replication) then
+    return {err = 'NOREPLICAS Not enough good replicas to write.'}
+  elseif op == 'init' and ARGV[OWN + 1] ~= '' and ARGV[OWN + 1] ~= state then
+    return {'CHANGED', dec(now)}
+  end
+  if known ~= 'current' then
+    forget(lay, inc, known == 'none' and op == 'claim' and ARGV[OWN + 4] == '1')
+  end
+  pxat, era = knows_pxat(about), string.sub(redis.sha1hex(inc .. ' ' .. dec(g)), 1, 8)
+  local answer = ops[op]()
+  answer[#answer + 1] = stranger
+  return answer
+end
+
+-- Redis 5 and 6 can be set to replicate scripts by their text, which would run them on another clock.
+if redis.replicate_commands then
+  redis.replicate_commands()
+end
+
+-- How servers say that an ACL forbids a command or a key.
+local function denied(text)
+  for _, words in ipairs({"can't run this", 'ACL failure', 'NOPERM', "can't access"}) do
+    if string.find(text, words, 1, true) then
+      local key_denied = string.find(text, "can't access", 1, true) or string.find(text, 'to access', 1, true)
+      return key_denied and 'key' or 'command'
+    end
+  end
+end
+
+local done, answer = pcall(exchange)
+if done then
+  return answer
+elseif type(answer) ~= 'table' then
+  error(answer, 0)
+end
+local command, text = answer[1], answer[2]
+local what = denied(text)
+if what then
+  return {'DENIED', dec(now), string.lower(command), what}
+end
+-- Before Redis 7, some errors begin with their place in the script.
+return {err = string.match(text, '^@user_script: *%d+: %-?(.*)') or text}
