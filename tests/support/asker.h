@@ -11,8 +11,8 @@
 #include <poll.h>
 #include <sfid.h>
 
-/* SLACK_MS: what a loaded machine or a memory checker may add to a deadline. Overruns are printed. */
-enum { SLACK_MS = 1000, LONG_MS = 60000 };
+/* SLACK_MS: what a loaded machine, a sanitizer or a memory checker may add to a deadline. Overruns are printed. */
+enum { SLACK_MS = SANITIZED ? 5000 : 1000, LONG_MS = 60000 };
 
 /* ---- asking -------------------------------------------------------------- */
 

@@ -31,6 +31,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* 1 in a build with a sanitizer, which is several times slower. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
