@@ -189,6 +189,8 @@ local function forget(lay, inc, is_new)
   if w > 0 then
     meta.q1 = dec(q[1])
   end
+  -- A server out of memory refuses this, but nothing more once a script has deleted something.
+  call('HSET', key, 'p', '0')
   -- DEL of a large hash takes milliseconds. A user from before may lack the permission.
   local unlinked = redis.pcall('UNLINK', key)
   if type(unlinked) == 'table' and unlinked.err then
