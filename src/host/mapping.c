@@ -13,12 +13,14 @@
 #define MAP_FIXED_NOREPLACE 0
 #endif
 
-static _Atomic(struct sfid__mapping *) mappings;
+#define BUCKETS 512 /* a process may have thousands of generators */
+
+static _Atomic(struct sfid__mapping *) mappings[BUCKETS]; /* by nonce, which is random */
 
 /* Finds the free mapping of a page, and marks it as in use; NULL if there is none. */
 static struct sfid__mapping *find(uint64_t nonce) {
     /* Acquire, with the release in add: the node is filled in. */
-    for (struct sfid__mapping *m = atomic_load_explicit(&mappings, memory_order_acquire); m; m = m->next) {
+    for (struct sfid__mapping *m = atomic_load_explicit(&mappings[nonce % BUCKETS], memory_order_acquire); m; m = m->next) {
         int idle = 0;
         /* Relaxed nonce: it only changes to 0, by the slot that uses the node. Acq_rel, with the release in sfid__mapping_leave:
            the new user sees what the last one did to the mapping. */
@@ -37,8 +39,9 @@ static struct sfid__mapping *add(struct sfid__page *page, uint64_t nonce) {
     m->bytes = SFID__MAP_SIZE;
     atomic_init(&m->nonce, nonce);
     atomic_init(&m->in_use, 1);
-    m->next = atomic_load_explicit(&mappings, memory_order_relaxed); /* the exchange below corrects it */
-    while (!atomic_compare_exchange_weak_explicit(&mappings, &m->next, m, memory_order_release, memory_order_relaxed))
+    _Atomic(struct sfid__mapping *) *bucket = &mappings[nonce % BUCKETS];
+    m->next = atomic_load_explicit(bucket, memory_order_relaxed); /* the exchange below corrects it */
+    while (!atomic_compare_exchange_weak_explicit(bucket, &m->next, m, memory_order_release, memory_order_relaxed))
         ;
     return m;
 }

@@ -1,38 +1,74 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/numbered.h"
 
+#include "base/number.h"
+#include "host/hints.h"
+
 #include <inttypes.h>
 #include <sfid.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Tries one slot. 0 with the slot taken, or a code; *goes_on: another one may do. */
+static int try(struct sfid__slot *slot, struct sfid__numbered *row, uint64_t number, const struct sfid__slot_want *want,
+               bool *goes_on, struct sfid__error *err) {
+    struct sfid__dir dir;
+    char name[24];
+    *goes_on = false;
+    snprintf(name, sizeof name, "%" PRIu64, number);
+    int rc = sfid__dir_open_sub(&dir, row->run, row->app, err);
+    if (rc < 0)
+        return rc;
+    rc = sfid__slot_take(slot, &dir, name, want, err);
+    *goes_on = rc == SFID_EBUSY || (rc == SFID_ESTATE && err->one_file);
+    if (*goes_on)
+        sfid__slot_drop(slot);
+    return rc;
+}
+
+/* Tries the slots that are left. 0 with the slot taken, SFID_EBUSY if all have a holder, or another code. */
+static int try_all(struct sfid__slot *slot, struct sfid__numbered *row, struct sfid__search *search,
+                   const struct sfid__slot_want *want, struct sfid__error *err) {
+    bool busy = false, goes_on = true;
+    while (sfid__search_next(search, &row->number)) {
+        const int rc = try(slot, row, row->number, want, &goes_on, err);
+        if (rc == 0 || rc == SFID_EBUSY)
+            sfid__search_taken(search, row->number);
+        if (!goes_on) {
+            err->code = rc; /* not the code of a slot passed over */
+            return rc;
+        }
+        if (rc == SFID_EBUSY)
+            busy = true;
+        else
+            sfid__pass_over(row->over, err);
+    }
+    if (!busy)
+        *err = row->over->first;
+    return busy ? SFID_EBUSY : err->code;
+}
 
 int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, const struct sfid__slot_want *want,
                         struct sfid__error *err) {
-    bool busy = false;
+    struct sfid__search search;
+    struct sfid__dir app;
     row->over->count = 0;
-    for (uint64_t n = 0; n < row->pids; n++) {
-        struct sfid__dir dir;
-        char name[24];
-        snprintf(name, sizeof name, "%" PRIu64, n);
-        int rc = sfid__dir_open_sub(&dir, row->run, row->app, err);
-        if (rc < 0)
-            return rc;
-        rc = sfid__slot_take(slot, &dir, name, want, err);
-        if (rc == SFID_ESTATE && err->one_file) {
-            sfid__pass_over(row->over, err);
-        } else if (rc == SFID_EBUSY) {
-            busy = true;
-        } else {
-            err->code = rc; /* not the code of a slot passed over */
-            row->number = n;
-            return rc;
-        }
-        sfid__slot_drop(slot);
-    }
-    if (!busy) {
-        *err = row->over->first;
-        return err->code;
-    }
+    int rc = sfid__dir_open_sub(&app, row->run, row->app, err);
+    if (rc < 0)
+        return rc;
+    sfid__search_begin(&search, &app, 0, row->pids - 1);
+    rc = try_all(slot, row, &search, want, err);
+    sfid__search_end(&search);
+    sfid__dir_close(&app);
+    if (rc != SFID_EBUSY)
+        return rc;
     return sfid__fail(err, SFID_ENOPID,
                       "app \"%s\": %" PRIu64 " processes of this host hold a slot each in %s, and there are no more pids", row->app,
                       row->pids, row->run->path);
+}
+
+void sfid__numbered_leave(const struct sfid__slot *slot) {
+    uint64_t number;
+    if (slot->dir.path && sfid__number(slot->name, strlen(slot->name), UINT64_MAX, &number))
+        sfid__hint_free(slot->dir.path, number);
 }

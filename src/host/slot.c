@@ -77,7 +77,8 @@ static int expect(int fd, uint64_t layout, struct sfid__page_id *id) {
 static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
     slot->map = sfid__mapping_take(fd, nonce, &slot->mapped_before);
     if (slot->map == NULL)
-        return sfid__fail_errno(err, errno == ENOMEM ? SFID_ENOMEM : SFID_ESTATE, errno, "cannot map %s/%s", slot->dir.path, slot->name);
+        return sfid__fail_errno(err, errno == ENOMEM ? SFID_ENOMEM : SFID_ESTATE, errno, "cannot map %s/%s", slot->dir.path,
+                                slot->name);
     slot->page = slot->map->page;
     return 0;
 }

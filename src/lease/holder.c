@@ -449,6 +449,7 @@ void sfid__holder_close(struct sfid__holder *h) {
         }
         h->stopped = sfid__record_close(r);
         close.position = first_unused(h, r);
+        sfid__numbered_leave(&h->slot); /* for a slot with a pid's name, nothing */
     }
     sfid__slot_leave(&h->slot); /* before the pid is free: its next holder wants this lock, too */
     h->slot.records = 0;

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "host/hints.h"
 #include "host/identity.h"
 #include "host/mark.h"
 #include "id/layout.h"
@@ -112,32 +113,46 @@ static bool is_late(const struct sfid__ask *ask) { return ask->deadline_ms != 0 
 /* A pid whose file cannot be used is passed over if there are others. */
 static bool is_unusable(int rc, const struct sfid__error *err) { return rc == SFID_ESTATE && err->one_file; }
 
-/* Takes the first free pid of a range. SFID_EBUSY if some are held; if none can be used, the error of the first. */
-static int scan(struct local_store *s, struct quest *q, uint64_t from, uint64_t to) {
-    const struct sfid__ask *ask = q->ask;
-    struct sfid__error *err = q->err;
-    bool busy = false;
-    ask->passed_over->count = 0;
-    for (uint64_t pid = from;; pid++) {
+/* One pid after another, as `search` says, until one is had. SFID_EBUSY if some are held, SFID_ENOPID if time is over. */
+static int try_all(struct local_store *s, struct quest *q, struct sfid__search *search, uint64_t *tries) {
+    int held = 0;
+    for (uint64_t pid; sfid__search_next(search, &pid);) {
+        if (++*tries > 1 && is_late(q->ask))
+            return SFID_ENOPID;
         const int rc = take(s, q, pid);
-        if (is_unusable(rc, err))
-            sfid__pass_over(ask->passed_over, err);
+        if (rc == 0 || rc == SFID_EBUSY)
+            sfid__search_taken(search, pid);
+        if (rc == 0)
+            return 0;
+        if (is_unusable(rc, q->err))
+            sfid__pass_over(q->ask->passed_over, q->err);
         else if (rc != SFID_EBUSY && rc != SFID_EAGAIN)
             return rc;
         else
-            busy = true;
+            held = SFID_EBUSY;
         if (rc == SFID_EAGAIN && q->spare > pid)
             q->spare = pid;
-        if (pid == to && !busy)
-            *err = ask->passed_over->first;
-        if (pid == to)
-            return busy ? SFID_EBUSY : err->code;
-        if (is_late(ask))
-            return sfid__fail(err, SFID_ENOPID,
-                              "no pid of app \"%s\" could be claimed in time: %" PRIu64 " to %" PRIu64
-                              " were tried; `sfid doctor --app %s` lists their holders",
-                              s->app, from, pid, s->app);
     }
+    if (!held)
+        *q->err = q->ask->passed_over->first;
+    return held ? held : q->err->code;
+}
+
+/* Takes a free pid of a range. SFID_EBUSY if some are held; if none can be used, the error of the first. */
+static int scan(struct local_store *s, struct quest *q, uint64_t from, uint64_t to) {
+    struct sfid__search search;
+    uint64_t tries = 0;
+    q->ask->passed_over->count = 0;
+    sfid__search_begin(&search, q->app, from, to);
+    const int rc = try_all(s, q, &search, &tries);
+    sfid__search_end(&search);
+    if (rc != SFID_ENOPID)
+        return rc;
+    return sfid__fail(q->err, SFID_ENOPID,
+                      "no pid of app \"%s\" could be claimed in time: %" PRIu64 " of %" PRIu64
+                      " were tried; `sfid doctor --app %s` "
+                      "lists their holders",
+                      s->app, tries - 1, to - from + 1, s->app);
 }
 
 #define LONGEST_NAP_MS 128
@@ -254,6 +269,8 @@ static void release(struct sfid__store *store, const struct sfid__ask *ask, uint
     struct sfid__error ignored; /* on failure the mark stays ahead, and the page has the position */
     (void)ask;
     sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true, false}, &ignored);
+    if (!s->fixed && s->mark.dir_path)
+        sfid__hint_free(s->mark.dir_path, s->pid);
 }
 
 static void drop(struct sfid__store *store) {
