@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define HINTS (UINT64_C(1) << 18) /* numbers from this one on have none */
-#define FEW 16
+#define FEW 64
 #define AT_RANDOM 2
 
 enum { FREE = 0, TAKEN = 1, WAS_FREE, WAS_TAKEN }; /* WAS: tried in this search */
