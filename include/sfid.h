@@ -286,7 +286,7 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next_n(sfid *g, int64_t *ids, size_t n);
 SFID_API int sfid_retry_ms(const sfid *g);
 
 /**
- * The pid in the IDs: the pid held, or for flake and awsflake the worker.
+ * The pid in the IDs: the pid held, or for flake, flake-go and awsflake the worker.
  *
  * Returns the pid, or SFID_ECLOSED.
  * Threads: any. Fork: shared. Signals: async-safe.

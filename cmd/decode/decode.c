@@ -166,7 +166,7 @@ const struct command command_decode = {
              "other IDs are shown, and the exit status is 1.\n\n"
              "Text of digits only is decimal, unless it has the full width of FORM (hex: 16); 0x begins\n"
              "hex. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of\n"
-             "128 bits: flake, awsflake[@EPOCH_MS], uuid7.\n\n"
+             "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7.\n\n"
              "--csv, --tsv and --key keep all input and add the parts of the ID: as columns sfid_time,\n"
              "sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member \"sfid\". Dots in KEY lead\n"
              "into objects: user.id. --grep adds the time after each likely ID in the text. If --format\n"

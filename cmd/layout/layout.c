@@ -161,7 +161,7 @@ const struct command command_layout = {
              "       now (if not, exit status 78), and says how long it lasts and what to consider\n\n"
              "Without LAYOUT, $SFID_LAYOUT is used, else the default. LAYOUT is a preset,\n"
              "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or for list and show also one of\n"
-             "128 bits: flake, awsflake[@EPOCH_MS], uuid7.\n",
+             "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7.\n",
     .options = options,
     .run = run,
 };

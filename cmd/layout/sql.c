@@ -50,7 +50,7 @@ static void milliseconds(char text[EXPRESSION], enum sql_dialect dialect, const 
 /* ---- fields of 128 bits, from hex digits ------------------------------------- */
 
 /*
- * IDs of flake and UUIDs are stored as text, or can be cast to it. Their fields
+ * IDs of flake, flake-go and UUIDs are stored as text, or can be cast to it. Their fields
  * are whole hex digits, except for two bits of a sequence. SQLite cannot read
  * hex, so digits are added up there.
  */
@@ -181,7 +181,7 @@ static void put_hex_fields(const struct shown *shown, enum sql_dialect dialect, 
 void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
     static struct times times;
     if (shown->wide)
-        hex_fields(times.ms, shown, dialect, id, SFID_FIELD_TIME); /* since 1970 for flake and UUIDs */
+        hex_fields(times.ms, shown, dialect, id, SFID_FIELD_TIME); /* since 1970 for all but awsflake */
     else
         milliseconds(times.ms, dialect, &shown->layout, id);
     if (dialect == SQL_POSTGRES)

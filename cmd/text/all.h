@@ -143,12 +143,12 @@ bool ids_read(struct ids *ids, const struct args *args, int format, int length, 
 void ids_show(struct ids *ids, const int64_t *list, size_t n);
 void ids_show_wide(struct ids *ids, const sfid_wide *list, size_t n);
 
-/* ---- host.c: options for the host in IDs of flake and awsflake ----------- */
+/* ---- host.c: options for the host in IDs of flake, flake-go, awsflake ---- */
 
 #define OPTION_MAC \
-    { "mac", 0, "ADDRESS", NULL, "flake: the worker, a MAC address (that of the first interface)" }
+    { "mac", 0, "ADDRESS", NULL, "flake, flake-go: the worker, a MAC address (of the first interface)" }
 #define OPTION_INTERFACE \
-    { "interface", 0, "NAME", NULL, "flake, awsflake: the network interface whose address to use" }
+    { "interface", 0, "NAME", NULL, "flake, flake-go, awsflake: the interface whose address to use" }
 #define OPTION_REGION \
     { "region", 0, "REGION", "AWSFLAKE_REGION", "awsflake: the region, such as us-east-1" }
 #define OPTION_IP \
@@ -166,7 +166,7 @@ bool host_is_named(const struct any_layout *any);
 bool host_check(const struct args *args, const struct host_options *at, const struct any_layout *any);
 
 /*
- * Sets the pid for a layout whose IDs name their host; -1 if flake's worker is
+ * Sets the pid for a layout whose IDs name their host; -1 if a MAC address is
  * not given. Returns false, with a message, if it is invalid or missing.
  */
 bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any, int64_t *pid);

@@ -150,8 +150,9 @@ const struct command command_encode = {
              "guaranteed to be unique: a generator may generate the same one.\n\n"
              "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
              "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
-             "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], uuid7, flake or\n"
-             "awsflake. Instead of PID, flake has a MAC address, awsflake a region and an IPv4 address.\n",
+             "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], uuid7, flake,\n"
+             "flake-go or awsflake. Instead of PID, flake and flake-go have a MAC address, awsflake a\n"
+             "region and an IPv4 address.\n",
     .options = options,
     .run = run,
 };

@@ -328,10 +328,10 @@ const struct command command_gen = {
              "Pass a URL with a password in $SFID_STORE: other users can read a command line. gen does\n"
              "not release a lease from a server; until it ends, the next gen on this host resumes it.\n\n"
              "LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of 128\n"
-             "bits, each with a form of its own: uuid7, flake, awsflake. The last two name the host:\n"
-             "flake by a MAC address, awsflake by region and IPv4 address. Processes of one user share\n"
-             "that name, at most 16 or 8 at a time; two hosts or users with the same name repeat IDs.\n"
-             "IDs can be guessed: never use one as a password or token.\n",
+             "bits, each with a form of its own: uuid7, flake, flake-go, awsflake. The last three name the\n"
+             "host: flake and flake-go by a MAC address, awsflake by region and IPv4 address. Processes\n"
+             "of one user share that name, at most 16 or 8 at a time; two hosts or users with the same\n"
+             "name repeat IDs. IDs can be guessed: never use one as a password or token.\n",
     .options = options,
     .run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host.c - host options of flake and awsflake: a MAC address; a region and an IPv4 address. */
+/* host.c - host options of flake, flake-go and awsflake: a MAC address; a region and an IPv4 address. */
 #include "text/all.h"
 
 #include <arpa/inet.h>
@@ -8,6 +8,8 @@
 /* ---- valid options ---------------------------------------------------------- */
 
 bool host_is_named(const struct any_layout *any) { return any->wide && any->wide_layout.kind != SFID_UUID7; }
+
+static bool is_by_mac(const struct any_layout *any) { return host_is_named(any) && any->wide_layout.kind != SFID_AWSFLAKE; }
 
 static const char *label(const struct args *args, int i) { return args->label[i]; }
 
@@ -29,11 +31,11 @@ static bool not_both(const struct args *args, int i, int k) {
 }
 
 bool host_check(const struct args *args, const struct host_options *at, const struct any_layout *any) {
-    const bool flake = any->wide && any->wide_layout.kind == SFID_FLAKE;
+    const bool flake = is_by_mac(any);
     const bool awsflake = any->wide && any->wide_layout.kind == SFID_AWSFLAKE;
-    return only_with(args, at->mac, flake, "layout flake") && only_with(args, at->region, awsflake, "layout awsflake") &&
+    return only_with(args, at->mac, flake, "layout flake or flake-go") && only_with(args, at->region, awsflake, "layout awsflake") &&
            only_with(args, at->ip, awsflake, "layout awsflake") &&
-           only_with(args, at->interface, flake || awsflake, "layout flake or awsflake") &&
+           only_with(args, at->interface, flake || awsflake, "layout flake, flake-go or awsflake") &&
            not_both(args, at->mac, at->interface) && not_both(args, at->mac, at->pid) && not_both(args, at->interface, at->pid) &&
            not_both(args, at->region, at->pid) && not_both(args, at->ip, at->pid) && not_both(args, at->ip, at->interface);
 }
@@ -139,7 +141,7 @@ bool host_pid(const struct args *args, const struct host_options *at, const stru
         *pid = (int64_t)number;
         return true;
     }
-    if (any->wide_layout.kind == SFID_FLAKE)
+    if (is_by_mac(any))
         return find_mac(args, at, pid);
     if (!find_region(args, at, &region) || !find_ip(args, at, &ip))
         return false;

@@ -14,12 +14,12 @@ uint64_t view_part(const sfid_field *field, sfid_wide id) {
     return value & ((UINT64_C(1) << field->bits) - 1); /* safe: no part of a pid has 64 bits */
 }
 
-const char *view_pid_label(const struct view *view) { return view->wide_layout.kind == SFID_FLAKE ? "mac" : "region_name"; }
+const char *view_pid_label(const struct view *view) { return view->wide_layout.kind == SFID_AWSFLAKE ? "region_name" : "mac"; }
 
 bool view_pid_name(const struct view *view, const struct taken *taken, char name[VIEW_PID_NAME]) {
     if (view->wide_layout.kind == SFID_AWSFLAKE)
         return sfid_aws_region_name((unsigned)(taken->pid >> 16), name, VIEW_PID_NAME) == 0;
-    if (view->wide_layout.kind != SFID_FLAKE)
+    if (view->wide_layout.kind != SFID_FLAKE && view->wide_layout.kind != SFID_FLAKE_GO)
         return false;
     const unsigned long long mac = taken->pid;
     snprintf(name, VIEW_PID_NAME, "%02llx:%02llx:%02llx:%02llx:%02llx:%02llx", mac >> 40 & 255, mac >> 32 & 255, mac >> 24 & 255,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sfid/wide.h - IDs of up to 128 bits: flake, awsflake, UUID version 7.
+ * sfid/wide.h - IDs of up to 128 bits: flake, awsflake, UUID version 7, flake-go.
  *
  *     sfid_wide_layout uuid7;
  *     sfid_options opt = SFID_OPTIONS_INIT;
@@ -75,10 +75,12 @@ typedef enum sfid_wide_kind {
                          Text form: SFID_HEX */
     SFID_AWSFLAKE,  /**< 77 bits: 41 of milliseconds since the epoch, region 5 and IP 16 (the last two octets) as the pid,
                          sequence 15. Text form: SFID_BASE62 without padding */
-    SFID_UUID7      /**< UUID version 7 (RFC 9562, section 5.7): 48 of milliseconds since 1970, then, around version and
+    SFID_UUID7,     /**< UUID version 7 (RFC 9562, section 5.7): 48 of milliseconds since 1970, then, around version and
                          variant, sequence 14, pid 16, random 44. Generators with different pids never make the same UUID, and
                          the UUIDs of one generator increase. UUIDs of other makers are read alike: their time is valid, the
                          rest has no meaning. Text form: SFID_UUID */
+    SFID_FLAKE_GO   /**< 128 bits, as the Go program flakeid makes them: 48 of milliseconds since 1970, 16 of zero, worker 48 (a
+                         MAC address), sequence 16. Text form: SFID_HEX. IDs of SFID_FLAKE sort below all of these */
 } sfid_wide_kind;
 
 /** A wide layout. A plain struct, made by sfid_wide_layout_parse(), or by hand with reserved 0. */
@@ -94,7 +96,7 @@ typedef struct sfid_wide_layout {
 /** What a wide ID is made of. */
 typedef struct sfid_wide_parts {
     uint64_t tick;   /**< milliseconds since the epoch */
-    uint64_t pid;    /**< worker (flake), region << 16 | IP (awsflake), pid (uuid7) */
+    uint64_t pid;    /**< worker (flake, flake-go), region << 16 | IP (awsflake), pid (uuid7) */
     uint64_t seq;    /**< sequence; split fields as one value */
     uint64_t random; /**< random bits (uuid7), else 0 */
     int64_t unix_ms; /**< start of the tick, Unix milliseconds */
@@ -113,8 +115,8 @@ typedef struct sfid_wide_facts {
 } sfid_wide_facts;
 
 /**
- * Reads a wide layout: "flake", "awsflake", "uuid7", or "awsflake@EPOCH_MS" with
- * Unix milliseconds.
+ * Reads a wide layout: "flake", "awsflake", "uuid7", "flake-go", or
+ * "awsflake@EPOCH_MS" with Unix milliseconds.
  *
  * Returns 0, or SFID_EINVAL. On failure *out is unchanged.
  */
@@ -154,8 +156,8 @@ SFID_API SFID_MUST_CHECK int sfid_wide_layout_fields(const sfid_wide_layout *l, 
  * Takes a wide ID apart.
  *
  * Returns 0, or one of these, with *out unchanged
- *   SFID_EINVAL    l or out is NULL, the layout is unusable, a bit above its width is set (awsflake), or version and variant
- *                  are not those of UUID version 7 (uuid7)
+ *   SFID_EINVAL    l or out is NULL, the layout is unusable, a bit above its width is set (awsflake), version and variant are
+ *                  not those of UUID version 7 (uuid7), or the bits between time and worker are not zero (flake-go)
  *   SFID_EOVERFLOW the tick begins past what unix_ms can hold (flake)
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_parse(const sfid_wide_layout *l, sfid_wide id, sfid_wide_parts *out);
@@ -228,18 +230,19 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  *              it unlikely that one equals a UUID of another app or maker. They are a keyed hash; the kernel gives each
  *              handle its key
  *   flake      opt.pid is the worker, a MAC address as an integer; -1: the address from sfid_mac_address(NULL, …)
+ *   flake-go   as flake
  *   awsflake   opt.pid is SFID_AWS_PID(): the region and the two last octets of the host's address
  *
- * A worker of flake or awsflake is a host. Its processes share the worker, and
+ * A worker of flake, flake-go or awsflake is a host. Its processes share the worker, and
  * each of them holds a part of the sequence: the lowest part that no other
  * process of this user holds. A lock and a durable mark in the state directory
- * keep the parts apart. The highest bits of the sequence are the part (flake has
- * 16 parts, awsflake 8), and each process has 4096 IDs a millisecond. sfid_pid()
+ * keep the parts apart. The highest bits of the sequence are the part (flake and
+ * flake-go have 16 parts, awsflake 8), and each process has 4096 IDs a millisecond. sfid_pid()
  * returns the worker; the pid in sfid_status() and in events is the part. Two
  * users, or two containers with one address, do not know of each other: give
  * them different workers. Nothing here asks a cloud's metadata service.
  *
- * So with flake and awsflake opt.app is NULL, opt.store is NULL or "local" with
+ * So with these three opt.app is NULL, opt.store is NULL or "local" with
  * its parameters, and pid_min and pid_max are 0. No ID is issued ahead of the
  * clock: max_ahead_ms counts as 0, and SFID_BORROW is refused. When the clock
  * steps back, calls use up the latest tick, then wait for as long as a call may
@@ -249,7 +252,7 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  *   SFID_ECLOCK       the mark is further ahead of the clock than a mark ever is (30 s, or lead_ms of the store): the clock
  *                     has been set back
  *   SFID_ELAYOUT      awsflake: this worker was used with another epoch on this host
- *   SFID_EUNSUPPORTED flake: pid is -1, and no interface has a MAC address
+ *   SFID_EUNSUPPORTED flake, flake-go: pid is -1, and no interface has a MAC address
  */
 
 /**

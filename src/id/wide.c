@@ -86,13 +86,31 @@ static const struct shape {
                    {"pid", 44, 16, SFID_FIELD_PID},
                    {"random", 0, 44, SFID_FIELD_RANDOM}},
     },
+    /* github.com/casualjim/flakeid, the Go program: its README has flake's widths, its IDs have these. */
+    {
+        .name = "flake-go",
+        .max_tick = (UINT64_C(1) << 48) - 1,
+        .bits = 128,
+        .time_shift = 80,
+        .pid_bits = 48,
+        .pid_shift = 16,
+        .seq_bits = 16,
+        .fixed_mask = {UINT64_C(0xffff), 0},
+        .form = SFID_HEX,
+        .width = 32,
+        .count = 4,
+        .fields = {{"time", 80, 48, SFID_FIELD_TIME},
+                   {"zero", 64, 16, SFID_FIELD_FIXED},
+                   {"worker", 16, 48, SFID_FIELD_PID},
+                   {"seq", 0, 16, SFID_FIELD_SEQ}},
+    },
 };
 
 static uint64_t ones(unsigned bits) { return (UINT64_C(1) << bits) - 1; } /* bits < 64 */
 
 /* The shape of a layout; NULL if the layout is unusable. */
 static const struct shape *shape_of(const sfid_wide_layout *l) {
-    if (l == NULL || l->kind < SFID_FLAKE || l->kind > SFID_UUID7 || l->reserved != 0)
+    if (l == NULL || l->kind < SFID_FLAKE || l->kind > SFID_FLAKE_GO || l->reserved != 0)
         return NULL;
     const struct shape *shape = &shapes[l->kind - SFID_FLAKE];
     const bool epoch_fits = shape->any_epoch ? l->epoch_ms >= SFID__EPOCH_MIN && l->epoch_ms <= SFID__EPOCH_MAX : l->epoch_ms == 0;

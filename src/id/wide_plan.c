@@ -12,6 +12,7 @@ static const struct kind {
     [SFID_FLAKE] = {47, 4, 12, true, "flake"},
     [SFID_AWSFLAKE] = {41, 3, 12, true, "awsflake"},
     [SFID_UUID7] = {48, 16, 14, false, NULL},
+    [SFID_FLAKE_GO] = {47, 4, 12, true, "flake-go"},
 };
 
 int sfid__wide_plan(const sfid_wide_layout *l, struct sfid__wide_plan *plan) {

@@ -7,7 +7,8 @@
  * wide ID together around each position that it takes.
  *
  *   uuid7      48:16:14. No 64-bit ID could hold it: only its word and its pid are used.
- *   flake      47:4:12. The worker belongs to the host. Its processes lease a part of
+ *   flake, flake-go
+ *              47:4:12. The worker belongs to the host. Its processes lease a part of
  *   awsflake   41:3:12  the sequence instead of a pid: the part is its highest bits.
  */
 #ifndef SFID_ID_WIDE_PLAN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Generators of wide IDs: flake, awsflake, uuid7. Each alone: no duplicate, increasing, also as text, of the tick and pid
+ * Generators of wide IDs: flake, awsflake, uuid7, flake-go. Each alone: no duplicate, increasing, also as text, of the tick and pid
  * that they say. Then two processes at once, a process killed at any moment and the next, a forked family, threads: none
  * equal, whatever the random bits of a UUID are, and all of one generator increasing; nor when a signal handler draws as well.
  *

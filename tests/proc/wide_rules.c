@@ -9,7 +9,7 @@
 #include "support/disk.h"
 #include "support/wide.h"
 
-static sfid_wide_layout flake, awsflake, uuid7;
+static sfid_wide_layout flake, awsflake, uuid7, flake_go;
 
 static void move_clock(int64_t ms) { atomic_store(&disk.control->clock_offset_ns, ms * NS_PER_MS); }
 
@@ -29,6 +29,7 @@ static const struct wrong {
     {"flake that borrows", NULL, NULL, &flake, 1, 0, SFID_BORROW, {"SFID_BORROW", "ahead of the clock"}},
     {"a worker below 0", NULL, NULL, &flake, -2, 0, SFID_WAIT, {"pid -2", "281474976710655"}},
     {"a worker of 49 bits", NULL, NULL, &flake, INT64_C(1) << 48, 0, SFID_WAIT, {"pid 281474976710656", "281474976710655"}},
+    {"flake-go with an app", "a", NULL, &flake_go, 1, 0, SFID_WAIT, {"flake-go takes no app", "NULL"}},
     {"awsflake without a worker", NULL, NULL, &awsflake, -1, 0, SFID_WAIT, {"awsflake", "SFID_AWS_PID"}},
     {"a region above 31", NULL, NULL, &awsflake, 1 << 21, 0, SFID_WAIT, {"pid 2097152", "2097151"}},
     {"awsflake with a wrong parameter", NULL, "local?x=1", &awsflake, 1, 0, SFID_WAIT, {"x=1", "mark=none"}},
@@ -281,6 +282,7 @@ int main(void) {
     go_on_with_shim();
     flake = wide_layout("flake");
     awsflake = wide_layout("awsflake");
+    flake_go = wide_layout("flake-go");
     uuid7 = wide_layout("uuid7");
     bad_options();
     narrow_handle();
@@ -289,6 +291,7 @@ int main(void) {
     host();
     parts(&kinds[0], &flake, 16);
     parts(&kinds[1], &awsflake, 8);
+    parts(&kinds[3], &flake_go, 16);
     another_epoch();
     backwards(&kinds[0], &flake);
     backwards(&kinds[1], &awsflake);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/wide.h"
 
-const struct kind kinds[3] = {
+const struct kind kinds[4] = {
     {"flake", INT64_C(0x02420a000001), NULL, NULL},
     {"awsflake", SFID_AWS_PID(4, 0x0a000102), NULL, NULL},
     {"uuid7", -1, "uuids", "local"},
+    {"flake-go", INT64_C(0x3ac18a57ec78), NULL, NULL},
 };
 
 sfid_wide_layout wide_layout(const char *name) {

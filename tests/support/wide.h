@@ -8,14 +8,14 @@
 
 #include "support/local.h"
 
-/* One of the three kinds, with a pid of no real host. */
+/* One of the kinds, with a pid of no real host. */
 struct kind {
     const char *name;
     int64_t pid; /* -1: leased */
     const char *app, *store;
 };
 
-extern const struct kind kinds[3];
+extern const struct kind kinds[4];
 
 sfid_wide_layout wide_layout(const char *name);
 sfid_options wide_options(const struct kind *k, const sfid_wide_layout *l);

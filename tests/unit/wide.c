@@ -6,7 +6,7 @@
 
 #include <sfid.h>
 
-static const char *const names[] = {"flake", "awsflake", "uuid7"};
+static const char *const names[] = {"flake", "awsflake", "uuid7", "flake-go"};
 
 static sfid_wide_layout layout(const char *text) {
     sfid_wide_layout l = {(sfid_wide_kind)0, 0, 0};
@@ -30,6 +30,7 @@ static void texts(void) {
         {"awsflake@-1", "awsflake@-1", SFID_AWSFLAKE, -1},
         {"awsflake@-62135596800000", "awsflake@-62135596800000", SFID_AWSFLAKE, SFID__EPOCH_MIN},
         {"uuid7", "uuid7", SFID_UUID7, 0},
+        {"flake-go", "flake-go", SFID_FLAKE_GO, 0},
     };
     for (size_t i = 0; i < COUNT(good); i++) {
         char text[SFID_LAYOUT_STR_LEN];
@@ -44,6 +45,9 @@ static void texts(void) {
                                       "flak",
                                       "flakes",
                                       "flake@0",
+                                      "flake-",
+                                      "flake-g",
+                                      "flake-go@0",
                                       "uuid7@0",
                                       "uuid",
                                       "uuid4",
@@ -107,10 +111,13 @@ static void facts(void) {
     fields_of("flake", "time/1 64+64, worker/2 16+48, seq/3 0+16");
     fields_of("awsflake", "reserved/0 77+51, time/1 36+41, region/2 31+5, ip/2 15+16, seq/3 0+15");
     fields_of("uuid7", "time/1 80+48, version/4 76+4, seq/3 64+12, variant/4 62+2, seq_low/3 60+2, pid/2 44+16, random/5 0+44");
+    fields_of("flake-go", "time/1 80+48, zero/4 64+16, worker/2 16+48, seq/3 0+16");
     facts_of("flake",
              "flake 128 bits, hex of 32; last 9223372036854775807, 65536 65536000 281474976710656 18446744073709551615 order 0");
     facts_of("awsflake", "awsflake 77 bits, base62 of 1; last 3776860055552, 32768 32768000 2097152 68719476736000 order 0");
     facts_of("uuid7", "uuid7 128 bits, uuid of 36; last 281474976710656, 16384 16384000 65536 1073741824000 order 1");
+    facts_of("flake-go",
+             "flake-go 128 bits, hex of 32; last 281474976710656, 65536 65536000 281474976710656 18446744073709551615 order 0");
     sfid_wide_facts a, b;
     const sfid_wide_layout x = layout("awsflake"), y = layout("awsflake@0");
     ok(sfid_wide_layout_describe(&x, &a) == 0 && sfid_wide_layout_describe(&y, &b) == 0 &&
@@ -141,7 +148,7 @@ static sfid_wide place(const sfid_wide_layout *l, const sfid_wide_parts *parts) 
                          : f[i].kind == SFID_FIELD_PID    ? parts->pid
                          : f[i].kind == SFID_FIELD_SEQ    ? parts->seq
                          : f[i].kind == SFID_FIELD_RANDOM ? parts->random
-                         : f[i].kind == SFID_FIELD_FIXED  ? (f[i].bits == 4 ? 7u : 2u)
+                         : f[i].kind == SFID_FIELD_FIXED  ? (f[i].bits == 4 ? 7u : f[i].bits == 2 ? 2u : 0u)
                                                           : 0;
         if (f[i].kind != SFID_FIELD_FIXED)
             value >>= left[f[i].kind] -= f[i].bits;
@@ -217,7 +224,7 @@ static void not_of_the_layout(const char *name, sfid_wide good, sfid_wide fixed,
 
 static void unusable(void) {
     sfid_wide_layout bad[] = {{(sfid_wide_kind)0, 0, 0},
-                              {(sfid_wide_kind)4, 0, 0},
+                              {(sfid_wide_kind)5, 0, 0},
                               {SFID_FLAKE, 1, 0},
                               {SFID_FLAKE, 0, 1},
                               {SFID_UUID7, 0, 1},
@@ -267,6 +274,7 @@ int main(void) {
     not_of_the_layout("awsflake", (sfid_wide){0xe, 5}, (sfid_wide){~UINT64_C(0) << 13, 0}, SFID_EINVAL);
     not_of_the_layout("uuid7", (sfid_wide){0x7000, UINT64_C(1) << 63}, (sfid_wide){0xf000, UINT64_C(3) << 62}, SFID_EINVAL);
     not_of_the_layout("flake", (sfid_wide){5, 6}, (sfid_wide){UINT64_C(1) << 63, 0}, SFID_EOVERFLOW);
+    not_of_the_layout("flake-go", (sfid_wide){UINT64_C(5) << 16, 6}, (sfid_wide){0xffff, 0}, SFID_EINVAL);
     unusable();
     regions();
     return done_testing();
