@@ -286,6 +286,15 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next_n(sfid *g, int64_t *ids, size_t n);
 SFID_API int sfid_retry_ms(const sfid *g);
 
 /**
+ * Whether IDs may be generated now: for a readiness probe. Counts as no call.
+ *
+ * Returns 1 if sfid_try_next() or sfid_try_next_wide() would return an ID or SFID_EAGAIN
+ * (used up, or idle); 0 if the window is over, the clock is off, the layout has ended, or g is not open.
+ * Threads: any. Fork: shared. Signals: async-safe.
+ */
+SFID_API int sfid_ready(const sfid *g);
+
+/**
  * The pid in the IDs: the pid held, or for flake, flake-go and awsflake the worker.
  *
  * Returns the pid, or SFID_ECLOSED.
@@ -295,7 +304,7 @@ SFID_API int64_t sfid_pid(const sfid *g);
 
 /** What a generator is doing, from sfid_status(). */
 typedef struct sfid_status_info {
-    int open;                      /**< 1 while IDs may be generated */
+    int open;                      /**< 1 while IDs may be generated, as sfid_ready(); otherwise 0 */
     int last_code;                 /**< the last error of any call on this handle in this process, or 0 */
     int64_t pid;                   /**< the pid held, or -1 */
     int64_t window_ms;             /**< time left in the window; 0: it is over; INT64_MAX: it ends with the layout */
@@ -346,7 +355,7 @@ SFID_API const char *sfid_last_error(const sfid *g);
  *
  * Calls of other threads that are under way return an ID generated before, or
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,
- * sfid_next_n, sfid_pid, sfid_retry_ms, sfid_status, sfid_last_error). For them
+ * sfid_next_n, sfid_pid, sfid_retry_ms, sfid_ready, sfid_status, sfid_last_error). For them
  * some 200 bytes of a handle that was open stay in memory (400 with ticks below
  * a second, 500 for wide IDs). The page up to its last record stays as well, 192
  * bytes for each open.

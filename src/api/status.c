@@ -49,7 +49,7 @@ static int64_t ticks_ms(const struct sfid__generator *g, uint64_t from, uint64_t
 
 static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status_info *out) {
     const struct look v = look_at(g);
-    out->open = 1;
+    out->open = sfid__draw_ready(g);
     out->pid = (int64_t)sfid__record_pid(v.r);
     out->window_ms = v.limit >= g->end ? INT64_MAX : ticks_ms(g, v.clock, v.limit);
     out->ahead_ms = ticks_ms(g, v.clock, v.tick);

@@ -117,6 +117,10 @@ int sfid_retry_ms(const sfid *handle) {
     return handle == NULL ? SFID_ECLOSED : sfid__draw_retry_ms((const struct sfid__generator *)(const void *)handle);
 }
 
+int sfid_ready(const sfid *handle) {
+    return handle != NULL && sfid__draw_ready((const struct sfid__generator *)(const void *)handle);
+}
+
 void sfid__generator_init(struct sfid__generator *g) { atomic_init(&g->record, &sfid__no_record); }
 
 void sfid__generator_widen(struct sfid__generator *g) {

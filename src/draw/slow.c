@@ -355,20 +355,31 @@ int sfid__draw(struct sfid__generator *g, struct sfid__call *call) {
     return rc;
 }
 
-int sfid__draw_retry_ms(const struct sfid__generator *g) {
-    struct view v;
-    v.r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire); /* as in look() */
-    if (v.r == &sfid__no_record)
+/* ---- what a call would find ---------------------------------------------- */
+
+/* Rows 1 to 6 of the record in v, read only: what row 5 adds to the lead makes nothing due that hi does not. GO, or a code. */
+static int glance(const struct sfid__generator *g, struct view *v) {
+    if (v->r == &sfid__no_record)
         return SFID_ECLOSED;
-    v.now = sfid__now(g->clock);
-    if (v.now.ms < g->layout.epoch_ms)
-        return SFID_ECLOCK;
-    v.clock = sfid__tick_of_ms(&g->layout, v.now.ms);
-    if (v.clock >= g->end)
-        return SFID_EOVERFLOW;
-    v.limit = atomic_load_explicit(&v.r->limit, memory_order_acquire); /* [limit] */
-    v.hi = SFID__MAX(load(&v.r->hi), v.clock);
-    v.lead = lead_of(g, v.r);
+    const uint64_t hi_before = atomic_load_explicit(&v->r->hi, memory_order_acquire); /* [hi] */
+    v->now = sfid__now(g->clock);
+    if (v->now.ms < g->layout.epoch_ms)
+        return SFID_ECLOCK; /* 1 */
+    v->clock = sfid__tick_of_ms(&g->layout, v->now.ms);
+    if (v->clock >= g->end)
+        return SFID_EOVERFLOW;                                           /* 2 */
+    v->limit = atomic_load_explicit(&v->r->limit, memory_order_acquire); /* [limit] */
+    v->hi = SFID__MAX(load(&v->r->hi), v->clock);
+    v->behind = v->clock < hi_before;
+    v->lead = lead_of(g, v->r);
+    return GO;
+}
+
+int sfid__draw_retry_ms(const struct sfid__generator *g) {
+    struct view v = {.r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire)}; /* as in look() */
+    const int rc = glance(g, &v);
+    if (rc != GO)
+        return rc;
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
     const bool may_now = wt <= v.clock || due(&v, wt);
     if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)
@@ -379,4 +390,22 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
         return 0;
     const int64_t ms = (until_due_ns(g, &v, wt) + 999999) / 1000000;
     return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+bool sfid__draw_ready(const struct sfid__generator *g) {
+    if (sfid__is_closed(g))
+        return false;
+    struct view v = {.r = sfid__page_current(g->page)}; /* 11: the newest, whichever this process has */
+    if (glance(g, &v) != GO)
+        return false;
+    /* Acquire, as in wait_for_keeper() [resting]: a window that a keeper at rest let run out is renewed within milliseconds. */
+    const bool rests = atomic_load_explicit(&g->page->resting, memory_order_acquire) != 0;
+    const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
+    if ((w & SFID__CLOSED) || v.clock >= v.limit)
+        return rests; /* 3, 12 */
+    if (wt >= v.limit && v.limit >= g->end)
+        return false; /* 14: the layout has ended */
+    if (wt <= v.clock || due(&v, wt))
+        return wt < v.limit || rests; /* 13, 15, or 14 */
+    return !v.behind;                 /* 16: used up for the moment, but behind hi */
 }

@@ -32,6 +32,9 @@ int sfid__draw(struct sfid__generator *g, struct sfid__call *call);
 /* sfid_retry_ms() of a generator. */
 int sfid__draw_retry_ms(const struct sfid__generator *g);
 
+/* sfid_ready() of a generator: true if a call that may not sleep would return an ID or SFID_EAGAIN. */
+bool sfid__draw_ready(const struct sfid__generator *g);
+
 /* The ID of position n. */
 static inline int64_t sfid__compose(const struct sfid__record *r, uint64_t n) {
     const uint64_t tick = n >> r->seq_bits;

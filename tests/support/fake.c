@@ -3,6 +3,8 @@
 
 #include "draw/slow.h"
 
+#include "support/tap.h"
+
 struct fake *fake_of(const struct sfid__clock *clock) {
     return (struct fake *)(uintptr_t)clock;
 }
@@ -77,7 +79,13 @@ sfid *fake_handle(struct fake *f) { return (sfid *)(void *)&f->g; }
 
 int64_t fake_next(struct fake *f) { return sfid_next(fake_handle(f)); }
 
-int64_t fake_try(struct fake *f) { return sfid_try_next(fake_handle(f)); }
+int64_t fake_try(struct fake *f) {
+    const int ready = sfid_ready(fake_handle(f));
+    const int64_t id = sfid_try_next(fake_handle(f));
+    if (ready != (id >= 0 || id == SFID_EAGAIN) && id != SFID_ECLOSED) /* some tests close it in the middle of the call */
+        ok(false, "sfid_ready() says %d, and a call returns %" PRIi64, ready, id);
+    return id;
+}
 
 uint64_t fake_tick_of(const struct fake *f, int64_t id) {
     sfid_parts p;

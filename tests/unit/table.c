@@ -49,6 +49,7 @@ static void rows_1_and_2(void) {
     fake_set_word(&f, 1048575, SEQ_MAX);
     is_u64(fake_tick_of(&f, fake_next(&f)), 1048575, "row 2: to its last number");
     is_i64(fake_next(&f), SFID_EOVERFLOW, "row 2: then an error, not a wrap and not a wait");
+    is_i64(fake_try(&f), SFID_EOVERFLOW, "row 2: nor for a call that may not sleep");
     fake_pass_ms(&f, 1);
     is_i64(fake_try(&f), SFID_EOVERFLOW, "row 2: and past the end");
     is_i64(sfid_retry_ms(fake_handle(&f)), SFID_EOVERFLOW, "row 2: waiting does not help");
@@ -175,6 +176,9 @@ static void rows_5_and_6(void) {
     fake_step_ms(&f, -3600000);
     fake_next(&f);
     is_u64(lead(), 3000, "row 5: never more than max_ahead");
+    fake_set_word(&f, START, SEQ_MAX);
+    is_u64(fake_tick_of(&f, fake_try(&f)), START, "row 15: behind, the latest tick is used to its end");
+    is_i64(fake_try(&f), SFID_ECLOCK, "row 16: behind, and it is used up");
     fake_close(&f);
 }
 
