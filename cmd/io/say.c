@@ -99,10 +99,14 @@ struct quoted quote(const char *text, size_t whole) {
     return q;
 }
 
+static int instead = STATUS_USAGE;
+
+void end_with(int status) { instead = status; }
+
 int close_output(int status) {
     const int lost = out_close();
     if (lost == 0)
-        return status;
+        return status == STATUS_USAGE ? instead : status;
     say("standard output: %s", strerror(lost));
     return STATUS_IO;
 }

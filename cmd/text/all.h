@@ -154,9 +154,12 @@ void ids_show_wide(struct ids *ids, const sfid_wide *list, size_t n);
 #define OPTION_IP \
     { "ip", 0, "ADDRESS", "AWSFLAKE_IP", "awsflake: the host's address (that of the first interface)" }
 
-/* Their indexes in a command's list. */
+#define OPTION_EC2 \
+    { "ec2", 0, NULL, NULL, "awsflake: ask EC2 for the region and address that are not given" }
+
+/* Their indexes in a command's list; ec2: -1 if it has none. */
 struct host_options {
-    int pid, mac, interface, region, ip;
+    int pid, mac, interface, region, ip, ec2;
 };
 
 /* Returns whether the IDs name the host that generated them, instead of a leased pid. */

@@ -19,7 +19,7 @@ static const struct option_spec options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP};
+static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP, -1};
 
 struct encode {
     struct any_layout layout;

@@ -27,6 +27,7 @@ enum {
     INTERFACE,
     REGION,
     IP,
+    EC2,
     RUN_DIR,
     STATE_DIR,
     TTL
@@ -48,13 +49,14 @@ static const struct option_spec options[] = {
     [INTERFACE] = OPTION_INTERFACE,
     [REGION] = OPTION_REGION,
     [IP] = OPTION_IP,
+    [EC2] = OPTION_EC2,
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
     STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP};
+static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP, EC2};
 
 struct gen {
     struct any_layout layout;
@@ -312,7 +314,7 @@ const struct command command_gen = {
     .name = "gen",
     .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--pid-min PID] [--pid-max PID] [--layout LAYOUT] "
                 "[--format " ID_FORMATS_WIDE "] [--min-length DIGITS] [--exhaustion wait|borrow|fail] [--random-start N] "
-                "[--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--run-dir DIR] [--state-dir DIR] "
+                "[--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
                 "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "generate IDs",
     .about = "Generates COUNT increasing IDs, one per line. When the sequence of a tick is used up, it\n"

@@ -2,6 +2,8 @@
 /* host.c - host options of flake, flake-go and awsflake: a MAC address; a region and an IPv4 address. */
 #include "text/all.h"
 
+#include "net/all.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -33,8 +35,9 @@ static bool not_both(const struct args *args, int i, int k) {
 bool host_check(const struct args *args, const struct host_options *at, const struct any_layout *any) {
     const bool flake = is_by_mac(any);
     const bool awsflake = any->wide && any->wide_layout.kind == SFID_AWSFLAKE;
-    return only_with(args, at->mac, flake, "layout flake or flake-go") && only_with(args, at->region, awsflake, "layout awsflake") &&
-           only_with(args, at->ip, awsflake, "layout awsflake") &&
+    return only_with(args, at->mac, flake, "layout flake or flake-go") &&
+           only_with(args, at->region, awsflake, "layout awsflake") && only_with(args, at->ip, awsflake, "layout awsflake") &&
+           (at->ec2 < 0 || only_with(args, at->ec2, awsflake, "layout awsflake")) &&
            only_with(args, at->interface, flake || awsflake, "layout flake, flake-go or awsflake") &&
            not_both(args, at->mac, at->interface) && not_both(args, at->mac, at->pid) && not_both(args, at->interface, at->pid) &&
            not_both(args, at->region, at->pid) && not_both(args, at->ip, at->pid) && not_both(args, at->ip, at->interface);
@@ -86,47 +89,73 @@ static bool find_mac(const struct args *args, const struct host_options *at, int
 
 /* ---- regions ----------------------------------------------------------------- */
 
-enum { REGIONS = 32 };
-
-/* Lists names for nearest(), which keeps the pointers. */
-static const char *region_name(size_t i) {
-    static char names[REGIONS][SFID_AWS_REGION_LEN];
-    if (i >= REGIONS || sfid_aws_region_name((unsigned)i, names[i], sizeof names[i]) < 0)
-        return NULL;
-    return strncmp(names[i], "region-", strlen("region-")) == 0 ? NULL : names[i];
-}
-
-static bool find_region(const struct args *args, const struct host_options *at, int *region) {
-    const char *text = args->value[at->region];
-    if (text == NULL) {
-        say("%s: --region is missing; use one such as us-east-1, or set $AWSFLAKE_REGION", args->command->name);
-        return false;
-    }
-    *region = sfid_aws_region(text);
-    if (*region >= 0)
-        return true;
-    const char *near = nearest(text, region_name);
-    say("%s: %s is not a region%s%s%s; use a name such as us-east-1, or region-12 to region-31", label(args, at->region),
-        QUOTE(text), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+/* A bad value of a variable is no misuse of the command. */
+static bool refuse(const struct args *args, int i, const char *what) {
+    say("%s: %s is not %s", label(args, i), QUOTE(args->value[i]), what);
+    if (args->from_env[i])
+        end_with(STATUS_CONFIG);
     return false;
 }
 
-static bool find_ip(const struct args *args, const struct host_options *at, uint32_t *ip) {
+static bool has_ec2(const struct args *args, const struct host_options *at) { return at->ec2 >= 0 && args->value[at->ec2]; }
+
+/* An IP may come from an interface, a region only from here. */
+static bool miss_region(const struct args *args, const struct host_options *at) {
+    say("%s: the region is missing; give --region%s or set $AWSFLAKE_REGION", args->command->name, at->ec2 < 0 ? "" : ", --ec2");
+    if (args->value[at->ip] == NULL)
+        say("%s: $AWSFLAKE_IP is not set either", args->command->name);
+    end_with(STATUS_CONFIG);
+    return false;
+}
+
+/* No name is suggested for a wrong one: two regions under one number repeat IDs. */
+static bool find_region(const struct args *args, const struct host_options *at, int *region) {
+    static const char known[] = "a region that awsflake has a number for; sfid-gen(1) lists them";
+    char text[EC2_FACT + 1];
+    if (args->value[at->region]) {
+        *region = sfid_aws_region(args->value[at->region]);
+        return *region >= 0 || refuse(args, at->region, known);
+    }
+    if (!has_ec2(args, at))
+        return miss_region(args, at);
+    if (!ec2_ask(EC2_REGION, text))
+        return false;
+    *region = sfid_aws_region(text);
+    if (*region >= 0)
+        return true;
+    say("--ec2: %s is not %s", QUOTE(text), known);
+    end_with(STATUS_CONFIG);
+    return false;
+}
+
+static bool read_ip(const char *text, uint32_t *ip) {
     struct in_addr in;
-    if (is_given(args, at->interface))
-        return sfid_ipv4_address(args->value[at->interface], ip) == 0 || no_interface(args, at->interface, "an IPv4");
-    if (args->value[at->ip] == NULL) {
-        if (sfid_ipv4_address(NULL, ip) == 0)
-            return true;
-        say("%s: no interface of this host has an IPv4 address; use --ip", args->command->name);
+    if (inet_pton(AF_INET, text, &in) != 1)
         return false;
-    }
-    if (inet_pton(AF_INET, args->value[at->ip], &in) != 1) {
-        say("%s: %s is not an IPv4 address", label(args, at->ip), QUOTE(args->value[at->ip]));
-        return false;
-    }
     *ip = ntohl(in.s_addr);
     return true;
+}
+
+static bool find_ip(const struct args *args, const struct host_options *at, uint32_t *ip) {
+    char text[EC2_FACT + 1];
+    if (is_given(args, at->interface))
+        return sfid_ipv4_address(args->value[at->interface], ip) == 0 || no_interface(args, at->interface, "an IPv4");
+    if (args->value[at->ip])
+        return read_ip(args->value[at->ip], ip) || refuse(args, at->ip, "an IPv4 address");
+    if (has_ec2(args, at)) {
+        if (!ec2_ask(EC2_ADDRESS, text))
+            return false;
+        if (read_ip(text, ip))
+            return true;
+        say("--ec2: %s is not an IPv4 address", QUOTE(text));
+        end_with(STATUS_UNREACHABLE);
+        return false;
+    }
+    if (sfid_ipv4_address(NULL, ip) == 0)
+        return true;
+    say("%s: no interface of this host has an IPv4 address; give --ip or set $AWSFLAKE_IP", args->command->name);
+    end_with(STATUS_CONFIG);
+    return false;
 }
 
 bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any, int64_t *pid) {

@@ -185,7 +185,7 @@ SFID_API SFID_MUST_CHECK int sfid_wide_compose(const sfid_wide_layout *l, const 
  */
 SFID_API SFID_MUST_CHECK int sfid_aws_region_name(unsigned region, char *buf, size_t size);
 
-/** The region, 0 to 31, that has such a name; SFID_EINVAL if there is none, or name is NULL. */
+/** The region, 0 to 31, that has such a name, in letters of either case; SFID_EINVAL if there is none, or name is NULL. */
 SFID_API int sfid_aws_region(const char *name);
 
 /** opt.pid for awsflake: a region (sfid_aws_region(), 0 to 31) and the low 16 bits of an IPv4 address in the host's byte order. */

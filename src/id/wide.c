@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /*
  * Every field is in one piece, but for the sequence: its lowest seq_low bits
@@ -275,7 +276,7 @@ int sfid_aws_region(const char *name) {
     if (name == NULL)
         return SFID_EINVAL;
     for (unsigned i = 0; i < REGIONS; i++)
-        if (sfid_aws_region_name(i, known, sizeof known) == 0 && strcmp(name, known) == 0)
+        if (sfid_aws_region_name(i, known, sizeof known) == 0 && strcasecmp(name, known) == 0)
             return (int)i;
     return SFID_EINVAL;
 }

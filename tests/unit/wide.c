@@ -260,6 +260,7 @@ static void regions(void) {
     ok(sfid_aws_region_name(32, name, sizeof name) == SFID_EINVAL && sfid_aws_region_name(0, NULL, 9) == SFID_EINVAL &&
            sfid_aws_region_name(0, name, 9) == SFID_EINVAL && sfid_aws_region_name(0, name, 10) == 0,
        "a number too large and a buffer too small are refused");
+    ok(sfid_aws_region("US-East-1") == 0 && sfid_aws_region("REGION-31") == 31, "letters of either case");
     ok(sfid_aws_region(NULL) == SFID_EINVAL && sfid_aws_region("") == SFID_EINVAL && sfid_aws_region("region-0") == SFID_EINVAL &&
            sfid_aws_region("region-32") == SFID_EINVAL && sfid_aws_region("us-east-11") == SFID_EINVAL,
        "so are names that are none");
