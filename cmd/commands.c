@@ -5,16 +5,17 @@
 #include "decode/all.h"
 #include "doctor/all.h"
 #include "exec/all.h"
+#include "get/all.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct command command_help;
 
-static const struct command *const commands[] = {&command_gen,   &command_decode, &command_encode, &command_convert,
-                                                 &command_range, &command_layout, &command_init,   &command_lease,
-                                                 &command_keep,  &command_exec,   &command_bench,  &command_doctor,
-                                                 &command_help};
+static const struct command *const commands[] = {&command_gen,    &command_decode, &command_encode, &command_convert,
+                                                 &command_range,  &command_layout, &command_init,   &command_lease,
+                                                 &command_keep,   &command_exec,   &command_get,    &command_bench,
+                                                 &command_doctor, &command_help};
 
 /* Finds a command by name or alias. Returns NULL if there is none. */
 static const struct command *command_of(const char *name) {
