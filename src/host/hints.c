@@ -69,7 +69,7 @@ void sfid__search_begin(struct sfid__search *s, const struct sfid__dir *dir, uin
 
 /* The next number from s->next on whose byte is this one; last + 1: there is none. */
 static uint64_t find(const struct sfid__search *s, int hint) {
-    const unsigned char *at = s->next < s->known ? memchr(s->taken + s->next, hint, s->known - s->next) : NULL;
+    const unsigned char *at = s->next < s->known ? memchr(s->taken + s->next, hint, (size_t)(s->known - s->next)) : NULL;
     if (at)
         return (uint64_t)(at - s->taken);
     return hint == FREE ? SFID__MAX(s->next, s->known) : s->last + 1;

@@ -137,7 +137,7 @@ static void claim_answered(lease *l, const event *e, actions *out) {
         l->start = e->start;
         l->retry_ms = 0;
         /* R8: neither at once nor never. A pid may be released before its time. */
-        l->due_ms = e->now_ms + SFID__MIN(SFID__MAX(e->after_ms, l->terms.poll_least_ms), l->terms.heartbeat_ms);
+        l->due_ms = e->now_ms + SFID__MIN(SFID__MAX(e->after_ms, l->terms.poll_least_ms), l->terms.poll_most_ms);
         sleep_until(out, l->due_ms);
     } else if (e->answer == SFID__REFUSED && !l->opened) {
         give_up(l, out);

@@ -49,7 +49,7 @@ struct sfid__lease_terms {
     int64_t heartbeat_ms;       /* between renewals */
     int64_t first_heartbeat_ms; /* the same until the first renewal, and always with a short pid */
     int64_t retry_first_ms, retry_longest_ms;
-    int64_t poll_least_ms; /* between claims while all pids are taken */
+    int64_t poll_least_ms, poll_most_ms; /* between claims while all pids are taken */
     bool rests;            /* no renewal while no ID is, or can be, generated */
     bool testifies;        /* only an answer gives a right to the pid, which others may have had since: a restart renews at once */
 };

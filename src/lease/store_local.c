@@ -319,6 +319,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
                                                 .first_heartbeat_ms = (int64_t)(window * s->layout.unit_ms / 3),
                                                 .retry_first_ms = RETRY_FIRST_MS,
                                                 .poll_least_ms = RETRY_FIRST_MS,
+                                                .poll_most_ms = (int64_t)(window * s->layout.unit_ms / 3),
                                                 .retry_longest_ms = RETRY_LONGEST_MS,
                                                 .rests = true};
     s->store.start = s->store.terms.pid_min;

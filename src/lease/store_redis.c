@@ -370,6 +370,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
                                                 .heartbeat_ms = opt->heartbeat_ms,
                                                 .first_heartbeat_ms = first_heartbeat_ms,
                                                 .poll_least_ms = POLL_LEAST_MS,
+                                                .poll_most_ms = POLL_MOST_MS,
                                                 .retry_first_ms = SFID__MIN(RETRY_FIRST_MS, opt->heartbeat_ms),
                                                 .retry_longest_ms = SFID__MIN(RETRY_LONGEST_MS, opt->heartbeat_ms),
                                                 .testifies = true};

@@ -12,6 +12,7 @@ const struct sfid__lease_terms usual = {.window = WINDOW,
                                         .retry_first_ms = FIRST,
                                         .retry_longest_ms = LONGEST,
                                         .poll_least_ms = FIRST,
+                                        .poll_most_ms = POLL_MOST,
                                         .testifies = true};
 const struct sfid__lease_terms two_windows = {.window = WINDOW,
                                               .first_window = FIRST_WINDOW,
@@ -25,6 +26,7 @@ const struct sfid__lease_terms two_windows = {.window = WINDOW,
                                               .retry_first_ms = FIRST,
                                               .retry_longest_ms = LONGEST,
                                               .poll_least_ms = POLL,
+                                              .poll_most_ms = POLL_MOST,
                                               .testifies = true};
 struct sfid__lease l;
 struct sfid__lease_actions out;

@@ -87,6 +87,7 @@ static void begin(bool events) {
                                                   .heartbeat_ms = 100,
                                                   .first_heartbeat_ms = 100,
                                                   .poll_least_ms = 50,
+                                                  .poll_most_ms = 100,
                                                   .retry_first_ms = 50,
                                                   .retry_longest_ms = 5000,
                                                   .rests = true},

@@ -190,8 +190,8 @@ static void possible_renewals(void) {
     is_str(grant(4, 0, TICK + WINDOW), "h ENWS", "R8: the limit there is, when our clock was set back");
 
     static const int64_t said_and_done[][2] = {{INT64_MIN, FIRST},         {-1, FIRST},           {0, FIRST},
-                                               {FIRST + 1, FIRST + 1},     {1000, 1000},          {HEARTBEAT, HEARTBEAT},
-                                               {HEARTBEAT + 1, HEARTBEAT}, {INT64_MAX, HEARTBEAT}};
+                                               {FIRST + 1, FIRST + 1},     {1000, 1000},          {POLL_MOST, POLL_MOST},
+                                               {POLL_MOST + 1, POLL_MOST}, {INT64_MAX, POLL_MOST}};
     for (unsigned i = 0; i < sizeof said_and_done / sizeof said_and_done[0]; i++) {
         begin(&usual);
         open_lease();

@@ -40,6 +40,7 @@ static void choose_terms(void) {
                                          .heartbeat_ms = (int64_t)window * UNIT_MS / 3,
                                          .first_heartbeat_ms = (int64_t)first_window * UNIT_MS / 3,
                                          .poll_least_ms = 10 + (int64_t)below(200),
+                                         .poll_most_ms = (int64_t)window * UNIT_MS / 3,
                                          .retry_first_ms = 20 + (int64_t)below(200),
                                          .retry_longest_ms = 300 + (int64_t)below(1000),
                                          .rests = chance(150),
