@@ -6,16 +6,22 @@
 #include "doctor/all.h"
 #include "exec/all.h"
 #include "get/all.h"
+#ifdef HAVE_SERVE
+#include "serve/all.h"
+#endif
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct command command_help;
 
-static const struct command *const commands[] = {&command_gen,    &command_decode, &command_encode, &command_convert,
-                                                 &command_range,  &command_layout, &command_init,   &command_lease,
-                                                 &command_keep,   &command_exec,   &command_get,    &command_bench,
-                                                 &command_doctor, &command_help};
+static const struct command *const commands[] = {&command_gen,   &command_decode, &command_encode, &command_convert,
+                                                 &command_range, &command_layout, &command_init,   &command_lease,
+                                                 &command_keep,  &command_exec,
+#ifdef HAVE_SERVE
+                                                 &command_serve,
+#endif
+                                                 &command_get,   &command_bench,  &command_doctor, &command_help};
 
 /* Finds a command by name or alias. Returns NULL if there is none. */
 static const struct command *command_of(const char *name) {
@@ -38,6 +44,10 @@ static int usage_all(void) {
 static const char *command_name(size_t i) { return i < COUNT_OF(commands) ? commands[i]->name : NULL; }
 
 static int command_unknown(const char *name) {
+    if (strcmp(name, "serve") == 0) {
+        say("serve: this build has none, since libuv was not there; build it with libuv1-dev installed");
+        return STATUS_CONFIG;
+    }
     const char *near = nearest(name, command_name);
     say("unknown command %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     return usage_all();

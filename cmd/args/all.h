@@ -15,7 +15,7 @@
 struct option_spec {
     const char *name; /* without dashes; NULL ends the list */
     char letter;      /* short form, or 0 */
-    const char *arg;  /* name of its argument; [=NAME]: optional; NULL: a flag */
+    const char *arg;  /* name of its argument; [=NAME]: optional; NAME...: the option may be repeated; NULL: a flag */
     const char *env;  /* environment variable with the same meaning, or NULL */
     const char *help; /* NULL: not listed */
 };
@@ -42,13 +42,16 @@ void help_command(const struct command *command);
 
 /* ---- args.c: the options of a command as the user gave them -------------- */
 
-#define ARGS_MAX 24
+#define ARGS_MAX 32
+#define ARGS_LIST 16
 
 struct args {
     const struct command *command;
     const char *value[ARGS_MAX]; /* in the order of command->options; NULL: not given */
     char label[ARGS_MAX][24];    /* where the value comes from: "--pid", "-n", "$SFID_PID" */
     bool from_env[ARGS_MAX];
+    const char *list[ARGS_LIST]; /* the values of the option that may be repeated */
+    int list_count;              /* how often it was given; above ARGS_LIST the rest is missing */
     char **operands;
     int operand_count;
 };

@@ -29,7 +29,10 @@ static int find_letter(const struct command *command, char letter) {
 }
 
 static void set(struct args *args, int i, const char *value, const char *label_head, const char *label) {
+    const char *arg = args->command->options[i].arg;
     args->value[i] = value;
+    if (arg && strstr(arg, "...") && args->list_count++ < ARGS_LIST)
+        args->list[args->list_count - 1] = value;
     args->from_env[i] = label_head[0] == '$';
     snprintf(args->label[i], sizeof args->label[i], "%s%s", label_head, label);
 }

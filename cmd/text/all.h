@@ -99,6 +99,9 @@ char *view_put_id(struct view *view, char *p, sfid_wide id);
 char *view_put_names(const struct view *view, char *p, const char *prefix, char separator);
 char *view_put_columns(struct view *view, char *p, const struct taken *taken, char separator);
 
+/* Writes the line of VIEW_JSON. */
+char *view_put_json(struct view *view, char *p, const struct taken *taken);
+
 /* Writes members of a JSON object: "time" and so on. */
 char *view_put_members(struct view *view, char *p, const struct taken *taken);
 

@@ -130,7 +130,7 @@ char *view_put_note(struct view *view, char *p, const struct taken *taken) {
 
 /* ---- one ID --------------------------------------------------------------- */
 
-static char *put_json(struct view *view, char *p, const struct taken *taken) {
+char *view_put_json(struct view *view, char *p, const struct taken *taken) {
     p = view_put_id(view, put_text(p, "{\"id\":\""), taken->id);
     p = put_text(p, "\",\"layout\":\"");
     p = put_text(p, view->name);
@@ -223,7 +223,7 @@ void view_show(struct view *view, const struct taken *taken) {
     char *p = out_room(OUT_ROOM);
     switch (view->format) {
     case VIEW_JSON:
-        p = put_json(view, p, taken);
+        p = view_put_json(view, p, taken);
         break;
     case VIEW_TSV:
         p = put_columns(view, p, taken, '\t');

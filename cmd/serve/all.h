@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* all.h - sfid serve: what each file of this folder offers. The parsers are in parse.h. */
+#ifndef CMD_SERVE_ALL_H
+#define CMD_SERVE_ALL_H
+
+#include "serve/parse.h"
+#include "text/all.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <uv.h>
+
+/* ---- serve.c: sfid serve --------------------------------------------------- */
+
+extern const struct command command_serve;
+
+/* ---- state.c: what is counted, and what all files may ask ------------------- */
+
+enum protocol { PROTOCOL_HTTP, PROTOCOL_RESP, PROTOCOL_FLAKEID, PROTOCOLS, PROTOCOL_NONE };
+enum refusal { REFUSED_AGAIN, REFUSED_LEASE, REFUSED_CLOCK, REFUSED_STOPPING, REFUSED_MEMORY, REFUSALS };
+enum rejection { REJECTED_PARSE, REJECTED_LIMIT, REJECTED_TIMEOUT, REJECTED_PROTOCOL, REJECTED_CONNECTIONS, REJECTIONS };
+
+/* Names as in metrics and in --protocols; NULL ends each list. */
+extern const char *const protocol_names[], *const refusal_names[], *const rejection_names[];
+
+struct state {
+    uint64_t issued, waits;
+    uint64_t requests[PROTOCOLS], refused[REFUSALS], rejected[REJECTIONS];
+    uint64_t connections; /* open now */
+    uint64_t memory;      /* bytes of answers under way */
+    bool stopping;
+};
+extern struct state state;
+
+/* ---- settings.c: the options ------------------------------------------------ */
+
+#define LISTEN_MOST ARGS_LIST
+enum integers { INTEGERS_AUTO, INTEGERS_ALWAYS, INTEGERS_NEVER };
+
+struct settings {
+    struct any_layout layout;
+    sfid_options opt;
+    sfid_form form; /* of IDs as text */
+    unsigned width; /* least number of digits; 0: the form's own */
+    const char *listen[LISTEN_MOST];
+    int listen_count;
+    bool expose, access_log, local; /* local: IDs are unique on this host only */
+    unsigned protocols;             /* bits by enum protocol */
+    unsigned mode;                  /* of Unix sockets */
+    enum integers integers;
+    uint32_t max_ids, max_connections, wait_ms, request_ms, idle_ms, grace_ms;
+    uint64_t max_memory;
+};
+extern struct settings settings;
+extern const struct option_spec serve_options[];
+
+/* Returns STATUS_GOOD, or the status to end with, after a message. */
+int settings_read(const struct args *args);
+
+/* ---- log.c: lines on standard error ----------------------------------------- */
+
+enum { LOG_ERROR = 3, LOG_WARNING = 4, LOG_NOTICE = 5, LOG_INFO = 6 }; /* as syslog(3) */
+
+void log_begin(void);
+
+/* Writes a line. The same key (or, without one, the same format) is written at most once in 10 s; what was left out is counted. */
+void log_line(int level, const char *fmt, ...) CLI_PRINTF(2, 3);
+void log_keyed(int level, const void *key, const char *fmt, ...) CLI_PRINTF(3, 4);
+
+/* Writes a line of --access-log: never left out. */
+void log_access(const char *fmt, ...) CLI_PRINTF(1, 2);
+
+/* Says what was left out, once its 10 s are over. Called each second. */
+void log_tick(void);
+
+/* ---- notify.c: messages to the service manager ------------------------------ */
+
+/* Reads $NOTIFY_SOCKET and $WATCHDOG_USEC. Returns how often to call notify_watchdog() in milliseconds; 0: never. */
+uint64_t notify_begin(void);
+void notify(const char *fmt, ...) CLI_PRINTF(1, 2); /* without $NOTIFY_SOCKET it does nothing */
+
+/* ---- address.c: addresses to listen on, as text ------------------------------ */
+
+struct address {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+        struct sockaddr_un un;
+    };
+    socklen_t len;
+    bool loopback; /* or a Unix socket */
+};
+
+/* Returns NULL, or what is wrong, to follow the text in a message. */
+const char *address_read(const char *text, struct address *address);
+
+#define ADDRESS_ROOM 128
+void address_show(const struct address *address, char text[ADDRESS_ROOM]);
+
+/* ---- listen.c: the sockets that are listened on ------------------------------ */
+
+struct listener {
+    int fd;
+    bool passed; /* by the service manager */
+    bool tcp;
+    dev_t device; /* of a Unix socket's path that we bound; inode 0: none */
+    ino_t inode;
+    char name[ADDRESS_ROOM];
+};
+extern struct listener listeners[2 * LISTEN_MOST];
+extern int listener_count;
+
+/* Opens all addresses, and takes sockets that were passed. Returns STATUS_GOOD, or the status to end with, after a message. */
+int listen_open(void);
+
+/* Closes a listener, and removes the path of a Unix socket that is still ours. */
+void listen_close(struct listener *listener);
+
+/* ---- unix.c: Unix sockets with a path ---------------------------------------- */
+
+/* Binds a socket where none, or only a dead one, is. Returns STATUS_GOOD, or the status to end with, after a message. */
+int unix_bind(const struct address *address, struct listener *listener);
+
+/* ---- source.c: the generator -------------------------------------------------- */
+
+/* Opens it; may take the time that the options say. Returns as sfid_open(). */
+int source_open(void (*on_event)(void *user, const sfid_event *event));
+void source_close(void);
+const char *source_error(void);
+
+/* Is an app unknown to its server, so that a later open may find a pid? */
+bool source_waits_for_app(void);
+
+#define SOURCE_TURN 4096
+
+/* Draws up to n IDs, at most SOURCE_TURN. Returns how many, or an SFID_E… code. */
+int64_t source_draw(size_t n);
+int source_retry_ms(void);
+
+/* Writes ID i of the last draw at p, padded to `least` digits. SOURCE_ROOM bytes, or `least` if more, are enough. */
+#define SOURCE_ROOM 48
+char *source_put(char *p, size_t i, unsigned least);
+char *source_put_hex(char *p, size_t i); /* 32 digits */
+int64_t source_integer(size_t i);        /* of a 64-bit layout */
+
+/* May IDs be drawn now? */
+bool source_ready(void);
+bool source_status(sfid_status_info *info);
+int64_t source_pid(void);
+
+/* What the layout allows: IDs a second; the highest ID as a number of bits. */
+uint64_t source_rate(void);
+unsigned source_bits(void);
+const char *source_layout(void);
+
+/* Writes the JSON line of sfid decode (OUT_ROOM bytes). Returns its end; NULL, with a reason, if the text is no ID. */
+char *source_decode(char *p, struct slice text, char why[READER_WHY]);
+
+/* ---- client.c: one connection's answers, without its socket ------------------- */
+
+struct bytes {
+    char *at;
+    size_t sent, len, size; /* at[sent..len) is to be sent */
+};
+
+enum answer { ANSWER_NONE, ANSWER_FLAKEID, ANSWER_ID, ANSWER_LINES, ANSWER_JSON, ANSWER_BULK, ANSWER_ARRAY, ANSWER_INTEGER };
+
+/* A request for IDs whose answer is being made. Nothing of it is sent before it is complete. */
+struct job {
+    enum answer answer;
+    unsigned least;    /* digits */
+    uint32_t n, drawn; /* n IDs are wanted */
+    size_t start;      /* of the answer in out */
+    bool begun;        /* there is room for all of it */
+};
+
+struct client {
+    struct bytes out;
+    struct job job;
+    uint64_t id;
+    uint8_t protocol; /* enum protocol */
+    bool old, keep;   /* HTTP: the current request's version, and whether the connection stays open */
+    bool resp3;
+    bool closing; /* no further request is read; close once the answers are sent */
+    bool linger;  /* the client may still be sending */
+    int status;   /* HTTP: of the last answer */
+};
+
+/* Makes room for n bytes behind the answers, and returns it; client_end() sets where they end. Ends the program without memory. */
+char *client_room(struct client *client, size_t n);
+void client_end(struct client *client, const char *end);
+void client_write(struct client *client, const char *text, size_t len);
+void client_print(struct client *client, const char *fmt, ...) CLI_PRINTF(2, 3); /* at most 2048 bytes */
+
+/* Drops bytes that were sent. */
+void client_sent(struct client *client, size_t n);
+void client_free(struct client *client);
+
+/* Returns how many bytes may be sent now: those of a job may not. */
+size_t client_pending(const struct client *client);
+
+/* ---- http_write.c: heads and errors of HTTP ------------------------------------ */
+
+#define HEAD_ROOM 320
+#define LENGTH_NONE (-1) /* no Content-Length */
+
+/* Writes a head at p. extra: more lines, each with its CRLF, or "". */
+char *http_head(char *p, const struct client *client, int status, const char *type, int64_t length, const char *extra);
+
+/* Writes a whole answer. with_body false: its head alone. */
+void http_answer(struct client *client, int status, const char *type, struct slice body, bool with_body);
+
+/* Writes an error as JSON. target: what the client asked for; shown escaped. */
+void http_error(struct client *client, int status, const char *code, struct slice target, bool with_body, const char *fmt, ...)
+    CLI_PRINTF(6, 7);
+
+/* Writes a text as the inside of a JSON string, at most `most` bytes of it. */
+char *json_put(char *p, struct slice text, size_t most);
+
+/* Begins with the next second; sets what Date says. */
+void http_clock(void);
+
+/* ---- answer.c: answers with IDs -------------------------------------------------- */
+
+/* Begins the answer to a request for IDs; answer_go() then makes it. */
+void answer_begin(struct client *client, enum answer answer, uint32_t n, unsigned least);
+
+enum progress { PROGRESS_DONE, PROGRESS_TURN, PROGRESS_DRY, PROGRESS_MEMORY, PROGRESS_LEASE, PROGRESS_CLOCK };
+
+/*
+ * Draws at most SOURCE_TURN IDs. TURN: more are wanted. DRY: there are none for
+ * now. MEMORY: too many answers are under way. LEASE, CLOCK: to be refused.
+ */
+enum progress answer_go(struct client *client);
+
+/* Refuses the job. request: its bytes. */
+void answer_refuse(struct client *client, enum refusal why, struct slice request);
+
+/* ---- metrics.c -------------------------------------------------------------------- */
+
+void metrics_write(struct client *client, bool openmetrics);
+
+/* ---- http_serve.c, resp_serve.c, flakeid_serve.c: requests and their answers ------ */
+
+/*
+ * Each reads one request from the front of the bytes, and answers it, or begins
+ * a job, or closes. Returns the bytes used; 0: more are wanted.
+ */
+size_t http_serve(struct client *client, const char *bytes, size_t len);
+size_t resp_serve(struct client *client, const char *bytes, size_t len);
+size_t flakeid_serve(struct client *client, const char *bytes, size_t len);
+
+/* Reads the first byte of a connection. Returns its protocol, or PROTOCOL_NONE. */
+enum protocol protocol_of(char first);
+
+/* ---- connection.c: connections, their sockets and deadlines ------------------------ */
+
+void connections_begin(uv_loop_t *loop, void (*on_empty)(void));
+
+/* Takes an accepted socket. */
+void connection_open(int fd);
+
+/* Closes idle connections, refuses waiters, and lets the others get their answers. */
+void connections_finish(void);
+void connections_drop(void);
+
+/* ---- queue.c: connections by what they wait for ------------------------------------- */
+
+/* Those of one queue have one time limit, so the first ends first. */
+enum queue { QUEUE_IDLE, QUEUE_REQUEST, QUEUE_STALL, QUEUE_WAIT, QUEUE_LINGER, QUEUE_TURN, QUEUES };
+
+struct place {
+    struct place *before, *after;
+    uint64_t deadline; /* by the loop's clock; none in QUEUE_TURN */
+    enum queue queue;  /* QUEUES: in none */
+};
+
+void queues_begin(void);
+void queue_move(struct place *place, enum queue queue, uint64_t deadline);
+void queue_leave(struct place *place);
+struct place *queue_first(enum queue queue);
+struct place *queue_next(const struct place *place);
+size_t queue_length(enum queue queue);
+
+/* Returns the first deadline of all queues; UINT64_MAX if there is none. */
+uint64_t queues_deadline(void);
+
+#endif

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * connection.c - connections, their sockets and deadlines.
+ *
+ * A connection is always in one queue, by what it waits for. An idle one has no
+ * buffer. Bytes of a request that is not complete, or not yet answered, are kept
+ * in `in`; `used` of them belong to the request whose job is under way.
+ */
+#include "serve/all.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    IN_ROOM = 9 * 1024,   /* the most bytes that are read and not yet answered: longer than any request */
+    PENDING_MOST = 65536, /* with more to send, nothing is read */
+    LINGER_MS = 1000,     /* how long a rejected client may go on sending */
+    RETRY_MOST_MS = 50,   /* how often waiters try again at least */
+    MEMORY_RETRY_MS = 5   /* the same, of those that wait for memory */
+};
+
+struct connection {
+    struct place place; /* first: a place is a connection */
+    uv_poll_t poll;
+    struct client client;
+    char *in;
+    uint32_t in_len, used;
+    uint64_t since; /* when the current request's first byte came */
+    int fd, events; /* what poll waits for */
+    bool eof, waited;
+};
+
+static struct {
+    uv_loop_t *loop;
+    uv_timer_t deadlines, retry;
+    uv_idle_t turns;
+    uint64_t aimed; /* when `deadlines` fires */
+    uint64_t id;
+    bool dry; /* there are no IDs for now: new requests join the waiters */
+    void (*on_empty)(void);
+    char room[IN_ROOM];
+} all;
+
+static struct connection *connection_of(struct place *place) { return (struct connection *)(void *)place; }
+
+static uint64_t now_ms(void) { return uv_now(all.loop); }
+
+static bool has_job(const struct connection *c) { return c->client.job.answer != ANSWER_NONE; }
+
+/* ---- the end --------------------------------------------------------------------- */
+
+static void on_closed(uv_handle_t *handle) {
+    struct connection *c = handle->data;
+    free(c);
+    if (state.connections == 0 && state.stopping)
+        all.on_empty();
+}
+
+static void drop(struct connection *c) {
+    queue_leave(&c->place);
+    uv_poll_stop(&c->poll);
+    close(c->fd);
+    c->fd = -1;
+    client_free(&c->client);
+    free(c->in);
+    c->in = NULL;
+    state.connections--;
+    uv_close((uv_handle_t *)&c->poll, on_closed);
+}
+
+/* ---- deadlines ------------------------------------------------------------------- */
+
+static void on_deadline(uv_timer_t *timer);
+
+static void aim(uint64_t deadline) {
+    if (deadline >= all.aimed)
+        return;
+    all.aimed = deadline;
+    uv_timer_start(&all.deadlines, on_deadline, deadline > now_ms() ? deadline - now_ms() : 0, 0);
+}
+
+static void move(struct connection *c, enum queue queue, uint64_t deadline) {
+    queue_move(&c->place, queue, deadline);
+    if (queue != QUEUE_TURN)
+        aim(deadline);
+}
+
+/* ---- sending ----------------------------------------------------------------------- */
+
+static void on_events(uv_poll_t *poll, int status, int events);
+
+static void watch(struct connection *c) {
+    const size_t pending = client_pending(&c->client);
+    const bool lingers = c->place.queue == QUEUE_LINGER;
+    const bool reads = lingers || (!c->eof && !has_job(c) && !c->client.closing && pending <= PENDING_MOST);
+    const int events = (reads ? UV_READABLE : 0) | (pending > 0 ? UV_WRITABLE : 0);
+    if (events == c->events)
+        return;
+    c->events = events;
+    if (events)
+        uv_poll_start(&c->poll, events, on_events);
+    else
+        uv_poll_stop(&c->poll);
+}
+
+/* Sends what may be sent. Returns false if the client is gone. */
+static bool flush(struct connection *c) {
+    for (size_t pending; (pending = client_pending(&c->client)) > 0;) {
+        const ssize_t n = send(c->fd, c->client.out.at + c->client.out.sent, pending, MSG_NOSIGNAL);
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR;
+        client_sent(&c->client, (size_t)n);
+        if (c->place.queue == QUEUE_STALL)
+            move(c, QUEUE_STALL, now_ms() + settings.request_ms);
+    }
+    return true;
+}
+
+/* ---- requests ------------------------------------------------------------------------ */
+
+static size_t serve(struct connection *c, const char *bytes, size_t len) {
+    struct client *client = &c->client;
+    if (client->protocol == PROTOCOL_NONE) {
+        client->protocol = protocol_of(bytes[0]);
+        if (client->protocol == PROTOCOL_NONE || !(settings.protocols & 1U << client->protocol)) {
+            state.rejected[REJECTED_PROTOCOL]++;
+            client->closing = client->linger = true;
+            return len;
+        }
+    }
+    return client->protocol == PROTOCOL_HTTP   ? http_serve(client, bytes, len)
+           : client->protocol == PROTOCOL_RESP ? resp_serve(client, bytes, len)
+                                               : flakeid_serve(client, bytes, len);
+}
+
+/* A request has its answer, or none. */
+static void answered(struct connection *c, const char *bytes, size_t used) {
+    const struct client *client = &c->client;
+    c->since = now_ms();
+    if (state.stopping)
+        c->client.closing = true;
+    if (!settings.access_log || client->protocol == PROTOCOL_NONE)
+        return;
+    const char *end = client->protocol == PROTOCOL_HTTP ? memchr(bytes, '\r', used) : NULL;
+    log_access("%s %" PRIu64 " %s %d", protocol_names[client->protocol], client->id,
+               quote(bytes, end ? (size_t)(end - bytes) : used).text, client->status);
+}
+
+/* Keeps bytes that are not answered yet. They may be part of c->in. */
+static void keep(struct connection *c, const char *bytes, size_t len) {
+    char *in = NULL;
+    if (len > 0) {
+        in = malloc(len);
+        if (in == NULL) {
+            say("out of memory for %zu bytes of a request", len);
+            exit(STATUS_INTERNAL);
+        }
+        memcpy(in, bytes, len);
+    }
+    free(c->in);
+    c->in = in;
+    c->in_len = (uint32_t)len;
+}
+
+static void on_retry(uv_timer_t *timer);
+static void on_turn(uv_idle_t *idle);
+
+static void retry_in(uint64_t ms) {
+    if (!uv_is_active((uv_handle_t *)&all.retry))
+        uv_timer_start(&all.retry, on_retry, ms, 0);
+}
+
+static uint64_t retry_ms(void) {
+    const int ms = source_retry_ms();
+    return ms < 1 ? 1 : ms > RETRY_MOST_MS ? RETRY_MOST_MS : (uint64_t)ms;
+}
+
+/* The job goes on later, from the end of a queue. */
+static void park(struct connection *c, enum progress progress) {
+    if (progress == PROGRESS_TURN) {
+        move(c, QUEUE_TURN, 0);
+        uv_idle_start(&all.turns, on_turn);
+        return;
+    }
+    all.dry = all.dry || progress == PROGRESS_DRY;
+    if (c->place.queue == QUEUE_WAIT)
+        return; /* it keeps its place */
+    if (!c->waited)
+        state.waits++;
+    c->waited = true;
+    move(c, QUEUE_WAIT, now_ms() + settings.wait_ms);
+    retry_in(progress == PROGRESS_DRY ? retry_ms() : MEMORY_RETRY_MS);
+}
+
+/* Goes on with a job. Returns whether it has ended; else the connection is parked. */
+static bool go_on(struct connection *c, bool may_draw, struct slice request) {
+    const enum progress progress = may_draw ? answer_go(&c->client) : PROGRESS_DRY;
+    if (progress == PROGRESS_LEASE || progress == PROGRESS_CLOCK)
+        answer_refuse(&c->client, progress == PROGRESS_LEASE ? REFUSED_LEASE : REFUSED_CLOCK, request);
+    else if (progress != PROGRESS_DONE)
+        park(c, progress);
+    return !has_job(c);
+}
+
+/* Answers the requests among the bytes, and keeps the rest. Returns false if the client is gone. */
+static bool take(struct connection *c, const char *bytes, size_t len) {
+    size_t at = 0;
+    bool full = false; /* too much waits to be sent; the rest is taken up when it is */
+    while (at < len && !c->client.closing) {
+        if (client_pending(&c->client) > PENDING_MOST && !flush(c))
+            return false;
+        full = client_pending(&c->client) > PENDING_MOST;
+        if (full)
+            break;
+        const size_t used = serve(c, bytes + at, len - at);
+        if (used == 0)
+            break;
+        if (has_job(c) && !go_on(c, !all.dry, (struct slice){bytes + at, used})) {
+            c->used = (uint32_t)used;
+            break;
+        }
+        answered(c, bytes + at, used);
+        at += used;
+    }
+    keep(c, bytes + at, c->client.closing ? 0 : len - at);
+    return full || flush(c);
+}
+
+/* ---- between requests ------------------------------------------------------------------ */
+
+/* All answers are sent, and no further request is taken. */
+static void finish(struct connection *c) {
+    if (!c->client.linger || c->eof || shutdown(c->fd, SHUT_WR) < 0) {
+        drop(c);
+        return;
+    }
+    /* A close with bytes unread is a reset, and the client would lose the answer. */
+    if (c->place.queue != QUEUE_LINGER)
+        move(c, QUEUE_LINGER, now_ms() + LINGER_MS);
+    watch(c);
+}
+
+/* Chooses what to wait for. */
+static void settle(struct connection *c) {
+    const bool pending = client_pending(&c->client) > 0;
+    if (has_job(c)) {
+        watch(c);
+        return;
+    }
+    if (c->eof && !pending)
+        c->client.closing = true; /* what is left is no whole request */
+    if (c->client.closing && !pending) {
+        finish(c);
+        return;
+    }
+    c->waited = false;
+    if (pending && c->place.queue != QUEUE_STALL)
+        move(c, QUEUE_STALL, now_ms() + settings.request_ms);
+    else if (!pending && c->in_len > 0)
+        move(c, QUEUE_REQUEST, c->since + settings.request_ms);
+    else if (!pending)
+        move(c, QUEUE_IDLE, now_ms() + settings.idle_ms);
+    watch(c);
+}
+
+/* Takes up bytes that were kept, from `skip` on. */
+static void resume(struct connection *c, size_t skip) {
+    const size_t len = c->in_len - skip;
+    memcpy(all.room, c->in ? c->in + skip : all.room, len);
+    c->used = 0;
+    if (take(c, all.room, len))
+        settle(c);
+    else
+        drop(c);
+}
+
+/* The job of a parked connection has ended. */
+static void unpark(struct connection *c) {
+    answered(c, c->in, c->used);
+    queue_leave(&c->place);
+    resume(c, c->used);
+}
+
+static struct slice request_of(const struct connection *c) { return (struct slice){c->in, c->used}; }
+
+static void refuse(struct connection *c, enum refusal why) {
+    answer_refuse(&c->client, why, request_of(c));
+    unpark(c);
+}
+
+/* ---- waiters -------------------------------------------------------------------------- */
+
+/* Each connection whose turn it is draws some IDs. */
+static void on_turn(uv_idle_t *idle) {
+    for (size_t n = queue_length(QUEUE_TURN); n > 0; n--) {
+        struct connection *c = connection_of(queue_first(QUEUE_TURN));
+        if (go_on(c, !all.dry, request_of(c)))
+            unpark(c);
+    }
+    if (queue_length(QUEUE_TURN) == 0)
+        uv_idle_stop(idle);
+}
+
+/*
+ * The first waiter draws until it has all, or there are none. One that waits for
+ * memory is passed over. While this goes on, requests that follow join the end.
+ */
+static void on_retry(uv_timer_t *timer) {
+    struct place *next;
+    size_t passed_over = 0;
+    (void)timer;
+    all.dry = true;
+    for (struct place *place = queue_first(QUEUE_WAIT); place; place = next) {
+        struct connection *c = connection_of(place);
+        next = queue_next(place);
+        const enum progress progress = answer_go(&c->client);
+        if (progress == PROGRESS_TURN || progress == PROGRESS_DRY) {
+            retry_in(progress == PROGRESS_TURN ? 0 : retry_ms());
+            return;
+        }
+        if (progress == PROGRESS_DONE)
+            unpark(c);
+        else if (progress == PROGRESS_MEMORY)
+            passed_over++;
+        else
+            refuse(c, progress == PROGRESS_LEASE ? REFUSED_LEASE : REFUSED_CLOCK);
+    }
+    all.dry = false;
+    if (queue_length(QUEUE_WAIT) > 0)
+        uv_timer_start(&all.retry, on_retry, queue_length(QUEUE_WAIT) > passed_over ? 0 : MEMORY_RETRY_MS, 0);
+}
+
+static void on_deadline(uv_timer_t *timer) {
+    const uint64_t now = now_ms();
+    (void)timer;
+    for (enum queue queue = 0; queue < QUEUE_TURN; queue++)
+        for (struct place *place; (place = queue_first(queue)) != NULL && place->deadline <= now;) {
+            struct connection *c = connection_of(place);
+            if (queue == QUEUE_WAIT) {
+                refuse(c, c->client.job.begun || all.dry ? REFUSED_AGAIN : REFUSED_MEMORY);
+                continue;
+            }
+            state.rejected[REJECTED_TIMEOUT] += queue == QUEUE_REQUEST || queue == QUEUE_STALL;
+            drop(c);
+        }
+    all.aimed = UINT64_MAX;
+    aim(queues_deadline());
+}
+
+/* ---- events ----------------------------------------------------------------------------- */
+
+/* A rejected client may go on sending for a while; none of it counts. */
+static void discard(struct connection *c) {
+    const ssize_t n = recv(c->fd, all.room, sizeof all.room, 0);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        drop(c);
+}
+
+/* Returns false if the client is gone. */
+static bool receive(struct connection *c) {
+    const size_t kept = c->in_len;
+    if (kept > 0)
+        memcpy(all.room, c->in, kept);
+    const ssize_t n = recv(c->fd, all.room + kept, sizeof all.room - kept, 0);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    if (n == 0) {
+        c->eof = true;
+        return true;
+    }
+    if (kept == 0)
+        c->since = now_ms();
+    return take(c, all.room, kept + (size_t)n);
+}
+
+static void on_events(uv_poll_t *poll, int status, int events) {
+    struct connection *c = poll->data;
+    if (status < 0) {
+        drop(c);
+        return;
+    }
+    if (c->place.queue == QUEUE_LINGER) {
+        discard(c);
+        return;
+    }
+    if (((events & UV_WRITABLE) && !flush(c)) || ((events & UV_READABLE) && !receive(c))) {
+        drop(c);
+        return;
+    }
+    if (!(events & UV_READABLE) && c->in_len > 0 && !has_job(c) && !c->client.closing)
+        resume(c, 0); /* answers were sent, so there is room for more */
+    else
+        settle(c);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+void connection_open(int fd) {
+    struct connection *c = state.connections < settings.max_connections ? calloc(1, sizeof *c) : NULL;
+    if (c == NULL) {
+        state.rejected[REJECTED_CONNECTIONS]++;
+        log_line(LOG_WARNING, "a connection over --max-connections %u was closed", (unsigned)settings.max_connections);
+        close(fd);
+        return;
+    }
+    c->fd = fd;
+    c->place.queue = QUEUES;
+    c->client.protocol = PROTOCOL_NONE;
+    c->client.id = ++all.id;
+    c->poll.data = c;
+    if (uv_poll_init(all.loop, &c->poll, fd) < 0) {
+        close(fd);
+        free(c);
+        return;
+    }
+    state.connections++;
+    move(c, QUEUE_IDLE, now_ms() + settings.idle_ms);
+    watch(c);
+}
+
+void connections_begin(uv_loop_t *loop, void (*on_empty)(void)) {
+    all.loop = loop;
+    all.on_empty = on_empty;
+    all.aimed = UINT64_MAX;
+    queues_begin();
+    uv_timer_init(loop, &all.deadlines);
+    uv_timer_init(loop, &all.retry);
+    uv_idle_init(loop, &all.turns);
+}
+
+/* A request may have come that was not read yet: an idle connection is looked at before it is closed. */
+static void finish_idle(struct connection *c) {
+    if (!receive(c))
+        drop(c);
+    else if (c->place.queue == QUEUE_IDLE && c->in_len == 0 && !has_job(c) && client_pending(&c->client) == 0)
+        drop(c);
+    else
+        settle(c);
+}
+
+void connections_finish(void) {
+    for (size_t n = queue_length(QUEUE_WAIT); n > 0; n--)
+        refuse(connection_of(queue_first(QUEUE_WAIT)), REFUSED_STOPPING);
+    for (struct place *place = queue_first(QUEUE_STALL); place; place = queue_next(place)) {
+        struct connection *c = connection_of(place);
+        c->client.closing = c->client.closing || c->in_len == 0;
+    }
+    for (size_t n = queue_length(QUEUE_IDLE); n > 0; n--)
+        finish_idle(connection_of(queue_first(QUEUE_IDLE)));
+    if (state.connections == 0)
+        all.on_empty();
+}
+
+void connections_drop(void) {
+    for (enum queue queue = 0; queue < QUEUES; queue++)
+        for (struct place *place; (place = queue_first(queue)) != NULL;)
+            drop(connection_of(place));
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* http.c - heads of HTTP/1.0 and HTTP/1.1 requests. Strict: what two programs may read differently is refused. */
+#include "serve/parse.h"
+
+#include <string.h>
+
+/* What the lines of a head have said so far. */
+struct head {
+    struct http_request *request;
+    int hosts;
+    bool close, keep; /* tokens of Connection */
+};
+
+bool slice_is(struct slice slice, const char *text) {
+    size_t i = 0;
+    for (; i < slice.len && text[i]; i++) {
+        const char c = slice.at[i];
+        if ((c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c) != text[i])
+            return false;
+    }
+    return i == slice.len && text[i] == '\0';
+}
+
+/* A byte of a method or of a field's name (RFC 9110, 5.6.2). */
+static bool is_token(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static struct slice trimmed(const char *at, const char *end) {
+    while (at < end && is_blank(*at))
+        at++;
+    while (end > at && is_blank(end[-1]))
+        end--;
+    return (struct slice){at, (size_t)(end - at)};
+}
+
+/* ---- the request line ------------------------------------------------------ */
+
+/* Removes scheme and host of an absolute target (RFC 9112, 3.2.2), and finds path and query. Returns false if it has no path. */
+static bool read_target(struct http_request *request) {
+    struct slice rest = request->target;
+    static const char *const schemes[] = {"http://", "https://"};
+    for (int i = 0; i < 2; i++) {
+        const size_t len = strlen(schemes[i]);
+        if (rest.len <= len || !slice_is((struct slice){rest.at, len}, schemes[i]))
+            continue;
+        rest = (struct slice){rest.at + len, rest.len - len};
+        while (rest.len > 0 && rest.at[0] != '/' && rest.at[0] != '?')
+            rest.at++, rest.len--;
+        if (rest.len == 0 || rest.at[0] == '?') { /* http://host is the path "/" */
+            request->path = (struct slice){"/", 1};
+            request->query = rest.len > 0 ? (struct slice){rest.at + 1, rest.len - 1} : rest;
+            return true;
+        }
+    }
+    const char *mark = memchr(rest.at, '?', rest.len);
+    request->path = (struct slice){rest.at, mark ? (size_t)(mark - rest.at) : rest.len};
+    request->query = mark ? (struct slice){mark + 1, rest.len - request->path.len - 1} : (struct slice){rest.at, 0};
+    if (request->path.len > 1 && request->path.at[request->path.len - 1] == '/')
+        request->path.len--;
+    return rest.at[0] == '/';
+}
+
+static int read_version(struct slice version, struct http_request *request) {
+    if (version.len != 8 || memcmp(version.at, "HTTP/", 5) != 0 || version.at[6] != '.' || version.at[5] < '0' ||
+        version.at[5] > '9' || version.at[7] < '0' || version.at[7] > '9')
+        return HTTP_MALFORMED;
+    if (version.at[5] != '1' || version.at[7] > '1')
+        return HTTP_BAD_VERSION;
+    request->old = version.at[7] == '0';
+    return 0;
+}
+
+static int read_request_line(const char *p, const char *end, struct http_request *request) {
+    const char *begin = p;
+    while (p < end && is_token(*p))
+        p++;
+    request->method = (struct slice){begin, (size_t)(p - begin)};
+    if (p == begin || p == end || *p++ != ' ')
+        return HTTP_MALFORMED;
+    begin = p;
+    while (p<end && * p> ' ' && *p < 0x7f)
+        p++;
+    request->target = (struct slice){begin, (size_t)(p - begin)};
+    if (p == begin || p == end || *p++ != ' ')
+        return HTTP_MALFORMED;
+    request->get = request->method.len == 3 && memcmp(request->method.at, "GET", 3) == 0;
+    request->head = request->method.len == 4 && memcmp(request->method.at, "HEAD", 4) == 0;
+    const int rc = read_version((struct slice){p, (size_t)(end - p)}, request);
+    if (rc < 0)
+        return rc;
+    /* Other methods may have other targets, such as '*', and are answered by 405. */
+    return read_target(request) || !(request->get || request->head) ? 0 : HTTP_MALFORMED;
+}
+
+/* ---- fields ---------------------------------------------------------------- */
+
+/* Calls for each element of a list, without parameters after ';'. */
+static void each_element(struct slice list, void (*see)(struct head *head, struct slice element), struct head *head) {
+    const char *p = list.at, *end = list.at + list.len;
+    while (p < end) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        const char *stop = comma ? comma : end;
+        see(head, trimmed(p, stop));
+        p = comma ? comma + 1 : end;
+    }
+}
+
+static void see_connection(struct head *head, struct slice token) {
+    head->close = head->close || slice_is(token, "close");
+    head->keep = head->keep || slice_is(token, "keep-alive");
+}
+
+/* Is the weight of a media range 0? Its parameters: ";q=0", ";q=0.0". */
+static bool has_no_weight(struct slice range) {
+    for (size_t i = 0; i + 1 < range.len; i++) {
+        if ((range.at[i] | 0x20) != 'q' || range.at[i + 1] != '=' || i == 0 ||
+            (range.at[i - 1] != ';' && !is_blank(range.at[i - 1])))
+            continue;
+        for (i += 2; i < range.len && (range.at[i] == '0' || range.at[i] == '.'); i++)
+            ;
+        return i == range.len || range.at[i] < '0' || range.at[i] > '9';
+    }
+    return false;
+}
+
+static void see_accept(struct head *head, struct slice range) {
+    const char *mark = memchr(range.at, ';', range.len);
+    const struct slice type = mark ? trimmed(range.at, mark) : range;
+    if (slice_is(type, "application/openmetrics-text") && !has_no_weight(range))
+        head->request->openmetrics = true;
+}
+
+static int see_length(struct head *head, struct slice value) {
+    bool zero = true;
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.at[i] < '0' || value.at[i] > '9')
+            return HTTP_MALFORMED;
+        zero = zero && value.at[i] == '0';
+    }
+    head->request->body = head->request->body || !zero;
+    return value.len > 0 ? 0 : HTTP_MALFORMED;
+}
+
+static int see_host(struct head *head, struct slice value) {
+    for (size_t i = 0; i < value.len; i++)
+        if (strchr(" \t,/@?#\\", value.at[i]))
+            return HTTP_MALFORMED;
+    return ++head->hosts > 1 ? HTTP_MALFORMED : 0;
+}
+
+static int see_field(struct head *head, struct slice name, struct slice value) {
+    if (slice_is(name, "host"))
+        return see_host(head, value);
+    if (slice_is(name, "content-length"))
+        return see_length(head, value);
+    if (slice_is(name, "transfer-encoding"))
+        head->request->body = true;
+    else if (slice_is(name, "connection"))
+        each_element(value, see_connection, head);
+    else if (slice_is(name, "accept"))
+        each_element(value, see_accept, head);
+    return 0;
+}
+
+static int read_field(struct head *head, const char *p, const char *end) {
+    const char *begin = p;
+    while (p < end && is_token(*p))
+        p++;
+    if (p == begin || p == end || *p != ':') /* also a folded line, and a blank before the colon */
+        return HTTP_MALFORMED;
+    const struct slice name = {begin, (size_t)(p - begin)};
+    for (const char *c = ++p; c < end; c++)
+        if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f)
+            return HTTP_MALFORMED;
+    return see_field(head, name, trimmed(p, end));
+}
+
+/* ---- the head -------------------------------------------------------------- */
+
+static int finish(struct head *head, int used) {
+    struct http_request *request = head->request;
+    if (head->hosts == 0 && !request->old)
+        return HTTP_MALFORMED;
+    request->keep = !head->close && (!request->old || head->keep);
+    return used;
+}
+
+int http_read(const char *bytes, size_t len, struct http_request *request) {
+    struct head head = {.request = request};
+    const char *p = bytes, *end = bytes + (len > HTTP_HEAD_MOST ? HTTP_HEAD_MOST : len);
+    bool first = true;
+    *request = (struct http_request){.method = {bytes, 0}, .target = {bytes, 0}, .path = {bytes, 0}, .query = {bytes, 0}};
+    for (;;) {
+        const char *line = p, *newline = memchr(p, '\n', (size_t)(end - p));
+        if (newline == NULL)
+            return len >= HTTP_HEAD_MOST ? HTTP_TOO_LONG : 0;
+        if (newline == line || newline[-1] != '\r')
+            return HTTP_MALFORMED;
+        p = newline + 1;
+        const char *stop = newline - 1;
+        if (stop == line) {
+            if (!first)
+                return finish(&head, (int)(p - bytes));
+            if (line != bytes)
+                return HTTP_MALFORMED;
+            continue; /* one empty line before a request is passed over (RFC 9112, 2.2) */
+        }
+        const int rc = first ? read_request_line(line, stop, request) : read_field(&head, line, stop);
+        if (rc < 0)
+            return rc;
+        first = false;
+    }
+}

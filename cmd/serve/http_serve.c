@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* http_serve.c - answers requests of HTTP. */
+#include "serve/all.h"
+
+#include <stdio.h>
+
+enum { LEAST_MOST = 128, VALUE = 128 };
+
+/* ---- parameters -------------------------------------------------------------------- */
+
+enum found { FOUND, ABSENT, WRONG };
+
+/* Answers 400, in the words of awsflake's service up to the value. */
+static enum found refuse_value(struct client *client, const struct http_request *r, const char *name, const char *value,
+                               const char *wanted) {
+    state.rejected[REJECTED_PARSE]++;
+    http_error(client, 400, "SFID_EINVAL", r->target, !r->head, "Failed to convert argument [%s] for value [%.64s] due to: %s",
+               name, value, wanted);
+    return WRONG;
+}
+
+/* Finds a parameter. WRONG: 400 is answered. */
+static enum found find(struct client *client, const struct http_request *r, const char *name, char value[VALUE]) {
+    const int len = query_find(r->query, name, value, VALUE);
+    if (len != QUERY_BAD)
+        return len > 0 ? FOUND : ABSENT; /* an empty one counts as absent */
+    state.rejected[REJECTED_PARSE]++;
+    http_error(client, 400, "SFID_EINVAL", r->target, !r->head, "the query has a malformed escape; write %% as %%25");
+    return WRONG;
+}
+
+/* Reads an int of Java's: a sign, digits. */
+static bool read_int(const char *text, int64_t *value) {
+    uint64_t number;
+    const bool minus = text[0] == '-';
+    text += minus || text[0] == '+';
+    if (!read_u64(text, minus ? UINT64_C(2147483648) : INT32_MAX, &number))
+        return false;
+    *value = minus ? -(int64_t)number : (int64_t)number;
+    return true;
+}
+
+/* Returns false after an answer of 400. */
+static bool read_least(struct client *client, const struct http_request *r, unsigned *least) {
+    char value[VALUE];
+    int64_t number = 0;
+    const enum found found = find(client, r, "minLength", value);
+    if (found == FOUND && (!read_int(value, &number) || number > LEAST_MOST))
+        return refuse_value(client, r, "minLength", value, "a whole number of at most 128 is wanted") == FOUND;
+    *least = number > 0 ? (unsigned)number : 0;
+    return found != WRONG;
+}
+
+static bool read_count(struct client *client, const struct http_request *r, uint32_t *n) {
+    char value[VALUE], wanted[64];
+    uint64_t number = 1;
+    const enum found found = find(client, r, "n", value);
+    if (found == FOUND && (!read_u64(value, settings.max_ids, &number) || number == 0)) {
+        snprintf(wanted, sizeof wanted, "a number from 1 to %u is wanted", (unsigned)settings.max_ids);
+        return refuse_value(client, r, "n", value, wanted) == FOUND;
+    }
+    *n = (uint32_t)number;
+    return found != WRONG;
+}
+
+static bool read_format(struct client *client, const struct http_request *r, enum answer *answer) {
+    char value[VALUE];
+    const enum found found = find(client, r, "format", value);
+    *answer = found == FOUND && strcmp(value, "json") == 0 ? ANSWER_JSON : ANSWER_LINES;
+    if (found == FOUND && *answer == ANSWER_LINES && strcmp(value, "text") != 0)
+        return refuse_value(client, r, "format", value, "text or json is wanted") == FOUND;
+    return found != WRONG;
+}
+
+/* ---- paths -------------------------------------------------------------------------- */
+
+/* A HEAD draws nothing, so its length is not known. */
+static void begin_ids(struct client *client, const struct http_request *r, enum answer answer, uint32_t n, unsigned least) {
+    if (!r->head) {
+        answer_begin(client, answer, n, least);
+        return;
+    }
+    char *p = client_room(client, HEAD_ROOM);
+    client->closing = client->closing || !client->keep;
+    client->status = 200;
+    client_end(client, http_head(p, client, 200, answer == ANSWER_JSON ? "application/json" : "text/plain", LENGTH_NONE, ""));
+}
+
+static void serve_id(struct client *client, const struct http_request *r) {
+    unsigned least;
+    if (read_least(client, r, &least))
+        begin_ids(client, r, ANSWER_ID, 1, least);
+}
+
+static void serve_ids(struct client *client, const struct http_request *r) {
+    unsigned least;
+    uint32_t n;
+    enum answer answer;
+    if (read_least(client, r, &least) && read_count(client, r, &n) && read_format(client, r, &answer))
+        begin_ids(client, r, answer, n, least);
+}
+
+static void serve_decode(struct client *client, const struct http_request *r) {
+    const size_t before = strlen("/decode/");
+    char json[OUT_ROOM], why[READER_WHY];
+    const struct slice id = {r->path.at + before, r->path.len - before};
+    const char *end = source_decode(json, id, why);
+    if (end)
+        http_answer(client, 200, "application/json", (struct slice){json, (size_t)(end - json)}, !r->head);
+    else
+        http_error(client, 400, "SFID_EINVAL", r->target, !r->head, "%s %s", quote(id.at, id.len).text, why);
+}
+
+/* The length is known once the text is there: it is moved behind its head. */
+static void serve_metrics(struct client *client, const struct http_request *r) {
+    struct client text = {.keep = true};
+    metrics_write(&text, r->openmetrics);
+    http_answer(client, 200,
+                r->openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                               : "text/plain; version=0.0.4; charset=utf-8",
+                (struct slice){text.out.at, text.out.len}, !r->head);
+    client_free(&text);
+}
+
+static void serve_health(struct client *client, const struct http_request *r) {
+    http_answer(client, 200, "text/plain", (struct slice){"ok\n", 3}, !r->head);
+}
+
+static void serve_ready(struct client *client, const struct http_request *r) {
+    if (source_ready())
+        http_answer(client, 200, "text/plain", (struct slice){"ready\n", 6}, !r->head);
+    else
+        http_error(client, 503, state.stopping ? "STOPPING" : "SFID_ELEASE", r->target, !r->head, "%s",
+                   state.stopping ? "the server is stopping" : "no right to issue IDs now; the log says why");
+}
+
+static const struct route {
+    const char *path;
+    void (*serve)(struct client *client, const struct http_request *r);
+} routes[] = {{"/id", serve_id},          {"/ids", serve_ids},      {"/metrics", serve_metrics},
+              {"/healthz", serve_health}, {"/readyz", serve_ready}, {"/decode/", serve_decode}};
+
+static const struct route *route_of(struct slice path) {
+    for (size_t i = 0; i < COUNT_OF(routes); i++) {
+        const size_t len = strlen(routes[i].path);
+        const bool below = routes[i].path[len - 1] == '/';
+        if ((below ? path.len > len : path.len == len) && memcmp(routes[i].path, path.at, len) == 0)
+            return &routes[i];
+    }
+    return NULL;
+}
+
+/* ---- requests ------------------------------------------------------------------------ */
+
+static void reject(struct client *client, const struct http_request *r, int fault) {
+    client->keep = false;
+    client->linger = true;
+    state.rejected[fault == HTTP_TOO_LONG ? REJECTED_LIMIT : REJECTED_PARSE]++;
+    if (fault == HTTP_TOO_LONG)
+        http_error(client, 431, "HEAD_TOO_LONG", r->target, true, "the head has more than %d bytes", HTTP_HEAD_MOST);
+    else if (fault == HTTP_BAD_VERSION)
+        http_error(client, 505, "VERSION", r->target, true, "the version is not supported; use HTTP/1.1 or HTTP/1.0");
+    else
+        http_error(client, 400, "MALFORMED", r->target, true, "the head of the request is malformed");
+}
+
+/* A body is never read, so what follows an announced one is no request. */
+static void refuse_body(struct client *client, const struct http_request *r) {
+    client->keep = client->keep && !r->body;
+    client->linger = r->body;
+}
+
+static void serve(struct client *client, const struct http_request *r) {
+    const struct route *route = route_of(r->path);
+    refuse_body(client, r);
+    if (r->body && (r->get || r->head)) {
+        state.rejected[REJECTED_LIMIT]++;
+        http_error(client, 413, "BODY", r->target, !r->head, "a request with a body is not taken");
+    } else if (route == NULL) {
+        http_error(client, 404, "NOT_FOUND", r->target, !r->head,
+                   "Page Not Found; use /id, /ids, /decode/ID, /metrics, /healthz or /readyz");
+    } else if (!r->get && !r->head) {
+        http_error(client, 405, "METHOD", r->target, true, "Method [%.*s] not allowed. Allowed methods: [GET, HEAD]",
+                   r->method.len < 32 ? (int)r->method.len : 32, r->method.at);
+    } else {
+        route->serve(client, r);
+    }
+}
+
+size_t http_serve(struct client *client, const char *bytes, size_t len) {
+    struct http_request request;
+    const int used = http_read(bytes, len, &request);
+    if (used == 0)
+        return 0;
+    state.requests[PROTOCOL_HTTP]++;
+    client->old = request.old;
+    client->keep = request.keep;
+    client->status = 0;
+    if (used < 0) {
+        reject(client, &request, used);
+        return len;
+    }
+    serve(client, &request);
+    return client->linger ? len : (size_t)used;
+}

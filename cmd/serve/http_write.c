@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* http_write.c - heads and errors of HTTP. */
+#include "serve/all.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { HREF_MOST = 256, DATE = 30 };
+
+static char date[DATE];
+
+/* In English, whatever the locale. */
+void http_clock(void) {
+    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    const time_t now = time(NULL);
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    snprintf(date, sizeof date, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + 3 * tm.tm_wday, (unsigned)tm.tm_mday % 100,
+             months + 3 * tm.tm_mon, (unsigned)(tm.tm_year + 1900) % 10000, (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100,
+             (unsigned)tm.tm_sec % 100);
+}
+
+static const char *reason_of(int status) {
+    switch (status) {
+    case 200:
+        return "200 OK";
+    case 404:
+        return "404 Not Found";
+    case 405:
+        return "405 Method Not Allowed";
+    case 413:
+        return "413 Content Too Large";
+    case 431:
+        return "431 Request Header Fields Too Large";
+    case 503:
+        return "503 Service Unavailable";
+    case 505:
+        return "505 HTTP Version Not Supported";
+    default:
+        return "400 Bad Request";
+    }
+}
+
+char *http_head(char *p, const struct client *client, int status, const char *type, int64_t length, const char *extra) {
+    const bool keep = client->keep && !client->closing && !state.stopping;
+    struct dec cache = {.len = 0};
+    p = put_text(put_text(p, "HTTP/1.1 "), reason_of(status));
+    p = put_text(put_text(p, "\r\nDate: "), date);
+    p = put_text(put_text(p, "\r\nContent-Type: "), type);
+    if (length >= 0)
+        p = put_dec(&cache, put_text(p, "\r\nContent-Length: "), (uint64_t)length);
+    p = put_text(put_text(p, "\r\nCache-Control: no-store\r\n"), extra);
+    if (!keep)
+        p = put_text(p, "Connection: close\r\n");
+    else if (client->old)
+        p = put_text(p, "Connection: keep-alive\r\n");
+    return put_text(p, "\r\n");
+}
+
+static void answer(struct client *client, int status, const char *type, const char *extra, struct slice body, bool with_body) {
+    char *p = client_room(client, HEAD_ROOM + body.len);
+    client->closing = client->closing || !client->keep;
+    client->status = status;
+    p = http_head(p, client, status, type, (int64_t)body.len, extra);
+    if (with_body) {
+        memcpy(p, body.at, body.len);
+        p += body.len;
+    }
+    client_end(client, p);
+}
+
+void http_answer(struct client *client, int status, const char *type, struct slice body, bool with_body) {
+    answer(client, status, type, "", body, with_body);
+}
+
+char *json_put(char *p, struct slice text, size_t most) {
+    for (size_t i = 0; i < text.len && i < most; i++) {
+        const unsigned char c = (unsigned char)text.at[i];
+        if (c == '"' || c == '\\')
+            *p++ = '\\';
+        if (c >= ' ' && c < 0x7f)
+            *p++ = (char)c;
+        else
+            p += sprintf(p, "\\u%04x", c);
+    }
+    return p;
+}
+
+void http_error(struct client *client, int status, const char *code, struct slice target, bool with_body, const char *fmt, ...) {
+    char message[512], body[6 * (sizeof message + HREF_MOST) + 128];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    char *p = put_text(body, "{\"message\":\"");
+    p = json_put(p, (struct slice){message, strlen(message)}, sizeof message);
+    p = put_text(put_text(put_text(p, "\",\"code\":\""), code), "\",\"_links\":{\"self\":{\"href\":\"");
+    p = json_put(p, target, HREF_MOST);
+    p = put_text(p, "\",\"templated\":false}}}");
+    answer(client, status, "application/json",
+           status == 405   ? "Allow: GET, HEAD\r\n"
+           : status == 503 ? "Retry-After: 1\r\n"
+                           : "",
+           (struct slice){body, (size_t)(p - body)}, with_body);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* listen.c - the sockets that are listened on: our own, and those that the service manager passes. */
+#include "serve/all.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct listener listeners[2 * LISTEN_MOST];
+int listener_count;
+
+/* ---- our own ------------------------------------------------------------------- */
+
+static int close_all(int status) {
+    while (listener_count > 0)
+        listen_close(&listeners[--listener_count]);
+    return status;
+}
+
+/* What a name says after the kernel has chosen a port. */
+static void name_it(struct listener *listener) {
+    struct address address = {.len = sizeof address.un};
+    if (getsockname(listener->fd, &address.any, &address.len) < 0)
+        return;
+    address_show(&address, listener->name);
+    listener->tcp = address.any.sa_family != AF_UNIX;
+    const int on = 1;
+    if (listener->tcp) /* accepted sockets inherit it */
+        setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+static int bind_tcp(const struct address *address, const struct listener *listener) {
+    const int on = 1;
+    char text[ADDRESS_ROOM];
+    setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->any.sa_family == AF_INET6)
+        setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (bind(listener->fd, &address->any, address->len) == 0 && listen(listener->fd, SOMAXCONN) == 0)
+        return STATUS_GOOD;
+    const int why = errno;
+    address_show(address, text);
+    say("%s: %s%s", text, strerror(why), why == EADDRINUSE ? "; another server listens there" : "");
+    return why == EADDRINUSE ? STATUS_BUSY : why == EACCES ? STATUS_AUTH : STATUS_CONFIG;
+}
+
+static int open_address(const struct address *address) {
+    struct listener *listener = &listeners[listener_count];
+    *listener = (struct listener){.fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (listener->fd < 0) {
+        say("no socket can be made: %s", strerror(errno));
+        return STATUS_CONFIG;
+    }
+    listener_count++;
+    const int status = address->any.sa_family == AF_UNIX ? unix_bind(address, listener) : bind_tcp(address, listener);
+    if (status == STATUS_GOOD)
+        name_it(listener);
+    return status;
+}
+
+/* Can [::1] be bound here? */
+static bool has_ipv6(void) {
+    const struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool has = fd >= 0 && bind(fd, (const struct sockaddr *)&any, sizeof any) == 0;
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
+/* ---- passed --------------------------------------------------------------------- */
+
+enum { PASSED_FIRST = 3 };
+
+static int refuse_passed(int fd, const char *why) {
+    say("$LISTEN_FDS: descriptor %d %s; pass stream sockets that listen", fd, why);
+    return STATUS_CONFIG;
+}
+
+static int take_passed(int fd) {
+    struct stat st;
+    int listens = 0, type = 0;
+    socklen_t len = sizeof listens, type_len = sizeof type;
+    if (fstat(fd, &st) < 0)
+        return refuse_passed(fd, "is not open");
+    if (!S_ISSOCK(st.st_mode))
+        return refuse_passed(fd, "is no socket");
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) < 0 || type != SOCK_STREAM)
+        return refuse_passed(fd, "is a datagram socket");
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 || !listens)
+        return refuse_passed(fd, "does not listen");
+    struct listener *listener = &listeners[listener_count++];
+    *listener = (struct listener){.fd = fd, .passed = true};
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    name_it(listener);
+    return STATUS_GOOD;
+}
+
+static int take_all_passed(void) {
+    uint64_t pid = 0, count = 0;
+    const char *whom = getenv("LISTEN_PID"), *many = getenv("LISTEN_FDS");
+    const bool ours = whom && many && read_u64(whom, INT32_MAX, &pid) && pid == (uint64_t)getpid();
+    if (ours && !read_u64(many, LISTEN_MOST, &count)) {
+        say("$LISTEN_FDS: %s is not a number of sockets from 0 to %d", QUOTE(many), LISTEN_MOST);
+        return STATUS_CONFIG;
+    }
+    int status = STATUS_GOOD;
+    for (int i = 0; status == STATUS_GOOD && i < (int)count; i++)
+        status = take_passed(PASSED_FIRST + i);
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
+    return status;
+}
+
+/* ---- all -------------------------------------------------------------------------- */
+
+int listen_open(void) {
+    static const char *const usual[] = {"127.0.0.1:3525", "[::1]:3525"};
+    const bool by_default = settings.listen_count == 0;
+    int status = take_all_passed();
+    const int count = !by_default ? settings.listen_count : listener_count > 0 ? 0 : has_ipv6() ? 2 : 1;
+    for (int i = 0; status == STATUS_GOOD && i < count; i++) {
+        struct address address;
+        status = address_read(by_default ? usual[i] : settings.listen[i], &address) ? STATUS_USAGE : open_address(&address);
+    }
+    return status == STATUS_GOOD ? STATUS_GOOD : close_all(status);
+}
+
+void listen_close(struct listener *listener) {
+    struct stat st;
+    const char *path = listener->name + strlen("unix:");
+    if (listener->inode && lstat(path, &st) == 0 && st.st_dev == listener->device && st.st_ino == listener->inode)
+        unlink(path);
+    if (listener->fd >= 0)
+        close(listener->fd);
+    listener->fd = -1;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* log.c - lines on standard error, the same one at most once in 10 s. */
+#include "serve/all.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { QUIET_MS = 10000, KEPT = 32, LINE = 1024 };
+
+/* A line that was written lately. */
+static struct {
+    const void *key;
+    int level;
+    int64_t until_ms;
+    unsigned long more;
+    char text[160];
+} kept[KEPT];
+
+static bool journal; /* standard error goes there: lines begin with their level */
+
+void log_begin(void) {
+    unsigned long long device, inode;
+    const char *stream = getenv("JOURNAL_STREAM");
+    struct stat st;
+    journal = stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
+              st.st_dev == (dev_t)device && st.st_ino == (ino_t)inode;
+}
+
+/* In one write, and never so that it blocks the loop: a reader that does not keep up loses lines. */
+static void write_line(int level, const char *text, const char *after) {
+    char line[LINE + 64];
+    struct pollfd standard_error = {.fd = STDERR_FILENO, .events = POLLOUT};
+    const int head = journal ? snprintf(line, sizeof line, "<%d>sfid: ", level) : snprintf(line, sizeof line, "sfid: ");
+    int len = head + snprintf(line + head, sizeof line - (size_t)head - 1, "%s%s", text, after);
+    if (len > (int)sizeof line - 2)
+        len = (int)sizeof line - 2;
+    for (int i = head; i < len; i++)
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+            line[i] = '?'; /* texts from elsewhere */
+    line[len++] = '\n';
+    if (poll(&standard_error, 1, 0) == 1 && write(STDERR_FILENO, line, (size_t)len) < 0)
+        return; /* nowhere left to report it */
+}
+
+static void write_more(int i) {
+    char after[64];
+    snprintf(after, sizeof after, " (and %lu more)", kept[i].more);
+    write_line(kept[i].level, kept[i].text, after);
+    kept[i].more = 0;
+}
+
+/* Returns the place of this key, or of the one to be forgotten for it. */
+static int place_of(const void *key) {
+    int oldest = 0;
+    for (int i = 0; i < KEPT; i++) {
+        if (kept[i].key == key)
+            return i;
+        if (kept[i].until_ms < kept[oldest].until_ms)
+            oldest = i;
+    }
+    return oldest;
+}
+
+static void log_args(int level, const void *key, const char *fmt, va_list args) {
+    char text[LINE];
+    const int i = place_of(key);
+    const int64_t now = monotonic_ms();
+    vsnprintf(text, sizeof text, fmt, args);
+    if (kept[i].key == key && now < kept[i].until_ms) {
+        kept[i].more++;
+        snprintf(kept[i].text, sizeof kept[i].text, "%.*s", (int)sizeof kept[i].text - 1, text);
+        return;
+    }
+    if (kept[i].more > 0)
+        write_more(i);
+    kept[i].key = key;
+    kept[i].level = level;
+    kept[i].until_ms = now + QUIET_MS;
+    write_line(level, text, "");
+}
+
+void log_line(int level, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    log_args(level, fmt, fmt, args);
+    va_end(args);
+}
+
+void log_keyed(int level, const void *key, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    log_args(level, key, fmt, args);
+    va_end(args);
+}
+
+void log_access(const char *fmt, ...) {
+    char text[LINE];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    write_line(LOG_INFO, text, "");
+}
+
+void log_tick(void) {
+    const int64_t now = monotonic_ms();
+    for (int i = 0; i < KEPT; i++)
+        if (kept[i].more > 0 && now >= kept[i].until_ms) {
+            kept[i].until_ms = now + QUIET_MS;
+            write_more(i);
+        }
+}

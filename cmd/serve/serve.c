@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* serve.c - sfid serve: a daemon that hands out IDs, from its start to its end. */
+#include "serve/all.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, TICK_MS = 1000 };
+
+static struct {
+    uv_loop_t loop;
+    uv_signal_t term, interrupt;
+    uv_timer_t tick, watchdog, pause, grace;
+    uv_poll_t polls[COUNT_OF(listeners)], events;
+    int pipe[2]; /* events of the library's thread, to the loop */
+    bool ready;  /* as last reported */
+} daemon_;
+
+static void on_nothing(uv_handle_t *handle) { (void)handle; }
+
+/* ---- events of the generator ---------------------------------------------------- */
+
+/* Written and read as a whole: a pipe does not tear up to PIPE_BUF bytes. */
+struct heard {
+    sfid_event_kind kind;
+    int64_t pid;
+    char text[512];
+};
+
+static void hear(void *user, const sfid_event *event) {
+    struct heard heard = {.kind = event->kind, .pid = event->pid};
+    (void)user;
+    snprintf(heard.text, sizeof heard.text, "%s", event->text);
+    if (write(daemon_.pipe[1], &heard, sizeof heard) < 0)
+        return; /* the loop is far behind; /metrics shows what counts */
+}
+
+static void on_heard(uv_poll_t *poll, int status, int events) {
+    static const char keys[SFID_EVENT_KINDS];
+    struct heard heard;
+    (void)poll, (void)status, (void)events;
+    while (read(daemon_.pipe[0], &heard, sizeof heard) == (ssize_t)sizeof heard) {
+        const char *name = sfid_event_name(heard.kind);
+        log_keyed(LOG_NOTICE, &keys[(int)heard.kind < SFID_EVENT_KINDS ? heard.kind : 0], "%s: %s", name ? name : "EVENT",
+                  heard.text);
+    }
+}
+
+/* ---- accepting --------------------------------------------------------------------- */
+
+static void on_accept(uv_poll_t *poll, int status, int events);
+
+static void watch_listeners(void) {
+    for (int i = 0; i < listener_count; i++)
+        uv_poll_start(&daemon_.polls[i], UV_READABLE, on_accept);
+}
+
+static void on_pause_over(uv_timer_t *timer) {
+    (void)timer;
+    if (!state.stopping)
+        watch_listeners();
+}
+
+/* Without descriptors or memory the listeners stay readable, and the loop would spin. */
+static void pause_accepting(int why) {
+    log_line(LOG_WARNING, "connections cannot be accepted: %s", strerror(why));
+    for (int i = 0; i < listener_count; i++)
+        uv_poll_stop(&daemon_.polls[i]);
+    uv_timer_start(&daemon_.pause, on_pause_over, ACCEPT_PAUSE_MS, 0);
+}
+
+static void accept_from(const struct listener *listener) {
+    for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
+        const int fd = accept(listener->fd, NULL, NULL);
+        if (fd >= 0)
+            connection_open(fd);
+        else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+            pause_accepting(errno);
+        if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
+            return;
+    }
+}
+
+static void on_accept(uv_poll_t *poll, int status, int events) {
+    (void)status, (void)events;
+    accept_from(poll->data);
+}
+
+/* ---- each second --------------------------------------------------------------------- */
+
+static void report_ready(bool ready) {
+    sfid_status_info info;
+    daemon_.ready = ready;
+    source_status(&info);
+    if (ready)
+        notify("STATUS=issuing IDs, pid %" PRId64 "\n", info.pid);
+    else
+        notify("STATUS=no IDs can be issued: %s\n", source_error());
+    log_line(ready ? LOG_NOTICE : LOG_ERROR, ready ? "IDs can be issued, pid %" PRId64 : "no IDs can be issued", info.pid);
+}
+
+static void on_tick(uv_timer_t *timer) {
+    (void)timer;
+    http_clock();
+    log_tick();
+    const bool ready = source_ready();
+    if (ready != daemon_.ready && !state.stopping)
+        report_ready(ready);
+}
+
+static void on_watchdog(uv_timer_t *timer) {
+    (void)timer;
+    notify("WATCHDOG=1\n");
+}
+
+/* ---- the end -------------------------------------------------------------------------- */
+
+static void on_empty(void) { uv_stop(&daemon_.loop); }
+
+static void on_grace_over(uv_timer_t *timer) {
+    (void)timer;
+    if (state.connections > 0)
+        log_line(LOG_WARNING, "%" PRIu64 " connections were closed with requests under way", state.connections);
+    uv_stop(&daemon_.loop);
+}
+
+/*
+ * Connections that wait in a socket of our own are taken, since closing it
+ * resets them. Those of a passed socket wait for the next start.
+ */
+static void close_listeners(void) {
+    for (int i = 0; i < listener_count; i++) {
+        uv_poll_stop(&daemon_.polls[i]);
+        if (!listeners[i].passed)
+            accept_from(&listeners[i]);
+        uv_close((uv_handle_t *)&daemon_.polls[i], on_nothing);
+        listen_close(&listeners[i]);
+    }
+    uv_timer_stop(&daemon_.pause);
+    listener_count = 0;
+}
+
+static void on_stop(uv_signal_t *handle, int signal) {
+    (void)handle;
+    if (state.stopping) {
+        uv_stop(&daemon_.loop);
+        return;
+    }
+    notify("STOPPING=1\nSTATUS=stopping\n");
+    log_line(LOG_NOTICE, "stopping on %s: %" PRIu64 " connections", signal == SIGTERM ? "SIGTERM" : "SIGINT", state.connections);
+    close_listeners();
+    state.stopping = true;
+    uv_timer_start(&daemon_.grace, on_grace_over, settings.grace_ms, 0);
+    connections_finish();
+}
+
+/* ---- the start -------------------------------------------------------------------------- */
+
+/* The lease that an unknown app waits for may take a minute; the service manager has to know. */
+static int open_source(void) {
+    int code;
+    while ((code = source_open(hear)) == SFID_ENOPID && source_waits_for_app()) {
+        log_line(LOG_NOTICE, "waiting for a pid: %s", source_error());
+        notify("EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=waiting for a pid: %s\n",
+               (UINT64_C(2) * settings.opt.open_timeout_ms + 10000) * 1000, source_error());
+        uv_run(&daemon_.loop, UV_RUN_NOWAIT);
+        if (state.stopping)
+            break;
+    }
+    return code;
+}
+
+static void begin_loop(void) {
+    uv_loop_init(&daemon_.loop);
+    uv_signal_init(&daemon_.loop, &daemon_.term);
+    uv_signal_init(&daemon_.loop, &daemon_.interrupt);
+    uv_timer_init(&daemon_.loop, &daemon_.tick);
+    uv_timer_init(&daemon_.loop, &daemon_.watchdog);
+    uv_timer_init(&daemon_.loop, &daemon_.pause);
+    uv_timer_init(&daemon_.loop, &daemon_.grace);
+    for (int i = 0; i < listener_count; i++) {
+        uv_poll_init(&daemon_.loop, &daemon_.polls[i], listeners[i].fd);
+        daemon_.polls[i].data = &listeners[i];
+    }
+    connections_begin(&daemon_.loop, on_empty);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN);
+    uv_signal_start(&daemon_.term, on_stop, SIGTERM);
+    uv_signal_start(&daemon_.interrupt, on_stop, SIGINT);
+}
+
+/* Lines that say what is served. */
+static void report_start(void) {
+    char list[512] = "";
+    for (int i = 0; i < listener_count; i++) {
+        const size_t len = strlen(list);
+        snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : " ", listeners[i].name);
+    }
+    log_line(LOG_NOTICE, "ready: %s, app %s, pid %" PRId64 ", layout %s, at most %" PRIu64 " IDs a second", list,
+             settings.opt.app ? settings.opt.app : "-", source_pid(), source_layout(), source_rate());
+    if (settings.local)
+        log_line(LOG_NOTICE, "pids come from store local: IDs are unique on this host only");
+    daemon_.ready = true;
+    notify("READY=1\nSTATUS=issuing IDs, pid %" PRId64 "\n", source_pid());
+}
+
+static bool begin_events(void) {
+    if (pipe(daemon_.pipe) < 0 || fcntl(daemon_.pipe[1], F_SETFL, O_NONBLOCK) < 0)
+        return false;
+    uv_poll_init(&daemon_.loop, &daemon_.events, daemon_.pipe[0]);
+    uv_poll_start(&daemon_.events, UV_READABLE, on_heard);
+    return true;
+}
+
+static int fail_open(int code) {
+    const int status = store_failure(code, source_error());
+    source_close();
+    while (listener_count > 0)
+        listen_close(&listeners[--listener_count]);
+    return status;
+}
+
+static void serve(uint64_t watchdog_ms) {
+    http_clock();
+    watch_listeners();
+    uv_timer_start(&daemon_.tick, on_tick, TICK_MS, TICK_MS);
+    if (watchdog_ms > 0)
+        uv_timer_start(&daemon_.watchdog, on_watchdog, watchdog_ms, watchdog_ms);
+    report_start();
+    uv_run(&daemon_.loop, UV_RUN_DEFAULT);
+    connections_drop();
+}
+
+static int run(const struct args *args) {
+    int status = settings_read(args);
+    if (status == STATUS_GOOD)
+        status = listen_open();
+    if (status != STATUS_GOOD)
+        return status;
+    log_begin();
+    const uint64_t watchdog_ms = notify_begin();
+    begin_loop();
+    if (!begin_events())
+        return fail_open(SFID_ENOMEM);
+    const int code = open_source();
+    if (code < 0 && !state.stopping)
+        return fail_open(code);
+    if (!state.stopping)
+        serve(watchdog_ms);
+    source_close(); /* gives the pid back, with the exact position */
+    log_line(LOG_NOTICE, "stopped: %" PRIu64 " IDs were issued", state.issued);
+    return STATUS_GOOD;
+}
+
+const struct command command_serve = {
+    .name = "serve",
+    .synopsis = "[--listen ADDRESS]... [--expose] [--protocols LIST] [--mode OCTAL] --app APP [--store STORE | --pid PID] "
+                "[--layout LAYOUT] [--format dec|hex|base62|base32|base58|uuid] "
+                "[--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--run-dir DIR] [--state-dir DIR] "
+                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] [--max-ids N] [--max-connections N] "
+                "[--max-memory BYTES] [--wait-ms MS] [--request-ms MS] [--idle-ms MS] [--grace-ms MS] "
+                "[--integers auto|always|never] [--access-log]",
+    .summary = "serve IDs over HTTP, RESP and flakeid's frames",
+    .about = "Holds one generator and hands out its IDs to programs in any language. Each address takes all\n"
+             "three protocols: HTTP (GET /id, /ids?n=N), RESP (SFID.NEXT [N], for every Redis client) and\n"
+             "flakeid's frames. It runs in the foreground until TERM or INT, then answers what is under\n"
+             "way and gives its pid back; the next start goes on at the next ID.\n\n"
+             "APP is wanted unless the layout names the host (flake, awsflake). IDs of store local are\n"
+             "unique on this host only. There are no passwords and no TLS: without --expose only loopback\n"
+             "addresses and Unix sockets are allowed. Put a proxy in front of others.\n\n"
+             "Layout sfid gives 131072 IDs a second in all; a service may want twitter (4 M a second).\n",
+    .options = serve_options,
+    .run = run,
+};

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* settings.c - the options of sfid serve. */
+#include "serve/all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DAY_MS 86400000
+#define MODE_MOST 0777
+
+enum {
+    LISTEN,
+    EXPOSE,
+    PROTOCOL_LIST,
+    MODE,
+    APP,
+    STORE,
+    PID,
+    LAYOUT,
+    FORMAT,
+    MAC,
+    INTERFACE,
+    REGION,
+    IP,
+    RUN_DIR,
+    STATE_DIR,
+    TTL,
+    MAX_IDS = TTL + 4,
+    MAX_CONNECTIONS,
+    MAX_MEMORY,
+    WAIT,
+    REQUEST,
+    IDLE,
+    GRACE,
+    INTEGERS,
+    ACCESS_LOG
+};
+
+const struct option_spec serve_options[] = {
+    [LISTEN] = {"listen", 0, "ADDRESS...", "SFID_LISTEN",
+                "HOST:PORT, [V6]:PORT or unix:/PATH; repeated (127.0.0.1:3525 and [::1]:3525)"},
+    [EXPOSE] = {"expose", 0, NULL, NULL, "allow addresses that other hosts can reach"},
+    [PROTOCOL_LIST] = {"protocols", 0, "LIST", NULL, "what is spoken (http,resp,flakeid)"},
+    [MODE] = {"mode", 0, "OCTAL", NULL, "the mode of Unix sockets (0660)"},
+    [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease the process ID: local or a Redis URL (local)"},
+    [PID] = {"pid", 0, "PID", "SFID_PID", "a fixed process ID instead"},
+    [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, uuid (the layout's own)"},
+    [MAC] = OPTION_MAC,
+    [INTERFACE] = OPTION_INTERFACE,
+    [REGION] = OPTION_REGION,
+    [IP] = OPTION_IP,
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
+    STORE_OPTIONS(TTL),
+    [MAX_IDS] = {"max-ids", 0, "N", NULL, "the most IDs in one request (65365)"},
+    [MAX_CONNECTIONS] = {"max-connections", 0, "N", NULL, "the most connections at once (1024)"},
+    [MAX_MEMORY] = {"max-memory", 0, "BYTES", NULL, "the most memory for answers under way (67108864)"},
+    [WAIT] = {"wait-ms", 0, "MS", NULL, "how long a request waits for IDs (1000)"},
+    [REQUEST] = {"request-ms", 0, "MS", NULL, "how long a request may take to arrive, or an answer lie untaken (10000)"},
+    [IDLE] = {"idle-ms", 0, "MS", NULL, "how long a connection may be idle (60000)"},
+    [GRACE] = {"grace-ms", 0, "MS", NULL, "how long a stop may take (5000)"},
+    [INTEGERS] = {"integers", 0, "WHEN", NULL, "whether INCR is answered: auto, always, never (auto)"},
+    [ACCESS_LOG] = {"access-log", 0, NULL, NULL, "write a line for each request on standard error"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP};
+
+struct settings settings;
+
+/* ---- where to listen --------------------------------------------------------- */
+
+static bool add_address(const char *text) {
+    if (settings.listen_count == LISTEN_MOST) {
+        say("--listen: more than %d addresses", LISTEN_MOST);
+        return false;
+    }
+    settings.listen[settings.listen_count++] = text;
+    return true;
+}
+
+static bool read_listen(const struct args *args) {
+    static char room[16 * ADDRESS_ROOM];
+    char *rest = room;
+    if (!args->from_env[LISTEN]) {
+        for (int i = 0; i < args->list_count; i++)
+            if (!add_address(i < LISTEN_MOST ? args->list[i] : ""))
+                return false;
+        return true;
+    }
+    if (snprintf(room, sizeof room, "%s", args->value[LISTEN]) >= (int)sizeof room) {
+        say("$SFID_LISTEN: longer than %zu bytes", sizeof room - 1);
+        return false;
+    }
+    for (char *word; (word = strtok_r(rest, " \t\n", &rest)) != NULL;)
+        if (!add_address(word))
+            return false;
+    return true;
+}
+
+/* Returns STATUS_GOOD, or the status to end with, after a message. */
+static int check_addresses(const struct args *args) {
+    struct address address;
+    for (int i = 0; i < settings.listen_count; i++) {
+        const char *wrong = address_read(settings.listen[i], &address);
+        if (wrong) {
+            say("%s: %s %s", args->label[LISTEN], QUOTE(settings.listen[i]), wrong);
+            return STATUS_USAGE;
+        }
+        if (!address.loopback && !settings.expose) {
+            say("%s: %s can be reached from other hosts; add --expose to allow that, or use a loopback address",
+                args->label[LISTEN], QUOTE(settings.listen[i]));
+            return STATUS_CONFIG;
+        }
+    }
+    return STATUS_GOOD;
+}
+
+static bool read_protocols(const struct args *args) {
+    const char *list = args->value[PROTOCOL_LIST];
+    settings.protocols = list ? 0 : (1U << PROTOCOLS) - 1;
+    while (list) {
+        const size_t len = strcspn(list, ",");
+        unsigned i = 0;
+        while (i < PROTOCOLS && (strlen(protocol_names[i]) != len || memcmp(protocol_names[i], list, len) != 0))
+            i++;
+        if (i == PROTOCOLS) {
+            say("--protocols: %s is not one of http, resp, flakeid", quote(list, len).text);
+            return false;
+        }
+        settings.protocols |= 1U << i;
+        list = list[len] ? list + len + 1 : NULL;
+    }
+    return true;
+}
+
+static bool read_mode(const struct args *args) {
+    const char *text = args->value[MODE];
+    char *end;
+    settings.mode = 0660;
+    if (text == NULL)
+        return true;
+    const unsigned long mode = strtoul(text, &end, 8);
+    if (text[0] < '0' || text[0] > '7' || *end || mode > MODE_MOST) {
+        say("--mode: %s is not an octal mode from 0 to 0777", QUOTE(text));
+        return false;
+    }
+    settings.mode = (unsigned)mode;
+    return true;
+}
+
+/* ---- which IDs ----------------------------------------------------------------- */
+
+static bool read_format(const struct args *args) {
+    const char *text = args->value[FORMAT];
+    sfid_wide_facts facts;
+    const bool wide = settings.layout.wide;
+    const int form = args_choice(args, FORMAT, id_forms);
+    if (form < 0)
+        return false;
+    if (form == SFID_BYTES || (form == SFID_UUID && !wide)) {
+        say("--format: %s is not one of dec, hex, base62, base32, base58%s", QUOTE(text), wide ? ", uuid" : "");
+        return false;
+    }
+    settings.form = (sfid_form)form;
+    if (wide && text == NULL && sfid_wide_layout_describe(&settings.layout.wide_layout, &facts) == 0) {
+        settings.form = facts.form;
+        settings.width = facts.width;
+    }
+    return true;
+}
+
+/* A pid outranks a store in the environment, as for sfid gen. */
+static bool read_source(const struct args *args) {
+    const bool store = args->value[STORE] != NULL, pid = args->value[PID] != NULL;
+    sfid_wide_facts facts;
+    uint64_t most = settings.layout.layout.max_pid, value;
+    if (pid && store && !args->from_env[PID] && !args->from_env[STORE]) {
+        say("%s and %s cannot be used together: a store chooses the pid", args->label[PID], args->label[STORE]);
+        return false;
+    }
+    if (pid && (!store || args->from_env[STORE])) {
+        if (settings.layout.wide)
+            most = sfid_wide_layout_describe(&settings.layout.wide_layout, &facts) < 0 ? 0 : facts.max_pid;
+        if (!args_number(args, PID, most, &value))
+            return false;
+        settings.opt.pid = (int64_t)value;
+        return true;
+    }
+    settings.opt.store = store ? args->value[STORE] : "local";
+    settings.local = strncmp(settings.opt.store, "local", 5) == 0;
+    return true;
+}
+
+static bool read_app(const struct args *args) {
+    static const int needed[] = {APP};
+    return args_given(args, needed, 1) && args_app(args, APP, &settings.opt.app);
+}
+
+/* For IDs that name their host, which have no app. */
+static bool read_host(const struct args *args) {
+    if (args->value[APP] && !args->from_env[APP]) {
+        say("%s: layout %s has no apps: processes with the same worker share its sequence", args->label[APP], args->value[LAYOUT]);
+        return false;
+    }
+    if (args->value[STORE] && !args->from_env[STORE])
+        settings.opt.store = args->value[STORE];
+    return host_pid(args, &host, &settings.layout, &settings.opt.pid);
+}
+
+static bool read_ids(const struct args *args) {
+    if (!args_any_layout(args, LAYOUT, &settings.layout) || !read_format(args) || !host_check(args, &host, &settings.layout))
+        return false;
+    if (host_is_named(&settings.layout) ? !read_host(args) : !read_app(args) || !read_source(args))
+        return false;
+    any_layout_option(&settings.layout, &settings.opt);
+    settings.opt.exhaustion = SFID_FAIL;
+    settings.opt.max_wait_ms = 0; /* the loop waits, never the generator */
+    return args_directory(args, RUN_DIR, &settings.opt.run_dir) && args_directory(args, STATE_DIR, &settings.opt.state_dir) &&
+           store_options(args, TTL, &settings.opt);
+}
+
+/* ---- limits -------------------------------------------------------------------- */
+
+static bool read_limits(const struct args *args) {
+    static const char *const when[] = {[INTEGERS_AUTO] = "auto", [INTEGERS_ALWAYS] = "always", [INTEGERS_NEVER] = "never", NULL};
+    enum { IDS_MOST = 1000000, CONNECTIONS_MOST = 1000000 };
+    const int integers = args_choice(args, INTEGERS, when);
+    settings.integers = (enum integers)integers;
+    return integers >= 0 && args_between(args, MAX_IDS, 1, IDS_MOST, &settings.max_ids) &&
+           args_between(args, MAX_CONNECTIONS, 1, CONNECTIONS_MOST, &settings.max_connections) &&
+           args_number(args, MAX_MEMORY, INT64_MAX, &settings.max_memory) &&
+           args_between(args, WAIT, 0, DAY_MS, &settings.wait_ms) && args_between(args, REQUEST, 1, DAY_MS, &settings.request_ms) &&
+           args_between(args, IDLE, 1, DAY_MS, &settings.idle_ms) && args_between(args, GRACE, 0, DAY_MS, &settings.grace_ms);
+}
+
+int settings_read(const struct args *args) {
+    settings = (struct settings){.opt = SFID_OPTIONS_INIT,
+                                 .max_ids = FLAKEID_MOST,
+                                 .max_connections = 1024,
+                                 .max_memory = 64 * 1024 * 1024,
+                                 .wait_ms = 1000,
+                                 .request_ms = 10000,
+                                 .idle_ms = 60000,
+                                 .grace_ms = 5000,
+                                 .expose = args->value[EXPOSE] != NULL,
+                                 .access_log = args->value[ACCESS_LOG] != NULL};
+    if (!args_no_operands(args, "; use --listen ADDRESS to say where to listen"))
+        return usage(args->command);
+    if (!read_listen(args) || !read_protocols(args) || !read_mode(args) || !read_ids(args) || !read_limits(args))
+        return STATUS_USAGE;
+    return check_addresses(args);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* source.c - the generator, and its IDs as text. */
+#include "serve/all.h"
+
+#include <stdio.h>
+
+static struct {
+    sfid *g;
+    struct view view;
+    struct reader reader;
+    struct dec cache;
+    union {
+        int64_t ids[SOURCE_TURN];
+        sfid_wide wide[SOURCE_TURN];
+    } drawn;
+} source;
+
+/* ---- the generator ------------------------------------------------------------- */
+
+static void begin_text(void) {
+    if (settings.layout.wide) {
+        view_begin_wide(&source.view, &settings.layout.wide_layout, VIEW_JSON);
+        reader_begin_wide(&source.reader, &settings.layout.wide_layout);
+    } else {
+        view_begin(&source.view, &settings.layout.layout, VIEW_JSON);
+        reader_begin(&source.reader, settings.form, false);
+    }
+    if (settings.layout.wide && settings.form != source.view.form)
+        reader_begin(&source.reader, settings.form, true);
+}
+
+int source_open(void (*on_event)(void *user, const sfid_event *event)) {
+    source_close();
+    begin_text();
+    settings.opt.on_event = on_event;
+    return sfid_open(&source.g, &settings.opt);
+}
+
+void source_close(void) {
+    sfid_close(source.g);
+    source.g = NULL;
+}
+
+const char *source_error(void) { return sfid_last_error(source.g); }
+
+bool source_waits_for_app(void) {
+    sfid_app_info info;
+    char why[SFID_WHY_LEN];
+    return sfid_app_look(&settings.opt, &info, NULL, NULL, why, sizeof why) == 0 &&
+           (info.state != SFID_APP_KNOWN || info.open_unix_ms > info.server_unix_ms);
+}
+
+bool source_status(sfid_status_info *info) {
+    *info = (sfid_status_info){.pid = -1};
+    return source.g && sfid_status(source.g, info) == 0;
+}
+
+int64_t source_pid(void) { return sfid_pid(source.g); }
+
+bool source_ready(void) {
+    sfid_status_info info;
+    return !state.stopping && source_status(&info) && info.open && info.window_ms > 0;
+}
+
+/* ---- drawing --------------------------------------------------------------------- */
+
+int64_t source_draw(size_t n) {
+    n = n < SOURCE_TURN ? n : SOURCE_TURN;
+    return settings.layout.wide ? sfid_next_n_wide(source.g, source.drawn.wide, n) : sfid_next_n(source.g, source.drawn.ids, n);
+}
+
+int source_retry_ms(void) { return sfid_retry_ms(source.g); }
+
+static sfid_wide drawn(size_t i) {
+    return settings.layout.wide ? source.drawn.wide[i] : (sfid_wide){0, (uint64_t)source.drawn.ids[i]};
+}
+
+int64_t source_integer(size_t i) { return source.drawn.ids[i]; }
+
+char *source_put(char *p, size_t i, unsigned least) {
+    const sfid_wide id = drawn(i);
+    char *end = p;
+    if (!settings.layout.wide && settings.form == SFID_DEC) {
+        end = put_dec(&source.cache, p, id.low);
+    } else {
+        const int len = settings.layout.wide ? sfid_wide_to_text(settings.form, id, settings.width, p, SOURCE_ROOM)
+                                             : sfid_to_text(settings.form, (int64_t)id.low, p, SOURCE_ROOM);
+        end += len > 0 ? len : 0;
+    }
+    const size_t len = (size_t)(end - p), pad = least > len ? least - len : 0;
+    if (pad > 0) {
+        memmove(p + pad, p, len);
+        memset(p, settings.form == SFID_BASE58 ? '1' : '0', pad);
+    }
+    return end + pad;
+}
+
+char *source_put_hex(char *p, size_t i) {
+    enum { DIGITS = 32 };
+    const int len = sfid_wide_to_text(SFID_HEX, drawn(i), DIGITS, p, SOURCE_ROOM);
+    return p + (len > 0 ? len : 0);
+}
+
+/* ---- the layout ------------------------------------------------------------------- */
+
+const char *source_layout(void) { return source.view.name; }
+
+uint64_t source_rate(void) {
+    enum { SHARED_RATE = 4096 * 1000 }; /* of a process whose worker others share */
+    sfid_layout_facts facts;
+    sfid_wide_facts wide;
+    if (host_is_named(&settings.layout))
+        return SHARED_RATE;
+    if (settings.layout.wide)
+        return sfid_wide_layout_describe(&settings.layout.wide_layout, &wide) < 0 ? 0 : wide.facts.ids_per_second;
+    return sfid_layout_describe(&settings.layout.layout, &facts) < 0 ? 0 : facts.ids_per_second;
+}
+
+unsigned source_bits(void) {
+    sfid_wide_facts facts;
+    const sfid_layout *l = &settings.layout.layout;
+    if (settings.layout.wide)
+        return sfid_wide_layout_describe(&settings.layout.wide_layout, &facts) < 0 ? 128 : facts.bits;
+    const unsigned bits = l->time_shift + l->time_bits;
+    return bits < 64 ? bits : 63; /* the top bit stays 0 */
+}
+
+char *source_decode(char *p, struct slice text, char why[READER_WHY]) {
+    sfid_wide id;
+    struct taken taken;
+    if (!reader_read(&source.reader, text.at, text.len, &id)) {
+        reader_explain(&source.reader, text.at, text.len, why);
+        return NULL;
+    }
+    if (!view_take(&source.view, id, &taken)) {
+        snprintf(why, READER_WHY, "is no ID of layout %s", source.view.name);
+        return NULL;
+    }
+    return view_put_json(&source.view, p, &taken);
+}
