@@ -180,7 +180,8 @@ static uint64_t retry_ms(void) {
 /* The job goes on later, from the end of a queue. */
 static void park(struct connection *c, enum progress progress) {
     if (progress == PROGRESS_TURN) {
-        move(c, QUEUE_TURN, 0);
+        if (c->place.queue != QUEUE_TURN)
+            move(c, QUEUE_TURN, 0);
         uv_idle_start(&all.turns, on_turn);
         return;
     }
@@ -292,13 +293,15 @@ static void refuse(struct connection *c, enum refusal why) {
 
 /* ---- waiters -------------------------------------------------------------------------- */
 
-/* Each connection whose turn it is draws some IDs. */
+/*
+ * The first of those with large requests draws some IDs; then others' events
+ * have their turn. If all drew by turns, none would have its answer in time when
+ * IDs are short, and what they drew would be thrown away.
+ */
 static void on_turn(uv_idle_t *idle) {
-    for (size_t n = queue_length(QUEUE_TURN); n > 0; n--) {
-        struct connection *c = connection_of(queue_first(QUEUE_TURN));
-        if (go_on(c, !all.dry, request_of(c)))
-            unpark(c);
-    }
+    struct place *place = queue_first(QUEUE_TURN);
+    if (place && go_on(connection_of(place), !all.dry, request_of(connection_of(place))))
+        unpark(connection_of(place));
     if (queue_length(QUEUE_TURN) == 0)
         uv_idle_stop(idle);
 }

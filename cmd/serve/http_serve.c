@@ -159,7 +159,7 @@ static void reject(struct client *client, const struct http_request *r, int faul
     if (fault == HTTP_TOO_LONG)
         http_error(client, 431, "HEAD_TOO_LONG", r->target, true, "the head has more than %d bytes", HTTP_HEAD_MOST);
     else if (fault == HTTP_BAD_VERSION)
-        http_error(client, 505, "VERSION", r->target, true, "the version is not supported; use HTTP/1.1 or HTTP/1.0");
+        http_error(client, 505, "VERSION", r->target, true, "the version is not supported; use HTTP/1.0 or HTTP/1.1");
     else
         http_error(client, 400, "MALFORMED", r->target, true, "the head of the request is malformed");
 }

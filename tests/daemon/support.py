@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""support.py - TAP, and daemons of the test's own, for the scripts beside it."""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SFID = os.environ.get("SFID") or os.path.join(os.environ.get("builddir", "."), "sfid")
+scratch = tempfile.mkdtemp(prefix="sfid-test-")
+checks = failed = 0
+daemons = []
+
+
+def ok(holds, name, *notes):
+    global checks, failed
+    checks += 1
+    failed += not holds
+    print("%s %d - %s" % ("ok" if holds else "not ok", checks, name))
+    for note in [] if holds else notes:
+        diag(note)
+    sys.stdout.flush()
+
+
+def same(got, want, name):
+    ok(got == want, name, "got:  %.600r" % (got,), "want: %.600r" % (want,))
+
+
+def diag(text):
+    print("\n".join("# " + line for line in str(text).split("\n")))
+
+
+def until(holds, seconds=10):
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+# Runs a command with these descriptors as 3, 4, ..., as the service manager does.
+PASS = """
+import os, sys
+fds = [os.dup(int(fd)) for fd in sys.argv[1].split(",")]
+high = [os.dup2(fd, 100 + i, True) for i, fd in enumerate(fds)]
+for i, fd in enumerate(high):
+    os.dup2(fd, 3 + i, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(fds)))
+os.closerange(3 + len(fds), 200)
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+class Daemon:
+    """sfid serve on a free port of both families, and a Unix socket."""
+
+    def __init__(self, *options, listen=None, layout="twitter", app="tests", env=(), fds=(), name="d%d", store=None, wait=True):
+        self.name = name % len(daemons) if "%" in name else name
+        self.unix = os.path.join(scratch, self.name + ".sock")
+        self.log_path = os.path.join(scratch, "%d.log" % len(daemons))
+        words = [SFID, "serve", "--layout", layout]
+        words += ["--app", app] if app else []
+        words += ["--store", store] if store else []
+        for address in ["127.0.0.1:0", "unix:" + self.unix] if listen is None else listen:
+            words += ["--listen", address]
+        environment = dict(os.environ, SFID_RUN_DIR=os.path.join(scratch, self.name, "run"),
+                           SFID_STATE_DIR=os.path.join(scratch, self.name, "state"))
+        os.makedirs(os.path.join(scratch, self.name), exist_ok=True)
+        for key in ["SFID_APP", "SFID_STORE", "SFID_PID", "SFID_LAYOUT", "SFID_LISTEN", "NOTIFY_SOCKET"]:
+            environment.pop(key, None)
+        environment.update(env)
+        self.command = words + list(options)
+        words = [sys.executable, "-c", PASS, ",".join(map(str, fds))] + self.command if fds else self.command
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, pass_fds=fds)
+        daemons.append(self)
+        if wait and not until(lambda: "sfid: ready:" in self.log() or self.process.poll() is not None, 20):
+            raise RuntimeError("not ready: " + self.log())
+        found = re.search(r"ready: 127\.0\.0\.1:(\d+)", self.log())
+        self.port = int(found.group(1)) if found else None
+
+    def log(self):
+        with open(self.log_path, errors="replace") as log:
+            return log.read()
+
+    def connect(self, timeout=10):
+        if self.port:
+            return socket.create_connection(("127.0.0.1", self.port), timeout)
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(timeout)
+        s.connect(self.unix)
+        return s
+
+    def ask(self, data, timeout=10):
+        """Sends bytes, ends the sending side, and returns all that comes."""
+        with self.connect(timeout) as s:
+            s.sendall(data)
+            s.shutdown(socket.SHUT_WR)
+            return drain(s)
+
+    def metrics(self):
+        text = self.http("/metrics")[2].decode()
+        return {k: float(v) for k, v in re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", text, re.M)}
+
+    def http(self, target, method="GET", headers=""):
+        return parse(self.ask(("%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n" % (method, target, headers)).encode()))
+
+    def stop(self, sign=signal.SIGTERM, seconds=15):
+        self.process.send_signal(sign)
+        return self.process.wait(seconds)
+
+
+def drain(s):
+    """Reads to the end; a reset ends it, too."""
+    parts = []
+    try:
+        while True:
+            part = s.recv(1 << 20)
+            if not part:
+                break
+            parts.append(part)
+    except ConnectionError:
+        pass
+    return b"".join(parts)
+
+
+def exactly(s, n):
+    data = b""
+    while len(data) < n:
+        part = s.recv(n - len(data))
+        if not part:
+            break
+        data += part
+    return data
+
+
+def closed(s):
+    """Is the connection closed, without a byte?"""
+    try:
+        return s.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def parse(answer):
+    """Returns status, fields and body of one HTTP answer."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    words = lines[0].split(" ", 2)
+    fields = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines[1:])}
+    return (int(words[1]) if len(words) > 1 else 0), fields, body
+
+
+def resp(*words):
+    parts = [w if isinstance(w, bytes) else str(w).encode() for w in words]
+    return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts)
+
+
+def read_reply(f):
+    """Reads one RESP reply from a file: bytes, int, list, dict, None, or an Exception."""
+    line = f.readline()
+    if not line.endswith(b"\r\n"):
+        raise EOFError("no reply")
+    kind, rest = line[:1], line[1:-2]
+    if kind == b"+":
+        return rest.decode()
+    if kind == b"-":
+        return Exception(rest.decode())
+    if kind == b":":
+        return int(rest)
+    if kind == b"_":
+        return None
+    if kind == b"$":
+        return None if rest == b"-1" else f.read(int(rest) + 2)[:-2]
+    if kind == b"*":
+        return [read_reply(f) for _ in range(int(rest))]
+    if kind == b"%":
+        return {read_reply(f): read_reply(f) for _ in range(int(rest))}
+    raise ValueError(line)
+
+
+def run(*parts):
+    """Runs functions, ends all daemons, and prints the plan."""
+    try:
+        for part in parts:
+            part()
+    except Exception:
+        ok(False, "no exception", traceback.format_exc(), "".join(d.log()[-2000:] for d in daemons[-1:]))
+    finally:
+        for d in daemons:
+            if d.process.poll() is None:
+                d.process.kill()
+                d.process.wait()
+        shutil.rmtree(scratch, ignore_errors=True)
+    print("1..%d" % checks)
+    sys.exit(failed > 0)
