@@ -15,9 +15,12 @@
 #include <string.h>
 
 int fuzz_files(const uint8_t *data, size_t size);
+int fuzz_flakeid(const uint8_t *data, size_t size);
+int fuzz_http(const uint8_t *data, size_t size);
 int fuzz_layout(const uint8_t *data, size_t size);
 int fuzz_parse(const uint8_t *data, size_t size);
 int fuzz_replies(const uint8_t *data, size_t size);
+int fuzz_resp(const uint8_t *data, size_t size);
 int fuzz_streams(const uint8_t *data, size_t size);
 int fuzz_text(const uint8_t *data, size_t size);
 int fuzz_uri(const uint8_t *data, size_t size);

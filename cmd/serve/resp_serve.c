@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* What Redis version clients are told: what they then send is answered here. */
-#define REDIS_VERSION "7.0.0"
+#define SERVER_VERSION "7.0.0"
 
 struct resp_command {
     const char *name;
@@ -160,7 +160,7 @@ static void serve_hello(struct client *client, const struct resp_request *r) {
     client->resp3 = version == 3;
     write_text(client, client->resp3 ? "%7\r\n" : "*14\r\n");
     write_pair(client, "server", "sfid");
-    write_pair(client, "version", REDIS_VERSION);
+    write_pair(client, "version", SERVER_VERSION);
     client_print(client, "$5\r\nproto\r\n:%d\r\n$2\r\nid\r\n:%" PRIu64 "\r\n", client->resp3 ? 3 : 2, client->id);
     write_pair(client, "mode", "standalone");
     write_pair(client, "role", "master");
@@ -193,7 +193,7 @@ static void serve_info(struct client *client, const struct resp_request *r) {
     char text[256];
     (void)r;
     snprintf(text, sizeof text,
-             "# Server\r\nredis_version:" REDIS_VERSION "\r\nsfid_version:%s\r\n# Replication\r\nrole:master\r\n"
+             "# Server\r\nredis_version:" SERVER_VERSION "\r\nsfid_version:%s\r\n# Replication\r\nrole:master\r\n"
              "# Persistence\r\nloading:0\r\n",
              sfid_version());
     write_bulk(client, (struct slice){text, strlen(text)});

@@ -38,7 +38,7 @@ enum {
 
 const struct option_spec serve_options[] = {
     [LISTEN] = {"listen", 0, "ADDRESS...", "SFID_LISTEN",
-                "HOST:PORT, [V6]:PORT or unix:/PATH; repeated (127.0.0.1:3525 and [::1]:3525)"},
+                "where to listen, repeated ([::1]:3525 and 127.0.0.1:3525)"},
     [EXPOSE] = {"expose", 0, NULL, NULL, "allow addresses that other hosts can reach"},
     [PROTOCOL_LIST] = {"protocols", 0, "LIST", NULL, "what is spoken (http,resp,flakeid)"},
     [MODE] = {"mode", 0, "OCTAL", NULL, "the mode of Unix sockets (0660)"},

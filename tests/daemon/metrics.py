@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""metrics.py - /metrics in both forms, and a lease that is lost and had again under load."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+from support import Daemon, SFID, diag, ok, parse, resp, run, same, scratch, until
+
+NAMES = """sfid_build_info sfid_ids_issued_total sfid_requests_total sfid_waits_total sfid_refused_total sfid_rejected_total
+sfid_connections sfid_ready sfid_pid sfid_window_seconds sfid_ahead_seconds sfid_connected sfid_clock_skew_seconds
+sfid_lease_losses_total sfid_renewals_total sfid_renew_failures sfid_clock_regressions_total process_cpu_seconds_total
+process_resident_memory_bytes process_open_fds process_start_time_seconds""".split()
+
+
+def faults(text, openmetrics):
+    """What is wrong with a page; the rules of promtool and of OpenMetrics 1.0 that concern it."""
+    wrong, kind, seen = [], None, {}
+    lines = text.split("\n")
+    if lines.pop() != "":
+        wrong.append("no newline at the end")
+    if openmetrics and lines.pop() != "# EOF":
+        wrong.append("no # EOF")
+    for line in lines:
+        meta = re.match(r"^# (TYPE|HELP|UNIT) ([a-z_]+) (.+)$", line)
+        sample = re.match(r'^([a-z_]+)(\{[a-z]+="[^"\n]*"(?:,[a-z]+="[^"\n]*")*\})? (\+Inf|-?\d+(?:\.\d+)?)$', line)
+        if meta:
+            if meta[1] == "TYPE":
+                if meta[2] in seen:
+                    wrong.append("twice: " + line)
+                kind = seen[meta[2]] = meta[3]
+                family = meta[2]
+            elif meta[2] != family:
+                wrong.append("of another family: " + line)
+            if meta[1] == "UNIT" and not family.endswith("_" + meta[3]):
+                wrong.append("unit: " + line)
+        elif not sample:
+            wrong.append("no sample: " + line)
+        else:
+            suffix = {"counter": "_total", "info": "_info"}.get(kind, "") if openmetrics else ""
+            if sample[1] != family + suffix:
+                wrong.append("not of %s: %s" % (family, line))
+            if (kind == "counter") != sample[1].endswith("_total"):
+                wrong.append("suffix: " + line)
+    return wrong
+
+
+def pages():
+    d = Daemon()
+    d.http("/id")
+    status, fields, body = d.http("/metrics")
+    same((status, fields["content-type"]), (200, "text/plain; version=0.0.4; charset=utf-8"), "/metrics")
+    same(faults(body.decode(), False), [], "is Prometheus text")
+    same(sorted(set(re.findall(r"^([a-z_]+)[{ ]", body.decode(), re.M))), sorted(NAMES), "with these names")
+    for accept, wanted in [("application/openmetrics-text", True), ("text/plain, application/openmetrics-text; version=1.0.0; q=0.1", True),
+                           ("application/openmetrics-text;q=0", False), ("text/plain", False)]:
+        status, fields, body = d.http("/metrics", headers="Accept: %s\r\n" % accept)
+        same(fields["content-type"].startswith("application/openmetrics-text; version=1.0.0"), wanted, "Accept: %s" % accept)
+        same(faults(body.decode(), wanted), [], "and it is well-formed")
+    for data in [b"GET /" + b"\"x{}" * 5 + b" HTTP/1.1\r\nHost: a\r\n\r\n", resp("SETNAME", "\"x"), resp("CLIENT", "SETNAME", "evil\"")]:
+        d.ask(data)
+    ok(b"evil" not in d.http("/metrics")[2], "no label has a value from a client")
+    if shutil.which("promtool"):
+        done = subprocess.run(["promtool", "check", "metrics"], input=d.http("/metrics")[2], capture_output=True)
+        same((done.returncode, done.stderr), (0, b""), "promtool finds no fault")
+    metrics = d.metrics()
+    ok(metrics["sfid_ready"] == 1 and metrics["sfid_window_seconds"] > 1 and 0 <= time.time() - metrics["process_start_time_seconds"] < 60,
+       "values", metrics)
+    d.stop()
+
+
+def lost():
+    path = scratch + "/redis.sock"
+    server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", scratch],
+                              stdout=subprocess.DEVNULL)
+    try:
+        until(lambda: os.path.exists(path))
+        store = "unix://%s?timeout=200ms" % path
+        terms = ["--ttl-ms", "3000", "--skew-budget-ms", "500", "--short-ms", "0"]
+        subprocess.run([SFID, "init", "--app", "tests", "--store", store, "--layout", "twitter"] + terms, stdout=subprocess.DEVNULL, check=True)
+        d = Daemon(*terms, store=store)
+        ids, statuses, over = [], [], threading.Event()
+
+        def load():
+            while not over.is_set():
+                status, _, body = d.http("/id")
+                statuses.append((status, b"SFID_ELEASE" in body))
+                ids.extend([int(body)] if status == 200 else [])
+                time.sleep(0.005)
+
+        threads = [threading.Thread(target=load) for _ in range(2)]
+        for t in threads:
+            t.start()
+        time.sleep(0.5)
+        server.send_signal(signal.SIGSTOP)
+        ok(until(lambda: d.http("/readyz")[0] == 503, 10), "with the server away /readyz is 503 after the window")
+        same(d.http("/healthz")[0], 200, "/healthz stays 200")
+        same(parse(d.ask(b"GET /id HTTP/1.1\r\nHost: a\r\n\r\n"))[0], 503, "/id is 503")
+        ok(d.ask(resp("SFID.NEXT")).startswith(b"-UNAVAILABLE "), "SFID.NEXT is -UNAVAILABLE")
+        ok(path.encode() not in d.ask(b"GET /id HTTP/1.1\r\nHost: a\r\n\r\n"), "clients are not told where the store is")
+        same(d.metrics()["sfid_ready"], 0, "sfid_ready is 0")
+        server.send_signal(signal.SIGCONT)
+        ok(until(lambda: d.http("/readyz")[0] == 200, 15), "with the server back it goes on by itself")
+        time.sleep(0.3)
+        over.set()
+        for t in threads:
+            t.join()
+        same(set(s for s in statuses if s[0] != 200), {(503, True)}, "meanwhile every refusal was 503 with SFID_ELEASE")
+        same((len(ids), len(ids) > 20), (len(set(ids)), True), "no ID came twice")
+        ok("requests are refused: no right to issue IDs now" in d.log() and "requests are answered again" in d.log(), "the log says so", d.log())
+        same(d.stop(), 0, "status 0")
+    finally:
+        server.send_signal(signal.SIGCONT)
+        server.kill()
+        server.wait()
+
+
+if shutil.which("redis-server"):
+    run(pages, lost)
+else:
+    run(pages)
