@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 
-enum { SMALL = 4096 }; /* answers up to this size do not wait for memory */
+enum { SMALL = 4096 }; /* answers up to this size, with what is pending, do not wait for memory */
 
 /* What clients read; the reason is in the log alone, since it may name hosts of the store. */
 static const struct {
@@ -91,7 +91,7 @@ static char *put_before(char *p, const struct job *job) {
 
 static bool begin(struct client *client) {
     const size_t need = client->job.n * most_bytes(&client->job) + HEAD_ROOM + SOURCE_ROOM;
-    if (need > SMALL && state.memory + need > settings.max_memory)
+    if (need + client_pending(client) > SMALL && state.memory + need > settings.max_memory)
         return false;
     client_end(client, put_before(client_room(client, need), &client->job));
     client->job.begun = true;
@@ -127,7 +127,7 @@ static void finish(struct client *client) {
 static void write_refusal(struct client *client, enum answer answer, enum refusal why, struct slice request) {
     struct http_request http;
     if (answer == ANSWER_FLAKEID) { /* the protocol has no errors */
-        client->closing = true;
+        client->closing = client->linger = true;
     } else if (is_http(answer)) {
         const bool head = http_read(request.at, request.len, &http) > 0;
         client->keep = client->keep && why != REFUSED_STOPPING;

@@ -16,6 +16,7 @@
 enum {
     IN_ROOM = 9 * 1024,   /* the most bytes that are read and not yet answered: longer than any request */
     PENDING_MOST = 65536, /* with more to send, nothing is read */
+    PENDING_LEAST = 4096, /* the same while the memory for answers is used up */
     LINGER_MS = 1000,     /* how long a rejected client may go on sending */
     RETRY_MOST_MS = 50,   /* how often waiters try again at least */
     MEMORY_RETRY_MS = 5   /* the same, of those that wait for memory */
@@ -89,12 +90,17 @@ static void move(struct connection *c, enum queue queue, uint64_t deadline) {
 
 /* ---- sending ----------------------------------------------------------------------- */
 
+/* Does so much wait to be sent that no further request is taken? */
+static bool is_full(const struct connection *c) {
+    return client_pending(&c->client) > (state.memory > settings.max_memory ? PENDING_LEAST : PENDING_MOST);
+}
+
 static void on_events(uv_poll_t *poll, int status, int events);
 
 static void watch(struct connection *c) {
     const size_t pending = client_pending(&c->client);
     const bool lingers = c->place.queue == QUEUE_LINGER;
-    const bool reads = lingers || (!c->eof && !has_job(c) && !c->client.closing && pending <= PENDING_MOST);
+    const bool reads = lingers || (!c->eof && !has_job(c) && !c->client.closing && !is_full(c));
     const int events = (reads ? UV_READABLE : 0) | (pending > 0 ? UV_WRITABLE : 0);
     if (events == c->events)
         return;
@@ -140,7 +146,7 @@ static void answered(struct connection *c, const char *bytes, size_t used) {
     const struct client *client = &c->client;
     c->since = now_ms();
     if (state.stopping)
-        c->client.closing = true;
+        c->client.closing = c->client.linger = true; /* further requests may be there, unread */
     if (!settings.access_log || client->protocol == PROTOCOL_NONE)
         return;
     const char *end = client->protocol == PROTOCOL_HTTP ? memchr(bytes, '\r', used) : NULL;
@@ -210,9 +216,9 @@ static bool take(struct connection *c, const char *bytes, size_t len) {
     size_t at = 0;
     bool full = false; /* too much waits to be sent; the rest is taken up when it is */
     while (at < len && !c->client.closing) {
-        if (client_pending(&c->client) > PENDING_MOST && !flush(c))
+        if (is_full(c) && !flush(c))
             return false;
-        full = client_pending(&c->client) > PENDING_MOST;
+        full = is_full(c);
         if (full)
             break;
         const size_t used = serve(c, bytes + at, len - at);
@@ -364,6 +370,8 @@ static void discard(struct connection *c) {
 /* Returns false if the client is gone. */
 static bool receive(struct connection *c) {
     const size_t kept = c->in_len;
+    if (kept == sizeof all.room)
+        return true; /* what is there comes first */
     if (kept > 0)
         memcpy(all.room, c->in, kept);
     const ssize_t n = recv(c->fd, all.room + kept, sizeof all.room - kept, 0);
@@ -448,7 +456,7 @@ void connections_finish(void) {
         refuse(connection_of(queue_first(QUEUE_WAIT)), REFUSED_STOPPING);
     for (struct place *place = queue_first(QUEUE_STALL); place; place = queue_next(place)) {
         struct connection *c = connection_of(place);
-        c->client.closing = c->client.closing || c->in_len == 0;
+        c->client.closing = c->client.linger = c->client.closing || c->in_len == 0;
     }
     for (size_t n = queue_length(QUEUE_IDLE); n > 0; n--)
         finish_idle(connection_of(queue_first(QUEUE_IDLE)));

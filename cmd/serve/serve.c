@@ -68,21 +68,25 @@ static void on_pause_over(uv_timer_t *timer) {
 /* Without descriptors or memory the listeners stay readable, and the loop would spin. */
 static void pause_accepting(int why) {
     log_line(LOG_WARNING, "connections cannot be accepted: %s", strerror(why));
+    if (state.stopping)
+        return;
     for (int i = 0; i < listener_count; i++)
         uv_poll_stop(&daemon_.polls[i]);
     uv_timer_start(&daemon_.pause, on_pause_over, ACCEPT_PAUSE_MS, 0);
 }
 
-static void accept_from(const struct listener *listener) {
+/* Returns whether there may be more to accept. */
+static bool accept_from(const struct listener *listener) {
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
-        const int fd = accept(listener->fd, NULL, NULL);
+        const int fd = accept(listener->fd, NULL, NULL), why = fd < 0 ? errno : 0;
         if (fd >= 0)
             connection_open(fd);
-        else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-            pause_accepting(errno);
-        if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
-            return;
+        else if (why == EMFILE || why == ENFILE || why == ENOMEM || why == ENOBUFS)
+            pause_accepting(why);
+        if (fd < 0 && why != ECONNABORTED && why != EINTR)
+            return false;
     }
+    return true;
 }
 
 static void on_accept(uv_poll_t *poll, int status, int events) {
@@ -135,8 +139,8 @@ static void on_grace_over(uv_timer_t *timer) {
 static void close_listeners(void) {
     for (int i = 0; i < listener_count; i++) {
         uv_poll_stop(&daemon_.polls[i]);
-        if (!listeners[i].passed)
-            accept_from(&listeners[i]);
+        while (!listeners[i].passed && accept_from(&listeners[i]))
+            ;
         uv_close((uv_handle_t *)&daemon_.polls[i], on_nothing);
         listen_close(&listeners[i]);
     }
@@ -152,8 +156,8 @@ static void on_stop(uv_signal_t *handle, int signal) {
     }
     notify("STOPPING=1\nSTATUS=stopping\n");
     log_line(LOG_NOTICE, "stopping on %s: %" PRIu64 " connections", signal == SIGTERM ? "SIGTERM" : "SIGINT", state.connections);
-    close_listeners();
     state.stopping = true;
+    close_listeners();
     uv_timer_start(&daemon_.grace, on_grace_over, settings.grace_ms, 0);
     connections_finish();
 }

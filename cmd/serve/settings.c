@@ -37,8 +37,7 @@ enum {
 };
 
 const struct option_spec serve_options[] = {
-    [LISTEN] = {"listen", 0, "ADDRESS...", "SFID_LISTEN",
-                "where to listen, repeated ([::1]:3525 and 127.0.0.1:3525)"},
+    [LISTEN] = {"listen", 0, "ADDRESS...", "SFID_LISTEN", "where to listen, repeated ([::1]:3525 and 127.0.0.1:3525)"},
     [EXPOSE] = {"expose", 0, NULL, NULL, "allow addresses that other hosts can reach"},
     [PROTOCOL_LIST] = {"protocols", 0, "LIST", NULL, "what is spoken (http,resp,flakeid)"},
     [MODE] = {"mode", 0, "OCTAL", NULL, "the mode of Unix sockets (0660)"},

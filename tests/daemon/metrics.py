@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -118,7 +119,33 @@ def lost():
         server.wait()
 
 
+def unknown():
+    """An app that the server does not know: the daemon waits, and tells the service manager."""
+    path, notify = scratch + "/redis2.sock", socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", scratch],
+                              stdout=subprocess.DEVNULL)
+    try:
+        until(lambda: os.path.exists(path))
+        notify.bind(scratch + "/notify")
+        notify.settimeout(20)
+        d = Daemon("--ttl-ms", "3000", "--skew-budget-ms", "500", "--short-ms", "0", "--timeout-ms", "500", store="unix://%s?timeout=200ms" % path,
+                   env={"NOTIFY_SOCKET": scratch + "/notify"}, wait=False)
+        first = notify.recv(4096)
+        ok(re.match(rb"^EXTEND_TIMEOUT_USEC=[0-9]+\nSTATUS=waiting for a pid: ", first), "an unknown app is waited out", first)
+        while first.startswith(b"EXTEND"):
+            first = notify.recv(4096)
+        ok(first.startswith(b"READY=1"), "then it is ready", first)
+        same(d.stop(), 0, "status 0")
+        d = Daemon("--ttl-ms", "3000", "--skew-budget-ms", "500", "--short-ms", "0", "--timeout-ms", "500", "--max-ids", "5",
+                   store="unix://%s?timeout=200ms" % path, app="other", wait=False)
+        until(lambda: "waiting for a pid" in d.log())
+        same(d.stop(), 0, "TERM ends the wait")
+    finally:
+        server.kill()
+        server.wait()
+
+
 if shutil.which("redis-server"):
-    run(pages, lost)
+    run(pages, lost, unknown)
 else:
     run(pages)
