@@ -31,6 +31,7 @@ struct connection {
     uint64_t since; /* when the current request's first byte came */
     int fd, events; /* what poll waits for */
     bool eof, waited;
+    bool polled; /* poll is in the loop; a client that sends at once and closes never comes that far */
 };
 
 static struct {
@@ -52,23 +53,22 @@ static bool has_job(const struct connection *c) { return c->client.job.answer !=
 
 /* ---- the end --------------------------------------------------------------------- */
 
-static void on_closed(uv_handle_t *handle) {
-    struct connection *c = handle->data;
-    free(c);
-    if (state.connections == 0 && state.stopping)
-        all.on_empty();
-}
+static void on_closed(uv_handle_t *handle) { free(handle->data); }
 
 static void drop(struct connection *c) {
     queue_leave(&c->place);
-    uv_poll_stop(&c->poll);
+    if (c->polled)
+        uv_poll_stop(&c->poll);
     close(c->fd);
-    c->fd = -1;
     client_free(&c->client);
     free(c->in);
-    c->in = NULL;
     state.connections--;
-    uv_close((uv_handle_t *)&c->poll, on_closed);
+    if (c->polled)
+        uv_close((uv_handle_t *)&c->poll, on_closed);
+    else
+        free(c);
+    if (state.connections == 0 && state.stopping)
+        all.on_empty();
 }
 
 /* ---- deadlines ------------------------------------------------------------------- */
@@ -97,6 +97,7 @@ static bool is_full(const struct connection *c) {
 
 static void on_events(uv_poll_t *poll, int status, int events);
 
+/* Tells the loop what to wait for. The last call on a connection, which it may close. */
 static void watch(struct connection *c) {
     const size_t pending = client_pending(&c->client);
     const bool lingers = c->place.queue == QUEUE_LINGER;
@@ -104,6 +105,11 @@ static void watch(struct connection *c) {
     const int events = (reads ? UV_READABLE : 0) | (pending > 0 ? UV_WRITABLE : 0);
     if (events == c->events)
         return;
+    if (!c->polled && uv_poll_init(all.loop, &c->poll, c->fd) < 0) {
+        drop(c);
+        return;
+    }
+    c->polled = true;
     c->events = events;
     if (events)
         uv_poll_start(&c->poll, events, on_events);
@@ -114,7 +120,7 @@ static void watch(struct connection *c) {
 /* Sends what may be sent. Returns false if the client is gone. */
 static bool flush(struct connection *c) {
     for (size_t pending; (pending = client_pending(&c->client)) > 0;) {
-        const ssize_t n = send(c->fd, c->client.out.at + c->client.out.sent, pending, MSG_NOSIGNAL);
+        const ssize_t n = send(c->fd, c->client.out.at + c->client.out.sent, pending, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0)
             return errno == EAGAIN || errno == EINTR;
         client_sent(&c->client, (size_t)n);
@@ -362,7 +368,7 @@ static void on_deadline(uv_timer_t *timer) {
 
 /* A rejected client may go on sending for a while; none of it counts. */
 static void discard(struct connection *c) {
-    const ssize_t n = recv(c->fd, all.room, sizeof all.room, 0);
+    const ssize_t n = recv(c->fd, all.room, sizeof all.room, MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         drop(c);
 }
@@ -374,7 +380,7 @@ static bool receive(struct connection *c) {
         return true; /* what is there comes first */
     if (kept > 0)
         memcpy(all.room, c->in, kept);
-    const ssize_t n = recv(c->fd, all.room + kept, sizeof all.room - kept, 0);
+    const ssize_t n = recv(c->fd, all.room + kept, sizeof all.room - kept, MSG_DONTWAIT);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
     if (n == 0) {
@@ -421,14 +427,12 @@ void connection_open(int fd) {
     c->client.protocol = PROTOCOL_NONE;
     c->client.id = ++all.id;
     c->poll.data = c;
-    if (uv_poll_init(all.loop, &c->poll, fd) < 0) {
-        close(fd);
-        free(c);
-        return;
-    }
     state.connections++;
     move(c, QUEUE_IDLE, now_ms() + settings.idle_ms);
-    watch(c);
+    if (receive(c)) /* the request is often there already */
+        settle(c);
+    else
+        drop(c);
 }
 
 void connections_begin(uv_loop_t *loop, void (*on_empty)(void)) {
