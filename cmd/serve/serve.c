@@ -164,18 +164,23 @@ static void on_stop(uv_signal_t *handle, int signal) {
 
 /* ---- the start -------------------------------------------------------------------------- */
 
-/* The lease that an unknown app waits for may take a minute; the service manager has to know. */
+/*
+ * The lease that an unknown app waits for may take a minute; the service manager
+ * has to know. Looked before each try: afterwards the wait may just be over.
+ */
 static int open_source(void) {
-    int code;
-    while ((code = source_open(hear)) == SFID_ENOPID && source_waits_for_app()) {
+    for (;;) {
+        const bool waits = source_waits_for_app();
+        const int code = source_open(hear);
+        if (code != SFID_ENOPID || !waits)
+            return code;
         log_line(LOG_NOTICE, "waiting for a pid: %s", source_error());
         notify("EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=waiting for a pid: %s\n",
                (UINT64_C(2) * settings.opt.open_timeout_ms + 10000) * 1000, source_error());
         uv_run(&daemon_.loop, UV_RUN_NOWAIT);
         if (state.stopping)
-            break;
+            return code;
     }
-    return code;
 }
 
 static void begin_loop(void) {
