@@ -9,7 +9,7 @@
 
 #define FORMS "use an address such as 127.0.0.1:3525, [::1]:3525 or unix:/run/sfid.sock"
 
-static const char *read_unix(const char *path, struct address *address) {
+static const char *read_unix(const char *path, struct listen_address *address) {
     if (path[0] != '/')
         return "does not name a Unix socket; " FORMS;
     if (strlen(path) >= sizeof address->un.sun_path)
@@ -31,11 +31,11 @@ static bool cut_host(const char *text, const char *end, char *host, size_t size)
     return true;
 }
 
-const char *address_read(const char *text, struct address *address) {
+const char *listen_address_read(const char *text, struct listen_address *address) {
     char host[INET6_ADDRSTRLEN];
     uint64_t port;
     const char *colon = strrchr(text, ':');
-    *address = (struct address){.len = 0};
+    *address = (struct listen_address){.len = 0};
     if (strncmp(text, "unix:", 5) == 0)
         return read_unix(text + 5, address);
     if (colon == NULL || !read_u64(colon + 1, UINT16_MAX, &port))
@@ -57,7 +57,7 @@ const char *address_read(const char *text, struct address *address) {
     return NULL;
 }
 
-void address_show(const struct address *address, char text[ADDRESS_ROOM]) {
+void listen_address_show(const struct listen_address *address, char text[ADDRESS_ROOM]) {
     char host[INET6_ADDRSTRLEN] = "?";
     if (address->any.sa_family == AF_UNIX) {
         snprintf(text, ADDRESS_ROOM, "unix:%s", address->un.sun_path[0] ? address->un.sun_path : "(abstract)");

@@ -83,7 +83,7 @@ void notify(const char *fmt, ...) CLI_PRINTF(1, 2); /* without $NOTIFY_SOCKET it
 
 /* ---- address.c: addresses to listen on, as text ------------------------------ */
 
-struct address {
+struct listen_address {
     union {
         struct sockaddr any;
         struct sockaddr_in in;
@@ -95,10 +95,10 @@ struct address {
 };
 
 /* Returns NULL, or what is wrong, to follow the text in a message. */
-const char *address_read(const char *text, struct address *address);
+const char *listen_address_read(const char *text, struct listen_address *address);
 
 #define ADDRESS_ROOM 128
-void address_show(const struct address *address, char text[ADDRESS_ROOM]);
+void listen_address_show(const struct listen_address *address, char text[ADDRESS_ROOM]);
 
 /* ---- listen.c: the sockets that are listened on ------------------------------ */
 
@@ -122,7 +122,7 @@ void listen_close(struct listener *listener);
 /* ---- unix.c: Unix sockets with a path ---------------------------------------- */
 
 /* Binds a socket where none, or only a dead one, is. Returns STATUS_GOOD, or the status to end with, after a message. */
-int unix_bind(const struct address *address, struct listener *listener);
+int unix_bind(const struct listen_address *address, struct listener *listener);
 
 /* ---- source.c: the generator -------------------------------------------------- */
 

@@ -23,17 +23,17 @@ static int close_all(int status) {
 
 /* What a name says after the kernel has chosen a port. */
 static void name_it(struct listener *listener) {
-    struct address address = {.len = sizeof address.un};
+    struct listen_address address = {.len = sizeof address.un};
     if (getsockname(listener->fd, &address.any, &address.len) < 0)
         return;
-    address_show(&address, listener->name);
+    listen_address_show(&address, listener->name);
     listener->tcp = address.any.sa_family != AF_UNIX;
     const int on = 1;
     if (listener->tcp) /* accepted sockets inherit it */
         setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-static int bind_tcp(const struct address *address, const struct listener *listener) {
+static int bind_tcp(const struct listen_address *address, const struct listener *listener) {
     const int on = 1;
     char text[ADDRESS_ROOM];
     setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -42,12 +42,12 @@ static int bind_tcp(const struct address *address, const struct listener *listen
     if (bind(listener->fd, &address->any, address->len) == 0 && listen(listener->fd, SOMAXCONN) == 0)
         return STATUS_GOOD;
     const int why = errno;
-    address_show(address, text);
+    listen_address_show(address, text);
     say("%s: %s%s", text, strerror(why), why == EADDRINUSE ? "; another server listens there" : "");
     return why == EADDRINUSE ? STATUS_BUSY : why == EACCES ? STATUS_AUTH : STATUS_CONFIG;
 }
 
-static int open_address(const struct address *address) {
+static int open_address(const struct listen_address *address) {
     struct listener *listener = &listeners[listener_count];
     *listener = (struct listener){.fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
     if (listener->fd < 0) {
@@ -125,8 +125,8 @@ int listen_open(void) {
     int status = take_all_passed();
     const int count = !by_default ? settings.listen_count : listener_count > 0 ? 0 : has_ipv6() ? 2 : 1;
     for (int i = 0; status == STATUS_GOOD && i < count; i++) {
-        struct address address;
-        status = address_read(by_default ? usual[i] : settings.listen[i], &address) ? STATUS_USAGE : open_address(&address);
+        struct listen_address address;
+        status = listen_address_read(by_default ? usual[i] : settings.listen[i], &address) ? STATUS_USAGE : open_address(&address);
     }
     return status == STATUS_GOOD ? STATUS_GOOD : close_all(status);
 }

@@ -22,6 +22,7 @@ enum {
     INTERFACE,
     REGION,
     IP,
+    EC2,
     RUN_DIR,
     STATE_DIR,
     TTL,
@@ -50,6 +51,7 @@ const struct option_spec serve_options[] = {
     [INTERFACE] = OPTION_INTERFACE,
     [REGION] = OPTION_REGION,
     [IP] = OPTION_IP,
+    [EC2] = OPTION_EC2,
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
     STORE_OPTIONS(TTL),
@@ -65,7 +67,7 @@ const struct option_spec serve_options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP};
+static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP, EC2};
 
 struct settings settings;
 
@@ -101,9 +103,9 @@ static bool read_listen(const struct args *args) {
 
 /* Returns STATUS_GOOD, or the status to end with, after a message. */
 static int check_addresses(const struct args *args) {
-    struct address address;
+    struct listen_address address;
     for (int i = 0; i < settings.listen_count; i++) {
-        const char *wrong = address_read(settings.listen[i], &address);
+        const char *wrong = listen_address_read(settings.listen[i], &address);
         if (wrong) {
             say("%s: %s %s", args->label[LISTEN], QUOTE(settings.listen[i]), wrong);
             return STATUS_USAGE;

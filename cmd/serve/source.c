@@ -57,10 +57,7 @@ bool source_status(sfid_status_info *info) {
 
 int64_t source_pid(void) { return sfid_pid(source.g); }
 
-bool source_ready(void) {
-    sfid_status_info info;
-    return !state.stopping && source_status(&info) && info.open && info.window_ms > 0;
-}
+bool source_ready(void) { return !state.stopping && sfid_ready(source.g); }
 
 /* ---- drawing --------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@ static int lock_path(const char *path) {
 }
 
 /* Removes a socket that nobody listens on. */
-static int make_way(const struct address *address) {
+static int make_way(const struct listen_address *address) {
     const char *path = address->un.sun_path;
     struct stat st;
     if (lstat(path, &st) < 0)
@@ -46,7 +46,7 @@ static int make_way(const struct address *address) {
     return STATUS_STATE;
 }
 
-static int bind_path(const struct address *address, struct listener *listener) {
+static int bind_path(const struct listen_address *address, struct listener *listener) {
     struct stat st;
     const mode_t mask = umask((mode_t)(0777 & ~settings.mode));
     const int rc = bind(listener->fd, &address->any, address->len), why = errno;
@@ -62,7 +62,7 @@ static int bind_path(const struct address *address, struct listener *listener) {
     return STATUS_GOOD;
 }
 
-int unix_bind(const struct address *address, struct listener *listener) {
+int unix_bind(const struct listen_address *address, struct listener *listener) {
     const int lock = lock_path(address->un.sun_path);
     if (lock < 0)
         return STATUS_STATE;
