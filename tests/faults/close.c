@@ -50,7 +50,7 @@ static int64_t close_without(const char *program, void (*goes)(struct redis *r),
     snprintf(app, sizeof app, "without-%d", number);
     struct member *m = member_at(app, number, "unix://%s?timeout=5000", r.socket);
     m->opt.on_unknown = SFID_TRUST;
-    m->opt.ttl_ms = 13000; /* room for that timeout */
+    m->opt.ttl_ms = 15000; /* room for that timeout */
     m->opt.heartbeat_ms = under_way ? 300 : HEARTBEAT_MS;
     member_open_or_die(m);
     if (!member_draws(m, 20, patience(5000)))
