@@ -67,7 +67,8 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
     return 0;
 }
 
-static SFID__UNGUARDED int64_t next(struct sfid__generator *g, bool may_sleep) { return draw(g, may_sleep, NULL); }
+/* Aligned, so that what it costs does not change with the code before it: half a line further on it took a tenth longer. */
+static SFID__UNGUARDED SFID__ALIGNED int64_t next(struct sfid__generator *g, bool may_sleep) { return draw(g, may_sleep, NULL); }
 
 SFID__UNGUARDED int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call) {
     return (int)draw(g, may_sleep, call);
