@@ -168,9 +168,13 @@ static unsigned busiest(const struct member *all) {
 
 static void trouble_short(struct member *all) {
     const unsigned k = busiest(all);
+    unsigned at = 0;
     int lost = 0;
+    while (server_of(atomic_load(&all[at].pid)) != k)
+        at++;
+    const int failed = events_of(&all[at], SFID_EVENT_RENEW_FAILED);
     redis_pause(&server[k]);
-    nap_us(SHORT / 4 * 1000);
+    ok(member_had(&all[at], SFID_EVENT_RENEW_FAILED, failed + 1, TTL), "away for a moment: a renewal fails");
     redis_resume(&server[k]);
     nap_us(2 * HEARTBEAT * 1000);
     for (unsigned i = 0; i < MEMBERS; i++)
