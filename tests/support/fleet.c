@@ -114,10 +114,10 @@ static uint64_t text_hash(const char *text, uint64_t hash) {
     return hash;
 }
 
-/* Records the window if it has changed. Needs the lock. */
+/* Records the window if it has changed, also one that is over: its IDs can still be given back. Needs the lock. */
 static void witness_note(struct witness *w, uint64_t flags) {
     sfid_status_info st;
-    if (sfid_status(w->g, &st) != 0 || !st.open)
+    if (sfid_status(w->g, &st) != 0 || st.pid < 0)
         return;
     const struct winlog_window now = {(uint64_t)st.pid, st.first_tick, st.limit_tick, w->holder, flags};
     if (memcmp(&now, &w->last, sizeof now) == 0)
