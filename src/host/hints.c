@@ -15,7 +15,7 @@
 #define AT_RANDOM 2
 
 enum { FREE = 0, TAKEN = 1, WAS_FREE, WAS_TAKEN }; /* WAS: tried in this search */
-enum { FIRST, SOME_TAKEN, NOT_TAKEN, REST };
+enum { FIRST, UNREAD, SOME_TAKEN, NOT_TAKEN, REST };
 
 /* The doors' file holds no lock of ours here, so that a descriptor of it can be opened and closed at will. */
 static int open_hints(const struct sfid__dir *dir) {
@@ -51,20 +51,27 @@ void sfid__hint_free(const char *path, uint64_t number) {
 /* ---- a search --------------------------------------------------------------- */
 
 void sfid__search_begin(struct sfid__search *s, const struct sfid__dir *dir, uint64_t first, uint64_t last) {
-    struct stat st;
     *s = (struct sfid__search){.dir = dir, .first = first, .last = last, .next = first};
-    const int fd = first < last ? open_hints(dir) : -1;
-    if (fd < 0)
-        return;
-    if (fstat(fd, &st) == 0 && st.st_size > 0) {
-        const size_t n = (size_t)SFID__MIN(SFID__MIN((uint64_t)st.st_size, HINTS), last + 1);
+}
+
+/* Reads the hints: only a search that goes beyond its first number needs them. */
+static void load(struct sfid__search *s) {
+    struct stat st;
+    const int fd = s->first < s->last ? open_hints(s->dir) : -1;
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
+        const size_t n = (size_t)SFID__MIN(SFID__MIN((uint64_t)st.st_size, HINTS), s->last + 1);
         s->taken = malloc(n);
         const ssize_t got = s->taken ? pread(fd, s->taken, n, 0) : 0;
         s->known = got > 0 ? (uint64_t)got : 0;
     }
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     for (uint64_t i = 0; i < s->known; i++) /* whatever somebody wrote there */
         s->taken_count += s->taken[i] = s->taken[i] != FREE;
+    if (s->first < s->known)
+        s->taken[s->first] = s->taken[s->first] == TAKEN ? WAS_TAKEN : WAS_FREE;
+    else
+        s->next = s->first + 1;
 }
 
 /* The next number from s->next on whose byte is this one; last + 1: there is none. */
@@ -92,12 +99,16 @@ static uint64_t some_taken(struct sfid__search *s) {
 bool sfid__search_next(struct sfid__search *s, uint64_t *number) {
     uint64_t n = s->last + 1;
     if (s->stage == FIRST) {
-        n = s->first;
-        s->stage = SOME_TAKEN;
-        s->next = n < s->known ? n : n + 1;
-    } else if (s->stage == SOME_TAKEN && (n = some_taken(s)) > s->last) {
-        s->stage = NOT_TAKEN;
+        s->stage = UNREAD;
+        *number = s->first;
+        return true;
     }
+    if (s->stage == UNREAD) {
+        load(s);
+        s->stage = SOME_TAKEN;
+    }
+    if (s->stage == SOME_TAKEN && (n = some_taken(s)) > s->last)
+        s->stage = NOT_TAKEN;
     if (s->stage == NOT_TAKEN && (n = find(s, FREE)) > s->last) {
         s->stage = REST;
         s->next = s->first;
@@ -113,7 +124,7 @@ bool sfid__search_next(struct sfid__search *s, uint64_t *number) {
 }
 
 void sfid__search_taken(struct sfid__search *s, uint64_t number) {
-    if (s->first < s->last && !(number < s->known && s->taken[number] == WAS_TAKEN))
+    if (number != s->first && !(number < s->known && s->taken[number] == WAS_TAKEN))
         write_hint(s->dir, number, TAKEN);
 }
 

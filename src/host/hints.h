@@ -7,7 +7,9 @@
  * taken when somebody last looked. So the n-th process finds its number in a few
  * tries, and not after n - 1 busy ones. Nothing is believed: the lock of slot or
  * mark decides, and a search that finds nothing has tried every number. A byte
- * that is wrong, or a file that is lost, costs tries.
+ * that is wrong, or a file that is lost, costs tries. The first number of a range
+ * is tried without a hint, so that a process alone on its host reads and writes
+ * none.
  */
 #ifndef SFID_HOST_HINTS_H
 #define SFID_HOST_HINTS_H
@@ -22,7 +24,7 @@ struct sfid__search {
     uint64_t known;       /* numbers below this one have a byte in `taken` */
     unsigned char *taken; /* NULL: none is known to be taken */
     uint64_t next;        /* where this stage goes on */
-    uint64_t taken_count; /* at the begin */
+    uint64_t taken_count; /* when they were read */
     unsigned stage, tries;
 };
 
@@ -37,7 +39,7 @@ void sfid__search_taken(struct sfid__search *s, uint64_t number);
 
 void sfid__search_end(struct sfid__search *s);
 
-/* Notes that a number was given back. path: the app's directory. */
+/* Notes that a number was given back, which was not the first of its range. path: the app's directory. */
 void sfid__hint_free(const char *path, uint64_t number);
 
 #endif

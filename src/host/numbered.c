@@ -69,6 +69,6 @@ int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, con
 
 void sfid__numbered_leave(const struct sfid__slot *slot) {
     uint64_t number;
-    if (slot->dir.path && sfid__number(slot->name, strlen(slot->name), UINT64_MAX, &number))
+    if (slot->dir.path && sfid__number(slot->name, strlen(slot->name), UINT64_MAX, &number) && number > 0)
         sfid__hint_free(slot->dir.path, number);
 }

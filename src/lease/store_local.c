@@ -269,7 +269,7 @@ static void release(struct sfid__store *store, const struct sfid__ask *ask, uint
     struct sfid__error ignored; /* on failure the mark stays ahead, and the page has the position */
     (void)ask;
     sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true, false}, &ignored);
-    if (!s->fixed && s->mark.dir_path)
+    if (s->pid != s->store.terms.pid_min && s->mark.dir_path)
         sfid__hint_free(s->mark.dir_path, s->pid);
 }
 

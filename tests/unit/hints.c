@@ -145,6 +145,32 @@ static void test_wrong(void) {
     is_u64(tries, 1, "that one is tried");
 }
 
+/* Whoever has the first number has neither read nor written a hint. */
+static void test_alone(void) {
+    unsigned char byte = 0;
+    unsigned tries;
+    struct sfid__search s;
+    uint64_t n;
+    struct stat st;
+    char name[4400];
+    snprintf(name, sizeof name, "%s/lock", app.path);
+    reset("", 0);
+    is_i64(take(0, MOST - 1, &tries), 0, "a process alone has the first number");
+    ok(stat(name, &st) == 0 && st.st_size == 0, "and notes nothing");
+    reset("\1\1", 2);
+    sfid__search_begin(&s, &app, 0, MOST - 1);
+    ok(sfid__search_next(&s, &n) && n == 0 && s.taken == NULL, "the first number is tried before a hint is read");
+    ok(sfid__search_next(&s, &n) && n == 1 && s.taken != NULL, "the next one by the hints");
+    sfid__search_end(&s);
+    reset("", 0);
+    take(0, MOST - 1, &tries);
+    take(0, MOST - 1, &tries);
+    const int fd = open(name, O_RDONLY | O_CLOEXEC);
+    ok(pread(fd, &byte, 1, 1) == 1 && byte == 1, "the second process notes its own");
+    ok(pread(fd, &byte, 1, 0) == 1 && byte == 0, "and not the first number");
+    close(fd);
+}
+
 /* A file that cannot be used costs tries, and nothing else. */
 static void test_no_file(void) {
     char name[4400];
@@ -180,6 +206,7 @@ int main(void) {
     test_few_tries();
     test_lowest();
     test_wrong();
+    test_alone();
     test_no_file();
     sfid__dir_close(&app);
     sfid__dir_close(&run);
