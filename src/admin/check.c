@@ -2,6 +2,7 @@
 /* check.c - finds what is wrong with an app's server, or with how the app uses it. */
 #include "admin/facts.h"
 #include "base/clock.h"
+#include "lease/machine.h"
 #include "lease/options.h"
 #include "lease/script_look.h"
 
@@ -310,7 +311,7 @@ static bool count(void *survey, const struct sfid__redis_pid *pid) {
     const struct sfid__redis_app *app = &s->visit.app;
     const bool held = kind == SFID_LEASE_HELD || kind == SFID_LEASE_ENDING;
     s->held += held;
-    s->held_short += held && app->share && pid->pid % app->share == app->share - 1;
+    s->held_short += held && sfid__lease_is_short(app->share, pid->pid);
     if (kind == SFID_LEASE_FOREIGN && s->foreign++ < NAMED)
         snprintf(s->foreigners + used, sizeof s->foreigners - used, "%s%" PRIu64 " by %.60s", used ? ", " : "", pid->pid, pid->who);
     return true;

@@ -37,7 +37,7 @@ static void begin_exchange(lease *l) { l->exchange = ++l->exchanges; }
 
 /* ---- short pids ------------------------------------------------------------ */
 
-static bool is_short(const lease *l, uint64_t pid) { return l->terms.share != 0 && pid % l->terms.share == l->terms.share - 1; }
+static bool is_short(const lease *l, uint64_t pid) { return sfid__lease_is_short(l->terms.share, pid); }
 
 bool sfid__lease_is_brief(const lease *l) { return l->fresh || is_short(l, l->pid); }
 

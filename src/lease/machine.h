@@ -54,6 +54,9 @@ struct sfid__lease_terms {
     bool testifies;        /* only an answer gives a right to the pid, which others may have had since: a restart renews at once */
 };
 
+/* Whether a pid is short: for newcomers, and granted for a first window each time. share: as in the terms. */
+static inline bool sfid__lease_is_short(uint64_t share, uint64_t pid) { return share != 0 && pid % share == share - 1; }
+
 enum sfid__lease_state {
     SFID__LEASE_WANTED, /* no pid, or a lost one whose window is being used up */
     SFID__LEASE_HELD,
