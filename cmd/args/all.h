@@ -100,6 +100,9 @@ bool args_any_layout(const struct args *args, int i, struct any_layout *any);
 /* Points the options of a generator to the layout. */
 void any_layout_option(const struct any_layout *any, sfid_options *opt);
 
+/* The highest pid of its IDs. */
+uint64_t any_layout_max_pid(const struct any_layout *any);
+
 /* ---- store.c: lease options of commands that use a server ---------------- */
 
 /* Options of commands that use a server. All but the last must be the same for all processes of an app. */

@@ -84,3 +84,10 @@ void any_layout_option(const struct any_layout *any, sfid_options *opt) {
     opt->layout = any->wide ? NULL : &any->layout;
     opt->wide = any->wide ? &any->wide_layout : NULL;
 }
+
+uint64_t any_layout_max_pid(const struct any_layout *any) {
+    sfid_wide_facts facts;
+    if (!any->wide)
+        return any->layout.max_pid;
+    return sfid_wide_layout_describe(&any->wide_layout, &facts) < 0 ? 0 : facts.max_pid;
+}

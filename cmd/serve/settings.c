@@ -67,7 +67,7 @@ const struct option_spec serve_options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP, EC2};
+static const struct source_options source = {APP, STORE, LAYOUT, {PID, MAC, INTERFACE, REGION, IP, EC2}};
 
 struct settings settings;
 
@@ -173,48 +173,23 @@ static bool read_format(const struct args *args) {
     return true;
 }
 
-/* A pid outranks a store in the environment, as for sfid gen. */
-static bool read_source(const struct args *args) {
-    const bool store = args->value[STORE] != NULL, pid = args->value[PID] != NULL;
-    sfid_wide_facts facts;
-    uint64_t most = settings.layout.layout.max_pid, value;
-    if (pid && store && !args->from_env[PID] && !args->from_env[STORE]) {
-        say("%s and %s cannot be used together: a store chooses the pid", args->label[PID], args->label[STORE]);
-        return false;
-    }
-    if (pid && (!store || args->from_env[STORE])) {
-        if (settings.layout.wide)
-            most = sfid_wide_layout_describe(&settings.layout.wide_layout, &facts) < 0 ? 0 : facts.max_pid;
-        if (!args_number(args, PID, most, &value))
-            return false;
-        settings.opt.pid = (int64_t)value;
-        return true;
-    }
-    settings.opt.store = store ? args->value[STORE] : "local";
-    settings.local = strncmp(settings.opt.store, "local", 5) == 0;
-    return true;
-}
-
 static bool read_app(const struct args *args) {
     static const int needed[] = {APP};
     return args_given(args, needed, 1) && args_app(args, APP, &settings.opt.app);
 }
 
-/* For IDs that name their host, which have no app. */
-static bool read_host(const struct args *args) {
-    if (args->value[APP] && !args->from_env[APP]) {
-        say("%s: layout %s has no apps: processes with the same worker share its sequence", args->label[APP], args->value[LAYOUT]);
+/* Which generator: pids of a host-named layout come from the host. */
+static bool read_source(const struct args *args) {
+    if (host_is_named(&settings.layout))
+        return source_read_host(args, &source, &settings.layout, &settings.opt);
+    if (!read_app(args) || !source_read(args, &source, &settings.layout, &settings.opt))
         return false;
-    }
-    if (args->value[STORE] && !args->from_env[STORE])
-        settings.opt.store = args->value[STORE];
-    return host_pid(args, &host, &settings.layout, &settings.opt.pid);
+    settings.local = settings.opt.pid < 0 && strncmp(settings.opt.store, "local", 5) == 0;
+    return true;
 }
 
 static bool read_ids(const struct args *args) {
-    if (!args_any_layout(args, LAYOUT, &settings.layout) || !read_format(args) || !host_check(args, &host, &settings.layout))
-        return false;
-    if (host_is_named(&settings.layout) ? !read_host(args) : !read_app(args) || !read_source(args))
+    if (!args_any_layout(args, LAYOUT, &settings.layout) || !read_format(args) || !host_check(args, &source.host, &settings.layout) || !read_source(args))
         return false;
     any_layout_option(&settings.layout, &settings.opt);
     settings.opt.exhaustion = SFID_FAIL;

@@ -177,6 +177,24 @@ bool host_check(const struct args *args, const struct host_options *at, const st
  */
 bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any, int64_t *pid);
 
+/* ---- source.c: where the pids of a generator come from ------------------- */
+
+/* Indexes of the options in a command's list. */
+struct source_options {
+    int app, store, layout;
+    struct host_options host;
+};
+
+/*
+ * Sets opt->pid, or opt->store ("local" if neither is given). Options outrank
+ * the environment. There a pid outranks a store: sfid's parent may have leased
+ * the pid from it. Returns false after a message.
+ */
+bool source_read(const struct args *args, const struct source_options *at, const struct any_layout *any, sfid_options *opt);
+
+/* The same for IDs that name their host, which have no app: variables for other layouts do not count. */
+bool source_read_host(const struct args *args, const struct source_options *at, const struct any_layout *any, sfid_options *opt);
+
 /* ---- hint.c: suggests what to type instead ------------------------------- */
 
 /* Each returns text to follow a message, or "". columns: the command also finds IDs in columns, members and text. */

@@ -56,7 +56,7 @@ static const struct option_spec options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP, EC2};
+static const struct source_options source = {APP, STORE, LAYOUT, {PID, MAC, INTERFACE, REGION, IP, EC2}};
 
 struct gen {
     struct any_layout layout;
@@ -70,13 +70,6 @@ struct gen {
 };
 
 /* ---- options ------------------------------------------------------------- */
-
-static uint64_t max_pid(const struct any_layout *layout) {
-    sfid_wide_facts facts;
-    if (!layout->wide)
-        return layout->layout.max_pid;
-    return sfid_wide_layout_describe(&layout->wide_layout, &facts) < 0 ? 0 : facts.max_pid;
-}
 
 /* The highest sequence number. If processes share a host's sequence, it is that of one process. */
 static uint64_t max_seq(const struct any_layout *layout) {
@@ -93,7 +86,7 @@ static uint64_t max_seq(const struct any_layout *layout) {
 static bool add_range(const struct args *args, struct gen *gen) {
     const char *const values[] = {args->value[PID_FIRST], args->value[PID_LAST]};
     static const char *const names[] = {"pid_min", "pid_max"};
-    uint64_t pids[] = {0, max_pid(&gen->layout)};
+    uint64_t pids[] = {0, any_layout_max_pid(&gen->layout)};
     if (!args_number(args, PID_FIRST, pids[1], &pids[0]) || !args_number(args, PID_LAST, pids[1], &pids[1]))
         return false;
     if (values[0] && values[1] && pids[0] > pids[1]) {
@@ -111,32 +104,16 @@ static bool add_range(const struct args *args, struct gen *gen) {
 
 static bool has_range(const struct args *args) { return args->value[PID_FIRST] || args->value[PID_LAST]; }
 
-/*
- * Chooses where the pid comes from. Options outrank the environment. In the
- * environment, a pid outranks a store: sfid's parent may have leased the pid
- * from it.
- */
 static bool read_source(const struct args *args, struct gen *gen) {
-    const bool range = has_range(args), store = args->value[STORE] != NULL;
-    const bool pid = args->value[PID] != NULL && !(range && args->from_env[PID]);
-    if (pid && range) {
+    struct args known = *args;
+    if (has_range(args) && args->value[PID] && !args->from_env[PID]) {
         say("--pid and %s cannot be used together", args->value[PID_FIRST] ? "--pid-min" : "--pid-max");
         return false;
     }
-    if (pid && store && !args->from_env[PID] && !args->from_env[STORE]) {
-        say("%s and %s cannot be used together: a store chooses the pid", args->label[PID], args->label[STORE]);
-        return false;
-    }
-    if (pid && (!store || args->from_env[STORE])) {
-        uint64_t value;
-        if (!args_number(args, PID, max_pid(&gen->layout), &value))
-            return false;
-        gen->opt.pid = (int64_t)value;
-        return true;
-    }
-    gen->opt.store = store ? args->value[STORE] : "local";
-    gen->by_default = !store;
-    return !range || add_range(args, gen);
+    if (has_range(args))
+        known.value[PID] = NULL; /* one of the environment gives way, as for --store */
+    gen->by_default = args->value[STORE] == NULL && known.value[PID] == NULL;
+    return source_read(&known, &source, &gen->layout, &gen->opt) && (!has_range(args) || add_range(args, gen));
 }
 
 static bool read_app(const struct args *args, struct gen *gen) {
@@ -152,19 +129,11 @@ static bool read_app(const struct args *args, struct gen *gen) {
     return true;
 }
 
-/* For IDs that name their host: its processes share that name, and environment variables for other layouts do not count. */
 static bool read_host(const struct args *args, struct gen *gen) {
-    if (args->value[APP] && !args->from_env[APP]) {
-        say("%s: layout %s has no apps: processes with the same worker share its sequence", args->label[APP], gen->ids.view.name);
-        return false;
-    }
-    if (has_range(args)) {
-        say("%s: layout %s does not lease pids", args->value[PID_FIRST] ? "--pid-min" : "--pid-max", gen->ids.view.name);
-        return false;
-    }
-    if (args->value[STORE] && !args->from_env[STORE])
-        gen->opt.store = args->value[STORE];
-    return host_pid(args, &host, &gen->layout, &gen->opt.pid);
+    if (!has_range(args))
+        return source_read_host(args, &source, &gen->layout, &gen->opt);
+    say("%s: layout %s does not lease pids", args->value[PID_FIRST] ? "--pid-min" : "--pid-max", gen->ids.view.name);
+    return false;
 }
 
 /* Reads how IDs are taken from the sequence. */
@@ -181,7 +150,7 @@ static bool read_sequence(const struct args *args, struct gen *gen) {
 
 static bool read_options(const struct args *args, struct gen *gen) {
     if (!args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_any_layout(args, LAYOUT, &gen->layout) ||
-        !ids_read(&gen->ids, args, FORMAT, MIN_LENGTH, &gen->layout) || !host_check(args, &host, &gen->layout) ||
+        !ids_read(&gen->ids, args, FORMAT, MIN_LENGTH, &gen->layout) || !host_check(args, &source.host, &gen->layout) ||
         !read_sequence(args, gen))
         return false;
     const bool named = host_is_named(&gen->layout);

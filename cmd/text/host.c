@@ -159,13 +159,12 @@ static bool find_ip(const struct args *args, const struct host_options *at, uint
 }
 
 bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any, int64_t *pid) {
-    sfid_wide_facts facts;
     uint64_t number;
     uint32_t ip = 0;
     int region = 0;
     *pid = -1;
     if (is_given(args, at->pid)) {
-        if (sfid_wide_layout_describe(&any->wide_layout, &facts) < 0 || !args_number(args, at->pid, facts.max_pid, &number))
+        if (!args_number(args, at->pid, any_layout_max_pid(any), &number))
             return false;
         *pid = (int64_t)number;
         return true;
