@@ -415,10 +415,14 @@ static void on_events(uv_poll_t *poll, int status, int events) {
 /* ---- all --------------------------------------------------------------------------------- */
 
 void connection_open(int fd) {
-    struct connection *c = state.connections < settings.max_connections ? calloc(1, sizeof *c) : NULL;
+    const bool room = state.connections < settings.max_connections;
+    struct connection *c = room ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         state.rejected[REJECTED_CONNECTIONS]++;
-        log_line(LOG_WARNING, "a connection over --max-connections %u was closed", (unsigned)settings.max_connections);
+        if (room)
+            log_line(LOG_WARNING, "a connection was closed: out of memory");
+        else
+            log_line(LOG_WARNING, "a connection over --max-connections %u was closed", (unsigned)settings.max_connections);
         close(fd);
         return;
     }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What Redis version clients are told: what they then send is answered here. */
+/* The Redis version that clients see. They send only commands that it has, and those are answered here. */
 #define SERVER_VERSION "7.0.0"
 
 struct resp_command {

@@ -278,9 +278,9 @@ const struct command command_serve = {
              "three protocols: HTTP (GET /id, /ids?n=N), RESP (SFID.NEXT [N], for every Redis client) and\n"
              "flakeid's frames. It runs in the foreground until TERM or INT, then answers what is under\n"
              "way and gives its pid back; the next start goes on at the next ID.\n\n"
-             "APP is wanted unless the layout names the host (flake, awsflake). IDs of store local are\n"
-             "unique on this host only. There are no passwords and no TLS: without --expose only loopback\n"
-             "addresses and Unix sockets are allowed. Put a proxy in front of others.\n\n"
+             "APP is wanted unless the layout names the host (flake, flake-go, awsflake). IDs of store\n"
+             "local are unique on this host only. There are no passwords and no TLS: without --expose only\n"
+             "loopback addresses and Unix sockets are allowed. Put a proxy in front of others.\n\n"
              "Layout sfid gives 131072 IDs a second in all; a service may want twitter (4 M a second).\n",
     .options = serve_options,
     .run = run,

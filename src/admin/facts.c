@@ -35,7 +35,7 @@ const char *sfid__redis_purpose(const char *command) {
     static const struct {
         const char *command, *purpose;
     } list[] = {{"eval", "the lease script runs by it"},
-                {"evalsha", "it names the script instead of sending its 16 kB each time"},
+                {"evalsha", "it names the script instead of sending it each time"},
                 {"info", "it shows whether the server may have forgotten something"},
                 {"time", "windows are counted on the server's clock"},
                 {"hmget", "claims read records by it"},

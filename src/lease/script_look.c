@@ -119,7 +119,7 @@ struct tally {
         unsigned pids;
     } machines[MACHINES];
     unsigned count, others; /* others: pids of machines for which there is no room */
-    unsigned seen;          /* SAMPLE at most: whoever waits asks, so the answer has to be cheap */
+    unsigned seen;          /* SAMPLE at most: each waiting process asks, so the answer has to be cheap */
 };
 
 /* The machine's name ends at the first colon. */

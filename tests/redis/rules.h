@@ -140,7 +140,7 @@ static const struct rule rules[] = {
      "'PX', dec(math.max(1, ends - now - 1000)))", "registration", NO},
     {"SET as the server knows it", "if pxat then", "if true then", "registration", NO},
     {"a foreign registration is passed over", "if foreign(pid) then\nstranger", "if false then\nstranger", "registration", NO},
-    {"a foreign registration is told", "stranger = dec(pid)", "", "registration", NO},
+    {"a foreign registration is reported", "stranger = dec(pid)", "", "registration", NO},
     {"a foreign registration stops the holder", "if foreign(pid) then\ncall", "if false then\ncall", "registration", NO},
     {"stopped: for good", "string.format('%011.0f ~ %s', math.max(had, at), base)",
      "string.format('%011.0f %s %s', math.max(had, at), nonce, base)", "registration", NO},
