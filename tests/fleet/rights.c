@@ -107,7 +107,7 @@ static void test_rights(struct redis *r) {
     s = (struct scene){.r = r};
     snprintf(s.file, sizeof s.file, "%s/password", tap_tmpdir());
     write_password(&s, "first-word");
-    redis_do(r, "ACL", "SETUSER", "fleet", "on", ">first-word", "~sfid:*", "+@all", "-@dangerous", "+info", NULL);
+    redis_do(r, "ACL", "SETUSER", "fleet", "on", ">first-word", "~sfid:*", "+@all", "-@dangerous", "+info", "+client|setname", NULL);
     sfid_options opt = fleet_options(r, "rights", &layout);
     snprintf(store, sizeof store, "unix://fleet@%s?timeout=500ms&password_file=%s", r->socket, s.file);
     opt.store = store;

@@ -74,8 +74,8 @@ static void called_off(int from, int to, bool raised) {
     begins(asking(&new, "look", "0", NULL), "MOVING", "the node that imports: look");
     begins(app_say(&new, "claim", "0", "n", bases[1], NULL), "-MOVED ", "unless asked to it sends claims to the owner");
     is_empty(to, "nothing was written there");
-    begins(app_say(&old, "claim", "1", "n", bases[1], NULL), "-ERR Script attempted to access a non local key",
-           "at the owner a claim fails that has to register another pid");
+    ok(strstr(app_say(&old, "claim", "1", "n", bases[1], NULL), "cript attempted to access a non local key") != NULL,
+       "at the owner a claim fails that has to register another pid: %s", old.said);
     old.registration = 0;
     begins(app_say(&old, "look", "0", NULL), "OK current ", "it may be looked at");
     ok(!strstr(old.said, bases[1]), "nothing was granted");

@@ -134,12 +134,22 @@ static void meet(struct cluster *c) {
         bail("the nodes of a cluster do not meet");
 }
 
+/* One by one, as Redis 6.0 has no ranges. */
 static void share_slots(struct cluster *c) {
+    enum { AT_ONCE = 64, WORDS = 2 };
+    char numbers[AT_ONCE][8];
+    const char *args[WORDS + AT_ONCE] = {"CLUSTER", "ADDSLOTS"};
+    size_t sizes[WORDS + AT_ONCE] = {7, 8};
     for (int i = 0; i < CLUSTER_MASTERS; i++) {
-        char from[8], to[8];
-        snprintf(from, sizeof from, "%d", SLOTS * i / CLUSTER_MASTERS);
-        snprintf(to, sizeof to, "%d", SLOTS * (i + 1) / CLUSTER_MASTERS - 1);
-        redis_do(&c->node[i], "CLUSTER", "ADDSLOTSRANGE", from, to, NULL);
+        int n = 0;
+        for (int s = SLOTS * i / CLUSTER_MASTERS, end = SLOTS * (i + 1) / CLUSTER_MASTERS; s < end; s++) {
+            sizes[WORDS + n] = (size_t)snprintf(numbers[n], sizeof numbers[n], "%d", s);
+            args[WORDS + n] = numbers[n];
+            if (++n == AT_ONCE || s + 1 == end) {
+                redis_text_n(&c->node[i], WORDS + n, args, sizes);
+                n = 0;
+            }
+        }
     }
 }
 
@@ -149,7 +159,7 @@ void cluster_start(struct cluster *c, const char *program, unsigned node_timeout
     snprintf(timeout, sizeof timeout, "%u", node_timeout_ms);
     for (int i = 0; i < CLUSTER_NODES; i++)
         redis_start(&c->node[i], program, "node", REDIS_PORT, "--cluster-enabled", "yes", "--cluster-node-timeout", timeout,
-                    "--cluster-replica-validity-factor", "0", "--cluster-allow-replica-migration", "no", "--repl-backlog-ttl", "0",
+                    "--cluster-replica-validity-factor", "0", "--cluster-migration-barrier", "99", "--repl-backlog-ttl", "0",
                     NULL);
     meet(c);
     share_slots(c);
