@@ -24,6 +24,7 @@ static const struct {
     {"NOREPLICAS Not enough good replicas to write.", RETRY},
     {"TRYAGAIN Multiple keys request during rehashing of slot", RETRY},
     {"ERR Script attempted to access a non local key in a cluster node", RETRY},
+    {"Lua script attempted to access a non local key in a cluster node", RETRY},
     {"CLUSTERDOWN The cluster is down", RETRY},
     {"ERR max number of clients reached", RETRY},
     {"ERR max number of clients + cluster connections reached", RETRY},
