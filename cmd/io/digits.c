@@ -8,19 +8,16 @@ static const char pairs[] = "000102030405060708091011121314151617181920212223242
                             "4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495"
                             "96979899";
 
-static char *put_pair(char *p, unsigned value) {
-    memcpy(p, pairs + (size_t)value * 2, 2);
-    return p + 2;
-}
+#define PAIR(value) (pairs + (size_t)(value) * 2)
 
 /* Writes any number, two digits at a time, from its end. */
 static size_t plain(char *text, uint64_t value) {
     char reversed[DEC_ROOM];
     char *p = reversed + sizeof reversed;
     for (; value >= 100; value /= 100)
-        put_pair(p -= 2, (unsigned)(value % 100));
+        memcpy(p -= 2, PAIR(value % 100), 2);
     if (value >= 10)
-        put_pair(p -= 2, (unsigned)value);
+        memcpy(p -= 2, PAIR(value), 2);
     else
         *--p = (char)('0' + value);
     const size_t len = (size_t)(reversed + sizeof reversed - p);
@@ -38,8 +35,10 @@ char *put_dec(struct dec *cache, char *p, uint64_t value) {
     if (cache->len == 0)
         return p + plain(p, low);
     memcpy(p, cache->text, DEC_ROOM); /* a fixed length takes one or two moves; the excess is overwritten */
-    p = put_pair(p + cache->len, (unsigned)low / 100);
-    return put_pair(p, (unsigned)low % 100);
+    p += cache->len;
+    memcpy(p, PAIR(low / 100), 2);
+    memcpy(p + 2, PAIR(low % 100), 2);
+    return p + 4;
 }
 
 char *put_int(struct dec *cache, char *p, int64_t value) {

@@ -26,9 +26,6 @@ sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned se
     };
 }
 
-/* The bits that a field covers; 0 if it sticks out of the ID. */
-static uint64_t cover(unsigned bits, unsigned shift) { return bits + shift > 64 || bits == 0 ? 0 : ones(bits) << shift; }
-
 int sfid_layout_check(const sfid_layout *l) {
     l = sfid__layout_or_default(l);
     if (l->time_bits < 2 || l->time_bits > 63 || l->pid_bits > 32 || l->seq_bits > 61 || l->pid_low > l->pid_bits)
@@ -40,19 +37,19 @@ int sfid_layout_check(const sfid_layout *l) {
         if (l->reserved[i] != 0)
             return SFID_EINVAL;
 
-    const uint64_t time = cover(l->time_bits, l->time_shift);
-    const uint64_t pid = cover(l->pid_bits, l->pid_shift);
-    const uint64_t seq = cover(l->seq_bits, l->seq_shift);
     if (l->pid_shift > 63 || l->seq_shift > 63) /* also for a field without bits: other code shifts by it */
         return SFID_EINVAL;
-    if (time == 0 || (l->pid_bits && !pid) || (l->seq_bits && !seq) || (time & pid) || (time & seq) || (pid & seq))
-        return SFID_EINVAL;
-    if ((pid | seq) >= time) /* IDs sort by time first. Only the tick can give up a top bit: it comes from the clock */
+    if (l->time_bits + l->time_shift > 64 || l->pid_bits + l->pid_shift > 64 || l->seq_bits + l->seq_shift > 64)
         return SFID_EINVAL;
 
-    /* So tick and sequence have at most 63 bits, and the state word has one left for its closed mark. */
-    const unsigned tick_bits = time >> 63 ? l->time_bits - 1u : l->time_bits;
+    /* Only the tick can give up a top bit: it comes from the clock. So tick and sequence have at most 63 bits, and the state word
+       has one left for its closed mark. */
+    const unsigned tick_bits = l->time_bits + l->time_shift == 64 ? l->time_bits - 1u : l->time_bits;
     if (l->max_tick != ones(tick_bits) || l->max_pid != ones(l->pid_bits) || l->max_seq != ones(l->seq_bits))
+        return SFID_EINVAL;
+
+    const uint64_t time = ones(l->time_bits) << l->time_shift, pid = l->max_pid << l->pid_shift, seq = l->max_seq << l->seq_shift;
+    if ((time & pid) || (time & seq) || (pid & seq) || (pid | seq) >= time) /* IDs sort by time first */
         return SFID_EINVAL;
     return l->max_tick < ((uint64_t)INT64_MAX - (uint64_t)SFID__EPOCH_MAX) / l->unit_ms ? 0 : SFID_EINVAL;
 }
