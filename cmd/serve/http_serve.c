@@ -94,7 +94,7 @@ static void serve_id(struct client *client, const struct http_request *r) {
 
 static void serve_ids(struct client *client, const struct http_request *r) {
     unsigned least;
-    uint32_t n;
+    uint32_t n = 1;
     enum answer answer;
     if (read_least(client, r, &least) && read_count(client, r, &n) && read_format(client, r, &answer))
         begin_ids(client, r, answer, n, least);
