@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+int fuzz_answers(const uint8_t *data, size_t size);
 int fuzz_files(const uint8_t *data, size_t size);
 int fuzz_flakeid(const uint8_t *data, size_t size);
 int fuzz_http(const uint8_t *data, size_t size);

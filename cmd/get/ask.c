@@ -81,9 +81,10 @@ static int64_t read_number(const char **p, const char *end, char mark, uint64_t 
         return -2;
     if (line == NULL)
         return room < sizeof digits ? -1 : -2;
-    if (line - *p < 3 || line - *p > (int)sizeof digits || line[-1] != '\r')
+    const size_t len = (size_t)(line - *p);
+    if (len < 3 || len >= sizeof digits || line[-1] != '\r' || memchr(*p, '\0', len))
         return -2;
-    snprintf(digits, sizeof digits, "%.*s", (int)(line - *p - 2), *p + 1);
+    snprintf(digits, sizeof digits, "%.*s", (int)len - 2, *p + 1);
     *p = line + 1;
     return read_u64(digits, max, &number) ? (int64_t)number : -2;
 }

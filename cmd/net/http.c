@@ -58,7 +58,7 @@ bool http_ask(struct peer *peer, const struct address *address, const char *meth
     for (;;) {
         if (body && filled - (size_t)(body - room) >= length)
             break;
-        if (filled + 1 >= size || (body == NULL && filled > HTTP_HEAD))
+        if (filled + 1 >= size || (body == NULL && filled >= HTTP_HEAD + 4))
             return failed(peer, "the answer is too long");
         const int64_t n = peer_receive(peer, room + filled, size - 1 - filled);
         if (n < 0)
@@ -70,6 +70,8 @@ bool http_ask(struct peer *peer, const struct address *address, const char *meth
         filled += (size_t)n;
         room[filled] = '\0';
         char *end = body ? NULL : strstr(room, "\r\n\r\n");
+        if (end && end - room > HTTP_HEAD)
+            return failed(peer, "the answer is too long");
         if (end) {
             *end = '\0';
             body = end + 4;

@@ -10,9 +10,9 @@
 static const struct target {
     const char *name;
     int (*run)(const uint8_t *data, size_t size);
-} targets[] = {{"files", fuzz_files}, {"flakeid", fuzz_flakeid}, {"http", fuzz_http},  {"layout", fuzz_layout},
-               {"parse", fuzz_parse}, {"replies", fuzz_replies}, {"resp", fuzz_resp},  {"streams", fuzz_streams},
-               {"text", fuzz_text},   {"uri", fuzz_uri},         {"words", fuzz_words}};
+} targets[] = {{"answers", fuzz_answers}, {"files", fuzz_files}, {"flakeid", fuzz_flakeid}, {"http", fuzz_http},
+               {"layout", fuzz_layout},   {"parse", fuzz_parse}, {"replies", fuzz_replies}, {"resp", fuzz_resp},
+               {"streams", fuzz_streams}, {"text", fuzz_text},   {"uri", fuzz_uri},         {"words", fuzz_words}};
 
 static bool run_file(const struct target *target, const char *path) {
     static uint8_t data[65536];
