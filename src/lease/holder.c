@@ -24,13 +24,13 @@ static void tell(const struct sfid__holder *h, sfid_event_kind kind, int code, i
 
 static void tell_pid(const struct sfid__holder *h, sfid_event_kind kind, const char *what) {
     char text[160];
-    snprintf(text, sizeof text, "pid %" PRIu64 " is %s", h->lease.pid, what);
+    snprintf(text, sizeof text, "pid %" PRIu64 " is %s", sfid__holder_pid(h), what);
     tell(h, kind, 0, 0, text);
 }
 
 static void tell_lost(const struct sfid__holder *h) {
     char text[SFID__ERROR_TEXT + 40];
-    snprintf(text, sizeof text, "pid %" PRIu64 " is no longer held: %s", h->lease.pid, h->error.text);
+    snprintf(text, sizeof text, "pid %" PRIu64 " is no longer held: %s", sfid__holder_pid(h), h->error.text);
     tell(h, SFID_EVENT_LOST, h->error.code, 0, text);
 }
 
@@ -345,6 +345,8 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
                       int64_t deadline_ms) {
     h->generator = g;
     h->settings = settings;
+    h->by_host = settings->plan.by_host;
+    h->worker = settings->worker;
     h->of_pages = settings->of_pages;
     h->synced = settings->synced;
     h->deadline_ms = deadline_ms;

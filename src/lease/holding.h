@@ -13,6 +13,8 @@ struct sfid__holder {
     struct sfid__generator *generator;
     struct sfid__store *store;
     struct sfid__lease lease;
+    bool by_host;    /* the pid is the worker's, and the leased one stands for a part of its sequence */
+    uint64_t worker; /* by_host: as in the settings */
     struct sfid__slot slot;
     struct sfid__reply reply;              /* the store's last one */
     struct sfid__error error;              /* why the last failure happened */

@@ -113,11 +113,16 @@ bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_
 
 /* ---- events -------------------------------------------------------------- */
 
+/* The page has the pid that is leased. */
+static uint64_t pid_of(const struct sfid__keeper *k) {
+    return k->holding && k->holding->by_host ? k->holding->worker : sfid__record_pid(sfid__page_current(k->generator->page));
+}
+
 static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t value, const char *text) {
     if (k->on_event == NULL)
         return;
     const bool held = k->holding == NULL || sfid__holder_has_pid(k->holding);
-    const int64_t pid = held ? (int64_t)sfid__record_pid(sfid__page_current(k->generator->page)) : -1;
+    const int64_t pid = held ? (int64_t)pid_of(k) : -1;
     const sfid_event event = {kind, code, pid, value, text, k->app[0] ? k->app : NULL};
     k->on_event(k->user, &event);
 }
@@ -154,7 +159,7 @@ static void tell_opened(struct sfid__keeper *k) {
         sfid__holder_tell_opened(k->holding);
     if (k->ends_soon)
         tell_end(k);
-    snprintf(text, sizeof text, "pid %" PRIu64 " is held", sfid__record_pid(sfid__page_current(k->generator->page)));
+    snprintf(text, sizeof text, "pid %" PRIu64 " is held", pid_of(k));
     tell(k, SFID_EVENT_LEASED, 0, 0, text);
 }
 

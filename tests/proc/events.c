@@ -247,9 +247,12 @@ static void test_exhausted(void) {
     free(l);
 }
 
-/* The app is a copy of the caller's, and NULL where the caller gave none: also of flake, whose parts are leased under a name. */
+/*
+ * The app is a copy of the caller's, and NULL where the caller gave none: also of flake, whose parts are leased under a name.
+ * The pid is the one of the IDs, of flake the worker.
+ */
 static void test_apps(void) {
-    char app[] = "copied";
+    char app[] = "copied", text[40];
     sfid_wide_layout flake;
     sfid_options opts[3] = {local_options(app, "local", &layout), SFID_OPTIONS_INIT, SFID_OPTIONS_INIT};
     opts[1].pid = opts[2].pid = 3;
@@ -261,7 +264,10 @@ static void test_apps(void) {
         l->app = i == 0 ? "copied" : NULL;
         sfid *g = open_or_die(&opts[i]);
         memset(app, 'x', sizeof app - 1);
-        event_of(l, SFID_EVENT_LEASED, 0, NULL, "LEASED");
+        const struct seen *e = event_of(l, SFID_EVENT_LEASED, 0, NULL, "LEASED");
+        is_i64(e->pid, sfid_pid(g), "LEASED: its pid is the one of the IDs");
+        snprintf(text, sizeof text, "pid %" PRIi64 " is held", sfid_pid(g));
+        is_str(e->text, text, "LEASED: so says the text");
         close_and_check(g, l, i == 0 ? "copied" : "no app");
         free(l);
     }
