@@ -72,12 +72,17 @@ static bool read_epoch(const char *epoch, sfid_wide_layout *layout) {
 
 /* ---- the option -------------------------------------------------------------- */
 
-bool args_any_layout(const struct args *args, int i, struct any_layout *any) {
-    const char *text = args->value[i], *epoch = epoch_from_outside(text);
+bool read_any_layout(const char *label, const char *text, struct any_layout *any) {
+    const char *epoch = epoch_from_outside(text);
+    any->layout = SFID_LAYOUT_DEFAULT;
     any->wide = text && sfid_wide_layout_parse(text, &any->wide_layout) == 0;
     if (epoch)
         return read_epoch(epoch, &any->wide_layout);
-    return any->wide || args_layout(args, i, &any->layout);
+    return any->wide || text == NULL || read_layout(label, text, &any->layout);
+}
+
+bool args_any_layout(const struct args *args, int i, struct any_layout *any) {
+    return read_any_layout(args->label[i], args->value[i], any);
 }
 
 void any_layout_option(const struct any_layout *any, sfid_options *opt) {

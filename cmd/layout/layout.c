@@ -22,16 +22,13 @@ static const char *const formats[] = {[VIEW_TEXT] = "text", [VIEW_JSON] = "json"
 static int read_operand(const struct args *args, struct shown *shown) {
     const char *action = args->operands[0], *env = getenv("SFID_LAYOUT");
     const bool given = args->operand_count == 2;
-    sfid_layout layout = SFID_LAYOUT_DEFAULT;
     const char *text = given ? args->operands[1] : env && env[0] ? env : NULL;
-    sfid_wide_layout wide;
-    if (text && sfid_wide_layout_parse(text, &wide) == 0 && layout_look_at_wide(shown, &wide))
-        return STATUS_GOOD;
+    struct any_layout any;
     char label[16];
     snprintf(label, sizeof label, "layout %s", action);
-    if (text && !read_layout(given ? label : "$SFID_LAYOUT", text, &layout))
+    if (!read_any_layout(given ? label : "$SFID_LAYOUT", text, &any))
         return strcmp(action, "check") == 0 ? STATUS_BAD_INPUT : STATUS_USAGE;
-    if (layout_look_at(shown, &layout))
+    if (any.wide ? layout_look_at_wide(shown, &any.wide_layout) : layout_look_at(shown, &any.layout))
         return STATUS_GOOD;
     say("%s", sfid_strerror(SFID_EINVAL));
     return STATUS_INTERNAL;
