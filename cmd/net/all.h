@@ -19,7 +19,7 @@ bool address_read(const char *text, size_t len, const char *default_port, struct
 
 struct peer {
     int fd;
-    int64_t deadline;   /* monotonic: all calls together end by then, apart from the resolver's look-up of a name */
+    int64_t deadline;   /* monotonic: all calls together end by then */
     char why[PEER_WHY]; /* what failed */
 };
 

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -77,6 +79,60 @@ static bool await(struct peer *peer, short events, const char *what) {
 
 static bool may_wait(int error) { return error == EAGAIN || error == EINTR; }
 
+/* ---- names ------------------------------------------------------------------- */
+
+struct lookup {
+    struct address address;
+    int rc, error, done[2]; /* a pipe, whose end is the answer */
+    struct addrinfo *found;
+};
+
+static void look_up(struct lookup *l, int flags) {
+    const struct addrinfo hints = {.ai_flags = flags, .ai_socktype = SOCK_STREAM};
+    l->rc = getaddrinfo(l->address.host, l->address.port, &hints, &l->found);
+    l->error = errno;
+}
+
+static void *look_up_name(void *lookup) {
+    struct lookup *l = lookup;
+    look_up(l, 0);
+    close(l->done[1]);
+    return NULL;
+}
+
+/* The system's resolver knows no time limit, so it has a thread. If it is late, the thread and its memory are left behind. */
+static bool resolve(struct peer *peer, const struct address *address, struct addrinfo **found) {
+    static const char what[] = "look-up of the name";
+    pthread_t thread;
+    struct lookup *l = malloc(sizeof *l);
+    if (l == NULL)
+        return failed(peer, what, strerror(errno));
+    l->address = *address;
+    look_up(l, AI_NUMERICHOST); /* asks nobody */
+    if (l->rc == EAI_NONAME) {
+        const bool piped = pipe(l->done) == 0;
+        const int error = piped ? pthread_create(&thread, NULL, look_up_name, l) : errno;
+        if (error) {
+            if (piped)
+                close(l->done[0]), close(l->done[1]);
+            free(l);
+            return failed(peer, what, strerror(error));
+        }
+        peer->fd = l->done[0];
+        const bool answered = await(peer, POLLIN, what);
+        peer_close(peer);
+        if (!answered) {
+            pthread_detach(thread);
+            return false;
+        }
+        pthread_join(thread, NULL);
+    }
+    const bool good = l->rc == 0 || failed(peer, what, l->rc == EAI_SYSTEM ? strerror(l->error) : gai_strerror(l->rc));
+    *found = l->found;
+    free(l);
+    return good;
+}
+
 /* ---- connecting -------------------------------------------------------------- */
 
 static bool connect_to(struct peer *peer, const struct sockaddr *to, socklen_t size) {
@@ -104,11 +160,9 @@ bool peer_open(struct peer *peer, const struct address *address, int timeout_ms)
         snprintf(to.sun_path, sizeof to.sun_path, "%.*s", (int)sizeof to.sun_path - 1, address->host);
         return connect_to(peer, (const struct sockaddr *)&to, sizeof to);
     }
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *found;
-    const int rc = getaddrinfo(address->host, address->port, &hints, &found);
-    if (rc != 0)
-        return failed(peer, "look-up of the name", rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
+    struct addrinfo *found = NULL;
+    if (!resolve(peer, address, &found))
+        return false;
     bool good = false;
     for (const struct addrinfo *at = found; at && !good; at = at->ai_next)
         good = connect_to(peer, at->ai_addr, at->ai_addrlen);
