@@ -200,7 +200,7 @@ static const char *names_in(const char *dir) {
 
 static void test_left_behind(const char *what) {
     char path[4400];
-    is_i64(count_locks(dirs.shm, ""), 0, "%s: no lock is left", what);
+    is_i64(count_locked(dirs.shm, ""), 0, "%s: no lock is left", what);
     is_str(names_in(dirs.run), "family", "%s: in the run directory is the app", what);
     is_str(names_in(dirs.state), "family machine_id", "%s: in the state directory are machine and app", what);
     snprintf(path, sizeof path, "%s/family", dirs.run);

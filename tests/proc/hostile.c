@@ -294,6 +294,6 @@ int main(void) {
     test_locked_doors();
     test_locked_directories();
     test_descriptors();
-    is_i64(count_locks(dirs.shm, ""), 0, "no lock is left");
+    is_i64(count_locked(dirs.shm, ""), 0, "no lock is left");
     return done_testing();
 }

@@ -45,7 +45,7 @@ static void test_processes(void) {
             holder_end(h[i], false);
         munmap(h[i], sizeof *h[i]);
     }
-    is_i64(count_locks(dirs.shm, ""), 0, "no lock is left");
+    is_i64(count_locked(dirs.shm, ""), 0, "no lock is left");
 }
 
 /* ---- a range, all of it taken ------------------------------------------- */
@@ -436,6 +436,6 @@ int main(void) {
     is_i64(child_run(open_by_name, NULL, patience(20000)), 0, "sfid_open_app leases with default options");
     is_i64(count_fds(), fds, "no descriptor is left");
     ok(tap_wait_until(threads_are, &threads, patience(2000)), "no thread is left");
-    is_i64(count_locks(dirs.shm, ""), 0, "no lock is left");
+    is_i64(count_locked(dirs.shm, ""), 0, "no lock is left");
     return done_testing();
 }

@@ -118,7 +118,7 @@ static void test_many(void) {
     if (!is_i64(report->errors, 0, "many: no call fails"))
         diag("one got %" PRIi64, report->an_error);
     ok(report->losses > 0, "many: the loss is noticed (%" PRIi64 " times)", report->losses);
-    is_i64(count_locks(dirs.shm, ""), 0, "many: no lock is left");
+    is_i64(count_locked(dirs.shm, ""), 0, "many: no lock is left");
     judge(LAYOUT, "per-file", UINT64_MAX, "many");
 }
 
@@ -189,7 +189,7 @@ static void test_family(enum end end, const char *app, const char *what) {
         ok(waitpid(-1, NULL, 0) > 0, "%s: the child ends", what);
     if (!is_i64(report->errors, 0, "%s: no call fails", what))
         diag("one got %" PRIi64, report->an_error);
-    is_i64(count_locks(dirs.shm, ""), 0, "%s: no lock is left", what);
+    is_i64(count_locked(dirs.shm, ""), 0, "%s: no lock is left", what);
     is_i64(pid_of_open(&opt), 0, "%s: the pid is free", what);
     judge(LAYOUT, "per-file", UINT64_MAX, what);
 }

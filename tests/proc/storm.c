@@ -141,10 +141,10 @@ static bool life_is_over(const struct process *p, struct tally *t) {
 }
 
 /* Pids whose marks are locked just now: that is holding them. */
-static unsigned count_locked(void) {
+static unsigned count_held_now(void) {
     char dir[4300];
     snprintf(dir, sizeof dir, "%s/storm", dirs.state);
-    return (unsigned)count_locks(dir, "pid-");
+    return (unsigned)count_locked(dir, "pid-");
 }
 
 static void rage(unsigned processes, int64_t for_ns, uint64_t *rng, struct tally *t) {
@@ -161,7 +161,7 @@ static void rage(unsigned processes, int64_t for_ns, uint64_t *rng, struct tally
         }
         if (mono_ns() < look_at)
             continue;
-        const unsigned locked = count_locked();
+        const unsigned locked = count_held_now();
         t->most_locked = locked > t->most_locked ? locked : t->most_locked;
         look_at = mono_ns() + 20 * NS_PER_MS;
     }
@@ -186,7 +186,7 @@ static void report_storm(struct tally *t, unsigned processes) {
          report->life, report->ids);
     diag("figure: main() to first ID: median %.2f ms, worst %.2f ms of %zu", (double)middle / 1e6, (double)t->longest_wait_ns / 1e6,
          t->firsts_n);
-    diag("figure: %u pids used in all, the highest %u; at most %u locks seen at once", held, highest, t->most_locked);
+    diag("figure: %u pids used in all, the highest %u; at most %u held at once", held, highest, t->most_locked);
     is_u64(t->ended_alone, 0, "no life ends by itself");
     if (!is_i64(report->errors, 0, "no call fails"))
         diag("one got %" PRIi64, report->an_error);
@@ -200,7 +200,7 @@ static void report_storm(struct tally *t, unsigned processes) {
 /* When all are dead nothing holds a pid, and the first is to be had. */
 static void test_calm(void) {
     const sfid_options opt = local_options("storm", "local", &layout);
-    is_u64(count_locked(), 0, "after the storm no lock is left");
+    is_u64(count_held_now(), 0, "after the storm no lock is left");
     sfid *g = open_or_die(&opt);
     ok(sfid_pid(g) < SPARE_PIDS, "a newcomer gets one of the lowest pids");
     ok(next_within(g, patience(5000)) > 0, "and draws from it");

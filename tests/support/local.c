@@ -107,6 +107,7 @@ static struct {
     struct {
         dev_t device;
         ino_t inode;
+        bool locked;
     } files[4096];
     size_t n;
     const char *prefix;
@@ -116,12 +117,14 @@ static int note_below(const char *path, const struct stat *st, int kind, struct 
     (void)kind;
     if (below.n < COUNT_OF(below.files) && strncmp(path + walk->base, below.prefix, strlen(below.prefix)) == 0) {
         below.files[below.n].device = st->st_dev;
+        below.files[below.n].locked = false;
         below.files[below.n++].inode = st->st_ino;
     }
     return 0;
 }
 
-int count_locks(const char *dir, const char *prefix) {
+/* The kernel shows its locks piece by piece. One that changes hands meanwhile may be there twice. */
+int count_locked(const char *dir, const char *prefix) {
     char line[300];
     int n = 0;
     below.n = 0;
@@ -134,10 +137,12 @@ int count_locks(const char *dir, const char *prefix) {
         if (sscanf(line, "%*d: %*s %*s %*s %*d %x:%x:%lu", &major_number, &minor_number, &inode) != 3)
             continue;
         for (size_t i = 0; i < below.n; i++)
-            n += below.files[i].inode == inode && below.files[i].device == makedev(major_number, minor_number);
+            below.files[i].locked |= below.files[i].inode == inode && below.files[i].device == makedev(major_number, minor_number);
     }
     if (f)
         fclose(f);
+    for (size_t i = 0; i < below.n; i++)
+        n += below.files[i].locked;
     return n;
 }
 

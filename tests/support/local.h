@@ -62,8 +62,8 @@ uint64_t mark_tick(const char *app, int64_t pid, const sfid_layout *l);
 
 /* ---- locks, threads ----------------------------------------------------- */
 
-/* Counts the locks, of any process, on a directory and all below it whose name has this prefix. */
-int count_locks(const char *dir, const char *prefix);
+/* Counts the files that any process has locked: a directory and all below it whose name has this prefix. */
+int count_locked(const char *dir, const char *prefix);
 
 /* Finds a thread of a process by name; 0 if there is none. *count becomes the number of such threads. */
 pid_t thread_named(pid_t process, const char *name, int *count);
