@@ -36,7 +36,8 @@
 --                                       future, except for a claim made again. limit is the tick of now + w (W if w is 0),
 --                                       except for a claim made again after the server's clock was set back
 --            RETRY now tick poll q era  nothing is known to fit before that tick unless a pid is released. Come again in poll
---                                       milliseconds. Before q, pids that the server knows nothing of have to wait.
+--                                       milliseconds. Before q, pids that the server knows nothing of have to wait;
+--                                       0 in any answer: they have not.
 --                                       After either, and a renewal's OK or MOVED: a pid, if one was passed over that a program
 --                                       without a record registered
 --   renew    OK now limit-before limit pid era    the window goes on from the holder's limit to this one, which is never lower
@@ -69,7 +70,8 @@
 -- The hash has no time to live: it exists as a whole or not at all.
 --   lay   bits/unit@epoch W S, then w/share if w > 0, then min N if min_good > 0
 --   inc   run_id:master_replid2 of the server that wrote it, and :config epoch in a cluster
---   q q1  before this tick a window may still be open that a forgotten server granted: of an ordinary, of a short pid
+--   q q1  before this tick a window may still be open that a forgotten server granted: of an ordinary, of a short pid; after
+--         `init` its tick, so that a clock set back later brings nothing back
 --   g     a limit from this tick on shows that nobody else can have begun
 --   i0 i1 where claims look, of the ordinary and of the short pids (see `index`): hints, which prove nothing
 --   p     Unix milliseconds: when the last of the waiting claims is to come again
@@ -112,6 +114,11 @@ end
 -- The number alone says which part a pid is of, whatever range the asker has.
 local function part(pid)
   return w > 0 and pid % share == share - 1 and 1 or 0
+end
+
+-- What answers say of q: 0 once it is past.
+local function wait_until(k)
+  return dec(t < q[k] and q[k] or 0)
 end
 
 -- The longest window that anybody was granted on this pid.

@@ -284,7 +284,7 @@ local function retry(soonest, searching)
   end
   local come = math.max(earliest, math.min(tonumber(meta.p) or 0, now + 60000) + 10)
   call('HSET', key, 'p', dec(come))
-  return {'RETRY', dec(now), dec(soonest), dec(come - now), dec(w > 0 and q[1] or q[0]), era}
+  return {'RETRY', dec(now), dec(soonest), dec(come - now), wait_until(w > 0 and 1 or 0), era}
 end
 
 -- Ordinary pids first.

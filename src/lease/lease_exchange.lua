@@ -25,7 +25,7 @@ local function renew()
   if kind == 'none' then
     -- The record was forgotten. The holder's own limit proves its right if nobody can have been granted the pid since.
     if had < g then
-      return {'GONE', dec(now), dec(q[part(pid)]), era}
+      return {'GONE', dec(now), wait_until(part(pid)), era}
     end
     at = 0
   elseif kind ~= 'held' or not own(record, at, rest, had) then
@@ -57,7 +57,7 @@ local function release()
   local record = call('HGET', key, dec(pid))
   local kind, at, rest = read(record)
   if kind == 'none' then
-    return {'GONE', dec(now), dec(q[part(pid)]), era}
+    return {'GONE', dec(now), wait_until(part(pid)), era}
   elseif kind ~= 'held' or not own(record, at, rest, had) then
     return {'LOST', dec(now), era}
   end
@@ -84,10 +84,11 @@ end
 
 -- ---- init, finish, look ---------------------------------------------------------------------------------------------------
 
--- The operator says that no process of this app is running anywhere. g stays: a process that runs all the same has to prove its
+-- The operator says that no process of this app is running anywhere, so every tick that was issued is over. Should the clock be
+-- set back later, pids without a record wait until it is here again. g stays: a process that runs all the same has to prove its
 -- right.
 local function init()
-  call('HSET', key, 'q', '0', 'q1', '0', 'i0', '', 'i1', '')
+  call('HSET', key, 'q', dec(t), 'q1', dec(t), 'i0', '', 'i1', '')
   return {'OK', dec(now), era}
 end
 
@@ -145,7 +146,7 @@ end
 local function look(known, state)
   local first = math.max(int(OWN + 1), pid_min)
   local count = math.max(0, math.min(256, pid_max - first + 1))
-  local answer = {'OK', dec(now), known, meta.lay or '-', meta.q or '-', meta.g or '-', state, ''}
+  local answer = {'OK', dec(now), known, meta.lay or '-', q[0] and wait_until(0) or '-', meta.g or '-', state, ''}
   local bytes, seen = 0, 0
   for i, record in ipairs(count > 0 and records(first, count) or {}) do
     local before = #answer
@@ -180,7 +181,7 @@ end
 local function forget(lay, inc, is_new)
   q, g = {[0] = tick(now + W + S) + 1, [1] = tick(now + w + S) + 1}, tick(now + S) + 1
   if is_new then
-    q = {[0] = 0, [1] = 0}
+    q = {[0] = t, [1] = t}
   end
   meta = {lay = lay, inc = inc, q = dec(q[0]), g = dec(g)}
   for k = 0, w > 0 and 1 or 0 do

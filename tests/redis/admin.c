@@ -79,8 +79,8 @@ static void looks_at_nothing(struct redis *r) {
 static int64_t fill(struct app *a, struct redis *r, sfid_options *opt) {
     static const char three[] = "sfid:{app}:\3", without_end[] = "sfid:{app}:\54\1";
     const int64_t tick = begin(a, r, opt);
-    app_say(a, "init", "", NULL);
     app_at(a, tick - 700, 0);
+    app_say(a, "init", "", NULL);
     app_say(a, "claim", "1", "n", "old-host-1:0:0123456789abcdef", NULL);
     app_at(a, tick, 0);
     app_say(a, "claim", "0", "n", "host-a1:12:0123456789abcdef", NULL);
@@ -128,12 +128,16 @@ static void inits(struct redis *r) {
     struct app a;
     sfid_options opt;
     const int64_t tick = begin(&a, r, &opt);
+    char now[24];
+    snprintf(now, sizeof now, "%" PRId64, tick);
     ok(sfid_app_init(&opt, 0, &info, why, sizeof why) == 0, "init of a new app");
     is_str(why, "", "no sentence");
     is_i64(info.state, SFID_APP_UNKNOWN, "what was found before");
-    has(&a, a.key, "q", "0", "pids are handed out at once");
+    has(&a, a.key, "q", now, "pids are handed out at once");
     ok(sfid_app_init(&opt, 0, NULL, NULL, 0) == 0, "twice does no harm");
+    redis_do(r, "FLUSHALL", NULL);
     app_at(&a, tick - 700, 0);
+    app_say(&a, "init", "", NULL);
     app_say(&a, "claim", "1", "n", "host-a1:0:0123456789abcdef", NULL);
     app_at(&a, tick, 0);
     ok(sfid_app_init(&opt, 0, &info, why, sizeof why) == 0, "a lease that has run out is none");
@@ -144,13 +148,14 @@ static void inits(struct redis *r) {
     is_i64(info.state, SFID_APP_KNOWN, "is known");
     is_i64(info.open_unix_ms, EPOCH + (tick + 46) * 1000, "pids have to wait");
     ok(sfid_app_init(&opt, 0, &info, why, sizeof why) == 0, "unless somebody says that they need not");
-    has(&a, a.key, "q", "0", "so they are handed out at once");
+    has(&a, a.key, "q", now, "so they are handed out at once");
 }
 
 static void refuses(struct redis *r) {
     struct app a;
     sfid_options opt;
-    fill(&a, r, &opt);
+    char now[24];
+    snprintf(now, sizeof now, "%" PRId64, fill(&a, r, &opt));
     redis_do(r, "HSET", a.key, "q", "99999999", NULL);
     char *before = app_contents(&a);
     is_i64(sfid_app_init(&opt, 0, &info, why, sizeof why), SFID_EBUSY, "init while pids are held");
@@ -167,7 +172,7 @@ static void refuses(struct redis *r) {
     is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), SFID_EBUSY, "a foreign one alone is enough to refuse");
     opt.pid_min = opt.pid_max = 0;
     is_i64(sfid_app_init(&opt, 1, &info, why, sizeof why), 0, "forced it is done");
-    has(&a, a.key, "q", "0", "pids are handed out at once");
+    has(&a, a.key, "q", now, "pids are handed out at once");
     sees(&opt, 0, ALL, "those that are held stay so");
 }
 

@@ -60,13 +60,28 @@ static void inits(struct redis *r) {
     app_say(&a, "look", "0", NULL);
     says(&a, "OK", "init of an app that nobody knows", "init", a.state, NULL);
     has(&a, a.key, "lay", LAY, "its settings");
-    has(&a, a.key, "q", "0", "no waiting");
+    has(&a, a.key, "q", "1000000", "no waiting");
     has(&a, a.key, "g", "1000003", "a holder still has to prove itself");
     says(&a, "GONE 0", "as this one cannot", "renew", "0", "n", "m:0:A", "n1", "1000002", NULL);
     app_say(&a, "look", "0", NULL);
     app_say(&a, "claim", "0", "n", "m:0:B", NULL);
     says(&a, "OK", "init again", "init", a.state, NULL);
     says(&a, "OK 1000000 1000010 1", "takes no lease away", "claim", "0", "n", "m:0:C", NULL);
+}
+
+/* What the server forgot before may have been issued at any tick until then. */
+static void clock_goes_back(struct redis *r) {
+    struct app a = app_new(r);
+    app_say(&a, "init", "", NULL);
+    says(&a, "OK 1000000 1000010 0", "after init pids are granted at once", "claim", "0", "n", "m:0:A", NULL);
+    app_at(&a, T0 - 1, 999);
+    says(&a, "RETRY 1000000 1000000", "but not if the clock is set back", "claim", "1", "n", "m:0:B", NULL);
+    app_at(&a, T0, 0);
+    says(&a, "OK 1000000 1000010 1", "until it is there again", "claim", "1", "n", "m:0:B", NULL);
+    redis_do(r, "FLUSHALL", NULL);
+    says(&a, "OK 1000000 1000010 0", "nor where the asker says that the app is new", "claim", "0", "n", "m:0:A", "1", NULL);
+    app_at(&a, T0 - 1, 999);
+    says(&a, "RETRY 1000000 1000000", "and the clock is set back", "claim", "1", "n", "m:0:B", "1", NULL);
 }
 
 /* Between looking and saying so, things may have changed. */
@@ -127,6 +142,7 @@ static void test(struct redis *r) {
     looks_far(r);
     looks_at_long_names(r);
     inits(r);
+    clock_goes_back(r);
     inits_what_it_saw(r);
     finishes(r);
 }

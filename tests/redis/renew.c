@@ -97,7 +97,7 @@ static void forgotten(struct redis *r) {
     app_say(&a, "look", "0", NULL);
     app_say(&a, "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 500, 0);
-    says(&a, "GONE 1000013", "g is of when the server forgot, not of now", "renew", "0", "n", "m:0:A", "n1", "1000002", NULL);
+    says(&a, "GONE 0", "g is of when the server forgot, not of now", "renew", "0", "n", "m:0:A", "n1", "1000002", NULL);
     says(&a, "OK 1000003 1000510 0", "and stays", "renew", "0", "n", "m:0:A", "n1", "1000003", NULL);
 }
 

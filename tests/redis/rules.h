@@ -86,7 +86,7 @@ static const struct rule rules[] = {
      "if not answer then\nanswer, from = try(tried[i], '0', nonce, base)", "many", SOON},
     {"an index is of one range", "if of == range() and ", "if of and ", "many", NO},
     {"an index is of one clock", "<= math.max(q[k], tick(now + W + S) + 1) then", "<= NEVER then", "many", NO},
-    {"init begins the index anew", "'q1', '0', 'i0', '', 'i1', '')", "'q1', '0')", "many", NO},
+    {"init begins the index anew", "'q1', dec(t), 'i0', '', 'i1', '')", "'q1', dec(t))", "many", NO},
     {"another range begins elsewhere", "(x.hand or now)", "(x.hand or 0)", "many", NO},
     {"who waits comes in turn", "math.max(earliest, math.min(tonumber(meta.p) or 0, now + 60000) + 10)", "earliest", "many", NO},
     {"who waits comes within a minute", "math.min(tonumber(meta.p) or 0, now + 60000)", "(tonumber(meta.p) or 0)", "many", NO},
@@ -126,7 +126,7 @@ static const struct rule rules[] = {
     {"released: the position is what the holder says", "string.format('%011.0f', position)", "string.format('%011.0f', t)", "renew",
      SOON},
     {"released: no testimony",
-     "read(record)\nif kind == 'none' then\nreturn {'GONE', dec(now), dec(q[part(pid)]), era}\nelseif kind ~= 'held' or not own",
+     "read(record)\nif kind == 'none' then\nreturn {'GONE', dec(now), wait_until(part(pid)), era}\nelseif kind ~= 'held' or not own",
      "read(record)\nif kind == 'held' and not own", "renew", SOON},
 
     /* ---- registrations ---- */
@@ -177,8 +177,11 @@ static const struct rule rules[] = {
     {"what is not permitted is told", "local what = denied(text)", "local what = false", "refuse", NO},
 
     /* ---- the operator ---- */
-    {"init: g stays", "call('HSET', key, 'q', '0', ", "call('HSET', key, 'g', '0', 'q', '0', ", "operator", NO},
-    {"init: q1 as well", "'q', '0', 'q1', '0', ", "'q', '0', ", "short", NO},
+    {"init: g stays", "call('HSET', key, 'q', dec(t), ", "call('HSET', key, 'g', '0', 'q', dec(t), ", "operator", NO},
+    {"init: q1 as well", "'q', dec(t), 'q1', dec(t), ", "'q', dec(t), ", "short", NO},
+    {"init: never before its tick", "'q', dec(t), 'q1', dec(t), ", "'q', '0', 'q1', dec(t), ", "operator", NO},
+    {"init: nor for short pids", "'q', dec(t), 'q1', dec(t), ", "'q', dec(t), 'q1', '0', ", "short", NO},
+    {"a new app: never before its tick", "q = {[0] = t, [1] = t}", "q = {[0] = 0, [1] = 0}", "operator", NO},
     {"init: what was seen", "ARGV[OWN + 1] ~= '' and ARGV[OWN + 1] ~= state", "false", "operator", NO},
     {"init: on the server that was seen", "(meta.g or '-') .. ' ' .. inc)", "(meta.g or '-'))", "operator", NO},
     {"init: on the hash that was seen", "(meta.g or '-') .. ' ' .. inc)", "inc)", "operator", NO},

@@ -35,11 +35,11 @@ static void newcomers(struct redis *r) {
     app_at(&a, T0 + 7, 0);
     says(&a, "OK 1000007 1000011 3", "at q1: a short pid, for w", "claim", "0", "n", "m:0:A", NULL);
     says(&a, "OK 1000007 1000011 7", "the other", "claim", "0", "n", "m:0:B", NULL);
-    says(&a, "RETRY 1000011 1000007", "no more, but when they run out", "claim", "0", "n", "m:0:C", NULL);
+    says(&a, "RETRY 1000011 0", "no more, but when they run out", "claim", "0", "n", "m:0:C", NULL);
     app_at(&a, T0 + 12, 999);
     says(&a, "OK 1000012 1000016 3", "which they do", "claim", "0", "n", "m:0:C", NULL);
     app_say(&a, "renew", "7", "n", "m:0:B", "n1", "1000011", NULL);
-    says(&a, "RETRY 1000013 1000007", "1 ms before q", "claim", "0", "n", "m:0:D", NULL);
+    says(&a, "RETRY 1000013 0", "1 ms before q", "claim", "0", "n", "m:0:D", NULL);
     app_at(&a, T0 + 13, 0);
     says(&a, "OK 1000013 1000017 0", "at q: an ordinary pid", "claim", "0", "n", "m:0:D", NULL);
 }
@@ -105,7 +105,7 @@ static void other_clocks(struct redis *r) {
         app_say(&a, "claim", "0", "n", "m:0:A", NULL);
         app_at(&a, T0 + 7, 0);
         a.host_ahead = off[i];
-        says(&a, i < 2 ? "RETRY 1000013 1000007" : "OK 1000007 1000011 3", "a host that is so far off", "claim", "0", "n", "m:0:A",
+        says(&a, i < 2 ? "RETRY 1000013 0" : "OK 1000007 1000011 3", "a host that is so far off", "claim", "0", "n", "m:0:A",
              NULL);
     }
 }
@@ -155,7 +155,10 @@ static void forgotten(struct redis *r) {
     app_at(&a, T0 + 7, 0);
     says(&a, "OK 1000007 1000011 3", "at q1", "claim", "0", "n", "m:0:B", NULL);
     says(&a, "OK", "init", "init", "", NULL);
-    has(&a, a.key, "q1", "0", "clears q1, too");
+    has(&a, a.key, "q1", "1000007", "q1, too, is over");
+    app_at(&a, T0 + 6, 0);
+    says(&a, "RETRY 1000011 1000007", "but not if the clock is set back", "claim", "0", "n", "m:0:C", NULL);
+    app_at(&a, T0 + 7, 0);
     redis_do(r, "HDEL", a.key, "q1", NULL);
     says(&a, "RETRY 1000014 1000014", "a hash without q1 begins anew", "claim", "0", "n", "m:0:C", NULL);
     a = app_new(r);
@@ -195,7 +198,7 @@ static void moves(struct redis *r) {
     says(&a, "MOVED 1000014 1000017 2", "the answer was lost: the same again", "renew", "3", "n2", "m:0:S", "n3", "1000016", "2",
          "k", "m:0:M", NULL);
     a.pid_min = a.pid_max = 3;
-    says(&a, "RETRY 1000016 1000007", "nobody else has the short pid before its limit", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000016 0", "nobody else has the short pid before its limit", "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 16, 0);
     says(&a, "OK 1000016 1000020 3", "then it is free", "claim", "0", "n", "m:0:B", NULL);
     a.pid_min = 0, a.pid_max = 7;
