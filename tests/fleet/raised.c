@@ -20,7 +20,6 @@ static struct {
     struct redis *redis;
     sfid_options opt; /* of the generator that is open */
     sfid *g;
-    int64_t refused; /* calls */
     atomic_int n;
     sfid_event_kind seen[MOST];
     char text[MOST][200];
@@ -71,8 +70,9 @@ static void draw_all(void) {
     opt.exhaustion = SFID_FAIL;
     opt.heartbeat_ms = HEARTBEAT;
     begin(&opt);
-    for (int i = 0; i < 10000000 && scene.refused == 0; i++)
-        scene.refused += sfid_next(scene.g) == SFID_EAGAIN;
+    int64_t id = 0;
+    for (int i = 0; i < 10000000 && id != SFID_EAGAIN; i++)
+        id = sfid_next(scene.g);
 }
 
 static void set_host_back(void) {
