@@ -32,7 +32,7 @@ typedef struct sfid_app_info {
     sfid_app_state state;
     int64_t server_unix_ms;     /**< the server's clock */
     int64_t skew_ms;            /**< how far this host's clock is ahead of it, as exact as the time of the exchange allows */
-    int64_t open_unix_ms;       /**< when pids without a record can first be claimed; 0: always; -1: not known yet */
+    int64_t open_unix_ms;       /**< when pids without a record can first be claimed; 0: now; -1: not known yet */
     int64_t wait_ms;            /**< how long they wait if the server has forgotten the app: short_ms + skew_budget_ms,
                                      or ttl_ms + skew_budget_ms if the app has no short pids */
     uint64_t pid_min, pid_max;  /**< the pids looked at, both inclusive */

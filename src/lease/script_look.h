@@ -7,7 +7,7 @@
 
 struct sfid__redis_view {
     enum { SFID__APP_UNKNOWN, SFID__APP_OLD, SFID__APP_CURRENT } known; /* OLD: the next change forgets all of it */
-    uint64_t open_tick; /* q: from this tick on pids without a record are granted; 0: always, or not known */
+    uint64_t open_tick; /* q: from this tick on pids without a record are granted; 0: now, or not known */
     char state[48];     /* of the hash, for init; "" if it changed during the look */
 };
 
@@ -20,7 +20,7 @@ struct sfid__redis_pid {
     const char *who; /* base or registration; "" if released */
 };
 
-/* From when on pids without a record are granted, in Unix milliseconds: the first of them are short. 0: always, or not known. */
+/* From when on pids without a record are granted, in Unix milliseconds: the first of them are short. 0: now, or not known. */
 int64_t sfid__redis_open_ms(const struct sfid__redis_app *app, const struct sfid__redis_view *view);
 
 /* How long they wait after the server has forgotten the app. */
