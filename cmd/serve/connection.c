@@ -18,6 +18,7 @@ enum {
     PENDING_MOST = 65536, /* with more to send, nothing is read */
     PENDING_LEAST = 4096, /* the same while the memory for answers is used up */
     LINGER_MS = 1000,     /* how long a rejected client may go on sending */
+    NEW_MS = 1000,        /* at the stop: how long after it was accepted a client may begin its first request */
     RETRY_MOST_MS = 50,   /* how often waiters try again at least */
     MEMORY_RETRY_MS = 5   /* the same, of those that wait for memory */
 };
@@ -305,6 +306,14 @@ static void refuse(struct connection *c, enum refusal why) {
 
 /* ---- waiters -------------------------------------------------------------------------- */
 
+/* Drops a waiter whose client has reset the connection: it is not read meanwhile, and would be given IDs. */
+static bool drop_gone(struct connection *c) {
+    if (recv(c->fd, all.room, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno == EAGAIN || errno == EINTR)
+        return false;
+    drop(c);
+    return true;
+}
+
 /*
  * The first of those with large requests draws some IDs; then others' events
  * have their turn. If all drew by turns, none would have its answer in time when
@@ -312,8 +321,9 @@ static void refuse(struct connection *c, enum refusal why) {
  */
 static void on_turn(uv_idle_t *idle) {
     struct place *place = queue_first(QUEUE_TURN);
-    if (place && go_on(connection_of(place), !all.dry, request_of(connection_of(place))))
-        unpark(connection_of(place));
+    struct connection *c = place ? connection_of(place) : NULL;
+    if (c && !drop_gone(c) && go_on(c, !all.dry, request_of(c)))
+        unpark(c);
     if (queue_length(QUEUE_TURN) == 0)
         uv_idle_stop(idle);
 }
@@ -330,6 +340,8 @@ static void on_retry(uv_timer_t *timer) {
     for (struct place *place = queue_first(QUEUE_WAIT); place; place = next) {
         struct connection *c = connection_of(place);
         next = queue_next(place);
+        if (drop_gone(c))
+            continue;
         const enum progress progress = answer_go(&c->client);
         if (progress == PROGRESS_TURN || progress == PROGRESS_DRY) {
             retry_in(progress == PROGRESS_TURN ? 0 : retry_ms());
@@ -449,14 +461,20 @@ void connections_begin(uv_loop_t *loop, void (*on_empty)(void)) {
     uv_idle_init(loop, &all.turns);
 }
 
-/* A request may have come that was not read yet: an idle connection is looked at before it is closed. */
+/*
+ * An idle connection is read once more before it is closed: a request may have come.
+ * A client that has just connected is about to send one.
+ */
 static void finish_idle(struct connection *c) {
+    const uint64_t until = c->place.deadline - (settings.idle_ms > NEW_MS ? settings.idle_ms - NEW_MS : 0);
     if (!receive(c))
         drop(c);
-    else if (c->place.queue == QUEUE_IDLE && c->in_len == 0 && !has_job(c) && client_pending(&c->client) == 0)
-        drop(c);
-    else
+    else if (c->place.queue != QUEUE_IDLE || c->in_len > 0 || has_job(c) || client_pending(&c->client) > 0 || c->eof)
         settle(c);
+    else if (c->client.protocol != PROTOCOL_NONE || until <= now_ms())
+        drop(c);
+    else if (until < c->place.deadline)
+        move(c, QUEUE_IDLE, until);
 }
 
 void connections_finish(void) {
@@ -466,8 +484,10 @@ void connections_finish(void) {
         struct connection *c = connection_of(place);
         c->client.closing = c->client.linger = c->client.closing || c->in_len == 0;
     }
-    for (size_t n = queue_length(QUEUE_IDLE); n > 0; n--)
-        finish_idle(connection_of(queue_first(QUEUE_IDLE)));
+    for (struct place *next, *place = queue_first(QUEUE_IDLE); place; place = next) {
+        next = queue_next(place);
+        finish_idle(connection_of(place));
+    }
     if (state.connections == 0)
         all.on_empty();
 }

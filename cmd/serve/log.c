@@ -46,10 +46,12 @@ static void write_line(int level, const char *text, const char *after) {
         return; /* nowhere left to report it */
 }
 
-static void write_more(int i) {
-    char after[64];
-    snprintf(after, sizeof after, " (and %lu more)", kept[i].more);
-    write_line(kept[i].level, kept[i].text, after);
+/* Writes a text, and how many of its kind were left out. */
+static void write_more(int i, const char *text) {
+    char after[64] = "";
+    if (kept[i].more > 0)
+        snprintf(after, sizeof after, " (and %lu more)", kept[i].more);
+    write_line(kept[i].level, text, after);
     kept[i].more = 0;
 }
 
@@ -75,12 +77,12 @@ static void log_args(int level, const void *key, const char *fmt, va_list args) 
         snprintf(kept[i].text, sizeof kept[i].text, "%.*s", (int)sizeof kept[i].text - 1, text);
         return;
     }
-    if (kept[i].more > 0)
-        write_more(i);
+    if (kept[i].more > 0 && kept[i].key != key)
+        write_more(i, kept[i].text);
     kept[i].key = key;
     kept[i].level = level;
     kept[i].until_ms = now + QUIET_MS;
-    write_line(level, text, "");
+    write_more(i, text);
 }
 
 void log_line(int level, const char *fmt, ...) {
@@ -111,6 +113,6 @@ void log_tick(void) {
     for (int i = 0; i < KEPT; i++)
         if (kept[i].more > 0 && now >= kept[i].until_ms) {
             kept[i].until_ms = now + QUIET_MS;
-            write_more(i);
+            write_more(i, kept[i].text);
         }
 }

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """metrics.py - /metrics in both forms, and a lease that is lost and had again under load."""
-import os
 import re
 import shutil
 import signal
@@ -73,14 +72,26 @@ def pages():
     d.stop()
 
 
-def lost():
-    path = scratch + "/redis.sock"
+def redis(path):
+    """A server of the test's own, which answers."""
     server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", scratch],
                               stdout=subprocess.DEVNULL)
+
+    def answers():
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(30)
+            return s.connect_ex(path) == 0 and not s.sendall(b"PING\r\n") and s.recv(7) == b"+PONG\r\n"
+
+    until(answers)
+    return server
+
+
+def lost():
+    path = scratch + "/redis.sock"
+    server = redis(path)
     try:
-        until(lambda: os.path.exists(path))
-        store = "unix://%s?timeout=200ms" % path
-        terms = ["--ttl-ms", "3000", "--skew-budget-ms", "500", "--short-ms", "0"]
+        store = "unix://%s?timeout=1s" % path
+        terms = ["--ttl-ms", "4000", "--skew-budget-ms", "500", "--short-ms", "0"]
         subprocess.run([SFID, "init", "--app", "tests", "--store", store, "--layout", "twitter"] + terms, stdout=subprocess.DEVNULL, check=True)
         d = Daemon(*terms, store=store)
         ids, statuses, over = [], [], threading.Event()
@@ -95,22 +106,24 @@ def lost():
         threads = [threading.Thread(target=load) for _ in range(2)]
         for t in threads:
             t.start()
-        time.sleep(0.5)
+        until(lambda: len(ids) > 20)
         server.send_signal(signal.SIGSTOP)
-        ok(until(lambda: d.http("/readyz")[0] == 503, 10), "with the server away /readyz is 503 after the window")
+        ok(until(lambda: d.http("/readyz")[0] == 503), "with the server away /readyz is 503 after the window")
         same(d.http("/healthz")[0], 200, "/healthz stays 200")
         same(parse(d.ask(b"GET /id HTTP/1.1\r\nHost: a\r\n\r\n"))[0], 503, "/id is 503")
         ok(d.ask(resp("SFID.NEXT")).startswith(b"-UNAVAILABLE "), "SFID.NEXT is -UNAVAILABLE")
         ok(path.encode() not in d.ask(b"GET /id HTTP/1.1\r\nHost: a\r\n\r\n"), "clients are not told where the store is")
         same(d.metrics()["sfid_ready"], 0, "sfid_ready is 0")
+        until(lambda: any(s[0] != 200 for s in statuses))
         server.send_signal(signal.SIGCONT)
-        ok(until(lambda: d.http("/readyz")[0] == 200, 15), "with the server back it goes on by itself")
-        time.sleep(0.3)
+        ok(until(lambda: d.http("/readyz")[0] == 200), "with the server back it goes on by itself")
+        before = len(ids)
+        ok(until(lambda: len(ids) > before + 20), "and issues IDs")
         over.set()
         for t in threads:
             t.join()
         same(set(s for s in statuses if s[0] != 200), {(503, True)}, "meanwhile every refusal was 503 with SFID_ELEASE")
-        same((len(ids), len(ids) > 20), (len(set(ids)), True), "no ID came twice")
+        same(len(set(ids)), len(ids), "no ID came twice")
         ok("requests are refused: no right to issue IDs now" in d.log() and "requests are answered again" in d.log(), "the log says so", d.log())
         same(d.stop(), 0, "status 0")
     finally:
@@ -122,24 +135,24 @@ def lost():
 def unknown():
     """An app that the server does not know: the daemon waits, and tells the service manager."""
     path, notify = scratch + "/redis2.sock", socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", scratch],
-                              stdout=subprocess.DEVNULL)
+    server, begin = redis(path), time.monotonic()
     try:
-        until(lambda: os.path.exists(path))
         notify.bind(scratch + "/notify")
-        notify.settimeout(20)
-        d = Daemon("--ttl-ms", "3000", "--skew-budget-ms", "500", "--short-ms", "0", "--timeout-ms", "500", store="unix://%s?timeout=200ms" % path,
+        notify.settimeout(30)
+        d = Daemon("--ttl-ms", "11000", "--skew-budget-ms", "500", "--short-ms", "0", "--timeout-ms", "2000", store="unix://%s?timeout=2s" % path,
                    env={"NOTIFY_SOCKET": scratch + "/notify"}, wait=False)
         first = notify.recv(4096)
         ok(re.match(rb"^EXTEND_TIMEOUT_USEC=[0-9]+\nSTATUS=waiting for a pid: ", first), "an unknown app is waited out", first)
         while first.startswith(b"EXTEND"):
             first = notify.recv(4096)
         ok(first.startswith(b"READY=1"), "then it is ready", first)
+        times = d.log().count("waiting for a pid")
+        ok(1 <= times <= 1 + (time.monotonic() - begin) // 10, "the wait is logged once in 10 s", d.log())
         same(d.stop(), 0, "status 0")
-        d = Daemon("--ttl-ms", "3000", "--skew-budget-ms", "500", "--short-ms", "0", "--timeout-ms", "500", "--max-ids", "5",
-                   store="unix://%s?timeout=200ms" % path, app="other", wait=False)
+        d = Daemon("--ttl-ms", "60000", "--skew-budget-ms", "500", "--short-ms", "0", "--timeout-ms", "2000", "--max-ids", "5",
+                   store="unix://%s?timeout=2s" % path, app="other", wait=False)
         until(lambda: "waiting for a pid" in d.log())
-        same(d.stop(), 0, "TERM ends the wait")
+        same((d.stop(), "ready:" in d.log()), (0, False), "TERM ends the wait")
     finally:
         server.kill()
         server.wait()

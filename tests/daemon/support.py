@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """support.py - TAP, and daemons of the test's own, for the scripts beside it."""
+import errno
+import fcntl
 import os
 import re
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 
@@ -35,13 +39,37 @@ def diag(text):
     print("\n".join("# " + line for line in str(text).split("\n")))
 
 
-def until(holds, seconds=10):
+def until(holds, seconds=30):
     end = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > end:
             return False
         time.sleep(0.01)
     return True
+
+
+def row(s):
+    """The kernel's line of the other end of a TCP connection over IPv4; None: there is none."""
+    ports = ["%04X" % s.getpeername()[1], "%04X" % s.getsockname()[1]]
+    with open("/proc/net/tcp") as table:
+        rows = (line.split() for line in table)
+        return next((r for r in rows if [a[-4:] for a in r[1:3]] == ports), None)
+
+
+def taken(*sockets):
+    """Waits until the daemon has accepted these connections and read all that was sent."""
+    def one(s):
+        unsent = int.from_bytes(fcntl.ioctl(s, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+        r = row(s)
+        return unsent == 0 and r is not None and r[4].endswith(":00000000") and r[9] != "0"
+    for s in sockets:
+        if not until(lambda: one(s)):
+            raise RuntimeError("not read: %s" % row(s))
+
+
+def has_come(s):
+    """Are there bytes to read, or an end?"""
+    return bool(select.select([s], [], [], 0)[0])
 
 
 # Runs a command with these descriptors as 3, 4, ..., as the service manager does.
@@ -80,7 +108,7 @@ class Daemon:
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, pass_fds=fds)
         daemons.append(self)
-        if wait and not until(lambda: "sfid: ready:" in self.log() or self.process.poll() is not None, 20):
+        if wait and not until(lambda: "sfid: ready:" in self.log() or self.process.poll() is not None):
             raise RuntimeError("not ready: " + self.log())
         found = re.search(r"ready: 127\.0\.0\.1:(\d+)", self.log())
         self.port = int(found.group(1)) if found else None
@@ -89,7 +117,7 @@ class Daemon:
         with open(self.log_path, errors="replace") as log:
             return log.read()
 
-    def connect(self, timeout=10):
+    def connect(self, timeout=30):
         if self.port:
             return socket.create_connection(("127.0.0.1", self.port), timeout)
         s = socket.socket(socket.AF_UNIX)
@@ -97,11 +125,15 @@ class Daemon:
         s.connect(self.unix)
         return s
 
-    def ask(self, data, timeout=10):
-        """Sends bytes, ends the sending side, and returns all that comes."""
-        with self.connect(timeout) as s:
-            s.sendall(data)
-            s.shutdown(socket.SHUT_WR)
+    def ask(self, data):
+        """Sends bytes, ends the sending side, and returns all that comes, also before a reset."""
+        with self.connect() as s:
+            try:
+                s.sendall(data)
+                s.shutdown(socket.SHUT_WR)
+            except OSError as e:
+                if not isinstance(e, ConnectionError) and e.errno != errno.ENOTCONN:
+                    raise
             return drain(s)
 
     def metrics(self):
@@ -111,9 +143,19 @@ class Daemon:
     def http(self, target, method="GET", headers=""):
         return parse(self.ask(("%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n" % (method, target, headers)).encode()))
 
-    def stop(self, sign=signal.SIGTERM, seconds=15):
+    def stop(self, sign=signal.SIGTERM):
         self.process.send_signal(sign)
-        return self.process.wait(seconds)
+        return self.process.wait(30)
+
+    def stat(self):
+        """The fields of /proc/PID/stat from the third on."""
+        with open("/proc/%d/stat" % self.process.pid) as f:
+            return f.read().rsplit(")", 1)[1].split()
+
+    def freeze(self):
+        """Until SIGCONT the daemon sees nothing of what happens, and then all of it at once."""
+        self.process.send_signal(signal.SIGSTOP)
+        until(lambda: self.stat()[0] == "T")
 
 
 def drain(s):

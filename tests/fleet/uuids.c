@@ -17,7 +17,7 @@ struct host {
     sfid_options opt;
     struct drawn *drawn;
     uint64_t most;
-    atomic_int opened, may_end, losses, again;
+    atomic_int opened, may_end, stays, losses, again;
     int64_t pid;
     int rc;
 };
@@ -39,7 +39,7 @@ static void listen(void *user, const sfid_event *e) {
         atomic_fetch_add(&h->again, 1);
 }
 
-/* Draws as many as it is to, or until it may end. */
+/* Draws as many as it is to, or until it may end. Closes no earlier than it may. */
 static int live(void *arg) {
     struct host *h = arg;
     sfid *g = NULL;
@@ -53,6 +53,8 @@ static int live(void *arg) {
     while (h->rc == 0 && h->drawn->count < h->most && !atomic_load(&h->may_end) && drawn_add(h->drawn, g))
         if (h->most == UINT64_MAX)
             nap_us(200);
+    while (atomic_load(&h->stays))
+        nap_us(200);
     sfid_close(g);
     return h->rc == 0 && h->drawn->error == 0 ? 0 : 1;
 }
@@ -104,8 +106,11 @@ static void test_hosts(struct redis *r) {
     for (unsigned i = 0; i < HOSTS; i++) {
         hosts[i] = host_new(r, "hosts", i, i == 0 ? ROOM : most); /* the first does not come to its end */
         lists[i] = hosts[i]->drawn;
+        atomic_store(&hosts[i]->stays, 1); /* or the next one may have its pid */
         children[i] = host_start(hosts[i]);
     }
+    for (unsigned i = 0; i < HOSTS; i++)
+        atomic_store(&hosts[i]->stays, 0);
     wait_for(hosts[0], most / 10);
     child_kill(children[0]);
     const uint64_t before = lists[0]->count;
