@@ -177,7 +177,7 @@ static void a_look(const struct sfid__settings *settings) {
     char holders[300];
     unsigned most = 300;
     HOLDS(sfid__redis_app_begin(&app, settings, &err) == 0);
-    const int rc = sfid__redis_look(&app, &view, see_pid, &most, (struct sfid__deadline){SFID__FOREVER, NULL, 0}, &err);
+    const int rc = sfid__redis_look(&app, &view, see_pid, &most, (struct sfid__deadline){.at_ms = SFID__FOREVER}, &err);
     if (rc < 0)
         check_failure(rc, &err);
     else

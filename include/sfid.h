@@ -89,8 +89,7 @@ typedef struct sfid_options {
                                      /var/lib/sfid for root, ~/.local/state/sfid for others. A Redis store works without it,
                                      see SFID_EVENT_NO_STATE_DIR */
     sfid_exhaustion exhaustion; /**< what a call does when the sequence is used up; default SFID_WAIT */
-    uint32_t max_wait_ms;       /**< how long one call may sleep in all; 0: never; default 2000. SFID_WAIT needs at least one
-                                     tick */
+    uint32_t max_wait_ms;       /**< how long one call may sleep in all; 0: never; default 2000. SFID_WAIT needs a whole tick */
     uint32_t max_ahead_ms;      /**< how far ahead of the clock IDs may be issued (SFID_BORROW, clock steps); 0: never; default
                                      10000, at most 86400000 */
     uint64_t random_start;      /**< 0 (default): each tick starts at sequence 0. N: each tick starts at a random sequence below
@@ -116,12 +115,16 @@ typedef struct sfid_options {
                                      The same for all of an app */
     uint32_t keep_pid;            /**< 0 (default): the holder of a short pid takes an ordinary one at its next renewal, if one is
                                      free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
+    uint64_t share;               /**< 0 (default); 1: all processes of this user on this host that open the app with share generate
+                                     from one page; or from up to four, with a pid each, if that is used up. Those of another word
+                                     size or C library have their own. Only with store "local", or pid and app. The thread of one
+                                     process keeps a page. If they use several, several threads may call on_event at once */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
     { \
         sizeof(sfid_options), NULL, NULL, -1, 0, 0, NULL, NULL, NULL, SFID_WAIT, 2000, 10000, 0, 600000, 180000, 5000, 300000, \
-            15000, SFID_WAIT_OUT, NULL, NULL, NULL, 30000, 0 \
+            15000, SFID_WAIT_OUT, NULL, NULL, NULL, 30000, 0, 0 \
     }
 
 /* ---- a generator -------------------------------------------------------- */
@@ -131,10 +134,9 @@ typedef struct sfid_options {
  *
  * *out is always set. On success it is the generator. On failure it is a handle
  * that sfid_last_error() explains and sfid_close() must free, or NULL if memory
- * ran out. Missing directories are created with mode 0700. With an app, one
- * thread (the keeper) is started; all its signals are blocked, and it cannot be
- * cancelled. A generator that died since the last boot continues at the very
- * next ID.
+ * ran out. It makes missing directories with mode 0700. With an app it starts a
+ * thread (the keeper). The thread's signals are blocked, and it cannot be
+ * cancelled. A generator that died continues at the next ID.
  *
  * Where its pid comes from:
  *
@@ -152,9 +154,9 @@ typedef struct sfid_options {
  *                                      waits for a disk, but IDs may repeat after a
  *                                      power loss (SFID_EVENT_NOT_DURABLE)
  *                       lead_ms=N      how far the mark lies ahead of use: 100 to
- *                                      86400000, default 30000. A longer lead means
- *                                      fewer syncs and a longer wait after a power
- *                                      loss
+ *                                      86400000, default 30000. A longer one: fewer
+ *                                      syncs, a longer wait after a power loss
+ *                       share=1        as opt->share
  *                       pid_min=N, pid_max=N
  *                                      the lowest and the highest pid to lease; the
  *                                      default is the layout's. opt->pid_min and
@@ -179,8 +181,7 @@ typedef struct sfid_options {
  *                         newline at its end is dropped. It is read for each
  *                         connection, so a changed password takes effect. A relative
  *                         FILE lies below $CREDENTIALS_DIRECTORY (systemd.exec(5)),
- *                         which sfid_open() reads. For the sentinels there is
- *                         sentinel_password_file
+ *                         which sfid_open() reads. Also sentinel_password_file
  *                     More parameters: connect_timeout (1000) and timeout (2000) in
  *                     milliseconds, db, client_name, pid_min and pid_max (as for
  *                     "local", 65535 at most), and
@@ -190,14 +191,12 @@ typedef struct sfid_options {
  *                         short pids off, and ttl_ms + skew_budget_ms must be 200000
  *                         at least
  *                       replicas=N
- *                         a claim waits until N replicas have it; an event reports
- *                         when they do not
+ *                         a claim waits until N replicas have it, or reports an event
  *                       min_good=N
  *                         nothing is leased or renewed unless N replicas are good, by
  *                         the server's min-replicas settings. The same for all of an
  *                         app
- *                       idle=keep|close
- *                         close: keep no connection between heartbeats
+ *                       idle=close     keep no connection between heartbeats (keep)
  *                     Only sfid_open(), the keeper and sfid_close() ask the server
  *   store "pool:MIN-MAX=URL MIN-MAX=URL…"
  *                     2 to 16 independent servers, each with a range of pids and a
@@ -317,14 +316,15 @@ typedef struct sfid_status_info {
     uint64_t losses;               /**< how often this process found the pid lost */
     uint64_t renewals;             /**< how often this handle's whole fork family extended the window */
     uint64_t renew_failures;       /**< failed renewals of this process since the last one that succeeded */
-    int keeper_here;               /**< 1 if this process runs the generator's keeper */
+    int keeper_here;               /**< 1 if this process runs the generator's keeper; with share, one process at most does */
     int connected;                 /**< 1 while the store's server answers this process; 0 without a server */
     char identity[160];            /**< machine_id:slot; empty without an app */
     int64_t skew_ms;               /**< how far this host's clock was ahead of the server's at this process's last renewal */
     uint64_t first_tick;           /**< first tick of the window */
     uint64_t limit_tick;           /**< end of the window, exclusive */
     int64_t replicas;              /**< replicas that had this process's last claim; -1: not known, or the URL has no replicas=N */
-    uint64_t reserved[11];         /**< zero */
+    int64_t shared;                /**< 1 if other processes may share the page: counts are all of theirs, on that page */
+    uint64_t reserved[10];         /**< zero */
 } sfid_status_info;
 
 /**

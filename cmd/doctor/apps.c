@@ -246,7 +246,7 @@ static void find_slot(struct report *report, const struct survey *survey, const 
 
 /* Reports a file that makes a pid unusable. Other pids still work. */
 static bool find_bad_mark(struct report *report, const struct slot *slot) {
-    char content[2 * 4096];
+    char content[8 * 4096];
     struct stat st;
     if (lstat(slot->path, &st) < 0)
         return false;

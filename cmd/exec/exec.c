@@ -356,6 +356,12 @@ static int run(const struct args *args) {
         sfid_close(e.g);
         return status;
     }
+    sfid_status_info st;
+    if (sfid_status(e.g, &st) == 0 && st.shared) {
+        say("exec: the store has share=1; COMMAND makes its own IDs, so it needs a process ID that no other process has");
+        sfid_close(e.g);
+        return STATUS_CONFIG;
+    }
     e.pid = sfid_pid(e.g);
     return run_under_lease(&e);
 }

@@ -18,6 +18,7 @@ enum {
     PID,
     PID_FIRST,
     PID_LAST,
+    SHARE,
     LAYOUT,
     FORMAT,
     MIN_LENGTH,
@@ -40,6 +41,7 @@ static const struct option_spec options[] = {
     [PID] = {"pid", 0, "PID", "SFID_PID", "a fixed process ID instead"},
     [PID_FIRST] = {"pid-min", 0, "PID", NULL, "the lowest process ID to lease (the layout's first)"},
     [PID_LAST] = {"pid-max", 0, "PID", NULL, "the highest process ID to lease (the layout's last)"},
+    [SHARE] = {"share", 0, NULL, NULL, "share one process ID with other processes of this user on this host"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
     [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "write at least this many digits, with leading zeros"},
@@ -159,6 +161,7 @@ static bool read_options(const struct args *args, struct gen *gen) {
     if (!args_directory(args, RUN_DIR, &gen->opt.run_dir) || !args_directory(args, STATE_DIR, &gen->opt.state_dir) ||
         !store_options(args, TTL, &gen->opt))
         return false;
+    gen->opt.share = args->value[SHARE] != NULL;
     any_layout_option(&gen->layout, &gen->opt);
     const uint32_t unit_ms = gen->layout.wide ? 1 : gen->layout.layout.unit_ms;
     if (gen->opt.max_wait_ms < unit_ms)
@@ -281,7 +284,8 @@ static int run(const struct args *args) {
 
 const struct command command_gen = {
     .name = "gen",
-    .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--pid-min PID] [--pid-max PID] [--layout LAYOUT] "
+    .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--pid-min PID] [--pid-max PID] [--share] "
+                "[--layout LAYOUT] "
                 "[--format " ID_FORMATS_WIDE "] [--min-length DIGITS] [--exhaustion wait|borrow|fail] [--random-start N] "
                 "[--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
                 "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
@@ -296,6 +300,8 @@ const struct command command_gen = {
              "host, or no process ID is free, the status is 75. A store may have pid_min= and pid_max=,\n"
              "such as local?pid_min=8&pid_max=15, instead of the options. local?mark=none does not wait\n"
              "for the disk; IDs may then repeat after a loss of power.\n\n"
+             "With --share, all processes of this user on this host that share APP, with gen or through\n"
+             "the library, generate from one sequence under one process ID.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line. gen does\n"
              "not release a lease from a server; until it ends, the next gen on this host resumes it.\n\n"
              "LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of 128\n"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs the rows of pool.pml and newcomer.pml, two at a time, in whatever directory it is called from: "ok" have to hold, "dup"
-# have to find a duplicate ID, or what they say can be reached. Wants spin and a C compiler; each row prints a line of TAP.
-# Exits 0 when all are as they should.
+# Runs the rows of the models beside it, two at a time, in whatever directory it is called from: "ok" have to hold, "dup" have to
+# find a duplicate ID, or what they say can be reached. Wants spin and a C compiler; each row prints a line of TAP. Exits 0 when
+# all are as they should.
 models=$(cd "$(dirname "$0")" && pwd)
 number=0 failed=0 shown=0
 dir=$(mktemp -d) || exit 1
@@ -135,6 +135,13 @@ size="-DTMAX=6 -DLEASES=2 -DW=2"
 row dup "newcomers; an empty server with its clock a tick apart, S 0" -DF_EMPTY -DF_APART
 row ok "newcomers; the same and a split, S 1" -DF_EMPTY -DF_APART -DF_SPLIT -DS=1
 row ok "newcomers; a server forgets, its clock is set back, S 1 (2 faults)" -DF_FLUSH -DF_BACK -DFAULTS=2 -DS=1
+
+model=share.pml size=
+row ok "processes share a page, beside one that does not"
+row dup "shared; the kind of a lock changes outside the door" -DCONV=0
+model=marks.pml
+row ok "a keeper is late, each with a seat of its own"
+row dup "a keeper is late, both on one seat" -DSEATS=1
 finish
 echo "1..$number"
 exit $failed

@@ -235,7 +235,7 @@ SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt, void (*each
  * Checks the content of a mark's file, STATE/APP/pid-N, as a generator would. It
  * is for an operator of the host. It opens and changes nothing.
  *
- * content is the file from its start. It has size bytes, of which 8192 count; a
+ * content is the file from its start. It has size bytes, of which 32768 count; a
  * size of 0 is an empty file.
  *
  * Returns 0 if a generator can use the mark, or

@@ -34,7 +34,8 @@ extern "C" {
     X(UNREPLICATED, 16, "fewer replicas have a claim than replicas=N in the URL requires", "replicas known to have it") \
     X(UNUSABLE, 17, "pids were passed over because their files cannot be used; the text names one", "pids passed over") \
     X(NO_STATE_DIR, 18, "no state directory can be used: this host's identity lives in the run directory", "") \
-    X(FOREIGN, 19, "a program that keeps no record has registered a pid, and registration=mixed is not set", "the pid")
+    X(FOREIGN, 19, "a program that keeps no record has registered a pid, and registration=mixed is not set", "the pid") \
+    X(KEEPS, 20, "this process keeps the pid that processes share, until another one does", "")
 
 /** The kinds: SFID_EVENT_LEASED = 1, SFID_EVENT_RENEWED = 2, and so on down the list. */
 typedef enum sfid_event_kind {

@@ -25,7 +25,7 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt);
 int sfid__visit_server(struct sfid__visit *v, unsigned i);
 
 static inline struct sfid__deadline sfid__visit_until(const struct sfid__visit *v) {
-    return (struct sfid__deadline){v->deadline_ms, NULL, 0};
+    return (struct sfid__deadline){.at_ms = v->deadline_ms};
 }
 
 /*

@@ -21,6 +21,9 @@ struct sfid__rest {
     struct sfid__holder holding;      /* with an app; else all zero */
     struct sfid__memory_page *memory; /* without an app; else NULL */
     uint64_t issued_before;           /* on this page before this open */
+    struct sfid__kept *kept;          /* shared: to open the next page with; NULL: there is none */
+    _Atomic uint64_t mover;           /* shared: the process (process.h) whose thread opens the next page, or has; 0: none */
+    int64_t move_ms;                  /* shared: monotonic; not before this. Of the mover */
 };
 
 /* What a wide ID has beside its position (wide.c). Set before the caller gets the handle. */
@@ -40,6 +43,9 @@ struct sfid {
 static_assert(SFID__PROCESS_BITS + SFID__USERS_BITS == 64, "process and count fill a word");
 
 static_assert(offsetof(struct sfid, generator) == 0, "the generator comes first");
+
+/* The handle that has the page which this process uses now: another one if it has moved on (draw/crowd.h). */
+static inline struct sfid *sfid__front_handle(const struct sfid *g) { return (struct sfid *)(void *)sfid__front(&g->generator); }
 
 /*
  * Enters the rest until sfid__rest_leave(); NULL if the handle is closed, and then there is nothing to leave. For cold

@@ -7,12 +7,14 @@
 #include "draw/record.h"
 #include "id/layout.h"
 #include "lease/options.h"
+#include "lease/share.h"
 
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define END_OF_LIFE_MS (INT64_C(5) * 365 * 86400000)
@@ -20,15 +22,76 @@
 /* Closed handles that were open once: kept for late threads, reachable for leak checkers. */
 static _Atomic(struct sfid__generator *) closed_handles;
 
-/* ---- open ---------------------------------------------------------------- */
+static int open_new(struct sfid **out, const sfid_options *opt, unsigned page);
+static void close_handle(struct sfid *g);
 
-/* A call that may sleep found half of the window gone: see keeper.h. */
-static void keeper_wanted(struct sfid__generator *generator) {
+/* ---- on to the next page -------------------------------------------------- */
+
+#define MOVE_TIMEOUT_MS 2000 /* a close waits for the thread */
+#define MOVE_AGAIN_MS 10000
+
+/*
+ * False if paths lead elsewhere by now, for example after chroot(2): processes there do not know the pids of these. Looked at
+ * before and after the next page is opened.
+ */
+static bool may_move(const struct sfid *g, const struct sfid__rest *rest) {
+    return !sfid__is_closed(&g->generator) && sfid__slot_in_place(&rest->holding.slot);
+}
+
+/* The thread. It is inside the rest, which a close may have taken out of the handle by now. */
+static void *move_on(void *arg) {
+    struct sfid__rest *rest = arg;
+    struct sfid *g = (struct sfid *)(void *)rest->keeper.generator, *next = NULL;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
+    pthread_detach(pthread_self());
+    sfid_options opt = rest->kept->opt;
+    opt.open_timeout_ms = SFID__MIN(opt.open_timeout_ms, MOVE_TIMEOUT_MS);
+    if (may_move(g, rest) && open_new(&next, &opt, rest->holding.page + 1) == 0 && may_move(g, rest)) {
+        sfid__draw_move(&g->generator, &next->generator);
+    } else {
+        if (next)
+            close_handle(next);
+        rest->move_ms = sfid__monotonic_ms(g->generator.clock) + MOVE_AGAIN_MS;
+        atomic_store_explicit(&rest->mover, 0, memory_order_release); /* with the acquire in page_wanted(): move_ms */
+    }
+    sfid__rest_leave(g);
+    return NULL;
+}
+
+/* A call that may sleep found its page used up by other processes: see draw/crowd.h. */
+static void page_wanted(struct sfid__generator *generator) {
     struct sfid *g = (struct sfid *)(void *)generator;
     struct sfid__rest *rest = sfid__rest_enter(g);
     if (rest == NULL)
         return;
-    if (!sfid__keeper_runs(&rest->keeper)) {
+    uint64_t mover = atomic_load_explicit(&rest->mover, memory_order_acquire);
+    const uint64_t us = sfid__process(); /* a child has no copy of its parent's thread */
+    bool started = false;
+    if (mover != us && rest->kept && sfid__monotonic_ms(generator->clock) >= rest->move_ms &&
+        atomic_compare_exchange_strong_explicit(&rest->mover, &mover, us, memory_order_acquire, memory_order_relaxed)) {
+        struct sfid__guest guest;
+        pthread_t thread;
+        sfid__guest_enter(&guest);
+        started = sfid__keeper_thread(&thread, move_on, rest) == 0;
+        sfid__guest_leave(&guest);
+        if (!started)
+            atomic_store_explicit(&rest->mover, 0, memory_order_release);
+    }
+    if (!started)
+        sfid__rest_leave(g);
+}
+
+/* ---- open ---------------------------------------------------------------- */
+
+/* A call found half of the window gone: see keeper.h. Async-signal-safe if the call may not sleep. */
+static void keeper_wanted(struct sfid__generator *generator, bool may_sleep) {
+    struct sfid *g = (struct sfid *)(void *)generator;
+    struct sfid__rest *rest = sfid__rest_enter(g);
+    if (rest == NULL)
+        return;
+    if (sfid__keeper_runs(&rest->keeper)) {
+        sfid__keeper_ring(&rest->keeper);
+    } else if (may_sleep) {
         struct sfid__guest guest;
         sfid__guest_enter(&guest);
         sfid__keeper_start(&rest->keeper); /* a failure is fine: the next call tries again */
@@ -37,7 +100,7 @@ static void keeper_wanted(struct sfid__generator *generator) {
     sfid__rest_leave(g);
 }
 
-static int configure(struct sfid__generator *g, const sfid_options *opt, struct sfid__error *err) {
+static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sfid_options *opt, struct sfid__error *err) {
     const sfid_layout *l = opt->layout;
     g->layout = *l;
     g->clock = &sfid__system_clock;
@@ -52,17 +115,20 @@ static int configure(struct sfid__generator *g, const sfid_options *opt, struct 
     g->max_ahead = sfid__ms_to_ticks(l, opt->max_ahead_ms);
     g->end = sfid__layout_end(l);
     g->random_start = opt->random_start;
-    uint64_t seed;
-    sfid__random(&seed, sizeof seed);
-    atomic_init(&g->random, seed);
-
+    if (opt->random_start) {
+        uint64_t seed;
+        sfid__random(&seed, sizeof seed);
+        atomic_init(&g->random, seed);
+    }
     const struct sfid__time now = sfid__now(g->clock);
+    const int64_t end_ms = sfid__tick_begin_ms(l, g->end);
+    k->ends_soon = end_ms - now.ms < END_OF_LIFE_MS;
     if (now.ms < l->epoch_ms)
         return sfid__fail(err, SFID_ECLOCK, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", now.ms,
                           l->epoch_ms);
-    if (now.ms >= sfid__tick_begin_ms(l, g->end))
-        return sfid__fail(err, SFID_EOVERFLOW, "the layout ended at %" PRId64 " ms; the clock is at %" PRId64 " ms",
-                          sfid__tick_begin_ms(l, g->end), now.ms);
+    if (now.ms >= end_ms)
+        return sfid__fail(err, SFID_EOVERFLOW, "the layout ended at %" PRId64 " ms; the clock is at %" PRId64 " ms", end_ms,
+                          now.ms);
     return 0;
 }
 
@@ -76,6 +142,8 @@ static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__
     }
     *r = sfid__page_current(g->generator.page);
     g->generator.keeper_wanted = keeper_wanted;
+    if (rest->kept && h->page + 1 < SFID__SHARED_PAGES)
+        g->generator.page_wanted = page_wanted;
     rest->keeper.holding = h;
     rest->issued_before =
         atomic_load_explicit(&g->generator.page->earlier_issued, memory_order_relaxed) + sfid__record_issued(*r); /* alone so far */
@@ -105,13 +173,11 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
                  struct sfid__record *r) {
     struct sfid__keeper *k = &rest->keeper;
     const sfid_options *opt = &settings->opt;
-    const int64_t left = sfid__tick_begin_ms(&g->layout, g->end) - sfid__now(g->clock).ms;
     k->generator = g;
     k->on_event = opt->on_event;
     k->user = opt->user;
     if (opt->app && !settings->plan.by_host) /* by host, the app stands for the worker */
         snprintf(k->app, sizeof k->app, "%s", opt->app);
-    k->ends_soon = left < END_OF_LIFE_MS;
     k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* those of earlier processes */
     rest->error.code = 0;
     sfid__generator_start(g, r); /* first: a callback may generate IDs */
@@ -128,6 +194,8 @@ static void let_go(struct sfid__rest *rest) {
     if (rest->memory)
         sfid__memory_leave(rest->memory);
     rest->memory = NULL;
+    sfid__options_free(rest->kept);
+    rest->kept = NULL;
 }
 
 /* Sets up wide IDs, which are put together around the generator's positions: see wide.c. */
@@ -142,7 +210,9 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
     const sfid_options *opt = &settings->opt;
     if (opt->wide)
         widen(g, settings);
-    int rc = configure(&g->generator, opt, &rest->error);
+    if (settings->shared)
+        sfid__generator_share(&g->generator);
+    int rc = configure(&g->generator, &rest->keeper, opt, &rest->error);
     if (rc == 0)
         rc = settings->store ? open_app(g, rest, settings, &r) : open_memory(&g->generator, rest, settings, &r);
     if (rc == 0)
@@ -153,8 +223,9 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
 }
 
 /* The size of a handle: it stays for good, and has no room for what only other kinds need (ticks, wide IDs). */
-static size_t handle_bytes(const sfid_options *opt) {
-    if (opt->wide)
+static size_t handle_bytes(const struct sfid__settings *settings) {
+    const sfid_options *opt = &settings->opt;
+    if (opt->wide || settings->shared)
         return sizeof(struct sfid);
     const bool counts = opt->layout && !sfid__layout_in_seconds(opt->layout);
     const size_t last = offsetof(struct sfid__generator, next_closed);
@@ -171,16 +242,20 @@ static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
     return g;
 }
 
-static int open_new(struct sfid **out, const sfid_options *opt) {
+/* page: the first to try of those that processes share. */
+static int open_new(struct sfid **out, const sfid_options *opt, unsigned page) {
     struct sfid__settings settings;
     struct sfid__rest *rest = calloc(1, sizeof *rest);
     const int rc = rest ? sfid__options_read(opt, &settings, &rest->error) : SFID_ENOMEM;
-    struct sfid *g = make_handle(rc == 0 ? handle_bytes(&settings.opt) : sizeof *g, rest);
+    struct sfid *g = make_handle(rc == 0 ? handle_bytes(&settings) : sizeof *g, rest);
     if (g == NULL) {
         free(rest);
         return SFID_ENOMEM;
     }
     *out = g;
+    settings.page = page;
+    if (rc == 0 && settings.shared && settings.opt.pid < 0)
+        rest->kept = sfid__options_keep(opt, &settings);
     return rc < 0 ? rc : open_handle(g, rest, &settings);
 }
 
@@ -191,7 +266,7 @@ int sfid_open(sfid **out, const sfid_options *opt) {
     *out = NULL;
     sfid__process_prepare();
     sfid__guest_enter(&guest);
-    const int rc = open_new(out, opt);
+    const int rc = open_new(out, opt, 0);
     sfid__guest_leave(&guest);
     return rc;
 }
@@ -230,15 +305,21 @@ int sfid_directories(const sfid_options *given, char *run, size_t run_size, char
 
 /* ---- close --------------------------------------------------------------- */
 
-/* Waits until no thread of this process is inside the rest. Each stays there only briefly. */
+#define BRIEFLY 1000 /* looks */
+
+/* Waits until no thread of this process is inside the rest. Each stays there only briefly, but for one that opens the next page. */
 static void wait_until_alone(const struct sfid *g) {
-    for (;;) {
+    static const struct timespec nap = {0, 1000000};
+    for (unsigned round = 0;; round++) {
         /* Sequentially consistent, with sfid__rest_enter; acquire, with sfid__rest_leave. */
         const uint64_t users = atomic_load_explicit(&g->generator.users, memory_order_seq_cst);
         const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
         if (users == nobody || users >> SFID__USERS_BITS != nobody >> SFID__USERS_BITS)
             return;
-        sched_yield();
+        if (round < BRIEFLY)
+            sched_yield();
+        else
+            nanosleep(&nap, NULL);
     }
 }
 
@@ -246,6 +327,22 @@ static void bury(struct sfid__generator *g) {
     g->next_closed = atomic_load_explicit(&closed_handles, memory_order_relaxed); /* relaxed: the exchange corrects it */
     while (!atomic_compare_exchange_weak_explicit(&closed_handles, &g->next_closed, g, memory_order_release, memory_order_relaxed))
         ;
+}
+
+static struct sfid *next_of(const struct sfid *g) {
+    const struct sfid__generator *at = &g->generator;
+    /* Acquire, as in sfid__front(). */
+    return at->shared ? (struct sfid *)(void *)atomic_load_explicit(&at->crowd.next, memory_order_acquire) : NULL;
+}
+
+/* True in a keeper's thread of this handle. */
+static bool is_callback(const struct sfid *g) {
+    for (; g; g = next_of(g)) {
+        const struct sfid__rest *rest = atomic_load_explicit(&g->generator.rest, memory_order_acquire); /* not freed: as below */
+        if (rest && sfid__keeper_is_self(&rest->keeper))
+            return true;
+    }
+    return false;
 }
 
 static void close_handle(struct sfid *g) {
@@ -258,12 +355,14 @@ static void close_handle(struct sfid *g) {
         free(g);
         return;
     }
-    if (sfid__keeper_is_self(&rest->keeper))
+    if (is_callback(g))
         return;
     sfid__generator_stop(&g->generator);
     if (!atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
         return;          /* seq_cst with sfid__rest_enter; another thread closes it */
-    wait_until_alone(g); /* from here on nobody starts a keeper */
+    wait_until_alone(g); /* from here on nobody starts a keeper, or moves on */
+    if (next_of(g))
+        close_handle(next_of(g));
     sfid__keeper_stop(&rest->keeper);
     if (rest->keeper.holding)
         sfid__holder_close(&rest->holding);

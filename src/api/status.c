@@ -14,6 +14,7 @@
 int64_t sfid_pid(const sfid *g) {
     if (g == NULL)
         return SFID_ECLOSED;
+    g = sfid__front_handle(g);
     const struct sfid__record *r = atomic_load_explicit(sfid__record_at(&g->generator), memory_order_acquire); /* as look() */
     if (r == &sfid__no_record)
         return SFID_ECLOSED;
@@ -59,7 +60,8 @@ static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status
     out->renewals = load(&v.r->renewals);
     out->renew_failures = load(&rest->keeper.failures);
     out->losses = load(&rest->keeper.losses);
-    out->keeper_here = sfid__keeper_runs(&rest->keeper);
+    out->keeper_here = sfid__keeper_keeps(&rest->keeper);
+    out->shared = rest->keeper.holding && rest->keeper.holding->shared;
     out->first_tick = v.r->floor;
     out->limit_tick = v.limit;
     if (rest->keeper.holding)
@@ -67,9 +69,9 @@ static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status
 }
 
 int sfid_status(const sfid *handle, sfid_status_info *out) {
-    sfid *g = (sfid *)(uintptr_t)handle; /* the count of users is no part of what const promises */
-    if (g == NULL || out == NULL)
+    if (handle == NULL || out == NULL)
         return SFID_EINVAL;
+    sfid *g = sfid__front_handle(handle); /* the count of users is no part of what const promises */
     memset(out, 0, sizeof *out);
     out->pid = -1;
     out->replicas = -1;
@@ -174,8 +176,7 @@ static pthread_once_t text_once = PTHREAD_ONCE_INIT;
 static void make_text_key(void) { text_key_error = pthread_key_create(&text_key, free); }
 
 const char *sfid_last_error(const sfid *handle) {
-    sfid *g = (sfid *)(uintptr_t)handle; /* as in sfid_status */
-    if (g == NULL)
+    if (handle == NULL)
         return sfid_strerror(SFID_ENOMEM);
     pthread_once(&text_once, make_text_key);
     if (text_key_error != 0)
@@ -188,6 +189,6 @@ const char *sfid_last_error(const sfid *handle) {
             return sfid_strerror(SFID_ENOMEM);
         }
     }
-    describe(g, text, 2 * SFID__ERROR_TEXT);
+    describe(sfid__front_handle(handle), text, 2 * SFID__ERROR_TEXT);
     return text;
 }

@@ -63,7 +63,7 @@ int64_t sfid_next_n_wide(sfid *g, sfid_wide *ids, size_t n) {
     while (done < n) {
         call.want = n - done;
         call.in_hand = false;
-        int rc = sfid__draw(&g->generator, &call);
+        int rc = sfid__draw_front(&g->generator, &call);
         for (uint64_t i = 0; rc == 0 && i < call.count; i++)
             rc = put_together(g, call.from, call.n + i, &ids[done++]);
         if (rc < 0)

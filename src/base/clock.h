@@ -38,6 +38,7 @@ struct sfid__deadline {
     int64_t at_ms;           /* monotonic */
     const _Atomic int *stop; /* or NULL */
     int64_t stop_at_ms;      /* 0: the flag was not seen */
+    int sure_ms;             /* so much is left for sure: the next wait of a wire needs no look at the clock. 0: it does */
 };
 
 #define SFID__STOP_LOOK_MS 20   /* longest wait between two looks at the flag */

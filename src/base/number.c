@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/number.h"
 
+#include <string.h>
+
 const char *sfid__digits(const char *text, const char *end, uint64_t max, uint64_t *out) {
     uint64_t n = 0;
     const char *p = text;
@@ -14,4 +16,13 @@ const char *sfid__digits(const char *text, const char *end, uint64_t max, uint64
         return NULL;
     *out = n;
     return p;
+}
+
+bool sfid__numbers(const char *const *texts, size_t n, uint64_t max, uint64_t *out) {
+    for (size_t i = 0; i < n; i++) {
+        const char *end = texts[i] + strlen(texts[i]);
+        if (sfid__digits(texts[i], end, max, &out[i]) != end)
+            return false;
+    }
+    return true;
 }

@@ -11,7 +11,10 @@
  */
 const char *sfid__digits(const char *text, const char *end, uint64_t max, uint64_t *out);
 
-/* The same for len bytes, all of which must be digits. */
+/* Reads n texts as decimals of at most max; false if one is none. */
+bool sfid__numbers(const char *const *texts, size_t n, uint64_t max, uint64_t *out);
+
+/* As sfid__digits for len bytes, all of which must be digits. */
 static inline bool sfid__number(const char *text, size_t len, uint64_t max, uint64_t *out) {
     return sfid__digits(text, text + len, max, out) == text + len;
 }

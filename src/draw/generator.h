@@ -16,13 +16,27 @@ enum sfid__tick_source {
 };
 
 struct sfid__rest; /* handle.h */
+struct sfid__generator;
+
+/*
+ * What a generator has beside the rest if processes share its page (slow.c). Once others use the page up, this process's calls
+ * go on with the generator `next`, which has the next page.
+ */
+struct sfid__crowd {
+    _Atomic(struct sfid__record *) record;  /* in place of the generator's, which is closed forever: all calls take the slow path */
+    _Atomic(struct sfid__generator *) next; /* NULL: this one */
+    _Atomic uint64_t from;                  /* first tick that may be issued here; UINT64_MAX: not known yet */
+    _Atomic uint64_t last;                  /* highest tick that a call of this process has issued here */
+    _Atomic uint64_t mine;                  /* positions that this process took here, modulo 2^64 */
+    _Atomic uint64_t full, full_mine;       /* the tick that was last found used up, and `mine` then */
+};
 
 /*
  * The part of a handle that threads generate through. `record` comes first, for
  * the inline form. All members but the atomics are set before the caller gets
  * the handle, and never change. The memory stays after close, for late calls.
- * So `ticks` and `wide_record` come last: a handle that does not use them is
- * allocated without them.
+ * So `ticks`, `wide_record` and `crowd` come last: a handle that does not use
+ * them is allocated without them.
  *
  * A generator of wide IDs keeps its record in `wide_record`, and its `record`
  * always points to sfid__wide_only. A call for 64-bit IDs finds a closed word
@@ -32,6 +46,7 @@ struct sfid__rest; /* handle.h */
 struct sfid__generator {
     _Atomic(struct sfid__record *) record; /* the current record as far as this process knows; sfid__no_record when closed */
     enum sfid__tick_source source;
+    bool shared; /* other processes of the host may draw from the page, too; then there is a `crowd` */
     struct sfid__page *page;
     const struct sfid__clock *clock;
     sfid_layout layout;
@@ -42,7 +57,9 @@ struct sfid__generator {
     uint64_t max_skew;                                /* ticks that the store's clock may be ahead of ours; 0: it has none */
     uint64_t random_start;                            /* bound of the sequence start, 0: always 0 */
     uint64_t half_window;                             /* ticks: with less left, calls want the keeper; 0: nobody renews */
-    void (*keeper_wanted)(struct sfid__generator *g); /* called if the call may sleep; NULL: no keeper */
+    /* Called for a keeper if the call may sleep, and with a page that is shared in any case; NULL: no keeper. */
+    void (*keeper_wanted)(struct sfid__generator *g, bool may_sleep);
+    void (*page_wanted)(struct sfid__generator *g); /* called if the call may sleep; NULL: there is no next page */
 
     _Atomic uint64_t random; /* state of the random start */
     _Atomic uint64_t waits, refused;
@@ -55,6 +72,7 @@ struct sfid__generator {
 
     struct sfid__ticks ticks;                   /* for SFID__TICK_COUNTER, and of wide IDs */
     _Atomic(struct sfid__record *) wide_record; /* of wide IDs only */
+    struct sfid__crowd crowd;                   /* of shared pages only */
 };
 
 static_assert(offsetof(struct sfid__generator, record) == 0, "the inline form reads the record at offset 0");
@@ -65,13 +83,27 @@ extern struct sfid__record sfid__no_record;
 /* Also closed forever: calls for 64-bit IDs find it in a generator of wide IDs. */
 extern struct sfid__record sfid__wide_only;
 
+/* Also closed forever: calls find it in a generator whose page is shared, and take the slow path. */
+extern struct sfid__record sfid__shared_only;
+
 static inline bool sfid__is_wide(const struct sfid__generator *g) {
     return atomic_load_explicit(&g->record, memory_order_relaxed) == &sfid__wide_only; /* compared, not followed */
 }
 
 /* The pointer to the record in use. */
 static inline _Atomic(struct sfid__record *) *sfid__record_at(const struct sfid__generator *g) {
-    return (_Atomic(struct sfid__record *) *)(uintptr_t)(sfid__is_wide(g) ? &g->wide_record : &g->record);
+    return (_Atomic(struct sfid__record *) *)(uintptr_t)(g->shared          ? &g->crowd.record
+                                                         : sfid__is_wide(g) ? &g->wide_record
+                                                                            : &g->record);
+}
+
+/* The generator that calls go on with. */
+static inline struct sfid__generator *sfid__front(const struct sfid__generator *g) {
+    struct sfid__generator *next;
+    /* Acquire, with the exchange in sfid__draw_move(): all of it is there. */
+    while (g->shared && (next = atomic_load_explicit(&g->crowd.next, memory_order_acquire)) != NULL)
+        g = next;
+    return (struct sfid__generator *)(uintptr_t)g;
 }
 
 /* True before the handle is open, and from the beginning of close on. One word decides, so no two calls disagree. */

@@ -22,6 +22,9 @@
  *           mark that covers these ticks is durable.
  *   word    relaxed: one location, whose modification order is the order of
  *           IDs. A position carries no other data with it.
+ *
+ * A generator whose page processes share has a closed record here, and takes the
+ * slow path for each ID: it may move on to another page.
  */
 #include "draw/hot.h"
 
@@ -36,12 +39,12 @@ int sfid__wrong_width(struct sfid__generator *g) {
 }
 
 static SFID__COLD int64_t next_slow(struct sfid__generator *g, struct sfid__call call) {
-    const int rc = sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw(g, &call);
+    const int rc = sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw_front(g, &call);
     return rc < 0 ? rc : sfid__compose(call.from, call.n);
 }
 
 static SFID__COLD int64_t number_slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
-    const int rc = sfid__draw(g, &call);
+    const int rc = sfid__draw_front(g, &call);
     *out = call;
     return rc;
 }
@@ -103,7 +106,7 @@ int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
     while (done < n) {
         call.want = n - done;
         call.in_hand = false;
-        const int rc = sfid__draw(g, &call);
+        const int rc = sfid__draw_front(g, &call);
         if (rc < 0)
             return done ? (int64_t)done : rc;
         const uint64_t step = UINT64_C(1) << call.from->seq_shift;
@@ -115,11 +118,11 @@ int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
 }
 
 int sfid_retry_ms(const sfid *handle) {
-    return handle == NULL ? SFID_ECLOSED : sfid__draw_retry_ms((const struct sfid__generator *)(const void *)handle);
+    return handle == NULL ? SFID_ECLOSED : sfid__draw_retry_ms(sfid__front((const struct sfid__generator *)(const void *)handle));
 }
 
 int sfid_ready(const sfid *handle) {
-    return handle != NULL && sfid__draw_ready((const struct sfid__generator *)(const void *)handle);
+    return handle != NULL && sfid__draw_ready(sfid__front((const struct sfid__generator *)(const void *)handle));
 }
 
 void sfid__generator_init(struct sfid__generator *g) { atomic_init(&g->record, &sfid__no_record); }
@@ -127,6 +130,15 @@ void sfid__generator_init(struct sfid__generator *g) { atomic_init(&g->record, &
 void sfid__generator_widen(struct sfid__generator *g) {
     atomic_init(&g->wide_record, &sfid__no_record);
     atomic_init(&g->record, &sfid__wide_only);
+}
+
+void sfid__generator_share(struct sfid__generator *g) {
+    atomic_init(&g->crowd.record, &sfid__no_record);
+    if (sfid__is_wide(g))
+        atomic_init(&g->wide_record, &sfid__shared_only);
+    else
+        atomic_init(&g->record, &sfid__shared_only);
+    g->shared = true;
 }
 
 void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r) {

@@ -3,11 +3,15 @@
 #ifndef SFID_DRAW_HOT_H
 #define SFID_DRAW_HOT_H
 
-#include "draw/slow.h"
+#include "draw/crowd.h"
 
-/* Makes a generator that answers every call with SFID_ECLOSED. widen makes it one of wide IDs; the handle must have room. */
+/*
+ * Makes a generator that answers every call with SFID_ECLOSED. widen makes it one of wide IDs, and share, after that, one of a
+ * page that processes share; the handle must have room.
+ */
 void sfid__generator_init(struct sfid__generator *g);
 void sfid__generator_widen(struct sfid__generator *g);
+void sfid__generator_share(struct sfid__generator *g);
 
 /* Opens the generator: threads may take positions from r now. All other members are set before. */
 void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r);

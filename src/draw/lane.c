@@ -21,7 +21,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define RUN_PART 64 /* a run takes at most 1/64 of the sequence: tens of lanes share a tick */
+#define RUN_PART 64      /* a run takes at most 1/64 of the sequence: tens of lanes share a tick */
+#define SHARED_PART 1024 /* the same for all lanes of the processes that share a page */
 #define RUN_LONGEST 512
 #define PAGE 4096 /* mmap rounds up */
 
@@ -32,6 +33,7 @@ struct run {
 
 struct sfid_lane {
     struct sfid__generator *generator;
+    _Atomic(struct sfid__record *) *record; /* the generator's */
     struct run *run;
     uint64_t length;
 };
@@ -41,6 +43,11 @@ static void drop_run(struct run *run) {
     if (run->from && run->n < run->end)
         atomic_fetch_add_explicit(&run->from->skipped, run->end - run->n, memory_order_relaxed); /* statistic */
     *run = (struct run){.from = NULL};
+}
+
+static void use(struct sfid_lane *lane, struct sfid__generator *g) {
+    lane->generator = sfid__front(g);
+    lane->record = sfid__record_at(lane->generator);
 }
 
 static int64_t take_run(struct run *run, const struct sfid__call *call) {
@@ -58,11 +65,12 @@ static SFID__COLD int64_t next_slow(struct sfid_lane *lane, uint64_t tick) {
         drop_run(run);
     }
     const uint64_t in_hand = call.n;
-    const int rc = sfid__draw(lane->generator, &call);
+    const int rc = sfid__draw_front(lane->generator, &call);
     if (rc < 0)
         return rc;
     if (waits && call.n == in_hand && call.from == run->from)
         return sfid__compose(call.from, call.n);
+    use(lane, lane->generator);
     drop_run(run); /* what is left lies below the run just taken */
     return take_run(run, &call);
 }
@@ -73,7 +81,7 @@ SFID__UNGUARDED int64_t sfid_lane_next(sfid_lane *lane) {
     struct sfid__generator *g = lane->generator;
     struct run *run = lane->run;
     /* Acquire, as in hot.c: record, with [publish]; limit, with [limit]. */
-    struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
+    struct sfid__record *r = atomic_load_explicit(lane->record, memory_order_acquire);
     const uint64_t tick = sfid__hint(g, r);
     if (likely(run->tick == tick && run->n < run->end && run->from == r &&
                tick < atomic_load_explicit(&r->limit, memory_order_acquire)))
@@ -95,9 +103,9 @@ int sfid_lane_open(sfid_lane **out, sfid *g) {
             munmap(page, PAGE);
         return SFID_ENOMEM;
     }
-    lane->generator = generator;
+    use(lane, generator);
     lane->run = page;
-    const uint64_t part = (lane->generator->layout.max_seq + 1) / RUN_PART;
+    const uint64_t part = (generator->layout.max_seq + 1) / (generator->shared ? SHARED_PART : RUN_PART);
     lane->length = SFID__MIN(SFID__MAX(part, 1), RUN_LONGEST);
     if (!sfid__process_wipes(page, PAGE))
         lane->length = 1; /* a kernel before 4.14, or an emulator: a run is never left with a position */

@@ -6,6 +6,7 @@
 #include "id/layout.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,8 +31,8 @@ int sfid__page_reset_keeper(struct sfid__page *page) {
     rc = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
     if (rc == 0)
         rc = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-    if (rc == 0)
-        rc = pthread_mutex_init(&page->keeper, &attr);
+    for (int i = 0; rc == 0 && i < SFID__SEATS; i++)
+        rc = pthread_mutex_init(&page->seat[i].lock, &attr);
     pthread_mutexattr_destroy(&attr);
     return rc;
 }
@@ -80,7 +81,7 @@ static const char *check_records(const struct sfid__page *page, size_t bytes, ui
     return NULL;
 }
 
-const char *sfid__page_check(const struct sfid__page *page, const struct sfid__page_id *want, size_t bytes, uint32_t *count) {
+static const char *check_id(const struct sfid__page *page, const struct sfid__page_id *want, size_t bytes) {
     static const uint8_t no_boot[16];
     const struct sfid__page_id *id = &page->id;
     if (bytes < sfid__page_bytes(1))
@@ -97,7 +98,26 @@ const char *sfid__page_check(const struct sfid__page *page, const struct sfid__p
         return "it is from another boot";
     if (id->device != want->device || id->inode != want->inode || id->born_s != want->born_s || id->born_ns != want->born_ns)
         return "it is a copy of another file";
-    return check_records(page, bytes, count);
+    return NULL;
+}
+
+const char *sfid__page_check(const struct sfid__page *page, const struct sfid__page_id *want, size_t bytes, uint32_t *count) {
+    const char *why = check_id(page, want, bytes);
+    return why ? why : check_records(page, bytes, count);
+}
+
+const char *sfid__page_check_live(const struct sfid__page *page, const struct sfid__page_id *want, size_t bytes, uint32_t *count) {
+    const char *why = check_id(page, want, bytes);
+    if (why)
+        return why;
+    /* Acquire, with [publish] in record.c. The keeper that published a record had put memory behind it. */
+    const uint32_t current = atomic_load_explicit(&page->current, memory_order_acquire);
+    if (current >= SFID__PAGE_RECORDS || sfid__page_bytes(current + 1) > bytes)
+        return "its current record is missing";
+    if (page->records[current].checksum != sfid__record_checksum(page, current))
+        return "its current record fails its checksum";
+    *count = current + 1;
+    return NULL;
 }
 
 /* Release, with the exchange in keeper.c: the keeper that clears the word sees what was written before (stop). */
@@ -113,4 +133,9 @@ void sfid__page_poke(struct sfid__page *page) {
 void sfid__page_wake(struct sfid__page *page) {
     set_poke(page);
     call_keeper(page);
+}
+
+void sfid__page_wake_all(struct sfid__page *page) {
+    set_poke(page);
+    sfid__futex_wake(&page->poke, SFID__FUTEX_SHARED, INT_MAX);
 }

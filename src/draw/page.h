@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h - the page that a generator and its forked children share.
+ * page.h - the page that a generator and its forked children share, and the
+ * processes of a host that open an app with `share`.
  *
  * The page outlives the process. It is a slot file on a tmpfs (slot.c), or
  * anonymous memory if there is no app. It has lines of 64 bytes:
@@ -8,8 +9,9 @@
  *   0-1  identity: which file, of which boot. Written once, with a checksum.
  *   2    current: the index of the current record; poke: the keeper's wake-up
  *        word; counters; reign: which keeper counts.
- *   3    the keeper's lock, robust and shared between processes.
- *   4-   records, append-only, three lines each.
+ *   3-6  the seats of keepers: locks, robust and shared between processes.
+ *   7    the terms of a page that processes share.
+ *   8-   records, append-only, three lines each.
  *
  * A record is what one lease allows. Its first line has only the state word,
  * the only line that every ID writes to. Its second line is written once, but
@@ -29,7 +31,8 @@
 #include <sfid.h>
 
 #define SFID__CLOSED (UINT64_C(1) << 63)
-#define SFID__PAGE_VERSION 1
+#define SFID__PAGE_VERSION 2
+#define SFID__SEATS 4 /* of keepers: all but one of them belong to a process that is stopped */
 #define SFID__MAP_SIZE (1u << 20)
 
 struct sfid__record {
@@ -68,19 +71,43 @@ struct sfid__page_id {
     uint64_t checksum;
 };
 
+/* What all who share a page have to do alike. */
+enum {
+    SFID__TERM_SYNCED = 1,     /* the mark is synced */
+    SFID__TERM_PAGE_BY_FD = 2, /* a mapping does not keep the page's lock: each process keeps a descriptor */
+    SFID__TERM_MARK_BY_FD = 4  /* the same of the mark */
+};
+
+/* A keeper at rest. */
+enum {
+    SFID__RESTS = 1, /* it lets the window run out because no IDs are generated */
+    SFID__FAILS = 2  /* its last question failed, and it asks again later */
+};
+
+/* A keeper has the lock for as long as it lives. */
+struct sfid__seat {
+    _Alignas(SFID__LINE) pthread_mutex_t lock;
+    _Atomic uint64_t reign; /* of the keeper that sat down last */
+};
+
 struct sfid__page {
     struct sfid__page_id id;
 
     _Alignas(SFID__LINE) _Atomic uint32_t current;
     _Atomic uint32_t poke;        /* futex: 1 when the keeper is wanted */
-    _Atomic uint32_t resting;     /* 1 while the keeper lets the window run out because no IDs are generated */
+    _Atomic uint32_t resting;     /* what the keeper does while it sleeps: SFID__RESTS or SFID__FAILS; else 0 */
     _Atomic uint32_t early;       /* ticks: with less left of the window, calls want the keeper; 0: half of a whole window */
     _Atomic uint64_t regressions; /* of more than 1 s */
     _Atomic uint64_t largest_regression_ms;
     _Atomic uint64_t earlier_issued; /* IDs issued from records before the current one */
-    _Atomic uint64_t reign;          /* how many keepers there have been: only the last one counts */
+    _Atomic uint64_t reign;          /* which keeper counts: it rises with each one that sits down, and modulo SEATS is its seat */
+    _Atomic uint64_t asked_ms;       /* shared: monotonic; since when the keeper was wanted, and did not wake. 0: nobody waits */
+    _Atomic uint32_t reserved;       /* shared: the records that were begun; the current one may be among the first of them */
+    _Atomic uint32_t terms;          /* shared: SFID__TERM_* */
 
-    _Alignas(SFID__LINE) pthread_mutex_t keeper;
+    struct sfid__seat seat[SFID__SEATS];
+
+    _Alignas(SFID__LINE) _Atomic uint64_t window; /* shared: ticks; of the process that let the others in */
 
     _Alignas(SFID__LINE) struct sfid__record records[];
 };
@@ -89,7 +116,7 @@ struct sfid__page {
 
 /* Processes share the format, and the inline form shares the first two lines of a record. */
 static_assert(sizeof(struct sfid__page_id) == 2 * SFID__LINE, "identity fills two lines");
-static_assert(offsetof(struct sfid__page, records) == 4 * SFID__LINE, "records begin at line 4");
+static_assert(offsetof(struct sfid__page, records) == 8 * SFID__LINE, "records begin at line 8");
 static_assert(sizeof(struct sfid__record) == 3 * SFID__LINE, "a record fills three lines");
 /* The format is the same on every machine. Compilers for 32-bit machines differ in where they put an 8-byte atomic. */
 static_assert(offsetof(struct sfid__page_id, layout) == 16 && offsetof(struct sfid__page_id, device) == 40 &&
@@ -98,6 +125,8 @@ static_assert(offsetof(struct sfid__page_id, layout) == 16 && offsetof(struct sf
 static_assert(offsetof(struct sfid__page, regressions) == 2 * SFID__LINE + 16 &&
                   offsetof(struct sfid__page, reign) == 2 * SFID__LINE + 40,
               "counters have their places, each inside its line");
+static_assert(offsetof(struct sfid__page, seat) == 3 * SFID__LINE && offsetof(struct sfid__page, window) == 7 * SFID__LINE,
+              "a seat fills a line");
 static_assert(offsetof(struct sfid__record, checksum) == SFID__LINE + 56, "line b is full");
 static_assert(offsetof(struct sfid__record, next_nonce) == 2 * SFID__LINE + 56, "line c is full");
 static_assert(offsetof(struct sfid__record, hi) == 2 * SFID__LINE, "line c");
@@ -108,7 +137,7 @@ static_assert(offsetof(struct sfid__record, pid_field) == offsetof(struct sfid__
 void sfid__page_id_seal(struct sfid__page_id *id);
 int sfid__page_init(struct sfid__page *page, const struct sfid__page_id *id);
 
-/* Makes the keeper's lock anew. Only while no other process can have the page mapped. */
+/* Makes the keepers' locks anew. Only while no other process can have the page mapped. */
 int sfid__page_reset_keeper(struct sfid__page *page);
 
 /*
@@ -117,6 +146,9 @@ int sfid__page_reset_keeper(struct sfid__page *page);
  * page has memory behind it. *count gets the number of records.
  */
 const char *sfid__page_check(const struct sfid__page *page, const struct sfid__page_id *want, size_t bytes, uint32_t *count);
+
+/* The same for a page that other processes use at this moment: only the current record is looked at. */
+const char *sfid__page_check_live(const struct sfid__page *page, const struct sfid__page_id *want, size_t bytes, uint32_t *count);
 
 /* The checksum that record i of a page should have. */
 uint64_t sfid__record_checksum(const struct sfid__page *page, uint32_t i);
@@ -137,5 +169,8 @@ static inline struct sfid__record *sfid__page_current(struct sfid__page *page) {
  */
 void sfid__page_poke(struct sfid__page *page);
 void sfid__page_wake(struct sfid__page *page);
+
+/* Wakes all threads that sleep as keepers of the page. */
+void sfid__page_wake_all(struct sfid__page *page);
 
 #endif

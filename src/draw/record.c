@@ -24,11 +24,21 @@ uint64_t sfid__record_close(struct sfid__record *r) {
     return atomic_fetch_or_explicit(&r->word, SFID__CLOSED, memory_order_acq_rel) & ~SFID__CLOSED;
 }
 
+uint64_t sfid__record_furthest(const struct sfid__page *page, uint32_t n, uint64_t pid) {
+    uint64_t position = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (sfid__record_pid(&page->records[i]) == pid)
+            position = SFID__MAX(position, sfid__record_position(&page->records[i]));
+    return position;
+}
+
 void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit) {
     /* Release, with the acquire loads of limit in hot.c and slow.c [limit]: the mark that allows these ticks is already
-       durable. There is a single writer: see the head of record.h. */
-    if (limit > atomic_load_explicit(&r->limit, memory_order_relaxed))
-        atomic_store_explicit(&r->limit, limit, memory_order_release);
+       durable. By exchange: a keeper that was stopped may come late with a lower one. */
+    uint64_t seen = atomic_load_explicit(&r->limit, memory_order_relaxed);
+    while (limit > seen)
+        if (atomic_compare_exchange_weak_explicit(&r->limit, &seen, limit, memory_order_release, memory_order_relaxed))
+            return;
 }
 
 void sfid__record_note(struct sfid__record *r, uint64_t nonce, uint64_t next_nonce) {
@@ -64,9 +74,10 @@ static void fill(struct sfid__record *r, const struct sfid__start *start, uint64
     atomic_store_explicit(&r->nonce, start->nonce, memory_order_relaxed);
 }
 
-struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start) {
+/* Steps 1 and 2. `old` is the record before, or NULL. */
+static struct sfid__record *begin(struct sfid__page *page, uint32_t count, struct sfid__record *old,
+                                  const struct sfid__start *start) {
     struct sfid__record *r = &page->records[count];
-    struct sfid__record *old = count > 0 ? &page->records[count - 1] : NULL;
     uint64_t position = start->position, hi = start->now, lead = 0;
     /*
      * A start ahead of the clock counts as a regression of that size: the lead covers it, up to max_ahead, and IDs flow at once.
@@ -95,13 +106,33 @@ struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count
     atomic_store_explicit(&r->first, position, memory_order_relaxed);
     atomic_store_explicit(&r->word, position, memory_order_relaxed);
     r->checksum = sfid__record_checksum(page, count);
+    return r;
+}
 
-    if (old) /* relaxed: a statistic with one writer */
-        atomic_store_explicit(&page->earlier_issued,
-                              atomic_load_explicit(&page->earlier_issued, memory_order_relaxed) + sfid__record_issued(old),
-                              memory_order_relaxed);
+/* Relaxed: a statistic. */
+static void count_issued(struct sfid__page *page, const struct sfid__record *old) {
+    atomic_fetch_add_explicit(&page->earlier_issued, sfid__record_issued(old), memory_order_relaxed);
+}
+
+struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start) {
+    struct sfid__record *old = count > 0 ? &page->records[count - 1] : NULL;
+    struct sfid__record *r = begin(page, count, old, start);
+    if (old)
+        count_issued(page, old);
     atomic_store_explicit(&page->current, count, memory_order_release); /* [publish] */
     return r;
+}
+
+struct sfid__record *sfid__record_replace(struct sfid__page *page, uint32_t i, uint32_t seen, const struct sfid__start *start) {
+    struct sfid__record *old = &page->records[seen], *r = begin(page, i, old, start);
+    uint32_t current = seen;
+    /* [publish] as well. An index never comes back: each record is reserved by one keeper. */
+    if (atomic_compare_exchange_strong_explicit(&page->current, &current, i, memory_order_release, memory_order_relaxed)) {
+        count_issued(page, old);
+        return r;
+    }
+    sfid__record_close(r);
+    return NULL;
 }
 
 const char *sfid__record_check_range(const struct sfid__record *r, uint64_t max_limit) {

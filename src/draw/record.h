@@ -5,7 +5,9 @@
  * One thread at a time per page may call these functions: the one that opens
  * the page (alone, with its lock), its keeper (with the keeper's lock), or the
  * one that closes it (after the keeper's end, alone with the lock again).
- * Threads that generate run beside all of them.
+ * Threads that generate run beside all of them. Of a page that processes share,
+ * a keeper that was stopped may come late with any of its stores. So for those
+ * pages there is sfid__record_replace(), and limits only rise.
  */
 #ifndef SFID_DRAW_RECORD_H
 #define SFID_DRAW_RECORD_H
@@ -32,6 +34,12 @@ struct sfid__start {
  */
 struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start);
 
+/*
+ * The same for a keeper that may not be the only one. It writes record i, which it has reserved, and makes it current, unless
+ * another keeper has replaced the current record since *seen. Then it returns NULL, and record i is never used.
+ */
+struct sfid__record *sfid__record_replace(struct sfid__page *page, uint32_t i, uint32_t seen, const struct sfid__start *start);
+
 /* Closes a record for good. Returns the position where it stopped: every one below is taken or lost. Idempotent. */
 uint64_t sfid__record_close(struct sfid__record *r);
 
@@ -40,6 +48,9 @@ static inline uint64_t sfid__record_position(const struct sfid__record *r) {
     /* Relaxed: one location, and callers want no other data with it. */
     return atomic_load_explicit(&r->word, memory_order_relaxed) & ~SFID__CLOSED;
 }
+
+/* The highest position of a pid in the first n records. A keeper that was late may have left a record behind the one in use. */
+uint64_t sfid__record_furthest(const struct sfid__page *page, uint32_t n, uint64_t pid);
 
 /* Raises the limit to tick `limit`; never lowers it. */
 void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit);

@@ -32,7 +32,9 @@
  *   10  in hand, not due                          sleep until it is due
  *   11  word closed, a newer record published     use that one
  *   12  word closed, none newer                   being replaced: as 3 (a closed handle is seen before row 1)
- *   13  word behind the clock                     move it to the clock's tick and take a position
+ *   19  tick of clock and word below `from`,      sleep until it is due, or as 9 (generator.h, struct sfid__crowd)
+ *       and that not due
+ *   13  word behind the clock, or `from`          move it to that tick and take a position; 14 if that is at the limit
  *   14  word due and at the limit                 as 3
  *   15  word due                                  take a position
  *   16  else, may not wait                        as 9
@@ -53,9 +55,11 @@
 #define NAP_FIRST_NS INT64_C(1000000)
 #define NAP_LONGEST_NS INT64_C(50000000) /* also the longest delay until a sleeper notices a step of the clock */
 #define REPORTED_REGRESSION_MS 1000
+#define ANSWERED_MS 2000 /* a keeper that is stopped is replaced within this time: DEAF_MS in keeper.c */
 
 struct sfid__record sfid__no_record = {.word = SFID__CLOSED, .unit = 1};
 struct sfid__record sfid__wide_only = {.word = SFID__CLOSED, .unit = 1};
+struct sfid__record sfid__shared_only = {.word = SFID__CLOSED, .unit = 1};
 
 enum { DRAWN = 0, AGAIN = 1, GO = 2 }; /* next to the negative codes */
 
@@ -63,7 +67,7 @@ enum { DRAWN = 0, AGAIN = 1, GO = 2 }; /* next to the negative codes */
 struct view {
     struct sfid__record *r;
     struct sfid__time now;
-    uint64_t clock, hi, lead, limit;
+    uint64_t clock, hi_before, hi, lead, limit;
     bool behind; /* the clock is below a tick that was seen before it was read */
 };
 
@@ -98,25 +102,51 @@ static bool nap(struct sfid__generator *g, struct sfid__call *call, int64_t ns) 
     return true;
 }
 
-/* The time until the clock, helped by the lead, makes a tick due; at least 1. */
-static int64_t until_due_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
-    const uint64_t clock_tick = tick > v->lead ? tick - v->lead : 0;
-    const int64_t ms = sfid__tick_begin_ms(&g->layout, clock_tick) - v->now.ms;
+/* The time until the clock shows a tick; at least 1. */
+static int64_t until_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
+    const int64_t ms = sfid__tick_begin_ms(&g->layout, tick) - v->now.ms;
     if (ms > INT64_MAX / 2000000)
         return INT64_MAX / 2;
     return SFID__MAX(ms * 1000000 - v->now.ns, 1);
+}
+
+/* The time until the clock, helped by the lead, makes a tick due. */
+static int64_t until_due_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
+    return until_ns(g, v, tick > v->lead ? tick - v->lead : 0);
+}
+
+/* Notes since when the keeper is wanted, for keeper.c. Relaxed: a hint. */
+static void ask(struct sfid__generator *g) {
+    uint64_t nobody = 0;
+    if (load(&g->page->asked_ms) == 0)
+        atomic_compare_exchange_strong_explicit(&g->page->asked_ms, &nobody, (uint64_t)sfid__monotonic_ms(g->clock) | 1,
+                                                memory_order_relaxed, memory_order_relaxed);
+}
+
+/*
+ * True if a window that is over is renewed within milliseconds, once the keeper is asked: it rests, or it has ended, and the
+ * next one has not been asked for yet, or just now. Acquire, with the release in keeper.c [resting]: a call that finds the rest
+ * over finds the limit raised, too.
+ */
+static bool is_awaited(const struct sfid__generator *g) {
+    const uint32_t resting = atomic_load_explicit(&g->page->resting, memory_order_acquire);
+    if (!g->shared || resting != 0)
+        return resting == SFID__RESTS;
+    const int64_t asked = (int64_t)load(&g->page->asked_ms), ms = sfid__monotonic_ms(g->clock) - asked;
+    return asked == 0 || (ms < ANSWERED_MS && ms > -ANSWERED_MS);
 }
 
 /* Wants the keeper: half of the window is gone, or (urgent) all of it. */
 static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) {
     if (g->half_window == 0)
         return;
+    ask(g);
     if (urgent)
         sfid__page_wake(g->page);
     else
         sfid__page_poke(g->page);
-    if (may_start && g->keeper_wanted)
-        g->keeper_wanted(g);
+    if ((may_start || g->shared) && g->keeper_wanted)
+        g->keeper_wanted(g, may_start);
 }
 
 /* ---- the ways out -------------------------------------------------------- */
@@ -148,9 +178,7 @@ static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call, c
     atomic_thread_fence(memory_order_acquire);
     if (sfid__is_closed(g))
         return SFID_ECLOSED;
-    /* A keeper at rest renews within milliseconds, so a caller that may not sleep has not lost its lease. Acquire, with the
-       release in keeper.c [resting]: a call that finds the rest over finds the limit raised, too. */
-    if (atomic_load_explicit(&g->page->resting, memory_order_acquire) != 0)
+    if (is_awaited(g)) /* a caller that may not sleep has not lost its lease */
         return SFID_EAGAIN;
     return load(&v->r->limit) > v->limit ? AGAIN : SFID_ELEASE;
 }
@@ -219,14 +247,13 @@ static void shrink_lead(struct sfid__generator *g, struct view *v) {
             return;
 }
 
-static int look(struct sfid__generator *g, struct sfid__call *call, struct view *v) {
-    /* Acquire, with the release that published the record ([publish] in record.c, or open): its fields are there. */
-    v->r = call->in_hand ? call->from : atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
+/* Reads the record in v and the clock: rows 1 and 2. GO, or a code. */
+static int look_at_clock(const struct sfid__generator *g, struct view *v) {
     if (v->r == &sfid__no_record)
         return SFID_ECLOSED;
     /* [hi] Acquire, with the release in row 4 below: hi is loaded before the clock is read. In the other order, every thread that
        is preempted in between would take another's progress for a step back of the clock. */
-    const uint64_t hi_before = atomic_load_explicit(&v->r->hi, memory_order_acquire);
+    v->hi_before = atomic_load_explicit(&v->r->hi, memory_order_acquire);
     v->now = sfid__now(g->clock);
     if (v->now.ms < g->layout.epoch_ms)
         return SFID_ECLOCK; /* 1 */
@@ -234,6 +261,15 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     if (v->clock >= g->end)
         return SFID_EOVERFLOW;                                           /* 2 */
     v->limit = atomic_load_explicit(&v->r->limit, memory_order_acquire); /* [limit] */
+    return GO;
+}
+
+static int look(struct sfid__generator *g, struct sfid__call *call, struct view *v) {
+    /* Acquire, with the release that published the record ([publish] in record.c, or open): its fields are there. */
+    v->r = call->in_hand ? call->from : atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
+    const int rc = look_at_clock(g, v);
+    if (rc != GO)
+        return rc;
     v->hi = load(&v->r->hi);
     if (v->clock >= v->limit && !(call->in_hand && tick_of(v->r, call->n) < v->limit)) {
         if (!(load(&v->r->word) & SFID__CLOSED))
@@ -245,7 +281,7 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
         raise(&v->r->hi, v->clock, memory_order_release); /* 4 [hi] */
         v->hi = v->clock;
     }
-    v->behind = v->clock < hi_before;
+    v->behind = v->clock < v->hi_before;
     if (v->behind)
         regressed(g, v); /* 5 */
     else
@@ -308,16 +344,43 @@ static uint64_t share(const struct sfid__call *call, const struct sfid__record *
     return SFID__MIN(call->want, capacity - (n & (capacity - 1)));
 }
 
+/* The first tick that this process may issue: generator.h, struct sfid__crowd. Acquire, with the release in sfid__draw_move(). */
+static uint64_t from_of(const struct sfid__generator *g) {
+    return g->shared ? atomic_load_explicit(&g->crowd.from, memory_order_acquire) : 0;
+}
+
+/*
+ * The time until this process may issue IDs here, where clock and word have reached a tick; 0: now. What it issued elsewhere ahead
+ * of the clock counts as a regression, as in record.c, begin(): the lead covers it. One tick ahead is where exhaustion left it.
+ */
+static int64_t held_back_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
+    const uint64_t from = from_of(g);
+    if (tick >= from)
+        return 0;
+    if (from == UINT64_MAX)
+        return NAP_FIRST_NS;
+    const uint64_t ahead = from - v->clock, lead = SFID__MAX(v->lead, ahead > 1 ? SFID__MIN(ahead, g->max_ahead) : 0);
+    return from <= SFID__MAX(v->clock + lead, v->hi) ? 0 : until_ns(g, v, from - lead);
+}
+
 static int take(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
     struct sfid__record *r = v->r;
     const uint64_t w = load(&r->word);
     if (w & SFID__CLOSED)
         return take_newer(g, call, v);
     const uint64_t wt = w >> r->seq_bits;
-    if (wt < v->clock) { /* 13 */
-        const uint64_t n = (v->clock << r->seq_bits) + random_start(g);
+    const int64_t held_back = held_back_ns(g, v, SFID__MAX(wt, v->clock));
+    if (held_back) /* 19 */
+        return nap(g, call, held_back) ? AGAIN : refuse(g, v);
+    const uint64_t begin = SFID__MAX(v->clock, from_of(g));
+    if (wt < begin) { /* 13 */
+        if (begin >= v->limit)
+            return at_limit(g, call, v);
+        const uint64_t n = (begin << r->seq_bits) + random_start(g);
         if (!draw(call, r, w, n, share(call, r, n)))
             return AGAIN;
+        if (begin > v->clock)
+            raise(&r->lead, begin - v->clock, memory_order_relaxed);
         atomic_fetch_add_explicit(&r->skipped, n - w, memory_order_relaxed); /* statistic */
         return DRAWN;
     }
@@ -359,18 +422,11 @@ int sfid__draw(struct sfid__generator *g, struct sfid__call *call) {
 
 /* Rows 1 to 6 of the record in v, read only: what row 5 adds to the lead makes nothing due that hi does not. GO, or a code. */
 static int glance(const struct sfid__generator *g, struct view *v) {
-    if (v->r == &sfid__no_record)
-        return SFID_ECLOSED;
-    const uint64_t hi_before = atomic_load_explicit(&v->r->hi, memory_order_acquire); /* [hi] */
-    v->now = sfid__now(g->clock);
-    if (v->now.ms < g->layout.epoch_ms)
-        return SFID_ECLOCK; /* 1 */
-    v->clock = sfid__tick_of_ms(&g->layout, v->now.ms);
-    if (v->clock >= g->end)
-        return SFID_EOVERFLOW;                                           /* 2 */
-    v->limit = atomic_load_explicit(&v->r->limit, memory_order_acquire); /* [limit] */
+    const int rc = look_at_clock(g, v);
+    if (rc != GO)
+        return rc;
     v->hi = SFID__MAX(load(&v->r->hi), v->clock);
-    v->behind = v->clock < hi_before;
+    v->behind = v->clock < v->hi_before;
     v->lead = lead_of(g, v->r);
     return GO;
 }
@@ -381,14 +437,15 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
     if (rc != GO)
         return rc;
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
-    const bool may_now = wt <= v.clock || due(&v, wt);
+    const int64_t held_back = held_back_ns(g, &v, SFID__MAX(wt, v.clock));
+    const bool may_now = !held_back && (wt <= v.clock || due(&v, wt));
     if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)
         return SFID_EOVERFLOW;
     if ((w & SFID__CLOSED) || v.clock >= v.limit || (may_now && wt >= v.limit))
         return (int)(NAP_LONGEST_NS / 1000000);
     if (may_now)
         return 0;
-    const int64_t ms = (until_due_ns(g, &v, wt) + 999999) / 1000000;
+    const int64_t ms = ((held_back ? held_back : until_due_ns(g, &v, wt)) + 999999) / 1000000;
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
@@ -398,14 +455,13 @@ bool sfid__draw_ready(const struct sfid__generator *g) {
     struct view v = {.r = sfid__page_current(g->page)}; /* 11: the newest, whichever this process has */
     if (glance(g, &v) != GO)
         return false;
-    /* Acquire, as in wait_for_keeper() [resting]: a window that a keeper at rest let run out is renewed within milliseconds. */
-    const bool rests = atomic_load_explicit(&g->page->resting, memory_order_acquire) != 0;
+    const bool awaited = is_awaited(g);
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
     if ((w & SFID__CLOSED) || v.clock >= v.limit)
-        return rests; /* 3, 12 */
+        return awaited; /* 3, 12 */
     if (wt >= v.limit && v.limit >= g->end)
         return false; /* 14: the layout has ended */
     if (wt <= v.clock || due(&v, wt))
-        return wt < v.limit || rests; /* 13, 15, or 14 */
+        return wt < v.limit || awaited; /* 13, 15, or 14 */
     return !v.behind;                 /* 16: used up for the moment, but behind hi */
 }

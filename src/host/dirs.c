@@ -37,12 +37,12 @@ static int belongs_to_other(struct sfid__error *err, const char *path, unsigned 
                       owner, (unsigned)geteuid(), owner);
 }
 
-/* Moves fd and path into dir if the directory can be trusted. */
+/* Moves fd, just opened, and path into dir if the directory can be trusted. */
 static int adopt(struct sfid__dir *dir, int fd, char *path, const char *cure, struct sfid__error *err) {
     struct stat st;
-    *dir = (struct sfid__dir){fd, path};
+    *dir = (struct sfid__dir){sfid__fd_above_standard(fd), path};
     int rc = 0;
-    if (fstat(fd, &st) < 0)
+    if (dir->fd < 0 || fstat(dir->fd, &st) < 0)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", path);
     else if (st.st_uid != geteuid())
         rc = belongs_to_other(err, path, st.st_uid);
@@ -156,10 +156,10 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
 static int open_path(struct sfid__dir *dir, char *path, const char *cure, struct sfid__error *err) {
     if (path == NULL)
         return err->code;
-    int fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
+    int fd = open(path, OPEN_FLAGS);
     int why = errno;
     if (fd < 0 && why == ENOENT && (why = make_with_parents(path)) == 0) {
-        fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
+        fd = open(path, OPEN_FLAGS);
         why = errno;
     }
     if (fd < 0) {
@@ -189,7 +189,7 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
         fsync(in->fd); /* as in make_one */
     else if (errno != EEXIST)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make directory %s", path);
-    const int fd = rc == 0 ? sfid__fd_above_standard(openat(in->fd, name, OPEN_FLAGS)) : -1;
+    const int fd = rc == 0 ? openat(in->fd, name, OPEN_FLAGS) : -1;
     if (rc == 0 && fd < 0)
         rc = cannot_open(err, path, errno);
     if (rc == 0)
@@ -199,15 +199,15 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
 }
 
 int sfid__dir_reopen(struct sfid__dir *dir, const char *path, struct sfid__error *err) {
-    const int fd = sfid__fd_above_standard(open(path, OPEN_FLAGS));
-    if (fd < 0)
-        return cannot_open(err, path, errno);
     char *copy = strdup(path);
-    if (copy == NULL) {
-        close(fd);
+    if (copy == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    }
-    return adopt(dir, fd, copy, NULL, err);
+    const int fd = open(path, OPEN_FLAGS);
+    if (fd >= 0)
+        return adopt(dir, fd, copy, NULL, err);
+    const int why = errno;
+    free(copy);
+    return cannot_open(err, path, why);
 }
 
 bool sfid__dir_is_tmpfs(const struct sfid__dir *dir) {

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,14 +47,25 @@ static int inspect(const struct sfid__dir *dir, const char *name, int fd, struct
     return 0;
 }
 
+/* Returns -1 with errno on failure. */
+static int open_file(const struct sfid__dir *dir, const char *name, int flags) {
+    const int fd = openat(dir->fd, name, flags, 0600);
+    return fd < 0 ? fd : sfid__fd_above_standard(fd);
+}
+
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id) {
     struct stat at;
     return fstatat(dir->fd, name, &at, AT_SYMLINK_NOFOLLOW) == 0 && at.st_dev == id->device && at.st_ino == id->inode;
 }
 
 int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err) {
+    return sfid__file_lock_as(dir, name, create, LOCK_EX, st, err);
+}
+
+int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool create, int how, struct stat *st,
+                       struct sfid__error *err) {
     for (int round = 0; round < 100; round++) {
-        const int fd = sfid__fd_above_standard(openat(dir->fd, name, create ? OPEN_FLAGS | O_CREAT : OPEN_FLAGS, 0600));
+        const int fd = open_file(dir, name, create ? OPEN_FLAGS | O_CREAT : OPEN_FLAGS);
         if (fd < 0 && errno == ENOENT && !create) {
             err->code = 0;
             return -1;
@@ -60,7 +73,7 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
         if (fd < 0)
             return fail_errno(err, dir, name, errno);
         int rc = inspect(dir, name, fd, st, err);
-        if (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (rc == 0 && flock(fd, how | LOCK_NB) < 0) {
             if (errno == EWOULDBLOCK)
                 sfid__fail(err, SFID_EBUSY, "another process holds the lock of %s/%s", dir->path, name);
             else
@@ -82,7 +95,7 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
 
 int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, struct sfid__error *err) {
     struct stat mapped, st;
-    const int again = sfid__fd_above_standard(openat(dir->fd, name, OPEN_FLAGS));
+    const int again = open_file(dir, name, OPEN_FLAGS);
     if (again < 0 || fstat(fd, &mapped) < 0 || fstat(again, &st) < 0) {
         fail_errno(err, dir, name, errno);
         close(fd);
@@ -97,17 +110,70 @@ int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, 
     return 0;
 }
 
+/* File systems that are no layer above another one. */
+static bool is_plain_system(const struct sfid__dir *dir) {
+    static const uint32_t plain[] = {0x01021994 /* tmpfs */, 0xef53 /* ext4 */, 0x58465342 /* xfs */, 0x9123683e /* btrfs */};
+    struct statfs fs;
+    if (fstatfs(dir->fd, &fs) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if ((uint32_t)fs.f_type == plain[i])
+            return true;
+    return false;
+}
+
+/* Tries it with a file of its own. */
+static bool probe(const struct sfid__dir *dir) {
+    char name[SFID__TEMP_NAME];
+    sfid__file_temp_name(name, "probe");
+    const int fd = sfid__fd_above_standard(openat(dir->fd, name, OPEN_FLAGS | O_CREAT | O_EXCL, 0600));
+    const int again = sfid__fd_above_standard(openat(dir->fd, name, OPEN_FLAGS));
+    unlinkat(dir->fd, name, 0);
+    void *map = MAP_FAILED;
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        map = mmap(NULL, 1, PROT_NONE, MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    const bool keeps = map != MAP_FAILED && again >= 0 && flock(again, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (map != MAP_FAILED)
+        munmap(map, 1);
+    if (again >= 0)
+        close(again);
+    return keeps;
+}
+
+bool sfid__file_mapping_keeps(const struct sfid__dir *dir) { return is_plain_system(dir) || probe(dir); }
+
 void sfid__file_close_kept(int fd, const struct sfid__file_id *id) {
     struct stat st;
     if (fd > 0 && fstat(fd, &st) == 0 && st.st_dev == id->device && st.st_ino == id->inode)
         close(fd);
 }
 
-bool sfid__file_is_last(int fd, int *kept_fd, const struct sfid__file_id *id) {
+bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how) {
+    struct stat st;
+    const int own = *fd;
+    *fd = 0;
+    if (own <= 0 || fstat(own, &st) < 0 || st.st_dev != id->device || st.st_ino != id->inode)
+        return false;
+    const bool done = flock(own, how | LOCK_NB) == 0;
+    close(own);
+    return done;
+}
+
+bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int tries) {
     const bool keeps_fd = *kept_fd > 0;
     sfid__file_close_kept(*kept_fd, id);
-    const bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    for (struct timespec nap = {0, 100000}; !last && --tries > 0; nap.tv_nsec *= 2) {
+        nanosleep(&nap, NULL);
+        last = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    }
     *kept_fd = last && keeps_fd ? fd : 0;
+    if (alone_fd) {
+        const int own = last ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+        *alone_fd = own < 0 ? 0 : own;
+    }
     if (*kept_fd == 0)
         close(fd);
     return last;
@@ -122,7 +188,7 @@ bool sfid__file_is_last(int fd, int *kept_fd, const struct sfid__file_id *id) {
 int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__error *err) {
     static const struct timespec nap = {0, DOOR_NAP_NS};
     struct stat st;
-    const int fd = sfid__fd_above_standard(openat(dir->fd, "lock", OPEN_FLAGS | O_CREAT, 0600));
+    const int fd = open_file(dir, "lock", OPEN_FLAGS | O_CREAT);
     if (fd < 0)
         return fail_errno(err, dir, "lock", errno);
     int rc = inspect(dir, "lock", fd, &st, err);
@@ -156,20 +222,32 @@ void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name) {
     snprintf(out, SFID__TEMP_NAME, ".%.64s.%s", name, text);
 }
 
+static DIR *list(const struct sfid__dir *dir) {
+    const int fd = sfid__fd_above_standard(openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    if (entries == NULL && fd >= 0)
+        close(fd);
+    return entries;
+}
+
 void sfid__file_remove_temps(const struct sfid__dir *dir, const char *name) {
     char prefix[SFID__TEMP_NAME];
     const size_t len = (size_t)snprintf(prefix, sizeof prefix, ".%.64s.", name);
-    const int fd = sfid__fd_above_standard(openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    DIR *list = fd < 0 ? NULL : fdopendir(fd);
-    if (list == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    for (const struct dirent *e; (e = readdir(list)) != NULL;)
+    DIR *entries = list(dir);
+    for (const struct dirent *e; entries && (e = readdir(entries)) != NULL;)
         if (strncmp(e->d_name, prefix, len) == 0 && strlen(e->d_name) == len + UUID_STR_LEN - 1)
             unlinkat(dir->fd, e->d_name, 0);
-    closedir(list);
+    if (entries)
+        closedir(entries);
+}
+
+void sfid__file_remove_others(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id) {
+    DIR *entries = list(dir);
+    for (const struct dirent *e; entries && (e = readdir(entries)) != NULL;)
+        if (e->d_ino == id->inode && strcmp(e->d_name, name) != 0 && sfid__file_is(dir, e->d_name, id))
+            unlinkat(dir->fd, e->d_name, 0);
+    if (entries)
+        closedir(entries);
 }
 
 static int write_whole(int fd, const char *content) {
@@ -183,21 +261,23 @@ static int write_whole(int fd, const char *content) {
 int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     sfid__file_temp_name(temp, name);
-    const int fd = sfid__fd_above_standard(openat(dir->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const int fd = open_file(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make file %s/%s", dir->path, name);
     int why = write_whole(fd, content);
     close(fd);
-    if (why == 0 && linkat(dir->fd, temp, dir->fd, name, 0) < 0 && errno != EEXIST)
+    if (why == 0 && linkat(dir->fd, temp, dir->fd, name, 0) < 0)
         why = errno;
+    const bool exists = why == EEXIST;
+    why = exists ? 0 : why;
     unlinkat(dir->fd, temp, 0);
     if (why == 0 && fsync(dir->fd) < 0)
         why = errno;
-    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", dir->path, name) : 0;
+    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", dir->path, name) : exists;
 }
 
 long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size, struct sfid__error *err) {
-    const int fd = sfid__fd_above_standard(openat(dir->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    const int fd = open_file(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     if (fd < 0 && errno == ENOENT) {
         err->code = 0;

@@ -7,8 +7,9 @@
  * stand for a right (slots and marks) are locked, mapped and closed. No
  * descriptor is left that a daemon could close, exec could pass on, or a reused
  * descriptor could be taken for. fork() copies the mapping, and with it a share
- * of the lock; munmap, exec and exit give the share up. LOCK_UN is never used
- * on such a lock: it would take the lock from a child as well.
+ * of the lock; munmap, exec and exit give the share up. LOCK_UN would take the
+ * lock from a child as well. Only a process that shares a file with unrelated
+ * ones, and is alone with it, uses that when it leaves (sfid__file_relock).
  *
  * On a file system stacked on another (overlayfs, seen with Linux 6.18) a
  * mapping belongs to the file below, and keeps no lock. There a descriptor
@@ -37,6 +38,21 @@ struct sfid__file_id {
 int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err);
 
 /*
+ * The same with a lock that is shared (LOCK_SH) or not (LOCK_EX). A lock changes
+ * its kind by dropping the old one first, so that is done inside the door.
+ */
+int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool create, int how, struct stat *st,
+                       struct sfid__error *err);
+
+/*
+ * Gives the lock of *fd's description the kind `how` (LOCK_SH, LOCK_UN), and
+ * closes *fd, which becomes 0. A child that another thread forked in the middle
+ * of opening or closing has the same description, and so the same lock. False
+ * if *fd is no descriptor of the file `id` any more, or the lock is refused.
+ */
+bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how);
+
+/*
  * The door of right `number` in this directory. A process passes through it to
  * take the lock that stands for the right, or to give up its share and see
  * whether a forked child still has one. Without the door, a newcomer that holds
@@ -61,15 +77,23 @@ void sfid__door_leave(int door);
  */
 int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, struct sfid__error *err);
 
+/*
+ * Finds out whether mappings keep locks on the file system of a directory,
+ * without giving up a lock. False also if it cannot be known. For files whose
+ * descriptor stays open for sfid__file_relock().
+ */
+bool sfid__file_mapping_keeps(const struct sfid__dir *dir);
+
 /* Closes such a descriptor if it still is that: a daemon may have closed it and opened another as the same number. 0: none. */
 void sfid__file_close_kept(int fd, const struct sfid__file_id *id);
 
 /*
  * Finds out whether nobody else has the lock of a file, after this process has given up its mapping. It takes the lock through
  * fd, a new description, inside the door. *kept_fd is what sfid__file_keep_lock() returned; if the result is true fd takes its
- * place, otherwise it becomes 0. Takes over fd.
+ * place, otherwise it becomes 0. Takes over fd. If the result is true and alone_fd is not NULL, *alone_fd becomes a descriptor for
+ * sfid__file_relock(). It tries `tries` times, 0.1 ms apart, then 0.2 ms and so on.
  */
-bool sfid__file_is_last(int fd, int *kept_fd, const struct sfid__file_id *id);
+bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int tries);
 
 /* True if `name` in dir still is the file `id`. */
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
@@ -92,12 +116,15 @@ long sfid__file_locker(const struct stat *st);
 #define SFID__TEMP_NAME 128
 void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name);
 
+/* Removes all names of the file `id` in dir but `name`. Only for the process that holds its lock alone. */
+void sfid__file_remove_others(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
+
 /* Removes such names that were left behind. Only for the one process that may make them. */
 void sfid__file_remove_temps(const struct sfid__dir *dir, const char *name);
 
 /*
- * Makes `name` with the given content, whole and durable or not at all, unless
- * a file of that name exists. Returns 0 in both cases, or SFID_ESTATE.
+ * Makes `name` with the given content, whole and durable or not at all. Returns 0; 1 if a file of that name exists, which
+ * stays as it is; or SFID_ESTATE.
  */
 int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err);
 

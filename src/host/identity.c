@@ -30,16 +30,19 @@ static void make_machine_id(char out[SFID__MACHINE_ID]) {
         *p = '_';
     char text[UUID_STR_LEN];
     sfid__random_uuid(text);
-    snprintf(out, SFID__MACHINE_ID, "%s-%s\n", host[0] ? host : "host", text);
+    snprintf(out, SFID__MACHINE_ID, "%s-%s", host[0] ? host : "host", text);
 }
 
 int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], struct sfid__error *err) {
     long n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err);
     if (n < 0 && err->code == 0) {
+        char line[SFID__MACHINE_ID + 1];
         make_machine_id(out);
-        if (sfid__file_publish(state, MACHINE_FILE, out, err) < 0)
-            return err->code;
-        n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err); /* the first process has decided */
+        snprintf(line, sizeof line, "%s\n", out);
+        const int rc = sfid__file_publish(state, MACHINE_FILE, line, err);
+        if (rc <= 0)
+            return rc;
+        n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err); /* the first decided */
     }
     if (n < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " vanished", state->path);
@@ -76,8 +79,9 @@ int sfid__app_layout(const struct sfid__dir *app, const sfid_layout *layout, str
     if (n < 0 && err->code == 0) {
         char line[130];
         snprintf(line, sizeof line, "%s\n", asked);
-        if (sfid__file_publish(app, LAYOUT_FILE, line, err) < 0)
-            return err->code;
+        const int rc = sfid__file_publish(app, LAYOUT_FILE, line, err);
+        if (rc <= 0)
+            return rc;
         n = sfid__file_read(app, LAYOUT_FILE, noted, sizeof noted, err);
     }
     if (n < 0)

@@ -3,9 +3,9 @@
  * mark.h - the durable mark: how far the positions of a pid may have been used.
  *
  * The file of a mark lies in the state directory of its app and survives power
- * loss. Its lock is the right to the pid on this host. The file has two entries
- * in different blocks, each with a checksum. They are written in turn, so a
- * write torn by power loss leaves the other one:
+ * loss. Its lock is the right to the pid on this host. A keeper has two entries in
+ * the file (mark_entries.h), in different blocks, each with a checksum. They are
+ * written in turn, so a write torn by power loss leaves the other one:
  *
  *   - While a generator runs, the mark is ahead of it: it is written and synced
  *     before any position below it is issued. If the newer entry is lost, only
@@ -33,6 +33,7 @@ struct sfid__mark_want {
     uint64_t pid;
     uint64_t layout; /* fingerprint */
     bool synced;     /* writes wait until they are durable; otherwise they outlive the process, but no power loss */
+    bool shared;     /* other processes are let in: sfid__mark_share() */
 };
 
 struct sfid__mark {
@@ -42,8 +43,10 @@ struct sfid__mark {
     struct sfid__file_id root; /* what "/" was when dir_path was looked up */
     void *map;                 /* shared mapping of the file: keeps the lock; NULL when not held */
     int kept_fd;               /* keeps the lock if the mapping does not; 0: the mapping does */
+    int alone_fd;              /* shared: as in a slot */
     struct sfid__mark_want want;
-    uint64_t settled; /* sfid__process() of the process that saw the newest entry synced */
+    unsigned seat;    /* of the keeper that writes; 0 if the pid is not shared */
+    uint64_t settled; /* sfid__process() of the process that saw the newest entry of that seat synced */
 };
 
 /* What a mark says: every position below the word may have been issued, and on which page last. */
@@ -64,6 +67,18 @@ struct sfid__position {
  */
 int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want,
                     struct sfid__position *at, struct sfid__error *err);
+
+/*
+ * Shares the lock with other processes: sfid__mark_share() by the process that
+ * has it alone, sfid__mark_join() by one that found the page in use. The mark
+ * has to name that page: a mark that was made anew under it gives no right.
+ *
+ * Return 0, SFID_EBUSY (a process has the mark for itself), SFID_ESTATE,
+ * SFID_ELAYOUT or SFID_ENOMEM. by_fd: a mapping does not keep the lock here.
+ */
+int sfid__mark_share(struct sfid__mark *mark, bool *by_fd, struct sfid__error *err);
+int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want, uint64_t page,
+                    bool by_fd, struct sfid__error *err);
 
 /*
  * Writes a position, and waits until it is durable if the mark is synced. One

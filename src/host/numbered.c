@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tries one slot. 0 with the slot taken, or a code; *goes_on: another one may do. */
-static int try(struct sfid__slot *slot, struct sfid__numbered *row, uint64_t number, const struct sfid__slot_want *want,
-               bool *goes_on, struct sfid__error *err) {
+/* Tries the slot row->number. 0 with the slot taken, or a code; *goes_on: another one may do. */
+static int try(struct sfid__slot *slot, const struct sfid__numbered *row, const struct sfid__slot_want *want, bool *goes_on,
+               struct sfid__error *err) {
     struct sfid__dir dir;
     char name[24];
     *goes_on = false;
-    snprintf(name, sizeof name, "%" PRIu64, number);
+    snprintf(name, sizeof name, "%" PRIu64, row->number);
     int rc = sfid__dir_open_sub(&dir, row->run, row->app, err);
     if (rc < 0)
         return rc;
@@ -26,12 +26,13 @@ static int try(struct sfid__slot *slot, struct sfid__numbered *row, uint64_t num
     return rc;
 }
 
-/* Tries the slots that are left. 0 with the slot taken, SFID_EBUSY if all have a holder, or another code. */
-static int try_all(struct sfid__slot *slot, struct sfid__numbered *row, struct sfid__search *search,
+/* Tries the slots that the search names. rc: what trying the first one came to. Returns as sfid__numbered_take(), or SFID_EBUSY. */
+static int try_all(struct sfid__slot *slot, struct sfid__numbered *row, struct sfid__search *search, int rc,
                    const struct sfid__slot_want *want, struct sfid__error *err) {
     bool busy = false, goes_on = true;
     while (sfid__search_next(search, &row->number)) {
-        const int rc = try(slot, row, row->number, want, &goes_on, err);
+        if (row->number > 0)
+            rc = try(slot, row, want, &goes_on, err);
         if (rc == 0 || rc == SFID_EBUSY)
             sfid__search_taken(search, row->number);
         if (!goes_on) {
@@ -48,16 +49,15 @@ static int try_all(struct sfid__slot *slot, struct sfid__numbered *row, struct s
     return busy ? SFID_EBUSY : err->code;
 }
 
-int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, const struct sfid__slot_want *want,
-                        struct sfid__error *err) {
+/* Goes on after the first slot. Only this needs the app's directory and its hints: a process alone on its host has that slot. */
+static int go_on(struct sfid__slot *slot, struct sfid__numbered *row, int rc, const struct sfid__slot_want *want,
+                 struct sfid__error *err) {
     struct sfid__search search;
     struct sfid__dir app;
-    row->over->count = 0;
-    int rc = sfid__dir_open_sub(&app, row->run, row->app, err);
-    if (rc < 0)
-        return rc;
+    if (sfid__dir_open_sub(&app, row->run, row->app, err) < 0)
+        return err->code;
     sfid__search_begin(&search, &app, 0, row->pids - 1);
-    rc = try_all(slot, row, &search, want, err);
+    rc = try_all(slot, row, &search, rc, want, err);
     sfid__search_end(&search);
     sfid__dir_close(&app);
     if (rc != SFID_EBUSY)
@@ -65,6 +65,15 @@ int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, con
     return sfid__fail(err, SFID_ENOPID,
                       "app \"%s\": %" PRIu64 " processes of this host hold a slot each in %s, and there are no more pids", row->app,
                       row->pids, row->run->path);
+}
+
+int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, const struct sfid__slot_want *want,
+                        struct sfid__error *err) {
+    bool goes_on;
+    row->over->count = 0;
+    row->number = 0;
+    const int rc = try(slot, row, want, &goes_on, err);
+    return goes_on ? go_on(slot, row, rc, want, err) : rc;
 }
 
 void sfid__numbered_leave(const struct sfid__slot *slot) {

@@ -22,7 +22,8 @@
  *   2. A slot writes nothing to a file that fails a check. The check reads a
  *      private copy. Then a new file is renamed over the bad one, whose lock is
  *      held until its name is gone.
- *   3. No byte of a page is touched before its block is written to the file.
+ *   3. No byte of a page is touched before its block has memory: it is written to
+ *      the file or, of a page that others have, allocated as it is.
  *   4. The addresses of a page that threads have used stay its own (mapping.h).
  *   5. A slot never continues a record of an earlier slot of this process: take
  *      closes it. So what a late thread takes from it is dropped: (c) of slow.c.
@@ -39,171 +40,32 @@
  */
 #include "host/slot.h"
 
-#include "base/fd.h"
 #include "base/hash.h"
-#include "base/random.h"
 #include "draw/record.h"
-#include "host/identity.h"
-#include "id/layout.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define BLOCK 4096
-
-/* ---- identity of a file -------------------------------------------------- */
-
-/* The header that this file should have, but for nonce and checksum. */
-static int expect(int fd, uint64_t layout, struct sfid__page_id *id) {
-    struct statx sx;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
-        return errno;
-    *id = (struct sfid__page_id){.layout = layout, .device = makedev(sx.stx_dev_major, sx.stx_dev_minor), .inode = sx.stx_ino};
-    if (sx.stx_mask & STATX_BTIME) {
-        id->born_s = sx.stx_btime.tv_sec;
-        id->born_ns = sx.stx_btime.tv_nsec;
-    }
-    sfid__boot_id(id->boot_id);
-    return 0;
-}
-
-static int map_file(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
-    slot->map = sfid__mapping_take(fd, nonce, &slot->mapped_before);
-    if (slot->map == NULL)
-        return sfid__fail_errno(err, errno == ENOMEM ? SFID_ENOMEM : SFID_ESTATE, errno, "cannot map %s/%s", slot->dir.path,
-                                slot->name);
-    slot->page = slot->map->page;
-    return 0;
-}
-
-/* Closes the descriptor of the slot's file, once it is mapped and named. Keeps one if the mapping does not keep the lock. */
-static int keep_lock(struct sfid__slot *slot, int fd, struct sfid__error *err) {
-    slot->kept_fd = sfid__file_keep_lock(&slot->dir, slot->name, fd, err);
-    return slot->kept_fd < 0 ? err->code : 0;
-}
-
-/* ---- a new file ---------------------------------------------------------- */
-
-static int write_blocks(int fd, off_t from, off_t to) {
-    static const char zero[BLOCK];
-    for (; from < to; from += BLOCK) {
-        const ssize_t n = pwrite(fd, zero, BLOCK, from);
-        if (n != BLOCK)
-            return n < 0 ? errno : ENOSPC;
-    }
-    return 0;
-}
-
-static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfid__error *err) {
-    struct sfid__page_id id;
-    int why = write_blocks(fd, 0, BLOCK);
-    if (why == 0 && ftruncate(fd, SFID__MAP_SIZE) < 0)
-        why = errno;
-    if (why == 0)
-        why = expect(fd, layout, &id);
-    if (why == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
-        why = errno;
-    if (why)
-        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot make slot file %s/%s", slot->dir.path, slot->name);
-    sfid__random(&id.nonce, sizeof id.nonce);
-    id.nonce |= 1; /* never 0 */
-    sfid__page_id_seal(&id);
-    slot->id = (struct sfid__file_id){id.device, id.inode};
-    slot->records = 0;
-    if (map_file(slot, fd, id.nonce, err) < 0)
-        return err->code;
-    if ((why = sfid__page_init(slot->page, &id)) != 0)
-        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot set up slot file %s/%s", slot->dir.path, slot->name);
-    return 0;
-}
-
-/*
- * Makes a new file under a name of its own, and renames it to the slot's name,
- * over an old one: the caller has the right to the name. First it removes files
- * of processes that were killed in here.
- */
-static int make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
-    char temp[SFID__TEMP_NAME];
-    sfid__file_remove_temps(&slot->dir, slot->name);
-    sfid__file_temp_name(temp, slot->name);
-    const int fd = sfid__fd_above_standard(openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (fd < 0)
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);
-    int rc = fill_new(slot, fd, layout, err);
-    if (rc == 0 && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
-        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot rename the new slot file to %s/%s", slot->dir.path, slot->name);
-    if (rc == 0)
-        return keep_lock(slot, fd, err);
-    unlinkat(slot->dir.fd, temp, 0);
-    close(fd);
-    return rc;
-}
-
-/* ---- the door -------------------------------------------------------------- */
-
-/* The number of the door comes from the slot's name. Two names with one number only wait for each other. */
-static int enter_door(const struct sfid__slot *slot, const struct sfid__dir *dir, struct sfid__error *err) {
-    return sfid__door_enter(dir, sfid__hash(SFID__HASH_SEED, slot->name, strlen(slot->name)), err);
-}
+#define BLOCK SFID__SLOT_BLOCK
 
 /* ---- a file that is there ------------------------------------------------ */
-
-/* How many bytes, from the beginning of the file, have memory behind them. */
-static size_t backed_bytes(int fd, const struct stat *st) {
-    if (st->st_size != SFID__MAP_SIZE)
-        return 0;
-    const off_t hole = lseek(fd, 0, SEEK_HOLE);
-    return hole < 0 ? 0 : (size_t)hole / BLOCK * BLOCK;
-}
-
-/* Says why the content of a file cannot be used; NULL if it can. Sets slot->records. Checks a copy, before any mapping. */
-static const char *judge(struct sfid__slot *slot, const struct sfid__page *copy, size_t bytes, const struct sfid__page_id *id,
-                         const struct sfid__slot_want *want) {
-    const char *why = sfid__page_check(copy, id, bytes, &slot->records);
-    if (why)
-        return why;
-    const struct sfid__record *r = slot->records ? &copy->records[slot->records - 1] : NULL;
-    if (r && want->pid != SFID__ANY_PID && sfid__record_pid(r) != want->pid)
-        return "it has another pid";
-    return r ? sfid__record_check_range(r, want->max_limit) : NULL;
-}
 
 /* Maps a locked file if its content is good; otherwise sets slot->put_aside. Returns 0, or an error that is not due to the file. */
 static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
                   struct sfid__error *err) {
-    struct sfid__page_id id;
-    const size_t bytes = backed_bytes(fd, st);
-    if (bytes < BLOCK) {
-        snprintf(slot->put_aside, sizeof slot->put_aside, "it is too short");
+    struct sfid__slot_found found;
+    if (sfid__slot_look(slot, fd, st, want, &found, err) < 0)
+        return err->code;
+    if (found.bad) {
+        snprintf(slot->put_aside, sizeof slot->put_aside, "%s", found.bad);
         return 0;
     }
-    int why_not = expect(fd, want->layout, &id);
-    /* mmap, not malloc: nothing of a large page stays with the allocator. */
-    void *memory = why_not ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED && pread(fd, memory, bytes, 0) != (ssize_t)bytes)
-        why_not = EIO;
-    if (memory == MAP_FAILED || why_not) {
-        if (memory != MAP_FAILED)
-            munmap(memory, bytes);
-        return sfid__fail_errno(err, SFID_ESTATE, why_not ? why_not : ENOMEM, "cannot read %s/%s", slot->dir.path, slot->name);
-    }
-    const struct sfid__page *copy = memory;
-    const char *bad = judge(slot, copy, bytes, &id, want);
-    const uint64_t nonce = copy->id.nonce;
-    munmap(memory, bytes);
-    if (bad) {
-        snprintf(slot->put_aside, sizeof slot->put_aside, "%s", bad);
-        return 0;
-    }
+    slot->records = found.records;
     slot->id = sfid__file_id(st);
-    if (map_file(slot, fd, nonce, err) < 0)
+    if (sfid__slot_map(slot, fd, found.nonce, err) < 0)
         return err->code;
     if (slot->records > 0) {
         if (slot->mapped_before) /* (5) */
@@ -215,18 +77,26 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
     return rc ? sfid__fail_errno(err, SFID_ESTATE, rc, "cannot set up %s/%s", slot->dir.path, slot->name) : 0;
 }
 
-static int take(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
+int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
     struct stat st;
     const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
     if (fd < 0)
-        return err->code ? err->code : make_file(slot, want->layout, err);
+        return err->code ? err->code : sfid__slot_make_file(slot, want->layout, err);
+    const struct sfid__file_id id = sfid__file_id(&st);
+    if (!slot->shared && st.st_nlink > 1) /* processes that shared the page are gone, and no other is to come to it */
+        sfid__file_remove_others(&slot->dir, slot->name, &id);
     int rc = attach(slot, fd, &st, want, err);
     if (rc == 0 && !slot->put_aside[0])
-        return keep_lock(slot, fd, err);
+        return sfid__slot_keep_lock(slot, fd, err);
     if (rc == 0)
-        rc = make_file(slot, want->layout, err);
+        rc = sfid__slot_make_file(slot, want->layout, err);
     close(fd); /* (2) */
     return rc;
+}
+
+/* The number of the door comes from the slot's name. Two names with one number only wait for each other. */
+int sfid__slot_door(const char *name, const struct sfid__dir *dir, struct sfid__error *err) {
+    return sfid__door_enter(dir, sfid__hash(SFID__HASH_SEED, name, strlen(name)), err);
 }
 
 /*
@@ -234,64 +104,34 @@ static int take(struct sfid__slot *slot, const struct sfid__slot_want *want, str
  * mark there; both would find no page and make one.
  */
 static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
-    const int door = enter_door(slot, &slot->dir, err);
+    const int door = sfid__slot_door(slot->name, &slot->dir, err);
     if (door < 0)
         return err->code;
-    const int rc = take(slot, want, err);
+    const int rc = sfid__slot_take_inside(slot, want, err);
     sfid__door_leave(door);
     return rc;
 }
 
-int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
-                    struct sfid__error *err) {
+int sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, struct sfid__error *err) {
     *slot = (struct sfid__slot){.dir = *dir};
     *dir = (struct sfid__dir)SFID__DIR_NONE;
     snprintf(slot->name, sizeof slot->name, "%s", name);
     flock(slot->dir.fd, LOCK_SH | LOCK_NB); /* asks cleaners to keep out; it gives no right, so a refusal does not matter */
-    int rc = fstat(slot->dir.fd, &slot->dir_stat) < 0
-                 ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path)
-                 : take_by_door(slot, want, err);
+    return fstat(slot->dir.fd, &slot->dir_stat) < 0
+               ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path)
+               : 0;
+}
+
+int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
+                    struct sfid__error *err) {
+    int rc = sfid__slot_begin(slot, dir, name, err);
+    if (rc == 0)
+        rc = take_by_door(slot, want, err);
     if (rc < 0)
         sfid__slot_drop(slot);
     else if (want->pid == SFID__ANY_PID)
         sfid__family_begin(&slot->family);
     return rc;
-}
-
-int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
-    struct sfid__mapping *old = slot->map;
-    const struct sfid__file_id old_id = slot->id;
-    const int old_fd = slot->kept_fd;
-    const int rc = make_file(slot, layout, err);
-    if (rc < 0)
-        return rc;
-    sfid__mapping_close(old);
-    sfid__file_close_kept(old_fd, &old_id);
-    return 0;
-}
-
-/*
- * Opens the slot's file by the path of its directory, because the program may
- * have closed the descriptor in slot->dir. Returns -1 with errno: ESTALE if
- * another file lies in its place.
- */
-static int open_again(const struct sfid__slot *slot) {
-    struct sfid__error ignored;
-    struct sfid__dir dir;
-    errno = ENOENT;
-    if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
-        return -1;
-    int fd = sfid__fd_above_standard(openat(dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    const int why = errno;
-    sfid__dir_close(&dir);
-    errno = why;
-    struct stat st;
-    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != slot->id.device || st.st_ino != slot->id.inode)) {
-        close(fd);
-        errno = ESTALE;
-        return -1;
-    }
-    return fd;
 }
 
 bool sfid__slot_in_place(const struct sfid__slot *slot) {
@@ -305,34 +145,59 @@ bool sfid__slot_in_place(const struct sfid__slot *slot) {
 }
 
 int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err) {
-    const off_t from = (off_t)(sfid__page_bytes(i) + BLOCK - 1) / BLOCK * BLOCK;
+    /* Another keeper may have records there by now, or may have left a block without memory in which this one begins. */
+    const bool beside = slot->shared && slot->alone_fd == 0;
+    const off_t from = (off_t)(sfid__page_bytes(i) + (beside ? 0 : BLOCK - 1)) / BLOCK * BLOCK;
     const off_t to = (off_t)(sfid__page_bytes(i + 1) + BLOCK - 1) / BLOCK * BLOCK;
     if (from == to)
         return 0;
-    const int fd = open_again(slot);
-    const int why = fd < 0 ? errno : write_blocks(fd, from, to);
+    const int fd = sfid__slot_open_again(slot);
+    int why = fd < 0 ? errno : 0;
+    if (why == 0 && beside)
+        why = fallocate(fd, 0, from, to - from) < 0 ? errno : 0;
+    else if (why == 0)
+        why = sfid__slot_write_blocks(fd, from, to);
     if (fd >= 0)
         close(fd);
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot extend slot file %s/%s", slot->dir.path, slot->name) : 0;
 }
 
-/* ---- leaving ------------------------------------------------------------- */
+/* ---- more records ---------------------------------------------------------- */
 
-/* Maps the file through a new description, not locked yet. Returns its descriptor, or -1. */
-static int map_again(struct sfid__slot *slot) {
-    const int fd = open_again(slot);
-    if (fd < 0 || sfid__mapping_replace(slot->map, fd))
-        return fd;
-    close(fd);
-    return -1;
+static int renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
+    struct sfid__mapping *old = slot->map;
+    const struct sfid__file_id old_id = slot->id;
+    const int old_fd = slot->kept_fd;
+    int old_alone = slot->alone_fd;
+    slot->kept_fd = 0;
+    const int rc = sfid__slot_make_file(slot, layout, err);
+    if (rc < 0) {
+        slot->kept_fd = old_fd;
+        return rc;
+    }
+    sfid__mapping_close(old);
+    sfid__file_close_kept(old_fd, &old_id);
+    sfid__file_relock(&old_alone, &old_id, LOCK_UN);
+    return 0;
 }
+
+int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
+    const int door = sfid__slot_door(slot->name, &slot->dir, err);
+    const int rc = door < 0 ? err->code : renew(slot, layout, err);
+    if (door >= 0)
+        sfid__door_leave(door);
+    return rc;
+}
+
+/* ---- leaving ------------------------------------------------------------- */
 
 bool sfid__slot_is_last(struct sfid__slot *slot) {
     struct sfid__error ignored;
     struct sfid__dir dir = SFID__DIR_NONE;
-    const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : enter_door(slot, &dir, &ignored);
-    const int fd = door < 0 ? -1 : map_again(slot);
-    const bool last = fd < 0 ? sfid__family_is_last(&slot->family) : sfid__file_is_last(fd, &slot->kept_fd, &slot->id);
+    const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : sfid__slot_door(slot->name, &dir, &ignored);
+    const int fd = door < 0 ? -1 : sfid__slot_map_again(slot);
+    const bool last = fd < 0 ? sfid__family_is_last(&slot->family)
+                             : sfid__file_is_last(fd, &slot->kept_fd, slot->shared ? &slot->alone_fd : NULL, &slot->id, 1);
     if (door >= 0)
         sfid__door_leave(door);
     sfid__dir_close(&dir);
@@ -345,7 +210,7 @@ void sfid__slot_leave(struct sfid__slot *slot) {
     /* Acquire, with [publish]. A child may append more records; this process does not use those. Looked at before the page is
        mapped again: memory that is not touched there costs nothing. */
     const uint32_t records = atomic_load_explicit(&slot->page->current, memory_order_acquire) + 1;
-    const int fd = map_again(slot);
+    const int fd = sfid__slot_map_again(slot);
     if (fd < 0) {
         sfid__mapping_close(slot->map); /* stays in use: only late threads need it */
     } else { /* narrowed after all of it was mapped: valgrind's account breaks down if one mapping has a file under two names */
@@ -354,6 +219,7 @@ void sfid__slot_leave(struct sfid__slot *slot) {
     }
     sfid__file_close_kept(slot->kept_fd, &slot->id);
     slot->kept_fd = 0;
+    sfid__file_relock(&slot->alone_fd, &slot->id, LOCK_UN);
     sfid__family_leave(&slot->family);
     if (fd >= 0)
         sfid__mapping_leave(slot->map);

@@ -16,34 +16,7 @@
 #ifndef SFID_HOST_SLOT_H
 #define SFID_HOST_SLOT_H
 
-#include "draw/page.h"
-#include "host/family.h"
-#include "host/files.h"
-#include "host/mapping.h"
-
-struct sfid__slot {
-    struct sfid__page *page;
-    struct sfid__mapping *map;
-    struct sfid__dir dir; /* the app's place in the run directory, with a shared lock that keeps systemd-tmpfiles out */
-    struct stat dir_stat;
-    char name[32];
-    struct sfid__file_id id;
-    struct sfid__family family; /* if taken with SFID__ANY_PID: who shares the lock, should the file be gone */
-    bool mapped_before;         /* an earlier slot of this process has mapped the page */
-    int kept_fd;                /* keeps the lock if the mapping does not; 0: the mapping does */
-    uint32_t records;           /* how many records the page has; 0: it is new */
-    char put_aside[96];         /* why the file that was found is not used, or "" */
-};
-
-/* For callers that obtain their pid together with the slot. The slot then shows which process is the last one. */
-#define SFID__ANY_PID UINT64_MAX
-
-/* What a page must fit to be trusted. */
-struct sfid__slot_want {
-    uint64_t layout;    /* fingerprint */
-    uint64_t pid;       /* SFID__ANY_PID: any */
-    uint64_t max_limit; /* no record may allow ticks from this one on */
-};
+#include "host/slot_parts.h"
 
 /*
  * Takes the slot `name` of an app, to which the caller has the right. It finds
@@ -55,13 +28,56 @@ struct sfid__slot_want {
 int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
                     struct sfid__error *err);
 
+/*
+ * Takes part in the slot `name`, which any number of processes may have at once.
+ * *live: others have it, and IDs come from its current record. Otherwise this
+ * process is alone with it, as after sfid__slot_take(), until
+ * sfid__slot_share() lets others in. want->pid is SFID__ANY_PID. Takes over dir.
+ *
+ * Returns as sfid__slot_take(). SFID_EBUSY: a process begins or ends the slot, so
+ * it is to be tried again. SFID_ELAYOUT: the others have another layout.
+ */
+int sfid__slot_join(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
+                    bool *live, struct sfid__error *err);
+int sfid__slot_share(struct sfid__slot *slot, struct sfid__error *err);
+
+/*
+ * Gives the file a second name, that of a pid's page. So its lock keeps out a
+ * process that comes to the pid through a mark made anew. Only for the process
+ * that is alone with the slot and has the pid's mark.
+ *
+ * begin looks at the page that has the name (n->found; all zero: there is none,
+ * or it is the slot's own), and keeps others off it. After 0, end has to follow.
+ * It puts the slot's page in that one's place, or (take is false) leaves it.
+ * Before that, what was found has to stand in the slot's own page.
+ *
+ * Returns as sfid__slot_take(). SFID_EBUSY: that page is in use.
+ */
+struct sfid__slot_naming {
+    const char *name;
+    int door, other;
+    struct sfid__slot_found found;
+};
+
+int sfid__slot_name_begin(const struct sfid__slot *slot, const char *name, const struct sfid__slot_want *want,
+                          struct sfid__slot_naming *n, struct sfid__error *err);
+int sfid__slot_name_end(struct sfid__slot *slot, const struct sfid__slot_naming *n, bool take, struct sfid__error *err);
+
+/* The steps of a take, for slot_share.c: begins with the directory, enters the door of a name, and takes the slot inside it. */
+int sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, struct sfid__error *err);
+int sfid__slot_door(const char *name, const struct sfid__dir *dir, struct sfid__error *err);
+int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err);
+
 /* Replaces the file by a new one, if its page is full or its current record is of no use. Returns as sfid__slot_take(). */
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err);
 
 /* True if the path of the slot still leads to its file. */
 bool sfid__slot_in_place(const struct sfid__slot *slot);
 
-/* Puts memory behind record i, which is below SFID__PAGE_RECORDS. Returns 0 or SFID_ESTATE. */
+/*
+ * Puts memory behind record i, which is below SFID__PAGE_RECORDS. Of a slot that others have, nothing that is there is
+ * touched. Returns 0 or SFID_ESTATE.
+ */
 int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err);
 
 /*

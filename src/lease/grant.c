@@ -3,15 +3,14 @@
 
 #include "id/layout.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 uint64_t sfid__grant_tick_in(const struct sfid__holder *h, int64_t more_ms) {
     return sfid__tick_of_ms(&h->generator->layout, sfid__now(h->generator->clock).ms + more_ms);
 }
 
 uint64_t sfid__grant_clock_tick(const struct sfid__holder *h) { return sfid__grant_tick_in(h, 0); }
-
-struct sfid__record *sfid__grant_last_record(const struct sfid__holder *h) {
-    return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
-}
 
 /*
  * True if the grant from `first` on joins the closed record r without a gap: only the rest of the tick in which r was
@@ -31,19 +30,50 @@ static bool joins(const struct sfid__record *r, uint64_t first) {
 }
 
 /* A server grants from `first` on. Below it the pid may have had another holder since, except for what joins() shows. */
-uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__reply *reply, uint64_t first) {
-    const struct sfid__record *r = sfid__grant_last_record(h);
-    const uint64_t on_page = r && sfid__record_pid(r) == reply->pid ? sfid__record_position(r) : 0;
+static uint64_t granted_position(const struct sfid__record *r, uint64_t pid, uint64_t first) {
+    const uint64_t on_page = r && sfid__record_pid(r) == pid ? sfid__record_position(r) : 0;
+    return on_page && joins(r, first) ? on_page : SFID__MAX(on_page, first);
+}
+
+/*
+ * The page that was last used has the exact position. The mark is a bound ahead of it, unless the pid was released.
+ * Any other page is one more bound. The highest of the bounds counts: each may have been set back or left behind.
+ */
+uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__record *r, const struct sfid__reply *reply,
+                              uint64_t first) {
     if (h->lease.terms.testifies)
-        return on_page && joins(r, first) ? on_page : SFID__MAX(on_page, first);
-    /*
-     * The page that was last used has the exact position. The mark is a bound ahead of it, unless the pid was released.
-     * Any other page is one more bound. The higher of two bounds counts: either may have been set back or left behind.
-     */
-    if (on_page && !reply->exact && reply->page == h->slot.page->id.nonce)
+        return granted_position(r, reply->pid, first);
+    const struct sfid__slot *slot = &h->slot;
+    const uint64_t here = slot->page ? sfid__record_furthest(slot->page, slot->records, reply->pid) : 0;
+    const uint64_t on_page = SFID__MAX(here, h->beside.position);
+    if (on_page && !reply->exact && reply->page && (reply->page == slot->page->id.nonce || reply->page == h->beside.nonce))
         return on_page;
     const uint64_t position = SFID__MAX(on_page, reply->position);
     return position ? position : first;
+}
+
+/* Appends a record to a page beside keepers that may be late. */
+static struct sfid__record *replace_record(struct sfid__holder *h, const struct sfid__start *start) {
+    struct sfid__slot *slot = &h->slot;
+    struct sfid__page *page = slot->page;
+    /* Acquire, with [publish] in record.c. */
+    const uint32_t seen = atomic_load_explicit(&page->current, memory_order_acquire);
+    /* Relaxed: each index is handed out once. */
+    const uint32_t i = atomic_load_explicit(&page->reserved, memory_order_relaxed) < SFID__PAGE_RECORDS
+                           ? atomic_fetch_add_explicit(&page->reserved, 1, memory_order_relaxed)
+                           : SFID__PAGE_RECORDS;
+    if (i >= SFID__PAGE_RECORDS) {
+        sfid__fail(&h->error, SFID_ESTATE, "the page that processes share is full; close all its generators and open them again");
+        return NULL;
+    }
+    if (sfid__slot_reserve(slot, i, &h->error) < 0)
+        return NULL;
+    struct sfid__record *r = sfid__record_replace(page, i, seen, start);
+    if (r)
+        slot->records = i + 1;
+    else
+        sfid__fail(&h->error, SFID_EBUSY, "another process keeps this pid by now");
+    return r;
 }
 
 /*
@@ -52,6 +82,8 @@ uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__r
  */
 static struct sfid__record *append_record(struct sfid__holder *h, const struct sfid__start *start) {
     struct sfid__slot *slot = &h->slot;
+    if (h->shared && h->lease.opened)
+        return replace_record(h, start);
     if (slot->records == SFID__PAGE_RECORDS && h->lease.opened) {
         sfid__fail(&h->error, SFID_ESTATE, "the slot file is full after %u lost leases; open the generator again", slot->records);
         return NULL;
@@ -70,7 +102,7 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
  */
 static void follow_server(const struct sfid__holder *h, struct sfid__record *r, uint64_t floor, uint64_t now) {
     const int64_t skew_ms = atomic_load_explicit(&h->store->skew_ms, memory_order_relaxed);
-    const uint64_t servers = sfid__grant_tick_in(h, -skew_ms), tick = SFID__MIN(floor, servers);
+    const uint64_t servers = sfid__tick_of_ms(&h->generator->layout, h->wall_ms - skew_ms), tick = SFID__MIN(floor, servers);
     if (tick > now && tick - now > atomic_load_explicit(&r->lead, memory_order_relaxed))
         atomic_store_explicit(&r->lead, tick - now, memory_order_relaxed);
 }
@@ -80,17 +112,17 @@ static void follow_server(const struct sfid__holder *h, struct sfid__record *r, 
  * stopped. The record comes first and its window after, so a process that dies in between leaves a position that the
  * next one finds. A window in which a process died is still good.
  */
-void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const struct sfid__lease_action *a,
+                       struct sfid__lease_event *next) {
     const uint64_t now = h->tick;
     const struct sfid__reply *reply = &h->reply;
-    struct sfid__record *r = sfid__grant_last_record(h);
     const uint8_t seq_bits = h->generator->layout.seq_bits;
-    const uint64_t position = sfid__grant_position(h, reply, SFID__MAX(now, a->floor) << seq_bits);
-    const bool found =
-        r && !sfid__grant_is_closed(r) && !h->lease.opened && !h->lease.terms.testifies && sfid__record_position(r) == position;
+    const uint64_t position = sfid__grant_position(h, r, reply, SFID__MAX(now, a->floor) << seq_bits);
+    const bool found = r && !sfid__grant_is_closed(r) && !h->lease.opened && !h->lease.terms.testifies &&
+                       sfid__record_pid(r) == reply->pid && sfid__record_position(r) == position;
+    const bool granted = a->limit > a->floor;
+    uint64_t limit = granted ? a->limit : position >> seq_bits;
     if (!found) {
-        const bool granted = a->limit > a->floor;
-        const uint64_t limit = granted ? a->limit : position >> seq_bits;
         const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit, now,
                                           h->generator->max_ahead, a->token, a->nonce};
         r = append_record(h, &start);
@@ -98,13 +130,14 @@ void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *
             follow_server(h, r, a->floor, now);
     } else {
         sfid__grant_mend_highest(r);
+        limit = sfid__grant_limit(r);
     }
     *next = (struct sfid__lease_event){.kind = r ? SFID__LEASE_ADOPTED : SFID__LEASE_UNFIT};
     if (r == NULL)
         return;
-    next->limit = SFID__MAX(sfid__grant_limit(r), a->limit);
+    next->limit = SFID__MAX(limit, a->limit);
     next->bare = reply->guessed || position > reply->position;
     /* A record may go on past its mark, if that was set back or lost. It issues IDs once the mark is ahead of it again. */
-    const bool covered = reply->page == h->slot.page->id.nonce && sfid__grant_limit(r) <= reply->limit;
-    next->sure = a->limit > a->floor || (covered && sfid__grant_limit(r) > SFID__MAX(now, position >> seq_bits));
+    const bool covered = reply->page == h->slot.page->id.nonce && limit <= reply->limit;
+    next->sure = granted || (covered && limit > SFID__MAX(now, position >> seq_bits));
 }

@@ -13,9 +13,6 @@
 uint64_t sfid__grant_tick_in(const struct sfid__holder *h, int64_t more_ms);
 uint64_t sfid__grant_clock_tick(const struct sfid__holder *h);
 
-/* NULL while the slot has no record. */
-struct sfid__record *sfid__grant_last_record(const struct sfid__holder *h);
-
 /* Relaxed: rule (a) of slow.c does not depend on this look at the word. */
 static inline bool sfid__grant_is_closed(const struct sfid__record *r) {
     return (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) != 0;
@@ -32,10 +29,15 @@ static inline void sfid__grant_mend_highest(struct sfid__record *r) {
         atomic_store_explicit(&r->hi, sfid__grant_limit(r), memory_order_relaxed);
 }
 
-/* The position at which a reply's pid continues, by page and store; `first`, the first one granted, if neither knows. */
-uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__reply *reply, uint64_t first);
+/*
+ * The position at which a reply's pid continues, by page and store; `first`, the first one granted, if neither knows.
+ * r: the last record of the slot, or NULL.
+ */
+uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__record *r, const struct sfid__reply *reply,
+                              uint64_t first);
 
-/* Carries out SFID__DO_ADOPT. *next is the event that results. */
-void sfid__grant_adopt(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next);
+/* Carries out SFID__DO_ADOPT, with the same r. *next is the event that results. */
+void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const struct sfid__lease_action *a,
+                       struct sfid__lease_event *next);
 
 #endif

@@ -8,6 +8,7 @@
 #include "host/places.h"
 #include "id/layout.h"
 #include "lease/grant.h"
+#include "lease/share.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,23 +16,25 @@
 
 static int64_t monotonic_ms(const struct sfid__holder *h) { return sfid__monotonic_ms(h->generator->clock); }
 
-/* ---- reporting ------------------------------------------------------------- */
-
-static void tell(const struct sfid__holder *h, sfid_event_kind kind, int code, int64_t value, const char *text) {
-    if (h->tell)
-        h->tell(h->listener, kind, code, value, text);
+/* NULL while the slot has no record. */
+static struct sfid__record *last_record(const struct sfid__holder *h) {
+    return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
 }
+
+/* ---- reporting ------------------------------------------------------------- */
 
 static void tell_pid(const struct sfid__holder *h, sfid_event_kind kind, const char *what) {
     char text[160];
+    if (h->tell == NULL)
+        return;
     snprintf(text, sizeof text, "pid %" PRIu64 " is %s", sfid__holder_pid(h), what);
-    tell(h, kind, 0, 0, text);
+    sfid__holder_tell(h, kind, 0, 0, text);
 }
 
 static void tell_lost(const struct sfid__holder *h) {
     char text[SFID__ERROR_TEXT + 40];
     snprintf(text, sizeof text, "pid %" PRIu64 " is no longer held: %s", sfid__holder_pid(h), h->error.text);
-    tell(h, SFID_EVENT_LOST, h->error.code, 0, text);
+    sfid__holder_tell(h, SFID_EVENT_LOST, h->error.code, 0, text);
 }
 
 static void extend(struct sfid__holder *h) {
@@ -42,16 +45,22 @@ static void extend(struct sfid__holder *h) {
 
 static void tell_renewed(const struct sfid__holder *h) {
     const uint64_t now = h->tick, limit = h->lease.limit;
-    tell(h, SFID_EVENT_RENEWED, 0, limit > now ? (int64_t)((limit - now) * h->generator->layout.unit_ms) : 0,
-         "the window was extended");
+    sfid__holder_tell(h, SFID_EVENT_RENEWED, 0, limit > now ? (int64_t)((limit - now) * h->generator->layout.unit_ms) : 0,
+                      "the window was extended");
 }
 
 /* ---- carrying out ---------------------------------------------------------- */
 
+static void look_at_clock(struct sfid__holder *h) {
+    h->now_ms = monotonic_ms(h);
+    h->wall_ms = sfid__now(h->generator->clock).ms;
+    h->tick = sfid__tick_of_ms(&h->generator->layout, h->wall_ms);
+}
+
 static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
-    e->now_ms = monotonic_ms(h);
-    const struct sfid__record *r = sfid__grant_last_record(h);
-    e->tick = h->tick = sfid__grant_clock_tick(h);
+    const struct sfid__record *r = last_record(h);
+    e->now_ms = h->now_ms;
+    e->tick = h->tick;
     if (r) {
         const uint64_t position = sfid__record_position(r);
         const uint64_t tick = position >> r->seq_bits;
@@ -78,9 +87,9 @@ static void refuse_grant(struct sfid__holder *h) {
 }
 
 static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
-    const struct sfid__record *r = sfid__grant_last_record(h);
+    const struct sfid__record *r = last_record(h);
     const struct sfid__error before = h->error;
-    const int64_t whole_ms = next->now_ms + h->store->exchange_ms;
+    const int64_t whole_ms = h->now_ms + h->store->exchange_ms;
     const struct sfid__ask ask = {.lease = a,
                                   .position = r ? sfid__record_position(r) : 0,
                                   .now = h->tick,
@@ -88,7 +97,7 @@ static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a
                                   .give_up_ms = h->deadline_ms,
                                   .stop = h->stop,
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
-                                  .page_lost = a->kind == SFID__DO_CLAIM && h->slot.page && !sfid__slot_in_place(&h->slot),
+                                  .slot = h->slot.page ? &h->slot : NULL,
                                   .may_move = h->slot.records < SFID__PAGE_RECORDS,
                                   .accept = accept_pid,
                                   .accepter = h,
@@ -98,8 +107,9 @@ static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a
     h->reply = (struct sfid__reply){.pid = 0};
     const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
                                                                      : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
+    look_at_clock(h);
     /* An attempt that the end of opening cut short says less than the one before it. */
-    if (answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && monotonic_ms(h) >= h->deadline_ms)
+    if (answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && h->now_ms >= h->deadline_ms)
         h->error = before;
     *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
                                        .exchange = a->exchange,
@@ -111,8 +121,8 @@ static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a
                                        .after_ms = h->reply.after_ms};
 }
 
-static void release(struct sfid__holder *h, const struct sfid__lease_action *a, int64_t now_ms) {
-    const struct sfid__ask ask = {.lease = a, .now = h->tick, .deadline_ms = now_ms + h->store->exchange_ms};
+static void release(struct sfid__holder *h, const struct sfid__lease_action *a) {
+    const struct sfid__ask ask = {.lease = a, .now = h->tick, .deadline_ms = h->now_ms + h->store->exchange_ms};
     h->store->ops->release(h->store, &ask, h->stopped);
 }
 
@@ -125,7 +135,7 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
         return true;
     case SFID__DO_ADOPT:
         h->error.code = 0;
-        sfid__grant_adopt(h, a, next);
+        sfid__grant_adopt(h, last_record(h), a, next);
         return true;
     case SFID__DO_EXTEND:
         h->error.code = 0;
@@ -149,13 +159,13 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
     case SFID__DO_TELL_FAILED:
         if (next->kind == SFID__LEASE_ANSWER && (next->answer == SFID__GRANTED || next->answer == SFID__SWITCHED))
             refuse_grant(h);
-        tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
+        sfid__holder_tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
         return false;
     case SFID__DO_GIVE_UP:
         h->gave_up = true;
         return false;
     case SFID__DO_RELEASE:
-        release(h, a, next->now_ms);
+        release(h, a);
         return false;
     case SFID__DO_NOTE:
         sfid__record_note(sfid__page_current(h->slot.page), a->nonce, a->next_nonce);
@@ -175,6 +185,7 @@ static void note_window(const struct sfid__holder *h) {
 
 /* Feeds an event to the machine, then the events that result, until the machine wants to sleep. Returns until when. */
 static int64_t feed(struct sfid__holder *h, struct sfid__lease_event e) {
+    look_at_clock(h);
     for (;;) {
         struct sfid__lease_actions actions;
         bool more = false;
@@ -187,10 +198,6 @@ static int64_t feed(struct sfid__holder *h, struct sfid__lease_event e) {
             return actions.count ? actions.list[actions.count - 1].due_ms : SFID__FOREVER;
         }
     }
-}
-
-int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
-    return feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }
 
 /* The lease that the page's current record describes. */
@@ -213,53 +220,74 @@ void sfid__holder_resume(struct sfid__holder *h) {
         return;
     h->process = sfid__process();
     struct sfid__lease_event begin = found_on_page(h);
-    if (sfid__grant_is_closed(sfid__grant_last_record(h))) /* R12: the keeper that closed it died before its next claim */
+    if (sfid__grant_is_closed(last_record(h))) /* R12: the keeper that closed it died before its next claim */
         begin = (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = h->store->start};
     feed(h, begin);
 }
 
 void sfid__holder_unfollow(struct sfid__holder *h) { h->process = 0; }
 
+void sfid__holder_sit(struct sfid__holder *h, unsigned seat) {
+    if (!h->shared)
+        return;
+    sfid__holder_unfollow(h);
+    h->store->ops->sit(h->store, seat);
+}
+
+int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
+    if (h->shared && h->lease.opened && sfid__share_moved_on(h) && sfid__holder_has_pid(h)) {
+        sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */
+        sfid__holder_resume(h);
+    }
+    return feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
+}
+
 /* ---- open ------------------------------------------------------------------ */
 
 static bool range_of_one(const struct sfid__holder *h) { return h->lease.terms.pid_min == h->lease.terms.pid_max; }
 
-static int take_slot_of(struct sfid__holder *h, const struct sfid__reply *reply, struct sfid__error *err) {
-    struct sfid__dir app;
-    char name[32];
-    int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, err);
-    if (rc < 0)
-        return rc;
-    snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
-    /*
-     * The page is a lower bound, too: its mark may have been lost or set back to an older copy, and the clock may have
-     * gone back since. A page that is more than two windows ahead of both counts as damaged. Without a mark the
-     * layout's end is the bound: no window passes it, and a mark has no room for ticks from there on.
-     */
+/*
+ * The page is a lower bound, too: its mark may have been lost or set back to an older copy, and the clock may have
+ * gone back since. A page that is more than two windows ahead of both counts as damaged. Without a mark the
+ * layout's end is the bound: no window passes it, and a mark has no room for ticks from there on.
+ */
+static struct sfid__slot_want want_of(const struct sfid__holder *h, const struct sfid__reply *reply) {
     const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
     const uint64_t most = reply->position ? SFID__MAX(reply->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
-    const struct sfid__slot_want want = {h->of_pages, reply->pid, SFID__MIN(most, h->store->terms.end)};
-    return sfid__slot_take(&h->slot, &app, name, &want, err);
+    return (struct sfid__slot_want){h->of_pages, reply->pid, SFID__MIN(most, h->store->terms.end)};
+}
+
+static int take_slot_of(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want, struct sfid__error *err) {
+    struct sfid__dir app;
+    const int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, err);
+    return rc < 0 ? rc : sfid__slot_take(&h->slot, &app, name, want, err);
 }
 
 /*
- * Looks at a pid whose lock the store has taken, while the holder has no page yet. The pid's page has to be free, too:
+ * Looks at a pid whose lock the store has taken, while the holder has no pid yet. The pid's page has to be free, too:
  * a process that lost the state directory still holds it. And its position has to be near: after a power loss the mark
  * lies ahead, and another pid does not have to wait.
  */
 static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err) {
     struct sfid__holder *h = accepter;
-    if (h->slot.page)
+    struct sfid__slot_naming naming;
+    char name[32];
+    if (h->slot.page && (!h->shared || h->lease.opened))
         return 0; /* the slot came first, or this is the same pid again */
-    const int rc = take_slot_of(h, reply, err);
+    const struct sfid__slot_want want = want_of(h, reply);
+    snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
+    int rc = h->shared ? sfid__share_name_begin(h, name, &want, &naming, err) : take_slot_of(h, name, &want, err);
     if (rc < 0)
         return rc;
     const uint64_t near = sfid__grant_clock_tick(h) + h->generator->max_ahead;
-    const uint64_t position = sfid__grant_position(h, reply, 0);
-    if (!picky || range_of_one(h) || position >> h->generator->layout.seq_bits <= near)
-        return 0;
-    sfid__slot_drop(&h->slot);
-    return sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", reply->pid);
+    const uint64_t position = sfid__grant_position(h, last_record(h), reply, 0);
+    if (picky && !range_of_one(h) && position >> h->generator->layout.seq_bits > near)
+        rc = sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", reply->pid);
+    if (h->shared)
+        return sfid__share_name_end(h, &naming, reply->pid, rc == 0, err) < 0 ? err->code : rc;
+    if (rc < 0)
+        sfid__slot_drop(&h->slot);
+    return rc;
 }
 
 /*
@@ -267,10 +295,10 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
  * the server can be reached, and the keeper renews it. Otherwise (cold) it is renewed first.
  */
 static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
-    struct sfid__record *r = sfid__grant_last_record(h);
-    if (r == NULL || sfid__grant_is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
+    struct sfid__record *r = last_record(h);
+    if (r == NULL || h->shared || sfid__grant_is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
         sfid__record_pid(r) > h->lease.terms.pid_max)
-        return false;
+        return false; /* of a page that is shared, the right lies in the mark */
     sfid__grant_mend_highest(r);
     *found = found_on_page(h);
     found->cold =
@@ -316,13 +344,41 @@ static int get_pid(struct sfid__holder *h) {
 /* Takes the slot first: a lease in it may go on, and its number is part of this process's name at the store. */
 static int take_first_slot(struct sfid__holder *h, const char *machine) {
     const struct sfid__generator *g = h->generator;
-    const uint64_t window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
-    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, sfid__grant_clock_tick(h) + 2 * window};
+    const uint64_t now = sfid__grant_clock_tick(h), window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
+    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, now + 2 * window};
     struct sfid__numbered row = {
         .run = &h->run, .app = h->settings->opt.app, .pids = g->layout.max_pid + 1, .over = &h->passed_over};
     const int rc = sfid__numbered_take(&h->slot, &row, &want, &h->error);
     if (rc == 0)
         snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, row.number);
+    return rc;
+}
+
+static int get_own(struct sfid__holder *h) {
+    sfid__lease_init(&h->lease, &h->store->terms);
+    return get_pid(h);
+}
+
+/* A keeper of any of the processes goes on from the page. */
+static int get_shared(struct sfid__holder *h) {
+    bool live;
+    int rc = sfid__share_join(h, &live);
+    if (rc < 0)
+        return rc;
+    const struct sfid__record *r = last_record(h);
+    h->store->prefer = r ? sfid__record_pid(r) : UINT64_MAX;
+    if (live) {
+        sfid__lease_init(&h->lease, &h->store->terms);
+        h->lease.state = SFID__LEASE_HELD;
+        h->lease.opened = h->lease.told = true;
+        h->lease.pid = sfid__record_pid(r);
+        h->error.code = 0;
+        return 0;
+    }
+    rc = get_own(h);
+    if (rc == 0)
+        rc = sfid__share_let_in(h);
+    sfid__holder_unfollow(h);
     return rc;
 }
 
@@ -334,8 +390,7 @@ static int open_store(struct sfid__holder *h, const char *machine) {
     if (rc < 0)
         return rc;
     atomic_init(&h->store->replicas, -1);
-    sfid__lease_init(&h->lease, &h->store->terms);
-    rc = get_pid(h);
+    rc = h->shared ? get_shared(h) : get_own(h);
     if (!slot_first)
         snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
     return rc;
@@ -349,6 +404,7 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
     h->worker = settings->worker;
     h->of_pages = settings->of_pages;
     h->synced = settings->synced;
+    h->shared = settings->shared;
     h->deadline_ms = deadline_ms;
     char machine[SFID__MACHINE_ID];
     struct sfid__error *stateless = settings->store->slot_first ? &h->stateless : NULL; /* marks lie in the state directory */
@@ -370,63 +426,10 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
 
 /* ---- for others to see ----------------------------------------------------- */
 
-static void tell_stateless(const struct sfid__holder *h) {
-    char text[SFID__ERROR_TEXT + 80];
-    snprintf(text, sizeof text, "the identity of this host lives in the run directory until the next boot: %s", h->stateless.text);
-    tell(h, SFID_EVENT_NO_STATE_DIR, h->stateless.code, 0, text);
-}
-
-static void tell_passed_over(const struct sfid__holder *h) {
-    const struct sfid__passed_over *over = &h->passed_over;
-    char text[SFID__ERROR_TEXT + 60];
-    snprintf(text, sizeof text, "passed over %u pid%s: %s", over->count, over->count == 1 ? "" : "s; the first", over->first.text);
-    tell(h, SFID_EVENT_UNUSABLE, over->first.code, over->count, text);
-}
-
-/* Relaxed: this thread drives the store by now. */
-static void tell_server(const struct sfid__holder *h) {
-    const struct sfid__store *store = h->store;
-    char text[SFID__ERROR_TEXT];
-    snprintf(text, sizeof text, "%s answers", store->server);
-    if (atomic_load_explicit(&store->connected, memory_order_relaxed))
-        tell(h, SFID_EVENT_CONNECTED, 0, store->answer_ms, text);
-    if (store->stranger.text[0])
-        tell(h, SFID_EVENT_FOREIGN, 0, (int64_t)store->stranger_pid, store->stranger.text);
-    if (store->unreplicated.text[0])
-        tell(h, SFID_EVENT_UNREPLICATED, store->unreplicated.code,
-             SFID__MAX(atomic_load_explicit(&store->replicas, memory_order_relaxed), 0), store->unreplicated.text);
-}
-
 void sfid__holder_attend(struct sfid__holder *h, sfid__teller *teller, void *listener, const _Atomic int *stop) {
     h->tell = teller;
     h->listener = listener;
     h->stop = stop;
-}
-
-void sfid__holder_tell_opened(const struct sfid__holder *h) {
-    char text[160];
-    if (h->slot.put_aside[0]) {
-        snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", h->slot.put_aside);
-        tell(h, SFID_EVENT_SLOT_REPLACED, 0, 0, text);
-    }
-    if (h->passed_over.count)
-        tell_passed_over(h);
-    if (!h->run_is_tmpfs)
-        tell(h, SFID_EVENT_NOT_TMPFS, 0, 0, "the run directory is not on a tmpfs: a call may stall while its page is written back");
-    if (h->stateless.code)
-        tell_stateless(h);
-    if (!h->synced)
-        tell(h, SFID_EVENT_NOT_DURABLE, 0, 0, "the mark is not synced (mark=none): after a power loss IDs may repeat");
-    if (h->store->server)
-        tell_server(h);
-}
-
-/* Relaxed: the status need not be exact. */
-void sfid__holder_status(const struct sfid__holder *h, sfid_status_info *out) {
-    out->connected = atomic_load_explicit(&h->store->connected, memory_order_relaxed);
-    out->replicas = atomic_load_explicit(&h->store->replicas, memory_order_relaxed);
-    out->skew_ms = atomic_load_explicit(&h->store->skew_ms, memory_order_relaxed);
-    snprintf(out->identity, sizeof out->identity, "%s", h->identity);
 }
 
 /* ---- close ----------------------------------------------------------------- */
@@ -441,7 +444,7 @@ static uint64_t first_unused(const struct sfid__holder *h, const struct sfid__re
 /* If a step is left out, the next open makes up for it. */
 void sfid__holder_close(struct sfid__holder *h) {
     struct sfid__lease_event close = {.kind = SFID__LEASE_CLOSE};
-    const bool last = h->store->ops->is_last(h->store, &h->slot);
+    const bool last = h->shared ? sfid__share_is_last(h) : h->store->ops->is_last(h->store, &h->slot);
     if (last) {
         struct sfid__record *r = sfid__page_current(h->slot.page);
         if (h->process != sfid__process()) { /* the lease to release is the page's */
@@ -453,9 +456,15 @@ void sfid__holder_close(struct sfid__holder *h) {
         close.position = first_unused(h, r);
         sfid__numbered_leave(&h->slot); /* for a slot with a pid's name, nothing */
     }
+    if (h->shared) { /* the pid first: a process that is alone with the page wants the pid that was there */
+        if (last)
+            feed(h, close);
+        h->store->ops->drop(h->store);
+        h->store = NULL;
+    }
     sfid__slot_leave(&h->slot); /* before the pid is free: its next holder wants this lock, too */
     h->slot.records = 0;
-    if (last)
+    if (last && !h->shared)
         feed(h, close);
 }
 

@@ -26,6 +26,9 @@ void sfid__holder_resume(struct sfid__holder *h);
 /* Another process's keeper has the page: from now on this machine is out of date. */
 void sfid__holder_unfollow(struct sfid__holder *h);
 
+/* This process keeps from now on, on a seat of a page that others may use. */
+void sfid__holder_sit(struct sfid__holder *h, unsigned seat);
+
 /* Does what is due. Returns when to call again, in monotonic milliseconds; SFID__FOREVER: when poked. */
 int64_t sfid__holder_step(struct sfid__holder *h, bool poked);
 

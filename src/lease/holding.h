@@ -18,7 +18,8 @@ struct sfid__holder {
     struct sfid__slot slot;
     struct sfid__reply reply;              /* the store's last one */
     struct sfid__error error;              /* why the last failure happened */
-    uint64_t tick;                         /* the clock's, at the machine's last event */
+    uint64_t tick;                         /* the clock's when the step began, or after its last question to the store */
+    int64_t now_ms, wall_ms;               /* the same moment: monotonic, and by the clock */
     uint64_t stopped;                      /* the word, once closed */
     bool gave_up;                          /* no pid can be had */
     uint64_t of_pages;                     /* as in the settings */
@@ -29,6 +30,9 @@ struct sfid__holder {
     int64_t deadline_ms;                   /* monotonic, while opening; later SFID__FOREVER */
     char identity[SFID__MACHINE_ID + 32];
     bool run_is_tmpfs, synced;
+    struct sfid__slot_found beside;       /* shared: what the page says that had the pid's name before this one */
+    bool shared;                          /* one page for all processes of the app: share.h */
+    unsigned page;                        /* shared: which page that is */
     struct sfid__passed_over passed_over; /* pids or slots that the last claim passed over: their files cannot be used */
     struct sfid__error stateless;         /* why this host's identity lives in the run directory; code 0: it does not */
 
@@ -36,5 +40,11 @@ struct sfid__holder {
     sfid__teller *tell;
     void *listener;
 };
+
+static inline void sfid__holder_tell(const struct sfid__holder *h, sfid_event_kind kind, int code, int64_t value,
+                                     const char *text) {
+    if (h->tell)
+        h->tell(h->listener, kind, code, value, text);
+}
 
 #endif

@@ -14,6 +14,9 @@
  *     its thread ID alone. Threads in two PID namespaces can have the same ID,
  *     so the death of one frees the lock of the other, and two keepers have the
  *     page. The newer one raises page->reign, and the older one ends (I3).
+ *   - The keeper of a shared page is stopped, with its process. A call of another
+ *     process finds a poke that was not answered, and starts a keeper there. It
+ *     takes another seat, and raises page->reign.
  *   - A daemon closes all descriptors. The thread has none: it sleeps on the
  *     page's poke word, a futex. A forked child can poke its parent's keeper.
  *   - A callback closes its own generator, which would wait for itself:
@@ -26,8 +29,8 @@
  *   I1  A process has at most one thread for a keeper. Only a compare-and-swap
  *       takes `owner` to STARTING: from idle, from ended, or from a value of
  *       another process. Its winner joins a thread that ended, and makes one.
- *   I2  A thread drives the holder only after it got the page's lock. It keeps
- *       the lock until it ends. Nobody waits for the lock: it is only tried.
+ *   I2  A thread drives the holder only after it got the lock of a seat. It keeps
+ *       the lock until it gets up. Nobody waits for the lock: it is only tried.
  *   I3  A thread begins a step only while page->reign is the value that it set
  *       itself. So of two that hold the lock, the older one ends after the step
  *       that it is in.
@@ -75,9 +78,11 @@
 #define STACK_BYTES (256 * 1024) /* the user's callbacks run on it; untouched pages cost nothing */
 #define BACKED_OFF_NAP_MS 50     /* a stop is heard within this time */
 #define EVENT_PERIOD_MS 1000
+#define DEAF_MS 1000 /* a keeper that leaves a poke unanswered for this long may be replaced, if the page is shared */
 #define FOREVER SFID__FOREVER
 
 enum { IDLE = 0, STARTING, RUNNING, ENDED };
+enum { RUNG = 1, STOPS = 2 }; /* the bell */
 
 /* ---- text shared with readers -------------------------------------------- */
 
@@ -149,6 +154,12 @@ static void tell_end(struct sfid__keeper *k) {
     tell(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
 }
 
+static void tell_keeps(struct sfid__keeper *k) {
+    char text[80];
+    snprintf(text, sizeof text, "this process keeps pid %" PRIu64, sfid__record_pid(sfid__page_current(k->generator->page)));
+    tell(k, SFID_EVENT_KEEPS, 0, 0, text);
+}
+
 /* Reports what open noticed before there was a thread. */
 static void tell_opened(struct sfid__keeper *k) {
     char text[80];
@@ -197,19 +208,23 @@ static void rest(struct sfid__keeper *k, int64_t due_ms) {
     struct sfid__page *page = k->generator->page;
     int64_t ms = due_ms == FOREVER ? FOREVER : SFID__MAX(due_ms - sfid__monotonic_ms(k->generator->clock), 1);
     /* A hint. Release, with the acquire in slow.c [resting]: a caller that finds the rest over also finds the raised limit. */
-    atomic_store_explicit(&page->resting, ms == FOREVER && k->holding != NULL, memory_order_release);
+    const bool backs_off = k->holding && sfid__holder_backs_off(k->holding);
+    const uint32_t resting = ms == FOREVER && k->holding ? SFID__RESTS : backs_off ? SFID__FAILS : 0;
+    atomic_store_explicit(&page->resting, resting, memory_order_release);
     if (k->on_event && ms > EVENT_PERIOD_MS)
         ms = EVENT_PERIOD_MS;
-    if (k->holding == NULL || !sfid__holder_backs_off(k->holding))
+    if (!backs_off)
         sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms);
     else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* no poke ends this pause; acquire, as in run() */
         k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
 }
 
-/* I3. False once another keeper got the page's lock, although this one never gave it up. */
+/* Acquire, with the exchange in sit_down(): the older keeper sees what the newer one saw. */
+static uint64_t reign_of(const struct sfid__page *page) { return atomic_load_explicit(&page->reign, memory_order_acquire); }
+
+/* I3. False once another keeper has sat down, although this one never got up. */
 static bool reigns(const struct sfid__keeper *k) {
-    /* Acquire, with the fetch_add in thread_main: the older keeper sees what the newer one saw. */
-    return k->holding == NULL || atomic_load_explicit(&k->generator->page->reign, memory_order_acquire) == k->reign;
+    return k->holding == NULL || reign_of(k->generator->page) == atomic_load_explicit(&k->reign, memory_order_relaxed);
 }
 
 static void run(struct sfid__keeper *k) {
@@ -223,6 +238,8 @@ static void run(struct sfid__keeper *k) {
     /* Acquire, with the release in sfid__keeper_stop. */
     while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0 && reigns(k)) {
         const int64_t due_ms = k->holding ? sfid__holder_step(k->holding, poked) : FOREVER;
+        /* Relaxed: a hint. Behind the step, so that nothing is left of what was asked meanwhile: the answer is there. */
+        atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
         if (k->on_event)
             tell_counters(k);
         rest(k, due_ms);
@@ -231,12 +248,135 @@ static void run(struct sfid__keeper *k) {
     }
 }
 
-/* I2. Takes the page's lock, for as long as this thread lives; false if another thread has it. */
-static bool lock_page(struct sfid__page *page) {
-    const int rc = pthread_mutex_trylock(&page->keeper);
+/* ---- seats ----------------------------------------------------------------- */
+
+/* I2. Takes the lock of a seat, for as long as this thread sits there; false if another thread has it. */
+static bool lock_seat(struct sfid__seat *seat) {
+    const int rc = pthread_mutex_trylock(&seat->lock);
     if (rc == EOWNERDEAD) /* the earlier keeper died with its process; nothing that the lock guards is half done */
-        return pthread_mutex_consistent(&page->keeper) == 0;
+        return pthread_mutex_consistent(&seat->lock) == 0;
     return rc == 0;
+}
+
+static bool is_shared(const struct sfid__keeper *k) { return k->holding && k->holding->shared; }
+
+static int64_t window_ms(const struct sfid__keeper *k) {
+    return (int64_t)(k->generator->half_window * 2 * k->generator->layout.unit_ms);
+}
+
+/* Relaxed: a hint. A time of another time namespace may lie in the future; an election too many does no harm. */
+static int64_t asked_ms(const struct sfid__keeper *k) {
+    return (int64_t)atomic_load_explicit(&k->generator->page->asked_ms, memory_order_relaxed);
+}
+
+/* True if the keeper does not answer, so its process is stopped, or waits for a disk as any other would. */
+static bool is_deaf(const struct sfid__keeper *k) {
+    const int64_t asked = asked_ms(k), now = sfid__monotonic_ms(k->generator->clock);
+    return is_shared(k) && asked != 0 && (now - asked > SFID__MIN(window_ms(k) / 8, DEAF_MS) || asked > now + DEAF_MS);
+}
+
+/* True if the keeper that counts is alive, and answers. */
+static bool is_kept(const struct sfid__keeper *k) {
+    struct sfid__page *page = k->generator->page;
+    struct sfid__seat *seat = &page->seat[reign_of(page) % SFID__SEATS];
+    if (!lock_seat(seat))
+        return !is_deaf(k);
+    pthread_mutex_unlock(&seat->lock);
+    return false;
+}
+
+/*
+ * Sits down on a free seat, and counts from now on. An earlier keeper that goes on finds that out after its step (I3). What it
+ * still writes harms nobody: limits that rise, marks of its own seat, a record that it cannot publish.
+ */
+static bool sit_down(struct sfid__keeper *k) {
+    struct sfid__page *page = k->generator->page;
+    uint64_t reign = reign_of(page);
+    if (is_kept(k))
+        return false;
+    for (unsigned i = 0; i < SFID__SEATS; i++) {
+        const unsigned seat = (unsigned)((reign + i) % SFID__SEATS);
+        if (!lock_seat(&page->seat[seat]))
+            continue;
+        const uint64_t mine = (reign / SFID__SEATS + 1) * SFID__SEATS + seat;
+        atomic_store_explicit(&page->seat[seat].reign, mine, memory_order_relaxed); /* for get_up() of one that lost this lock */
+        /* Acq_rel, with the acquire in reign_of(). Of two that sit down at once, one wins. */
+        if (!atomic_compare_exchange_strong_explicit(&page->reign, &reign, mine, memory_order_acq_rel, memory_order_relaxed)) {
+            pthread_mutex_unlock(&page->seat[seat].lock);
+            return false;
+        }
+        k->seat = seat;
+        atomic_store_explicit(&k->reign, mine, memory_order_relaxed);
+        atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+static void get_up(struct sfid__keeper *k) {
+    struct sfid__page *page = k->generator->page;
+    struct sfid__seat *seat = &page->seat[k->seat];
+    if (!reigns(k))
+        sfid__page_wake(page); /* this thread may have taken a poke that was meant for the other one */
+    else
+        atomic_store_explicit(&page->resting, 0, memory_order_relaxed); /* a hint: nobody rests any more */
+    if (!reigns(k) || is_shared(k))
+        sfid__holder_unfollow(k->holding);
+    /* Relaxed: only the thread with the lock writes it. If it has changed, the lock is the newer keeper's (head of the file),
+       and stands in its list of robust locks. */
+    if (atomic_load_explicit(&seat->reign, memory_order_relaxed) == atomic_load_explicit(&k->reign, memory_order_relaxed))
+        pthread_mutex_unlock(&seat->lock);
+    atomic_store_explicit(&k->reign, 0, memory_order_relaxed);
+}
+
+/* Keeps until it has to stop, or another keeper has sat down. False if there is a keeper. */
+static bool keep(struct sfid__keeper *k) {
+    if (!sit_down(k))
+        return false;
+    pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once, one ends here */
+    sfid__holder_sit(k->holding, k->seat);
+    if (is_shared(k))
+        tell_keeps(k);
+    run(k);
+    get_up(k);
+    return true;
+}
+
+/*
+ * Sleeps until a call of this process wants a keeper. If somebody else keeps, who may be about to answer, or deaf, it looks
+ * again soon, whoever rings. It also looks now and then: a child that has no thread cannot ring.
+ */
+static void listen(struct sfid__keeper *k) {
+    const int64_t eighth_ms = window_ms(k) / 8, second_ms = SFID__MIN(eighth_ms, EVENT_PERIOD_MS);
+    const bool asked = asked_ms(k) != 0;
+    uint32_t silent = 0;
+    if (asked)
+        atomic_compare_exchange_strong_explicit(&k->bell, &silent, RUNG, memory_order_relaxed, memory_order_relaxed);
+    const int64_t ms = asked ? second_ms / 4 : k->on_event ? second_ms : eighth_ms;
+    sfid__futex_wait(&k->bell, SFID__FUTEX_PRIVATE, asked ? RUNG : 0, SFID__MAX(ms, 1));
+}
+
+/* The thread of a process that shares its page: it reports this process's own events, and keeps if a call asks and nobody does. */
+static void attend(struct sfid__keeper *k) {
+    pthread_setname_np(pthread_self(), THREAD_NAME);
+    sfid__holder_attend(k->holding, tell_event, k, &k->stop);
+    tell_opened(k);
+    /* Acquire, with the release in sfid__keeper_stop. */
+    while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) {
+        uint32_t rung = RUNG;
+        /* Acquire, with the release in sfid__keeper_ring(): what was asked before it rang is seen below. */
+        atomic_compare_exchange_strong_explicit(&k->bell, &rung, 0, memory_order_acquire, memory_order_relaxed);
+        if (asked_ms(k) != 0)
+            keep(k);
+        tell_counters(k);
+        listen(k);
+    }
+}
+
+void sfid__keeper_ring(struct sfid__keeper *k) {
+    uint32_t silent = 0;
+    if (is_shared(k) && atomic_compare_exchange_strong_explicit(&k->bell, &silent, RUNG, memory_order_release, memory_order_relaxed))
+        sfid__futex_wake(&k->bell, SFID__FUTEX_PRIVATE, 1);
 }
 
 /* What `owner` has in it, but for the state. */
@@ -244,29 +384,22 @@ static uint64_t own(void) { return sfid__process() << 2; }
 
 static void *thread_main(void *arg) {
     struct sfid__keeper *k = arg;
-    struct sfid__page *page = k->generator->page;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0}); /* a callback may show the host which thread this is */
     self.keeper = k;
     self.process = sfid__process();
     if (k->holding == NULL) {
         pthread_setname_np(pthread_self(), THREAD_NAME);
         run(k); /* without a holder it only reports this process's events: each process may have one */
-    } else if (lock_page(page)) {
-        pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once, one ends here */
-        k->reign = atomic_fetch_add_explicit(&page->reign, 1, memory_order_acq_rel) + 1; /* with the acquire in reigns() */
-        run(k);
-        if (reigns(k))
-            pthread_mutex_unlock(&page->keeper);
-        else /* the lock is the newer keeper's, and stands in its list of robust locks */
-            sfid__holder_unfollow(k->holding);
-    } else {
+    } else if (is_shared(k)) {
+        attend(k);
+    } else if (!keep(k)) {
         sfid__holder_unfollow(k->holding);
     }
     atomic_store_explicit(&k->owner, own() | ENDED, memory_order_release); /* with the acquire in sfid__keeper_start */
     return NULL;
 }
 
-static int create_thread(struct sfid__keeper *k) {
+int sfid__keeper_thread(pthread_t *thread, void *(*main)(void *), void *arg) {
     pthread_attr_t attr;
     sigset_t all, before;
     int rc = pthread_attr_init(&attr);
@@ -275,18 +408,10 @@ static int create_thread(struct sfid__keeper *k) {
     pthread_attr_setstacksize(&attr, SFID__MAX((size_t)STACK_BYTES, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
     sigfillset(&all); /* the thread inherits the mask: no signal of the program arrives there */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&k->thread, &attr, thread_main, k);
+    rc = pthread_create(thread, &attr, main, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return rc;
-}
-
-/* True if no keeper of this fork family is alive. */
-static bool lock_is_free(struct sfid__page *page) {
-    if (!lock_page(page))
-        return false;
-    pthread_mutex_unlock(&page->keeper);
-    return true;
 }
 
 int sfid__keeper_start(struct sfid__keeper *k) {
@@ -295,7 +420,7 @@ int sfid__keeper_start(struct sfid__keeper *k) {
     const uint64_t us = own();
     if (owner == (us | RUNNING) || owner == (us | STARTING))
         return 0;
-    if (k->holding && !lock_is_free(k->generator->page))
+    if (k->holding && !is_shared(k) && is_kept(k))
         return SFID_EAGAIN;
     /* I1. Acq_rel: k->thread passes from the last start to this one. */
     if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, us | STARTING, memory_order_acq_rel, memory_order_relaxed))
@@ -303,7 +428,8 @@ int sfid__keeper_start(struct sfid__keeper *k) {
     if (owner == (us | ENDED))
         pthread_join(k->thread, NULL);
     atomic_store_explicit(&k->stop, 0, memory_order_relaxed); /* before the thread is made */
-    if (create_thread(k) != 0) {
+    atomic_store_explicit(&k->bell, 0, memory_order_relaxed);
+    if (sfid__keeper_thread(&k->thread, thread_main, k) != 0) {
         atomic_store_explicit(&k->owner, us | IDLE, memory_order_release);
         return SFID_ENOMEM;
     }
@@ -317,7 +443,15 @@ bool sfid__keeper_runs(const struct sfid__keeper *k) {
     return owner == (us | RUNNING) || owner == (us | STARTING);
 }
 
+bool sfid__keeper_keeps(const struct sfid__keeper *k) {
+    return sfid__keeper_runs(k) && (!is_shared(k) || atomic_load_explicit(&k->reign, memory_order_relaxed) != 0);
+}
+
 bool sfid__keeper_is_self(const struct sfid__keeper *k) { return self.keeper == k && self.process == sfid__process(); }
+
+static bool has_ended(const struct sfid__keeper *k) {
+    return atomic_load_explicit(&k->owner, memory_order_relaxed) == (own() | ENDED); /* pthread_join() orders */
+}
 
 void sfid__keeper_stop(struct sfid__keeper *k) {
     /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is set. */
@@ -325,8 +459,17 @@ void sfid__keeper_stop(struct sfid__keeper *k) {
     const uint64_t us = own();
     if (owner >> 2 != us >> 2 || owner == (us | IDLE))
         return;
-    atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run() */
-    sfid__page_wake(k->generator->page);
+    atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run() and attend() */
+    atomic_store_explicit(&k->bell, STOPS, memory_order_relaxed);
+    sfid__futex_wake(&k->bell, SFID__FUTEX_PRIVATE, 1);
+    if (!is_shared(k))
+        sfid__page_wake(k->generator->page);
+    /* Two keepers may sleep on the word of a page that is shared, and the other one may take the poke. */
+    for (int64_t nap_ns = 10000; is_shared(k) && !has_ended(k); nap_ns = SFID__MIN(nap_ns * 2, 10000000)) {
+        k->generator->clock->sleep_ns(k->generator->clock, nap_ns);
+        if (atomic_load_explicit(&k->reign, memory_order_relaxed) != 0)
+            sfid__page_wake_all(k->generator->page);
+    }
     pthread_join(k->thread, NULL);
     atomic_store_explicit(&k->owner, us | IDLE, memory_order_relaxed); /* alone: see the table */
 }

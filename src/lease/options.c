@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "lease/options.h"
 
+#include "host/dirs.h"
 #include "id/layout.h"
 #include "id/presets.h"
 #include "lease/store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define APP_MAX 64
@@ -16,17 +18,16 @@ static int bad(struct sfid__error *err, const char *what) { return sfid__fail(er
 
 static int check_app(const char *app, struct sfid__error *err) {
     char shown[80];
-    const size_t len = strlen(app);
+    const size_t len = strlen(app), good = strspn(app, SFID__ALNUM "_.{}-");
+    if (len > 0 && len <= APP_MAX && app[0] != '.' && good == len)
+        return 0;
     sfid__printable(shown, sizeof shown, app, len);
     if (len == 0 || len > APP_MAX)
         return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has %zu characters: it should have 1 to %d", shown, len, APP_MAX);
     if (app[0] == '.')
         return sfid__fail(err, SFID_EINVAL, "app name \"%s\" begins with a dot", shown);
-    const size_t good = strspn(app, SFID__ALNUM "_.{}-");
-    if (good < len)
-        return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has an invalid character at position %zu; use A-Z a-z 0-9 _ . { } -",
-                          shown, good + 1);
-    return 0;
+    return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has an invalid character at position %zu; use A-Z a-z 0-9 _ . { } -",
+                      shown, good + 1);
 }
 
 static int check_pid(const sfid_options *o, const sfid_layout *l, struct sfid__error *err) {
@@ -124,6 +125,7 @@ static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
     const sfid_options *o = &out->opt;
     out->lead_ms = SFID__MARK_LEAD_MS;
     out->synced = true;
+    out->shared = o->share != 0;
     out->store_min = out->store_max = -1;
     if (o->pid >= 0 && o->store)
         return sfid__fail(err, SFID_EINVAL,
@@ -141,6 +143,12 @@ static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
 }
 
 static int finish_store(struct sfid__settings *out, struct sfid__error *err) {
+    if (out->shared && out->store == NULL)
+        return bad(err, "share is 1, but app is not given: processes share the page of an app");
+    if (out->shared && out->store != &sfid__store_local)
+        return sfid__fail(err, SFID_EINVAL,
+                          "share is 1, but processes can share a pid of store \"local\" only, so far; %s has to do without",
+                          out->store->title);
     if (out->store == NULL)
         return 0;
     keep_to_names(out);
@@ -173,6 +181,8 @@ static int check_policy(const sfid_options *o, const sfid_layout *l, struct sfid
     if (o->max_ahead_ms > DAY_MS)
         return sfid__fail(err, SFID_EINVAL, "max_ahead_ms %" PRIu32 " is over a day (%d)", o->max_ahead_ms, DAY_MS);
     const uint64_t half = (l->max_seq + 1) / 2;
+    if (o->share > 1)
+        return sfid__fail(err, SFID_EINVAL, "share %" PRIu64 " is not 0 or 1", o->share);
     if (o->random_start > half)
         return sfid__fail(err, SFID_EINVAL, "random_start %" PRIu64 " is over half the sequence (%" PRIu64 ")", o->random_start,
                           half);
@@ -260,6 +270,50 @@ int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid
     memcpy(opt, given, SFID__MIN(given->size, sizeof *opt));
     opt->size = sizeof *opt;
     return 0;
+}
+
+/* ---- options kept for later ------------------------------------------------ */
+
+static const char *keep(const char *text, bool *full) {
+    char *copy = text ? strdup(text) : NULL;
+    *full = *full || (text && copy == NULL);
+    return copy;
+}
+
+struct sfid__kept *sfid__options_keep(const sfid_options *given, const struct sfid__settings *settings) {
+    struct sfid__error ignored = {.code = 0};
+    struct sfid__kept *kept = calloc(1, sizeof *kept);
+    bool full = false;
+    if (kept == NULL || sfid__options_copy(given, &kept->opt, &ignored) < 0) {
+        free(kept);
+        return NULL;
+    }
+    sfid_options *o = &kept->opt;
+    const char *run = sfid__dir_name_run(o->run_dir, &ignored), *state = sfid__dir_name_state(o->state_dir, &ignored);
+    o->app = keep(o->app, &full);
+    o->store = keep(o->store, &full);
+    o->run_dir = run;
+    o->state_dir = state;
+    if (o->layout)
+        o->layout = memcpy(&kept->layout, o->layout, sizeof kept->layout);
+    if (o->wide)
+        o->wide = memcpy(&kept->wide, o->wide, sizeof kept->wide);
+    if (settings->plan.by_host)
+        o->pid = (int64_t)settings->worker;
+    if (!full && run && state)
+        return kept;
+    sfid__options_free(kept);
+    return NULL;
+}
+
+void sfid__options_free(struct sfid__kept *kept) {
+    if (kept == NULL)
+        return;
+    free((char *)(uintptr_t)kept->opt.app);
+    free((char *)(uintptr_t)kept->opt.store);
+    free((char *)(uintptr_t)kept->opt.run_dir);
+    free((char *)(uintptr_t)kept->opt.state_dir);
+    free(kept);
 }
 
 int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {

@@ -73,9 +73,8 @@ static void ask_with(struct question *q, const struct sfid__redis_app *app, cons
 
 /* ---- answers --------------------------------------------------------------- */
 
-bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint64_t *out) {
-    const char *text = i < app->reply.count ? app->reply.strings[i] : "";
-    return sfid__number(text, strlen(text), 999999999999999999, out);
+bool sfid__redis_app_numbers(const struct sfid__redis_app *app, unsigned i, unsigned n, uint64_t *out) {
+    return i + n <= app->reply.count && sfid__numbers(app->reply.strings + i, n, 999999999999999999, out);
 }
 
 int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick) { return sfid__tick_begin_ms(&app->layout, tick); }
@@ -224,7 +223,7 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struc
         return fail_key(app, err);
     if (rc < 0)
         return rc;
-    if (!sfid__redis_app_number(app, 1, &now_ms))
+    if (!sfid__redis_app_numbers(app, 1, 1, &now_ms))
         return sfid__redis_app_nonsense(app, op, err);
     app->now_ms = (int64_t)now_ms;
     app->skew_ms = host_ms + app->round_ms / 2 - app->now_ms;
@@ -242,7 +241,7 @@ int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t
         return sfid__fail(err, SFID_EREDIS, "%s: WAIT: the connection is closed", app->shown);
     const struct sfid__question q = {3, (const char *const[]){"WAIT", wanted, ms}, NULL, until.at_ms, until.stop};
     const int rc = sfid__route_exchange(&app->route, &q, &app->reply, err);
-    if (rc == 0 && !sfid__redis_app_number(app, 0, have))
+    if (rc == 0 && !sfid__redis_app_numbers(app, 0, 1, have))
         return sfid__redis_app_nonsense(app, "WAIT", err);
     return rc;
 }
@@ -266,7 +265,7 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
     if (settings->lends_range)
         snprintf(app->lent, sizeof app->lent, "#%" PRId64 "-%" PRId64, opt->pid_min, opt->pid_max);
     snprintf(app->name, sizeof app->name, "%s", opt->app);
-    sfid__uri_describe(&settings->uri, app->shown, sizeof app->shown);
+    snprintf(app->shown, sizeof app->shown, "%s", settings->shown);
     return sfid__route_begin(&app->route, &settings->uri, app->name, err);
 }
 

@@ -78,8 +78,8 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struc
 int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, struct sfid__deadline until,
                          uint64_t *have, struct sfid__error *err);
 
-/* Reads string i of the reply as a decimal of at most 18 digits; false if it is none. */
-bool sfid__redis_app_number(const struct sfid__redis_app *app, unsigned i, uint64_t *out);
+/* Reads n strings of the reply, from i on, as decimals of at most 18 digits; false if one is none. */
+bool sfid__redis_app_numbers(const struct sfid__redis_app *app, unsigned i, unsigned n, uint64_t *out);
 
 /* Fails for an answer that no server with the script gives: SFID_EREDIS, reply.class SFID__REPLY_CONFIG. */
 int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct sfid__error *err);

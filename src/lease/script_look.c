@@ -27,7 +27,7 @@ static bool read_view(const struct sfid__redis_app *app, struct sfid__redis_view
     for (unsigned i = 0; i < 3; i++)
         if (strcmp(text, known[i]) == 0) {
             view->known = i;
-            return strcmp(app->reply.strings[4], "-") == 0 || sfid__redis_app_number(app, 4, &view->open_tick);
+            return strcmp(app->reply.strings[4], "-") == 0 || sfid__redis_app_numbers(app, 4, 1, &view->open_tick);
         }
     return false;
 }
@@ -65,7 +65,7 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
         const int rc = sfid__redis_app_ask(app, "look", &q, HEAD, err);
         if (rc < 0)
             return rc;
-        if (app->word != SFID__REDIS_OK || !read_view(app, view) || !sfid__redis_app_number(app, 7, &next) ||
+        if (app->word != SFID__REDIS_OK || !read_view(app, view) || !sfid__redis_app_numbers(app, 7, 1, &next) ||
             !read_pids(app, each, user, &more) || (next <= asked && next <= app->pid_max))
             return sfid__redis_app_nonsense(app, "look", err);
         same = same && (state[0] == '\0' || strcmp(state, view->state) == 0);
@@ -161,7 +161,8 @@ bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, in
     struct sfid__error ignored;
     bool taken[MACHINES] = {false};
     size_t used = 0;
-    const bool all = sfid__redis_look(app, &view, count_holder, &t, (struct sfid__deadline){deadline_ms, stop, 0}, &ignored) == 0;
+    const bool all =
+        sfid__redis_look(app, &view, count_holder, &t, (struct sfid__deadline){.at_ms = deadline_ms, .stop = stop}, &ignored) == 0;
     out[0] = '\0';
     for (int n = 0, i; n < SHOWN && (i = take_largest(&t, taken)) >= 0 && used < size; n++)
         used += (size_t)snprintf(out + used, size - used, "%s%.60s (%u)", n ? ", " : "", t.machines[i].name, t.machines[i].pids);

@@ -31,7 +31,7 @@ struct sfid__ask {
     const _Atomic int *stop;                /* not 0: the answer should come soon; may be NULL */
     uint64_t page;                          /* nonce of the page in use, if there is one */
     uint64_t position;                      /* word of its record, if there is one: it may lie past the limit */
-    bool page_lost;                         /* claim: that page is no longer at its path */
+    const struct sfid__slot *slot;          /* claim: that page's slot, or NULL */
     bool may_move;                          /* renewal: another pid's record would have room */
 
     /*
@@ -79,6 +79,15 @@ struct sfid__store_ops {
     /* As SFID__DO_RELEASE asks: every position below `position` may have been issued, none from there on. */
     void (*release)(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position);
 
+    /*
+     * For processes that share a pid; NULL: they cannot. join: takes part in a pid that others hold with the page `page`.
+     * share: lets others take part, once the page has a record. by_fd: a mapping does not keep the lock, so a descriptor
+     * does. 0 or a code; SFID_ESTATE: nobody can join that pid. sit: the keeper of this process writes from now on.
+     */
+    int (*join)(struct sfid__store *store, uint64_t pid, uint64_t page, bool by_fd, struct sfid__error *err);
+    int (*share)(struct sfid__store *store, uint64_t page, bool *by_fd, struct sfid__error *err);
+    void (*sit)(struct sfid__store *store, unsigned seat);
+
     /* Frees the store in any state. */
     void (*drop)(struct sfid__store *store);
 };
@@ -87,6 +96,7 @@ struct sfid__store {
     const struct sfid__store_ops *ops;
     struct sfid__lease_terms terms;
     uint64_t start;                  /* the pid to look at first */
+    uint64_t prefer;                 /* local: the pid to try before all others; UINT64_MAX: none */
     int64_t exchange_ms;             /* how long an answer may take */
     const char *server;              /* where the store is, for people; NULL: on this host */
     int64_t answer_ms;               /* how long the first answer of this connection took */

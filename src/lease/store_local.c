@@ -16,6 +16,7 @@
 #include "host/hints.h"
 #include "host/identity.h"
 #include "host/mark.h"
+#include "host/slot.h"
 #include "id/layout.h"
 #include "lease/settings.h"
 
@@ -29,8 +30,10 @@ struct local_store {
     sfid_layout layout;
     uint64_t fingerprint; /* of layout */
     char *state_dir, *app;
-    bool fixed, synced, strict;
+    bool fixed, synced, strict, shared;
     bool had;         /* a pid was held: only that one is claimed again */
+    bool by_fd;       /* shared: a mapping does not keep the mark's lock */
+    bool let_in;      /* shared: others may take part: a mark that is made anew is for them, too */
     uint64_t pid;     /* that one */
     uint64_t page;    /* nonce of the page in use; for release() */
     uint64_t durable; /* tick up to which this process saw the mark synced: what it read may be in memory only */
@@ -88,7 +91,7 @@ static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
     const struct sfid__ask *ask = q->ask;
     struct sfid__reply *reply = q->reply;
     struct sfid__position at;
-    int rc = sfid__mark_take(&s->mark, q->app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced}, &at, q->err);
+    int rc = sfid__mark_take(&s->mark, q->app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced, s->shared}, &at, q->err);
     if (rc < 0)
         return rc;
     if (at.damaged) { /* a newer entry may be lost, but no granted window goes beyond this */
@@ -171,6 +174,12 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
                     struct sfid__error *err) {
     const uint64_t from = s->had ? s->pid : s->store.terms.pid_min, to = s->had ? s->pid : s->store.terms.pid_max;
     struct quest q = {app, ask, reply, err, from < to, UINT64_MAX};
+    const uint64_t prefer = s->store.prefer;
+    if (!s->had && prefer >= from && prefer <= to) { /* the one that was there last, without a look at those that are held */
+        const int rc = take(s, &q, prefer);
+        if (rc != SFID_EBUSY && rc != SFID_EAGAIN && !is_unusable(rc, err))
+            return rc;
+    }
     int rc = scan(s, &q, from, to);
     q.picky = false;
     if (rc < 0 && q.spare <= to)
@@ -199,9 +208,9 @@ static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid
     struct sfid__position at;
     if (sfid__mark_in_place(&s->mark, &at)) {
         *reply = reply_of(s, s->pid, &at);
-        return 0;
+        return s->let_in && s->mark.alone_fd > 0 ? sfid__mark_share(&s->mark, &s->by_fd, err) : 0;
     }
-    if (ask->page_lost)
+    if (ask->slot && !sfid__slot_in_place(ask->slot))
         return sfid__fail(err, SFID_ELEASE,
                           "pid %" PRIu64 ": its mark below %s and its slot file are gone, so no ID is generated after this window; "
                           "put the directories back, or close the generator and open it again",
@@ -209,12 +218,28 @@ static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid
     return SFID_EAGAIN;
 }
 
+/* A pid whose mark was lost, on a page that others use as well: one of them may have made the mark anew. */
+static int claim_shared(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask, struct sfid__reply *reply,
+                        struct sfid__error *err) {
+    const struct sfid__mark_want want = {s->pid, s->fingerprint, s->synced, true};
+    struct sfid__position at;
+    if (sfid__mark_join(&s->mark, app, &want, ask->page, s->by_fd, err) == 0 && sfid__mark_in_place(&s->mark, &at)) {
+        *reply = reply_of(s, s->pid, &at);
+        return 0;
+    }
+    sfid__mark_drop(&s->mark);
+    const int rc = claim_in(s, app, ask, reply, err);
+    return rc < 0 ? rc : sfid__mark_share(&s->mark, &s->by_fd, err);
+}
+
 static int claim_anew(struct local_store *s, const struct sfid__ask *ask, struct sfid__reply *reply, struct sfid__error *err) {
     struct sfid__dir app = SFID__DIR_NONE;
+    const unsigned seat = s->mark.seat;
     int rc = open_app(s, &app, err);
     sfid__mark_drop(&s->mark); /* a mark that was lost */
     if (rc == 0)
-        rc = claim_in(s, &app, ask, reply, err);
+        rc = s->had && s->shared ? claim_shared(s, &app, ask, reply, err) : claim_in(s, &app, ask, reply, err);
+    s->mark.seat = seat;
     sfid__dir_close(&app);
     return rc;
 }
@@ -273,6 +298,48 @@ static void release(struct sfid__store *store, const struct sfid__ask *ask, uint
         sfid__hint_free(s->mark.dir_path, s->pid);
 }
 
+/* ---- processes that share a pid ---------------------------------------------- */
+
+static int join(struct sfid__store *store, uint64_t pid, uint64_t page, bool by_fd, struct sfid__error *err) {
+    struct local_store *s = self(store);
+    struct sfid__dir app = SFID__DIR_NONE;
+    int rc = open_app(s, &app, err);
+    if (rc == 0)
+        rc = sfid__mark_join(&s->mark, &app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced, true}, page, by_fd, err);
+    sfid__dir_close(&app);
+    s->had = s->let_in = rc == 0;
+    s->pid = pid;
+    s->page = page;
+    s->durable = 0;
+    s->by_fd = by_fd;
+    return rc;
+}
+
+/* The mark has to name the page, or nobody can join. That moves it no further. */
+static int share(struct sfid__store *store, uint64_t page, bool *by_fd, struct sfid__error *err) {
+    struct local_store *s = self(store);
+    struct sfid__position at;
+    int rc = 0;
+    if (!sfid__mark_in_place(&s->mark, &at))
+        return sfid__fail(err, SFID_ESTATE, "the mark of pid %" PRIu64 " is gone", s->pid);
+    if (at.page != page)
+        rc = sfid__mark_write(&s->mark, (struct sfid__position){at.word, page, false, false}, err);
+    s->page = page;
+    if (rc == 0)
+        rc = sfid__mark_share(&s->mark, by_fd, err);
+    s->by_fd = *by_fd;
+    s->let_in = rc == 0;
+    return rc;
+}
+
+/* What the mark says may be another keeper's, and not synced. */
+static void sit(struct sfid__store *store, unsigned seat) {
+    struct local_store *s = self(store);
+    s->mark.seat = seat;
+    s->mark.settled = 0;
+    s->durable = 0;
+}
+
 static void drop(struct sfid__store *store) {
     struct local_store *s = self(store);
     sfid__mark_drop(&s->mark);
@@ -287,7 +354,7 @@ static void drop(struct sfid__store *store) {
 #define RETRY_LONGEST_MS 5000
 #define EXCHANGE_MS 2000
 
-static const struct sfid__store_ops ops = {claim, renew, is_last, release, drop};
+static const struct sfid__store_ops ops = {claim, renew, is_last, release, join, share, sit, drop};
 
 static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
     (void)identity; /* marks belong to this host */
@@ -300,6 +367,8 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     s->fixed = opt->pid >= 0;
     s->synced = settings->synced;
     s->strict = settings->strict;
+    s->shared = settings->shared;
+    s->store.prefer = UINT64_MAX;
     s->state_dir = sfid__dir_name_state(opt->state_dir, err); /* the environment may change */
     s->app = strdup(opt->app);
     if (s->state_dir == NULL || s->app == NULL) {
@@ -338,9 +407,10 @@ static bool is_meant(const char *text) { return strcmp(text, "local") == 0 || st
 static int bad_parameter(struct sfid__error *err, const char *text, size_t len) {
     char shown[60];
     sfid__printable(shown, sizeof shown, text, len);
-    return sfid__fail(err, SFID_EINVAL,
-                      "store \"local\": bad parameter \"%s\"; expected mark=none, lead_ms=%d to %d, pid_min=N or pid_max=N", shown,
-                      LEAD_MIN_MS, LEAD_MAX_MS);
+    return sfid__fail(
+        err, SFID_EINVAL,
+        "store \"local\": bad parameter \"%s\"; expected mark=none, share=1, lead_ms=%d to %d, pid_min=N or pid_max=N", shown,
+        LEAD_MIN_MS, LEAD_MAX_MS);
 }
 
 /* "mark=none", or one of the eight-byte names and a decimal. */
@@ -349,6 +419,8 @@ static int read_parameter(const char *text, size_t len, struct sfid__settings *o
     uint64_t n;
     if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0)
         return out->synced = false, 0;
+    if (len == strlen("share=1") && strncmp(text, "share=1", len) == 0)
+        return out->shared = true, 0;
     if (len <= NAME || !sfid__number(text + NAME, len - NAME, 999999999, &n))
         return bad_parameter(err, text, len);
     int64_t *max = strncmp(text, "pid_max=", NAME) == 0 ? &out->store_max : NULL;

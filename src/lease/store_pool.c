@@ -261,7 +261,7 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {claim, renew, is_last, release, drop};
+static const struct sfid__store_ops ops = {.claim = claim, .renew = renew, .is_last = is_last, .release = release, .drop = drop};
 
 static int make_members(struct pool_store *s, const struct sfid__settings *settings, struct sfid__settings *part,
                         const char *identity, struct sfid__error *err) {

@@ -103,7 +103,7 @@ static void tell_stranger(struct redis_store *s, const struct sfid__ask *ask, ui
 /* A claim's answer may name a pid that was passed over. */
 static void note_stranger(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
     uint64_t pid;
-    if (sfid__redis_app_number(&s->app, i, &pid))
+    if (i < s->app.reply.count && sfid__redis_app_numbers(&s->app, i, 1, &pid))
         tell_stranger(s, ask, pid);
 }
 
@@ -155,7 +155,7 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
     const int64_t now = sfid__deadline_now_ms(), wait_ms = s->store.exchange_ms / 2;
     const int64_t deadline =
         ask->deadline_ms ? SFID__MIN(ask->deadline_ms, now + s->store.exchange_ms) : now + s->store.exchange_ms;
-    const struct sfid__deadline until = {deadline, ask->stop, 0};
+    const struct sfid__deadline until = {.at_ms = deadline, .stop = ask->stop};
     const int rc = sfid__redis_app_wait(&s->app, s->replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), until, &have, &why);
     atomic_store_explicit(&s->store.replicas, rc < 0 ? -1 : (int64_t)have, memory_order_relaxed);
     too_few->text[0] = '\0';
@@ -193,16 +193,14 @@ static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uin
 
 static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
                                             struct sfid__error *err) {
-    uint64_t tick, poll_ms, open_tick;
-    if (s->app.reply.count < 6 || !sfid__redis_app_number(&s->app, 2, &tick) || !sfid__redis_app_number(&s->app, 3, &poll_ms) ||
-        !sfid__redis_app_number(&s->app, 4, &open_tick) || poll_ms > POLL_MOST_MS)
+    uint64_t n[3]; /* the tick, the poll's milliseconds, the tick from which an unknown app is open */
+    if (s->app.reply.count < 6 || !sfid__redis_app_numbers(&s->app, 2, 3, n) || n[1] > POLL_MOST_MS)
         return nonsense(s, "claim", err);
     note_era(s, ask, 5);
     note_stranger(s, ask, 6);
-    tick = SFID__MIN(tick, s->store.terms.end);
-    open_tick = SFID__MIN(open_tick, s->store.terms.end);
+    const uint64_t tick = SFID__MIN(n[0], s->store.terms.end), open_tick = SFID__MIN(n[2], s->store.terms.end);
     reply->start = ask->lease->start;
-    reply->after_ms = (int64_t)poll_ms;
+    reply->after_ms = (int64_t)n[1];
     /* This is the last question, or the next has less time than an answer may take. */
     const int64_t now = sfid__deadline_now_ms();
     if (ask->give_up_ms - now <= reply->after_ms + s->store.exchange_ms && now - s->explained_ms > EXPLAIN_MS) {
@@ -220,11 +218,12 @@ static enum sfid__lease_answer settled(struct redis_store *s, enum sfid__lease_a
 }
 
 static bool read_grant(const struct redis_store *s, struct sfid__reply *reply) {
-    if (!sfid__redis_app_number(&s->app, 2, &reply->floor) || !sfid__redis_app_number(&s->app, 3, &reply->limit) ||
-        !sfid__redis_app_number(&s->app, 4, &reply->pid) || reply->floor >= reply->limit)
+    uint64_t n[3]; /* floor, limit, pid */
+    if (!sfid__redis_app_numbers(&s->app, 2, 3, n) || n[0] >= n[1])
         return false;
-    reply->limit = SFID__MIN(reply->limit, s->store.terms.end);
-    reply->floor = SFID__MIN(reply->floor, reply->limit);
+    reply->limit = SFID__MIN(n[1], s->store.terms.end);
+    reply->floor = SFID__MIN(n[0], reply->limit);
+    reply->pid = n[2];
     return true;
 }
 
@@ -301,10 +300,11 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
         note_replicas(s, ask, reply->pid);
         return settled(s, SFID__SWITCHED);
     }
-    if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_number(&s->app, 3, &reply->limit) ||
-        !sfid__redis_app_number(&s->app, 4, &reply->pid) || reply->pid != ask->lease->pid)
+    uint64_t n[2]; /* limit, pid */
+    if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_numbers(&s->app, 3, 2, n) || n[1] != ask->lease->pid)
         return nonsense(s, "renew", err);
-    reply->limit = SFID__MAX(SFID__MIN(reply->limit, store->terms.end), ask->lease->limit);
+    reply->pid = n[1];
+    reply->limit = SFID__MAX(SFID__MIN(n[0], store->terms.end), ask->lease->limit);
     note_era(s, ask, 5);
     return settled(s, SFID__GRANTED);
 }
@@ -338,7 +338,7 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {claim, renew, is_last, release, drop};
+static const struct sfid__store_ops ops = {.claim = claim, .renew = renew, .is_last = is_last, .release = release, .drop = drop};
 
 static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
     const sfid_options *opt = &settings->opt;
@@ -409,7 +409,7 @@ static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
 static int finish(struct sfid__settings *out, struct sfid__error *err) {
     sfid_options *o = &out->opt;
     const uint64_t unit = o->layout->unit_ms;
-    char server[SFID__URI_WHOLE];
+    char whole[SFID__URI_WHOLE];
     if (o->pid_max > SFID__REDIS_PID_MAX)
         return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max,
                           SFID__REDIS_PID_MAX);
@@ -422,7 +422,12 @@ static int finish(struct sfid__settings *out, struct sfid__error *err) {
     if (sfid__windows_choose(out, err) < 0)
         return err->code;
     /* Another server has other holders: none of its leases may go on here. */
-    sfid__uri_describe(&out->uri, server, sizeof server);
+    const char *server = out->shown;
+    sfid__uri_describe(&out->uri, out->shown, sizeof out->shown);
+    if (out->uri.kind != SFID__URI_SERVER) { /* several nodes need not fit in there */
+        sfid__uri_describe(&out->uri, whole, sizeof whole);
+        server = whole;
+    }
     out->of_pages = sfid__hash(out->fingerprint, server, strlen(server));
     return check_tag(out, err);
 }

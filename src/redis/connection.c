@@ -15,9 +15,8 @@
 struct sfid__connection {
     struct sfid__uri uri; /* one server */
     enum sfid__peer peer;
-    char name[SFID__URI_TEXT];   /* CLIENT SETNAME */
-    char shown[SFID__URI_SHOWN]; /* the server, for errors */
-    uint64_t process;            /* the process that owns this descriptor and this lookup; 0 before the first exchange: */
+    char name[SFID__URI_TEXT]; /* CLIENT SETNAME */
+    uint64_t process;          /* the process that owns this descriptor and this lookup; 0 before the first exchange: */
     struct sfid__wire wire;
     struct sfid__resolver resolver;
     unsigned turn;  /* the first of the name's addresses to try */
@@ -38,8 +37,10 @@ struct exchange {
 /* ---- failing ------------------------------------------------------------- */
 
 static int fail(struct exchange *x, enum sfid__reply_class class, int code, const char *what, const char *why) {
+    char server[SFID__URI_SHOWN];
+    sfid__uri_describe(&x->c->uri, server, sizeof server);
     x->reply->class = class;
-    return sfid__fail(x->err, code, "%s: %s: %s", x->c->shown, what, why);
+    return sfid__fail(x->err, code, "%s: %s: %s", server, what, why);
 }
 
 static int64_t now_ns(void) { return sfid__system_clock.monotonic_ns(&sfid__system_clock); }
@@ -67,6 +68,7 @@ static int fail_wire(struct exchange *x, enum sfid__reply_class class, const str
 }
 
 #define UNASKED "the reply came before the command was sent"
+#define LEFT_OVER "more than one reply" /* the rest would be taken for the answer to the next command */
 
 static int fail_protocol(struct exchange *x, const char *what, const char *why) {
     char text[160];
@@ -94,6 +96,10 @@ static int fail_reply(struct exchange *x, const char *what) {
     char text[SFID__REPLY_STRING + 80];
     if (strcmp(what, "AUTH") == 0)
         return fail_auth(x);
+    if (strcmp(what, "EVALSHA") == 0 && strcmp(m->known, "NOSCRIPT") == 0) { /* EVAL comes next: no failure to report */
+        x->reply->class = m->class;
+        return m->code;
+    }
     const char *hint = x->c->peer == SFID__PEER_SENTINEL
                            ? " (the URL has neither sentinel_password= nor sentinel_password_file=)"
                            : " (the URL has neither user:password@ before the host nor password_file=)";
@@ -104,35 +110,22 @@ static int fail_reply(struct exchange *x, const char *what) {
 
 /* ---- sending and receiving ----------------------------------------------- */
 
-/* 0, or a code with the error filled in. *cut: the server closed the connection, and may have said why. */
-static int send_bytes(struct exchange *x, const char *name, const char *bytes, size_t n, bool *cut) {
+/* False with the error filled in on failure: the server closed the connection, and may have said why. */
+static bool send_bytes(struct exchange *x, const char *name, const char *bytes, size_t n) {
     struct sfid__error why;
     const enum sfid__reply_class class = sfid__wire_send(&x->c->wire, bytes, n, &x->deadline, &why);
-    *cut = class != SFID__REPLY_OK;
-    return *cut ? fail_wire(x, class, &why, name) : 0;
-}
-
-static int send_command(struct exchange *x, const struct sfid__question *q, bool *cut) {
-    char *bytes = NULL;
-    *cut = false;
-    if (q->argc < 1 || q->argc > SFID__COMMAND_ARGS)
-        return fail(x, SFID__REPLY_CONFIG, SFID_EINVAL, q->argv[0], "no arguments, or too many");
-    const long long n = sfid__resp_write(&bytes, q->argc, q->argv, q->lengths);
-    if (n < 0)
-        return fail(x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
-    const int rc = send_bytes(x, q->argv[0], bytes, (size_t)n, cut);
-    sfid__resp_free(bytes);
-    return rc;
+    if (class != SFID__REPLY_OK)
+        fail_wire(x, class, &why, name);
+    return class == SFID__REPLY_OK;
 }
 
 /* Takes in one reply. 0 for error replies, too. */
 static int take_reply(struct exchange *x, const char *what) {
     char chunk[4096];
     struct sfid__error why;
-    size_t n;
-    sfid__resp_next(&x->resp);
+    size_t n = 0;
     for (;;) {
-        switch (sfid__resp_take(&x->resp)) {
+        switch (n > 0 || x->resp.rest > 0 ? sfid__resp_take(&x->resp, chunk, n) : SFID__RESP_MORE) {
         case SFID__RESP_WHOLE:
             return 0;
         case SFID__RESP_WRONG:
@@ -146,13 +139,7 @@ static int take_reply(struct exchange *x, const char *what) {
         if (class != SFID__REPLY_OK)
             return fail_wire(x, class, &why, what);
         x->heard = true;
-        sfid__resp_feed(&x->resp, chunk, n);
     }
-}
-
-/* A rest would be taken for the answer to the next command. */
-static int check_nothing_left(struct exchange *x, const char *what) {
-    return sfid__resp_is_spent(&x->resp) ? 0 : fail_protocol(x, what, "more than one reply");
 }
 
 /* ---- connecting ---------------------------------------------------------- */
@@ -223,21 +210,20 @@ static size_t write_steps(const struct step *steps, unsigned count, char bytes[G
 static int greet(struct exchange *x) {
     struct step steps[STEPS];
     char db[12], bytes[GREETING_BYTES];
-    bool cut;
     snprintf(db, sizeof db, "%" PRIu32, x->c->uri.db);
     const unsigned count = list_steps(x->c, db, steps);
-    send_bytes(x, "connecting", bytes, write_steps(steps, count, bytes), &cut);
+    const bool sent = send_bytes(x, "connecting", bytes, write_steps(steps, count, bytes));
     for (unsigned i = 0; i < count; i++)
         if (take_greeting(x, &steps[i]) < 0)
             return x->err->code;
     x->resp.leaves_out_deeper = x->resp.leaves_out_errors = false;
-    return cut ? fail_protocol(x, "connecting", UNASKED) : check_nothing_left(x, "connecting");
+    return sent && x->resp.rest == 0 ? 0 : fail_protocol(x, "connecting", sent ? LEFT_OVER : UNASKED);
 }
 
-/* Shortens the deadline to what lookup and connecting may take. Returns the one to put back. */
-static int64_t shorten_to_connect(struct exchange *x) {
-    const int64_t whole = x->deadline.at_ms, now_ms = sfid__deadline_now_ms();
-    x->deadline.at_ms = x->until_ms = SFID__MIN(whole, now_ms + (int64_t)x->c->uri.connect_timeout_ms);
+/* Shortens the deadline to what lookup and connecting may take from a moment on. Returns the one to put back. */
+static int64_t shorten_to_connect(struct exchange *x, int64_t from_ns) {
+    const int64_t whole = x->deadline.at_ms;
+    x->deadline.at_ms = x->until_ms = SFID__MIN(whole, from_ns / 1000000 + (int64_t)x->c->uri.connect_timeout_ms);
     return whole;
 }
 
@@ -247,7 +233,7 @@ static int fail_greeting(struct exchange *x) {
     if (x->heard || c->suspected || c->uri.tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
         return x->err->code;
     c->suspected = true; /* once only: a server that does not answer this either costs time */
-    const int64_t whole = shorten_to_connect(x);
+    const int64_t whole = shorten_to_connect(x, now_ns());
     const bool tls = sfid__wire_speaks_tls(&c->uri, &c->resolver, c->turn, &x->deadline);
     x->deadline.at_ms = whole;
     return tls ? fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, "connecting",
@@ -269,25 +255,20 @@ static int connect_and_greet(struct exchange *x) {
     const enum sfid__reply_class known = take_password(c, &why);
     if (known != SFID__REPLY_OK)
         return fail_wire(x, known, &why, "connecting");
-    const int64_t whole = shorten_to_connect(x);
+    const int64_t whole = shorten_to_connect(x, x->began_ns);
     const enum sfid__reply_class class = sfid__wire_open(&c->wire, &c->uri, &c->resolver, c->turn, &x->deadline, &why);
     x->deadline.at_ms = whole;
     if (class != SFID__REPLY_OK)
         return fail_wire(x, class, &why, "connecting");
     x->until_ms = whole;
-    const int rc = greet(x) < 0 ? fail_greeting(x) : 0;
+    if (greet(x) == 0)
+        return 0;
+    const int rc = fail_greeting(x);
     sfid__reply_empty(x->reply); /* the command has no answer */
     return rc;
 }
 
 /* ---- the whole ----------------------------------------------------------- */
-
-static void name_server(struct sfid__connection *c, const struct sfid__uri *uri) {
-    c->uri = *uri;
-    c->turn = 0;
-    c->suspected = false;
-    sfid__uri_describe(uri, c->shown, sizeof c->shown);
-}
 
 int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *uri, enum sfid__peer peer, const char *app,
                          struct sfid__error *err) {
@@ -295,7 +276,7 @@ int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *
     *out = c;
     if (c == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    name_server(c, uri);
+    c->uri = *uri;
     c->peer = peer;
     if (uri->tls)
         sfid__tls_prepare();
@@ -312,39 +293,51 @@ static void disown(struct sfid__connection *c) {
     const uint64_t process = sfid__process();
     if (c->process == process)
         return;
-    sfid__wire_leave(&c->wire);
-    sfid__resolver_forget(&c->resolver);
+    if (c->process != 0) {
+        sfid__wire_leave(&c->wire);
+        sfid__resolver_forget(&c->resolver);
+    }
     c->process = process;
 }
 
-static int converse(struct exchange *x, const struct sfid__question *q) {
-    const char *const *argv = q->argv;
-    bool cut;
-    if (x->c->wire.fd < 0 && connect_and_greet(x) < 0)
+static int converse(struct exchange *x, const char *command) {
+    const bool connects = x->c->wire.fd < 0;
+    struct sfid__error why;
+    if (connects && connect_and_greet(x) < 0)
         return x->err->code;
-    if (send_command(x, q, &cut) < 0 && !cut)
+    /* No command goes out after its deadline. Without connecting nothing has waited yet. */
+    const int64_t left = x->deadline.at_ms - (connects ? now_ns() : x->began_ns) / 1000000;
+    if (left <= 0) {
+        sfid__fail(&why, SFID_EREDIS, "no answer in time");
+        return fail_wire(x, SFID__REPLY_RETRY, &why, command);
+    }
+    x->deadline.sure_ms = x->deadline.stop_at_ms ? 0 : (int)SFID__MIN(left, SFID__STOP_LOOK_MS);
+    const bool sent = send_bytes(x, command, x->resp.command, x->resp.length);
+    if (take_reply(x, command) < 0)
         return x->err->code;
-    if (take_reply(x, argv[0]) < 0 || check_nothing_left(x, argv[0]) < 0)
-        return x->err->code;
+    if (x->resp.rest > 0)
+        return fail_protocol(x, command, LEFT_OVER);
     if (x->resp.is_error)
-        return fail_reply(x, argv[0]);
-    return cut ? fail_protocol(x, argv[0], UNASKED) : 0;
+        return fail_reply(x, command);
+    return sent ? 0 : fail_protocol(x, command, UNASKED);
 }
 
 int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
                               struct sfid__error *err) {
     struct exchange x = {.c = c,
-                         .deadline = {q->deadline_ms, q->stop, 0},
+                         .deadline = {.at_ms = q->deadline_ms, .stop = q->stop},
                          .began_ns = now_ns(),
                          .until_ms = q->deadline_ms,
                          .reply = reply,
                          .err = err};
     reply->class = SFID__REPLY_OK;
-    sfid__reply_empty(reply);
+    if (q->argc < 1 || q->argc > SFID__COMMAND_ARGS) {
+        sfid__reply_empty(reply);
+        return fail(&x, SFID__REPLY_CONFIG, SFID_EINVAL, q->argv[0], "no arguments, or too many");
+    }
     sfid__connection_is_up(c); /* closes a connection that cannot be used any more */
-    if (!sfid__resp_begin(&x.resp, reply, &c->uri))
-        return fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
-    const int rc = converse(&x, q);
+    const bool begun = sfid__resp_begin(&x.resp, reply, &c->uri, q->argc, q->argv, q->lengths);
+    const int rc = begun ? converse(&x, q->argv[0]) : fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
     sfid__resp_end(&x.resp);
     /* After an error that passes by itself, such as BUSY, the connection is still good. */
     if (rc < 0 && !(x.resp.is_error && reply->count > 0 && reply->class == SFID__REPLY_RETRY)) {
@@ -356,10 +349,9 @@ int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__que
 
 bool sfid__connection_is_up(struct sfid__connection *c) {
     disown(c);
-    if (sfid__wire_is_quiet(&c->wire))
-        return true;
-    sfid__wire_close(&c->wire);
-    return false;
+    if (c->wire.fd >= 0 && !sfid__wire_is_quiet(&c->wire))
+        sfid__wire_close(&c->wire);
+    return c->wire.fd >= 0;
 }
 
 void sfid__connection_hang_up(struct sfid__connection *c) {
@@ -370,7 +362,9 @@ void sfid__connection_hang_up(struct sfid__connection *c) {
 void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *uri) {
     sfid__connection_hang_up(c);
     sfid__resolver_drop(&c->resolver); /* one resolver always has the same host */
-    name_server(c, uri);
+    c->uri = *uri;
+    c->turn = 0;
+    c->suspected = false;
 }
 
 void sfid__connection_drop(struct sfid__connection *c) {

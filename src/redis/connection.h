@@ -57,8 +57,9 @@ struct sfid__question {
  * at every 20 ms at least, unless it is NULL. Once it is not 0, at most 500 ms are left: somebody closes the handle.
  *
  * 0 with *reply and class SFID__REPLY_OK; or SFID_EREDIS, SFID_EAUTH or SFID_ENOMEM with reply->class set and a
- * sentence that names the server (never a secret), the command and what the server said. If the server answered this
- * command with an error, reply->strings[0] is its line; otherwise reply->count is 0.
+ * sentence that names the server (never a secret), the command and what the server said. NOSCRIPT to EVALSHA has no
+ * sentence: *err stays as it is. If the server answered this command with an error, reply->strings[0] is its line;
+ * otherwise reply->count is 0.
  */
 int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
                               struct sfid__error *err);

@@ -192,31 +192,28 @@ static redisReplyObjectFunctions functions = {
 
 /* ---- taking a reply in ----------------------------------------------------- */
 
-bool sfid__resp_begin(struct sfid__resp *r, struct sfid__redis_reply *reply, const struct sfid__uri *uri) {
+bool sfid__resp_begin(struct sfid__resp *r, struct sfid__redis_reply *reply, const struct sfid__uri *uri, int argc,
+                      const char *const *argv, const size_t *lengths) {
+    const char *args[SFID__COMMAND_ARGS];
     *r = (struct sfid__resp){.reply = reply, .uri = uri};
+    sfid__reply_empty(reply);
     redisReader *reader = redisReaderCreateWithFunctions(&functions);
     if (reader)
         reader->privdata = r;
     r->reader = reader;
-    return reader != NULL;
+    memcpy(args, argv, (size_t)argc * sizeof *args); /* hiredis wants an array of pointers that are not const */
+    const long long length = redisFormatCommandArgv(&r->command, argc, args, lengths);
+    r->length = length < 0 ? 0 : (size_t)length;
+    return reader && r->length > 0;
 }
 
 void sfid__resp_end(struct sfid__resp *r) {
     if (r->reader)
         redisReaderFree(r->reader);
+    if (r->length > 0)
+        redisFreeCommand(r->command);
     r->reader = NULL;
-}
-
-/* On failure the next redisReaderGetReply() fails, too. */
-void sfid__resp_feed(struct sfid__resp *r, const char *bytes, size_t n) {
-    r->received += n;
-    redisReaderFeed(r->reader, bytes, n);
-}
-
-void sfid__resp_next(struct sfid__resp *r) {
-    sfid__reply_empty(r->reply);
-    r->is_error = false;
-    r->received = 0;
+    r->length = 0;
 }
 
 /*
@@ -232,7 +229,7 @@ static const char *hopeless(const struct sfid__resp *r) {
     return end && (end - at > 3 || strtol(at, NULL, 10) >= SFID__REPLY_STRING) ? "a string that is too long" : NULL;
 }
 
-enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r) {
+static enum sfid__resp_taken look(struct sfid__resp *r) {
     redisReader *reader = r->reader;
     void *taken = NULL;
     if (redisReaderGetReply(reader, &taken) != REDIS_OK) {
@@ -242,23 +239,21 @@ enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r) {
             r->why = reader->errstr;
         return SFID__RESP_WRONG;
     }
+    r->rest = reader->len - reader->pos;
     if (taken)
         return SFID__RESP_WHOLE;
     r->why = hopeless(r);
     return r->why ? SFID__RESP_WRONG : SFID__RESP_MORE;
 }
 
-bool sfid__resp_is_spent(const struct sfid__resp *r) {
-    const redisReader *reader = r->reader;
-    return reader->pos >= reader->len;
+enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r, const char *bytes, size_t n) {
+    if (r->last == SFID__RESP_WHOLE) {
+        sfid__reply_empty(r->reply);
+        r->is_error = false;
+        r->received = 0;
+    }
+    r->received += n;
+    if (n > 0)
+        redisReaderFeed(r->reader, bytes, n); /* if this fails, so does the look */
+    return r->last = look(r);
 }
-
-/* ---- commands -------------------------------------------------------------- */
-
-long long sfid__resp_write(char **bytes, int argc, const char *const *argv, const size_t *lengths) {
-    const char *args[SFID__COMMAND_ARGS];
-    memcpy(args, argv, (size_t)argc * sizeof *args); /* hiredis wants an array of pointers that are not const */
-    return redisFormatCommandArgv(bytes, argc, args, lengths);
-}
-
-void sfid__resp_free(char *bytes) { redisFreeCommand(bytes); }

@@ -39,8 +39,13 @@ struct sfid__redis_reply {
 /* Removes all strings; the class stays. */
 void sfid__reply_empty(struct sfid__redis_reply *reply);
 
-/* A reader that takes in one reply after another. */
+enum sfid__resp_taken { SFID__RESP_WHOLE, SFID__RESP_MORE, SFID__RESP_WRONG, SFID__RESP_NO_MEMORY };
+
+/* A command as bytes, and a reader that takes in one reply after another. */
 struct sfid__resp {
+    char *command; /* hiredis's */
+    size_t length;
+    enum sfid__resp_taken last;         /* what the last call of sfid__resp_take() returned */
     struct sfid__redis_reply *reply;    /* the last one */
     bool is_error;                      /* it is an error line */
     struct sfid__reply_meaning meaning; /* if so, what it asks for */
@@ -48,32 +53,23 @@ struct sfid__resp {
     bool leaves_out_deeper;             /* input: leave out arrays inside an array, instead of failing */
     bool leaves_out_errors;             /* input: an error has no line and no meaning: it does not matter */
     const struct sfid__uri *uri;        /* its secrets never appear in a reply */
-    size_t received;
-    void *reader; /* hiredis's */
+    size_t received;                    /* since the reply began */
+    size_t rest;                        /* taken in behind the last reply: the begin of the next one */
+    void *reader;                       /* hiredis's */
 };
 
-/* The caller keeps reply and uri, which have to outlive r. False if out of memory. */
-bool sfid__resp_begin(struct sfid__resp *r, struct sfid__redis_reply *reply, const struct sfid__uri *uri);
-
-/* A zeroed one is fine. */
+/*
+ * Empties the reply and writes the command of 1 to SFID__COMMAND_ARGS arguments with their lengths (NULL: they end with
+ * NUL). The caller keeps reply and uri, which have to outlive r, and ends r in either case. False if out of memory.
+ */
+bool sfid__resp_begin(struct sfid__resp *r, struct sfid__redis_reply *reply, const struct sfid__uri *uri, int argc,
+                      const char *const *argv, const size_t *lengths);
 void sfid__resp_end(struct sfid__resp *r);
 
-/* Takes bytes from the server. The next sfid__resp_take() reports a failure. */
-void sfid__resp_feed(struct sfid__resp *r, const char *bytes, size_t n);
-
-/* Begins a reply. Then take returns: it is whole (error replies, too), more bytes are needed, or it is wrong. */
-void sfid__resp_next(struct sfid__resp *r);
-enum sfid__resp_taken { SFID__RESP_WHOLE, SFID__RESP_MORE, SFID__RESP_WRONG, SFID__RESP_NO_MEMORY };
-enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r);
-
-/* True if no byte is left over, which would be taken for the answer to the next command. */
-bool sfid__resp_is_spent(const struct sfid__resp *r);
-
 /*
- * Writes a command of 1 to SFID__COMMAND_ARGS arguments with their lengths (NULL: they end with NUL). Returns the count
- * of *bytes, which sfid__resp_free() frees; -1 if out of memory.
+ * Takes n bytes from the server, or 0 to look only at the rest. Returns: a reply is whole (error replies, too), more
+ * bytes are needed, or it is wrong. The call after a whole reply begins the next one.
  */
-long long sfid__resp_write(char **bytes, int argc, const char *const *argv, const size_t *lengths);
-void sfid__resp_free(char *bytes);
+enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r, const char *bytes, size_t n);
 
 #endif

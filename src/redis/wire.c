@@ -264,7 +264,8 @@ static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
                                        struct sfid__error *why) {
     for (;;) {
         struct pollfd polled = {.fd = w->fd, .events = events};
-        const int left = sfid__deadline_left_ms(deadline);
+        const int left = deadline->sure_ms ? deadline->sure_ms : sfid__deadline_left_ms(deadline);
+        deadline->sure_ms = 0;
         if (left == 0)
             return too_late(why, deadline->stop_at_ms ? "cancelled, because the generator is being closed" : "no answer in time");
         const int n = poll(&polled, 1, left);
@@ -278,12 +279,15 @@ static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
 
 static enum sfid__reply_class send_tls(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
                                        struct sfid__error *why) {
+    short waits = 0;
     enum sfid__reply_class class = sfid__tls_put(w->tls, bytes, n, why);
-    for (short waits = POLLOUT; class == SFID__REPLY_OK && waits != 0;) {
-        class = wait_for(w, waits, deadline, why);
+    if (class != SFID__REPLY_OK)
+        return class;
+    do {
+        class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
         if (class == SFID__REPLY_OK)
             class = sfid__tls_flush(w->tls, &waits, why);
-    }
+    } while (class == SFID__REPLY_OK && waits != 0);
     return class;
 }
 
@@ -291,20 +295,20 @@ enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *b
                                        struct sfid__error *why) {
     if (w->tls)
         return send_tls(w, bytes, n, deadline, why);
-    while (n > 0) {
-        const enum sfid__reply_class class = wait_for(w, POLLOUT, deadline, why);
-        if (class != SFID__REPLY_OK)
-            return class;
+    enum sfid__reply_class class = check_is_ours(w, why);
+    while (class == SFID__REPLY_OK) {
         const ssize_t sent = send(w->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent >= 0) {
-            bytes += sent;
-            n -= (size_t)sent;
-        } else if (errno != EAGAIN && errno != EINTR) {
+        if (sent == (ssize_t)n)
+            return SFID__REPLY_OK;
+        if (sent < 0 && errno != EAGAIN && errno != EINTR) {
             sfid__fail_errno(why, SFID_EREDIS, errno, "cannot send");
             return SFID__REPLY_RETRY;
         }
+        bytes += SFID__MAX(sent, 0);
+        n -= (size_t)SFID__MAX(sent, 0);
+        class = wait_for(w, POLLOUT, deadline, why); /* its buffer is full */
     }
-    return SFID__REPLY_OK;
+    return class;
 }
 
 static enum sfid__reply_class receive_tls(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,

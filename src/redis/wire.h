@@ -45,7 +45,7 @@ enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__
 bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
                            struct sfid__deadline *deadline);
 
-/* Sends all bytes, or says why not. */
+/* Sends all bytes, or says why not. Looks at the deadline only if it has to wait. */
 enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
                                        struct sfid__error *why);
 

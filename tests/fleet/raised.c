@@ -163,6 +163,14 @@ static void meet_stranger(void) {
     reply_free(redis_ask_n(scene.redis, 3, args, sizes));
 }
 
+static void share_page(void) {
+    sfid_options opt = local_options("shared", "local?share=1&lead_ms=200", &layout);
+    opt.max_ahead_ms = 0;
+    begin(&opt);
+    for (int i = 0; i < 40; i++, nap_us(10000))
+        (void)!sfid_next(scene.g);
+}
+
 static void use_no_state_dir(void) {
     sfid_options opt = fleet_options(scene.redis, "stateless", &layout);
     opt.state_dir = "/proc/sfid-state"; /* where nobody can make anything */
@@ -197,6 +205,7 @@ static const struct {
     EVENT(UNREPLICATED, "a replica is wanted, and there is none", want_replica),
     EVENT(UNUSABLE, "a directory lies where a mark should", spoil_mark),
     EVENT(FOREIGN, "a program without records has registered a pid", meet_stranger),
+    EVENT(KEEPS, "a page is shared, and half of its window has gone", share_page),
     EVENT(NO_STATE_DIR, "a state directory that cannot be made", use_no_state_dir),
 };
 

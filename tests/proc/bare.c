@@ -10,7 +10,7 @@
 
 #include <sys/syscall.h>
 
-enum { PAGES_MOST = 10 };
+enum { PAGES_MOST = 16 }; /* a mark has eight, a slot file one or more, and each file and directory takes some */
 
 static char where[100], run[140], state[140];
 

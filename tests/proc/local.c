@@ -415,6 +415,34 @@ static int open_by_name(void *arg) {
     return good ? 0 : 1;
 }
 
+/* ---- a small stack ---------------------------------------------------------- */
+
+static void *live_there(void *opt) {
+    sfid *g = open_or_die(opt);
+    const bool good = sfid_next(g) > 0;
+    sfid_close(g);
+    return good ? opt : NULL;
+}
+
+static int live_on_a_small_stack(void *opt) {
+    pthread_attr_t attr;
+    pthread_t thread;
+    void *result = NULL;
+    pthread_attr_init(&attr);
+    if (pthread_attr_setstacksize(&attr, 32 * 1024) != 0 || pthread_create(&thread, &attr, live_there, opt) != 0)
+        return 2;
+    pthread_join(thread, &result);
+    return result == NULL;
+}
+
+static void test_small_stack(void) {
+    sfid_options opt = local_options("small", "local", &layout);
+    if (SANITIZED || sysconf(_SC_THREAD_STACK_MIN) > 32 * 1024)
+        skip(1, "no stack of 32 KiB here");
+    else
+        is_i64(child_run(live_on_a_small_stack, &opt, patience(10000)), 0, "a stack of 32 KiB is enough for a life");
+}
+
 int main(void) {
     dirs_make();
     layout = layout_of(LAYOUT);
@@ -433,6 +461,7 @@ int main(void) {
     test_fixed();
     test_layouts();
     test_forked();
+    test_small_stack();
     is_i64(child_run(open_by_name, NULL, patience(20000)), 0, "sfid_open_app leases with default options");
     is_i64(count_fds(), fds, "no descriptor is left");
     ok(tap_wait_until(threads_are, &threads, patience(2000)), "no thread is left");

@@ -5,12 +5,12 @@
  * above all that were issued, never a signal, and leaves no second file behind. The layout has ticks of a second, so that
  * a process that forgets what was issued repeats it.
  *
- * Sizes: each byte of a slot file's first 576 and of the first 96 of both blocks of a state file is changed once (long: 4
+ * Sizes: each byte of a slot file's first 832 and of the first 96 of both blocks of a state file is changed once (long: 4
  * times; sanitizer: every 8th byte); lengths are 0 to 512, then steps of 64 (sanitizer: 37).
  */
 #include "support/proc.h"
 
-enum { IDS = 10, HEADER_AND_RECORDS = 576, BLOCK = 4096, BLOCK_HEAD = 96, FAULTS_SHOWN = 10 };
+enum { IDS = 10, HEADER_AND_RECORDS = 832, BLOCK = 4096, BLOCK_HEAD = 96, FAULTS_SHOWN = 10 };
 
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 

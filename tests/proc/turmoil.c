@@ -5,9 +5,9 @@
  * stopped past their window and continued; the clock is stepped both ways; run directories are removed, renamed and restored
  * under some of them, state directories under others. No ID comes twice, and those of one thread or lane increase.
  *
- * Worlds go on side by side: an app of its own each, with a store (local with a range, fixed pids, a Redis server where there
- * is one), a layout, a clock, and the one side of it, run or state, that is tampered with: both at once would be A5 of
- * doc/design.md. A world lasts for some seconds; then the checker has its IDs, and another one begins.
+ * Worlds go on side by side: an app of its own each, with a store (local with a range, local with share, fixed pids, a Redis
+ * server where there is one), a layout, a clock, and the one side of it, run or state, that is tampered with: both at once would
+ * be A5 of doc/design.md. A world lasts for some seconds; then the checker has its IDs, and another one begins.
  *
  * Sizes: 10 s (long: 60 s); SFID_TURMOIL_S sets the seconds, SFID_TEST_SEED the seed. SFID_TURMOIL_WITHOUT leaves things out:
  * any of fork, jail, cover, close, kill, stop, step, tamper. SFID_TURMOIL_KEEP names a directory for the logs of worlds in
@@ -305,7 +305,8 @@ static void create(const struct order *o, struct god *god) {
     if (store == 4)
         snprintf(here->store, sizeof here->store, "redis://127.0.0.1:%d?timeout=300&connect_timeout=300", server.port);
     else
-        snprintf(here->store, sizeof here->store, "local?lead_ms=%u", 300 + 100 * (unsigned)up_to(god, 8));
+        snprintf(here->store, sizeof here->store, "local?lead_ms=%u%s", 300 + 100 * (unsigned)up_to(god, 8),
+                 store == 2 ? "&share=1" : "");
     atomic_store(&here->ends_at, o->ends_at + 5000 * (int64_t)NS_PER_MS); /* of lives, should the world be killed */
 }
 

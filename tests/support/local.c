@@ -70,12 +70,18 @@ int holder_end(struct holder *h, bool killing) {
 
 /* ---- the mark ----------------------------------------------------------- */
 
+static bool counts_before(const struct mark_entry *a, const struct mark_entry *b) {
+    if (a->life >> 1 != b->life >> 1)
+        return a->life >> 1 > b->life >> 1;
+    return a->position != b->position ? a->position > b->position : a->serial > b->serial;
+}
+
 static struct mark_entry newest_entry(int fd) {
-    struct mark_entry two[2] = {0};
-    for (int i = 0; i < 2; i++)
-        if (pread(fd, &two[i], sizeof two[i], i * MARK_BLOCK) != sizeof two[i] || memcmp(two[i].magic, "sfidmrk1", 8) != 0)
-            two[i] = (struct mark_entry){.serial = 0};
-    return two[two[1].serial > two[0].serial];
+    struct mark_entry newest = {.serial = 0}, e;
+    for (int i = 0; i < MARK_ENTRIES; i++)
+        if (pread(fd, &e, sizeof e, i * MARK_BLOCK) == sizeof e && memcmp(e.magic, "sfidmrk2", 8) == 0 && counts_before(&e, &newest))
+            newest = e;
+    return newest;
 }
 
 uint64_t mark_tick_of(int fd, const sfid_layout *l) {

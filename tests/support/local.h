@@ -45,13 +45,13 @@ int holder_end(struct holder *h, bool killing);
 
 /* ---- the mark ----------------------------------------------------------- */
 
-/* An entry as src/host/mark.c writes it. A file has two, in separate blocks; the one with the higher serial counts. */
+/* An entry as src/host/mark_entries.h has it. A process that shares no pid writes the first two in turn. */
 struct mark_entry {
     char magic[8];
-    uint64_t layout, pid, serial, position, page, exact, checksum;
+    uint64_t layout, pid, serial, position, page, life, checksum;
 };
 
-enum { MARK_BLOCK = 4096 };
+enum { MARK_BLOCK = 4096, MARK_ENTRIES = 8 };
 
 /* Returns the mark's tick: no ID from there on may have been issued yet. */
 uint64_t mark_tick_of(int fd, const sfid_layout *l);

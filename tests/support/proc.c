@@ -252,6 +252,8 @@ sfid_layout layout_of(const char *text) {
     return l;
 }
 
+bool shares(void) { return getenv("SFID_TEST_SHARE") != NULL; }
+
 sfid_options options_of(const char *app, int64_t pid, const sfid_layout *l) {
     sfid_options opt = SFID_OPTIONS_INIT;
     opt.app = app;
@@ -259,6 +261,7 @@ sfid_options options_of(const char *app, int64_t pid, const sfid_layout *l) {
     opt.layout = l;
     opt.run_dir = dirs.run;
     opt.state_dir = dirs.state;
+    opt.share = app && shares();
     return opt;
 }
 

@@ -6,7 +6,9 @@
  * Sizes: each test has a short one (default), a long one ($SFID_TEST_LONG set)
  * and one for builds with AddressSanitizer or ThreadSanitizer. Seeds are fixed
  * and printed; $SFID_TEST_SEED replaces them. $SFID_CHECKER names the checker
- * if it is not ./tests/checker.
+ * if it is not ./tests/checker. With $SFID_TEST_SHARE set, generators with an
+ * app share a page (opt.share). Tests that count pids, locks or threads fail
+ * then.
  */
 #ifndef SFID_TESTS_PROC_H
 #define SFID_TESTS_PROC_H
@@ -122,6 +124,9 @@ void start_thread(pthread_t *thread, void *(*fn)(void *), void *arg);
 /* ---- generators --------------------------------------------------------- */
 
 sfid_layout layout_of(const char *text);
+
+/* True if $SFID_TEST_SHARE is set. */
+bool shares(void);
 sfid_options options_of(const char *app, int64_t pid, const sfid_layout *l);
 sfid *open_or_die(const sfid_options *opt);
 

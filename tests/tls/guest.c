@@ -86,7 +86,7 @@ static bool has_hung_up(void *wire) {
 
 /* Sends to a server that has hung up, until the kernel has no more patience: then it raises SIGPIPE. */
 static bool write_to_nobody(struct tls_server *s, const struct sfid__uri *uri) {
-    struct sfid__deadline deadline = {mono_ns() / NS_PER_MS + patience(10000), NULL, 0};
+    struct sfid__deadline deadline = {.at_ms = mono_ns() / NS_PER_MS + patience(10000)};
     struct sfid__wire w = SFID__WIRE_NONE;
     struct sfid__resolver resolver = {0};
     struct sfid__error why = {0};

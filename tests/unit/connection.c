@@ -200,6 +200,12 @@ static void test_error_lines(void) {
        "an error names server, command and what was said");
     ok(reply.count == 1 && strcmp(reply.strings[0], "BUSY Redis is busy running a script.") == 0, "the line is there");
     ok(sfid__connection_is_up(c), "an error that passes leaves the connection as it was");
+    set_words(&p, "-NOSCRIPT No matching script.\r\n", 31);
+    rc = ask(c, LONG_MS, "EVALSHA", "0", NULL, NULL, NULL, NULL);
+    ok(rc == SFID_EREDIS && reply.class == SFID__REPLY_RETRY && err.code == 0 && err.text[0] == '\0' && sfid__connection_is_up(c),
+       "NOSCRIPT to EVALSHA is no failure to report");
+    is_str(reply.strings[0], "NOSCRIPT No matching script.", "its line is there, too");
+    ok(failed_with(ping(c, LONG_MS), SFID_EREDIS, SFID__REPLY_RETRY, ": PING: NOSCRIPT"), "to another command it is one");
     set_words(&p, "-READONLY You can't\r\n", 21);
     rc = ping(c, LONG_MS);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "READONLY") && !sfid__connection_is_up(c),

@@ -370,8 +370,8 @@ static void finds_no_other(void) {
     end();
 }
 
-static void child_wants_keeper(struct sfid__generator *g) {
-    (void)g;
+static void child_wants_keeper(struct sfid__generator *g, bool may_sleep) {
+    (void)g, (void)may_sleep;
     sfid__keeper_start(&k);
 }
 

@@ -2,6 +2,8 @@
 /* The local store: which pid it takes, what it grants, what it calls lost; against marks on a real disk. */
 #include "lease/store.h"
 
+#include "host/files.h"
+#include "host/slot.h"
 #include "id/layout.h"
 #include "lease/settings.h"
 #include "support/tap.h"
@@ -13,9 +15,12 @@ static char state_dir[4200];
 static struct sfid__error err;
 static struct sfid__passed_over passed_over;
 static struct sfid__reply reply;
+static bool shares; /* stores are made for processes that share */
+static int door = -1;
+static bool into_the_door;
 
 static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
-    struct sfid__settings s = {.opt = SFID_OPTIONS_INIT, .lead_ms = LEAD, .synced = true};
+    struct sfid__settings s = {.opt = SFID_OPTIONS_INIT, .lead_ms = LEAD, .synced = true, .shared = shares};
     struct sfid__store *store = NULL;
     s.opt.app = "orders";
     s.opt.layout = &layout;
@@ -35,6 +40,14 @@ static struct opinion { unsigned busy, far, broken, unusable, seen; } opinion;
 static int accept(void *accepter, const struct sfid__reply *r, bool picky, struct sfid__error *e) {
     struct opinion *o = accepter;
     o->seen++;
+    if (into_the_door) { /* after the mark is taken, another process of the app comes in between */
+        struct sfid__dir app, state;
+        if (sfid__dir_open_state(&state, state_dir, e) < 0 || sfid__dir_open_sub(&app, &state, "orders", e) < 0)
+            bail("%s", e->text);
+        door = sfid__door_enter(&app, r->pid, e);
+        sfid__dir_close(&app);
+        sfid__dir_close(&state);
+    }
     if (o->busy & 1u << r->pid)
         return sfid__fail(e, SFID_EBUSY, "its page is in use");
     if (o->unusable & 1u << r->pid) {
@@ -201,13 +214,14 @@ static void lost(void) {
 /* A mark that is lost is made anew only while the page in use keeps others off it. */
 static void lost_with_its_page(void) {
     static const struct sfid__lease_action action = {.kind = SFID__DO_CLAIM};
+    static const struct sfid__slot nowhere = {.dir = SFID__DIR_NONE};
     struct sfid__ask ask = {.lease = &action,
                             .now = NOW,
                             .page = 9,
                             .accept = accept,
                             .accepter = &opinion,
                             .passed_over = &passed_over,
-                            .page_lost = true};
+                            .slot = &nowhere};
     char moved[4400];
     struct sfid__store *s = make(-1, 3, 3), *other = make(-1, 3, 3);
     struct stat st;
@@ -228,10 +242,32 @@ static void lost_with_its_page(void) {
     ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__GRANTED, "and renews it");
     if (rename(state_dir, moved) < 0)
         bail("cannot move %s", state_dir);
-    ask.page_lost = false;
+    ask.slot = NULL;
     ok(s->ops->claim(s, &ask, &reply, &err) == SFID__GRANTED && reply.position == 0, "with its page there the mark is made anew");
     drop(s);
     drop(other);
+}
+
+/* A keeper makes the mark anew that all lost, and cannot share it at once. */
+static void shared_anew(void) {
+    char moved[4400];
+    bool by_fd;
+    shares = true;
+    struct sfid__store *s = make(-1, 6, 6), *other = make(-1, 6, 6);
+    is_i64(claim_with(s), 6, "a pid to be shared");
+    is_i64(s->ops->share(s, 9, &by_fd, &err), 0, "is shared");
+    snprintf(moved, sizeof moved, "%s.away", state_dir);
+    if (rename(state_dir, moved) < 0)
+        bail("cannot move %s", state_dir);
+    into_the_door = true;
+    ok(claim(s) == SFID__REFUSED, "its mark is lost, and the new one's door is closed: %s", err.text);
+    into_the_door = false;
+    sfid__door_leave(door);
+    is_i64(claim_with(s), 6, "at the next try it is held");
+    ok(renew(s, NOW, 6, NOW, 9) == SFID__GRANTED, "and renewed");
+    is_i64(other->ops->join(other, 6, 9, false, &err), 0, "others can join it: %s", err.text);
+    drop(other);
+    drop(s);
 }
 
 int main(void) {
@@ -242,5 +278,6 @@ int main(void) {
     windows();
     lost();
     lost_with_its_page();
+    shared_anew();
     return done_testing();
 }

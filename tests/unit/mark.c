@@ -39,13 +39,13 @@ static void write_and_read(void) {
        "a pid never used here begins at 0");
     umask(mask);
     is_i64(entries("/proc/self/fd"), fds, "its lock takes no descriptor");
-    ok(stat(mark_path, &st) == 0 && (st.st_mode & 07777) == 0600 && st.st_size == 2 * BLOCK,
+    ok(stat(mark_path, &st) == 0 && (st.st_mode & 07777) == 0600 && st.st_size == 8 * BLOCK,
        "its file is private, and whole at once");
     sfid__mark_drop(&m);
     ok(found() == 0 && !mark_said.damaged, "so it does when nothing was written");
     static const struct sfid__position positions[] = {
         {.word = 100, .page = 1},          {.word = 200, .page = 1, .exact = true},
-        {.word = 150, .page = UINT64_MAX}, {.word = UINT64_MAX, .page = 2, .exact = true},
+        {.word = 250, .page = UINT64_MAX}, {.word = UINT64_MAX, .page = 2, .exact = true},
         {.word = 0, .exact = true},        {.word = 0, .page = 3}};
     for (size_t i = 0; i < sizeof positions / sizeof positions[0]; i++) {
         take_or_bail(&m);
@@ -80,12 +80,19 @@ static void never_back(void) {
     begin_at(&m, 100);
     write_to(&m, 900);
     write_to(&m, 800);
+    write_to(&m, 850);
     sfid__mark_drop(&m);
-    is_i64(found(), 900, "a bound that comes late does not set the mark back");
+    is_i64(found(), 900, "bounds that come late do not set the mark back");
     take_or_bail(&m);
     ok(sfid__mark_write(&m, (struct sfid__position){.word = 850, .page = 5, .exact = true}, &mark_err) == 0, "a clean close");
     sfid__mark_drop(&m);
     is_i64(found(), 850, "does");
+}
+
+/* What a mark in use says. */
+static int64_t found_beside(const struct sfid__mark *m) {
+    struct sfid__position at;
+    return sfid__mark_in_place(m, &at) ? (int64_t)at.word : -1;
 }
 
 /* Which of the two entries was written last; leaves `older` in the other. */
@@ -196,7 +203,7 @@ static void never_written(void) {
 static void of_another(void) {
     struct sfid__mark m;
     newest_after(100, 200);
-    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 78, true}, &mark_said, &mark_err), SFID_ELAYOUT,
+    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 78, true, false}, &mark_said, &mark_err), SFID_ELAYOUT,
            "the mark of another layout is refused");
     ok(strstr(mark_err.text, mark_path) != NULL && m.map == NULL, "the text names the file, and nothing is held");
     is_i64(found(), 200, "for its own it is good");
@@ -204,7 +211,8 @@ static void of_another(void) {
     snprintf(other, sizeof other, "%s/pid-2", mark_app.path);
     if (rename(mark_path, other) < 0)
         bail("cannot rename %s", mark_path);
-    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){2, 77, true}, &mark_said, &mark_err), SFID_ELAYOUT, "and so is that of another pid");
+    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){2, 77, true, false}, &mark_said, &mark_err), SFID_ELAYOUT,
+           "and so is that of another pid");
     if (rename(other, mark_path) < 0)
         bail("cannot rename %s", other);
 }
@@ -232,10 +240,106 @@ static void cut_off(void) {
     }
 }
 
+/* ---- keepers of one mark --------------------------------------------------- */
+
+/* Bytes of all entries, as the file has them. */
+static void read_all(unsigned char all[8][ENTRY]) {
+    for (int i = 0; i < 8; i++)
+        peek((off_t)i * BLOCK, all[i], ENTRY);
+}
+
+static void seats(void) {
+    struct sfid__mark m;
+    unsigned char before[8][ENTRY], after[8][ENTRY];
+    unsigned others = 0, own = 0;
+    begin_at(&m, 1000);
+    for (m.seat = 0; m.seat < 4; m.seat++) {
+        read_all(before);
+        write_to(&m, 2000 + m.seat);
+        write_to(&m, 2010 + m.seat);
+        read_all(after);
+        for (unsigned i = 0; i < 8; i++)
+            *(i / 2 == m.seat ? &own : &others) += memcmp(before[i], after[i], ENTRY) != 0;
+    }
+    ok(others == 0 && own == 8, "each keeper writes the two entries of its own seat");
+    is_i64(found_beside(&m), 2013, "and the furthest of all counts");
+    read_all(before);
+    m.seat = 2; /* as if its write came now, after those of another */
+    for (int i = 0; i < 2; i++)
+        write_to(&m, 3000);
+    patch(4 * BLOCK, before[4], ENTRY);
+    patch(5 * BLOCK, before[5], ENTRY);
+    m.seat = 0;
+    write_to(&m, 2500);
+    read_all(before);
+    m.seat = 1;
+    write_to(&m, 2600);
+    patch(0, before[0], ENTRY);
+    patch(BLOCK, before[1], ENTRY);
+    is_i64(found_beside(&m), 2600, "a late write of another seat covers nothing");
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 2550, .page = 5, .exact = true}, &mark_err) == 0, "a clean close");
+    is_i64(found_beside(&m), 2550, "a clean close begins a life, in which the mark may be lower");
+    sfid__mark_drop(&m);
+    ok(found() == 2550 && mark_said.exact && !mark_said.damaged, "the next holder finds that");
+}
+
+/* ---- the format before ------------------------------------------------------ */
+
+static void old_entry(int i, uint64_t serial, uint64_t position, uint64_t exact, const char *format) {
+    uint64_t e[8] = {0, 77, 1, serial, position, 5, exact};
+    memcpy(e, format, 8);
+    e[7] = sfid__hash(SFID__HASH_SEED, e, ENTRY - 8);
+    patch((off_t)i * BLOCK, e, ENTRY);
+}
+
+static void old_file(uint64_t first, uint64_t second, uint64_t exact) {
+    static const char zero[BLOCK] = {0};
+    if (truncate(mark_path, 0) < 0)
+        bail("cannot truncate %s", mark_path);
+    patch(BLOCK, zero, BLOCK);
+    old_entry(0, 7, first, 0, "sfidmrk1");
+    old_entry(1, 8, second, exact, "sfidmrk1");
+}
+
+static unsigned entries_of(const char *format) {
+    unsigned char all[8][ENTRY];
+    unsigned n = 0;
+    read_all(all);
+    for (int i = 0; i < 8; i++)
+        n += memcmp(all[i], format, 8) == 0;
+    return n;
+}
+
+static void older_format(void) {
+    struct sfid__mark m;
+    old_file(900, 700, 1);
+    ok(found() == 700 && mark_said.exact && mark_said.page == 5 && !mark_said.damaged, "a file of the format before is read");
+    ok(entries_of("sfidmrk2") == 8, "and written anew: its library finds no entry, and refuses");
+    ok(found() == 700 && mark_said.exact && !mark_said.damaged, "and says the same");
+    take_or_bail(&m);
+    write_to(&m, 800);
+    sfid__mark_drop(&m);
+    ok(found() == 800 && !mark_said.exact, "and is used on");
+    old_file(900, 1100, 0);
+    old_entry(4, 9, 1000, 0, "sfidmrk2"); /* power failed in the middle, and an older library went on */
+    is_i64(found(), 1100, "of two formats the higher position counts");
+    old_file(900, 1000, 0);
+    old_entry(0, 7, 900, 1, "damaged!");
+    ok(found() == 1000 && mark_said.damaged, "a damaged one is known as damaged");
+    ok(entries_of("sfidmrk1") == 1, "and is not written anew before its bound is");
+    take_or_bail(&m);
+    write_to(&m, 2000);
+    sfid__mark_drop(&m);
+    ok(found() == 2000 && !mark_said.damaged && entries_of("sfidmrk2") == 8, "but with it");
+    unlink(mark_path);
+}
+
 int main(void) {
     marks_begin();
     write_and_read();
     never_back();
+    seats();
+    older_format();
     newer_entry_lost();
     torn();
     both_lost();

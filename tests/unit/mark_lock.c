@@ -29,7 +29,7 @@ static void locked(void) {
     ok(strstr(mark_err.text, mark_path) && strstr(mark_err.text, "pid 1 ") && second.map == NULL, "the text says which: %s",
        mark_err.text);
     is_i64(status_of(spawn(try_take, NULL)), 0, "to another process as well");
-    ok(sfid__mark_take(&second, &mark_app, &(struct sfid__mark_want){3, 77, true}, &mark_said, &mark_err) == 0, "another pid is free");
+    ok(sfid__mark_take(&second, &mark_app, &(struct sfid__mark_want){3, 77, true, false}, &mark_said, &mark_err) == 0, "another pid is free");
     sfid__mark_drop(&second);
     sfid__mark_drop(&m);
     ok(found() >= 0, "and after it is dropped so is this");
@@ -120,6 +120,28 @@ static void child_is_last(void) {
     is_i64(status_of(child), true, "and the child finds that it is the last");
 }
 
+static int leave_in_a_moment(void *mark) {
+    usleep(3000);
+    sfid__mark_drop(mark);
+    pause();
+    return 0;
+}
+
+/* Of processes that share a mark, one has found that another is still there, and is about to let go. */
+static void left_by_two(void) {
+    struct sfid__mark m;
+    bool by_fd;
+    if (sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, true, true}, &mark_said, &mark_err) < 0 ||
+        sfid__mark_share(&m, &by_fd, &mark_err) < 0)
+        bail("%s", mark_err.text);
+    const pid_t child = spawn(leave_in_a_moment, &m);
+    ok(sfid__mark_is_last(&m), "of two that leave a shared mark at once, one is the last");
+    kill(child, SIGKILL);
+    status_of(child);
+    is_i64(found(), SFID_EBUSY, "and has it alone");
+    sfid__mark_drop(&m);
+}
+
 /* ---- the door ---------------------------------------------------------------- */
 
 static int try_again_and_again(void *pipe_fd) {
@@ -203,7 +225,7 @@ static void blocked_door(void) {
     close(ready[0]);
     ok(!sfid__mark_is_last(&m), "with the door blocked a holder cannot know that it is the last");
     is_i64(found(), SFID_EBUSY, "and a newcomer is refused: %s", mark_err.text);
-    ok(sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){3, 77, true}, &mark_said, &mark_err) == 0, "another pid has a door of its own");
+    ok(sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){3, 77, true, false}, &mark_said, &mark_err) == 0, "another pid has a door of its own");
     sfid__mark_drop(&other);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -296,7 +318,7 @@ static void replaced(void) {
 
     take_or_bail(&m);
     struct sfid__mark other;
-    if (unlink(mark_path) < 0 || sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true}, &mark_said, &mark_err) < 0)
+    if (unlink(mark_path) < 0 || sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true, false}, &mark_said, &mark_err) < 0)
         bail("cannot take a new file");
     is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
            "nor is one that was replaced");
@@ -315,7 +337,7 @@ static void replaced(void) {
 static void copied_over(void) {
     struct sfid__mark m;
     struct sfid__position at;
-    char content[8192];
+    char content[8 * 4096];
     take_or_bail(&m);
     write_to(&m, 700);
     write_to(&m, 701);
@@ -381,6 +403,7 @@ int main(void) {
     last_holder();
     let_go_but_not_dropped();
     child_is_last();
+    left_by_two();
     newcomers();
     far_doors();
     blocked_door();

@@ -215,14 +215,14 @@ static void ranges(void) {
 
 static int die_with_lock(void *unused) {
     (void)unused;
-    return pthread_mutex_trylock(&page->keeper);
+    return pthread_mutex_trylock(&page->seat[0].lock);
 }
 
 static void keeper_lock(void) {
     is_i64(sfid__page_reset_keeper(page), 0, "the keeper's lock can be made afresh");
     is_i64(status_of(spawn(die_with_lock, NULL)), 0, "a child takes it");
-    is_i64(pthread_mutex_trylock(&page->keeper), EOWNERDEAD, "and when it dies the next one learns of that");
-    ok(pthread_mutex_consistent(&page->keeper) == 0 && pthread_mutex_unlock(&page->keeper) == 0, "and can go on");
+    is_i64(pthread_mutex_trylock(&page->seat[0].lock), EOWNERDEAD, "and when it dies the next one learns of that");
+    ok(pthread_mutex_consistent(&page->seat[0].lock) == 0 && pthread_mutex_unlock(&page->seat[0].lock) == 0, "and can go on");
 }
 
 static void poke(void) {

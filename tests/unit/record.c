@@ -3,6 +3,7 @@
 #include "draw/record.h"
 
 #include "id/layout.h"
+#include "lease/grant.h"
 
 #include "support/tap.h"
 
@@ -254,6 +255,28 @@ static void nonces(void) {
     is_u64(atomic_load(&unknown), 0, "at each of %d moments the record has a nonce that the store knows", LOOKS);
 }
 
+/* Two keepers of a shared page replace the same record. One of them was stopped on the way. */
+static void beside_another(void) {
+    fresh_page();
+    append(0, 7, AT(500, 0), 700, 500, 10);
+    const struct sfid__start start = {&SFID_LAYOUT_DEFAULT, 7, AT(500, 3), 900, 500, 10, 0, 0};
+    struct sfid__record *r = sfid__record_replace(page, 1, 0, &start);
+    ok(r == &page->records[1] && atomic_load(&page->current) == 1 && (atomic_load(&page->records[0].word) & SFID__CLOSED),
+       "a keeper replaces the record that it saw");
+    atomic_store(&r->word, AT(600, 0));
+    ok(sfid__record_replace(page, 2, 0, &start) == NULL && atomic_load(&page->current) == 1 && sfid__page_current(page) == r,
+       "a late keeper does not, and the current record stays");
+    ok(!(atomic_load(&r->word) & SFID__CLOSED) && (atomic_load(&page->records[2].word) & SFID__CLOSED),
+       "what it wrote is closed, and never used");
+
+    /* All die. A process that does not share takes the pid, and finds three good records, the last one lower than the one in use. */
+    sfid__record_close(r);
+    const struct sfid__holder alone = {.slot = {.page = page, .records = 3}};
+    const struct sfid__reply reply = {.pid = 7, .page = page->id.nonce};
+    is_u64(sfid__grant_position(&alone, &page->records[2], &reply, 0), AT(600, 0),
+           "a process that is alone goes on behind the one in use");
+}
+
 int main(void) {
     the_first();
     lead();
@@ -266,6 +289,7 @@ int main(void) {
     hints();
     other_orders();
     nonces();
+    beside_another();
     free(page);
     return done_testing();
 }

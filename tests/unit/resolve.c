@@ -120,7 +120,7 @@ static struct sfid__addresses found;
 
 static enum sfid__reply_class resolve(struct sfid__resolver *r, const char *host, int64_t within_ms) {
     const int64_t began = sfid__deadline_now_ms();
-    struct sfid__deadline deadline = {began + within_ms, NULL, 0};
+    struct sfid__deadline deadline = {.at_ms = began + within_ms};
     err = (struct sfid__error){.code = 0};
     const enum sfid__reply_class class = sfid__resolve(r, host, 7000, &deadline, &found, &err);
     took_ms = sfid__deadline_now_ms() - began;

@@ -194,7 +194,7 @@ static void full_page(void) {
     while (s.records < 22)
         append(&s, 1);
     ok(s.page->current == 21, "records that need another block are appended with every descriptor closed");
-    while (sfid__page_bytes(s.records) / 4096 == sfid__page_bytes(s.records + 1) / 4096)
+    while ((sfid__page_bytes(s.records) + 4095) / 4096 == (sfid__page_bytes(s.records + 1) + 4095) / 4096)
         append(&s, 1);
     if (unlink(path) < 0)
         bail("unlink");

@@ -102,6 +102,9 @@ static bool keeper_is_here(void *g) {
     return sfid_next(g) >= 0 && sfid_status(g, &s) == 0 && s.keeper_here;
 }
 
+/* A thread names itself when it has begun. Before, it may hold a lock of a sanitizer's allocator, and a forked child inherit it. */
+static bool keeper_has_begun(void *g) { return keeper_is_here(g) && threads_named("sfid-keeper") == 1; }
+
 /* A child does not take its parent's thread for its own: with that gone, it starts one. */
 static void keepers(void) {
     sfid_options o = SFID_OPTIONS_INIT;
@@ -117,11 +120,12 @@ static void keepers(void) {
     const pid_t parent = fork();
     if (parent == 0) {
         sfid *g = NULL;
-        if (sfid_open(&g, &o) < 0 || sfid_next(g) < 0)
+        if (sfid_open(&g, &o) < 0 || !tap_wait_until(keeper_has_begun, g, 20000))
             _exit(1);
         const pid_t child = fork();
         if (child == 0) {
             sfid_status_info s;
+            alarm(60); /* nobody else ends it, and the test's output would stay open */
             shared->keeper_here = sfid_status(g, &s) == 0 && !s.keeper_here ? 1 : -1;
             const pid_t before = getppid();
             while (getppid() == before)

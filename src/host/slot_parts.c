@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* slot_parts.c - makes the file of a slot, and finds it again. slot.c has the argument. */
+#include "host/slot_parts.h"
+
+#include "base/fd.h"
+#include "base/random.h"
+#include "draw/record.h"
+#include "host/identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define BLOCK SFID__SLOT_BLOCK
+
+/* ---- identity of a file -------------------------------------------------- */
+
+/* The header that this file should have, but for nonce and checksum. */
+int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id) {
+    struct statx sx;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
+        return errno;
+    *id = (struct sfid__page_id){.layout = layout, .device = makedev(sx.stx_dev_major, sx.stx_dev_minor), .inode = sx.stx_ino};
+    if (sx.stx_mask & STATX_BTIME) {
+        id->born_s = sx.stx_btime.tv_sec;
+        id->born_ns = sx.stx_btime.tv_nsec;
+    }
+    sfid__boot_id(id->boot_id);
+    return 0;
+}
+
+int sfid__slot_map(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
+    slot->map = sfid__mapping_take(fd, nonce, &slot->mapped_before);
+    if (slot->map == NULL)
+        return sfid__fail_errno(err, errno == ENOMEM ? SFID_ENOMEM : SFID_ESTATE, errno, "cannot map %s/%s", slot->dir.path,
+                                slot->name);
+    slot->page = slot->map->page;
+    return 0;
+}
+
+static int keep_open(struct sfid__slot *slot, struct sfid__error *err) {
+    if (sfid__file_mapping_keeps(&slot->dir))
+        return 0;
+    slot->kept_fd = fcntl(slot->alone_fd, F_DUPFD_CLOEXEC, 3);
+    if (slot->kept_fd > 0)
+        return 0;
+    slot->kept_fd = 0;
+    return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot keep %s/%s open", slot->dir.path, slot->name);
+}
+
+/* Closes the descriptor of the slot's file, once it is mapped and named. Keeps one if the mapping does not keep the lock. */
+int sfid__slot_keep_lock(struct sfid__slot *slot, int fd, struct sfid__error *err) {
+    if (slot->shared) { /* the kind of the lock is to change: that takes a descriptor of the same description */
+        slot->alone_fd = fd;
+        return keep_open(slot, err);
+    }
+    slot->kept_fd = sfid__file_keep_lock(&slot->dir, slot->name, fd, err);
+    return slot->kept_fd < 0 ? err->code : 0;
+}
+
+/* ---- a new file ---------------------------------------------------------- */
+
+int sfid__slot_write_blocks(int fd, off_t from, off_t to) {
+    static const char zero[BLOCK];
+    for (; from < to; from += BLOCK) {
+        const ssize_t n = pwrite(fd, zero, BLOCK, from);
+        if (n != BLOCK)
+            return n < 0 ? errno : ENOSPC;
+    }
+    return 0;
+}
+
+static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfid__error *err) {
+    struct sfid__page_id id;
+    int why = sfid__slot_write_blocks(fd, 0, BLOCK);
+    if (why == 0 && ftruncate(fd, SFID__MAP_SIZE) < 0)
+        why = errno;
+    if (why == 0)
+        why = sfid__slot_expect(fd, layout, &id);
+    if (why == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+        why = errno;
+    if (why)
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot make slot file %s/%s", slot->dir.path, slot->name);
+    sfid__random(&id.nonce, sizeof id.nonce);
+    id.nonce |= 1; /* never 0 */
+    sfid__page_id_seal(&id);
+    slot->id = (struct sfid__file_id){id.device, id.inode};
+    slot->records = 0;
+    if (sfid__slot_map(slot, fd, id.nonce, err) < 0)
+        return err->code;
+    if ((why = sfid__page_init(slot->page, &id)) != 0)
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot set up slot file %s/%s", slot->dir.path, slot->name);
+    return 0;
+}
+
+/*
+ * Makes a new file under a name of its own, and renames it to the slot's name,
+ * over an old one: the caller has the right to the name. First it removes files
+ * of processes that were killed in here.
+ */
+int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
+    char temp[SFID__TEMP_NAME];
+    sfid__file_remove_temps(&slot->dir, slot->name);
+    sfid__file_temp_name(temp, slot->name);
+    const int fd = sfid__fd_above_standard(openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (fd < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);
+    int rc = fill_new(slot, fd, layout, err);
+    if (rc == 0 && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot rename the new slot file to %s/%s", slot->dir.path, slot->name);
+    if (rc == 0)
+        return sfid__slot_keep_lock(slot, fd, err);
+    unlinkat(slot->dir.fd, temp, 0);
+    close(fd);
+    return rc;
+}
+
+/* ---- a file that is there ------------------------------------------------ */
+
+/* How many bytes, from the beginning of the file, have memory behind them. */
+size_t sfid__slot_backed_bytes(int fd, const struct stat *st) {
+    if (st->st_size != SFID__MAP_SIZE)
+        return 0;
+    const off_t hole = lseek(fd, 0, SEEK_HOLE);
+    return hole < 0 ? 0 : (size_t)hole / BLOCK * BLOCK;
+}
+
+/* Says why a page cannot be used; NULL if it can. */
+static const char *judge(const struct sfid__page *page, size_t bytes, const struct sfid__page_id *id,
+                         const struct sfid__slot_want *want, struct sfid__slot_found *found) {
+    const char *why = sfid__page_check(page, id, bytes, &found->records);
+    const uint32_t n = why ? 0 : found->records;
+    if (n > 0 && want->pid != SFID__ANY_PID && sfid__record_pid(&page->records[n - 1]) != want->pid)
+        return "it has another pid";
+    for (uint32_t i = 0; i < n && why == NULL; i++)
+        why = sfid__record_check_range(&page->records[i], want->max_limit);
+    if (why)
+        return why;
+    found->nonce = page->id.nonce;
+    found->position = sfid__record_furthest(page, n, want->pid);
+    return NULL;
+}
+
+/* Judges a locked file by a copy, before any mapping. Returns 0, or an error that is not due to the file. */
+int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
+                    struct sfid__slot_found *found, struct sfid__error *err) {
+    struct sfid__page_id id;
+    const size_t bytes = sfid__slot_backed_bytes(fd, st);
+    *found = (struct sfid__slot_found){.bad = "it is too short"};
+    if (bytes < BLOCK)
+        return 0;
+    int why_not = sfid__slot_expect(fd, want->layout, &id);
+    /* mmap, not malloc: nothing of a large page stays with the allocator. */
+    void *copy = why_not ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (why_not == 0 && copy == MAP_FAILED)
+        why_not = ENOMEM;
+    if (why_not == 0 && pread(fd, copy, bytes, 0) != (ssize_t)bytes)
+        why_not = EIO;
+    if (why_not == 0)
+        found->bad = judge(copy, bytes, &id, want, found);
+    if (copy != MAP_FAILED)
+        munmap(copy, bytes);
+    return why_not ? sfid__fail_errno(err, SFID_ESTATE, why_not, "cannot read %s/%s", slot->dir.path, slot->name) : 0;
+}
+
+/*
+ * Opens the slot's file by the path of its directory, because the program may
+ * have closed the descriptor in slot->dir. Returns -1 with errno: ESTALE if
+ * another file lies in its place.
+ */
+int sfid__slot_open_again(const struct sfid__slot *slot) {
+    struct sfid__error ignored;
+    struct sfid__dir dir;
+    errno = ENOENT;
+    if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
+        return -1;
+    int fd = sfid__fd_above_standard(openat(dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    const int why = errno;
+    sfid__dir_close(&dir);
+    errno = why;
+    struct stat st;
+    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != slot->id.device || st.st_ino != slot->id.inode)) {
+        close(fd);
+        errno = ESTALE;
+        return -1;
+    }
+    return fd;
+}
+
+/* Maps the file through a new description, not locked yet. Returns its descriptor, or -1. */
+int sfid__slot_map_again(struct sfid__slot *slot) {
+    const int fd = sfid__slot_open_again(slot);
+    if (fd < 0 || sfid__mapping_replace(slot->map, fd))
+        return fd;
+    close(fd);
+    return -1;
+}

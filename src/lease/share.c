@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/share.h"
+
+#include "id/layout.h"
+#include "lease/grant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAP_FIRST_NS 100000
+#define NAP_LONGEST_NS 10000000
+
+static int64_t monotonic_ms(const struct sfid__holder *h) { return sfid__monotonic_ms(h->generator->clock); }
+
+static bool is_fixed(const struct sfid__holder *h) { return h->settings->opt.pid >= 0; }
+
+#ifdef __GLIBC__
+#define LIBC "g"
+#else
+#define LIBC "c"
+#endif
+
+/*
+ * The names of pages begin with it. Pages of another version have other names: an upgrade costs a pid, not an outage. So
+ * have pages of processes with another word size or C library, whose locks look different: the seats are locks.
+ */
+static void name_pages(char out[32]) { snprintf(out, 32, "share%d" LIBC "%zu.", SFID__PAGE_VERSION, sizeof(pthread_mutex_t)); }
+
+static void page_name(const struct sfid__holder *h, unsigned page, char out[32]) {
+    name_pages(out);
+    const size_t n = strlen(out);
+    if (is_fixed(h))
+        snprintf(out + n, 32 - n, "p%" PRIu64, (uint64_t)h->settings->opt.pid);
+    else
+        snprintf(out + n, 32 - n, "%u", page);
+}
+
+static uint64_t last_pid(const struct sfid__holder *h) { return sfid__record_pid(&h->slot.page->records[h->slot.records - 1]); }
+
+/* ---- a page that others have ------------------------------------------------ */
+
+static uint32_t terms_of(const struct sfid__holder *h) {
+    return atomic_load_explicit(&h->slot.page->terms, memory_order_relaxed); /* written before the lock was shared */
+}
+
+/* The page's terms are those of the process that let the others in. */
+static int accept_terms(struct sfid__holder *h) {
+    struct sfid__lease_terms *t = &h->store->terms;
+    const bool synced = terms_of(h) & SFID__TERM_SYNCED;
+    const uint64_t pid = last_pid(h);
+    const uint64_t window = atomic_load_explicit(&h->slot.page->window, memory_order_relaxed); /* as terms_of() */
+    if (synced != h->synced)
+        return sfid__fail(&h->error, SFID_EBUSY, "other processes share app \"%s\" %s mark=none; all of them have to do the same",
+                          h->settings->opt.app, synced ? "without" : "with");
+    if (pid < t->pid_min || pid > t->pid_max)
+        return sfid__fail(&h->error, SFID_EBUSY,
+                          "other processes share app \"%s\" under pid %" PRIu64 ", which is not within %" PRIu64 " to %" PRIu64,
+                          h->settings->opt.app, pid, t->pid_min, t->pid_max);
+    t->window = t->first_window = window;
+    t->heartbeat_ms = t->first_heartbeat_ms = (int64_t)(window * h->generator->layout.unit_ms / 3);
+    h->generator->max_ahead = SFID__MIN(h->generator->max_ahead, window / 2);
+    return 0;
+}
+
+static int join_pid(struct sfid__holder *h) {
+    return h->store->ops->join(h->store, last_pid(h), h->slot.page->id.nonce, (terms_of(h) & SFID__TERM_MARK_BY_FD) != 0,
+                               &h->error);
+}
+
+/* ---- open ------------------------------------------------------------------- */
+
+/* *refused: no other page would do. */
+static int join_page(struct sfid__holder *h, bool *live, bool *refused) {
+    /* As take_slot_of() in holder.c does without a mark, which is not known before the page. */
+    const uint64_t most = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms) + 2 * h->store->terms.window;
+    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, SFID__MIN(most, h->store->terms.end)};
+    struct sfid__dir app;
+    char name[32];
+    int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, &h->error);
+    if (rc < 0)
+        return rc;
+    page_name(h, h->page, name);
+    rc = sfid__slot_join(&h->slot, &app, name, &want, live, &h->error);
+    if (rc < 0 || !*live)
+        return rc;
+    rc = accept_terms(h);
+    *refused = rc < 0;
+    if (rc == 0)
+        rc = join_pid(h);
+    if (rc < 0)
+        sfid__slot_drop(&h->slot);
+    return rc;
+}
+
+static int all_stuck(struct sfid__holder *h) {
+    char lockers[160], prefix[32];
+    struct sfid__dir app;
+    struct sfid__error ignored;
+    lockers[0] = '\0';
+    name_pages(prefix);
+    if (!is_fixed(h) && sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, &ignored) == 0) {
+        sfid__file_list_lockers(&app, prefix, 0, SFID__SHARED_PAGES - 1, lockers, sizeof lockers);
+        sfid__dir_close(&app);
+    }
+    const struct sfid__error cause = h->error;
+    return sfid__fail(&h->error, SFID_EBUSY, "app \"%s\" cannot be shared: %.200s%s%s", h->settings->opt.app, cause.text,
+                      lockers[0] ? "; locks are held by processes " : "", lockers);
+}
+
+/* The page can be used by others only (its mark is gone: they go on, and nobody joins them), or its file by nobody. */
+static bool is_barred(const struct sfid__holder *h, int rc, bool live) {
+    return rc == SFID_ESTATE && (live || h->error.one_file) && !is_fixed(h);
+}
+
+/*
+ * A process may be stopped while it begins or ends a page. Then there is a next one, with a pid of its own. The same holds
+ * for a page that is barred.
+ */
+int sfid__share_join(struct sfid__holder *h, bool *live) {
+    const int64_t began_ms = monotonic_ms(h), spell_ms = SFID__MAX((h->deadline_ms - began_ms) / (SFID__SHARED_PAGES + 1), 1);
+    int64_t nap_ns = NAP_FIRST_NS, first = h->settings->page;
+    bool refused = false;
+    *live = false;
+    for (;;) {
+        const int64_t page = first + (monotonic_ms(h) - began_ms) / spell_ms;
+        h->page = (unsigned)SFID__MIN(page, SFID__SHARED_PAGES - 1);
+        const int rc = join_page(h, live, &refused);
+        if (is_barred(h, rc, *live) && page < SFID__SHARED_PAGES - 1) {
+            first++;
+            continue;
+        }
+        if (rc != SFID_EBUSY || refused)
+            return rc;
+        if (monotonic_ms(h) >= h->deadline_ms)
+            return all_stuck(h);
+        h->generator->clock->sleep_ns(h->generator->clock, nap_ns);
+        nap_ns = SFID__MIN(nap_ns * 2, NAP_LONGEST_NS);
+    }
+}
+
+int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want,
+                           struct sfid__slot_naming *n, struct sfid__error *err) {
+    if (h->slot.records && (last_pid(h) != want->pid || h->slot.records >= SFID__PAGE_RECORDS / 2) &&
+        sfid__slot_renew(&h->slot, h->of_pages, err) < 0)
+        return err->code;
+    const int rc = sfid__slot_name_begin(&h->slot, name, want, n, err);
+    if (rc == 0)
+        h->beside = n->found;
+    return rc;
+}
+
+/* Puts the position that another page knows into a record without a window. */
+static int carry_over(struct sfid__holder *h, uint64_t pid, uint64_t position, struct sfid__error *err) {
+    const sfid_layout *l = &h->generator->layout;
+    const struct sfid__start start = {l, pid, position, position >> l->seq_bits, sfid__grant_clock_tick(h), h->generator->max_ahead,
+                                      0, 0};
+    if (sfid__slot_reserve(&h->slot, h->slot.records, err) < 0)
+        return err->code;
+    sfid__record_append(h->slot.page, h->slot.records++, &start);
+    return 0;
+}
+
+int sfid__share_name_end(struct sfid__holder *h, const struct sfid__slot_naming *n, uint64_t pid, bool take,
+                         struct sfid__error *err) {
+    const uint64_t known = sfid__record_furthest(h->slot.page, h->slot.records, pid);
+    const int rc = take && n->found.position > known ? carry_over(h, pid, n->found.position, err) : 0;
+    const int named = sfid__slot_name_end(&h->slot, n, take && rc == 0, err);
+    return rc < 0 ? rc : named;
+}
+
+/* True while it is worth trying once more: another process stays in a door. Nothing has been done before a door. */
+static bool again(const struct sfid__holder *h, int rc) {
+    if (rc != SFID_EBUSY || monotonic_ms(h) >= h->deadline_ms)
+        return false;
+    h->generator->clock->sleep_ns(h->generator->clock, NAP_FIRST_NS);
+    return true;
+}
+
+int sfid__share_let_in(struct sfid__holder *h) {
+    struct sfid__page *page = h->slot.page;
+    bool by_fd = false;
+    int rc;
+    do
+        rc = h->store->ops->share(h->store, page->id.nonce, &by_fd, &h->error);
+    while (again(h, rc));
+    if (rc < 0)
+        return rc;
+    /* Relaxed: alone with the page until the lock is shared. */
+    atomic_store_explicit(&page->window, h->store->terms.window, memory_order_relaxed);
+    atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
+    atomic_store_explicit(&page->terms, (h->synced ? SFID__TERM_SYNCED : 0) | (by_fd ? SFID__TERM_MARK_BY_FD : 0),
+                          memory_order_relaxed);
+    do
+        rc = sfid__slot_share(&h->slot, &h->error);
+    while (again(h, rc));
+    return rc;
+}
+
+/* ---- later ------------------------------------------------------------------ */
+
+/*
+ * If the page is gone from its path, nobody joins it any more. All who have it have a share of the mark, too, so that decides.
+ * One that lost its mark finds the record closed, and needs a mark for the next one.
+ */
+bool sfid__share_is_last(struct sfid__holder *h) {
+    return (sfid__slot_is_last(&h->slot) || !sfid__slot_in_place(&h->slot)) && h->store->ops->is_last(h->store, &h->slot);
+}
+
+bool sfid__share_moved_on(const struct sfid__holder *h) {
+    /* Acquire, with [publish] in record.c. */
+    const uint32_t current = atomic_load_explicit(&h->slot.page->current, memory_order_acquire);
+    return current + 1 != h->slot.records || sfid__grant_is_closed(&h->slot.page->records[current]);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that share a page: one pid, one order, a thread and one descriptor at open; the last one out gives the pid back
+ * with the exact position, so that lives one after another leave no gap, however they end; terms that differ; a fixed pid;
+ * processes beside them that do not share; forked children; directories that are removed under them.
+ */
+#include "support/local.h"
+
+#include <glob.h>
+
+#define LAYOUT "41:10:12/1ms"
+#define STORE "local?share=1"
+
+enum { LIVES = 24 };
+
+static sfid_layout layout;
+static const sfid_layout *const slow = &SFID_LAYOUT_DEFAULT; /* ticks of a second */
+
+static sfid_options shared(const char *app) { return local_options(app, STORE, &layout); }
+
+static int64_t one(sfid *g) { return next_within(g, patience(10000)); }
+
+static void lose(const char *root, const char *app) {
+    char dir[4400];
+    snprintf(dir, sizeof dir, "%s/%s", root, app);
+    remove_tree(dir);
+}
+
+/* ---- two processes -------------------------------------------------------- */
+
+static void in_one_order(void) {
+    const sfid_options opt = shared("order");
+    const int threads = count_threads(), fds = count_fds();
+    sfid *g = open_or_die(&opt);
+    sfid_status_info st;
+    struct holder *h = holder_start(&opt, true);
+    ok(h->rc == 0 && h->pid == 0 && sfid_pid(g) == 0, "two processes have one pid");
+    const int64_t id = one(g);
+    ok(h->first > 0 && id > h->first, "an ID is above those that the other process had before");
+    ok(tap_wait_until(threads_are, &(int){threads + 1}, patience(5000)), "one thread is started");
+    is_i64(count_fds(), fds + 1, "one descriptor more is open");
+    ok(sfid_status(g, &st) == 0 && st.shared == 1 && st.keeper_here == 0, "the status says that the page is shared");
+    is_i64(holder_end(h, false), 0, "the other closes");
+    ok(one(g) > h->last, "and this one goes on above");
+    sfid *again = open_or_die(&opt);
+    const int64_t next = one(again);
+    ok(sfid_pid(again) == 0 && next > 0 && one(g) > next, "two handles of one process share as well");
+    sfid_close(again);
+    ok(one(g) > next, "and one of them may be closed");
+    sfid_close(g);
+    is_i64(count_fds(), fds, "after the close no descriptor is left");
+}
+
+/* ---- the last one out ------------------------------------------------------ */
+
+static struct life_told { int64_t first, last; } * told;
+
+enum way { CLOSED, EXITED, KILLED_THEN, WAYS };
+
+static int live(void *arg) {
+    const sfid_options opt = local_options("exact", STORE, slow);
+    sfid *g = open_or_die(&opt);
+    told->first = sfid_next(g);
+    told->last = sfid_next(g);
+    if (*(enum way *)arg == CLOSED)
+        sfid_close(g);
+    if (*(enum way *)arg == KILLED_THEN)
+        raise(SIGKILL);
+    return 0;
+}
+
+static void leaves_no_gap(void) {
+    unsigned gaps = 0, ticks = 0;
+    int64_t before = -1;
+    for (int i = 0; i < LIVES; i++) {
+        enum way way = (enum way)(i * 7 % WAYS);
+        memset(told, 0, sizeof *told);
+        child_run(live, &way, patience(10000));
+        const bool same_tick = before >= 0 && id_tick(slow, told->first) == id_tick(slow, before);
+        ticks += before >= 0 && !same_tick;
+        gaps += (same_tick && told->first != before + 1) || told->last != told->first + 1 || told->first <= before;
+        before = told->last;
+    }
+    is_u64(gaps, 0, "%d lives, closed, exited and killed: numbers without a gap (%u ticks began)", LIVES, ticks);
+}
+
+/* ---- terms ------------------------------------------------------------------ */
+
+static void refused(const sfid_options *opt, int code, const char *word, const char *what) {
+    sfid *g = NULL;
+    const int rc = sfid_open(&g, opt);
+    ok(rc == code && strstr(sfid_last_error(g), word), "%s: %s", what, sfid_last_error(g));
+    sfid_close(g);
+}
+
+static void terms(void) {
+    sfid_options opt = shared("terms");
+    opt.open_timeout_ms = 300;
+    opt.max_ahead_ms = 1000;
+    sfid *g = open_or_die(&opt);
+    sfid_options other = opt;
+    other.store = "local?share=1&mark=none";
+    refused(&other, SFID_EBUSY, "mark=none", "mark=none beside a mark that is synced");
+    other = opt;
+    other.pid_min = 5;
+    other.pid_max = 9;
+    refused(&other, SFID_EBUSY, "pid 0", "another range of pids");
+    other = opt;
+    other.layout = slow;
+    sfid *no = NULL;
+    is_i64(sfid_open(&no, &other), SFID_ELAYOUT, "another layout: %s", sfid_last_error(no));
+    sfid_close(no);
+    other = opt;
+    other.store = "local?share=1&lead_ms=100";
+    other.max_ahead_ms = 600000;
+    sfid *wide = open_or_die(&other);
+    sfid_status_info st;
+    const bool generates = one(wide) > 0;
+    nap_us(300000);
+    ok(generates && sfid_status(wide, &st) == 0 && st.window_ms > 10000 && st.window_ms <= 31001,
+       "another window: the first one's counts, and needs no keeper yet");
+    sfid_close(wide);
+    sfid_close(g);
+}
+
+static void fixed_pid(void) {
+    sfid_options opt = options_of("fixed", 7, &layout), alone = opt;
+    opt.share = 1;
+    opt.open_timeout_ms = alone.open_timeout_ms = 300;
+    sfid *g = open_or_die(&opt);
+    struct holder *h = holder_start(&opt, true);
+    ok(h->rc == 0 && h->pid == 7, "a fixed pid is shared");
+    refused(&alone, SFID_EBUSY, "pid 7", "a process that does not share it");
+    holder_end(h, false);
+    sfid_close(g);
+    g = open_or_die(&alone);
+    refused(&opt, SFID_EBUSY, "pid 7", "and a process that would share it, beside one that does not");
+    sfid_close(g);
+}
+
+/* ---- beside processes that do not share ------------------------------------- */
+
+static void beside_others(void) {
+    const sfid_options opt = shared("beside"), alone = local_options("beside", "local", &layout);
+    sfid *g = open_or_die(&opt);
+    const int64_t first = one(g);
+    sfid *own = open_or_die(&alone);
+    ok(sfid_pid(g) == 0 && sfid_pid(own) == 1, "a process that does not share has another pid");
+    sfid_close(own);
+    sfid_close(g);
+    own = open_or_die(&alone);
+    const int64_t second = one(own);
+    ok(sfid_pid(own) == 0 && second > first, "when the last one is out, the pid is free, and goes on above");
+    g = open_or_die(&opt);
+    ok(sfid_pid(g) == 1 && one(g) > 0, "processes that share then have another one");
+    sfid_close(own);
+    own = open_or_die(&alone);
+    ok(sfid_pid(own) == 0 && one(own) > second, "and the pid goes on alone");
+    sfid_close(own);
+    sfid_close(g);
+}
+
+/* ---- beside processes that were killed --------------------------------------- */
+
+enum { AHEAD_IDS = 1000000 }; /* seven ticks and a half */
+
+static sfid_options borrowing(const char *app, const char *store) {
+    sfid_options opt = local_options(app, store, slow);
+    opt.exhaustion = SFID_BORROW;
+    return opt;
+}
+
+static int64_t many(sfid *g) {
+    int64_t id = 0;
+    for (int i = 0; i < AHEAD_IDS && id >= 0; i++)
+        id = sfid_next(g);
+    return id;
+}
+
+/* Does not share, draws ahead of the clock, and is killed. */
+static int die_ahead(void *opt) {
+    sfid *g = open_or_die(opt);
+    told->last = many(g);
+    raise(SIGKILL);
+    return 0;
+}
+
+static void after_a_kill(void) {
+    sfid_options opt = borrowing("ahead", "local?share=1"), alone = borrowing("ahead", "local?pid_max=0");
+    opt.max_ahead_ms = 1000;
+    child_run(die_ahead, &alone, patience(10000));
+    sfid *g = open_or_die(&opt);
+    ok(sfid_pid(g) == 1 && one(g) > 0, "the page of a killed process lies ahead of the clock: another pid is shared");
+    sfid *own = NULL;
+    int64_t id = sfid_open(&own, &alone) < 0 ? -1 : one(own);
+    is_i64(id, told->last + 1, "and the killed one goes on beside it: %s", own ? sfid_last_error(own) : "");
+    sfid_close(own);
+    sfid_close(g);
+
+    opt.app = alone.app = "unmarked";
+    child_run(die_ahead, &alone, patience(10000));
+    lose(dirs.state, "unmarked");
+    opt.store = "local?share=1&pid_max=0";
+    g = open_or_die(&opt);
+    id = one(g);
+    ok(sfid_pid(g) == 0 && id > told->last, "a killed process has left its page, and no mark: a page that is shared begins above");
+    sfid_close(g);
+
+    opt.app = alone.app = "taken";
+    child_run(die_ahead, &alone, patience(10000));
+    g = open_or_die(&opt);
+    is_i64(one(g), told->last + 1, "with its mark as well, at the next ID");
+    sfid_close(g);
+
+    opt.store = "local?share=1&pid_min=3&pid_max=3";
+    g = open_or_die(&opt);
+    own = NULL;
+    id = sfid_open(&own, &alone) < 0 ? -1 : one(own);
+    ok(sfid_pid(g) == 3 && id > told->last, "a page is shared under another pid than before: the old pid is free");
+    sfid_close(own);
+    sfid_close(g);
+}
+
+/* ---- fork ------------------------------------------------------------------- */
+
+static sfid *inherited;
+
+static int draw_as_child(void *arg) {
+    _Atomic int *go_on = arg;
+    const int64_t first = sfid_next(inherited);
+    if (!flag_wait(go_on, 1, patience(10000)))
+        return 1;
+    const int64_t second = sfid_next(inherited);
+    sfid_close(inherited);
+    return first > 0 && second > first ? 0 : 2;
+}
+
+static void forked(void) {
+    const sfid_options opt = shared("forked");
+    _Atomic int *go_on = shared_memory(sizeof *go_on);
+    inherited = open_or_die(&opt);
+    const int64_t before = one(inherited);
+    const pid_t child = child_start(draw_as_child, (void *)go_on);
+    sfid_close(inherited);
+    sfid *g = open_or_die(&opt);
+    ok(sfid_pid(g) == 0 && one(g) > before, "a child goes on with the page, and its parent joins it again");
+    atomic_store(go_on, 1);
+    is_i64(child_wait(child, patience(10000)), 0, "the child generates and closes");
+    ok(one(g) > before, "and the parent goes on");
+    sfid_close(g);
+}
+
+/* ---- directories that are gone ---------------------------------------------- */
+
+/* The mark shows who is the last one then. With a mark that stays ahead, the next one would have no ID yet. */
+static void ends_without_a_page(void) {
+    sfid_options opt = options_of("ended", 5, &layout);
+    opt.share = 1;
+    opt.max_ahead_ms = 0;
+    sfid *g = open_or_die(&opt), *other = open_or_die(&opt);
+    const int64_t before = one(g);
+    lose(dirs.run, "ended");
+    sfid_close(g);
+    const int64_t last = sfid_try_next(other);
+    ok(last > before, "the run directory is gone: one closes, and another goes on");
+    sfid_close(other);
+    g = open_or_die(&opt);
+    ok(sfid_try_next(g) > last, "the last one has given the pid back");
+    sfid_close(g);
+}
+
+static void without_directories(void) {
+    sfid_options opt = local_options("gone", "local?share=1&lead_ms=200", &layout);
+    opt.max_ahead_ms = 0;
+    opt.open_timeout_ms = 1000;
+    sfid *g = open_or_die(&opt);
+    const int64_t first = one(g);
+    lose(dirs.run, "gone");
+    sfid *other = open_or_die(&opt);
+    ok(sfid_pid(other) == 1 && one(other) > 0, "the run directory is gone: a newcomer has another pid");
+    nap_us(500000);
+    ok(one(g) > first, "and the others go on");
+    sfid_close(other);
+    sfid_close(g);
+
+    opt.app = "lost";
+    g = open_or_die(&opt);
+    struct holder *h = holder_start(&opt, true);
+    const int64_t second = one(g);
+    lose(dirs.state, "lost");
+    other = open_or_die(&opt);
+    ok(sfid_pid(other) != 0 && one(other) > 0, "the state directory is gone: a newcomer has another pid");
+    const int64_t until = mono_ns() + 1500 * (int64_t)NS_PER_MS;
+    int64_t failed = 0, last = second;
+    for (int64_t id; mono_ns() < until; nap_us(2000)) {
+        failed += (id = next_within(g, 1000)) <= last;
+        last = id;
+    }
+    is_i64(failed, 0, "and the others go on with theirs, above");
+    is_i64(holder_end(h, false), 0, "and end");
+    sfid_close(other);
+    sfid_close(g);
+}
+
+/* Something else lies in the place of the first page, and the mark is lost. The next page takes the pid, and knows how far it was. */
+static void in_its_place(void) {
+    const sfid_layout long_ticks = layout_of("31:10:22/10s");
+    sfid_options opt = local_options("place", STORE, &long_ticks);
+    opt.max_wait_ms = 20000;
+    char pattern[4400];
+    glob_t found;
+    sfid *g = open_or_die(&opt), *other = NULL;
+    const int64_t before = one(g);
+    sfid_close(g);
+    lose(dirs.state, "place");
+    snprintf(pattern, sizeof pattern, "%s/place/share*.0", dirs.run);
+    if (!ok(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1, "the page's file has its name"))
+        return;
+    is_i64(unlink(found.gl_pathv[0]) + mkdir(found.gl_pathv[0], 0700), 0, "a directory takes its place");
+    globfree(&found);
+    const bool both = sfid_open(&g, &opt) == 0 && sfid_open(&other, &opt) == 0;
+    const int64_t first = one(g);
+    ok(both && sfid_pid(g) == sfid_pid(other) && first < one(other), "processes share the next page");
+    ok(sfid_pid(g) == 0 && first > before, "and go on above what the page before knows of their pid");
+    sfid_close(other);
+    sfid_close(g);
+}
+
+int main(void) {
+    dirs_make();
+    layout = layout_of(LAYOUT);
+    told = shared_memory(sizeof *told);
+    in_one_order();
+    leaves_no_gap();
+    terms();
+    fixed_pid();
+    beside_others();
+    after_a_kill();
+    forked();
+    ends_without_a_page();
+    without_directories();
+    in_its_place();
+    return done_testing();
+}
