@@ -15,19 +15,26 @@ static uint64_t scrambled(uint64_t z) {
 
 /*
  * A call found a tick used up. If that is the second time within ten ticks, this process moves on with a probability of one half
- * less its share of the positions in between. So one that has half of them stays, and it is rare that all leave at once.
+ * less its share of what the page has issued in between. So one that has half of that stays, and it is rare that all leave at
+ * once. Positions that nobody took do not count: a process alone has all of what is issued, however often it pauses.
  */
 static void note_full(struct sfid__generator *g, bool may_sleep) {
     struct sfid__crowd *c = &g->crowd;
-    const struct sfid__record *r = sfid__page_current(g->page);
-    const uint64_t word = sfid__record_position(r), mine = load(&c->mine), ours = mine - load(&c->full_mine);
+    /* Acquire, as in slow.c look(). Not the page's: that may not be mapped any more (slow.c use_newest()). */
+    const struct sfid__record *r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
+    if (r == &sfid__no_record)
+        return;
+    const uint64_t word = sfid__record_position(r), mine = load(&c->mine), issued = sfid__record_issued(r);
+    const uint64_t ours = mine - load(&c->full_mine), all = issued - load(&c->full_issued);
     uint64_t before = load(&c->full);
     if (word >> r->seq_bits == before >> r->seq_bits ||
         !atomic_compare_exchange_strong_explicit(&c->full, &before, word, memory_order_relaxed, memory_order_relaxed))
         return;
     atomic_store_explicit(&c->full_mine, mine, memory_order_relaxed);
-    const uint64_t all = word - before;
-    if (word < before || all >> r->seq_bits > TICKS || !may_sleep || g->page_wanted == NULL)
+    atomic_store_explicit(&c->full_issued, issued, memory_order_relaxed);
+    if (word < before || (word - before) >> r->seq_bits > TICKS || !may_sleep || g->page_wanted == NULL)
+        return;
+    if (all == 0 || all > word - before) /* another record than before */
         return;
     if (scrambled(word ^ load(&g->random)) % all > all / 2 + ours)
         g->page_wanted(g);

@@ -28,7 +28,9 @@ struct sfid__crowd {
     _Atomic uint64_t from;                  /* first tick that may be issued here; UINT64_MAX: not known yet */
     _Atomic uint64_t last;                  /* highest tick that a call of this process has issued here */
     _Atomic uint64_t mine;                  /* positions that this process took here, modulo 2^64 */
-    _Atomic uint64_t full, full_mine;       /* the tick that was last found used up, and `mine` then */
+    _Atomic uint64_t full;                  /* position at which a tick was last found used up */
+    _Atomic uint64_t full_mine;             /* `mine` then */
+    _Atomic uint64_t full_issued;           /* what all processes had issued from the record then */
 };
 
 /*

@@ -188,16 +188,23 @@ static int at_limit(struct sfid__generator *g, struct sfid__call *call, const st
     return v->limit >= g->end ? SFID_EOVERFLOW : wait_for_keeper(g, call, v);
 }
 
+/*
+ * Goes on with the newest record, unless that is the one seen; false then. A closed handle is not reopened: close may swap the
+ * pointer meanwhile, so only the record seen is replaced. And nobody follows another pointer than the handle's: once the handle
+ * is closed, a record that another process publishes on the page is not mapped here.
+ */
+static bool use_newest(const struct sfid__generator *g, struct sfid__record *seen) {
+    struct sfid__record *current = sfid__page_current(g->page);
+    if (current == seen)
+        return false;
+    /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. */
+    atomic_compare_exchange_strong_explicit(sfid__record_at(g), &seen, current, memory_order_acq_rel, memory_order_relaxed);
+    return true;
+}
+
 /* Rows 11 and 12. */
 static int take_newer(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
-    struct sfid__record *current = sfid__page_current(g->page);
-    if (current == v->r)
-        return wait_for_keeper(g, call, v); /* 12 */
-    /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. A closed handle is not
-       reopened: close may swap the pointer meanwhile, so only the record seen is replaced. */
-    struct sfid__record *seen = v->r;
-    atomic_compare_exchange_strong_explicit(sfid__record_at(g), &seen, current, memory_order_acq_rel, memory_order_relaxed);
-    return AGAIN; /* 11 */
+    return use_newest(g, v->r) ? AGAIN /* 11 */ : wait_for_keeper(g, call, v); /* 12 */
 }
 
 /* How far ahead of the clock a call may issue. */
@@ -431,8 +438,12 @@ static int glance(const struct sfid__generator *g, struct view *v) {
     return GO;
 }
 
+static struct sfid__record *in_use(const struct sfid__generator *g) {
+    return atomic_load_explicit(sfid__record_at(g), memory_order_acquire); /* as in look() */
+}
+
 int sfid__draw_retry_ms(const struct sfid__generator *g) {
-    struct view v = {.r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire)}; /* as in look() */
+    struct view v = {.r = in_use(g)};
     const int rc = glance(g, &v);
     if (rc != GO)
         return rc;
@@ -450,9 +461,10 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
 }
 
 bool sfid__draw_ready(const struct sfid__generator *g) {
-    if (sfid__is_closed(g))
-        return false;
-    struct view v = {.r = sfid__page_current(g->page)}; /* 11: the newest, whichever this process has */
+    struct view v = {.r = in_use(g)};
+    /* Relaxed: if it is closed only now, the answer is of a moment before. */
+    if (v.r != &sfid__no_record && (load(&v.r->word) & SFID__CLOSED) && use_newest(g, v.r)) /* 11 */
+        v.r = in_use(g);
     if (glance(g, &v) != GO)
         return false;
     const bool awaited = is_awaited(g);

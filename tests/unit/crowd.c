@@ -61,6 +61,20 @@ static int used_up(uint64_t every, uint64_t ours, bool may_sleep) {
     return wanted;
 }
 
+/* A process that is alone uses up TICKS ticks, with `pause` of them unused after each. Returns how often the next page was wanted. */
+static int used_up_alone(int64_t pause, uint64_t random_start) {
+    int64_t ids[4096];
+    begin();
+    a.g.random_start = random_start;
+    for (int i = 0; i < TICKS; i++) {
+        if (sfid_next_n(fake_handle(&a), ids, 4096) != 4096 || fake_next(&a) < 0)
+            return -1;
+        fake_pass_ms(&a, pause);
+    }
+    end();
+    return wanted;
+}
+
 static void when_wanted(void) {
     const int all = used_up(1, 0, true);
     ok(all > TICKS / 2 - 60 && all < TICKS / 2 + 60, "others use up each tick: wanted in half of them (%d of %d)", all, TICKS);
@@ -71,12 +85,30 @@ static void when_wanted(void) {
     ok(used_up(10, 0, true) > TICKS / 2 - 60, "every tenth tick is enough");
     is_i64(used_up(11, 0, true), 0, "every eleventh is not");
     is_i64(used_up(1, 0, false), 0, "a call that may not sleep wants nothing");
+    is_i64(used_up_alone(0, 0), 0, "alone: never");
+    is_i64(used_up_alone(5, 0), 0, "alone, with pauses: never");
+    is_i64(used_up_alone(5, 2048), 0, "alone, with ticks that start at random: never");
     begin();
     fake_set_word(&a, START + 1, 0);
     ok(fake_next(&a) > 0 && wanted == 0, "once is not enough");
     a.g.page_wanted = NULL;
     fake_set_word(&a, START + 2, 0);
     ok(fake_next(&a) > 0, "there may be no next page");
+    end();
+}
+
+/* A late thread: after its handle's close another process may publish records behind the last one that is mapped here. */
+static void only_its_own_record(void) {
+    begin();
+    atomic_store(&a.page->current, 300);         /* there is none */
+    atomic_store(&a.page->resting, SFID__FAILS); /* or what has no window is ready, too */
+    ok(sfid_ready(fake_handle(&a)), "the page has a record that this process has not seen: ready by the one it has");
+    for (int i = 0; i < TICKS; i++) {
+        fake_set_word(&a, fake_tick(&a) + 1, 0);
+        if (fake_next(&a) < 0)
+            break;
+    }
+    ok(wanted > TICKS / 4, "the next page is wanted by the one it has (%d of %d)", wanted, TICKS);
     end();
 }
 
@@ -220,6 +252,7 @@ static void with_a_lane(void) {
 int main(void) {
     slow_only();
     when_wanted();
+    only_its_own_record();
     above_the_old();
     ahead_of_the_clock();
     forked_on_the_way();
