@@ -297,9 +297,10 @@ static int rival(void *arg) {
     struct idlog log;
     sfid *g = NULL;
     log_start(&log, 100, 1, PID, "rival-%d", (int)getpid());
-    const int rc = sfid_open(&g, &opt);
-    while (rc == 0 && !idlog_full(&log))
-        idlog_put(&log, next_within(g, patience(5000)));
+    int64_t id = sfid_open(&g, &opt);
+    while (id >= 0 && !idlog_full(&log))
+        if ((id = next_within(g, patience(5000))) >= 0)
+            idlog_put(&log, id);
     sfid_close(g);
     return 0;
 }

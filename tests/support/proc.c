@@ -337,6 +337,8 @@ FILE *checker_start(const char *options, ...) {
 
 bool judge(const char *layout, const char *order, uint64_t count, const char *what) {
     char line[300], wanted[40] = "";
+    if (shares() && strcmp(order, "pid") == 0)
+        order = "per-file"; /* lives of one pid are there at once */
     if (count != UINT64_MAX)
         snprintf(wanted, sizeof wanted, "--count %" PRIu64, count);
     FILE *out = checker_start("--layout '%s' --order %s %s %s", layout, order, wanted, dirs.logs);

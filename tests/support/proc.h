@@ -156,7 +156,8 @@ void log_ids(struct idlog *log, const int64_t *ids, int64_t n);
 /* Starts the checker with these options and returns its output, for pclose(). */
 FILE *checker_start(const char *options, ...) __attribute__((format(printf, 1, 2)));
 
-/* Gives all logs to the checker, as one check, and removes them. count UINT64_MAX: any number. */
+/* Gives all logs to the checker, as one check, and removes them. count UINT64_MAX: any number. Order "pid" is "per-file" if
+   processes share. */
 bool judge(const char *layout, const char *order, uint64_t count, const char *what);
 
 #endif
