@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "lease/holder.h"
+#include "lease/holder_parts.h"
 
 #include "base/process.h"
 #include "base/random.h"
 #include "draw/record.h"
 #include "host/numbered.h"
-#include "host/places.h"
 #include "id/layout.h"
 #include "lease/grant.h"
 #include "lease/share.h"
@@ -13,13 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-static int64_t monotonic_ms(const struct sfid__holder *h) { return sfid__monotonic_ms(h->generator->clock); }
-
-/* NULL while the slot has no record. */
-static struct sfid__record *last_record(const struct sfid__holder *h) {
-    return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
-}
 
 /* ---- reporting ------------------------------------------------------------- */
 
@@ -52,13 +44,13 @@ static void tell_renewed(const struct sfid__holder *h) {
 /* ---- carrying out ---------------------------------------------------------- */
 
 static void look_at_clock(struct sfid__holder *h) {
-    h->now_ms = monotonic_ms(h);
+    h->now_ms = sfid__holder_monotonic_ms(h);
     h->wall_ms = sfid__now(h->generator->clock).ms;
     h->tick = sfid__tick_of_ms(&h->generator->layout, h->wall_ms);
 }
 
 static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
-    const struct sfid__record *r = last_record(h);
+    const struct sfid__record *r = sfid__holder_last_record(h);
     e->now_ms = h->now_ms;
     e->tick = h->tick;
     if (r) {
@@ -76,8 +68,6 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
     e->random[1] |= 1;
 }
 
-static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
-
 /* R8: writes the error for a grant that the machine found impossible. */
 static void refuse_grant(struct sfid__holder *h) {
     const char *server = h->store->server;
@@ -87,7 +77,7 @@ static void refuse_grant(struct sfid__holder *h) {
 }
 
 static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
-    const struct sfid__record *r = last_record(h);
+    const struct sfid__record *r = sfid__holder_last_record(h);
     const struct sfid__error before = h->error;
     const int64_t whole_ms = h->now_ms + h->store->exchange_ms;
     const struct sfid__ask ask = {.lease = a,
@@ -99,7 +89,7 @@ static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
                                   .slot = h->slot.page ? &h->slot : NULL,
                                   .may_move = h->slot.records < SFID__PAGE_RECORDS,
-                                  .accept = accept_pid,
+                                  .accept = sfid__holder_accept_pid,
                                   .accepter = h,
                                   .passed_over = &h->passed_over,
                                   .tell = h->tell,
@@ -135,7 +125,7 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
         return true;
     case SFID__DO_ADOPT:
         h->error.code = 0;
-        sfid__grant_adopt(h, last_record(h), a, next);
+        sfid__grant_adopt(h, sfid__holder_last_record(h), a, next);
         return true;
     case SFID__DO_EXTEND:
         h->error.code = 0;
@@ -184,7 +174,7 @@ static void note_window(const struct sfid__holder *h) {
 }
 
 /* Feeds an event to the machine, then the events that result, until the machine wants to sleep. Returns until when. */
-static int64_t feed(struct sfid__holder *h, struct sfid__lease_event e) {
+int64_t sfid__holder_feed(struct sfid__holder *h, struct sfid__lease_event e) {
     look_at_clock(h);
     for (;;) {
         struct sfid__lease_actions actions;
@@ -201,7 +191,7 @@ static int64_t feed(struct sfid__holder *h, struct sfid__lease_event e) {
 }
 
 /* The lease that the page's current record describes. */
-static struct sfid__lease_event found_on_page(struct sfid__holder *h) {
+struct sfid__lease_event sfid__holder_found_on_page(struct sfid__holder *h) {
     /* Acquire, with [publish] in record.c: another process of the family may have appended the record. */
     h->slot.records = atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1;
     const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
@@ -219,10 +209,10 @@ void sfid__holder_resume(struct sfid__holder *h) {
     if (h->process == sfid__process())
         return;
     h->process = sfid__process();
-    struct sfid__lease_event begin = found_on_page(h);
-    if (sfid__grant_is_closed(last_record(h))) /* R12: the keeper that closed it died before its next claim */
+    struct sfid__lease_event begin = sfid__holder_found_on_page(h);
+    if (sfid__grant_is_closed(sfid__holder_last_record(h))) /* R12: the keeper that closed it died before its next claim */
         begin = (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = h->store->start};
-    feed(h, begin);
+    sfid__holder_feed(h, begin);
 }
 
 void sfid__holder_unfollow(struct sfid__holder *h) { h->process = 0; }
@@ -239,189 +229,7 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */
         sfid__holder_resume(h);
     }
-    return feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
-}
-
-/* ---- open ------------------------------------------------------------------ */
-
-static bool range_of_one(const struct sfid__holder *h) { return h->lease.terms.pid_min == h->lease.terms.pid_max; }
-
-/*
- * The page is a lower bound, too: its mark may have been lost or set back to an older copy, and the clock may have
- * gone back since. A page that is more than two windows ahead of both counts as damaged. Without a mark the
- * layout's end is the bound: no window passes it, and a mark has no room for ticks from there on.
- */
-static struct sfid__slot_want want_of(const struct sfid__holder *h, const struct sfid__reply *reply) {
-    const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
-    const uint64_t most = reply->position ? SFID__MAX(reply->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
-    return (struct sfid__slot_want){h->of_pages, reply->pid, SFID__MIN(most, h->store->terms.end)};
-}
-
-static int take_slot_of(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want, struct sfid__error *err) {
-    struct sfid__dir app;
-    const int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, err);
-    return rc < 0 ? rc : sfid__slot_take(&h->slot, &app, name, want, err);
-}
-
-/*
- * Looks at a pid whose lock the store has taken, while the holder has no pid yet. The pid's page has to be free, too:
- * a process that lost the state directory still holds it. And its position has to be near: after a power loss the mark
- * lies ahead, and another pid does not have to wait.
- */
-static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err) {
-    struct sfid__holder *h = accepter;
-    struct sfid__slot_naming naming;
-    char name[32];
-    if (h->slot.page && (!h->shared || h->lease.opened))
-        return 0; /* the slot came first, or this is the same pid again */
-    const struct sfid__slot_want want = want_of(h, reply);
-    snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
-    int rc = h->shared ? sfid__share_name_begin(h, name, &want, &naming, err) : take_slot_of(h, name, &want, err);
-    if (rc < 0)
-        return rc;
-    const uint64_t near = sfid__grant_clock_tick(h) + h->generator->max_ahead;
-    const uint64_t position = sfid__grant_position(h, last_record(h), reply, 0);
-    if (picky && !range_of_one(h) && position >> h->generator->layout.seq_bits > near)
-        rc = sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", reply->pid);
-    if (h->shared)
-        return sfid__share_name_end(h, &naming, reply->pid, rc == 0, err) < 0 ? err->code : rc;
-    if (rc < 0)
-        sfid__slot_drop(&h->slot);
-    return rc;
-}
-
-/*
- * Finds the lease that a process left behind in this slot. Inside its window the lease goes on at once, whether or not
- * the server can be reached, and the keeper renews it. Otherwise (cold) it is renewed first.
- */
-static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
-    struct sfid__record *r = last_record(h);
-    if (r == NULL || h->shared || sfid__grant_is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
-        sfid__record_pid(r) > h->lease.terms.pid_max)
-        return false; /* of a page that is shared, the right lies in the mark */
-    sfid__grant_mend_highest(r);
-    *found = found_on_page(h);
-    found->cold =
-        sfid__grant_limit(r) <= SFID__MAX(sfid__grant_clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
-    return true;
-}
-
-/* Says why no pid came in time, and how long that time was: the last attempt had only what the others left. */
-static int out_of_time(struct sfid__holder *h) {
-    char over[80];
-    const size_t n = strlen(h->error.text), most = sizeof h->error.text;
-    snprintf(over, sizeof over, "; the %" PRIu32 " ms of open_timeout_ms are over", h->settings->opt.open_timeout_ms);
-    if (h->error.code == 0)
-        return sfid__fail(&h->error, SFID_ENOPID, "no pid was granted%s", over);
-    if (n + strlen(over) < most) /* the cause is not cut off for this */
-        memcpy(h->error.text + n, over, strlen(over) + 1);
-    return h->error.code;
-}
-
-/* Drives the machine until IDs can be generated, it gives up, or time is over. */
-static int get_pid(struct sfid__holder *h) {
-    struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
-    if (goes_on(h, &begin) && !begin.cold) {
-        h->lease.state = SFID__LEASE_HELD;
-        h->lease.opened = true;
-        h->lease.pid = begin.pid;
-        return 0;
-    }
-    h->process = sfid__process();
-    int64_t due = feed(h, begin);
-    while (!h->lease.opened && !h->gave_up) {
-        const int64_t now = monotonic_ms(h);
-        if (now >= h->deadline_ms)
-            return out_of_time(h);
-        if (due > now) /* then look at the deadline again: a question without time left is not asked */
-            h->generator->clock->sleep_ns(h->generator->clock, (SFID__MIN(due, h->deadline_ms) - now) * 1000000);
-        else
-            due = sfid__holder_step(h, false);
-    }
-    return h->gave_up ? h->error.code : 0;
-}
-
-/* Takes the slot first: a lease in it may go on, and its number is part of this process's name at the store. */
-static int take_first_slot(struct sfid__holder *h, const char *machine) {
-    const struct sfid__generator *g = h->generator;
-    const uint64_t now = sfid__grant_clock_tick(h), window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
-    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, now + 2 * window};
-    struct sfid__numbered row = {
-        .run = &h->run, .app = h->settings->opt.app, .pids = g->layout.max_pid + 1, .over = &h->passed_over};
-    const int rc = sfid__numbered_take(&h->slot, &row, &want, &h->error);
-    if (rc == 0)
-        snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, row.number);
-    return rc;
-}
-
-static int get_own(struct sfid__holder *h) {
-    sfid__lease_init(&h->lease, &h->store->terms);
-    return get_pid(h);
-}
-
-/* A keeper of any of the processes goes on from the page. */
-static int get_shared(struct sfid__holder *h) {
-    bool live;
-    int rc = sfid__share_join(h, &live);
-    if (rc < 0)
-        return rc;
-    const struct sfid__record *r = last_record(h);
-    h->store->prefer = r ? sfid__record_pid(r) : UINT64_MAX;
-    if (live) {
-        sfid__lease_init(&h->lease, &h->store->terms);
-        h->lease.state = SFID__LEASE_HELD;
-        h->lease.opened = h->lease.told = true;
-        h->lease.pid = sfid__record_pid(r);
-        h->error.code = 0;
-        return 0;
-    }
-    rc = get_own(h);
-    if (rc == 0)
-        rc = sfid__share_let_in(h);
-    sfid__holder_unfollow(h);
-    return rc;
-}
-
-static int open_store(struct sfid__holder *h, const char *machine) {
-    const bool slot_first = h->settings->store->slot_first;
-    int rc = slot_first ? take_first_slot(h, machine) : 0;
-    if (rc == 0)
-        rc = h->settings->store->make(&h->store, h->settings, h->identity, &h->error);
-    if (rc < 0)
-        return rc;
-    atomic_init(&h->store->replicas, -1);
-    rc = h->shared ? get_shared(h) : get_own(h);
-    if (!slot_first)
-        snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
-    return rc;
-}
-
-int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const struct sfid__settings *settings,
-                      int64_t deadline_ms) {
-    h->generator = g;
-    h->settings = settings;
-    h->by_host = settings->plan.by_host;
-    h->worker = settings->worker;
-    h->of_pages = settings->of_pages;
-    h->synced = settings->synced;
-    h->shared = settings->shared;
-    h->deadline_ms = deadline_ms;
-    char machine[SFID__MACHINE_ID];
-    struct sfid__error *stateless = settings->store->slot_first ? &h->stateless : NULL; /* marks lie in the state directory */
-    int rc = sfid__places_open(&h->run, machine, &settings->opt, stateless, &h->error);
-    h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
-    if (rc == 0)
-        rc = open_store(h, machine);
-    if (rc == 0) {
-        const struct sfid__lease_terms *terms = &h->store->terms;
-        g->page = h->slot.page;
-        g->half_window = terms->window / 2;
-        g->max_skew = terms->reach ? terms->reach - terms->window : 0;
-    }
-    sfid__dir_close(&h->run);
-    h->settings = NULL;
-    h->deadline_ms = SFID__FOREVER;
-    return rc;
+    return sfid__holder_feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }
 
 /* ---- for others to see ----------------------------------------------------- */
@@ -449,7 +257,7 @@ void sfid__holder_close(struct sfid__holder *h) {
         struct sfid__record *r = sfid__page_current(h->slot.page);
         if (h->process != sfid__process()) { /* the lease to release is the page's */
             struct sfid__lease_actions none;
-            const struct sfid__lease_event found = found_on_page(h);
+            const struct sfid__lease_event found = sfid__holder_found_on_page(h);
             sfid__lease_step(&h->lease, &found, &none);
         }
         h->stopped = sfid__record_close(r);
@@ -458,14 +266,14 @@ void sfid__holder_close(struct sfid__holder *h) {
     }
     if (h->shared) { /* the pid first: a process that is alone with the page wants the pid that was there */
         if (last)
-            feed(h, close);
+            sfid__holder_feed(h, close);
         h->store->ops->drop(h->store);
         h->store = NULL;
     }
     sfid__slot_leave(&h->slot); /* before the pid is free: its next holder wants this lock, too */
     h->slot.records = 0;
     if (last && !h->shared)
-        feed(h, close);
+        sfid__holder_feed(h, close);
 }
 
 void sfid__holder_drop(struct sfid__holder *h) {
