@@ -108,6 +108,7 @@ struct sfid__page {
     struct sfid__seat seat[SFID__SEATS];
 
     _Alignas(SFID__LINE) _Atomic uint64_t window; /* shared: ticks; of the process that let the others in */
+    _Atomic uint64_t settings;                    /* shared: of its store, as a hash; 0: the above is all */
 
     _Alignas(SFID__LINE) struct sfid__record records[];
 };

@@ -2,6 +2,7 @@
 #include "lease/grant.h"
 
 #include "id/layout.h"
+#include "lease/takeover.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,8 +57,12 @@ uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__r
 static struct sfid__record *replace_record(struct sfid__holder *h, const struct sfid__start *start) {
     struct sfid__slot *slot = &h->slot;
     struct sfid__page *page = slot->page;
-    /* Acquire, with [publish] in record.c. */
-    const uint32_t seen = atomic_load_explicit(&page->current, memory_order_acquire);
+    /*
+     * Acquire, with [publish] in record.c. What a server has granted is published only in place of the record whose lease was lost:
+     * another keeper that found that, too, may have published what it was granted.
+     */
+    const uint32_t seen =
+        sfid__takeover_matters(h) ? slot->records - 1 : atomic_load_explicit(&page->current, memory_order_acquire);
     /* Relaxed: each index is handed out once. */
     const uint32_t i = atomic_load_explicit(&page->reserved, memory_order_relaxed) < SFID__PAGE_RECORDS
                            ? atomic_fetch_add_explicit(&page->reserved, 1, memory_order_relaxed)
@@ -88,7 +93,9 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
         sfid__fail(&h->error, SFID_ESTATE, "the slot file is full after %u lost leases; open the generator again", slot->records);
         return NULL;
     }
-    if (slot->records == SFID__PAGE_RECORDS && sfid__slot_renew(slot, h->of_pages, &h->error) < 0)
+    /* Others are let in to stay, so they get half of a page. */
+    const uint32_t room = sfid__takeover_matters(h) ? SFID__PAGE_RECORDS / 2 : SFID__PAGE_RECORDS;
+    if (slot->records >= room && sfid__slot_renew(slot, h->of_pages, &h->error) < 0)
         return NULL;
     if (sfid__slot_reserve(slot, slot->records, &h->error) < 0)
         return NULL;

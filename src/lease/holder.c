@@ -7,7 +7,9 @@
 #include "host/numbered.h"
 #include "id/layout.h"
 #include "lease/grant.h"
+#include "lease/nonces.h"
 #include "lease/share.h"
+#include "lease/takeover.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,7 +78,9 @@ static void refuse_grant(struct sfid__holder *h) {
                server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", h->reply.pid, h->reply.limit, h->tick);
 }
 
-static void ask_store(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
+    if (a->kind == SFID__DO_RENEW && sfid__takeover_matters(h))
+        sfid__takeover_show(h, a);
     const struct sfid__record *r = sfid__holder_last_record(h);
     const struct sfid__error before = h->error;
     const int64_t whole_ms = h->now_ms + h->store->exchange_ms;
@@ -116,8 +120,16 @@ static void release(struct sfid__holder *h, const struct sfid__lease_action *a) 
     h->store->ops->release(h->store, &ask, h->stopped);
 }
 
+/* The nonces of a lease whose keepers change are noted when they are shown: sfid__takeover_show(). */
+static void note(const struct sfid__holder *h, const struct sfid__lease_action *a) {
+    if (!sfid__takeover_matters(h))
+        sfid__record_note(sfid__page_current(h->slot.page), a->nonce, a->next_nonce);
+    else if (a->next_nonce == 0)
+        sfid__nonces_answered(sfid__holder_last_record(h), a->nonce);
+}
+
 /* *next is the event that caused the action. Returns true if *next is now the event that resulted. */
-static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
     switch (a->kind) {
     case SFID__DO_CLAIM:
     case SFID__DO_RENEW:
@@ -132,7 +144,7 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
         extend(h);
         return false;
     case SFID__DO_SHUT:
-        sfid__record_close(sfid__page_current(h->slot.page));
+        sfid__record_close(sfid__holder_last_record(h));
         return false;
     case SFID__DO_TELL_LEASED:
         tell_pid(h, SFID_EVENT_LEASED, "held");
@@ -158,7 +170,7 @@ static bool carry_out(struct sfid__holder *h, const struct sfid__lease_action *a
         release(h, a);
         return false;
     case SFID__DO_NOTE:
-        sfid__record_note(sfid__page_current(h->slot.page), a->nonce, a->next_nonce);
+        note(h, a);
         return false;
     case SFID__DO_SLEEP:
         return false;
@@ -183,6 +195,8 @@ int64_t sfid__holder_feed(struct sfid__holder *h, struct sfid__lease_event e) {
         sfid__lease_step(&h->lease, &e, &actions);
         for (unsigned i = 0; i < actions.count; i++)
             more = carry_out(h, &actions.list[i], &e);
+        if (more && !sfid__takeover_counts(h, &actions.list[actions.count - 1], &e))
+            return h->now_ms;
         if (!more) {
             note_window(h);
             return actions.count ? actions.list[actions.count - 1].due_ms : SFID__FOREVER;
@@ -195,14 +209,14 @@ struct sfid__lease_event sfid__holder_found_on_page(struct sfid__holder *h) {
     /* Acquire, with [publish] in record.c: another process of the family may have appended the record. */
     h->slot.records = atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1;
     const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
+    const struct sfid__nonces nonces = sfid__nonces_of(r); /* before the limit: a later one shows more */
     return (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
                                       .pid = sfid__record_pid(r),
                                       .limit = sfid__grant_limit(r),
                                       .start = h->store->start, /* of a claim for an ordinary pid */
                                       .token = r->token,
-                                      /* Relaxed: the keeper that wrote them is gone. */
-                                      .nonce = atomic_load_explicit(&r->nonce, memory_order_relaxed),
-                                      .next_nonce = atomic_load_explicit(&r->next_nonce, memory_order_relaxed)};
+                                      .nonce = nonces.answered,
+                                      .next_nonce = nonces.next};
 }
 
 void sfid__holder_resume(struct sfid__holder *h) {
@@ -221,14 +235,17 @@ void sfid__holder_sit(struct sfid__holder *h, unsigned seat) {
     if (!h->shared)
         return;
     sfid__holder_unfollow(h);
-    h->store->ops->sit(h->store, seat);
+    /* Relaxed: this thread has written it. */
+    h->reign = atomic_load_explicit(&h->slot.page->seat[seat].reign, memory_order_relaxed);
+    if (h->store->ops->sit)
+        h->store->ops->sit(h->store, seat);
 }
 
 int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
-    if (h->shared && h->lease.opened && sfid__share_moved_on(h) && sfid__holder_has_pid(h)) {
+    if (h->shared && h->lease.opened && sfid__share_moved_on(h))
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */
+    if (h->shared)
         sfid__holder_resume(h);
-    }
     return sfid__holder_feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }
 

@@ -65,9 +65,10 @@ int sfid__holder_accept_pid(void *accepter, const struct sfid__reply *reply, boo
  */
 static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
     struct sfid__record *r = sfid__holder_last_record(h);
-    if (r == NULL || h->shared || sfid__grant_is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
+    const bool by_mark = h->shared && !h->lease.terms.testifies; /* then the page is not the right to its pid */
+    if (r == NULL || by_mark || sfid__grant_is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
         sfid__record_pid(r) > h->lease.terms.pid_max)
-        return false; /* of a page that is shared, the right lies in the mark */
+        return false;
     sfid__grant_mend_highest(r);
     *found = sfid__holder_found_on_page(h);
     found->cold =
@@ -129,11 +130,15 @@ static int get_own(struct sfid__holder *h) {
 }
 
 /* A keeper of any of the processes goes on from the page. */
-static int get_shared(struct sfid__holder *h) {
+static int get_shared(struct sfid__holder *h, const char *machine) {
     bool live;
     int rc = sfid__share_join(h, &live);
     if (rc < 0)
         return rc;
+    if (h->settings->store->slot_first) {
+        snprintf(h->identity, sizeof h->identity, "%s:share.%u", machine, h->page);
+        h->store->ops->name(h->store, h->identity);
+    }
     const struct sfid__record *r = sfid__holder_last_record(h);
     h->store->prefer = r ? sfid__record_pid(r) : UINT64_MAX;
     if (live) {
@@ -153,13 +158,13 @@ static int get_shared(struct sfid__holder *h) {
 
 static int open_store(struct sfid__holder *h, const char *machine) {
     const bool slot_first = h->settings->store->slot_first;
-    int rc = slot_first ? take_first_slot(h, machine) : 0;
+    int rc = slot_first && !h->shared ? take_first_slot(h, machine) : 0;
     if (rc == 0)
         rc = h->settings->store->make(&h->store, h->settings, h->identity, &h->error);
     if (rc < 0)
         return rc;
     atomic_init(&h->store->replicas, -1);
-    rc = h->shared ? get_shared(h) : get_own(h);
+    rc = h->shared ? get_shared(h, machine) : get_own(h);
     if (!slot_first)
         snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
     return rc;

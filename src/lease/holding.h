@@ -33,6 +33,7 @@ struct sfid__holder {
     struct sfid__slot_found beside;       /* shared: what the page says that had the pid's name before this one */
     bool shared;                          /* one page for all processes of the app: share.h */
     unsigned page;                        /* shared: which page that is */
+    uint64_t reign;                       /* shared: page->reign when this process's keeper sat down; 0: it never did */
     struct sfid__passed_over passed_over; /* pids or slots that the last claim passed over: their files cannot be used */
     struct sfid__error stateless;         /* why this host's identity lives in the run directory; code 0: it does not */
 
@@ -41,9 +42,14 @@ struct sfid__holder {
     void *listener;
 };
 
+/* True for a keeper that goes on late: another one has sat down since. Acquire, with the exchange in keeper.c, sit_down(). */
+static inline bool sfid__holder_is_late(const struct sfid__holder *h) {
+    return h->reign != 0 && atomic_load_explicit(&h->slot.page->reign, memory_order_acquire) != h->reign;
+}
+
 static inline void sfid__holder_tell(const struct sfid__holder *h, sfid_event_kind kind, int code, int64_t value,
                                      const char *text) {
-    if (h->tell)
+    if (h->tell && !sfid__holder_is_late(h))
         h->tell(h->listener, kind, code, value, text);
 }
 

@@ -126,7 +126,9 @@ static uint64_t pid_of(const struct sfid__keeper *k) {
 static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t value, const char *text) {
     if (k->on_event == NULL)
         return;
-    const bool held = k->holding == NULL || sfid__holder_has_pid(k->holding);
+    /* A thread that does not keep knows nothing of the lease but what the page says. Relaxed: of this thread. */
+    const bool keeps = k->holding && atomic_load_explicit(&k->reign, memory_order_relaxed) != 0;
+    const bool held = !keeps || sfid__holder_has_pid(k->holding);
     const int64_t pid = held ? (int64_t)pid_of(k) : -1;
     const sfid_event event = {kind, code, pid, value, text, k->app[0] ? k->app : NULL};
     k->on_event(k->user, &event);

@@ -366,6 +366,12 @@ void sfid__lease_init(struct sfid__lease *l, const struct sfid__lease_terms *ter
     *l = (struct sfid__lease){.terms = *terms, .state = SFID__LEASE_WANTED, .due_ms = SFID__FOREVER};
 }
 
+void sfid__lease_follow(struct sfid__lease *l, uint64_t nonce, uint64_t next_nonce, uint64_t limit) {
+    l->nonce = nonce;
+    l->next_nonce = next_nonce;
+    l->limit = SFID__MAX(l->limit, limit); /* R4 */
+}
+
 void sfid__lease_step(struct sfid__lease *l, const struct sfid__lease_event *e, struct sfid__lease_actions *out) {
     out->count = 0;
     switch (l->state == SFID__LEASE_ENDED && e->kind != SFID__LEASE_ANSWER ? SFID__LEASE_WAKE : e->kind) {

@@ -166,6 +166,9 @@ void sfid__lease_init(struct sfid__lease *lease, const struct sfid__lease_terms 
 /* True if the current window is a first one: by a claim, or of a short pid. */
 bool sfid__lease_is_brief(const struct sfid__lease *lease);
 
+/* Other keepers have renewed the pid, or are about to: these nonces, and this limit if it is higher, are in force. */
+void sfid__lease_follow(struct sfid__lease *lease, uint64_t nonce, uint64_t next_nonce, uint64_t limit);
+
 void sfid__lease_step(struct sfid__lease *lease, const struct sfid__lease_event *event, struct sfid__lease_actions *out);
 
 #endif

@@ -145,10 +145,6 @@ static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
 static int finish_store(struct sfid__settings *out, struct sfid__error *err) {
     if (out->shared && out->store == NULL)
         return bad(err, "share is 1, but app is not given: processes share the page of an app");
-    if (out->shared && out->store != &sfid__store_local)
-        return sfid__fail(err, SFID_EINVAL,
-                          "share is 1, but processes can share a pid of store \"local\" only, so far; %s has to do without",
-                          out->store->title);
     if (out->store == NULL)
         return 0;
     keep_to_names(out);

@@ -3,6 +3,7 @@
 
 #include "id/layout.h"
 #include "lease/grant.h"
+#include "lease/takeover.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,6 +45,16 @@ static uint32_t terms_of(const struct sfid__holder *h) {
     return atomic_load_explicit(&h->slot.page->terms, memory_order_relaxed); /* written before the lock was shared */
 }
 
+/* With a server the terms are part of the app's settings there, so they cannot differ. */
+static int check_settings(struct sfid__holder *h) {
+    if (atomic_load_explicit(&h->slot.page->settings, memory_order_relaxed) == h->store->settings) /* as terms_of() */
+        return 0;
+    return sfid__fail(&h->error, SFID_EBUSY,
+                      "other processes share app \"%s\" with other settings; ttl_ms, short_ms, skew_budget_ms, pid_min, pid_max and "
+                      "the parameters registration and min_good have to be the same for all",
+                      h->settings->opt.app);
+}
+
 /* The page's terms are those of the process that let the others in. */
 static int accept_terms(struct sfid__holder *h) {
     struct sfid__lease_terms *t = &h->store->terms;
@@ -57,6 +68,8 @@ static int accept_terms(struct sfid__holder *h) {
         return sfid__fail(&h->error, SFID_EBUSY,
                           "other processes share app \"%s\" under pid %" PRIu64 ", which is not within %" PRIu64 " to %" PRIu64,
                           h->settings->opt.app, pid, t->pid_min, t->pid_max);
+    if (t->testifies)
+        return check_settings(h);
     t->window = t->first_window = window;
     t->heartbeat_ms = t->first_heartbeat_ms = (int64_t)(window * h->generator->layout.unit_ms / 3);
     h->generator->max_ahead = SFID__MIN(h->generator->max_ahead, window / 2);
@@ -64,6 +77,8 @@ static int accept_terms(struct sfid__holder *h) {
 }
 
 static int join_pid(struct sfid__holder *h) {
+    if (h->store->ops->join == NULL)
+        return 0;
     return h->store->ops->join(h->store, last_pid(h), h->slot.page->id.nonce, (terms_of(h) & SFID__TERM_MARK_BY_FD) != 0,
                                &h->error);
 }
@@ -93,7 +108,12 @@ static int join_page(struct sfid__holder *h, bool *live, bool *refused) {
     return rc;
 }
 
-static int all_stuck(struct sfid__holder *h) {
+/* away: why the store's server does not answer, if that was found out. */
+static int all_stuck(struct sfid__holder *h, const struct sfid__error *away) {
+    if (away->code) {
+        h->error = *away;
+        return away->code;
+    }
     char lockers[160], prefix[32];
     struct sfid__dir app;
     struct sfid__error ignored;
@@ -119,8 +139,10 @@ static bool is_barred(const struct sfid__holder *h, int rc, bool live) {
  */
 int sfid__share_join(struct sfid__holder *h, bool *live) {
     const int64_t began_ms = monotonic_ms(h), spell_ms = SFID__MAX((h->deadline_ms - began_ms) / (SFID__SHARED_PAGES + 1), 1);
+    const int64_t ask_ms = h->deadline_ms - SFID__MIN(spell_ms, h->store->exchange_ms);
     int64_t nap_ns = NAP_FIRST_NS, first = h->settings->page;
-    bool refused = false;
+    struct sfid__error away = {.code = 0};
+    bool refused = false, asked = h->store->ops->probe == NULL;
     *live = false;
     for (;;) {
         const int64_t page = first + (monotonic_ms(h) - began_ms) / spell_ms;
@@ -132,8 +154,13 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
         }
         if (rc != SFID_EBUSY || refused)
             return rc;
+        if (!asked && monotonic_ms(h) >= ask_ms) { /* a page that is being begun for so long may wait for the server */
+            asked = true;
+            if (h->store->ops->probe(h->store, h->deadline_ms, &away) == 0)
+                away.code = 0;
+        }
         if (monotonic_ms(h) >= h->deadline_ms)
-            return all_stuck(h);
+            return all_stuck(h, &away);
         h->generator->clock->sleep_ns(h->generator->clock, nap_ns);
         nap_ns = SFID__MIN(nap_ns * 2, NAP_LONGEST_NS);
     }
@@ -180,14 +207,16 @@ static bool again(const struct sfid__holder *h, int rc) {
 int sfid__share_let_in(struct sfid__holder *h) {
     struct sfid__page *page = h->slot.page;
     bool by_fd = false;
-    int rc;
+    int rc = 0;
     do
-        rc = h->store->ops->share(h->store, page->id.nonce, &by_fd, &h->error);
+        if (h->store->ops->share)
+            rc = h->store->ops->share(h->store, page->id.nonce, &by_fd, &h->error);
     while (again(h, rc));
     if (rc < 0)
         return rc;
     /* Relaxed: alone with the page until the lock is shared. */
     atomic_store_explicit(&page->window, h->store->terms.window, memory_order_relaxed);
+    atomic_store_explicit(&page->settings, h->store->settings, memory_order_relaxed);
     atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
     atomic_store_explicit(&page->terms, (h->synced ? SFID__TERM_SYNCED : 0) | (by_fd ? SFID__TERM_MARK_BY_FD : 0),
                           memory_order_relaxed);
@@ -201,14 +230,20 @@ int sfid__share_let_in(struct sfid__holder *h) {
 
 /*
  * If the page is gone from its path, nobody joins it any more. All who have it have a share of the mark, too, so that decides.
- * One that lost its mark finds the record closed, and needs a mark for the next one.
+ * One that lost its mark finds the record closed, and needs a mark for the next one. With a server nobody has a mark.
  */
 bool sfid__share_is_last(struct sfid__holder *h) {
+    if (sfid__takeover_matters(h))
+        return sfid__slot_is_last(&h->slot);
     return (sfid__slot_is_last(&h->slot) || !sfid__slot_in_place(&h->slot)) && h->store->ops->is_last(h->store, &h->slot);
 }
 
-bool sfid__share_moved_on(const struct sfid__holder *h) {
+bool sfid__share_is_replaced(const struct sfid__holder *h) {
     /* Acquire, with [publish] in record.c. */
-    const uint32_t current = atomic_load_explicit(&h->slot.page->current, memory_order_acquire);
-    return current + 1 != h->slot.records || sfid__grant_is_closed(&h->slot.page->records[current]);
+    return atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1 != h->slot.records;
+}
+
+bool sfid__share_moved_on(const struct sfid__holder *h) {
+    /* A keeper without a pid may have closed the record itself: R12. */
+    return sfid__share_is_replaced(h) || (h->lease.state == SFID__LEASE_HELD && sfid__grant_is_closed(sfid__page_current(h->slot.page)));
 }

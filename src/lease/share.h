@@ -4,8 +4,8 @@
  * open an app with `share`. If they need more than one page's rate, some move on
  * to the next one (draw/crowd.h).
  *
- * The locks of page and mark say who lives: each process has a share of both,
- * and the process that begins, replaces or ends the page has them alone. A
+ * The locks of page and mark say who lives: each process has a share of both
+ * (with a server there is no mark, and the right to the pid lies there), and the process that begins, replaces or ends the page has them alone. A
  * process that finds nobody ("cold") keeps them alone until the page has a
  * record whose window is durable. So a process that finds others ("live") can
  * draw from that record at once. Page before mark on the way in, mark before
@@ -43,7 +43,8 @@ int sfid__share_let_in(struct sfid__holder *h);
 /* Gives up this process's shares. True if it was the last one: then it has both locks alone, and has to release the pid. */
 bool sfid__share_is_last(struct sfid__holder *h);
 
-/* True if another keeper has replaced or closed the record that this holder knows as the current one. */
+/* True if another keeper has replaced the record that this holder knows as the current one; moved_on: or closed it. */
+bool sfid__share_is_replaced(const struct sfid__holder *h);
 bool sfid__share_moved_on(const struct sfid__holder *h);
 
 #endif

@@ -80,13 +80,19 @@ struct sfid__store_ops {
     void (*release)(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position);
 
     /*
-     * For processes that share a pid; NULL: they cannot. join: takes part in a pid that others hold with the page `page`.
-     * share: lets others take part, once the page has a record. by_fd: a mapping does not keep the lock, so a descriptor
-     * does. 0 or a code; SFID_ESTATE: nobody can join that pid. sit: the keeper of this process writes from now on.
+     * For processes that share a pid; NULL: the page's lock is all they need. join: takes part in a pid that others hold with the
+     * page `page`. share: lets others take part, once the page has a record. by_fd: a mapping does not keep the lock, so a
+     * descriptor does. 0 or a code; SFID_ESTATE: nobody can join that pid. sit: the keeper of this process writes from now on.
      */
     int (*join)(struct sfid__store *store, uint64_t pid, uint64_t page, bool by_fd, struct sfid__error *err);
     int (*share)(struct sfid__store *store, uint64_t page, bool *by_fd, struct sfid__error *err);
     void (*sit)(struct sfid__store *store, unsigned seat);
+
+    /* For a store that goes by slots: the name of this process, if its slot was not known before. Before the first question. */
+    void (*name)(struct sfid__store *store, const char *identity);
+
+    /* Asks the server whether it answers. 0 or why not. NULL: there is no server. */
+    int (*probe)(struct sfid__store *store, int64_t deadline_ms, struct sfid__error *err);
 
     /* Frees the store in any state. */
     void (*drop)(struct sfid__store *store);
@@ -96,6 +102,7 @@ struct sfid__store {
     const struct sfid__store_ops *ops;
     struct sfid__lease_terms terms;
     uint64_t start;                  /* the pid to look at first */
+    uint64_t settings;               /* processes that share a pid have the same; a hash. 0: the terms are all */
     uint64_t prefer;                 /* local: the pid to try before all others; UINT64_MAX: none */
     int64_t exchange_ms;             /* how long an answer may take */
     const char *server;              /* where the store is, for people; NULL: on this host */

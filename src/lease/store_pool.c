@@ -251,6 +251,28 @@ static void release(struct sfid__store *store, const struct sfid__ask *ask, uint
         m->store->ops->release(m->store, ask, position);
 }
 
+static void name(struct sfid__store *store, const char *identity) {
+    struct pool_store *s = self(store);
+    const uint64_t hash = sfid__hash(SFID__HASH_SEED, identity, strlen(identity));
+    for (unsigned i = 0; i < s->count; i++)
+        s->members[i].store->ops->name(s->members[i].store, identity);
+    store->start = store->terms.pid_min + hash % (store->terms.pid_max - store->terms.pid_min + 1);
+    s->turn = (unsigned)(hash >> 32) % s->count;
+}
+
+/* One server that answers is enough. */
+static int probe(struct sfid__store *store, int64_t deadline_ms, struct sfid__error *err) {
+    struct pool_store *s = self(store);
+    int rc = 0;
+    for (unsigned i = 0; i < s->count; i++) {
+        struct sfid__store *member = s->members[i].store;
+        rc = member->ops->probe(member, deadline_ms, err);
+        if (rc == 0)
+            break;
+    }
+    return rc;
+}
+
 static void drop(struct sfid__store *store) {
     struct pool_store *s = self(store);
     for (unsigned i = 0; i < s->count; i++)
@@ -261,7 +283,13 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {.claim = claim, .renew = renew, .is_last = is_last, .release = release, .drop = drop};
+static const struct sfid__store_ops ops = {.claim = claim,
+                                           .renew = renew,
+                                           .is_last = is_last,
+                                           .release = release,
+                                           .name = name,
+                                           .probe = probe,
+                                           .drop = drop};
 
 static int make_members(struct pool_store *s, const struct sfid__settings *settings, struct sfid__settings *part,
                         const char *identity, struct sfid__error *err) {
@@ -273,6 +301,7 @@ static int make_members(struct pool_store *s, const struct sfid__settings *setti
         m->pid_max = (uint64_t)part->opt.pid_max;
         s->count++;
         s->store.exchange_ms += m->store->exchange_ms;
+        s->store.settings = sfid__hash(s->store.settings, &m->store->settings, sizeof m->store->settings);
     }
     return 0;
 }
@@ -291,13 +320,11 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
         drop(&s->store);
         return rc;
     }
-    const uint64_t hash = sfid__hash(SFID__HASH_SEED, identity, strlen(identity));
     s->store.ops = &ops;
     s->store.terms = s->members[0].store->terms;
     s->store.terms.pid_min = (uint64_t)settings->opt.pid_min;
     s->store.terms.pid_max = (uint64_t)settings->opt.pid_max;
-    s->store.start = s->store.terms.pid_min + hash % (s->store.terms.pid_max - s->store.terms.pid_min + 1);
-    s->turn = (unsigned)(hash >> 32) % s->count;
+    name(&s->store, identity);
     s->pause = (uint64_t)(s->store.terms.retry_longest_ms + s->members[0].store->exchange_ms) / settings->opt.layout->unit_ms + 1;
     s->window = s->store.terms.first_window; /* of a lease that is resumed it is not known: the shorter one */
     snprintf(s->shown, sizeof s->shown, "pool of %u servers", s->count);
@@ -335,11 +362,15 @@ static int read_option(const char *text, struct sfid__settings *out, struct sfid
             rc = check_users(&uris[k], &uris[i], err);
         if (rc == 0 && uris[i].registration != uris[0].registration)
             rc = sfid__fail(err, SFID_EINVAL, "store \"pool:\": registration differs between the servers; set one value for all");
+        if (rc == 0 && uris[i].share != uris[0].share)
+            rc = sfid__fail(err, SFID_EINVAL, "store \"pool:\": only some of the servers have share=1; set it for all or for none");
         out->store_min = SFID__MIN(out->store_min, (int64_t)ranges[i].min);
         out->store_max = SFID__MAX(out->store_max, (int64_t)ranges[i].max);
     }
-    if (rc == 0)
+    if (rc == 0) {
         out->uri = uris[0];
+        out->shared = out->shared || uris[0].share;
+    }
     free(uris);
     return rc;
 }

@@ -330,6 +330,20 @@ static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
     return sfid__slot_is_last(slot);
 }
 
+/* The identity chooses the pid to look at first, so that processes spread. */
+static void name(struct sfid__store *store, const char *identity) {
+    struct redis_store *s = self(store);
+    const uint64_t pids = s->app.pid_max - s->app.pid_min + 1;
+    snprintf(s->identity, sizeof s->identity, "%s", identity);
+    store->start = s->app.pid_min + sfid__hash(SFID__HASH_SEED, identity, strlen(identity)) % pids;
+}
+
+static int probe(struct sfid__store *store, int64_t deadline_ms, struct sfid__error *err) {
+    struct redis_store *s = self(store);
+    struct sfid__redis_view view;
+    return sfid__redis_look(&s->app, &view, NULL, NULL, (struct sfid__deadline){.at_ms = deadline_ms}, err);
+}
+
 static void drop(struct sfid__store *store) {
     struct redis_store *s = self(store);
     sfid__redis_app_end(&s->app);
@@ -338,7 +352,20 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {.claim = claim, .renew = renew, .is_last = is_last, .release = release, .drop = drop};
+static const struct sfid__store_ops ops = {.claim = claim,
+                                           .renew = renew,
+                                           .is_last = is_last,
+                                           .release = release,
+                                           .name = name,
+                                           .probe = probe,
+                                           .drop = drop};
+
+/* All that the script is told beside the app and the layout. */
+static uint64_t settings_hash(const struct sfid__redis_app *app, enum sfid__registration registration) {
+    const uint64_t words[] = {app->window_ms, app->short_ms, app->share,   app->min_good,
+                              app->budget_ms, app->pid_min,  app->pid_max, registration};
+    return sfid__hash(SFID__HASH_SEED, words, sizeof words) | 1;
+}
 
 static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
     const sfid_options *opt = &settings->opt;
@@ -350,13 +377,12 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
         drop(&s->store);
         return err->code;
     }
-    snprintf(s->identity, sizeof s->identity, "%s", identity);
     s->trusts = opt->on_unknown == SFID_TRUST;
     s->keeps = opt->keep_pid != 0;
     s->replicas = settings->uri.replicas;
     s->idle_close = settings->uri.idle_close;
     s->mixed = settings->uri.registration == SFID__REGISTRATION_MIXED;
-    const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms), pids = s->app.pid_max - s->app.pid_min + 1;
+    const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms);
     s->store.ops = &ops;
     const uint64_t brief_ms = settings->short_ms ? settings->short_ms : settings->window_ms;
     const int64_t first_heartbeat_ms = SFID__MIN((int64_t)opt->heartbeat_ms, (int64_t)brief_ms / 3);
@@ -374,7 +400,8 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
                                                 .retry_first_ms = SFID__MIN(RETRY_FIRST_MS, opt->heartbeat_ms),
                                                 .retry_longest_ms = SFID__MIN(RETRY_LONGEST_MS, opt->heartbeat_ms),
                                                 .testifies = true};
-    s->store.start = s->app.pid_min + sfid__hash(SFID__HASH_SEED, identity, strlen(identity)) % pids;
+    s->store.settings = settings_hash(&s->app, settings->uri.registration);
+    name(&s->store, identity);
     s->store.exchange_ms = s->app.timeout_ms;
     s->store.server = s->app.shown;
     *out = &s->store;
@@ -392,6 +419,7 @@ static int read_option(const char *url, struct sfid__settings *out, struct sfid_
         return err->code;
     out->store_min = out->uri.pid_min;
     out->store_max = out->uri.pid_max;
+    out->shared = out->shared || out->uri.share;
     return 0;
 }
 

@@ -176,6 +176,7 @@ enum parameter {
     REPLICAS,
     MIN_GOOD,
     IDLE,
+    SHARE,
     PID_FIRST,
     PID_LAST,
     PASSWORD_FILE,
@@ -197,6 +198,7 @@ static const char *const names[PARAMETERS] = {"connect_timeout",
                                               "replicas",
                                               "min_good",
                                               "idle",
+                                              "share",
                                               "pid_min",
                                               "pid_max",
                                               "password_file",
@@ -234,6 +236,9 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
             return bad_value(r, "idle", "keep or close");
         uri->idle_close = sfid__part_is(value, "close");
         return 0;
+    case SHARE:
+        uri->share = sfid__part_is(value, "1");
+        return uri->share ? 0 : bad_value(r, "share", "1");
     case MIN_GOOD:
         return read_replicas(r, names[which], value, &uri->min_good);
     case PASSWORD_FILE:

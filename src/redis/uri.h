@@ -13,7 +13,7 @@
  *
  * Parameters: connect_timeout and timeout (milliseconds, or with s or ms after
  * the digits), client_name, db, registration (on, off, mixed), replicas,
- * min_good, idle (keep, close), pid_min, pid_max, password_file; with TLS ca, cert, key, sni; with Sentinel
+ * min_good, idle (keep, close), share (1), pid_min, pid_max, password_file; with TLS ca, cert, key, sni; with Sentinel
  * sentinel_user, sentinel_password, sentinel_password_file. Each may be given
  * once; db as path or as parameter; a password as such or as its file.
  *
@@ -61,6 +61,7 @@ struct sfid__uri {
     int32_t pid_min, pid_max;         /* -1: not given */
     char client_name[SFID__URI_TEXT]; /* "": the default */
     enum sfid__registration registration;
+    bool share;                       /* share=1: processes of this user on this host have one pid */
     bool idle_close;                  /* idle=close: no connection is kept between heartbeats */
     bool tls;
     char ca[SFID__URI_TEXT];   /* file or directory of certificates to trust; "": the system's */

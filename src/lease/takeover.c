@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/takeover.h"
+
+#include "draw/record.h"
+#include "lease/grant.h"
+#include "lease/holder_parts.h"
+#include "lease/nonces.h"
+#include "lease/share.h"
+
+void sfid__takeover_show(struct sfid__holder *h, struct sfid__lease_action *a) {
+    struct sfid__record *r = sfid__holder_last_record(h);
+    const struct sfid__nonces shown = sfid__nonces_show(r, a->next_nonce);
+    /* Behind the nonces: the limit that came with the answered one is there. */
+    sfid__lease_follow(&h->lease, shown.answered, shown.next, sfid__grant_limit(r));
+    a->nonce = shown.answered;
+    a->next_nonce = shown.next;
+    a->limit = h->lease.limit;
+}
+
+/* A pid that was granted, and is not to be used: nothing was issued from it, and its record, if there is one, is closed. */
+static void give_back(struct sfid__holder *h, uint64_t token, uint64_t nonce) {
+    const struct sfid__lease_action lease = {.kind = SFID__DO_RELEASE,
+                                             .pid = h->reply.pid,
+                                             .token = token,
+                                             .nonce = nonce,
+                                             .floor = h->reply.floor,
+                                             .limit = h->reply.limit};
+    const struct sfid__ask ask = {.lease = &lease, .now = h->tick, .deadline_ms = h->now_ms + h->store->exchange_ms};
+    h->store->ops->release(h->store, &ask, 0);
+}
+
+/* True if the pair that was shown is not the record's any more: the server was shown a later one. */
+static bool is_outdated(const struct sfid__holder *h, const struct sfid__lease_action *a) {
+    const struct sfid__nonces now = sfid__nonces_of(sfid__holder_last_record(h));
+    return now.answered != a->nonce || now.next != a->next_nonce;
+}
+
+/* An answer to a keeper that does not count any more. */
+static bool late_answer(struct sfid__holder *h, const struct sfid__lease_action *a, const struct sfid__lease_event *e) {
+    const bool claim = a->kind == SFID__DO_CLAIM;
+    if (e->answer == SFID__GRANTED && !claim)
+        return true;
+    if (e->answer == SFID__GRANTED)
+        give_back(h, a->token, a->nonce);
+    else if (e->answer == SFID__SWITCHED)
+        give_back(h, a->move_token, a->move_nonce);
+    else if (e->answer == SFID__FOREIGN)
+        sfid__record_close(sfid__holder_last_record(h)); /* R12; the other keeper is only told that the pid is lost */
+    return false;
+}
+
+bool sfid__takeover_counts(struct sfid__holder *h, const struct sfid__lease_action *a, const struct sfid__lease_event *e) {
+    bool counts = true;
+    if (!sfid__takeover_matters(h) || !h->lease.opened)
+        return true;
+    if (e->kind == SFID__LEASE_UNFIT && sfid__share_is_replaced(h)) {
+        give_back(h, a->token, a->nonce);
+        counts = false;
+    } else if (e->kind == SFID__LEASE_ANSWER) {
+        counts = !sfid__holder_is_late(h) || late_answer(h, a, e);
+        if (e->answer == SFID__LOST && a->kind == SFID__DO_RENEW && is_outdated(h, a))
+            counts = false;
+    }
+    if (!counts)
+        sfid__holder_unfollow(h);
+    return counts;
+}
