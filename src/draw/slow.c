@@ -123,6 +123,11 @@ static void ask(struct sfid__generator *g) {
                                                 memory_order_relaxed, memory_order_relaxed);
 }
 
+void sfid__draw_ask(struct sfid__generator *g) {
+    ask(g);
+    sfid__page_poke(g->page);
+}
+
 /*
  * True if a window that is over is renewed within milliseconds, once the keeper is asked: it rests, or it has ended, and the
  * next one has not been asked for yet, or just now. Acquire, with the release in keeper.c [resting]: a call that finds the rest

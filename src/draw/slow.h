@@ -29,6 +29,9 @@ static inline size_t sfid__countable(size_t n) {
 /* Takes positions. Returns 0 with n, count and from set, or a negative code. */
 int sfid__draw(struct sfid__generator *g, struct sfid__call *call);
 
+/* Notes that the keeper is wanted, and pokes it, as a call that finds half of the window gone. Async-signal-safe. */
+void sfid__draw_ask(struct sfid__generator *g);
+
 /* sfid_retry_ms() of a generator. */
 int sfid__draw_retry_ms(const struct sfid__generator *g);
 

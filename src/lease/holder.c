@@ -241,6 +241,13 @@ void sfid__holder_sit(struct sfid__holder *h, unsigned seat) {
         h->store->ops->sit(h->store, seat);
 }
 
+bool sfid__holder_is_due(const struct sfid__holder *h) {
+    const struct sfid__generator *g = h->generator;
+    const uint64_t early = atomic_load_explicit(&g->page->early, memory_order_relaxed); /* pace */
+    return sfid__takeover_matters(h) &&
+           sfid__grant_clock_tick(h) + (early ? early : g->half_window) >= sfid__grant_limit(sfid__page_current(g->page));
+}
+
 int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
     if (h->shared && h->lease.opened && sfid__share_moved_on(h))
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */

@@ -29,6 +29,12 @@ void sfid__holder_unfollow(struct sfid__holder *h);
 /* This process keeps from now on, on a seat of a page that others may use. */
 void sfid__holder_sit(struct sfid__holder *h, unsigned seat);
 
+/*
+ * True if half of the window of a lease that processes share has gone, and it lies with a server: there another process gets the
+ * pid once the window is over, whether or not an ID was wanted meanwhile. From any thread.
+ */
+bool sfid__holder_is_due(const struct sfid__holder *h);
+
 /* Does what is due. Returns when to call again, in monotonic milliseconds; SFID__FOREVER: when poked. */
 int64_t sfid__holder_step(struct sfid__holder *h, bool poked);
 

@@ -262,8 +262,10 @@ static bool lock_seat(struct sfid__seat *seat) {
 
 static bool is_shared(const struct sfid__keeper *k) { return k->holding && k->holding->shared; }
 
+/* Relaxed: pace. */
 static int64_t window_ms(const struct sfid__keeper *k) {
-    return (int64_t)(k->generator->half_window * 2 * k->generator->layout.unit_ms);
+    const uint64_t early = atomic_load_explicit(&k->generator->page->early, memory_order_relaxed);
+    return (int64_t)((early ? early : k->generator->half_window) * 2 * k->generator->layout.unit_ms);
 }
 
 /* Relaxed: a hint. A time of another time namespace may lie in the future; an election too many does no harm. */
@@ -271,10 +273,16 @@ static int64_t asked_ms(const struct sfid__keeper *k) {
     return (int64_t)atomic_load_explicit(&k->generator->page->asked_ms, memory_order_relaxed);
 }
 
+/* A keeper that waits for its server is no worse than another one would be. */
+static int64_t deaf_ms(const struct sfid__keeper *k) {
+    const struct sfid__store *store = k->holding->store;
+    return SFID__MIN(window_ms(k) / 8, DEAF_MS + (store->server ? store->exchange_ms : 0));
+}
+
 /* True if the keeper does not answer, so its process is stopped, or waits for a disk as any other would. */
 static bool is_deaf(const struct sfid__keeper *k) {
     const int64_t asked = asked_ms(k), now = sfid__monotonic_ms(k->generator->clock);
-    return is_shared(k) && asked != 0 && (now - asked > SFID__MIN(window_ms(k) / 8, DEAF_MS) || asked > now + DEAF_MS);
+    return is_shared(k) && asked != 0 && (now - asked > deaf_ms(k) || asked > now + DEAF_MS);
 }
 
 /* True if the keeper that counts is alive, and answers. */
@@ -345,7 +353,7 @@ static bool keep(struct sfid__keeper *k) {
 }
 
 /*
- * Sleeps until a call of this process wants a keeper. If somebody else keeps, who may be about to answer, or deaf, it looks
+ * Sleeps until a call of this process wants a keeper, or it is time to look whether the lease of a server is kept. If somebody else keeps, who may be about to answer, or deaf, it looks
  * again soon, whoever rings. It also looks now and then: a child that has no thread cannot ring.
  */
 static void listen(struct sfid__keeper *k) {
@@ -368,6 +376,8 @@ static void attend(struct sfid__keeper *k) {
         uint32_t rung = RUNG;
         /* Acquire, with the release in sfid__keeper_ring(): what was asked before it rang is seen below. */
         atomic_compare_exchange_strong_explicit(&k->bell, &rung, 0, memory_order_acquire, memory_order_relaxed);
+        if (sfid__holder_is_due(k->holding))
+            sfid__draw_ask(k->generator);
         if (asked_ms(k) != 0)
             keep(k);
         tell_counters(k);

@@ -216,8 +216,19 @@ static void stores(void) {
     ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share 2"), "which is 0 or 1: %s", err.text);
     o.share = 1;
     o.store = "redis://127.0.0.1:1/0";
-    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share is 1"), "not with a server: %s", err.text);
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "with a server, too");
     o.share = 0;
+    ok(sfid__options_read(&o, &out, &err) == 0 && !out.shared, "not if nobody says so");
+    o.store = "redis://127.0.0.1:1/0?share=1&timeout=2s";
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "or as its URL says");
+    o.store = "redis://127.0.0.1:1/0?share=0";
+    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share has to be 1"), "which says so or nothing: %s",
+       err.text);
+    o.store = "pool:0-2=redis://a:x@127.0.0.1:1/0?share=1 3-5=redis://b:x@127.0.0.1:2/0?share=1";
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "or as each server of a pool says");
+    o.store = "pool:0-2=redis://a:x@127.0.0.1:1/0 3-5=redis://b:x@127.0.0.1:2/0?share=1";
+    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share=1"), "not only one of them: %s", err.text);
+    o.store = "local";
     o.app = NULL;
     is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "a store without an app is refused");
     ok(strstr(err.text, "app") != NULL, "it says \"%s\"", err.text);
