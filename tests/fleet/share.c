@@ -189,19 +189,17 @@ static void keepers_killed(struct redis *r) {
     const sfid_options opt = shared(r, "killed");
     struct member *m = open_all(&opt, FEW);
     const int64_t pid = atomic_load(&m[0].pid);
-    const struct member *before = NULL;
     unsigned missing = 0;
     for (uint64_t i = 0; i < sized(3, 30, 2) && missing == 0; i++) {
-        struct member *k = keeper_of(m, FEW, before);
+        struct member *k = keeper_of(m, FEW, NULL); /* what a killed one had reported is gone once it is started again */
         missing += k == NULL;
         if (k == NULL)
             break;
         nap_us((long)(draw_random(&rng) % (HEARTBEAT * 1000)));
         member_kill(k);
         member_open_or_die(k);
-        before = k;
     }
-    missing += keeper_of(m, FEW, before) == NULL;
+    missing += keeper_of(m, FEW, NULL) == NULL;
     is_u64(missing, 0, "keepers killed: there is a next one each time");
     ok(all_draw(m, FEW, 5000), "keepers killed: all generate");
     is_i64(errors_of(m, FEW), 0, "keepers killed: no call fails");
@@ -232,6 +230,29 @@ static void keepers_stopped(struct redis *r) {
     ok(all_have(m, FEW, pid), "keepers stopped: the pid is the same");
     end_all(m, FEW);
     judge(LAYOUT, "per-file", UINT64_MAX, "keepers stopped");
+}
+
+/* Nobody wants an ID. The lease would end, and another host would get the pid. */
+static void idle(struct redis *r) {
+    sfid_options opt = shared(r, "idle");
+    struct member *m = members_new(FEW, &opt);
+    for (int i = 0; i < FEW; i++) {
+        atomic_store(&m[i].may_draw, 0);
+        member_open_or_die(&m[i]);
+    }
+    struct member *k = keeper_of(m, FEW, NULL);
+    ok(k && member_had(k, SFID_EVENT_RENEWED, 1, 3000), "idle: somebody keeps all the same");
+    if (k)
+        member_kill(k);
+    k = keeper_of(m, FEW, NULL);
+    ok(k && member_had(k, SFID_EVENT_RENEWED, 3, 5000), "idle: and when that one is killed, another one");
+    int lost = 0;
+    for (int i = 0; i < FEW; i++) {
+        atomic_store(&m[i].may_draw, 1);
+        lost += events_of(&m[i], SFID_EVENT_LOST);
+    }
+    ok(all_draw(m, FEW, 5000) && lost == 0, "idle: the lease was not lost");
+    end_all(m, FEW);
 }
 
 /* ---- the server ------------------------------------------------------------------------ */
@@ -351,10 +372,10 @@ static void lost(struct redis *r) {
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static void refused(const sfid_options *opt, const char *what) {
+static void refused(const sfid_options *opt, const char *word, const char *what) {
     sfid *g = NULL;
     const int rc = sfid_open(&g, opt);
-    ok(rc == SFID_EBUSY && strstr(sfid_last_error(g), "other settings"), "%s: %s", what, sfid_last_error(g));
+    ok(rc == SFID_EBUSY && strstr(sfid_last_error(g), word), "%s: %s", what, sfid_last_error(g));
     sfid_close(g);
 }
 
@@ -364,10 +385,14 @@ static void settings_differ(struct redis *r) {
     struct member *m = open_all(&opt, 1);
     sfid_options other = opt;
     other.ttl_ms = 2 * TTL;
-    refused(&other, "another window");
+    refused(&other, "other settings", "another window");
     other = opt;
-    other.pid_min = 2;
-    refused(&other, "another range of pids");
+    other.pid_max--;
+    if (atomic_load(&m->pid) == opt.pid_max)
+        other.pid_max = opt.pid_max, other.pid_min++;
+    refused(&other, "other settings", "another range of pids");
+    other.pid_min = other.pid_max = atomic_load(&m->pid) == 1 ? 2 : 1;
+    refused(&other, "not within", "a range without the pid");
     other = opt;
     other.share = 0;
     sfid *g = open_or_die(&other);
@@ -381,6 +406,7 @@ static void test(struct redis *r) {
     leaves_no_gap(r);
     keepers_killed(r);
     keepers_stopped(r);
+    idle(r);
     forgotten(r);
     away_for_a_while(r);
     away_and_no_lease(r);

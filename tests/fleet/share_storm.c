@@ -15,7 +15,7 @@
 
 #define LAYOUT "41:10:12/1ms"
 
-enum { TTL = 6000, HEARTBEAT = 500, EVERY_MS = 1200, AWAY_MS = 250 };
+enum { TTL = 3000, HEARTBEAT = 500, EVERY_MS = 1200, AWAY_MS = 250 };
 
 static sfid_options options(const struct redis *r, const char *app) {
     sfid_options opt = fleet_options(r, app, &layout);
