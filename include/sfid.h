@@ -117,8 +117,10 @@ typedef struct sfid_options {
                                      free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
     uint64_t share;               /**< 0 (default); 1: all processes of this user on this host that open the app with share generate
                                      from one page; or from up to four, with a pid each, if that is used up. Those of another word
-                                     size or C library have their own. Only with store "local", or pid and app. The thread of one
-                                     process keeps a page. If they use several, several threads may call on_event at once */
+                                     size or C library have their own. With any store, or pid and app. The thread of one
+                                     process keeps a page. If they use several, several threads may call on_event at once.
+                                     With a server all have to use the same pids, ttl_ms, short_ms and skew_budget_ms, and only
+                                     the process that keeps, and one that opens or closes alone, ask it */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
@@ -197,6 +199,7 @@ typedef struct sfid_options {
  *                         the server's min-replicas settings. The same for all of an
  *                         app
  *                       idle=close     keep no connection between heartbeats (keep)
+ *                       share=1        as opt->share; in a pool, for each URL
  *                     Only sfid_open(), the keeper and sfid_close() ask the server
  *   store "pool:MIN-MAX=URL MIN-MAX=URL…"
  *                     2 to 16 independent servers, each with a range of pids and a
@@ -317,7 +320,8 @@ typedef struct sfid_status_info {
     uint64_t renewals;             /**< how often this handle's whole fork family extended the window */
     uint64_t renew_failures;       /**< failed renewals of this process since the last one that succeeded */
     int keeper_here;               /**< 1 if this process runs the generator's keeper; with share, one process at most does */
-    int connected;                 /**< 1 while the store's server answers this process; 0 without a server */
+    int connected;                 /**< 1 while the store's server answers this process; 0 without a server, and with share in a
+                                      process that has not asked it */
     char identity[160];            /**< machine_id:slot; empty without an app */
     int64_t skew_ms;               /**< how far this host's clock was ahead of the server's at this process's last renewal */
     uint64_t first_tick;           /**< first tick of the window */

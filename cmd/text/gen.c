@@ -301,7 +301,7 @@ const struct command command_gen = {
              "such as local?pid_min=8&pid_max=15, instead of the options. local?mark=none does not wait\n"
              "for the disk; IDs may then repeat after a loss of power.\n\n"
              "With --share, all processes of this user on this host that share APP, with gen or through\n"
-             "the library, generate from one sequence under one process ID.\n\n"
+             "the library, generate from one sequence under one process ID, with any store.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line. gen does\n"
              "not release a lease from a server; until it ends, the next gen on this host resumes it.\n\n"
              "LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of 128\n"

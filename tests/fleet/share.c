@@ -3,7 +3,8 @@
  * Processes that share one lease of a server: one pid in the app's registry, whatever their number; the last one out releases
  * it with the exact position. A keeper is killed, or stopped for three windows and continued: no call of the others fails. The
  * server forgets, or is away for a part of the window: no call fails, and processes come and go. A lease that is lost is
- * replaced for all. Newcomers that find neither a lease nor the server learn the cause. Settings that differ are refused.
+ * replaced for all. Newcomers that find neither a lease nor the server learn the cause. Settings that differ are refused. In a
+ * pool all move on to a pid of another server.
  *
  * Sizes: 8 processes, 24 lives one after another, 3 keepers killed and 2 stopped (long: 30, 10; sanitizer: 2, 1).
  */
@@ -253,6 +254,7 @@ static void idle(struct redis *r) {
     }
     ok(all_draw(m, FEW, 5000) && lost == 0, "idle: the lease was not lost");
     end_all(m, FEW);
+    judge(LAYOUT, "per-file", UINT64_MAX, "idle");
 }
 
 /* ---- the server ------------------------------------------------------------------------ */
@@ -332,6 +334,7 @@ static void away_and_no_lease(struct redis *r) {
     is_u64(other, 0, "the server is away, and there is no lease: %d newcomers get SFID_EREDIS", CROWD);
     redis_resume(r);
     end_all(open_all(&opt, FEW), FEW);
+    judge(LAYOUT, "per-file", UINT64_MAX, "away and no lease"); /* the next app has the same pid in the same tick */
 }
 
 /* ---- a lease that is lost ----------------------------------------------------------------- */
@@ -401,6 +404,55 @@ static void settings_differ(struct redis *r) {
     end_all(m, 1);
 }
 
+/* ---- a pool ------------------------------------------------------------------------------------ */
+
+enum { SERVERS = 2, RANGE = 3 };
+
+static void pool(void) {
+    static struct redis server[SERVERS];
+    static char list[600];
+    size_t n = (size_t)snprintf(list, sizeof list, "pool:");
+    for (int i = 0; i < SERVERS; i++) {
+        char name[16], user[16];
+        snprintf(name, sizeof name, "server-%d", i);
+        snprintf(user, sizeof user, "user-%d", i);
+        redis_start(&server[i], servers.installed[0], name, 0, "--user", user, "on", ">pw", "~sfid:*", "+@all", NULL);
+        n += (size_t)snprintf(list + n, sizeof list - n, "%d-%d=unix://%s:pw@%s?timeout=100ms&connect_timeout=100ms&share=1 ",
+                              i * RANGE + 1, (i + 1) * RANGE, user, server[i].socket);
+    }
+    sfid_options opt = shared(&server[0], "pool");
+    opt.share = 0; /* the list says it */
+    opt.store = list;
+    opt.pid_min = opt.pid_max = 0;
+    opt.ttl_ms = 2 * TTL;
+    struct member *m = open_all(&opt, FEW);
+    const int64_t pid = atomic_load(&m[0].pid);
+    const int from = (int)(pid - 1) / RANGE;
+    int64_t known;
+    renewed(m, FEW);
+    ok(all_have(m, FEW, pid), "pool: all have one pid");
+    redis_kill(&server[from]);
+    ok(comes_and_goes(&opt, pid), "pool: its server is away: a newcomer has it, too");
+    for (int i = 0; i < FEW; i++) {
+        m[i].opt.pid_min = pid;
+        ok(tap_wait_until(pid_differs, &m[i], patience(2 * TTL + 3000)), "pool: %s goes on with another pid", m[i].name);
+    }
+    const int64_t other = atomic_load(&m[0].pid);
+    ok(all_have(m, FEW, other) && (int)(other - 1) / RANGE != from, "pool: one of the other server");
+    is_u64(pids_known(&server[1 - from], "pool", &known), 1, "pool: which knows one");
+    is_i64(errors_of(m, FEW), 0, "pool: no call fails");
+    end_all(m, FEW);
+    char line[RECORD];
+    ok(is_released(record_of(&server[1 - from], "pool", other, line)), "pool: the last one out releases it");
+    redis_kill(&server[1 - from]);
+    opt.open_timeout_ms = 1000;
+    sfid *g = NULL;
+    const int rc = sfid_open(&g, &opt);
+    is_i64(rc, SFID_EREDIS, "pool: no server, no lease: %s", sfid_last_error(g));
+    sfid_close(g);
+    judge(LAYOUT, "per-file", UINT64_MAX, "pool");
+}
+
 static void test(struct redis *r) {
     one_pid(r);
     leaves_no_gap(r);
@@ -418,5 +470,7 @@ int main(void) {
     rng = fleet_begin(LAYOUT);
     told = shared_memory(sizeof *told);
     on_servers(0, 0, test);
+    if (servers.n > 0)
+        pool();
     return done_testing();
 }

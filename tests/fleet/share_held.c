@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper's thread of a lease that processes share is held at each of its system calls, for three windows, while another
+ * process keeps: before and after it sends a renewal, before and after it reads the answer. Then it goes on. No call of any
+ * process fails, no ID comes twice, and the pid stays the same.
+ *
+ * Sizes: every 6th of 30 stops (long: each; sanitizer: every 15th). The window is 1 s.
+ */
+#include "support/fleet.h"
+
+#include <sys/ptrace.h>
+
+#define LAYOUT "39:3:14/10ms"
+
+enum { TTL = 1100, HEARTBEAT = 300, PROCESSES = 3, STOPS = 30 };
+
+static struct member *m;
+
+/* The member that began to keep last. */
+static struct member *keeper(void) {
+    struct member *found = NULL;
+    int64_t latest = 0;
+    for (int i = 0; i < PROCESSES; i++)
+        for (int e = 0; e < atomic_load(&m[i].events) && e < EVENTS_KEPT; e++)
+            if (m[i].seen[e].kind == SFID_EVENT_KEEPS && m[i].seen[e].at_ns > latest) {
+                latest = m[i].seen[e].at_ns;
+                found = &m[i];
+            }
+    return found;
+}
+
+static bool another_keeps(void *but) { return keeper() != NULL && keeper() != but; }
+
+static bool next_call(pid_t thread) {
+    int status = 0;
+    return ptrace(PTRACE_SYSCALL, thread, NULL, NULL) == 0 && waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status);
+}
+
+/* False if nobody else keeps meanwhile, or it does not go on. */
+static bool held_at(unsigned n, struct member *k) {
+    int count = 0, status = 0;
+    const pid_t thread = thread_named(k->child, "sfid-keeper", &count);
+    if (thread == 0 || ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0 || ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) < 0 ||
+        waitpid(thread, &status, __WALL) != thread)
+        die("cannot trace the keeper");
+    for (unsigned i = 0; i < n && next_call(thread); i++)
+        ;
+    const bool kept = tap_wait_until(another_keeps, k, patience(10000));
+    nap_us(3000L * TTL); /* what it was told is older than any window */
+    ptrace(PTRACE_DETACH, thread, NULL, NULL);
+    struct member *now = keeper();
+    return kept && member_draws(k, 10, patience(5000)) &&
+           member_had(now, SFID_EVENT_RENEWED, events_of(now, SFID_EVENT_RENEWED) + 1, 5000);
+}
+
+static void test(struct redis *r) {
+    sfid_options opt = fleet_options(r, "held", &layout);
+    opt.share = 1;
+    opt.ttl_ms = TTL;
+    opt.heartbeat_ms = HEARTBEAT;
+    opt.max_wait_ms = 1000;
+    unsigned trials = 0, bad = 0;
+    int64_t failed = 0, moved = 0;
+    for (unsigned n = 1; n <= STOPS; n += (unsigned)sized(6, 1, 15), trials++) {
+        m = members_new(PROCESSES, &opt);
+        for (int i = 0; i < PROCESSES; i++)
+            member_open_or_die(&m[i]);
+        if (!tap_wait_until(another_keeps, NULL, patience(10000)))
+            die("nobody keeps");
+        struct member *k = keeper();
+        if (!member_had(k, SFID_EVENT_RENEWED, 1, 5000))
+            die("the keeper does not renew");
+        const int64_t pid = atomic_load(&m[0].pid);
+        bad += !held_at(n, k);
+        for (int i = 0; i < PROCESSES; i++) {
+            failed += atomic_load(&m[i].errors) + events_of(&m[i], SFID_EVENT_LOST);
+            moved += atomic_load(&m[i].pid) != pid;
+            bad += member_end(&m[i]) != 0;
+        }
+    }
+    is_u64(bad, 0, "held at a system call (%u trials): another process keeps, and both go on", trials);
+    is_i64(failed, 0, "no call fails, and nobody loses the lease");
+    is_i64(moved, 0, "the pid stays the same");
+    judge(LAYOUT, "per-file", UINT64_MAX, "held");
+}
+
+static int can_trace(void *arg) {
+    (void)arg;
+    return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1;
+}
+
+int main(void) {
+    fleet_begin(LAYOUT);
+    if (child_run(can_trace, NULL, patience(5000)) != 0) {
+        skip(4, "cannot trace processes here");
+        return done_testing();
+    }
+    on_servers(0, 0, test);
+    return done_testing();
+}
