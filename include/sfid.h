@@ -117,10 +117,8 @@ typedef struct sfid_options {
                                      free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
     uint64_t share;               /**< 0 (default); 1: all processes of this user on this host that open the app with share generate
                                      from one page; or from up to four, with a pid each, if that is used up. Those of another word
-                                     size or C library have their own. With any store, or pid and app. The thread of one
-                                     process keeps a page. If they use several, several threads may call on_event at once.
-                                     With a server all have to use the same pids, ttl_ms, short_ms and skew_budget_ms, and only
-                                     the process that keeps, and one that opens or closes alone, ask it */
+                                     size or C library have their own. Needs an app; with a server all use the same settings. One
+                                     process's thread keeps a page. With several, several threads may call on_event at once */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
@@ -185,8 +183,8 @@ typedef struct sfid_options {
  *                         FILE lies below $CREDENTIALS_DIRECTORY (systemd.exec(5)),
  *                         which sfid_open() reads. Also sentinel_password_file
  *                     More parameters: connect_timeout (1000) and timeout (2000) in
- *                     milliseconds, db, client_name, pid_min and pid_max (as for
- *                     "local", 65535 at most), and
+ *                     milliseconds, db, client_name, share, pid_min and pid_max
+ *                     (as for "local", pids to 65535), and
  *                       registration=on|off|mixed
  *                         off: no key beside the app's; mixed: programs that keep no
  *                         record (the Rust crate sfid) lease here, too. That turns
@@ -199,7 +197,6 @@ typedef struct sfid_options {
  *                         the server's min-replicas settings. The same for all of an
  *                         app
  *                       idle=close     keep no connection between heartbeats (keep)
- *                       share=1        as opt->share; in a pool, for each URL
  *                     Only sfid_open(), the keeper and sfid_close() ask the server
  *   store "pool:MIN-MAX=URL MIN-MAX=URL…"
  *                     2 to 16 independent servers, each with a range of pids and a
@@ -320,8 +317,7 @@ typedef struct sfid_status_info {
     uint64_t renewals;             /**< how often this handle's whole fork family extended the window */
     uint64_t renew_failures;       /**< failed renewals of this process since the last one that succeeded */
     int keeper_here;               /**< 1 if this process runs the generator's keeper; with share, one process at most does */
-    int connected;                 /**< 1 while the store's server answers this process; 0 without a server, and with share in a
-                                      process that has not asked it */
+    int connected;                 /**< 1 while the store's server answers this process; 0 without one, or if it was not asked */
     char identity[160];            /**< machine_id:slot; empty without an app */
     int64_t skew_ms;               /**< how far this host's clock was ahead of the server's at this process's last renewal */
     uint64_t first_tick;           /**< first tick of the window */

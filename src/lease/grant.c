@@ -2,7 +2,6 @@
 #include "lease/grant.h"
 
 #include "id/layout.h"
-#include "lease/takeover.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,7 +61,7 @@ static struct sfid__record *replace_record(struct sfid__holder *h, const struct 
      * another keeper that found that, too, may have published what it was granted.
      */
     const uint32_t seen =
-        sfid__takeover_matters(h) ? slot->records - 1 : atomic_load_explicit(&page->current, memory_order_acquire);
+        sfid__holder_shares_lease(h) ? slot->records - 1 : atomic_load_explicit(&page->current, memory_order_acquire);
     /* Relaxed: each index is handed out once. */
     const uint32_t i = atomic_load_explicit(&page->reserved, memory_order_relaxed) < SFID__PAGE_RECORDS
                            ? atomic_fetch_add_explicit(&page->reserved, 1, memory_order_relaxed)
@@ -94,7 +93,7 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
         return NULL;
     }
     /* Others are let in to stay, so they get half of a page. */
-    const uint32_t room = sfid__takeover_matters(h) ? SFID__PAGE_RECORDS / 2 : SFID__PAGE_RECORDS;
+    const uint32_t room = sfid__holder_shares_lease(h) ? SFID__PAGE_RECORDS / 2 : SFID__PAGE_RECORDS;
     if (slot->records >= room && sfid__slot_renew(slot, h->of_pages, &h->error) < 0)
         return NULL;
     if (sfid__slot_reserve(slot, slot->records, &h->error) < 0)

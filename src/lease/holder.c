@@ -79,7 +79,7 @@ static void refuse_grant(struct sfid__holder *h) {
 }
 
 static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
-    if (a->kind == SFID__DO_RENEW && sfid__takeover_matters(h))
+    if (a->kind == SFID__DO_RENEW && sfid__holder_shares_lease(h))
         sfid__takeover_show(h, a);
     const struct sfid__record *r = sfid__holder_last_record(h);
     const struct sfid__error before = h->error;
@@ -93,7 +93,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
                                   .slot = h->slot.page ? &h->slot : NULL,
                                   .may_move = h->slot.records < SFID__PAGE_RECORDS,
-                                  .accept = sfid__holder_accept_pid,
+                                  .accept = h->accept,
                                   .accepter = h,
                                   .passed_over = &h->passed_over,
                                   .tell = h->tell,
@@ -122,7 +122,7 @@ static void release(struct sfid__holder *h, const struct sfid__lease_action *a) 
 
 /* The nonces of a lease whose keepers change are noted when they are shown: sfid__takeover_show(). */
 static void note(const struct sfid__holder *h, const struct sfid__lease_action *a) {
-    if (!sfid__takeover_matters(h))
+    if (!sfid__holder_shares_lease(h))
         sfid__record_note(sfid__page_current(h->slot.page), a->nonce, a->next_nonce);
     else if (a->next_nonce == 0)
         sfid__nonces_answered(sfid__holder_last_record(h), a->nonce);
@@ -229,8 +229,6 @@ void sfid__holder_resume(struct sfid__holder *h) {
     sfid__holder_feed(h, begin);
 }
 
-void sfid__holder_unfollow(struct sfid__holder *h) { h->process = 0; }
-
 void sfid__holder_sit(struct sfid__holder *h, unsigned seat) {
     if (!h->shared)
         return;
@@ -244,7 +242,7 @@ void sfid__holder_sit(struct sfid__holder *h, unsigned seat) {
 bool sfid__holder_is_due(const struct sfid__holder *h) {
     const struct sfid__generator *g = h->generator;
     const uint64_t early = atomic_load_explicit(&g->page->early, memory_order_relaxed); /* pace */
-    return sfid__takeover_matters(h) &&
+    return sfid__holder_shares_lease(h) &&
            sfid__grant_clock_tick(h) + (early ? early : g->half_window) >= sfid__grant_limit(sfid__page_current(g->page));
 }
 

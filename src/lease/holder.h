@@ -23,9 +23,6 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
 /* Brings the machine up to the page, in a process whose machine does not follow it. Otherwise does nothing. */
 void sfid__holder_resume(struct sfid__holder *h);
 
-/* Another process's keeper has the page: from now on this machine is out of date. */
-void sfid__holder_unfollow(struct sfid__holder *h);
-
 /* This process keeps from now on, on a seat of a page that others may use. */
 void sfid__holder_sit(struct sfid__holder *h, unsigned seat);
 

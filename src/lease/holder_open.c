@@ -37,7 +37,7 @@ static int take_slot_of(struct sfid__holder *h, const char *name, const struct s
  * a process that lost the state directory still holds it. And its position has to be near: after a power loss the mark
  * lies ahead, and another pid does not have to wait.
  */
-int sfid__holder_accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err) {
+static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err) {
     struct sfid__holder *h = accepter;
     struct sfid__slot_naming naming;
     char name[32];
@@ -180,6 +180,7 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
     h->synced = settings->synced;
     h->shared = settings->shared;
     h->deadline_ms = deadline_ms;
+    h->accept = accept_pid;
     char machine[SFID__MACHINE_ID];
     struct sfid__error *stateless = settings->store->slot_first ? &h->stateless : NULL; /* marks lie in the state directory */
     int rc = sfid__places_open(&h->run, machine, &settings->opt, stateless, &h->error);

@@ -34,6 +34,7 @@ struct sfid__holder {
     bool shared;                          /* one page for all processes of the app: share.h */
     unsigned page;                        /* shared: which page that is */
     uint64_t reign;                       /* shared: page->reign when this process's keeper sat down; 0: it never did */
+    int (*accept)(void *holder, const struct sfid__reply *reply, bool picky, struct sfid__error *err); /* as in struct sfid__ask */
     struct sfid__passed_over passed_over; /* pids or slots that the last claim passed over: their files cannot be used */
     struct sfid__error stateless;         /* why this host's identity lives in the run directory; code 0: it does not */
 
@@ -41,6 +42,17 @@ struct sfid__holder {
     sfid__teller *tell;
     void *listener;
 };
+
+/* NULL while the slot has no record. */
+static inline struct sfid__record *sfid__holder_last_record(const struct sfid__holder *h) {
+    return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;
+}
+
+/* Another process's keeper has the page: from now on this machine is out of date. */
+static inline void sfid__holder_unfollow(struct sfid__holder *h) { h->process = 0; }
+
+/* True if processes share the lease of a server: none of them holds a mark. */
+static inline bool sfid__holder_shares_lease(const struct sfid__holder *h) { return h->shared && h->store->terms.testifies; }
 
 /* True for a keeper that goes on late: another one has sat down since. Acquire, with the exchange in keeper.c, sit_down(). */
 static inline bool sfid__holder_is_late(const struct sfid__holder *h) {

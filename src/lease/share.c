@@ -3,7 +3,6 @@
 
 #include "id/layout.h"
 #include "lease/grant.h"
-#include "lease/takeover.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,10 +48,11 @@ static uint32_t terms_of(const struct sfid__holder *h) {
 static int check_settings(struct sfid__holder *h) {
     if (atomic_load_explicit(&h->slot.page->settings, memory_order_relaxed) == h->store->settings) /* as terms_of() */
         return 0;
-    return sfid__fail(&h->error, SFID_EBUSY,
-                      "other processes share app \"%s\" with other settings; ttl_ms, short_ms, skew_budget_ms, pid_min, pid_max and "
-                      "the parameters registration and min_good have to be the same for all",
-                      h->settings->opt.app);
+    return sfid__fail(
+        &h->error, SFID_EBUSY,
+        "other processes share app \"%s\" with other settings; ttl_ms, short_ms, skew_budget_ms, pid_min, pid_max and "
+        "the parameters registration and min_good have to be the same for all",
+        h->settings->opt.app);
 }
 
 /* The page's terms are those of the process that let the others in. */
@@ -233,7 +233,7 @@ int sfid__share_let_in(struct sfid__holder *h) {
  * One that lost its mark finds the record closed, and needs a mark for the next one. With a server nobody has a mark.
  */
 bool sfid__share_is_last(struct sfid__holder *h) {
-    if (sfid__takeover_matters(h))
+    if (sfid__holder_shares_lease(h))
         return sfid__slot_is_last(&h->slot);
     return (sfid__slot_is_last(&h->slot) || !sfid__slot_in_place(&h->slot)) && h->store->ops->is_last(h->store, &h->slot);
 }
@@ -245,5 +245,6 @@ bool sfid__share_is_replaced(const struct sfid__holder *h) {
 
 bool sfid__share_moved_on(const struct sfid__holder *h) {
     /* A keeper without a pid may have closed the record itself: R12. */
-    return sfid__share_is_replaced(h) || (h->lease.state == SFID__LEASE_HELD && sfid__grant_is_closed(sfid__page_current(h->slot.page)));
+    return sfid__share_is_replaced(h) ||
+           (h->lease.state == SFID__LEASE_HELD && sfid__grant_is_closed(sfid__page_current(h->slot.page)));
 }

@@ -354,14 +354,8 @@ static void drop(struct sfid__store *store) {
 #define RETRY_LONGEST_MS 5000
 #define EXCHANGE_MS 2000
 
-static const struct sfid__store_ops ops = {.claim = claim,
-                                           .renew = renew,
-                                           .is_last = is_last,
-                                           .release = release,
-                                           .join = join,
-                                           .share = share,
-                                           .sit = sit,
-                                           .drop = drop};
+static const struct sfid__store_ops ops = {
+    .claim = claim, .renew = renew, .is_last = is_last, .release = release, .join = join, .share = share, .sit = sit, .drop = drop};
 
 static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
     (void)identity; /* marks belong to this host */

@@ -283,13 +283,8 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {.claim = claim,
-                                           .renew = renew,
-                                           .is_last = is_last,
-                                           .release = release,
-                                           .name = name,
-                                           .probe = probe,
-                                           .drop = drop};
+static const struct sfid__store_ops ops = {
+    .claim = claim, .renew = renew, .is_last = is_last, .release = release, .name = name, .probe = probe, .drop = drop};
 
 static int make_members(struct pool_store *s, const struct sfid__settings *settings, struct sfid__settings *part,
                         const char *identity, struct sfid__error *err) {

@@ -352,13 +352,8 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {.claim = claim,
-                                           .renew = renew,
-                                           .is_last = is_last,
-                                           .release = release,
-                                           .name = name,
-                                           .probe = probe,
-                                           .drop = drop};
+static const struct sfid__store_ops ops = {
+    .claim = claim, .renew = renew, .is_last = is_last, .release = release, .name = name, .probe = probe, .drop = drop};
 
 /* All that the script is told beside the app and the layout. */
 static uint64_t settings_hash(const struct sfid__redis_app *app, enum sfid__registration registration) {

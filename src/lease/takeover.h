@@ -13,9 +13,6 @@
 
 #include "lease/holding.h"
 
-/* True if processes share a page whose right lies with a server: none of them holds a mark. */
-static inline bool sfid__takeover_matters(const struct sfid__holder *h) { return h->shared && h->store->terms.testifies; }
-
 /* For DO_RENEW: sets what the record says, and the machine with it. Other keepers may have renewed since its last step. */
 void sfid__takeover_show(struct sfid__holder *h, struct sfid__lease_action *a);
 

@@ -3,7 +3,9 @@
 
 enum { BURST = 8, LOG_ROOM = 4096, MOST_ALIVE = 256 };
 
-struct lives_report *lives_begin(void) { return shared_file("report", sizeof(struct lives_report)); }
+struct lives_report *lives_begin(void) {
+    return shared_file("report", sizeof(struct lives_report));
+}
 
 /* ---- a life ------------------------------------------------------------- */
 

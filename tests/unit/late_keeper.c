@@ -201,7 +201,8 @@ static void late(void) {
     server.renewal = SFID__SWITCHED;
     server.at_renewal = sits_down;
     step();
-    ok(server.renewed.move_token != 0 && current() == &f.page->records[0] && told == 0, "late, another pid: is not published, or told");
+    ok(server.renewed.move_token != 0 && current() == &f.page->records[0] && told == 0,
+       "late, another pid: is not published, or told");
     ok(server.releases == 1 && server.released.pid == MOVED_TO && server.released.token == server.renewed.move_token &&
            server.released.nonce == server.renewed.move_nonce && server.released.floor == fake_tick(&f),
        "late, another pid: is given back");

@@ -33,9 +33,7 @@ struct world {
     struct keeper keeper[KEEPERS];
 };
 
-static struct {
-    uint64_t orders, false_losses, stuck, fell, late;
-} tally;
+static struct { uint64_t orders, false_losses, stuck, fell, late; } tally;
 
 /* lease_exchange.lua, own() */
 static bool server_accepts(struct world *w, struct sfid__nonces n) {
