@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lease/holder_parts.h"
+#include "lease/holder.h"
 
 #include "base/process.h"
 #include "base/random.h"

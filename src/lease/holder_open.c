@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* holder_open.c - how a holder comes to its pid and its page. */
-#include "lease/holder_parts.h"
+#include "lease/holder.h"
 
 #include "base/process.h"
 #include "host/numbered.h"

@@ -43,6 +43,8 @@ struct sfid__holder {
     void *listener;
 };
 
+static inline int64_t sfid__holder_monotonic_ms(const struct sfid__holder *h) { return sfid__monotonic_ms(h->generator->clock); }
+
 /* NULL while the slot has no record. */
 static inline struct sfid__record *sfid__holder_last_record(const struct sfid__holder *h) {
     return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;

@@ -11,8 +11,6 @@
 #define NAP_FIRST_NS 100000
 #define NAP_LONGEST_NS 10000000
 
-static int64_t monotonic_ms(const struct sfid__holder *h) { return sfid__monotonic_ms(h->generator->clock); }
-
 static bool is_fixed(const struct sfid__holder *h) { return h->settings->opt.pid >= 0; }
 
 #ifdef __GLIBC__
@@ -138,14 +136,15 @@ static bool is_barred(const struct sfid__holder *h, int rc, bool live) {
  * for a page that is barred.
  */
 int sfid__share_join(struct sfid__holder *h, bool *live) {
-    const int64_t began_ms = monotonic_ms(h), spell_ms = SFID__MAX((h->deadline_ms - began_ms) / (SFID__SHARED_PAGES + 1), 1);
+    const int64_t began_ms = sfid__holder_monotonic_ms(h),
+                  spell_ms = SFID__MAX((h->deadline_ms - began_ms) / (SFID__SHARED_PAGES + 1), 1);
     const int64_t ask_ms = h->deadline_ms - SFID__MIN(spell_ms, h->store->exchange_ms);
     int64_t nap_ns = NAP_FIRST_NS, first = h->settings->page;
     struct sfid__error away = {.code = 0};
     bool refused = false, asked = h->store->ops->probe == NULL;
     *live = false;
     for (;;) {
-        const int64_t page = first + (monotonic_ms(h) - began_ms) / spell_ms;
+        const int64_t page = first + (sfid__holder_monotonic_ms(h) - began_ms) / spell_ms;
         h->page = (unsigned)SFID__MIN(page, SFID__SHARED_PAGES - 1);
         const int rc = join_page(h, live, &refused);
         if (is_barred(h, rc, *live) && page < SFID__SHARED_PAGES - 1) {
@@ -154,12 +153,12 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
         }
         if (rc != SFID_EBUSY || refused)
             return rc;
-        if (!asked && monotonic_ms(h) >= ask_ms) { /* a page that is being begun for so long may wait for the server */
+        if (!asked && sfid__holder_monotonic_ms(h) >= ask_ms) { /* a page that is being begun for so long may wait for the server */
             asked = true;
             if (h->store->ops->probe(h->store, h->deadline_ms, &away) == 0)
                 away.code = 0;
         }
-        if (monotonic_ms(h) >= h->deadline_ms)
+        if (sfid__holder_monotonic_ms(h) >= h->deadline_ms)
             return all_stuck(h, &away);
         h->generator->clock->sleep_ns(h->generator->clock, nap_ns);
         nap_ns = SFID__MIN(nap_ns * 2, NAP_LONGEST_NS);
@@ -198,7 +197,7 @@ int sfid__share_name_end(struct sfid__holder *h, const struct sfid__slot_naming 
 
 /* True while it is worth trying once more: another process stays in a door. Nothing has been done before a door. */
 static bool again(const struct sfid__holder *h, int rc) {
-    if (rc != SFID_EBUSY || monotonic_ms(h) >= h->deadline_ms)
+    if (rc != SFID_EBUSY || sfid__holder_monotonic_ms(h) >= h->deadline_ms)
         return false;
     h->generator->clock->sleep_ns(h->generator->clock, NAP_FIRST_NS);
     return true;
