@@ -6,7 +6,7 @@
  *
  * Sizes: every 6th of 30 stops (long: each; sanitizer: every 15th). The window is 1 s.
  */
-#include "support/fleet.h"
+#include "support/sharers.h"
 
 #include <sys/ptrace.h>
 
@@ -15,21 +15,6 @@
 enum { TTL = 1100, HEARTBEAT = 300, PROCESSES = 3, STOPS = 30 };
 
 static struct member *m;
-
-/* The member that began to keep last. */
-static struct member *keeper(void) {
-    struct member *found = NULL;
-    int64_t latest = 0;
-    for (int i = 0; i < PROCESSES; i++)
-        for (int e = 0; e < atomic_load(&m[i].events) && e < EVENTS_KEPT; e++)
-            if (m[i].seen[e].kind == SFID_EVENT_KEEPS && m[i].seen[e].at_ns > latest) {
-                latest = m[i].seen[e].at_ns;
-                found = &m[i];
-            }
-    return found;
-}
-
-static bool another_keeps(void *but) { return keeper() != NULL && keeper() != but; }
 
 static bool next_call(pid_t thread) {
     int status = 0;
@@ -45,10 +30,10 @@ static bool held_at(unsigned n, struct member *k) {
         die("cannot trace the keeper");
     for (unsigned i = 0; i < n && next_call(thread); i++)
         ;
-    const bool kept = tap_wait_until(another_keeps, k, patience(10000));
+    const bool kept = sharers_keeper(m, PROCESSES, k) != NULL;
     nap_us(3000L * TTL); /* what it was told is older than any window */
     ptrace(PTRACE_DETACH, thread, NULL, NULL);
-    struct member *now = keeper();
+    struct member *now = sharers_keeper(m, PROCESSES, NULL);
     return kept && member_draws(k, 10, patience(5000)) &&
            member_had(now, SFID_EVENT_RENEWED, events_of(now, SFID_EVENT_RENEWED) + 1, 5000);
 }
@@ -65,9 +50,9 @@ static void test(struct redis *r) {
         m = members_new(PROCESSES, &opt);
         for (int i = 0; i < PROCESSES; i++)
             member_open_or_die(&m[i]);
-        if (!tap_wait_until(another_keeps, NULL, patience(10000)))
+        struct member *k = sharers_keeper(m, PROCESSES, NULL);
+        if (k == NULL)
             die("nobody keeps");
-        struct member *k = keeper();
         if (!member_had(k, SFID_EVENT_RENEWED, 1, 5000))
             die("the keeper does not renew");
         const int64_t pid = atomic_load(&m[0].pid);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that share one lease, and what happens to their server. It forgets, or is away for a part of the window: no call
+ * fails, and processes come and go. A lease that is lost is replaced for all. Newcomers that find neither a lease nor the server
+ * learn the cause. In a pool all move on to a pid of another server.
+ */
+#include "support/sharers.h"
+
+#define LAYOUT "39:3:14/10ms"
+
+enum { CROWD = 8, FEW = 4 };
+
+/* ---- the server ------------------------------------------------------------------------ */
+
+static void forgotten(struct redis *r) {
+    const sfid_options opt = sharing(r, "forgotten");
+    struct member *m = sharers_open(&opt, FEW);
+    const int64_t pid = atomic_load(&m[0].pid);
+    sharers_renewed(m, FEW);
+    redis_do(r, "FLUSHALL", NULL);
+    ok(comes_and_goes(&opt, pid), "the server has forgotten everything: a newcomer has the same pid at once");
+    sharers_renewed(m, FEW);
+    ok(sharers_draw(m, FEW, 5000) && sharers_have(m, FEW, pid), "and all go on with it");
+    is_i64(sharers_errors(m, FEW), 0, "no call fails");
+    sharers_end(m, FEW);
+    judge(LAYOUT, "per-file", UINT64_MAX, "forgotten");
+}
+
+static void away_for_a_while(struct redis *r) {
+    const sfid_options opt = sharing(r, "away");
+    struct member *m = sharers_open(&opt, FEW);
+    const int64_t pid = atomic_load(&m[0].pid);
+    sharers_renewed(m, FEW);
+    redis_pause(r);
+    ok(comes_and_goes(&opt, pid), "the server is away: a newcomer joins the others");
+    nap_us(1000L * (SHARERS_TTL / 4));
+    redis_resume(r);
+    sharers_renewed(m, FEW);
+    is_i64(sharers_errors(m, FEW), 0, "the server was away for less than a window: no call fails");
+    sharers_renewed(m, FEW);
+    for (int i = 0; i < FEW; i++)
+        member_kill(&m[i]);
+    redis_pause(r);
+    ok(comes_and_goes(&opt, pid), "all are killed, and the server is away: the next one goes on with the lease in the page");
+    ok(comes_and_goes(&opt, pid), "and leaves it to another one");
+    redis_resume(r);
+    struct member *last = member_drawing(&opt);
+    ok(member_event(last, SFID_EVENT_RENEWED, 0, patience(5000)), "the server is back: the lease is renewed");
+    is_i64(atomic_load(&last->pid), pid, "under the same pid");
+    sharers_end(last, 1);
+    judge(LAYOUT, "per-file", UINT64_MAX, "away for a while");
+}
+
+static void away_and_no_lease(struct redis *r) {
+    sfid_options opt = sharing(r, "none");
+    opt.open_timeout_ms = 1500;
+    struct member *m = members_new(CROWD, &opt);
+    unsigned other = 0;
+    redis_pause(r);
+    for (int i = 0; i < CROWD; i++)
+        member_start(&m[i]);
+    for (int i = 0; i < CROWD; i++) {
+        if (!flag_wait(&m[i].opened, 1, opt.open_timeout_ms + patience(10000)))
+            die("a member does not open");
+        other += m[i].rc != SFID_EREDIS;
+        if (m[i].rc != SFID_EREDIS)
+            diag("%d: %s", m[i].rc, m[i].text);
+        member_end(&m[i]);
+    }
+    is_u64(other, 0, "the server is away, and there is no lease: %d newcomers get SFID_EREDIS", CROWD);
+    redis_resume(r);
+    sharers_end(sharers_open(&opt, FEW), FEW);
+    judge(LAYOUT, "per-file", UINT64_MAX, "away and no lease"); /* the next app has the same pid in the same tick */
+}
+
+/* ---- a lease that is lost ----------------------------------------------------------------- */
+
+static void lost(struct redis *r) {
+    sfid_options opt = sharing(r, "lost");
+    char line[RECORD], field[24], record[RECORD];
+    int64_t known;
+    struct member *m = sharers_open(&opt, FEW);
+    const int64_t pid = atomic_load(&m[0].pid);
+    sharers_renewed(m, FEW);
+    record_of(r, "lost", pid, line);
+    snprintf(field, sizeof field, "%" PRIi64, pid);
+    snprintf(record, sizeof record, "%.11s 0000000000000001 other:0:0123456789abcdef", line);
+    redis_do(r, "HSET", "sfid:lost", field, record, NULL);
+    for (int i = 0; i < FEW; i++) {
+        ok(sharer_moves(&m[i], pid, 5000), "the lease is lost: %s goes on with another pid", m[i].name);
+    }
+    ok(sharers_have(m, FEW, atomic_load(&m[0].pid)), "the same for all");
+    is_u64(pids_known(r, "lost", &known), 2, "one pid was claimed for all");
+    ok(comes_and_goes(&opt, atomic_load(&m[0].pid)), "which a newcomer has, too");
+    is_i64(sharers_errors(m, FEW), 0, "no call fails");
+    int lost = 0, again = 0;
+    for (int i = 0; i < FEW; i++) {
+        lost += events_of(&m[i], SFID_EVENT_LOST);
+        again += events_of(&m[i], SFID_EVENT_LEASED_AGAIN);
+    }
+    ok(lost == 1 && again == 1, "the keeper alone reports it (%d, %d)", lost, again);
+    sharers_end(m, FEW);
+    judge(LAYOUT, "per-file", UINT64_MAX, "lost");
+}
+
+/* ---- a pool ------------------------------------------------------------------------------------ */
+
+enum { SERVERS = 2, RANGE = 3 };
+
+static void pool(void) {
+    static struct redis server[SERVERS];
+    static char list[600];
+    size_t n = (size_t)snprintf(list, sizeof list, "pool:");
+    for (int i = 0; i < SERVERS; i++) {
+        char name[16], user[16];
+        snprintf(name, sizeof name, "server-%d", i);
+        snprintf(user, sizeof user, "user-%d", i);
+        redis_start(&server[i], servers.installed[0], name, 0, "--user", user, "on", ">pw", "~sfid:*", "+@all", NULL);
+        n += (size_t)snprintf(list + n, sizeof list - n, "%d-%d=unix://%s:pw@%s?timeout=100ms&connect_timeout=100ms&share=1 ",
+                              i * RANGE + 1, (i + 1) * RANGE, user, server[i].socket);
+    }
+    sfid_options opt = sharing(&server[0], "pool");
+    opt.share = 0; /* the list says it */
+    opt.store = list;
+    opt.pid_min = opt.pid_max = 0;
+    opt.ttl_ms = 2 * SHARERS_TTL;
+    struct member *m = sharers_open(&opt, FEW);
+    const int64_t pid = atomic_load(&m[0].pid);
+    const int from = (int)(pid - 1) / RANGE;
+    int64_t known;
+    sharers_renewed(m, FEW);
+    ok(sharers_have(m, FEW, pid), "pool: all have one pid");
+    redis_kill(&server[from]);
+    ok(comes_and_goes(&opt, pid), "pool: its server is away: a newcomer has it, too");
+    for (int i = 0; i < FEW; i++) {
+        ok(sharer_moves(&m[i], pid, 2 * SHARERS_TTL + 3000), "pool: %s goes on with another pid", m[i].name);
+    }
+    const int64_t other = atomic_load(&m[0].pid);
+    ok(sharers_have(m, FEW, other) && (int)(other - 1) / RANGE != from, "pool: one of the other server");
+    is_u64(pids_known(&server[1 - from], "pool", &known), 1, "pool: which knows one");
+    is_i64(sharers_errors(m, FEW), 0, "pool: no call fails");
+    sharers_end(m, FEW);
+    char line[RECORD];
+    ok(is_released(record_of(&server[1 - from], "pool", other, line)), "pool: the last one out releases it");
+    redis_kill(&server[1 - from]);
+    opt.open_timeout_ms = 1000;
+    sfid *g = NULL;
+    const int rc = sfid_open(&g, &opt);
+    is_i64(rc, SFID_EREDIS, "pool: no server, no lease: %s", sfid_last_error(g));
+    sfid_close(g);
+    judge(LAYOUT, "per-file", UINT64_MAX, "pool");
+}
+
+static void test(struct redis *r) {
+    forgotten(r);
+    away_for_a_while(r);
+    away_and_no_lease(r);
+    lost(r);
+}
+
+int main(void) {
+    fleet_begin(LAYOUT);
+    on_servers(0, 0, test);
+    if (servers.n > 0)
+        pool();
+    return done_testing();
+}

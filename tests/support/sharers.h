@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sharers.h - members of a fleet that share one lease of a server, beside
+ * fleet.h. A window is 1.5 s long, and renewed each 450 ms.
+ */
+#ifndef SFID_TESTS_SHARERS_H
+#define SFID_TESTS_SHARERS_H
+
+#include "support/fleet.h"
+
+enum { SHARERS_TTL = 1500, SHARERS_HEARTBEAT = 450 };
+
+/* Options for a new app whose processes share. */
+sfid_options sharing(const struct redis *r, const char *app);
+
+/* Returns how many pids the app's hash has, held or released; *first becomes the lowest. */
+unsigned pids_known(struct redis *r, const char *app, int64_t *first);
+
+/* Starts n members at once. All have opened when it returns. */
+struct member *sharers_open(const sfid_options *opt, size_t n);
+
+/* Of members that have not ended: how many calls failed; whether all have this pid; whether all generate. */
+int64_t sharers_errors(const struct member *m, size_t n);
+bool sharers_have(const struct member *m, size_t n, int64_t pid);
+bool sharers_draw(const struct member *m, size_t n, unsigned limit_ms);
+void sharers_end(struct member *m, size_t n);
+
+/* Returns the member that began to keep last, once it is another one than `but`; NULL if none does. */
+struct member *sharers_keeper(struct member *m, size_t n, const struct member *but);
+
+/* Waits until the window is renewed. */
+void sharers_renewed(struct member *m, size_t n);
+
+/* A process opens, generates, and ends without closing: the lease stays in the page. Returns whether it had this pid. */
+bool comes_and_goes(const sfid_options *opt, int64_t pid);
+
+/* Waits until the member has another pid. */
+bool sharer_moves(struct member *m, int64_t pid, unsigned limit_ms);
+
+#endif
