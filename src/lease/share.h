@@ -4,8 +4,9 @@
  * open an app with `share`. If they need more than one page's rate, some move on
  * to the next one (draw/crowd.h).
  *
- * The locks of page and mark say who lives: each process has a share of both
- * (with a server there is no mark, and the right to the pid lies there), and the process that begins, replaces or ends the page has them alone. A
+ * The locks of page and mark say who lives: each process has a share of both,
+ * and the process that begins, replaces or ends the page has them alone. With a
+ * server there is no mark: the right to the pid lies with the server. A
  * process that finds nobody ("cold") keeps them alone until the page has a
  * record whose window is durable. So a process that finds others ("live") can
  * draw from that record at once. Page before mark on the way in, mark before
