@@ -62,6 +62,7 @@
 
 #include "base/futex.h"
 #include "base/process.h"
+#include "base/thread.h"
 #include "draw/record.h"
 #include "id/layout.h"
 
@@ -75,7 +76,6 @@
 #include <unistd.h>
 
 #define THREAD_NAME "sfid-keeper"
-#define STACK_BYTES (256 * 1024) /* the user's callbacks run on it; untouched pages cost nothing */
 #define BACKED_OFF_NAP_MS 50     /* a stop is heard within this time */
 #define EVENT_PERIOD_MS 1000
 #define DEAF_MS 1000 /* a keeper that leaves a poke unanswered for this long may be replaced, if the page is shared */
@@ -83,38 +83,6 @@
 
 enum { IDLE = 0, STARTING, RUNNING, ENDED };
 enum { RUNG = 1, STOPS = 2 }; /* the bell */
-
-/* ---- text shared with readers -------------------------------------------- */
-
-static void write_text(struct sfid__shared_text *text, const char *from) {
-    uint64_t words[SFID__ERROR_TEXT / 8] = {0};
-    memcpy(words, from, strnlen(from, sizeof words - 1));
-    /*
-     * I6. A sequence lock: odd, then the words, then even. The release store pairs with the first acquire in
-     * sfid__text_read; the fence pairs with the one there, and keeps the words behind the odd version.
-     */
-    const uint32_t version = atomic_load_explicit(&text->version, memory_order_relaxed) | 1;
-    atomic_store_explicit(&text->version, version, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    for (size_t i = 0; i < sizeof words / 8; i++)
-        atomic_store_explicit(&text->words[i], words[i], memory_order_relaxed);
-    atomic_store_explicit(&text->version, version + 1, memory_order_release);
-}
-
-bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_TEXT]) {
-    for (int round = 0; round < 1000; round++) {
-        uint64_t words[SFID__ERROR_TEXT / 8];
-        const uint32_t before = atomic_load_explicit(&text->version, memory_order_acquire);
-        for (size_t i = 0; i < sizeof words / 8; i++)
-            words[i] = atomic_load_explicit(&text->words[i], memory_order_relaxed);
-        atomic_thread_fence(memory_order_acquire);
-        if ((before & 1) == 0 && atomic_load_explicit(&text->version, memory_order_relaxed) == before) {
-            memcpy(out, words, SFID__ERROR_TEXT);
-            return true;
-        }
-    }
-    return false;
-}
 
 /* ---- events -------------------------------------------------------------- */
 
@@ -137,7 +105,7 @@ static void tell_event(void *keeper, sfid_event_kind kind, int code, int64_t val
     struct sfid__keeper *k = keeper;
     if (kind == SFID_EVENT_RENEW_FAILED || kind == SFID_EVENT_LOST) {
         atomic_fetch_add_explicit(kind == SFID_EVENT_LOST ? &k->losses : &k->failures, 1, memory_order_relaxed); /* statistic */
-        write_text(&k->failure, text);
+        sfid__text_write(&k->failure, text);
         atomic_store_explicit(&k->failure_code, code, memory_order_release); /* with the acquire in status.c: the text is there */
     } else if (kind == SFID_EVENT_RENEWED || kind == SFID_EVENT_LEASED_AGAIN) {
         atomic_store_explicit(&k->failures, 0, memory_order_relaxed);
@@ -203,17 +171,25 @@ static _Thread_local struct {
     uint64_t process;
 } self;
 
+static bool backs_off(const struct sfid__keeper *k) { return k->holding && sfid__holder_backs_off(k->holding); }
+
+/* Behind a step. */
+static void note_rest(const struct sfid__keeper *k, int64_t due_ms) {
+    struct sfid__page *page = k->generator->page;
+    const uint32_t resting = due_ms == FOREVER && k->holding ? SFID__RESTS : backs_off(k) ? SFID__FAILS : 0;
+    /* Relaxed: a hint. Behind the step, so that nothing is left of what was asked meanwhile: the answer is there. */
+    atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
+    /* A hint. Release, with the acquire in slow.c [resting]: a caller that finds the rest over also finds the raised limit. */
+    atomic_store_explicit(&page->resting, resting, memory_order_release);
+}
+
 /* Sleeps until the next step is due, or the next look at the counters. */
 static void rest(struct sfid__keeper *k, int64_t due_ms) {
     struct sfid__page *page = k->generator->page;
     int64_t ms = due_ms == FOREVER ? FOREVER : SFID__MAX(due_ms - sfid__monotonic_ms(k->generator->clock), 1);
-    /* A hint. Release, with the acquire in slow.c [resting]: a caller that finds the rest over also finds the raised limit. */
-    const bool backs_off = k->holding && sfid__holder_backs_off(k->holding);
-    const uint32_t resting = ms == FOREVER && k->holding ? SFID__RESTS : backs_off ? SFID__FAILS : 0;
-    atomic_store_explicit(&page->resting, resting, memory_order_release);
     if (k->on_event && ms > EVENT_PERIOD_MS)
         ms = EVENT_PERIOD_MS;
-    if (!backs_off)
+    if (!backs_off(k))
         sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms);
     else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* no poke ends this pause; acquire, as in run() */
         k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
@@ -238,8 +214,7 @@ static void run(struct sfid__keeper *k) {
     /* Acquire, with the release in sfid__keeper_stop. */
     while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0 && reigns(k)) {
         const int64_t due_ms = k->holding ? sfid__holder_step(k->holding, poked) : FOREVER;
-        /* Relaxed: a hint. Behind the step, so that nothing is left of what was asked meanwhile: the answer is there. */
-        atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
+        note_rest(k, due_ms);
         if (k->on_event)
             tell_counters(k);
         rest(k, due_ms);
@@ -260,6 +235,9 @@ static bool lock_seat(struct sfid__seat *seat) {
 
 static bool is_shared(const struct sfid__keeper *k) { return k->holding && k->holding->shared; }
 
+/* A callback that blocks must not end other generators' windows, so its keeper is a thread of its own. */
+static bool in_crew(const struct sfid__keeper *k) { return k->holding && !k->holding->shared && k->on_event == NULL; }
+
 static int64_t window_ms(const struct sfid__keeper *k) {
     return (int64_t)(k->generator->half_window * 2 * k->generator->layout.unit_ms);
 }
@@ -272,15 +250,30 @@ static int64_t asked_ms(const struct sfid__keeper *k) {
 /* True if the keeper does not answer, so its process is stopped, or waits for a disk as any other would. */
 static bool is_deaf(const struct sfid__keeper *k) {
     const int64_t asked = asked_ms(k), now = sfid__monotonic_ms(k->generator->clock);
-    return is_shared(k) && asked != 0 && (now - asked > SFID__MIN(window_ms(k) / 8, DEAF_MS) || asked > now + DEAF_MS);
+    return asked != 0 && (now - asked > SFID__MIN(window_ms(k) / 8, DEAF_MS) || asked > now + DEAF_MS);
 }
+
+/*
+ * I7. True if the crew with this watch keeps the page: it lives, and it is at work on the page, or answers, or pauses after a
+ * failure. Acquire: with the exchanges in take_page() and end_turn().
+ */
+static bool is_served(const struct sfid__keeper *k, uint64_t watch) {
+    if (watch == 0 || !sfid__watch_lives(watch & ~SFID__IN_TURN))
+        return false;
+    return (watch & SFID__IN_TURN) || !is_deaf(k) ||
+           atomic_load_explicit(&k->generator->page->resting, memory_order_relaxed) == SFID__FAILS; /* a hint */
+}
+
+static uint64_t watch_of(const struct sfid__page *page) { return atomic_load_explicit(&page->watch, memory_order_acquire); }
 
 /* True if the keeper that counts is alive, and answers. */
 static bool is_kept(const struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
     struct sfid__seat *seat = &page->seat[reign_of(page) % SFID__SEATS];
+    if (in_crew(k))
+        return is_served(k, watch_of(page));
     if (!lock_seat(seat))
-        return !is_deaf(k);
+        return !is_shared(k) || !is_deaf(k);
     pthread_mutex_unlock(&seat->lock);
     return false;
 }
@@ -382,6 +375,96 @@ void sfid__keeper_ring(struct sfid__keeper *k) {
 /* What `owner` has in it, but for the state. */
 static uint64_t own(void) { return sfid__process() << 2; }
 
+/* ---- one of many: a berth of the crew ------------------------------------- */
+
+static struct sfid__keeper *keeper_of(const struct sfid__berth *b) {
+    return (struct sfid__keeper *)(void *)((uintptr_t)b - offsetof(struct sfid__keeper, berth));
+}
+
+/* I7. Takes a page that nobody keeps, and begins its first turn. */
+static bool take_page(struct sfid__keeper *k, uint64_t watch, uint32_t number) {
+    struct sfid__page *page = k->generator->page;
+    uint64_t seen = watch_of(page);
+    if (is_served(k, seen))
+        return false;
+    /* Acq_rel, with the exchanges of earlier keepers: the machine is brought up to what they left. One of two wins. */
+    if (!atomic_compare_exchange_strong_explicit(&page->watch, &seen, watch | SFID__IN_TURN, memory_order_acq_rel,
+                                                 memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&page->berth, number, memory_order_relaxed); /* a hint: a bell that names another berth is heard, too late */
+    k->watch = watch;
+    return true;
+}
+
+/* I7. From the first value to the second; false if another crew has the page by now. Acq_rel, as in take_page(). */
+static bool pass(struct sfid__keeper *k, uint64_t from, uint64_t to) {
+    return atomic_compare_exchange_strong_explicit(&k->generator->page->watch, &from, to, memory_order_acq_rel,
+                                                   memory_order_relaxed);
+}
+
+static void step_in_turn(struct sfid__keeper *k, bool first, int64_t *due_ms) {
+    struct sfid__page *page = k->generator->page;
+    if (first) {
+        sfid__holder_attend(k->holding, tell_event, k, &k->stop);
+        tell_opened(k);
+        sfid__holder_resume(k->holding);
+    }
+    /* I4. Acquire, with the release in sfid__page_poke. */
+    const bool poked = atomic_exchange_explicit(&page->poke, 0, memory_order_acq_rel) != 0;
+    *due_ms = sfid__holder_step(k->holding, poked || first);
+    note_rest(k, *due_ms);
+}
+
+static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
+    struct sfid__keeper *k = keeper_of(b);
+    const bool first = k->watch != watch;
+    int64_t due_ms = FOREVER;
+    /* Acquire, with the release in sfid__keeper_stop(), which waits for this turn and then takes the berth out. */
+    if (atomic_load_explicit(&k->stop, memory_order_acquire) != 0)
+        return FOREVER;
+    if (!(first ? take_page(k, watch, number) : pass(k, watch, watch | SFID__IN_TURN)))
+        return SFID__CREW_OVER;
+    step_in_turn(k, first, &due_ms);
+    return pass(k, watch | SFID__IN_TURN, watch) ? due_ms : SFID__CREW_OVER;
+}
+
+/* Relaxed: the turn that follows takes the poke with acquire. */
+static bool is_poked(const struct sfid__berth *b) {
+    const struct sfid__keeper *k = keeper_of(b);
+    return atomic_load_explicit(&k->generator->page->poke, memory_order_relaxed) != 0 && !backs_off(k);
+}
+
+/* Another process keeps the page, or this one's crew has ended. */
+static void has_left(struct sfid__berth *b) {
+    struct sfid__keeper *k = keeper_of(b);
+    sfid__page_wake(k->generator->page); /* this thread may have taken a poke that was meant for the other one */
+    sfid__holder_unfollow(k->holding);
+    k->watch = 0;
+    atomic_store_explicit(&k->owner, own() | ENDED, memory_order_release); /* with the acquire in sfid__keeper_start */
+}
+
+static const struct sfid__berth_ops berth_ops = {.turn = take_turn, .is_poked = is_poked, .left = has_left};
+
+/* After the last turn, for the closing thread (I5). */
+static void leave_page(struct sfid__keeper *k) {
+    if (k->watch == 0)
+        return;
+    atomic_store_explicit(&k->generator->page->resting, 0, memory_order_relaxed); /* a hint: nobody rests any more */
+    if (!pass(k, k->watch, 0)) {
+        sfid__page_wake(k->generator->page); /* as above */
+        sfid__holder_unfollow(k->holding);
+    }
+    k->watch = 0;
+}
+
+bool sfid__keeper_is_late(const struct sfid__keeper *k) {
+    return in_crew(k) && sfid__crew_is_busy() && sfid__keeper_runs(k) && is_deaf(k);
+}
+
+void sfid__keeper_help(struct sfid__keeper *k) { sfid__crew_help(&k->berth); }
+
+/* ---- a thread of its own --------------------------------------------------- */
+
 static void *thread_main(void *arg) {
     struct sfid__keeper *k = arg;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0}); /* a callback may show the host which thread this is */
@@ -399,19 +482,18 @@ static void *thread_main(void *arg) {
     return NULL;
 }
 
-int sfid__keeper_thread(pthread_t *thread, void *(*main)(void *), void *arg) {
-    pthread_attr_t attr;
-    sigset_t all, before;
-    int rc = pthread_attr_init(&attr);
-    if (rc != 0)
-        return rc;
-    pthread_attr_setstacksize(&attr, SFID__MAX((size_t)STACK_BYTES, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
-    sigfillset(&all); /* the thread inherits the mask: no signal of the program arrives there */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(thread, &attr, main, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return rc;
+static bool make_thread(struct sfid__keeper *k, bool another) {
+    if (another)
+        pthread_join(k->thread, NULL);
+    atomic_store_explicit(&k->bell, 0, memory_order_relaxed); /* before the thread is made */
+    return sfid__thread_start(&k->thread, thread_main, k) == 0;
+}
+
+/* In a child the berth is a copy of its parent's. */
+static bool join_crew(struct sfid__keeper *k) {
+    k->berth = (struct sfid__berth){.ops = &berth_ops};
+    k->watch = 0;
+    return sfid__crew_join(&k->berth) == 0;
 }
 
 int sfid__keeper_start(struct sfid__keeper *k) {
@@ -422,14 +504,11 @@ int sfid__keeper_start(struct sfid__keeper *k) {
         return 0;
     if (k->holding && !is_shared(k) && is_kept(k))
         return SFID_EAGAIN;
-    /* I1. Acq_rel: k->thread passes from the last start to this one. */
+    /* I1. Acq_rel: k->thread and k->berth pass from the last start to this one. */
     if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, us | STARTING, memory_order_acq_rel, memory_order_relaxed))
         return 0;
-    if (owner == (us | ENDED))
-        pthread_join(k->thread, NULL);
     atomic_store_explicit(&k->stop, 0, memory_order_relaxed); /* before the thread is made */
-    atomic_store_explicit(&k->bell, 0, memory_order_relaxed);
-    if (sfid__keeper_thread(&k->thread, thread_main, k) != 0) {
+    if (!(in_crew(k) ? join_crew(k) : make_thread(k, owner == (us | ENDED)))) {
         atomic_store_explicit(&k->owner, us | IDLE, memory_order_release);
         return SFID_ENOMEM;
     }
@@ -453,13 +532,7 @@ static bool has_ended(const struct sfid__keeper *k) {
     return atomic_load_explicit(&k->owner, memory_order_relaxed) == (own() | ENDED); /* pthread_join() orders */
 }
 
-void sfid__keeper_stop(struct sfid__keeper *k) {
-    /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is set. */
-    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
-    const uint64_t us = own();
-    if (owner >> 2 != us >> 2 || owner == (us | IDLE))
-        return;
-    atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run() and attend() */
+static void end_thread(struct sfid__keeper *k) {
     atomic_store_explicit(&k->bell, STOPS, memory_order_relaxed);
     sfid__futex_wake(&k->bell, SFID__FUTEX_PRIVATE, 1);
     if (!is_shared(k))
@@ -471,5 +544,20 @@ void sfid__keeper_stop(struct sfid__keeper *k) {
             sfid__page_wake_all(k->generator->page);
     }
     pthread_join(k->thread, NULL);
+}
+
+void sfid__keeper_stop(struct sfid__keeper *k) {
+    /* Acquire, with the release half of the exchanges in sfid__keeper_start: k->thread is set. */
+    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
+    const uint64_t us = own();
+    if (owner >> 2 != us >> 2 || owner == (us | IDLE))
+        return;
+    atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run(), attend() and take_turn() */
+    if (in_crew(k)) {
+        sfid__crew_leave(&k->berth);
+        leave_page(k);
+    } else {
+        end_thread(k);
+    }
     atomic_store_explicit(&k->owner, us | IDLE, memory_order_relaxed); /* alone: see the table */
 }

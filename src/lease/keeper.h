@@ -18,18 +18,11 @@
 #ifndef SFID_LEASE_KEEPER_H
 #define SFID_LEASE_KEEPER_H
 
+#include "lease/crew.h"
 #include "lease/holder.h"
+#include "lease/shared_text.h"
 
 #include <pthread.h>
-
-/* The keeper writes this text and any thread reads it, without a lock: a child may be forked in the middle of a write. */
-struct sfid__shared_text {
-    _Atomic uint32_t version; /* odd during a write */
-    _Atomic uint64_t words[SFID__ERROR_TEXT / 8];
-};
-
-/* False if every try met a write (in a child forked at that moment: for ever). */
-bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_TEXT]);
 
 struct sfid__keeper {
     struct sfid__generator *generator;
@@ -41,6 +34,9 @@ struct sfid__keeper {
     _Atomic uint64_t reign; /* page->reign when it sat down; 0: it does not keep */
     bool ends_soon;         /* the layout does */
     bool begun;             /* what open noticed was reported */
+
+    struct sfid__berth berth; /* of a keeper in the crew */
+    uint64_t watch;           /* of the crew, while it keeps the page; else 0. Only turns have it, and stop after them */
 
     _Atomic uint64_t owner; /* sfid__process() << 2 | state: see keeper.c */
     _Atomic int stop;
@@ -56,14 +52,18 @@ struct sfid__keeper {
     uint32_t told_exhausted;
 };
 
-/* Makes a thread as keepers are: with a small stack, and all signals blocked. 0 or an errno. */
-int sfid__keeper_thread(pthread_t *thread, void *(*main)(void *), void *arg);
-
 /* Starts this process's thread unless it runs. 0, SFID_EAGAIN if another process's keeper is alive, or SFID_ENOMEM. */
 int sfid__keeper_start(struct sfid__keeper *k);
 
 /* For a page that is shared: has this process's thread look whether a keeper is needed. Async-signal-safe. */
 void sfid__keeper_ring(struct sfid__keeper *k);
+
+/*
+ * A call wants this process's keeper, which runs. is_late: it has not answered for a while, because the crew is in other
+ * generators' turns. help then makes a second thread, if the crew may have one. A hint; async-signal-safe. help is not.
+ */
+bool sfid__keeper_is_late(const struct sfid__keeper *k);
+void sfid__keeper_help(struct sfid__keeper *k);
 
 /* Ends this process's thread, if there is one, and waits for that. Not beside a start, and not from the thread itself. */
 void sfid__keeper_stop(struct sfid__keeper *k);
