@@ -233,7 +233,7 @@ static void give_turn(struct sfid__crew *c, struct sfid__berth *b) {
         take_out(c, b);
         b->ops->left(b);
     } else {
-        wait_until(c, b, b->ops->is_poked(b) ? now_ms() : due_ms);
+        wait_until(c, b, b->ops->is_poked(b) ? now_ms() : SFID__MAX(due_ms, now_ms() + 1)); /* behind those that are due now */
     }
     pthread_cond_broadcast(&c->changed);
 }
