@@ -57,11 +57,16 @@
 
 #include <sfid.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define THREAD_NAME "sfid-keeper"
 #define HELPER_NAME "sfid-helper"
 #define HELPERS 4
 #define HELPER_IDLE_MS 1000
+#define HELPER_LOOK_MS 100 /* longest sleep of a helper that does not hear the bell */
+#define LATE_MS 20         /* a helper leaves to the main thread what is not later than this */
+#define DOUBTFUL_MOST 3    /* turns that may hang at one time, where the last one of their group failed: two threads are left */
+#define GROUPS 64
 #define FOREVER INT64_MAX
 
 struct worker {
@@ -70,11 +75,19 @@ struct worker {
     bool made, gone; /* gone: only its end is left to join */
 };
 
+/* A heap of berths by due_ms: place - 1 is the index. */
+struct order {
+    struct sfid__berth **at;
+    size_t n;
+};
+
 struct sfid__crew {
     struct sfid__crew *older; /* of an ancestor: never touched, but reachable for leak checkers */
     uint64_t process;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a turn is over, or threads were joined */
+    pthread_cond_t idle;    /* helpers sleep on it; signalled when they have to end */
+    bool main_in_turn;
     uint64_t watch;         /* of the main thread; 0: it has none */
     bool joining;
     struct worker worker[1 + HELPERS]; /* the first one is the main thread */
@@ -84,8 +97,9 @@ struct sfid__crew {
     size_t room, count;         /* of berths */
     struct sfid__berth **berth; /* by number - 1; NULL: not in use */
     uint32_t *spare;            /* numbers not in use: room - count of them */
-    struct sfid__berth **order; /* a heap by due_ms: place - 1 is the index */
-    size_t waiting;             /* berths in it */
+    struct order order[2];      /* of those that wait; the second: of doubtful ones */
+    unsigned doubtful;          /* turns of those that are under way */
+    bool fails[GROUPS];         /* the last turn of a berth of that group failed */
 };
 
 static _Atomic(struct sfid__crew *) latest;
@@ -100,8 +114,17 @@ static struct sfid__crew *ours(void) {
 
 static void drop(struct sfid__crew *c) {
     pthread_cond_destroy(&c->changed);
+    pthread_cond_destroy(&c->idle);
     pthread_mutex_destroy(&c->lock);
     free(c);
+}
+
+static void init_idle(pthread_cond_t *idle) {
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(idle, &attr);
+    pthread_condattr_destroy(&attr);
 }
 
 static struct sfid__crew *make_ours(void) {
@@ -111,6 +134,7 @@ static struct sfid__crew *make_ours(void) {
         return c;
     pthread_mutex_init(&fresh->lock, NULL);
     pthread_cond_init(&fresh->changed, NULL);
+    init_idle(&fresh->idle);
     fresh->process = sfid__process();
     fresh->older = atomic_load_explicit(&latest, memory_order_relaxed); /* the exchange corrects it */
     while (!atomic_compare_exchange_weak_explicit(&latest, &fresh->older, fresh, memory_order_acq_rel, memory_order_acquire))
@@ -125,40 +149,62 @@ static int64_t now_ms(void) { return sfid__deadline_now_ms(); }
 
 /* ---- the order of times ------------------------------------------------------ */
 
-static void put_at(struct sfid__crew *c, size_t place, struct sfid__berth *b) {
-    c->order[place - 1] = b;
+static void put_at(struct order *o, size_t place, struct sfid__berth *b) {
+    o->at[place - 1] = b;
     b->place = place;
 }
 
 /* Finds the place of a berth that may be due earlier, or later, than those around it. */
-static void sift(struct sfid__crew *c, size_t place, struct sfid__berth *b) {
-    for (; place > 1 && c->order[place / 2 - 1]->due_ms > b->due_ms; place /= 2)
-        put_at(c, place, c->order[place / 2 - 1]);
-    for (size_t next; (next = 2 * place) <= c->waiting; place = next) {
-        next += next < c->waiting && c->order[next]->due_ms < c->order[next - 1]->due_ms;
-        if (c->order[next - 1]->due_ms >= b->due_ms)
+static void sift(struct order *o, size_t place, struct sfid__berth *b) {
+    for (; place > 1 && o->at[place / 2 - 1]->due_ms > b->due_ms; place /= 2)
+        put_at(o, place, o->at[place / 2 - 1]);
+    for (size_t next; (next = 2 * place) <= o->n; place = next) {
+        next += next < o->n && o->at[next]->due_ms < o->at[next - 1]->due_ms;
+        if (o->at[next - 1]->due_ms >= b->due_ms)
             break;
-        put_at(c, place, c->order[next - 1]);
+        put_at(o, place, o->at[next - 1]);
     }
-    put_at(c, place, b);
+    put_at(o, place, b);
+}
+
+static bool *fails_of(struct sfid__crew *c, const struct sfid__berth *b) { return &c->fails[b->group % GROUPS]; }
+
+static bool is_doubtful(struct sfid__crew *c, const struct sfid__berth *b) {
+    return b->failed || (b->group != 0 && *fails_of(c, b));
+}
+
+/* I2: the berth waits no more. */
+static void pick(struct sfid__crew *c, struct sfid__berth *b) {
+    const size_t place = b->place;
+    struct order *o = &c->order[b->doubtful];
+    struct sfid__berth *last = o->at[--o->n];
+    b->place = 0;
+    if (last != b)
+        sift(o, place, last);
 }
 
 /* I2: the berth waits. */
 static void wait_until(struct sfid__crew *c, struct sfid__berth *b, int64_t due_ms) {
+    if (b->place)
+        pick(c, b);
     b->due_ms = due_ms;
-    sift(c, b->place ? b->place : ++c->waiting, b);
+    b->doubtful = is_doubtful(c, b);
+    sift(&c->order[b->doubtful], ++c->order[b->doubtful].n, b);
 }
 
-/* I2: it waits no more. */
-static void pick(struct sfid__crew *c, struct sfid__berth *b) {
-    const size_t place = b->place;
-    struct sfid__berth *last = c->order[--c->waiting];
-    b->place = 0;
-    if (last != b)
-        sift(c, place, last);
-}
+static struct sfid__berth *first_of(const struct order *o) { return o->n ? o->at[0] : NULL; }
 
-static struct sfid__berth *earliest(const struct sfid__crew *c) { return c->waiting ? c->order[0] : NULL; }
+/*
+ * The berth whose turn is next; NULL: none may have one. Those of a server that does not answer wait behind all others that are
+ * due, and only some of them have a turn at one time, so that they cannot keep all threads busy.
+ */
+static struct sfid__berth *next_berth(struct sfid__crew *c, int64_t now) {
+    struct sfid__berth *b, *d;
+    while ((b = first_of(&c->order[0])) != NULL && is_doubtful(c, b))
+        wait_until(c, b, b->due_ms);
+    d = c->doubtful < DOUBTFUL_MOST ? first_of(&c->order[1]) : NULL;
+    return d == NULL || (b && (b->due_ms <= now || b->due_ms <= d->due_ms)) ? b : d;
+}
 
 /* ---- berths --------------------------------------------------------------------- */
 
@@ -168,11 +214,15 @@ static bool grow(struct sfid__crew *c) {
         return true;
     struct sfid__berth **berth = realloc(c->berth, room * sizeof *berth);
     c->berth = berth ? berth : c->berth;
-    struct sfid__berth **order = realloc(c->order, room * sizeof *order);
-    c->order = order ? order : c->order;
+    for (int i = 0; i < 2; i++) {
+        struct sfid__berth **at = realloc(c->order[i].at, room * sizeof *at);
+        c->order[i].at = at ? at : c->order[i].at;
+        if (at == NULL)
+            return false;
+    }
     uint32_t *spare = realloc(c->spare, room * sizeof *spare);
     c->spare = spare ? spare : c->spare;
-    if (!berth || !order || !spare || room >= SFID__WATCH_ALL)
+    if (!berth || !spare || room >= SFID__WATCH_ALL)
         return false;
     for (size_t i = room; i > c->room; i--) {
         c->berth[i - 1] = NULL;
@@ -187,6 +237,7 @@ static void enter(struct sfid__crew *c, struct sfid__berth *b) {
     b->number = c->spare[c->room - ++c->count];
     c->berth[b->number - 1] = b;
     b->place = 0;
+    b->failed = false;
     wait_until(c, b, now_ms());
 }
 
@@ -220,41 +271,85 @@ static unsigned busy(const struct sfid__crew *c) { return atomic_load_explicit(&
 
 static void set_busy(struct sfid__crew *c, unsigned n) { atomic_store_explicit(&c->busy, n, memory_order_relaxed); }
 
+static void note_failure(struct sfid__crew *c, struct sfid__berth *b) {
+    b->failed = b->ops->has_failed(b);
+    *fails_of(c, b) = b->failed;
+}
+
 /* With the lock; without it in the turn itself. */
 static void give_turn(struct sfid__crew *c, struct sfid__berth *b) {
     const uint64_t watch = c->watch;
+    const bool doubtful = b->doubtful;
     pick(c, b);
     set_busy(c, busy(c) + 1);
+    c->doubtful += doubtful;
     pthread_mutex_unlock(&c->lock);
     const int64_t due_ms = b->ops->turn(b, watch, b->number);
     pthread_mutex_lock(&c->lock);
+    c->doubtful -= doubtful;
     set_busy(c, busy(c) - 1);
     if (due_ms == SFID__CREW_OVER || watch != c->watch) {
         take_out(c, b);
         b->ops->left(b);
     } else {
+        note_failure(c, b);
         wait_until(c, b, b->ops->is_poked(b) ? now_ms() : SFID__MAX(due_ms, now_ms() + 1)); /* behind those that are due now */
     }
     pthread_cond_broadcast(&c->changed);
 }
 
-/* Serves berths until there are none. A helper also ends after a while without work. */
-static void serve(struct sfid__crew *c, bool helps) {
-    int64_t end_ms = helps ? now_ms() + HELPER_IDLE_MS : FOREVER;
-    while (c->count > 0 && !c->joining && sfid__watch_is_ours(c->watch)) {
+static void sleep_on_bell(struct sfid__crew *c, int64_t ms) {
+    const uint64_t watch = c->watch;
+    pthread_mutex_unlock(&c->lock);
+    sfid__watch_sleep(watch, ms);
+    pthread_mutex_lock(&c->lock);
+}
+
+static void sleep_beside_main(struct sfid__crew *c, int64_t ms) {
+    const int64_t until_ns = sfid__system_clock.monotonic_ns(&sfid__system_clock) + ms * 1000000;
+    const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
+    pthread_cond_timedwait(&c->idle, &c->lock, &until);
+}
+
+static bool goes_on(const struct sfid__crew *c) { return c->count > 0 && !c->joining && sfid__watch_is_ours(c->watch); }
+
+/* Serves berths until there are none. */
+static void serve(struct sfid__crew *c) {
+    while (goes_on(c)) {
         heed(c, sfid__watch_hear(c->watch));
-        struct sfid__berth *b = earliest(c);
-        const int64_t now = now_ms(), until_ms = b ? SFID__MIN(b->due_ms, end_ms) : end_ms;
-        if (b && b->due_ms <= now) {
+        const int64_t now = now_ms();
+        struct sfid__berth *b = next_berth(c, now);
+        if (b == NULL || b->due_ms > now) {
+            sleep_on_bell(c, b && b->due_ms != FOREVER ? b->due_ms - now : FOREVER);
+            continue;
+        }
+        c->main_in_turn = true;
+        give_turn(c, b);
+        c->main_in_turn = false;
+    }
+}
+
+/*
+ * Serves berths that wait although they are due, until there was none for a while. The bell is for the main thread, unless that
+ * is in a turn.
+ */
+static void help(struct sfid__crew *c) {
+    int64_t end_ms = now_ms() + HELPER_IDLE_MS;
+    while (goes_on(c)) {
+        if (c->main_in_turn)
+            heed(c, sfid__watch_hear(c->watch));
+        const int64_t now = now_ms();
+        struct sfid__berth *b = next_berth(c, now);
+        const int64_t late_ms = b && b->due_ms < end_ms ? b->due_ms + LATE_MS : FOREVER;
+        if (late_ms <= now) {
             give_turn(c, b);
-            end_ms = helps ? now_ms() + HELPER_IDLE_MS : FOREVER;
-        } else if (until_ms <= now) {
+            end_ms = now_ms() + HELPER_IDLE_MS;
+        } else if (end_ms <= now) {
             return;
+        } else if (c->main_in_turn) {
+            sleep_on_bell(c, SFID__MIN(late_ms, end_ms) - now);
         } else {
-            const uint64_t watch = c->watch;
-            pthread_mutex_unlock(&c->lock);
-            sfid__watch_sleep(watch, until_ms == FOREVER ? FOREVER : until_ms - now);
-            pthread_mutex_lock(&c->lock);
+            sleep_beside_main(c, SFID__MIN(SFID__MIN(late_ms, end_ms) - now, HELPER_LOOK_MS));
         }
     }
 }
@@ -282,7 +377,7 @@ static void *main_thread(void *arg) {
     pthread_setname_np(pthread_self(), THREAD_NAME);
     pthread_mutex_lock(&c->lock);
     c->watch = sfid__watch_take();
-    serve(c, false);
+    serve(c);
     turn_out(c);
     sfid__watch_leave(c->watch);
     c->watch = 0;
@@ -295,7 +390,7 @@ static void *helper_thread(void *arg) {
     struct sfid__crew *c = w->crew;
     pthread_setname_np(pthread_self(), HELPER_NAME);
     pthread_mutex_lock(&c->lock);
-    serve(c, true);
+    help(c);
     end_worker(c, w);
     return NULL;
 }
@@ -318,6 +413,7 @@ static void join_threads(struct sfid__crew *c) {
     const bool all = c->count == 0;
     c->joining = true;
     sfid__watch_ring_all(c->watch);
+    pthread_cond_broadcast(&c->idle);
     pthread_mutex_unlock(&c->lock);
     for (unsigned i = all ? HELPERS + 1 : 1; i-- > 0;) /* the main thread last: helpers sleep on the bell of its watch */
         if (c->worker[i].made) {
@@ -392,7 +488,9 @@ void sfid__crew_help(struct sfid__berth *b) {
     pthread_mutex_lock(&c->lock);
     if (b->crew == c && b->place && !c->joining && busy(c) >= c->workers) {
         heed_one(c, b);
-        if (b->due_ms <= now_ms())
+        const int64_t now = now_ms();
+        const struct sfid__berth *next = next_berth(c, now);
+        if (next && next->due_ms <= now)
             w = free_helper(c);
     }
     if (w)

@@ -31,16 +31,24 @@ struct sfid__berth_ops {
     /* True if the next turn should come at once. Not beside a turn. */
     bool (*is_poked)(const struct sfid__berth *b);
 
+    /* True if the last turn got no answer. Not beside a turn. */
+    bool (*has_failed)(const struct sfid__berth *b);
+
     /* The berth has left by itself. The last call: from now on it may come again, or be freed. */
     void (*left)(struct sfid__berth *b);
 };
 
 struct sfid__berth {
     const struct sfid__berth_ops *ops;
+    uint64_t group; /* of the berths that depend on the same server; 0: on none */
+
+    /* The crew's. */
     struct sfid__crew *crew; /* all zero: in none */
     uint32_t number;
     size_t place; /* in the order of times, from 1; 0: its turn is under way */
     int64_t due_ms;
+    bool failed;   /* in its last turn */
+    bool doubtful; /* it may well hang: it waits in the second order */
 };
 
 /* Takes the berth into this process's crew; its first turn is due at once. 0 or SFID_ENOMEM. Not if it is there already. */

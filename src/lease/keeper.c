@@ -61,6 +61,7 @@
 #include "lease/keeper.h"
 
 #include "base/futex.h"
+#include "base/hash.h"
 #include "base/process.h"
 #include "base/thread.h"
 #include "draw/record.h"
@@ -434,6 +435,8 @@ static bool is_poked(const struct sfid__berth *b) {
     return atomic_load_explicit(&k->generator->page->poke, memory_order_relaxed) != 0 && !backs_off(k);
 }
 
+static bool has_failed(const struct sfid__berth *b) { return backs_off(keeper_of(b)); }
+
 /* Another process keeps the page, or this one's crew has ended. */
 static void has_left(struct sfid__berth *b) {
     struct sfid__keeper *k = keeper_of(b);
@@ -443,7 +446,7 @@ static void has_left(struct sfid__berth *b) {
     atomic_store_explicit(&k->owner, own() | ENDED, memory_order_release); /* with the acquire in sfid__keeper_start */
 }
 
-static const struct sfid__berth_ops berth_ops = {.turn = take_turn, .is_poked = is_poked, .left = has_left};
+static const struct sfid__berth_ops berth_ops = {.turn = take_turn, .is_poked = is_poked, .has_failed = has_failed, .left = has_left};
 
 /* After the last turn, for the closing thread (I5). */
 static void leave_page(struct sfid__keeper *k) {
@@ -491,7 +494,8 @@ static bool make_thread(struct sfid__keeper *k, bool another) {
 
 /* In a child the berth is a copy of its parent's. */
 static bool join_crew(struct sfid__keeper *k) {
-    k->berth = (struct sfid__berth){.ops = &berth_ops};
+    const char *server = k->holding->store->server;
+    k->berth = (struct sfid__berth){.ops = &berth_ops, .group = server ? sfid__hash(SFID__HASH_SEED, server, strlen(server)) : 0};
     k->watch = 0;
     return sfid__crew_join(&k->berth) == 0;
 }

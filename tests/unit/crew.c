@@ -21,7 +21,7 @@ struct guest {
     struct sfid__berth berth; /* first */
     int64_t next_ms;          /* monotonic: what a turn answers; INT64_MAX: when poked */
     _Atomic int turns, left, inside, beside, goes;
-    _Atomic int hangs, poked;
+    _Atomic int hangs, poked, fails;
     _Atomic uint64_t watch;
     _Atomic uint32_t number;
     int64_t turn_ms;
@@ -59,9 +59,10 @@ static int64_t turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
 }
 
 static bool is_poked(const struct sfid__berth *b) { return atomic_load(&guest_of(b)->poked) != 0; }
+static bool has_failed(const struct sfid__berth *b) { return atomic_load(&guest_of(b)->fails) != 0; }
 static void left(struct sfid__berth *b) { atomic_fetch_add(&guest_of(b)->left, 1); }
 
-static const struct sfid__berth_ops ops = {.turn = turn, .is_poked = is_poked, .left = left};
+static const struct sfid__berth_ops ops = {.turn = turn, .is_poked = is_poked, .has_failed = has_failed, .left = left};
 
 static struct guest *fresh(int i, int64_t next_ms) {
     memset((void *)&guests[i], 0, sizeof guests[i]);
@@ -171,7 +172,7 @@ static int64_t always_due(struct sfid__berth *b, uint64_t watch, uint32_t number
 }
 
 static void is_fair(void) {
-    static const struct sfid__berth_ops eager = {.turn = always_due, .is_poked = is_poked, .left = left};
+    static const struct sfid__berth_ops eager = {.turn = always_due, .is_poked = is_poked, .has_failed = has_failed, .left = left};
     struct guest *a = fresh(0, INT64_MAX), *b = fresh(1, sfid__deadline_now_ms() + 20);
     a->berth.ops = &eager;
     sfid__crew_join(&a->berth);
