@@ -66,7 +66,7 @@ static uint64_t take_at(struct watches *all, uint32_t at) {
     const uint64_t number = taken(w);
     if (number == 0 || !try_lock(w))
         return 0;
-    const uint64_t next = taken(w) + 1; /* again: it may have been taken and left since */
+    const uint64_t next = taken(w) + 1;                       /* again: it may have been taken and left since */
     atomic_store_explicit(&w->bell, 0, memory_order_relaxed); /* nobody knows the new name yet */
     atomic_store_explicit(&w->number, next, memory_order_release);
     return name_of(at, next);

@@ -88,7 +88,7 @@ struct sfid__crew {
     pthread_cond_t changed; /* a turn is over, or threads were joined */
     pthread_cond_t idle;    /* helpers sleep on it; signalled when they have to end */
     bool main_in_turn;
-    uint64_t watch;         /* of the main thread; 0: it has none */
+    uint64_t watch; /* of the main thread; 0: it has none */
     bool joining;
     struct worker worker[1 + HELPERS]; /* the first one is the main thread */
     unsigned workers;                  /* that are made and not gone */

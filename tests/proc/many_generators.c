@@ -52,8 +52,8 @@ static void open_all(const sfid_options *opt) {
     diag("figure: an open: first hundred %.0f us (%.0f us CPU), last hundred %.0f us (%.0f us CPU)",
          (double)first.wall_ns * ROUNDS / HUNDRED / 1e3, (double)first.cpu_ns * ROUNDS / HUNDRED / 1e3,
          (double)last.wall_ns * ROUNDS / HUNDRED / 1e3, (double)last.cpu_ns * ROUNDS / HUNDRED / 1e3);
-    ok(percent(last.cpu_ns, first.cpu_ns) <= RATIO_PERCENT, "the last hundred take at most 1.5 times the CPU of the first (%" PRId64 " %%)",
-       percent(last.cpu_ns, first.cpu_ns));
+    ok(percent(last.cpu_ns, first.cpu_ns) <= RATIO_PERCENT,
+       "the last hundred take at most 1.5 times the CPU of the first (%" PRId64 " %%)", percent(last.cpu_ns, first.cpu_ns));
     ok(percent(last.wall_ns, first.wall_ns) <= RATIO_PERCENT, "and at most 1.5 times as long (%" PRId64 " %%)",
        percent(last.wall_ns, first.wall_ns));
 }
