@@ -282,6 +282,52 @@ static void has_few_helpers(void) {
     ok(no_threads(NULL), "many hang: no thread is left");
 }
 
+/* ---- a server that does not answer ------------------------------------------------------- */
+
+static int inside_of(int from, int to) {
+    int n = 0;
+    for (int i = from; i < to; i++)
+        n += atomic_load(&guests[i].inside);
+    return n;
+}
+
+/* Berths of one server: once one of them has failed, a few hang at one time, and others get their turns beside them. */
+static void doubts_a_server_that_fails(void) {
+    enum { HANG = 8, ALL = 12 };
+    int most = 0;
+    for (int i = 0; i < ALL; i++) {
+        fresh(i, INT64_MAX)->berth.group = i < HANG ? 7 : 8;
+        atomic_store(&guests[i].fails, i < HANG);
+        sfid__crew_join(&guests[i].berth);
+    }
+    int n = ALL;
+    ok(tap_wait_until(all_had_a_turn, &n, 20000), "doubt: all had a turn, and a server failed");
+    for (int i = 0; i < HANG; i++)
+        atomic_store(&guests[i].hangs, 1);
+    for (int i = 0; i < HANG; i++)
+        poke(&guests[i]);
+    for (int round = 0; round < 20000 && most < 3; round++, nap(1)) {
+        for (int i = 0; i < HANG; i++)
+            sfid__crew_help(&guests[i].berth);
+        most = inside_of(0, HANG) > most ? inside_of(0, HANG) : most;
+    }
+    for (int i = HANG; i < ALL; i++) {
+        poke(&guests[i]);
+        ok(tap_wait_until(gets_help, &guests[i], 20000), "doubt: number %d, of another server, gets a turn", i);
+        most = inside_of(0, HANG) > most ? inside_of(0, HANG) : most;
+    }
+    is_i64(most, 3, "doubt: three turns of the one that fails hang at one time");
+    for (int i = 0; i < HANG; i++) {
+        atomic_store(&guests[i].fails, 0);
+        atomic_store(&guests[i].hangs, 0);
+    }
+    for (int i = 0; i < HANG; i++)
+        ok(wait_for(had_two, &guests[i]), "doubt: it answers: number %d gets its turn", i);
+    for (int i = 0; i < ALL; i++)
+        sfid__crew_leave(&guests[i].berth);
+    ok(no_threads(NULL), "doubt: no thread is left");
+}
+
 /* ---- leaving ----------------------------------------------------------------------------- */
 
 static void *leave_it(void *arg) {
@@ -437,6 +483,7 @@ int main(void) {
     hears_the_bell();
     helps_beside_a_hanging_turn();
     has_few_helpers();
+    doubts_a_server_that_fails();
     leaves();
     forks();
     relatives_know();
