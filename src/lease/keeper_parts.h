@@ -59,16 +59,6 @@ static inline bool sfid__keeper_in_crew(const struct sfid__keeper *k) {
 
 static inline bool sfid__keeper_backs_off(const struct sfid__keeper *k) { return k->holding && sfid__holder_backs_off(k->holding); }
 
-/* Behind a step. */
-static inline void sfid__keeper_note_rest(const struct sfid__keeper *k, int64_t due_ms) {
-    struct sfid__page *page = k->generator->page;
-    const uint32_t resting = due_ms == SFID__FOREVER && k->holding ? SFID__RESTS : sfid__keeper_backs_off(k) ? SFID__FAILS : 0;
-    /* Relaxed: a hint. Behind the step, so that nothing is left of what was asked meanwhile: the answer is there. */
-    atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
-    /* A hint. Release, with the acquire in slow.c [resting]: a caller that finds the rest over also finds the raised limit. */
-    atomic_store_explicit(&page->resting, resting, memory_order_release);
-}
-
 static inline int64_t sfid__keeper_window_ms(const struct sfid__keeper *k) {
     return (int64_t)(k->generator->half_window * 2 * k->generator->layout.unit_ms);
 }
@@ -76,12 +66,6 @@ static inline int64_t sfid__keeper_window_ms(const struct sfid__keeper *k) {
 /* Relaxed: a hint. A time of another time namespace may lie in the future; an election too many does no harm. */
 static inline int64_t sfid__keeper_asked_ms(const struct sfid__keeper *k) {
     return (int64_t)atomic_load_explicit(&k->generator->page->asked_ms, memory_order_relaxed);
-}
-
-/* True if the keeper does not answer, so its process is stopped, or waits for a disk as any other would. */
-static inline bool sfid__keeper_is_deaf(const struct sfid__keeper *k) {
-    const int64_t asked = sfid__keeper_asked_ms(k), now = sfid__monotonic_ms(k->generator->clock);
-    return asked != 0 && (now - asked > SFID__MIN(sfid__keeper_window_ms(k) / 8, SFID__DEAF_MS) || asked > now + SFID__DEAF_MS);
 }
 
 /* The crew's part. join: false if memory or threads have run out. leave: after it no turn runs. */
@@ -97,6 +81,12 @@ void sfid__keeper_help(struct sfid__keeper *k);
 
 /* True if a crew of this fork family keeps the page, and answers. */
 bool sfid__berth_is_served(const struct sfid__keeper *k);
+
+/* Says in the page what this keeper does until due_ms, and that what was asked is answered. Behind a step. */
+void sfid__keeper_note_rest(const struct sfid__keeper *k, int64_t due_ms);
+
+/* True if the keeper does not answer, so its process is stopped, or waits for a disk as any other would. */
+bool sfid__keeper_is_deaf(const struct sfid__keeper *k);
 
 /* Passes on a report of the holder, and notes it for sfid_status() and sfid_last_error(). keeper: a struct sfid__keeper. */
 void sfid__keeper_tell_event(void *keeper, sfid_event_kind kind, int code, int64_t value, const char *text);

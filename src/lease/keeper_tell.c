@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* keeper_tell.c - the events of a generator, and what a keeper notes of them for others to read. */
+/* keeper_tell.c - what others hear of a keeper: the events of its generator, and what it notes for calls of any process. */
 #include "lease/keeper_parts.h"
 
 #include "draw/record.h"
@@ -81,4 +81,20 @@ void sfid__keeper_tell_counters(struct sfid__keeper *k) {
         k->told_exhausted = exhausted;
         tell(k, SFID_EVENT_EXHAUSTED, 0, (int64_t)more, text);
     }
+}
+
+/* ---- in the page ------------------------------------------------------------ */
+
+void sfid__keeper_note_rest(const struct sfid__keeper *k, int64_t due_ms) {
+    struct sfid__page *page = k->generator->page;
+    const uint32_t resting = due_ms == SFID__FOREVER && k->holding ? SFID__RESTS : sfid__keeper_backs_off(k) ? SFID__FAILS : 0;
+    /* Relaxed: a hint. Behind the step, so that nothing is left of what was asked meanwhile: the answer is there. */
+    atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
+    /* A hint. Release, with the acquire in slow.c [resting]: a caller that finds the rest over also finds the raised limit. */
+    atomic_store_explicit(&page->resting, resting, memory_order_release);
+}
+
+bool sfid__keeper_is_deaf(const struct sfid__keeper *k) {
+    const int64_t asked = sfid__keeper_asked_ms(k), now = sfid__monotonic_ms(k->generator->clock);
+    return asked != 0 && (now - asked > SFID__MIN(sfid__keeper_window_ms(k) / 8, SFID__DEAF_MS) || asked > now + SFID__DEAF_MS);
 }

@@ -60,10 +60,10 @@ static void open_all(const sfid_options *opt) {
 
 /* ---- idle -------------------------------------------------------------------------- */
 
-/* How often the library's threads went to sleep. */
+/* How often the library's threads went to sleep: a sanitizer may have one of its own. */
 static uint64_t sleeps(void) {
     uint64_t sum = 0, n;
-    char path[300], line[200];
+    char path[300], line[200], name[40] = "";
     DIR *tasks = opendir("/proc/self/task");
     for (const struct dirent *e; tasks && (e = readdir(tasks)) != NULL;) {
         if (atoi(e->d_name) == getpid() || e->d_name[0] == '.')
@@ -71,7 +71,8 @@ static uint64_t sleeps(void) {
         snprintf(path, sizeof path, "/proc/self/task/%s/status", e->d_name);
         FILE *in = fopen(path, "re");
         while (in && fgets(line, sizeof line, in))
-            sum += sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &n) == 1 ? n : 0;
+            if (sscanf(line, "Name: %39s", name) != 1 && strncmp(name, "sfid-", 5) == 0)
+                sum += sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &n) == 1 ? n : 0;
         if (in)
             fclose(in);
     }
