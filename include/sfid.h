@@ -134,13 +134,9 @@ typedef struct sfid_options {
  *
  * *out is always set. On success it is the generator. On failure it is a handle
  * that sfid_last_error() explains and sfid_close() must free, or NULL if memory
- * ran out. It makes missing directories with mode 0700. With an app it needs a
- * keeper in the background. The keepers of a process take turns in one thread,
- * however many generators there are; while one of them waits for a server or a
- * disk that does not answer, up to four more threads help the others. With
- * on_event or share a generator has a thread of its own. The threads' signals
- * are blocked, and they cannot be cancelled. A generator that died continues at
- * the next ID.
+ * ran out. It makes missing directories with mode 0700. A generator that died
+ * continues at the next ID. One thread renews for a process, five while a server
+ * or disk hangs; with on_event or share a handle has its own. Signals are blocked.
  *
  * Where its pid comes from:
  *
