@@ -92,12 +92,13 @@ static uint64_t renewals(void) {
     return sum;
 }
 
+/* A renewal may also sleep for the disk. */
 static void look_while_idle(unsigned ms) {
     const uint64_t renewed = renewals(), slept = sleeps();
     nap_us((long)ms * 1000);
     const uint64_t more = sleeps() - slept, answers = renewals() - renewed;
     diag("figure: idle for %u ms: %" PRIu64 " wake-ups, %" PRIu64 " renewals", ms, more, answers);
-    ok(more <= 2 * answers + 2, "an idle process wakes up only to renew (%" PRIu64 " times, %" PRIu64 " renewals)", more, answers);
+    ok(more <= answers + answers / 2 + 2, "an idle process wakes up only to renew (%" PRIu64 " times, %" PRIu64 " renewals)", more, answers);
 }
 
 /* ---- all of it ---------------------------------------------------------------------- */
