@@ -134,9 +134,9 @@ typedef struct sfid_options {
  *
  * *out is always set. On success it is the generator. On failure it is a handle
  * that sfid_last_error() explains and sfid_close() must free, or NULL if memory
- * ran out. It makes missing directories with mode 0700. With an app it starts a
- * thread (the keeper). The thread's signals are blocked, and it cannot be
- * cancelled. A generator that died continues at the next ID.
+ * ran out. It makes missing directories with mode 0700. A generator that died
+ * continues at the next ID. One thread renews for a process, five while a server
+ * or disk hangs; with on_event or share a handle has its own. Signals are blocked.
  *
  * Where its pid comes from:
  *

@@ -4,6 +4,7 @@
 
 #include "base/guest.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "draw/record.h"
 #include "id/layout.h"
 #include "lease/options.h"
@@ -72,7 +73,7 @@ static void page_wanted(struct sfid__generator *generator) {
         struct sfid__guest guest;
         pthread_t thread;
         sfid__guest_enter(&guest);
-        started = sfid__keeper_thread(&thread, move_on, rest) == 0;
+        started = sfid__thread_start(&thread, move_on, rest) == 0;
         sfid__guest_leave(&guest);
         if (!started)
             atomic_store_explicit(&rest->mover, 0, memory_order_release);
@@ -89,12 +90,16 @@ static void keeper_wanted(struct sfid__generator *generator, bool may_sleep) {
     struct sfid__rest *rest = sfid__rest_enter(g);
     if (rest == NULL)
         return;
-    if (sfid__keeper_runs(&rest->keeper)) {
+    const bool runs = sfid__keeper_runs(&rest->keeper);
+    if (runs)
         sfid__keeper_ring(&rest->keeper);
-    } else if (may_sleep) {
+    if (may_sleep && (!runs || sfid__keeper_is_late(&rest->keeper))) {
         struct sfid__guest guest;
         sfid__guest_enter(&guest);
-        sfid__keeper_start(&rest->keeper); /* a failure is fine: the next call tries again */
+        if (runs)
+            sfid__keeper_help(&rest->keeper);
+        else
+            sfid__keeper_start(&rest->keeper); /* a failure is fine: the next call tries again */
         sfid__guest_leave(&guest);
     }
     sfid__rest_leave(g);
@@ -266,7 +271,7 @@ int sfid_open(sfid **out, const sfid_options *opt) {
     *out = NULL;
     sfid__process_prepare();
     sfid__guest_enter(&guest);
-    const int rc = open_new(out, opt, 0);
+    const int rc = sfid__watch_prepare() ? open_new(out, opt, 0) : SFID_ENOMEM;
     sfid__guest_leave(&guest);
     return rc;
 }

@@ -34,6 +34,7 @@ int sfid__page_reset_keeper(struct sfid__page *page) {
     for (int i = 0; rc == 0 && i < SFID__SEATS; i++)
         rc = pthread_mutex_init(&page->seat[i].lock, &attr);
     pthread_mutexattr_destroy(&attr);
+    atomic_store_explicit(&page->watch, 0, memory_order_relaxed); /* alone with the page */
     return rc;
 }
 
@@ -123,7 +124,17 @@ const char *sfid__page_check_live(const struct sfid__page *page, const struct sf
 /* Release, with the exchange in keeper.c: the keeper that clears the word sees what was written before (stop). */
 static bool set_poke(struct sfid__page *page) { return atomic_exchange_explicit(&page->poke, 1, memory_order_acq_rel) == 0; }
 
-static void call_keeper(struct sfid__page *page) { sfid__futex_wake(&page->poke, SFID__FUTEX_SHARED, 1); }
+/*
+ * Relaxed: a crew that takes the page at this moment looks at it in any case, with all that the caller wanted. A crew that gets up
+ * leaves the page to calls, which ask for another.
+ */
+static void call_keeper(struct sfid__page *page) {
+    const uint64_t watch = atomic_load_explicit(&page->watch, memory_order_relaxed);
+    if (watch)
+        sfid__watch_ring(watch & ~SFID__IN_TURN, atomic_load_explicit(&page->berth, memory_order_relaxed));
+    else
+        sfid__futex_wake(&page->poke, SFID__FUTEX_SHARED, 1);
+}
 
 void sfid__page_poke(struct sfid__page *page) {
     if (set_poke(page))

@@ -10,7 +10,8 @@
  *   2    current: the index of the current record; poke: the keeper's wake-up
  *        word; counters; reign: which keeper counts.
  *   3-6  the seats of keepers: locks, robust and shared between processes.
- *   7    the terms of a page that processes share.
+ *   7    the terms of a page that processes share; who serves one that they
+ *        do not share.
  *   8-   records, append-only, three lines each.
  *
  * A record is what one lease allows. Its first line has only the state word,
@@ -25,7 +26,7 @@
 #ifndef SFID_DRAW_PAGE_H
 #define SFID_DRAW_PAGE_H
 
-#include "base/compiler.h"
+#include "base/watch.h"
 
 #include <pthread.h>
 #include <sfid.h>
@@ -84,7 +85,10 @@ enum {
     SFID__FAILS = 2  /* its last question failed, and it asks again later */
 };
 
-/* A keeper has the lock for as long as it lives. */
+/* In `watch`: the crew is at work on the page. So a page that is waiting for its turn can be taken from a crew that is stuck. */
+#define SFID__IN_TURN SFID__WATCH_FLAG
+
+/* A keeper that is a thread of its own has the lock for as long as it lives. */
 struct sfid__seat {
     _Alignas(SFID__LINE) pthread_mutex_t lock;
     _Atomic uint64_t reign; /* of the keeper that sat down last */
@@ -109,6 +113,8 @@ struct sfid__page {
 
     _Alignas(SFID__LINE) _Atomic uint64_t window; /* shared: ticks; of the process that let the others in */
     _Atomic uint64_t settings;                    /* shared: of its store, as a hash; 0: the above is all */
+    _Atomic uint64_t watch; /* base/watch.h: of the crew that serves the page, and SFID__IN_TURN; 0: none does */
+    _Atomic uint32_t berth; /* the page's number among those of that crew */
 
     _Alignas(SFID__LINE) struct sfid__record records[];
 };
@@ -138,7 +144,7 @@ static_assert(offsetof(struct sfid__record, pid_field) == offsetof(struct sfid__
 void sfid__page_id_seal(struct sfid__page_id *id);
 int sfid__page_init(struct sfid__page *page, const struct sfid__page_id *id);
 
-/* Makes the keepers' locks anew. Only while no other process can have the page mapped. */
+/* Makes the keepers' locks anew: nobody keeps the page. Only while no other process can have the page mapped. */
 int sfid__page_reset_keeper(struct sfid__page *page);
 
 /*
@@ -171,7 +177,7 @@ static inline struct sfid__record *sfid__page_current(struct sfid__page *page) {
 void sfid__page_poke(struct sfid__page *page);
 void sfid__page_wake(struct sfid__page *page);
 
-/* Wakes all threads that sleep as keepers of the page. */
+/* Wakes all threads that sleep as keepers of the page, if those are threads of their own. */
 void sfid__page_wake_all(struct sfid__page *page);
 
 #endif

@@ -55,7 +55,7 @@
 #define NAP_FIRST_NS INT64_C(1000000)
 #define NAP_LONGEST_NS INT64_C(50000000) /* also the longest delay until a sleeper notices a step of the clock */
 #define REPORTED_REGRESSION_MS 1000
-#define ANSWERED_MS 2000 /* a keeper that is stopped is replaced within this time: DEAF_MS in keeper.c */
+#define ANSWERED_MS 2000 /* a keeper that is stopped is replaced within this time: SFID__DEAF_MS in keeper_parts.h */
 
 struct sfid__record sfid__no_record = {.word = SFID__CLOSED, .unit = 1};
 struct sfid__record sfid__wide_only = {.word = SFID__CLOSED, .unit = 1};

@@ -222,23 +222,17 @@ void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name) {
     snprintf(out, SFID__TEMP_NAME, ".%.64s.%s", name, text);
 }
 
+void sfid__file_maker_name(const struct sfid__dir *dir, char out[SFID__TEMP_NAME], const char *name) {
+    snprintf(out, SFID__TEMP_NAME, ".%.64s.new", name);
+    unlinkat(dir->fd, out, 0);
+}
+
 static DIR *list(const struct sfid__dir *dir) {
     const int fd = sfid__fd_above_standard(openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
     if (entries == NULL && fd >= 0)
         close(fd);
     return entries;
-}
-
-void sfid__file_remove_temps(const struct sfid__dir *dir, const char *name) {
-    char prefix[SFID__TEMP_NAME];
-    const size_t len = (size_t)snprintf(prefix, sizeof prefix, ".%.64s.", name);
-    DIR *entries = list(dir);
-    for (const struct dirent *e; entries && (e = readdir(entries)) != NULL;)
-        if (strncmp(e->d_name, prefix, len) == 0 && strlen(e->d_name) == len + UUID_STR_LEN - 1)
-            unlinkat(dir->fd, e->d_name, 0);
-    if (entries)
-        closedir(entries);
 }
 
 void sfid__file_remove_others(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id) {

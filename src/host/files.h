@@ -119,8 +119,11 @@ void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name);
 /* Removes all names of the file `id` in dir but `name`. Only for the process that holds its lock alone. */
 void sfid__file_remove_others(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
 
-/* Removes such names that were left behind. Only for the one process that may make them. */
-void sfid__file_remove_temps(const struct sfid__dir *dir, const char *name);
+/*
+ * Such a name for the one process at a time that may make the file: ".NAME.new". Removes what a process that was killed left there.
+ * Nothing is searched for: the directory may have thousands of files.
+ */
+void sfid__file_maker_name(const struct sfid__dir *dir, char out[SFID__TEMP_NAME], const char *name);
 
 /*
  * Makes `name` with the given content, whole and durable or not at all. Returns 0; 1 if a file of that name exists, which

@@ -50,6 +50,7 @@
 #include <unistd.h>
 
 #define BLOCK SFID__SLOT_BLOCK
+#define ASKERS 4 /* of a process, for a directory */
 
 /* ---- a file that is there ------------------------------------------------ */
 
@@ -112,14 +113,35 @@ static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *w
     return rc;
 }
 
+/* Slots of this process that ask, by directory. A child has a copy, as it has of the descriptors. */
+static _Atomic int askers[256];
+
+static _Atomic int *askers_of(const struct sfid__slot *slot) {
+    return &askers[sfid__hash(sfid__hash(SFID__HASH_SEED, &slot->dir_stat.st_dev, sizeof slot->dir_stat.st_dev),
+                              &slot->dir_stat.st_ino, sizeof slot->dir_stat.st_ino) %
+                   (sizeof askers / sizeof askers[0])];
+}
+
+/*
+ * Asks systemd-tmpfiles to keep out of the directory. A few slots of a process do that: the kernel goes through all locks of
+ * a directory whenever a descriptor of it is locked or closed. It gives no right, so a refusal does not matter. Relaxed: how many
+ * ask decides nothing.
+ */
+static void ask_cleaners(struct sfid__slot *slot) {
+    if (atomic_load_explicit(askers_of(slot), memory_order_relaxed) >= ASKERS || flock(slot->dir.fd, LOCK_SH | LOCK_NB) < 0)
+        return;
+    slot->asks = true;
+    atomic_fetch_add_explicit(askers_of(slot), 1, memory_order_relaxed);
+}
+
 int sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, struct sfid__error *err) {
     *slot = (struct sfid__slot){.dir = *dir};
     *dir = (struct sfid__dir)SFID__DIR_NONE;
     snprintf(slot->name, sizeof slot->name, "%s", name);
-    flock(slot->dir.fd, LOCK_SH | LOCK_NB); /* asks cleaners to keep out; it gives no right, so a refusal does not matter */
-    return fstat(slot->dir.fd, &slot->dir_stat) < 0
-               ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path)
-               : 0;
+    if (fstat(slot->dir.fd, &slot->dir_stat) < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path);
+    ask_cleaners(slot);
+    return 0;
 }
 
 int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
@@ -233,6 +255,9 @@ static void close_dir(struct sfid__slot *slot) {
     if (slot->dir.fd >= 0 &&
         (fstat(slot->dir.fd, &now) < 0 || now.st_dev != slot->dir_stat.st_dev || now.st_ino != slot->dir_stat.st_ino))
         slot->dir.fd = -1;
+    if (slot->asks)
+        atomic_fetch_sub_explicit(askers_of(slot), 1, memory_order_relaxed); /* as above */
+    slot->asks = false;
     sfid__dir_close(&slot->dir);
 }
 

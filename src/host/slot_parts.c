@@ -99,13 +99,12 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
 
 /*
  * Makes a new file under a name of its own, and renames it to the slot's name,
- * over an old one: the caller has the right to the name. First it removes files
- * of processes that were killed in here.
+ * over an old one: the caller has the right to the name. First it removes the
+ * file of a process that was killed in here.
  */
 int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
-    sfid__file_remove_temps(&slot->dir, slot->name);
-    sfid__file_temp_name(temp, slot->name);
+    sfid__file_maker_name(&slot->dir, temp, slot->name);
     const int fd = sfid__fd_above_standard(openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (fd < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);

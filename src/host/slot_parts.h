@@ -13,11 +13,12 @@
 struct sfid__slot {
     struct sfid__page *page;
     struct sfid__mapping *map;
-    struct sfid__dir dir; /* the app's place in the run directory, with a shared lock that keeps systemd-tmpfiles out */
+    struct sfid__dir dir; /* the app's place in the run directory */
     struct stat dir_stat;
     char name[32];
     struct sfid__file_id id;
     struct sfid__family family; /* if taken with SFID__ANY_PID: who shares the lock, should the file be gone */
+    bool asks;                  /* through `dir` it has a lock that asks cleaners to keep out */
     bool mapped_before;         /* an earlier slot of this process has mapped the page */
     bool shared;                /* taken by sfid__slot_join() */
     int alone_fd;               /* shared: of the description that has the lock alone, while others are let in or out; 0: none */

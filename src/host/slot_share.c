@@ -104,8 +104,7 @@ static int name_inside(struct sfid__slot *slot, const struct sfid__slot_naming *
     char temp[SFID__TEMP_NAME];
     if (sfid__file_is(&slot->dir, n->name, &slot->id))
         return 0;
-    sfid__file_remove_temps(&slot->dir, n->name);
-    sfid__file_temp_name(temp, n->name);
+    sfid__file_maker_name(&slot->dir, temp, n->name);
     if (linkat(slot->dir.fd, slot->name, slot->dir.fd, temp, 0) < 0 || renameat(slot->dir.fd, temp, slot->dir.fd, n->name) < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, n->name);
     if (!sfid__file_is(&slot->dir, n->name, &slot->id))

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.h - the keeper: the one background thread of a generator.
+ * keeper.h - the keeper of a generator, in the background.
  *
  * The keeper drives the holder: it extends the window before it ends, and gets
  * another pid if one is lost. It reports events. Nothing else touches the
- * holder while it runs. It holds the page's lock for as long as it lives, so a
- * fork family has one keeper. A forked child has none; the child whose calls
- * find half of the window gone starts its own if the lock is free, that is, if
- * the earlier keeper is dead.
+ * holder while it runs.
+ *
+ * The keepers of a process take turns in one thread, its crew (crew.h). Two
+ * kinds have a thread of their own: that of a generator with on_event, because a
+ * callback that blocks must not end other generators' windows; and that of a
+ * page that processes share.
+ *
+ * A fork family has one keeper. The page names the crew that serves it, or has
+ * the lock that a thread of its own holds. A forked child has no keeper; the
+ * child whose calls find half of the window gone starts its own if the earlier
+ * one is dead, or does not answer.
  *
  * Processes that share a page have one keeper among them. Each has a thread that
  * sleeps until a call needs a keeper, and then keeps if nobody does: a call that
@@ -18,46 +25,7 @@
 #ifndef SFID_LEASE_KEEPER_H
 #define SFID_LEASE_KEEPER_H
 
-#include "lease/holder.h"
-
-#include <pthread.h>
-
-/* The keeper writes this text and any thread reads it, without a lock: a child may be forked in the middle of a write. */
-struct sfid__shared_text {
-    _Atomic uint32_t version; /* odd during a write */
-    _Atomic uint64_t words[SFID__ERROR_TEXT / 8];
-};
-
-/* False if every try met a write (in a child forked at that moment: for ever). */
-bool sfid__text_read(const struct sfid__shared_text *text, char out[SFID__ERROR_TEXT]);
-
-struct sfid__keeper {
-    struct sfid__generator *generator;
-    struct sfid__holder *holding; /* NULL: no lease to renew, only events to report */
-    void (*on_event)(void *user, const sfid_event *event);
-    void *user;
-    char app[65];           /* as in the options; "": none */
-    unsigned seat;          /* of this keeper, while it keeps */
-    _Atomic uint64_t reign; /* page->reign when it sat down; 0: it does not keep */
-    bool ends_soon;         /* the layout does */
-    bool begun;             /* what open noticed was reported */
-
-    _Atomic uint64_t owner; /* sfid__process() << 2 | state: see keeper.c */
-    _Atomic int stop;
-    _Atomic uint32_t bell; /* futex: not 0 once it has to look; for a thread that waits for its turn to keep */
-    pthread_t thread;
-
-    _Atomic uint64_t failures; /* renewals that failed since the last success */
-    _Atomic uint64_t losses;   /* found by this process */
-    _Atomic int failure_code;
-    struct sfid__shared_text failure;
-
-    uint64_t told_regressions;
-    uint32_t told_exhausted;
-};
-
-/* Makes a thread as keepers are: with a small stack, and all signals blocked. 0 or an errno. */
-int sfid__keeper_thread(pthread_t *thread, void *(*main)(void *), void *arg);
+#include "lease/keeper_parts.h"
 
 /* Starts this process's thread unless it runs. 0, SFID_EAGAIN if another process's keeper is alive, or SFID_ENOMEM. */
 int sfid__keeper_start(struct sfid__keeper *k);

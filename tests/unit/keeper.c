@@ -1,141 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* keeper.c - the background thread against a store of the test's own: renews, backs off, rests, tells, ends. */
-#include "lease/keeper.h"
-
-#include "id/layout.h"
-
-#include "support/fake.h"
-#include "support/scene.h"
-
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
-
-struct fake_store {
-    struct sfid__store store; /* first */
-    _Atomic int renewals, fail, lose, claims, busy;
-    _Atomic int moves, meets, open_at_claim;
-    _Atomic int kernel_thread; /* who renewed last */
-};
-
-static struct fake f;
-
-static bool is_closed(const struct sfid__record *r) { return (atomic_load(&r->word) & SFID__CLOSED) != 0; }
-
-static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
-                                           struct sfid__error *err) {
-    struct fake_store *s = (struct fake_store *)(void *)store;
-    const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
-    atomic_fetch_add(&s->open_at_claim, !is_closed(sfid__page_current(f.page)));
-    if (atomic_load(&s->busy)) {
-        sfid__fail(err, SFID_EBUSY, "somebody has it");
-        return SFID__REFUSED;
-    }
-    *reply = (struct sfid__reply){.pid = pid, .floor = ask->now, .limit = ask->now + store->terms.first_window};
-    return SFID__GRANTED;
-}
-
-static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
-                                           struct sfid__error *err) {
-    struct fake_store *s = (struct fake_store *)(void *)store;
-    atomic_store(&s->kernel_thread, gettid());
-    atomic_fetch_add(&s->renewals, 1);
-    sfid__fail(err, SFID_ESTATE, "the disk is on fire");
-    if (atomic_load(&s->fail))
-        return SFID__FAILED;
-    if (atomic_exchange(&s->lose, 0))
-        return SFID__LOST;
-    if (atomic_exchange(&s->meets, 0))
-        return SFID__FOREIGN;
-    if (ask->lease->move_token && ask->may_move && atomic_load(&s->moves)) {
-        *reply = (struct sfid__reply){
-            .pid = (uint64_t)atomic_load(&s->moves), .floor = ask->now, .limit = ask->now + store->terms.first_window};
-        return SFID__SWITCHED;
-    }
-    *reply = (struct sfid__reply){.limit = SFID__MAX(ask->now + store->terms.window, ask->lease->limit)};
-    return SFID__GRANTED;
-}
-
-static const struct sfid__store_ops store_ops = {.claim = store_claim, .renew = store_renew};
-
-static struct fake_store *store; /* shared with forked children */
-static struct sfid__keeper k;
-static struct sfid__holder h;
-static _Atomic int told[SFID_EVENT_KINDS];
-
-static void on_event(void *user, const sfid_event *event) {
-    (void)user;
-    if ((unsigned)event->kind < SFID_EVENT_KINDS)
-        atomic_fetch_add(&told[event->kind], 1);
-}
-
-static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
-
-/* A window of 300 ms on the real clock, on a page that children share. */
-static void begin(bool events) {
-    memset((void *)told, 0, sizeof told);
-    fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
-    fake_close(&f);
-    f.page = shared_memory(1 << 16);
-    store = shared_memory(sizeof *store);
-    store->store = (struct sfid__store){.ops = &store_ops,
-                                        .terms = {.window = 300,
-                                                  .first_window = 300,
-                                                  .end = sfid__layout_end(&f.g.layout),
-                                                  .pid_max = 1023,
-                                                  .heartbeat_ms = 100,
-                                                  .first_heartbeat_ms = 100,
-                                                  .poll_least_ms = 50,
-                                                  .poll_most_ms = 100,
-                                                  .retry_first_ms = 50,
-                                                  .retry_longest_ms = 5000,
-                                                  .rests = true},
-                                        .exchange_ms = 2000};
-    sfid__page_reset_keeper(f.page);
-    const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + 300, real_tick(), f.g.max_ahead, 0, 0};
-    sfid__record_append(f.page, 0, &start);
-    f.records = 1;
-    f.g.page = f.page;
-    f.g.clock = &sfid__system_clock;
-    f.g.source = SFID__TICK_PRECISE;
-    f.g.half_window = 150;
-    memset((void *)&k, 0, sizeof k);
-    k.generator = &f.g;
-    memset((void *)&h, 0, sizeof h);
-    h.generator = &f.g;
-    h.deadline_ms = SFID__FOREVER;
-    h.store = &store->store;
-    h.slot.page = f.page;
-    sfid__lease_init(&h.lease, &store->store.terms);
-    k.holding = &h;
-    k.on_event = events ? on_event : NULL;
-    sfid__generator_start(&f.g, fake_record(&f));
-}
-
-static void end(void) {
-    munmap(f.page, 1 << 16);
-    munmap(store, 4096);
-}
+#include "keeper_scene.h"
 
 static bool is_alone(void *arg) { return threads_named("sfid-keeper") == *(int *)arg; }
-
-static bool renewed(void *arg) { return atomic_load(&store->renewals) >= *(int *)arg; }
 
 static bool event_told(void *arg) { return atomic_load(&told[*(int *)arg]) > 0; }
 
 static bool resting(void *arg) {
     (void)arg;
     return atomic_load(&f.page->resting) != 0;
-}
-
-/* Draws for a while; how many calls failed. */
-static int draw_for_ms(int64_t ms) {
-    int failed = 0;
-    const int64_t until = sfid__system_clock.monotonic_ns(&sfid__system_clock) + ms * 1000000;
-    while (sfid__system_clock.monotonic_ns(&sfid__system_clock) < until)
-        failed += sfid_next(fake_handle(&f)) < 0;
-    return failed;
 }
 
 static bool signals_blocked(int tid) {
@@ -370,93 +243,6 @@ static void finds_no_other(void) {
     end();
 }
 
-static void child_wants_keeper(struct sfid__generator *g, bool may_sleep) {
-    (void)g, (void)may_sleep;
-    sfid__keeper_start(&k);
-}
-
-/* What a child does while its parent lives, and after the parent's keeper is gone. */
-static int child(const int pipes[2]) {
-    char go;
-    f.g.keeper_wanted = child_wants_keeper;
-    if (draw_for_ms(600) != 0 || sfid__keeper_runs(&k))
-        return 1; /* the parent's keeper served us, and ours was not started */
-    if (read(pipes[0], &go, 1) != 1)
-        return 2;
-    if (draw_for_ms(1000) != 0)
-        return 3;
-    if (!sfid__keeper_runs(&k))
-        return 4;
-    sfid__keeper_stop(&k);
-    return threads_named("sfid-keeper") == 0 ? 0 : 5;
-}
-
-static void forks(void) {
-    begin(false);
-    int pipes[2];
-    ok(pipe(pipes) == 0, "fork: pipe");
-    const pid_t middle = fork();
-    if (middle == 0) {
-        sfid__keeper_start(&k);
-        const pid_t inner = fork();
-        if (inner == 0)
-            _exit(child(pipes));
-        draw_for_ms(700);
-        if (write(pipes[1], "g", 1) != 1)
-            _exit(9);
-        sfid__keeper_stop(&k);
-        _exit(status_of(inner));
-    }
-    is_i64(status_of(middle), 0, "fork: the child is served by its parent's keeper, and starts its own when that is gone");
-    end();
-}
-
-static void survives_a_killed_keeper(void) {
-    begin(false);
-    const pid_t holder = fork();
-    if (holder == 0) {
-        sfid__keeper_start(&k);
-        draw_for_ms(60000);
-        _exit(1);
-    }
-    const int one = 1;
-    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "killed: a keeper in another process renews");
-    is_i64(sfid__keeper_start(&k), SFID_EAGAIN, "killed: there is one of a family at a time");
-    kill(holder, SIGKILL);
-    waitpid(holder, NULL, 0);
-    is_i64(sfid__keeper_start(&k), 0, "killed: its lock is free again");
-    is_i64(draw_for_ms(500), 0, "killed: and IDs flow");
-    sfid__keeper_stop(&k);
-    end();
-}
-
-static int keep_until_superseded(void *unused) {
-    (void)unused;
-    sfid__keeper_start(&k);
-    for (int i = 0; i < 400 && sfid__keeper_runs(&k); i++)
-        draw_for_ms(50);
-    const int still = sfid__keeper_runs(&k);
-    sfid__keeper_stop(&k); /* joined: valgrind takes the memory of a thread that has ended for lost */
-    return still;
-}
-
-/* The kernel may free a lock that is held: the thread that died had the same number in a PID namespace of its own. */
-static void ends_where_another_reigns(void) {
-    begin(false);
-    const pid_t older = spawn(keep_until_superseded, NULL);
-    const int one = 1;
-    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "superseded: a keeper in another process renews");
-    sfid__page_reset_keeper(f.page);
-    is_i64(sfid__keeper_start(&k), 0, "superseded: its lock was freed while it lives, and another starts");
-    is_i64(status_of(older), 0, "superseded: the older one ends before its next step");
-    is_i64(draw_for_ms(500), 0, "superseded: the newer one renews");
-    ok(sfid__keeper_runs(&k), "superseded: and goes on");
-    sfid__keeper_stop(&k);
-    is_i64(sfid__keeper_start(&k), 0, "superseded: its lock is free after it");
-    sfid__keeper_stop(&k);
-    end();
-}
-
 int main(void) {
     renews_while_drawn();
     rests_and_wakes();
@@ -466,8 +252,5 @@ int main(void) {
     moves_on();
     meets_a_stranger();
     finds_no_other();
-    forks();
-    survives_a_killed_keeper();
-    ends_where_another_reigns();
     return done_testing();
 }

@@ -180,12 +180,10 @@ static void not_what_is_wanted(void) {
 static void left_behind(void) {
     struct sfid__slot s;
     struct stat st;
-    char temp[SFID__TEMP_NAME], there[4500], other[4500];
+    char there[4500], other[4500];
     unlink(path);
-    sfid__file_temp_name(temp, "pid-1");
-    snprintf(there, sizeof there, "%s/orders/%s", run.path, temp);
-    sfid__file_temp_name(temp, "pid-2");
-    snprintf(other, sizeof other, "%s/orders/%s", run.path, temp);
+    snprintf(there, sizeof there, "%s/orders/.pid-1.new", run.path);
+    snprintf(other, sizeof other, "%s/orders/.pid-2.new", run.path);
     const int a = open(there, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), b = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     ok(a >= 0 && b >= 0 && take(&s) == 0 && s.put_aside[0] == '\0', "a file left by who was killed does no harm");
     ok(stat(there, &st) < 0 && stat(other, &st) == 0, "it is removed, and one of another slot is not");

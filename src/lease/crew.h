@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * crew.h - the one background thread of a process, for all its generators.
+ *
+ * Each generator has a berth. The thread sleeps until the earliest berth is due,
+ * or until a bell rings (base/watch.h): then it gives the berth a turn. While a
+ * turn hangs, because a server or a disk does, calls that find their own
+ * generator late get a helper: a second thread that does the same. There are
+ * four at most, and each ends once it has found nothing to do for a second.
+ *
+ * The crew of a process begins with the first berth and ends with the last one.
+ * A forked child has none of it; its first call that needs a turn makes another.
+ */
+#ifndef SFID_LEASE_CREW_H
+#define SFID_LEASE_CREW_H
+
+#include "base/compiler.h"
+
+#define SFID__CREW_OVER INT64_MIN /* from a turn: this berth leaves */
+
+struct sfid__berth;
+struct sfid__crew;
+
+struct sfid__berth_ops {
+    /*
+     * Does what is due. number: of the berth, for the bell of `watch`. Returns when the next turn is due, in monotonic
+     * milliseconds (INT64_MAX: once the bell rings), or SFID__CREW_OVER. No two turns of a berth run at once.
+     */
+    int64_t (*turn)(struct sfid__berth *b, uint64_t watch, uint32_t number);
+
+    /* True if the next turn should come at once. Not beside a turn. */
+    bool (*is_poked)(const struct sfid__berth *b);
+
+    /* True if the last turn got no answer. Not beside a turn. */
+    bool (*has_failed)(const struct sfid__berth *b);
+
+    /* The berth has left by itself. The last call: from now on it may come again, or be freed. */
+    void (*left)(struct sfid__berth *b);
+};
+
+struct sfid__berth {
+    const struct sfid__berth_ops *ops;
+    uint64_t group; /* of the berths that depend on the same server; 0: on none */
+
+    /* The crew's. */
+    struct sfid__crew *crew; /* all zero: in none */
+    uint32_t number;
+    size_t place; /* in the order of times, from 1; 0: its turn is under way */
+    int64_t due_ms;
+    bool failed;   /* in its last turn */
+    bool doubtful; /* it may well hang: it waits in the second order */
+};
+
+/* Takes the berth into this process's crew; its first turn is due at once. 0 or SFID_ENOMEM. Not if it is there already. */
+int sfid__crew_join(struct sfid__berth *b);
+
+/* Takes it out of this process's crew, if it is there. Waits for its own turn, if that is under way, and for no other one. */
+void sfid__crew_leave(struct sfid__berth *b);
+
+/* True if a turn is under way in this process: only then can a berth be late because of another one. */
+bool sfid__crew_is_busy(void);
+
+/* The berth is late. If all threads are in other berths' turns, makes one more. */
+void sfid__crew_help(struct sfid__berth *b);
+
+#endif

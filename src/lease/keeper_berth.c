@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* keeper_berth.c - a keeper that is one of many: its turns in the crew of the process. keeper.c has the argument. */
+#include "lease/keeper_parts.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+/*
+ * I7. True if the crew with this watch keeps the page: it lives, and it is at work on the page, or answers, or pauses after a
+ * failure. Acquire: with the exchanges in take_page() and pass().
+ */
+static bool is_kept_by(const struct sfid__keeper *k, uint64_t watch) {
+    if (watch == 0 || !sfid__watch_lives(watch & ~SFID__IN_TURN))
+        return false;
+    return (watch & SFID__IN_TURN) || !sfid__keeper_is_deaf(k) ||
+           atomic_load_explicit(&k->generator->page->resting, memory_order_relaxed) == SFID__FAILS; /* a hint */
+}
+
+static uint64_t watch_of(const struct sfid__page *page) { return atomic_load_explicit(&page->watch, memory_order_acquire); }
+
+static struct sfid__keeper *keeper_of(const struct sfid__berth *b) {
+    return (struct sfid__keeper *)(void *)((uintptr_t)b - offsetof(struct sfid__keeper, berth));
+}
+
+/* I7. Takes a page that nobody keeps, and begins its first turn. */
+static bool take_page(struct sfid__keeper *k, uint64_t watch, uint32_t number) {
+    struct sfid__page *page = k->generator->page;
+    uint64_t seen = watch_of(page);
+    if (is_kept_by(k, seen))
+        return false;
+    /* Acq_rel, with the exchanges of earlier keepers: the machine is brought up to what they left. One of two wins. */
+    if (!atomic_compare_exchange_strong_explicit(&page->watch, &seen, watch | SFID__IN_TURN, memory_order_acq_rel,
+                                                 memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&page->berth, number, memory_order_relaxed); /* a hint: this turn looks at the poke all the same */
+    k->watch = watch;
+    return true;
+}
+
+/* I7. From the first value to the second; false if another crew has the page by now. Acq_rel, as in take_page(). */
+static bool pass(struct sfid__keeper *k, uint64_t from, uint64_t to) {
+    return atomic_compare_exchange_strong_explicit(&k->generator->page->watch, &from, to, memory_order_acq_rel,
+                                                   memory_order_relaxed);
+}
+
+static void step_in_turn(struct sfid__keeper *k, bool first, int64_t *due_ms) {
+    struct sfid__page *page = k->generator->page;
+    if (first) {
+        sfid__holder_attend(k->holding, sfid__keeper_tell_event, k, &k->stop);
+        sfid__keeper_tell_opened(k);
+        sfid__holder_resume(k->holding);
+    }
+    /* I4. Acquire, with the release in sfid__page_poke. */
+    const bool poked = atomic_exchange_explicit(&page->poke, 0, memory_order_acq_rel) != 0;
+    *due_ms = sfid__holder_step(k->holding, poked || first);
+    sfid__keeper_note_rest(k, *due_ms);
+}
+
+static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
+    struct sfid__keeper *k = keeper_of(b);
+    const bool first = k->watch != watch;
+    int64_t due_ms = SFID__FOREVER;
+    /* Acquire, with the release in sfid__keeper_stop(), which waits for this turn and then takes the berth out. */
+    if (atomic_load_explicit(&k->stop, memory_order_acquire) != 0)
+        return SFID__FOREVER;
+    if (!(first ? take_page(k, watch, number) : pass(k, watch, watch | SFID__IN_TURN)))
+        return SFID__CREW_OVER;
+    step_in_turn(k, first, &due_ms);
+    return pass(k, watch | SFID__IN_TURN, watch) ? due_ms : SFID__CREW_OVER;
+}
+
+/* Relaxed: the turn that follows takes the poke with acquire. */
+static bool is_poked(const struct sfid__berth *b) {
+    const struct sfid__keeper *k = keeper_of(b);
+    return atomic_load_explicit(&k->generator->page->poke, memory_order_relaxed) != 0 && !sfid__keeper_backs_off(k);
+}
+
+static bool has_failed(const struct sfid__berth *b) { return sfid__keeper_backs_off(keeper_of(b)); }
+
+/* Another process keeps the page, or this one's crew has ended. */
+static void has_left(struct sfid__berth *b) {
+    struct sfid__keeper *k = keeper_of(b);
+    sfid__page_wake(k->generator->page); /* this thread may have taken a poke that was meant for the other one */
+    sfid__holder_unfollow(k->holding);
+    k->watch = 0;
+    atomic_store_explicit(&k->owner, sfid__keeper_own() | SFID__KEEPER_ENDED,
+                          memory_order_release); /* with the acquire in sfid__keeper_start */
+}
+
+static const struct sfid__berth_ops berth_ops = {
+    .turn = take_turn, .is_poked = is_poked, .has_failed = has_failed, .left = has_left};
+
+bool sfid__berth_is_served(const struct sfid__keeper *k) { return is_kept_by(k, watch_of(k->generator->page)); }
+
+/* In a child the berth is a copy of its parent's. */
+bool sfid__berth_join(struct sfid__keeper *k) {
+    const char *server = k->holding->store->server;
+    k->berth = (struct sfid__berth){.ops = &berth_ops, .group = server ? sfid__hash(SFID__HASH_SEED, server, strlen(server)) : 0};
+    k->watch = 0;
+    return sfid__crew_join(&k->berth) == 0;
+}
+
+/* For the closing thread (I5). */
+void sfid__berth_leave(struct sfid__keeper *k) {
+    sfid__crew_leave(&k->berth);
+    if (k->watch == 0)
+        return;
+    atomic_store_explicit(&k->generator->page->resting, 0, memory_order_relaxed); /* a hint: nobody rests any more */
+    if (!pass(k, k->watch, 0)) {
+        sfid__page_wake(k->generator->page); /* as above */
+        sfid__holder_unfollow(k->holding);
+    }
+    k->watch = 0;
+}
+
+bool sfid__keeper_is_late(const struct sfid__keeper *k) {
+    return sfid__keeper_in_crew(k) && sfid__crew_is_busy() && sfid__keeper_is_deaf(k);
+}
+
+void sfid__keeper_help(struct sfid__keeper *k) { sfid__crew_help(&k->berth); }

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A hundred apps in one process, half of them on one server and half on another: one background thread renews them all. A server
+ * that does not answer ends no window of the other one's apps: they are renewed on, by a few more threads, which are gone once it
+ * answers again; and its own apps go on then.
+ */
+#include "support/fleet.h"
+#include "support/local.h"
+
+#define LAYOUT "39:7:10/10ms"
+
+enum { APPS = 100, HEARTBEAT = 1500, TTL = 9000, HELPERS = 4, RENEWALS = 3 };
+
+struct apps {
+    sfid *g[APPS];
+    uint64_t renewals[APPS]; /* when last looked at */
+    int failed;
+};
+
+static struct apps apps;
+
+static uint64_t renewals_of(const sfid *g) {
+    sfid_status_info st;
+    if (sfid_status(g, &st) < 0)
+        die("no status");
+    return st.renewals;
+}
+
+static void note_renewals(void) {
+    for (int i = 0; i < APPS; i++)
+        apps.renewals[i] = renewals_of(apps.g[i]);
+}
+
+/* Generates an ID of each app from the first one on, in steps of two. True if all of them were renewed a few times since. */
+static bool renewed(int first, int step) {
+    bool all = true;
+    for (int i = first; i < APPS; i += step) {
+        apps.failed += sfid_next(apps.g[i]) < 0;
+        all = all && renewals_of(apps.g[i]) >= apps.renewals[i] + RENEWALS;
+    }
+    nap_us(20000);
+    return all;
+}
+
+static bool all_renewed(void *unused) {
+    (void)unused;
+    return renewed(0, 1);
+}
+
+static bool second_half_renewed(void *unused) {
+    (void)unused;
+    return renewed(1, 2);
+}
+
+static bool first_half_answers(void *unused) {
+    (void)unused;
+    for (int i = 0; i < APPS; i += 2)
+        if (sfid_try_next(apps.g[i]) < 0)
+            return false;
+    return true;
+}
+
+/* A sanitizer may have a thread of its own. */
+static int threads_of_ours(void) {
+    int keepers, helpers;
+    thread_named(getpid(), "sfid-keeper", &keepers);
+    thread_named(getpid(), "sfid-helper", &helpers);
+    return keepers + helpers;
+}
+
+static bool is_alone(void *unused) {
+    (void)unused;
+    return threads_of_ours() == 1;
+}
+
+static void open_all(const struct redis *r, const struct redis *other) {
+    static char names[APPS][16];
+    const sfid_options of[2] = {fleet_options(r, "", &layout), fleet_options(other, "", &layout)};
+    for (int i = 0; i < APPS; i++) {
+        sfid_options opt = of[i % 2];
+        snprintf(names[i], sizeof names[i], "app-%d", i);
+        opt.app = names[i];
+        opt.ttl_ms = TTL;
+        opt.heartbeat_ms = HEARTBEAT;
+        opt.max_wait_ms = patience(1000);
+        apps.g[i] = open_or_die(&opt);
+    }
+}
+
+static void test_apps(struct redis *r) {
+    struct redis other;
+    memset(&apps, 0, sizeof apps);
+    redis_start(&other, r->program, "other", 0, NULL);
+    open_all(r, &other);
+    note_renewals();
+    ok(tap_wait_until(all_renewed, NULL, patience(30000)), "%d apps are renewed", APPS);
+    is_i64(threads_of_ours(), 1, "by one thread");
+    is_i64(apps.failed, 0, "and no call fails");
+
+    redis_pause(r);
+    note_renewals();
+    ok(tap_wait_until(second_half_renewed, NULL, patience(60000)), "one server hangs: the other's apps are renewed");
+    is_i64(apps.failed, 0, "one server hangs: no call of theirs fails");
+    const int more = threads_of_ours();
+    ok(more <= 1 + HELPERS, "one server hangs: by %d threads", more);
+    redis_resume(r);
+    ok(tap_wait_until(first_half_answers, NULL, patience(60000)), "it goes on: its apps do, too");
+    ok(tap_wait_until(is_alone, NULL, patience(20000)), "it goes on: one thread serves all again");
+    for (int i = 0; i < APPS; i++)
+        sfid_close(apps.g[i]);
+    is_i64(threads_of_ours(), 0, "closed, they leave no thread");
+    redis_kill(&other);
+}
+
+int main(void) {
+    fleet_begin(LAYOUT);
+    on_servers(0, 0, test_apps);
+    return done_testing();
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Thousands of generators in one process, each with a pid of its own: the last hundred to be opened take little longer than the
+ * first hundred, few threads serve them all, and while they are idle the process wakes up only to renew. Closed one by one,
+ * they leave no thread and no descriptor.
+ *
+ * Sizes: 1000 generators (long: 10,000; sanitizer: 200), a look at the idle process of 2 s (long: 60 s).
+ */
+#include "support/local.h"
+
+enum { HUNDRED = 100, ROUNDS = 5, THREADS_MOST = 8, RATIO_PERCENT = 150 };
+
+static sfid_layout layout;
+static sfid **all;
+static unsigned count;
+
+/* ---- opening ------------------------------------------------------------------- */
+
+struct cost {
+    int64_t wall_ns, cpu_ns;
+};
+
+/* Opens generators up to the n-th. */
+static struct cost open_until(unsigned n, const sfid_options *opt, unsigned *opened) {
+    const struct cost before = {mono_ns(), clock_ns(CLOCK_PROCESS_CPUTIME_ID)};
+    for (; *opened < n; ++*opened)
+        all[*opened] = open_or_die(opt);
+    return (struct cost){mono_ns() - before.wall_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before.cpu_ns};
+}
+
+static int64_t percent(int64_t last, int64_t first) { return last * 100 / first; }
+
+/* The cheapest of some hundreds at the beginning, and at the end: what else runs on the machine only adds. */
+static struct cost cheapest(unsigned from, const sfid_options *opt, unsigned *opened) {
+    struct cost best = {INT64_MAX, INT64_MAX};
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        const struct cost c = open_until(from + i * HUNDRED / ROUNDS, opt, opened);
+        best.wall_ns = c.wall_ns < best.wall_ns ? c.wall_ns : best.wall_ns;
+        best.cpu_ns = c.cpu_ns < best.cpu_ns ? c.cpu_ns : best.cpu_ns;
+    }
+    return best;
+}
+
+static void open_all(const sfid_options *opt) {
+    unsigned opened = 0;
+    open_until(1, opt, &opened); /* makes directories and the thread */
+    const int64_t begin = mono_ns();
+    const struct cost first = cheapest(1, opt, &opened);
+    open_until(count - HUNDRED, opt, &opened);
+    const struct cost last = cheapest(count - HUNDRED, opt, &opened);
+    diag("figure: %u opened in %.2f s", count, (double)(mono_ns() - begin) / 1e9);
+    diag("figure: an open: first hundred %.0f us (%.0f us CPU), last hundred %.0f us (%.0f us CPU)",
+         (double)first.wall_ns * ROUNDS / HUNDRED / 1e3, (double)first.cpu_ns * ROUNDS / HUNDRED / 1e3,
+         (double)last.wall_ns * ROUNDS / HUNDRED / 1e3, (double)last.cpu_ns * ROUNDS / HUNDRED / 1e3);
+    ok(percent(last.cpu_ns, first.cpu_ns) <= RATIO_PERCENT,
+       "the last hundred take at most 1.5 times the CPU of the first (%" PRId64 " %%)", percent(last.cpu_ns, first.cpu_ns));
+    ok(percent(last.wall_ns, first.wall_ns) <= RATIO_PERCENT, "and at most 1.5 times as long (%" PRId64 " %%)",
+       percent(last.wall_ns, first.wall_ns));
+}
+
+/* ---- idle -------------------------------------------------------------------------- */
+
+/* How often the library's threads went to sleep: a sanitizer may have one of its own. */
+static uint64_t sleeps(void) {
+    uint64_t sum = 0, n;
+    char path[300], line[200], name[40] = "";
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *e; tasks && (e = readdir(tasks)) != NULL;) {
+        if (atoi(e->d_name) == getpid() || e->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", e->d_name);
+        FILE *in = fopen(path, "re");
+        while (in && fgets(line, sizeof line, in))
+            if (sscanf(line, "Name: %39s", name) != 1 && strncmp(name, "sfid-", 5) == 0)
+                sum += sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &n) == 1 ? n : 0;
+        if (in)
+            fclose(in);
+    }
+    if (tasks)
+        closedir(tasks);
+    return sum;
+}
+
+static uint64_t renewals(void) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < count; i++) {
+        sfid_status_info st;
+        if (sfid_status(all[i], &st) < 0)
+            die("no status of generator %u", i);
+        sum += st.renewals;
+    }
+    return sum;
+}
+
+/* A renewal may also sleep for the disk. */
+static void look_while_idle(unsigned ms) {
+    const uint64_t renewed = renewals(), slept = sleeps();
+    nap_us((long)ms * 1000);
+    const uint64_t more = sleeps() - slept, answers = renewals() - renewed;
+    diag("figure: idle for %u ms: %" PRIu64 " wake-ups, %" PRIu64 " renewals", ms, more, answers);
+    ok(more <= answers + answers / 2 + 2, "an idle process wakes up only to renew (%" PRIu64 " times, %" PRIu64 " renewals)", more, answers);
+}
+
+/* ---- all of it ---------------------------------------------------------------------- */
+
+static void draw_from_all(void) {
+    unsigned failed = 0, same = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const int64_t id = sfid_next(all[i]);
+        failed += id < 0;
+        same += i > 0 && id_pid(&layout, id) == sfid_pid(all[i - 1]);
+    }
+    ok(failed == 0 && same == 0, "each generates IDs, under a pid of its own (%u failed)", failed);
+}
+
+static void close_all(int fds, int threads) {
+    const int64_t begin = mono_ns();
+    for (unsigned i = 0; i < count; i++)
+        sfid_close(all[i]);
+    diag("figure: closed in %.2f s", (double)(mono_ns() - begin) / 1e9);
+    ok(tap_wait_until(threads_are, &threads, patience(2000)), "closed, they leave no thread");
+    is_i64(count_fds(), fds, "and no descriptor");
+}
+
+int main(void) {
+    dirs_make();
+    layout = layout_of("41:14:8/1ms");
+    count = (unsigned)sized(1000, 10000, 200);
+    all = calloc(count, sizeof(sfid *));
+    const int fds = count_fds(), threads = count_threads();
+    const sfid_options opt = local_options("many", "local?mark=none", &layout);
+    open_all(&opt);
+    const int more = count_threads() - threads;
+    diag("figure: %d threads more", more);
+    ok(more < THREADS_MOST, "%u generators have fewer than %d threads", count, THREADS_MOST);
+    draw_from_all();
+    look_while_idle((unsigned)sized(2000, 60000, 2000));
+    close_all(fds, threads);
+    free(all);
+    return done_testing();
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* keeper_relatives.c - keepers of a fork family: one at a time, whoever of them lives, is killed or stopped. */
+#include "keeper_scene.h"
+
+static bool renewed(void *arg) { return atomic_load(&store->renewals) >= *(int *)arg; }
+
+static void child_wants_keeper(struct sfid__generator *g, bool may_sleep) {
+    (void)g, (void)may_sleep;
+    sfid__keeper_start(&k);
+}
+
+/* What a child does while its parent lives, and after the parent's keeper is gone. */
+static int child(const int pipes[2]) {
+    char go;
+    f.g.keeper_wanted = child_wants_keeper;
+    if (draw_for_ms(600) != 0 || sfid__keeper_runs(&k))
+        return 1; /* the parent's keeper served us, and ours was not started */
+    if (read(pipes[0], &go, 1) != 1)
+        return 2;
+    if (draw_for_ms(1000) != 0)
+        return 3;
+    if (!sfid__keeper_runs(&k))
+        return 4;
+    sfid__keeper_stop(&k);
+    return threads_named("sfid-keeper") == 0 ? 0 : 5;
+}
+
+static void forks(void) {
+    begin(false);
+    int pipes[2];
+    ok(pipe(pipes) == 0, "fork: pipe");
+    const pid_t middle = fork();
+    if (middle == 0) {
+        sfid__keeper_start(&k);
+        const pid_t inner = fork();
+        if (inner == 0)
+            _exit(child(pipes));
+        draw_for_ms(700);
+        if (write(pipes[1], "g", 1) != 1)
+            _exit(9);
+        sfid__keeper_stop(&k);
+        _exit(status_of(inner));
+    }
+    is_i64(status_of(middle), 0, "fork: the child is served by its parent's keeper, and starts its own when that is gone");
+    end();
+}
+
+static void survives_a_killed_keeper(void) {
+    begin(false);
+    const pid_t holder = fork();
+    if (holder == 0) {
+        sfid__keeper_start(&k);
+        draw_for_ms(60000);
+        _exit(1);
+    }
+    const int one = 1;
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "killed: a keeper in another process renews");
+    is_i64(sfid__keeper_start(&k), SFID_EAGAIN, "killed: there is one of a family at a time");
+    kill(holder, SIGKILL);
+    waitpid(holder, NULL, 0);
+    is_i64(sfid__keeper_start(&k), 0, "killed: its lock is free again");
+    is_i64(draw_for_ms(500), 0, "killed: and IDs flow");
+    sfid__keeper_stop(&k);
+    end();
+}
+
+static int keep_until_superseded(void *unused) {
+    (void)unused;
+    sfid__keeper_start(&k);
+    for (int i = 0; i < 400 && sfid__keeper_runs(&k); i++)
+        draw_for_ms(50);
+    const int still = sfid__keeper_runs(&k);
+    sfid__keeper_stop(&k); /* joined: valgrind takes the memory of a thread that has ended for lost */
+    return still;
+}
+
+/* Stops a process, but not in the middle of a step: then it goes on a little, and is stopped again. */
+static void stop_between_steps(pid_t process) {
+    for (;;) {
+        kill(process, SIGSTOP);
+        waitpid(process, NULL, WUNTRACED);
+        if ((atomic_load(&f.page->watch) & SFID__IN_TURN) == 0)
+            return;
+        kill(process, SIGCONT);
+        sched_yield();
+    }
+}
+
+/* The crew of a process that is stopped lives, and does not answer. */
+static void replaces_one_that_is_stopped(void) {
+    begin(false);
+    const pid_t older = spawn(keep_until_superseded, NULL);
+    const int one = 1;
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "stopped: a keeper in another process renews");
+    stop_between_steps(older);
+    const uint64_t watch = atomic_load(&f.page->watch);
+    ok(watch != 0 && sfid__watch_lives(watch), "stopped: its thread is still there");
+    f.g.keeper_wanted = child_wants_keeper;
+    is_i64(draw_for_ms(1000), 0, "stopped: no call fails over three windows");
+    ok(sfid__keeper_runs(&k) && atomic_load(&f.page->watch) != watch, "stopped: another one keeps");
+    kill(older, SIGCONT);
+    is_i64(status_of(older), 0, "stopped: when it goes on, it ends before its next step");
+    is_i64(draw_for_ms(500), 0, "stopped: and the newer one goes on");
+    sfid__keeper_stop(&k);
+    end();
+}
+
+/* A process whose step is under way may be in the middle of a write. */
+static void leaves_a_step_alone(void) {
+    begin(false);
+    const pid_t older = spawn(keep_until_superseded, NULL);
+    const int one = 1;
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "in a step: a keeper in another process renews");
+    stop_between_steps(older);
+    atomic_fetch_or(&f.page->watch, SFID__IN_TURN);
+    atomic_store(&f.page->asked_ms, 1); /* since ever */
+    is_i64(sfid__keeper_start(&k), SFID_EAGAIN, "in a step: nobody takes its place, however long that lasts");
+    kill(older, SIGKILL);
+    waitpid(older, NULL, 0);
+    is_i64(sfid__keeper_start(&k), 0, "in a step: killed, it is replaced");
+    is_i64(draw_for_ms(500), 0, "in a step: and IDs flow");
+    sfid__keeper_stop(&k);
+    end();
+}
+
+/* The kernel may free a lock that is held: the thread that died had the same number in a PID namespace of its own. */
+static void ends_where_another_reigns(bool events) {
+    begin(events);
+    const pid_t older = spawn(keep_until_superseded, NULL);
+    const int one = 1;
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "superseded: a keeper in another process renews");
+    sfid__page_reset_keeper(f.page);
+    is_i64(sfid__keeper_start(&k), 0, "superseded: its lock was freed while it lives, and another starts");
+    is_i64(status_of(older), 0, "superseded: the older one ends before its next step");
+    is_i64(draw_for_ms(500), 0, "superseded: the newer one renews");
+    ok(sfid__keeper_runs(&k), "superseded: and goes on");
+    sfid__keeper_stop(&k);
+    is_i64(sfid__keeper_start(&k), 0, "superseded: its lock is free after it");
+    sfid__keeper_stop(&k);
+    end();
+}
+
+int main(void) {
+    if (!sfid__watch_prepare())
+        bail("no memory");
+    forks();
+    survives_a_killed_keeper();
+    ends_where_another_reigns(true);
+    ends_where_another_reigns(false);
+    replaces_one_that_is_stopped();
+    leaves_a_step_alone();
+    return done_testing();
+}

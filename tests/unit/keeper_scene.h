@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* keeper_scene.h - a keeper and its page, with a store of the test's own that children share. */
+#ifndef SFID_TESTS_KEEPER_SCENE_H
+#define SFID_TESTS_KEEPER_SCENE_H
+
+#include "lease/keeper.h"
+
+#include "id/layout.h"
+
+#include "support/fake.h"
+#include "support/scene.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+struct fake_store {
+    struct sfid__store store; /* first */
+    _Atomic int renewals, fail, lose, claims, busy;
+    _Atomic int moves, meets, open_at_claim;
+    _Atomic int kernel_thread; /* who renewed last */
+};
+
+static struct fake f;
+
+static bool is_closed(const struct sfid__record *r) { return (atomic_load(&r->word) & SFID__CLOSED) != 0; }
+
+static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                           struct sfid__error *err) {
+    struct fake_store *s = (struct fake_store *)(void *)store;
+    const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
+    atomic_fetch_add(&s->open_at_claim, !is_closed(sfid__page_current(f.page)));
+    if (atomic_load(&s->busy)) {
+        sfid__fail(err, SFID_EBUSY, "somebody has it");
+        return SFID__REFUSED;
+    }
+    *reply = (struct sfid__reply){.pid = pid, .floor = ask->now, .limit = ask->now + store->terms.first_window};
+    return SFID__GRANTED;
+}
+
+static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                           struct sfid__error *err) {
+    struct fake_store *s = (struct fake_store *)(void *)store;
+    atomic_store(&s->kernel_thread, gettid());
+    atomic_fetch_add(&s->renewals, 1);
+    sfid__fail(err, SFID_ESTATE, "the disk is on fire");
+    if (atomic_load(&s->fail))
+        return SFID__FAILED;
+    if (atomic_exchange(&s->lose, 0))
+        return SFID__LOST;
+    if (atomic_exchange(&s->meets, 0))
+        return SFID__FOREIGN;
+    if (ask->lease->move_token && ask->may_move && atomic_load(&s->moves)) {
+        *reply = (struct sfid__reply){
+            .pid = (uint64_t)atomic_load(&s->moves), .floor = ask->now, .limit = ask->now + store->terms.first_window};
+        return SFID__SWITCHED;
+    }
+    *reply = (struct sfid__reply){.limit = SFID__MAX(ask->now + store->terms.window, ask->lease->limit)};
+    return SFID__GRANTED;
+}
+
+static const struct sfid__store_ops store_ops = {.claim = store_claim, .renew = store_renew};
+
+static struct fake_store *store; /* shared with forked children */
+static struct sfid__keeper k;
+static struct sfid__holder h;
+static _Atomic int told[SFID_EVENT_KINDS];
+
+static void on_event(void *user, const sfid_event *event) {
+    (void)user;
+    if ((unsigned)event->kind < SFID_EVENT_KINDS)
+        atomic_fetch_add(&told[event->kind], 1);
+}
+
+static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
+
+/* A window of 300 ms on the real clock, on a page that children share. */
+static void begin(bool events) {
+    memset((void *)told, 0, sizeof told);
+    fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
+    fake_close(&f);
+    f.page = shared_memory(1 << 16);
+    store = shared_memory(sizeof *store);
+    store->store = (struct sfid__store){.ops = &store_ops,
+                                        .terms = {.window = 300,
+                                                  .first_window = 300,
+                                                  .end = sfid__layout_end(&f.g.layout),
+                                                  .pid_max = 1023,
+                                                  .heartbeat_ms = 100,
+                                                  .first_heartbeat_ms = 100,
+                                                  .poll_least_ms = 50,
+                                                  .poll_most_ms = 100,
+                                                  .retry_first_ms = 50,
+                                                  .retry_longest_ms = 5000,
+                                                  .rests = true},
+                                        .exchange_ms = 2000};
+    sfid__page_reset_keeper(f.page);
+    const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + 300, real_tick(), f.g.max_ahead, 0, 0};
+    sfid__record_append(f.page, 0, &start);
+    f.records = 1;
+    f.g.page = f.page;
+    f.g.clock = &sfid__system_clock;
+    f.g.source = SFID__TICK_PRECISE;
+    f.g.half_window = 150;
+    memset((void *)&k, 0, sizeof k);
+    k.generator = &f.g;
+    memset((void *)&h, 0, sizeof h);
+    h.generator = &f.g;
+    h.deadline_ms = SFID__FOREVER;
+    h.store = &store->store;
+    h.slot.page = f.page;
+    sfid__lease_init(&h.lease, &store->store.terms);
+    k.holding = &h;
+    k.on_event = events ? on_event : NULL;
+    sfid__generator_start(&f.g, fake_record(&f));
+}
+
+static void end(void) {
+    munmap(f.page, 1 << 16);
+    munmap(store, 4096);
+}
+
+/* Draws for a while; how many calls failed. */
+static int draw_for_ms(int64_t ms) {
+    int failed = 0;
+    const int64_t until = sfid__system_clock.monotonic_ns(&sfid__system_clock) + ms * 1000000;
+    while (sfid__system_clock.monotonic_ns(&sfid__system_clock) < until)
+        failed += sfid_next(fake_handle(&f)) < 0;
+    return failed;
+}
+
+#endif
