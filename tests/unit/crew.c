@@ -93,9 +93,10 @@ static bool has_left(void *arg) { return atomic_load(&((struct guest *)arg)->lef
 
 /* Once something has not come, nothing else is waited for as long. */
 static bool wait_for(bool (*holds)(void *arg), struct guest *g) {
-    static bool failed;
-    const bool good = tap_wait_until(holds, g, failed ? 100 : 20000);
-    failed = failed || !good;
+    static _Atomic bool failed;
+    const bool good = tap_wait_until(holds, g, atomic_load(&failed) ? 100 : 20000);
+    if (!good)
+        atomic_store(&failed, true);
     return good;
 }
 
