@@ -63,7 +63,7 @@ struct sfid__generator {
     void (*keeper_wanted)(struct sfid__generator *g, bool may_sleep);
     void (*page_wanted)(struct sfid__generator *g); /* called if the call may sleep; NULL: there is no next page */
 
-    _Atomic uint64_t random; /* state of the random start */
+    _Atomic uint64_t random; /* state of the random start; of a shared page: so that not all processes decide alike */
     _Atomic uint64_t waits, refused;
     _Atomic int last_code;
     _Atomic uint32_t exhausted; /* calls that found the sequence used up, modulo 2^32: no room for more */

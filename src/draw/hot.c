@@ -28,6 +28,7 @@
  */
 #include "draw/hot.h"
 
+#include "base/random.h"
 #include "draw/hint.h"
 #include "id/layout.h"
 
@@ -133,6 +134,9 @@ void sfid__generator_widen(struct sfid__generator *g) {
 }
 
 void sfid__generator_share(struct sfid__generator *g) {
+    uint64_t seed;
+    sfid__random(&seed, sizeof seed);
+    atomic_init(&g->random, seed);
     atomic_init(&g->crowd.record, &sfid__no_record);
     if (sfid__is_wide(g))
         atomic_init(&g->wide_record, &sfid__shared_only);

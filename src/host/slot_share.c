@@ -2,8 +2,8 @@
 /*
  * slot_share.c - a slot that any number of processes have at once.
  *
- * Each has LOCK_SH. Whoever begins or ends the slot has LOCK_EX. Every step from
- * one kind to the other is made inside the door of the slot's name, because
+ * Each has LOCK_SH. A process that begins or ends the slot has LOCK_EX. Every step
+ * from one kind to the other is made inside the door of the slot's name, because
  * flock(2) drops the old lock first. Inside the door LOCK_EX is tried, then
  * LOCK_SH. So two processes never take themselves for the only one.
  */

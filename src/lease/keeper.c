@@ -214,9 +214,9 @@ static bool keep(struct sfid__keeper *k) {
 }
 
 /*
- * Sleeps until a call of this process wants a keeper, or it is time to look whether the lease of a server is kept. If somebody
- * else keeps, who may be about to answer, or deaf, it looks again soon, whoever rings. It also looks now and then: a child that
- * has no thread cannot ring.
+ * Sleeps until a call of this process wants a keeper, or until the lease of a server has to be looked at. While the keeper of
+ * another process is asked, it looks again soon: that one may answer, or be deaf. It also looks now and then, because a child
+ * without a thread cannot ring.
  */
 static void listen(struct sfid__keeper *k) {
     const int64_t eighth_ms = sfid__keeper_window_ms(k) / 8, second_ms = SFID__MIN(eighth_ms, EVENT_PERIOD_MS);

@@ -355,7 +355,7 @@ static void drop(struct sfid__store *store) {
 static const struct sfid__store_ops ops = {
     .claim = claim, .renew = renew, .is_last = is_last, .release = release, .name = name, .probe = probe, .drop = drop};
 
-/* All that the script is told beside the app and the layout. */
+/* Processes that share a lease have to give the script the same of all this. App and layout are compared elsewhere. */
 static uint64_t settings_hash(const struct sfid__redis_app *app, enum sfid__registration registration) {
     const uint64_t words[] = {app->window_ms, app->short_ms, app->share,   app->min_good,
                               app->budget_ms, app->pid_min,  app->pid_max, registration};

@@ -177,6 +177,7 @@ static void forked(struct redis *r) {
     _Atomic int *go_on = shared_memory(sizeof *go_on);
     inherited = open_or_die(&opt);
     const int64_t pid = sfid_pid(inherited);
+    let_threads_start();
     const pid_t child = child_start(draw_as_child, (void *)go_on);
     sfid_close(inherited);
     ok(!is_released(record_of(r, "forked", pid, line)), "a child has the lease when its parent closes");

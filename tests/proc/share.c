@@ -240,6 +240,7 @@ static void forked(void) {
     _Atomic int *go_on = shared_memory(sizeof *go_on);
     inherited = open_or_die(&opt);
     const int64_t before = one(inherited);
+    let_threads_start();
     const pid_t child = child_start(draw_as_child, (void *)go_on);
     sfid_close(inherited);
     sfid *g = open_or_die(&opt);

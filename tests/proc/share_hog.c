@@ -27,8 +27,12 @@ static struct scene {
     char app[32];
     int64_t pid_max;
     _Atomic int ready, go, end;
-    _Atomic int64_t drawn[HOGS], errors, an_error, disorder, polite_ids, moved_at; /* the polite one's count when its pid changed */
-    _Atomic int64_t last_pid, longest_gap_ns;                                      /* of a hog without an ID */
+    _Atomic int64_t drawn[HOGS], errors, an_error, disorder;
+    _Atomic int64_t longest_gap_ns;             /* of a hog without an ID */
+    _Atomic int64_t hog_pid;                    /* of the last ID of any hog */
+    _Atomic uint32_t pages;                     /* bit p: a hog has had an ID with pid p */
+    _Atomic int64_t polite_ids, apart_at;       /* apart_at: the polite one's count when its pid was no hog's */
+    _Atomic uint64_t polite_slept, slept_apart; /* its calls that slept; of those that came after apart_at */
     int64_t waits[MOST_WAITS];
 } * scene;
 
@@ -55,6 +59,11 @@ static bool wait_for_start(void) {
 
 /* ---- one that takes all that it can get ------------------------------------ */
 
+static void note_page(int64_t pid) {
+    atomic_store(&scene->hog_pid, pid);
+    atomic_fetch_or(&scene->pages, UINT32_C(1) << pid);
+}
+
 static int hog(void *arg) {
     const int number = *(int *)arg;
     struct idlog log;
@@ -78,6 +87,8 @@ static int hog(void *arg) {
                 idlog_put(&log, last);
         }
         atomic_fetch_add(&scene->drawn[number], n > 0 ? n : 0);
+        if (n > 0)
+            note_page(id_pid(&layout, last));
     }
     sfid_close(g);
     return 0;
@@ -99,6 +110,17 @@ static int squatter(void *arg) {
 
 /* ---- one that wants few ----------------------------------------------------- */
 
+static bool is_apart(int64_t pid) {
+    const int64_t of_hog = atomic_load(&scene->hog_pid);
+    return of_hog > 0 && of_hog != pid;
+}
+
+static uint64_t calls_that_slept(sfid *g) {
+    sfid_status_info st;
+    sfid_status(g, &st);
+    return st.waits;
+}
+
 static int polite(void *arg) {
     (void)arg;
     struct idlog log;
@@ -113,13 +135,19 @@ static int polite(void *arg) {
         if (id < 0)
             note_error(id);
         atomic_fetch_add(&scene->disorder, id <= last);
-        if (last > 0 && id_pid(&layout, id) != id_pid(&layout, last))
-            atomic_store(&scene->moved_at, n + 1);
         idlog_put(&log, last = id);
+        const uint64_t slept = calls_that_slept(g);
+        if (atomic_load(&scene->apart_at) == 0 && is_apart(id_pid(&layout, id))) {
+            atomic_store(&scene->polite_slept, slept);
+            atomic_store(&scene->apart_at, n + 1);
+        }
+        if (atomic_load(&scene->apart_at) != 0)
+            atomic_store(&scene->slept_apart, slept - atomic_load(&scene->polite_slept));
         atomic_store(&scene->polite_ids, n + 1);
-        atomic_store(&scene->last_pid, id_pid(&layout, id));
         nap_us(PAUSE_US);
     }
+    if (atomic_load(&scene->apart_at) == 0)
+        atomic_store(&scene->polite_slept, calls_that_slept(g));
     sfid_close(g);
     return 0;
 }
@@ -131,9 +159,20 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+enum { SETTLED_IDS = 200 };
+
 struct row {
-    int64_t hogs_rate, p50, p99, at_first; /* IDs a second; ns; p50 and p99 once it has moved on, at_first: p99 of all */
+    int64_t hogs_rate, p50, p99; /* IDs a second; ns, since the polite one has had no hog's pid */
+    int64_t ids, slept;          /* of the polite one, since then; with one page: of all */
 };
+
+/* Has all happened that this row shows? A busy machine takes longer. */
+static bool is_settled(int hogs, bool with_polite, int pages) {
+    const int used = __builtin_popcount(atomic_load(&scene->pages)), wanted = hogs < pages ? hogs : pages;
+    if (with_polite && pages > 1)
+        return atomic_load(&scene->apart_at) != 0 && atomic_load(&scene->polite_ids) >= atomic_load(&scene->apart_at) + SETTLED_IDS;
+    return used >= (wanted > 3 ? 3 : wanted);
+}
 
 static struct row play(const char *app, int hogs, bool with_polite, int pages) {
     static int numbers[HOGS] = {0, 1, 2, 3};
@@ -151,7 +190,9 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
         nap_us(1000);
     const int64_t begin = mono_ns();
     atomic_store(&scene->go, 1);
-    nap_us((long)sized(3, 20, 2) * 1000000);
+    const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS, late = least + patience(20000) * (int64_t)NS_PER_MS;
+    while (mono_ns() < least || (!is_settled(hogs, with_polite, pages) && mono_ns() < late))
+        nap_us(1000);
     const int64_t took = mono_ns() - begin;
     for (int i = 0; i < hogs; i++)
         row.hogs_rate += atomic_load(&scene->drawn[i]) * 1000 / (took / NS_PER_MS);
@@ -160,18 +201,20 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
         bad += child_wait(children[i], patience(20000)) != 0;
     if (with_polite)
         bad += child_wait(guest, patience(20000)) != 0;
-    const size_t n = (size_t)scene->polite_ids, from = (size_t)scene->moved_at, settled = n - from;
+    const size_t n = (size_t)scene->polite_ids, from = (size_t)scene->apart_at, settled = n - from;
     if (with_polite && settled > 0) {
         qsort(scene->waits + from, settled, sizeof scene->waits[0], compare);
         row.p50 = scene->waits[from + settled / 2];
         row.p99 = scene->waits[from + settled * 99 / 100];
     }
-    diag("figure: %d hog%s%s, %d page%s: %.2f million IDs/s (one page: %.2f); polite: %zu IDs, the first %zu before it moved on, "
-         "then "
-         "p50 %.3f ms, p99 %.3f ms",
-         hogs, hogs == 1 ? "" : "s", with_polite ? " and a polite one" : "", pages, pages == 1 ? "" : "s",
-         (double)row.hogs_rate / 1e6, (double)(layout.max_seq + 1) * (1000.0 / TICK_MS) / 1e6, n, from, (double)row.p50 / 1e6,
-         (double)row.p99 / 1e6);
+    row.ids = (int64_t)settled;
+    row.slept = (int64_t)(from > 0 ? scene->slept_apart : scene->polite_slept);
+    diag("figure: %d hog%s%s, %d page%s: %.2f million IDs/s (one page: %.2f), %d pages used", hogs, hogs == 1 ? "" : "s",
+         with_polite ? " and a polite one" : "", pages, pages == 1 ? "" : "s", (double)row.hogs_rate / 1e6,
+         (double)(layout.max_seq + 1) * (1000.0 / TICK_MS) / 1e6, __builtin_popcount(scene->pages));
+    if (with_polite)
+        diag("figure: polite: %zu IDs, the first %zu with the hog's pid; then p50 %.3f ms, p99 %.3f ms, %" PRIi64 " calls slept", n,
+             from, (double)row.p50 / 1e6, (double)row.p99 / 1e6, row.slept);
     is_i64(bad, 0, "%s: all end well", scene->app);
     if (!is_i64(scene->errors, 0, "%s: no call fails", scene->app))
         diag("one got %" PRIi64, scene->an_error);
@@ -182,17 +225,19 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
 
 static void beside_a_hog(void) {
     const struct row one = play("beside", 1, true, 1), two = play("beside", 1, true, 2), four = play("beside", 1, true, 4);
-    ok(SANITIZED || one.p99 > 20 * (int64_t)NS_PER_MS, "with one page, a hog makes the polite one wait");
-    ok(two.p99 < TICK_MS * (int64_t)NS_PER_MS && four.p99 < TICK_MS * (int64_t)NS_PER_MS, "p99 under a tick once it may move on");
-    ok(SANITIZED || two.p50 < 5 * (int64_t)NS_PER_MS, "and most calls do not wait");
+    ok(one.slept > 0, "with one page, a hog makes the polite one wait");
+    ok(two.ids >= SETTLED_IDS && four.ids >= SETTLED_IDS, "with more they have a page each, soon");
+    ok(two.slept <= two.ids / 100 && four.slept <= four.ids / 100, "then the polite one finds no tick used up");
 }
 
 static void four_hogs(void) {
-    const struct row one = play("hogs", HOGS, false, 1), two = play("hogs", HOGS, false, 2), four = play("hogs", HOGS, false, 4);
+    const struct row one = play("hogs", HOGS, false, 1);
     const int64_t page = (int64_t)(layout.max_seq + 1) * 1000 / TICK_MS;
     ok(one.hogs_rate < page * 115 / 100, "one page has one pid's rate");
-    ok(SANITIZED || two.hogs_rate > page * 120 / 100, "two have more");
-    ok(SANITIZED || four.hogs_rate > two.hogs_rate, "four have more still");
+    play("hogs", HOGS, false, 2);
+    is_u64((unsigned)__builtin_popcount(scene->pages), 2, "four use two pages");
+    play("hogs", HOGS, false, 4);
+    ok(__builtin_popcount(scene->pages) >= 3, "and three of four at least");
 }
 
 /* One that moves on has issued IDs five seconds ahead of the clock. */
@@ -202,8 +247,8 @@ static void borrowing(void) {
     borrowed_ms = 5000;
     play("borrow", 3, false, 4);
     borrowed_ms = 0;
-    ok(SANITIZED || scene->longest_gap_ns < 1000 * (int64_t)NS_PER_MS,
-       "none of them is without an ID for a second (%.3f s at most)", (double)scene->longest_gap_ns / 1e9);
+    ok(SANITIZED || scene->longest_gap_ns < 3000 * (int64_t)NS_PER_MS,
+       "none of them waits until its clock is where another page was (%.3f s at most)", (double)scene->longest_gap_ns / 1e9);
 }
 
 /* ---- threads on the way ------------------------------------------------------ */

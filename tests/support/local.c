@@ -53,6 +53,7 @@ struct holder *holder_start(const sfid_options *opt, bool closing) {
     h->opt = opt;
     h->closing = closing;
     h->pid = h->first = h->last = -1;
+    let_threads_start();
     h->child = child_start(hold, h);
     if (!flag_wait(&h->held, 1, patience(20000)))
         die("a child does not open");

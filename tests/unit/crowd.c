@@ -76,6 +76,9 @@ static int used_up_alone(int64_t pause, uint64_t random_start) {
 }
 
 static void when_wanted(void) {
+    begin_both();
+    ok(atomic_load(&a.g.random) != 0 && atomic_load(&a.g.random) != atomic_load(&b.g.random), "no two processes decide alike");
+    end();
     const int all = used_up(1, 0, true);
     ok(all > TICKS / 2 - 60 && all < TICKS / 2 + 60, "others use up each tick: wanted in half of them (%d of %d)", all, TICKS);
     const int quarter = used_up(1, 1024, true);
