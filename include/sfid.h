@@ -102,8 +102,8 @@ typedef struct sfid_options {
     uint32_t skew_budget_ms;    /**< how far the clocks of an app's Redis servers may differ, and how long a superseded server
                                      may go on granting; default 15000, at most 3600000. The same for all of an app */
     sfid_on_unknown on_unknown; /**< what to do when Redis does not know the app; default SFID_WAIT_OUT */
-    void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called for each event, in order, from the keeper (the
-                                     background thread) only. It may call sfid_status, sfid_parse and sfid_next, but not
+    void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called for each event, in order, from a background
+                                     thread of this generator only. It may call sfid_status, sfid_parse and sfid_next, but not
                                      sfid_open; sfid_close of this generator does nothing there */
     void *user;                                            /**< passed to on_event */
     const sfid_wide_layout *wide; /**< NULL, or in place of layout: a layout of IDs of up to 128 bits, which sfid_next_wide() and
