@@ -5,6 +5,7 @@
  * and sfid_status() agrees.
  */
 #include "support/fleet.h"
+#include "support/local.h"
 
 #define LAYOUT "39:3:14/10ms"
 
@@ -59,6 +60,7 @@ static void test_answers_late(struct redis *r) {
     opt.store = store;
     redis_pause(r);
     start_thread(&thread, resume_late, r);
+    let_threads_start();
     struct member *m = member_drawing(&opt);
     pthread_join(thread, NULL);
     const struct seen e = told(m, SFID_EVENT_CONNECTED, 0, "CONNECTED");

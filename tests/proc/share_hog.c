@@ -298,6 +298,7 @@ static int move_with_threads(void *arg) {
     const sfid_options opt = options();
     sfid *g = open_or_die(&opt);
     const int64_t pid = sfid_pid(g);
+    let_threads_start();
     const pid_t child = life % 4 == 0 ? fork() : 1; /* goes on with its parent's handle */
     for (unsigned i = 0; i < THREADS; i++) {
         movers[i] = (struct mover){.g = g, .pid = pid, .number = i, .highest = &highest, .wrong = &wrong, .moved = &moved};

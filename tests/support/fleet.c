@@ -312,7 +312,8 @@ struct member *member_drawing(const sfid_options *opt) {
     struct member *m = members_new(1, opt);
     member_open_or_die(m);
     if (!member_draws(m, 1, patience(5000)))
-        die("a member does not draw");
+        die("a member does not draw: %" PRIi64 " calls failed, the last one with %" PRIi64, atomic_load(&m->errors),
+            atomic_load(&m->error));
     return m;
 }
 
