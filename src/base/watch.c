@@ -133,7 +133,7 @@ bool sfid__watch_lives(uint64_t name) {
 
 void sfid__watch_ring(uint64_t name, uint32_t what) {
     struct watch *w = place_of(name);
-    if (w == NULL)
+    if (w == NULL || taken(w) != number_of(name)) /* another process may have the place now */
         return;
     uint32_t rung = atomic_load_explicit(&w->bell, memory_order_relaxed), next;
     /* Release, with the exchange in sfid__watch_hear(): who hears the bell sees what was written before it was rung. */
@@ -147,7 +147,7 @@ void sfid__watch_ring_all(uint64_t name) {
     struct watch *w = place_of(name);
     if (w == NULL)
         return;
-    atomic_store_explicit(&w->bell, SFID__WATCH_ALL, memory_order_release); /* as in sfid__watch_ring() */
+    atomic_exchange_explicit(&w->bell, SFID__WATCH_ALL, memory_order_release); /* as in sfid__watch_ring() */
     sfid__futex_wake(&w->bell, SFID__FUTEX_SHARED, INT_MAX);
 }
 

@@ -30,23 +30,22 @@
  *   I3  No ring is lost. A thread silences the bell first, then looks at the
  *       pokes of the berths it named, then at the earliest time, and sleeps only
  *       while the bell is silent. A poke during a turn stands in the page when
- *       the turn is over: that is looked at before the berth waits again.
+ *       the turn is over: that is looked at before the berth waits again. A
+ *       helper that a ring wakes in place of the main thread rings again.
  *   I4  Once `joining` is set, no berth joins and no turn begins until all
  *       threads are joined. It is set only where no berth is left, or the main
  *       thread has done its last step. So whoever waits for it waits briefly.
  *   I5  A main thread ends only if no berth is left. A helper may end whenever it
- *       is not in a turn, because the main thread looks at everything when its
- *       own turn is over.
+ *       is not in a turn: the main thread looks at everything when its own turn
+ *       is over, and a helper that ends a turn beside it rings.
  *
  * Who may run with whom, in one process:
  *
  *             join   leave  help   turn
  *     join    yes    yes    yes    yes
  *     leave          yes    yes    yes    of one berth: leave waits for its turn, and nothing runs with its join
- *     help                  yes    yes    of one berth: not beside its leave
+ *     help                  yes    yes    of one berth: not beside its leave; beside its join it may find it out
  *     turn                         I2
- *
- * sfid__crew_is_busy() is for anyone at any time.
  */
 #include "lease/crew.h"
 
@@ -92,14 +91,14 @@ struct sfid__crew {
     bool joining;
     struct worker worker[1 + HELPERS]; /* the first one is the main thread */
     unsigned workers;                  /* that are made and not gone */
-    _Atomic unsigned busy;             /* that are in a turn; written under the lock */
+    unsigned busy;                     /* that are in a turn */
 
     size_t room, count;         /* of berths */
     struct sfid__berth **berth; /* by number - 1; NULL: not in use */
     uint32_t *spare;            /* numbers not in use: room - count of them */
     struct order order[2];      /* of those that wait; the second: of doubtful ones */
     unsigned doubtful;          /* turns of those that are under way */
-    bool fails[GROUPS];         /* the last turn of a berth of that group failed */
+    uint64_t fails[GROUPS];     /* groups of which the last turn failed, by their hash; of two in one place the later one */
 };
 
 static _Atomic(struct sfid__crew *) latest;
@@ -167,10 +166,10 @@ static void sift(struct order *o, size_t place, struct sfid__berth *b) {
     put_at(o, place, b);
 }
 
-static bool *fails_of(struct sfid__crew *c, const struct sfid__berth *b) { return &c->fails[b->group % GROUPS]; }
+static uint64_t *fails_of(struct sfid__crew *c, const struct sfid__berth *b) { return &c->fails[b->group % GROUPS]; }
 
 static bool is_doubtful(struct sfid__crew *c, const struct sfid__berth *b) {
-    return b->failed || (b->group != 0 && *fails_of(c, b));
+    return b->failed || (b->group != 0 && *fails_of(c, b) == b->group);
 }
 
 /* I2: the berth waits no more. */
@@ -266,29 +265,26 @@ static void heed(struct sfid__crew *c, uint32_t what) {
 
 /* ---- a thread --------------------------------------------------------------------- */
 
-/* Relaxed: under the lock, or a hint. */
-static unsigned busy(const struct sfid__crew *c) { return atomic_load_explicit(&c->busy, memory_order_relaxed); }
-
-static void set_busy(struct sfid__crew *c, unsigned n) { atomic_store_explicit(&c->busy, n, memory_order_relaxed); }
-
 static void note_failure(struct sfid__crew *c, struct sfid__berth *b) {
     b->failed = b->ops->has_failed(b);
-    *fails_of(c, b) = b->failed;
+    if (b->group != 0 && (b->failed || *fails_of(c, b) == b->group))
+        *fails_of(c, b) = b->failed ? b->group : 0;
 }
 
 /* With the lock; without it in the turn itself. */
 static void give_turn(struct sfid__crew *c, struct sfid__berth *b) {
     const uint64_t watch = c->watch;
+    const uint32_t number = b->number;
     const bool doubtful = b->doubtful;
     pick(c, b);
-    set_busy(c, busy(c) + 1);
+    c->busy++;
     c->doubtful += doubtful;
     pthread_mutex_unlock(&c->lock);
-    const int64_t due_ms = b->ops->turn(b, watch, b->number);
+    const int64_t due_ms = b->ops->turn(b, watch, number);
     pthread_mutex_lock(&c->lock);
     c->doubtful -= doubtful;
-    set_busy(c, busy(c) - 1);
-    if (due_ms == SFID__CREW_OVER || watch != c->watch) {
+    c->busy--;
+    if (watch != c->watch) { /* the main thread has ended meanwhile */
         take_out(c, b);
         b->ops->left(b);
     } else {
@@ -296,6 +292,8 @@ static void give_turn(struct sfid__crew *c, struct sfid__berth *b) {
         wait_until(c, b, b->ops->is_poked(b) ? now_ms() : SFID__MAX(due_ms, now_ms() + 1)); /* behind those that are due now */
     }
     pthread_cond_broadcast(&c->changed);
+    if (!c->main_in_turn) /* it sleeps, perhaps for longer than until due_ms */
+        sfid__watch_ring(c->watch, number);
 }
 
 static void sleep_on_bell(struct sfid__crew *c, int64_t ms) {
@@ -336,8 +334,10 @@ static void serve(struct sfid__crew *c) {
 static void help(struct sfid__crew *c) {
     int64_t end_ms = now_ms() + HELPER_IDLE_MS;
     while (goes_on(c)) {
-        if (c->main_in_turn)
-            heed(c, sfid__watch_hear(c->watch));
+        const uint32_t what = sfid__watch_hear(c->watch);
+        heed(c, what);
+        if (what != 0 && !c->main_in_turn) /* the bell woke this thread in place of the main one */
+            sfid__watch_ring(c->watch, what);
         const int64_t now = now_ms();
         struct sfid__berth *b = next_berth(c, now);
         const int64_t late_ms = b && b->due_ms < end_ms ? b->due_ms + LATE_MS : FOREVER;
@@ -462,11 +462,6 @@ void sfid__crew_leave(struct sfid__berth *b) {
     pthread_mutex_unlock(&c->lock);
 }
 
-bool sfid__crew_is_busy(void) {
-    const struct sfid__crew *c = ours();
-    return c && busy(c) > 0;
-}
-
 static struct worker *free_helper(struct sfid__crew *c) {
     for (unsigned i = 1; i <= HELPERS; i++) {
         struct worker *w = &c->worker[i];
@@ -486,12 +481,16 @@ void sfid__crew_help(struct sfid__berth *b) {
     if (c == NULL)
         return;
     pthread_mutex_lock(&c->lock);
-    if (b->crew == c && b->place && !c->joining && busy(c) >= c->workers) {
+    const bool may = b->crew == c && !c->joining;
+    if (may)
         heed_one(c, b);
+    if (may && c->busy >= c->workers) {
         const int64_t now = now_ms();
         const struct sfid__berth *next = next_berth(c, now);
         if (next && next->due_ms <= now)
             w = free_helper(c);
+    } else if (may && b->place && !c->main_in_turn) {
+        sfid__watch_ring(c->watch, b->number);
     }
     if (w)
         make_worker(c, w, helper_thread); /* a failure is fine: the next call tries again */

@@ -16,15 +16,13 @@
 
 #include "base/compiler.h"
 
-#define SFID__CREW_OVER INT64_MIN /* from a turn: this berth leaves */
-
 struct sfid__berth;
 struct sfid__crew;
 
 struct sfid__berth_ops {
     /*
      * Does what is due. number: of the berth, for the bell of `watch`. Returns when the next turn is due, in monotonic
-     * milliseconds (INT64_MAX: once the bell rings), or SFID__CREW_OVER. No two turns of a berth run at once.
+     * milliseconds (INT64_MAX: once the bell rings). No two turns of a berth run at once.
      */
     int64_t (*turn)(struct sfid__berth *b, uint64_t watch, uint32_t number);
 
@@ -34,7 +32,7 @@ struct sfid__berth_ops {
     /* True if the last turn got no answer. Not beside a turn. */
     bool (*has_failed)(const struct sfid__berth *b);
 
-    /* The berth has left by itself. The last call: from now on it may come again, or be freed. */
+    /* The crew has lost its watch, or found none, and ends. The last call: from now on the berth may come again, or be freed. */
     void (*left)(struct sfid__berth *b);
 };
 
@@ -51,16 +49,16 @@ struct sfid__berth {
     bool doubtful; /* it may well hang: it waits in the second order */
 };
 
-/* Takes the berth into this process's crew; its first turn is due at once. 0 or SFID_ENOMEM. Not if it is there already. */
+/*
+ * Takes the berth into this process's crew; its first turn is due at once. 0 or SFID_ENOMEM. Not if it is there already. ops and
+ * group are set once: a late sfid__crew_help() may read them.
+ */
 int sfid__crew_join(struct sfid__berth *b);
 
 /* Takes it out of this process's crew, if it is there. Waits for its own turn, if that is under way, and for no other one. */
 void sfid__crew_leave(struct sfid__berth *b);
 
-/* True if a turn is under way in this process: only then can a berth be late because of another one. */
-bool sfid__crew_is_busy(void);
-
-/* The berth is late. If all threads are in other berths' turns, makes one more. */
+/* The berth is late. If it is poked, its turn is due now; if all threads are in other berths' turns, makes one more. */
 void sfid__crew_help(struct sfid__berth *b);
 
 #endif

@@ -56,9 +56,15 @@
  *   I7  In the crew, a compare-and-swap of page->watch begins and ends each step:
  *       from the value that says that nobody keeps the page, or from this crew's
  *       watch, to that watch IN_TURN; and back. Another process takes the page
- *       only from a watch that is dead, or that is not IN_TURN and deaf. So two
- *       crews never take a step of one page at once, but for a lock that the
- *       kernel freed.
+ *       only from a watch that is dead, or that is not IN_TURN and deaf, and not
+ *       in a pause after a failure. So two crews never take a step of one page
+ *       at once, but for a lock that the kernel freed. The older one stays in its
+ *       crew, and looks now and then whether the newer one lives.
+ *   I8  A keeper acts on what it knows of the lease only if nobody has kept the
+ *       page since it learned that. Whoever takes the page raises page->reign;
+ *       a keeper that finds another value than at open reads the page anew, and
+ *       so does one that has given way. A first turn may come long after open,
+ *       while a child has kept the page and died.
  *
  * States in `owner`: idle -> starting -> running -> ended -> starting or idle.
  * A keeper that ends at once may go from starting to ended.
@@ -176,6 +182,8 @@ static bool sit_down(struct sfid__keeper *k) {
             pthread_mutex_unlock(&page->seat[seat].lock);
             return false;
         }
+        if (reign != k->opened)
+            sfid__holder_unfollow(k->holding); /* I8 */
         k->seat = seat;
         atomic_store_explicit(&k->reign, mine, memory_order_relaxed);
         atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
@@ -307,8 +315,10 @@ bool sfid__keeper_runs(const struct sfid__keeper *k) {
     return owner == (us | SFID__KEEPER_RUNNING) || owner == (us | SFID__KEEPER_STARTING);
 }
 
+/* Relaxed: for sfid_status(). */
 bool sfid__keeper_keeps(const struct sfid__keeper *k) {
-    return sfid__keeper_runs(k) && (!sfid__keeper_shares(k) || atomic_load_explicit(&k->reign, memory_order_relaxed) != 0);
+    return sfid__keeper_runs(k) && !atomic_load_explicit(&k->gave_way, memory_order_relaxed) &&
+           (!sfid__keeper_shares(k) || atomic_load_explicit(&k->reign, memory_order_relaxed) != 0);
 }
 
 bool sfid__keeper_is_self(const struct sfid__keeper *k) { return self.keeper == k && self.process == sfid__process(); }

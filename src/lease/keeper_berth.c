@@ -6,10 +6,7 @@
 
 #include <string.h>
 
-/*
- * I7. True if the crew with this watch keeps the page: it lives, and it is at work on the page, or answers, or pauses after a
- * failure. Acquire: with the exchanges in take_page() and pass().
- */
+/* I7. True if the crew with this watch keeps the page: it lives, and it is at work on the page, or answers, or pauses after a failure. */
 static bool is_kept_by(const struct sfid__keeper *k, uint64_t watch) {
     if (watch == 0 || !sfid__watch_lives(watch & ~SFID__IN_TURN))
         return false;
@@ -17,7 +14,10 @@ static bool is_kept_by(const struct sfid__keeper *k, uint64_t watch) {
            atomic_load_explicit(&k->generator->page->resting, memory_order_relaxed) == SFID__FAILS; /* a hint */
 }
 
+/* Acquire, with the exchanges in take_page() and pass(). */
 static uint64_t watch_of(const struct sfid__page *page) { return atomic_load_explicit(&page->watch, memory_order_acquire); }
+
+bool sfid__berth_is_served(const struct sfid__keeper *k) { return is_kept_by(k, watch_of(k->generator->page)); }
 
 static struct sfid__keeper *keeper_of(const struct sfid__berth *b) {
     return (struct sfid__keeper *)(void *)((uintptr_t)b - offsetof(struct sfid__keeper, berth));
@@ -35,6 +35,10 @@ static bool take_page(struct sfid__keeper *k, uint64_t watch, uint32_t number) {
         return false;
     atomic_store_explicit(&page->berth, number, memory_order_relaxed); /* a hint: this turn looks at the poke all the same */
     k->watch = watch;
+    atomic_store_explicit(&k->gave_way, false, memory_order_relaxed); /* for sfid_status() alone */
+    /* I8. Relaxed: the exchange orders it. */
+    if (atomic_fetch_add_explicit(&page->reign, 1, memory_order_relaxed) != k->opened)
+        sfid__holder_unfollow(k->holding);
     return true;
 }
 
@@ -57,6 +61,20 @@ static void step_in_turn(struct sfid__keeper *k, bool first, int64_t *due_ms) {
     sfid__keeper_note_rest(k, *due_ms);
 }
 
+/*
+ * Another crew keeps the page. This one forgets what it knew of it, and looks now and then whether that one still lives: it may
+ * die where no call asks for another, and the lease of a server would end.
+ */
+static int64_t give_way(struct sfid__keeper *k) {
+    if (k->watch != 0) {
+        sfid__page_wake(k->generator->page); /* this turn may have taken a poke that was meant for the other one */
+        sfid__holder_unfollow(k->holding);
+    }
+    k->watch = 0;
+    atomic_store_explicit(&k->gave_way, true, memory_order_relaxed); /* for sfid_status() alone */
+    return sfid__monotonic_ms(k->generator->clock) + sfid__keeper_window_ms(k) / 4;
+}
+
 static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
     struct sfid__keeper *k = keeper_of(b);
     const bool first = k->watch != watch;
@@ -65,20 +83,25 @@ static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number)
     if (atomic_load_explicit(&k->stop, memory_order_acquire) != 0)
         return SFID__FOREVER;
     if (!(first ? take_page(k, watch, number) : pass(k, watch, watch | SFID__IN_TURN)))
-        return SFID__CREW_OVER;
+        return give_way(k);
     step_in_turn(k, first, &due_ms);
-    return pass(k, watch | SFID__IN_TURN, watch) ? due_ms : SFID__CREW_OVER;
+    return pass(k, watch | SFID__IN_TURN, watch) ? due_ms : give_way(k);
 }
 
 /* Relaxed: the turn that follows takes the poke with acquire. */
 static bool is_poked(const struct sfid__berth *b) {
     const struct sfid__keeper *k = keeper_of(b);
-    return atomic_load_explicit(&k->generator->page->poke, memory_order_relaxed) != 0 && !sfid__keeper_backs_off(k);
+    if (atomic_load_explicit(&k->generator->page->poke, memory_order_relaxed) == 0)
+        return false;
+    return k->watch != 0 ? !sfid__keeper_backs_off(k) : !sfid__berth_is_served(k);
 }
 
-static bool has_failed(const struct sfid__berth *b) { return sfid__keeper_backs_off(keeper_of(b)); }
+static bool has_failed(const struct sfid__berth *b) {
+    const struct sfid__keeper *k = keeper_of(b);
+    return k->watch != 0 && sfid__keeper_backs_off(k);
+}
 
-/* Another process keeps the page, or this one's crew has ended. */
+/* This process's crew has ended: it has lost its watch, or got none. */
 static void has_left(struct sfid__berth *b) {
     struct sfid__keeper *k = keeper_of(b);
     sfid__page_wake(k->generator->page); /* this thread may have taken a poke that was meant for the other one */
@@ -91,31 +114,35 @@ static void has_left(struct sfid__berth *b) {
 static const struct sfid__berth_ops berth_ops = {
     .turn = take_turn, .is_poked = is_poked, .has_failed = has_failed, .left = has_left};
 
-bool sfid__berth_is_served(const struct sfid__keeper *k) { return is_kept_by(k, watch_of(k->generator->page)); }
-
 /* In a child the berth is a copy of its parent's. */
 bool sfid__berth_join(struct sfid__keeper *k) {
     const char *server = k->holding->store->server;
-    k->berth = (struct sfid__berth){.ops = &berth_ops, .group = server ? sfid__hash(SFID__HASH_SEED, server, strlen(server)) : 0};
+    if (k->berth.ops == NULL) { /* once: later a call may be in sfid__crew_help() with it */
+        k->berth.ops = &berth_ops;
+        k->berth.group = server ? sfid__hash(SFID__HASH_SEED, server, strlen(server)) : 0;
+    }
     k->watch = 0;
     return sfid__crew_join(&k->berth) == 0;
 }
 
 /* For the closing thread (I5). */
 void sfid__berth_leave(struct sfid__keeper *k) {
+    struct sfid__page *page = k->generator->page;
     sfid__crew_leave(&k->berth);
-    if (k->watch == 0)
+    if (k->watch == 0) {
+        if (atomic_load_explicit(&page->reign, memory_order_relaxed) != k->opened)
+            sfid__holder_unfollow(k->holding); /* I8: it never had a turn */
         return;
-    atomic_store_explicit(&k->generator->page->resting, 0, memory_order_relaxed); /* a hint: nobody rests any more */
+    }
+    if (watch_of(page) == k->watch)
+        atomic_store_explicit(&page->resting, 0, memory_order_relaxed); /* a hint: nobody rests any more */
     if (!pass(k, k->watch, 0)) {
-        sfid__page_wake(k->generator->page); /* as above */
+        sfid__page_wake(page); /* as above */
         sfid__holder_unfollow(k->holding);
     }
     k->watch = 0;
 }
 
-bool sfid__keeper_is_late(const struct sfid__keeper *k) {
-    return sfid__keeper_in_crew(k) && sfid__crew_is_busy() && sfid__keeper_is_deaf(k);
-}
+bool sfid__keeper_is_late(const struct sfid__keeper *k) { return sfid__keeper_in_crew(k) && !sfid__berth_is_served(k); }
 
 void sfid__keeper_help(struct sfid__keeper *k) { sfid__crew_help(&k->berth); }

@@ -27,11 +27,13 @@ struct sfid__keeper {
     char app[65];           /* as in the options; "": none */
     unsigned seat;          /* of this keeper, while it keeps */
     _Atomic uint64_t reign; /* page->reign when it sat down; 0: it does not keep */
+    uint64_t opened;        /* page->reign at open: I8 */
     bool ends_soon;         /* the layout does */
     bool begun;             /* what open noticed was reported */
 
     struct sfid__berth berth; /* of a keeper in the crew */
     uint64_t watch;           /* of the crew, while it keeps the page; else 0. Only turns have it, and stop after them */
+    _Atomic bool gave_way;    /* in the crew: to that of another process */
 
     _Atomic uint64_t owner; /* sfid__process() << 2 | state: see keeper.c */
     _Atomic int stop;
@@ -75,8 +77,8 @@ bool sfid__berth_join(struct sfid__keeper *k);
 void sfid__berth_leave(struct sfid__keeper *k);
 
 /*
- * A call wants this process's keeper, which runs. is_late: it has not answered for a while, because the crew is in other
- * generators' turns. help then makes a second thread, if the crew may have one. A hint; async-signal-safe. help is not.
+ * A call wants this process's keeper, which runs. is_late: nobody serves the page, because this crew is in other generators'
+ * turns, or because the crew that has the page is dead or deaf. help then has the keeper look, in a second thread if need be.
  */
 bool sfid__keeper_is_late(const struct sfid__keeper *k);
 void sfid__keeper_help(struct sfid__keeper *k);

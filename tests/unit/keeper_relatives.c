@@ -67,9 +67,9 @@ static void survives_a_killed_keeper(void) {
 static int keep_until_superseded(void *unused) {
     (void)unused;
     sfid__keeper_start(&k);
-    for (int i = 0; i < 400 && sfid__keeper_runs(&k); i++)
+    for (int i = 0; i < 400 && sfid__keeper_keeps(&k); i++)
         draw_for_ms(50);
-    const int still = sfid__keeper_runs(&k);
+    const int still = sfid__keeper_keeps(&k);
     sfid__keeper_stop(&k); /* joined: valgrind takes the memory of a thread that has ended for lost */
     return still;
 }
@@ -97,7 +97,7 @@ static void replaces_one_that_is_stopped(void) {
     ok(watch != 0 && sfid__watch_lives(watch), "stopped: its thread is still there");
     f.g.keeper_wanted = child_wants_keeper;
     is_i64(draw_for_ms(1000), 0, "stopped: no call fails over three windows");
-    ok(sfid__keeper_runs(&k) && atomic_load(&f.page->watch) != watch, "stopped: another one keeps");
+    ok(sfid__keeper_keeps(&k) && atomic_load(&f.page->watch) != watch, "stopped: another one keeps");
     kill(older, SIGCONT);
     is_i64(status_of(older), 0, "stopped: when it goes on, it ends before its next step");
     is_i64(draw_for_ms(500), 0, "stopped: and the newer one goes on");
@@ -133,10 +133,92 @@ static void ends_where_another_reigns(bool events) {
     is_i64(sfid__keeper_start(&k), 0, "superseded: its lock was freed while it lives, and another starts");
     is_i64(status_of(older), 0, "superseded: the older one ends before its next step");
     is_i64(draw_for_ms(500), 0, "superseded: the newer one renews");
-    ok(sfid__keeper_runs(&k), "superseded: and goes on");
+    ok(sfid__keeper_keeps(&k), "superseded: and goes on");
     sfid__keeper_stop(&k);
     is_i64(sfid__keeper_start(&k), 0, "superseded: its lock is free after it");
     sfid__keeper_stop(&k);
+    end();
+}
+
+/* ---- a first turn that comes late --------------------------------------------- */
+
+/* Another generator's turn, which hangs. */
+static struct {
+    struct sfid__berth berth; /* first */
+    _Atomic int hangs, inside;
+} guest;
+
+static int64_t hang(struct sfid__berth *b, uint64_t watch, uint32_t number) {
+    (void)b, (void)watch, (void)number;
+    atomic_store(&guest.inside, 1);
+    while (atomic_load(&guest.hangs))
+        sfid__system_clock.sleep_ns(&sfid__system_clock, 1000000);
+    atomic_store(&guest.inside, 0);
+    return INT64_MAX;
+}
+
+static bool never(const struct sfid__berth *b) { return b == NULL; }
+static void leaves(struct sfid__berth *b) { (void)b; }
+static const struct sfid__berth_ops guest_ops = {.turn = hang, .is_poked = never, .has_failed = never, .left = leaves};
+
+static bool is_inside(void *unused) { return unused == NULL && atomic_load(&guest.inside) != 0; }
+
+static void begin_beside_one_that_hangs(void) {
+    guest.berth = (struct sfid__berth){.ops = &guest_ops};
+    atomic_store(&guest.hangs, 1);
+    sfid__crew_join(&guest.berth);
+    ok(tap_wait_until(is_inside, NULL, 10000), "late: a turn of another generator hangs");
+}
+
+static int keep_for_a_while(void *loses) {
+    f.g.keeper_wanted = child_wants_keeper;
+    atomic_store(&store->lose, loses != NULL);
+    const int failed = draw_for_ms(600);
+    return failed || !sfid__keeper_keeps(&k);
+}
+
+static bool is_followed(void *unused) { return unused == NULL && sfid__keeper_keeps(&k) && atomic_load(&store->claims) >= 2; }
+
+/*
+ * The opener's machine knows the lease since open. Before its first turn a child keeps the page, loses the lease, has another
+ * one, and dies. Then the opener loses that one: the third record has to be behind the second.
+ */
+static void finds_what_a_child_left(void) {
+    begin(false);
+    sfid__holder_resume(&h); /* as at the end of open */
+    k.opened = f.page->reign;
+    begin_beside_one_that_hangs();
+    sfid__keeper_start(&k);
+    is_i64(status_of(spawn(keep_for_a_while, &k)), 0, "late: a child keeps the page, and has another record");
+    is_u64(atomic_load(&f.page->current), 1, "late: the second one");
+    const int64_t pid = (int64_t)sfid__record_pid(&f.page->records[1]);
+    atomic_store(&store->lose, 1);
+    atomic_store(&guest.hangs, 0);
+    draw_for_ms(600);
+    ok(tap_wait_until(is_followed, NULL, 10000), "late: its parent keeps it after that, and loses it");
+    is_i64((int64_t)sfid__record_pid(&f.page->records[1]), pid, "late: the child's record is not touched");
+    is_u64(atomic_load(&f.page->current), 2, "late: the next one comes behind it");
+    sfid__keeper_stop(&k);
+    sfid__crew_leave(&guest.berth);
+    end();
+}
+
+/* A child takes the page of a crew that hangs, and dies. Nobody generates: the parent's crew sees to the lease again. */
+static void looks_after_it_again(void) {
+    begin(false);
+    store->store.terms.rests = h.lease.terms.rests = false; /* as a server's: it is renewed without calls, too */
+    sfid__holder_resume(&h);
+    const int one = 1;
+    sfid__keeper_start(&k);
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "again: a keeper renews");
+    begin_beside_one_that_hangs();
+    is_i64(status_of(spawn(keep_for_a_while, NULL)), 0, "again: a child keeps meanwhile");
+    atomic_store(&guest.hangs, 0);
+    const int more = atomic_load(&store->renewals) + 2;
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&more, 10000), "again: then its parent does");
+    ok(sfid__keeper_keeps(&k), "again: and says so");
+    sfid__keeper_stop(&k);
+    sfid__crew_leave(&guest.berth);
     end();
 }
 
@@ -149,5 +231,7 @@ int main(void) {
     ends_where_another_reigns(false);
     replaces_one_that_is_stopped();
     leaves_a_step_alone();
+    finds_what_a_child_left();
+    looks_after_it_again();
     return done_testing();
 }
