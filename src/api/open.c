@@ -97,7 +97,7 @@ static void keeper_wanted(struct sfid__generator *generator, bool may_sleep) {
         struct sfid__guest guest;
         sfid__guest_enter(&guest);
         if (runs)
-            sfid__keeper_help(&rest->keeper);
+            sfid__keeper_look(&rest->keeper);
         else
             sfid__keeper_start(&rest->keeper); /* a failure is fine: the next call tries again */
         sfid__guest_leave(&guest);

@@ -23,3 +23,18 @@ int sfid__thread_start(pthread_t *thread, void *(*main)(void *), void *arg) {
     pthread_attr_destroy(&attr);
     return rc;
 }
+
+static _Thread_local struct {
+    void (*call)(void *);
+    void *arg;
+} owner;
+
+void sfid__thread_on_hang(void (*call)(void *), void *arg) {
+    owner.call = call;
+    owner.arg = arg;
+}
+
+void sfid__thread_hangs(void) {
+    if (owner.call)
+        owner.call(owner.arg);
+}

@@ -8,4 +8,13 @@
 /* Makes a thread with a small stack, and all signals blocked. 0 or an errno. */
 int sfid__thread_start(pthread_t *thread, void *(*main)(void *), void *arg);
 
+/* For a thread that waits for somebody else, before it waits for long. Calls what its owner wants to have called, if anything. */
+void sfid__thread_hangs(void);
+
+/* For the owner, in that thread. */
+void sfid__thread_on_hang(void (*call)(void *), void *arg);
+
+/* Waits that end sooner are not worth the call. */
+#define SFID__HANG_MS 20
+
 #endif

@@ -8,8 +8,10 @@
  *   - fork() copies the crew, perhaps with its lock held, but no thread. The
  *     child finds another process in it, never touches its lock, and makes a
  *     crew of its own. A berth that names another crew is in none.
- *   - A turn hangs. Its thread holds no lock, so other berths join, leave and
- *     get turns of helpers. Who leaves waits for its own turn alone.
+ *   - A turn hangs. It says so itself (sfid__thread_hangs()), before it waits for
+ *     long for a server, and a turn that depends on a disk counts as one that
+ *     hangs from its beginning. Its thread holds no lock, so other berths join,
+ *     leave and get turns of helpers. Who leaves waits for its own turn alone.
  *   - A poke comes from another process, or from a signal handler: it takes no
  *     lock. It marks the page and rings the bell. Who hears the bell looks at the
  *     berth that it names, or at all.
@@ -39,12 +41,17 @@
  *       is not in a turn: the main thread looks at everything when its own turn
  *       is over, and a helper that ends a turn beside it rings.
  *
+ *   I6  If all threads hang and there are berths beside theirs, there is one thread
+ *       more, unless there are HELPERS helpers. Whatever can make that true makes
+ *       one: a thread that hangs, a berth that joins. A helper stays while it is
+ *       the only thread that does not hang.
+ *
  * Who may run with whom, in one process:
  *
- *             join   leave  help   turn
+ *             join   leave  look   turn
  *     join    yes    yes    yes    yes
  *     leave          yes    yes    yes    of one berth: leave waits for its turn, and nothing runs with its join
- *     help                  yes    yes    of one berth: not beside its leave; beside its join it may find it out
+ *     look                  yes    yes    of one berth: not beside its leave; beside its join it may find it out
  *     turn                         I2
  */
 #include "lease/crew.h"
@@ -53,6 +60,7 @@
 #include "base/process.h"
 #include "base/thread.h"
 #include "base/watch.h"
+#include "lease/turns.h"
 
 #include <sfid.h>
 #include <stdlib.h>
@@ -62,22 +70,15 @@
 #define HELPER_NAME "sfid-helper"
 #define HELPERS 4
 #define HELPER_IDLE_MS 1000
-#define HELPER_LOOK_MS 100 /* longest sleep of a helper that does not hear the bell */
-#define LATE_MS 20         /* a helper leaves to the main thread what is not later than this */
-#define DOUBTFUL_MOST 3    /* turns that may hang at one time, where the last one of their group failed: two threads are left */
-#define GROUPS 64
+#define LATE_MS 20 /* a helper leaves to the main thread what is not later than this */
 #define FOREVER INT64_MAX
 
 struct worker {
     pthread_t thread;
     struct sfid__crew *crew;
-    bool made, gone; /* gone: only its end is left to join */
-};
-
-/* A heap of berths by due_ms: place - 1 is the index. */
-struct order {
-    struct sfid__berth **at;
-    size_t n;
+    bool made, gone;           /* gone: only its end is left to join */
+    struct sfid__berth *berth; /* whose turn is under way; NULL: none */
+    bool hangs, risky;         /* that turn; risky: turns.h */
 };
 
 struct sfid__crew {
@@ -91,14 +92,12 @@ struct sfid__crew {
     bool joining;
     struct worker worker[1 + HELPERS]; /* the first one is the main thread */
     unsigned workers;                  /* that are made and not gone */
-    unsigned busy;                     /* that are in a turn */
+    unsigned hung;                     /* whose turn hangs */
 
     size_t room, count;         /* of berths */
     struct sfid__berth **berth; /* by number - 1; NULL: not in use */
     uint32_t *spare;            /* numbers not in use: room - count of them */
-    struct order order[2];      /* of those that wait; the second: of doubtful ones */
-    unsigned doubtful;          /* turns of those that are under way */
-    uint64_t fails[GROUPS];     /* groups of which the last turn failed, by their hash; of two in one place the later one */
+    struct sfid__turns turns;   /* of those that wait */
 };
 
 static _Atomic(struct sfid__crew *) latest;
@@ -146,65 +145,6 @@ static struct sfid__crew *make_ours(void) {
 
 static int64_t now_ms(void) { return sfid__deadline_now_ms(); }
 
-/* ---- the order of times ------------------------------------------------------ */
-
-static void put_at(struct order *o, size_t place, struct sfid__berth *b) {
-    o->at[place - 1] = b;
-    b->place = place;
-}
-
-/* Finds the place of a berth that may be due earlier, or later, than those around it. */
-static void sift(struct order *o, size_t place, struct sfid__berth *b) {
-    for (; place > 1 && o->at[place / 2 - 1]->due_ms > b->due_ms; place /= 2)
-        put_at(o, place, o->at[place / 2 - 1]);
-    for (size_t next; (next = 2 * place) <= o->n; place = next) {
-        next += next < o->n && o->at[next]->due_ms < o->at[next - 1]->due_ms;
-        if (o->at[next - 1]->due_ms >= b->due_ms)
-            break;
-        put_at(o, place, o->at[next - 1]);
-    }
-    put_at(o, place, b);
-}
-
-static uint64_t *fails_of(struct sfid__crew *c, const struct sfid__berth *b) { return &c->fails[b->group % GROUPS]; }
-
-static bool is_doubtful(struct sfid__crew *c, const struct sfid__berth *b) {
-    return b->failed || (b->group != 0 && *fails_of(c, b) == b->group);
-}
-
-/* I2: the berth waits no more. */
-static void pick(struct sfid__crew *c, struct sfid__berth *b) {
-    const size_t place = b->place;
-    struct order *o = &c->order[b->doubtful];
-    struct sfid__berth *last = o->at[--o->n];
-    b->place = 0;
-    if (last != b)
-        sift(o, place, last);
-}
-
-/* I2: the berth waits. */
-static void wait_until(struct sfid__crew *c, struct sfid__berth *b, int64_t due_ms) {
-    if (b->place)
-        pick(c, b);
-    b->due_ms = due_ms;
-    b->doubtful = is_doubtful(c, b);
-    sift(&c->order[b->doubtful], ++c->order[b->doubtful].n, b);
-}
-
-static struct sfid__berth *first_of(const struct order *o) { return o->n ? o->at[0] : NULL; }
-
-/*
- * The berth whose turn is next; NULL: none may have one. Those of a server that does not answer wait behind all others that are
- * due, and only some of them have a turn at one time, so that they cannot keep all threads busy.
- */
-static struct sfid__berth *next_berth(struct sfid__crew *c, int64_t now) {
-    struct sfid__berth *b, *d;
-    while ((b = first_of(&c->order[0])) != NULL && is_doubtful(c, b))
-        wait_until(c, b, b->due_ms);
-    d = c->doubtful < DOUBTFUL_MOST ? first_of(&c->order[1]) : NULL;
-    return d == NULL || (b && (b->due_ms <= now || b->due_ms <= d->due_ms)) ? b : d;
-}
-
 /* ---- berths --------------------------------------------------------------------- */
 
 static bool grow(struct sfid__crew *c) {
@@ -213,15 +153,9 @@ static bool grow(struct sfid__crew *c) {
         return true;
     struct sfid__berth **berth = realloc(c->berth, room * sizeof *berth);
     c->berth = berth ? berth : c->berth;
-    for (int i = 0; i < 2; i++) {
-        struct sfid__berth **at = realloc(c->order[i].at, room * sizeof *at);
-        c->order[i].at = at ? at : c->order[i].at;
-        if (at == NULL)
-            return false;
-    }
     uint32_t *spare = realloc(c->spare, room * sizeof *spare);
     c->spare = spare ? spare : c->spare;
-    if (!berth || !spare || room >= SFID__WATCH_ALL)
+    if (!berth || !spare || !sfid__turns_grow(&c->turns, room) || room >= SFID__WATCH_ALL)
         return false;
     for (size_t i = room; i > c->room; i--) {
         c->berth[i - 1] = NULL;
@@ -237,13 +171,14 @@ static void enter(struct sfid__crew *c, struct sfid__berth *b) {
     c->berth[b->number - 1] = b;
     b->place = 0;
     b->failed = false;
-    wait_until(c, b, now_ms());
+    b->group = b->ops->group(b);
+    sfid__turns_wait(&c->turns, b, now_ms());
 }
 
 /* I2: the berth is out. */
 static void take_out(struct sfid__crew *c, struct sfid__berth *b) {
     if (b->place)
-        pick(c, b);
+        sfid__turns_pick(&c->turns, b);
     c->berth[b->number - 1] = NULL;
     c->spare[c->room - c->count--] = b->number;
     b->crew = NULL;
@@ -251,7 +186,7 @@ static void take_out(struct sfid__crew *c, struct sfid__berth *b) {
 
 static void heed_one(struct sfid__crew *c, struct sfid__berth *b) {
     if (b && b->place && b->ops->is_poked(b))
-        wait_until(c, b, now_ms());
+        sfid__turns_wait(&c->turns, b, now_ms());
 }
 
 /* I3. What the bell said may be meant for an earlier thread with this watch: it is a hint. */
@@ -265,31 +200,91 @@ static void heed(struct sfid__crew *c, uint32_t what) {
 
 /* ---- a thread --------------------------------------------------------------------- */
 
-static void note_failure(struct sfid__crew *c, struct sfid__berth *b) {
-    b->failed = b->ops->has_failed(b);
-    if (b->group != 0 && (b->failed || *fails_of(c, b) == b->group))
-        *fails_of(c, b) = b->failed ? b->group : 0;
+static struct worker *free_helper(struct sfid__crew *c) {
+    for (unsigned i = 1; i <= HELPERS; i++) {
+        struct worker *w = &c->worker[i];
+        if (w->made && w->gone) { /* its last step was to unlock */
+            pthread_join(w->thread, NULL);
+            w->made = false;
+        }
+        if (!w->made)
+            return w;
+    }
+    return NULL;
 }
 
-/* With the lock; without it in the turn itself. */
-static void give_turn(struct sfid__crew *c, struct sfid__berth *b) {
+/* I1. */
+static bool make_worker(struct sfid__crew *c, struct worker *w, void *(*main)(void *)) {
+    *w = (struct worker){.crew = c};
+    w->made = sfid__thread_start(&w->thread, main, w) == 0;
+    c->workers += w->made;
+    return w->made;
+}
+
+static void *helper_thread(void *arg);
+
+/* I6. If all threads hang, and there is a berth beside theirs, makes one more. A failure is fine: the next hang tries again. */
+static void stand_by(struct sfid__crew *c) {
+    struct worker *w = c->hung >= c->workers && c->count > c->hung && !c->joining ? free_helper(c) : NULL;
+    if (w)
+        make_worker(c, w, helper_thread);
+}
+
+static void note_hang(struct sfid__crew *c, struct worker *w) {
+    if (w->berth == NULL || w->hangs)
+        return;
+    w->hangs = true;
+    c->hung++;
+    c->turns.risky[w->berth->remote] += !w->risky;
+    w->risky = true;
+    sfid__turns_doubt(&c->turns, w->berth, true);
+    pthread_cond_broadcast(&c->idle); /* a helper hears the bell now */
+    stand_by(c);
+}
+
+/* In the thread that waits, without the lock. */
+static void hangs(void *worker) {
+    struct worker *w = worker;
+    pthread_mutex_lock(&w->crew->lock);
+    note_hang(w->crew, w);
+    pthread_mutex_unlock(&w->crew->lock);
+}
+
+static void begin_turn(struct sfid__crew *c, struct worker *w, struct sfid__berth *b) {
+    sfid__turns_pick(&c->turns, b);
+    w->berth = b;
+    w->hangs = false;
+    w->risky = b->doubtful;
+    c->turns.risky[b->remote] += w->risky;
+    if (b->group != 0 && !b->remote) /* nothing tells when a disk hangs */
+        note_hang(c, w);
+}
+
+static void end_turn(struct sfid__crew *c, struct worker *w) {
+    struct sfid__berth *b = w->berth;
+    c->turns.risky[b->remote] -= w->risky;
+    c->hung -= w->hangs;
+    w->berth = NULL;
+    b->failed = b->ops->has_failed(b);
+    sfid__turns_doubt(&c->turns, b, b->failed);
+    b->group = b->ops->group(b);
+}
+
+/* Called and left with the lock. The turn itself is without it. */
+static void give_turn(struct sfid__crew *c, struct worker *w, struct sfid__berth *b) {
     const uint64_t watch = c->watch;
     const uint32_t number = b->number;
-    const bool doubtful = b->doubtful;
-    pick(c, b);
-    c->busy++;
-    c->doubtful += doubtful;
+    begin_turn(c, w, b);
     pthread_mutex_unlock(&c->lock);
     const int64_t due_ms = b->ops->turn(b, watch, number);
     pthread_mutex_lock(&c->lock);
-    c->doubtful -= doubtful;
-    c->busy--;
+    end_turn(c, w);
     if (watch != c->watch) { /* the main thread has ended meanwhile */
         take_out(c, b);
         b->ops->left(b);
     } else {
-        note_failure(c, b);
-        wait_until(c, b, b->ops->is_poked(b) ? now_ms() : SFID__MAX(due_ms, now_ms() + 1)); /* behind those that are due now */
+        const int64_t soon_ms = now_ms() + 1; /* behind those that are due now */
+        sfid__turns_wait(&c->turns, b, b->ops->is_poked(b) ? now_ms() : SFID__MAX(due_ms, soon_ms));
     }
     pthread_cond_broadcast(&c->changed);
     if (!c->main_in_turn) /* it sleeps, perhaps for longer than until due_ms */
@@ -316,22 +311,25 @@ static void serve(struct sfid__crew *c) {
     while (goes_on(c)) {
         heed(c, sfid__watch_hear(c->watch));
         const int64_t now = now_ms();
-        struct sfid__berth *b = next_berth(c, now);
+        struct sfid__berth *b = sfid__turns_next(&c->turns, now);
         if (b == NULL || b->due_ms > now) {
             sleep_on_bell(c, b && b->due_ms != FOREVER ? b->due_ms - now : FOREVER);
             continue;
         }
         c->main_in_turn = true;
-        give_turn(c, b);
+        give_turn(c, &c->worker[0], b);
         c->main_in_turn = false;
     }
 }
 
+/* I6. True if nobody else would serve a berth that is due. */
+static bool is_needed(const struct sfid__crew *c) { return c->hung + 1 >= c->workers; }
+
 /*
- * Serves berths that wait although they are due, until there was none for a while. The bell is for the main thread, unless that
- * is in a turn.
+ * Serves berths that wait although they are due, until there was none for a while and another thread is free. The bell is for the
+ * main thread, unless that is in a turn.
  */
-static void help(struct sfid__crew *c) {
+static void help(struct sfid__crew *c, struct worker *w) {
     int64_t end_ms = now_ms() + HELPER_IDLE_MS;
     while (goes_on(c)) {
         const uint32_t what = sfid__watch_hear(c->watch);
@@ -339,17 +337,19 @@ static void help(struct sfid__crew *c) {
         if (what != 0 && !c->main_in_turn) /* the bell woke this thread in place of the main one */
             sfid__watch_ring(c->watch, what);
         const int64_t now = now_ms();
-        struct sfid__berth *b = next_berth(c, now);
+        if (end_ms <= now && is_needed(c))
+            end_ms = now + HELPER_IDLE_MS;
+        struct sfid__berth *b = sfid__turns_next(&c->turns, now);
         const int64_t late_ms = b && b->due_ms < end_ms ? b->due_ms + LATE_MS : FOREVER;
         if (late_ms <= now) {
-            give_turn(c, b);
+            give_turn(c, w, b);
             end_ms = now_ms() + HELPER_IDLE_MS;
         } else if (end_ms <= now) {
             return;
         } else if (c->main_in_turn) {
             sleep_on_bell(c, SFID__MIN(late_ms, end_ms) - now);
         } else {
-            sleep_beside_main(c, SFID__MIN(SFID__MIN(late_ms, end_ms) - now, HELPER_LOOK_MS));
+            sleep_beside_main(c, SFID__MIN(late_ms, end_ms) - now);
         }
     }
 }
@@ -376,6 +376,7 @@ static void *main_thread(void *arg) {
     struct sfid__crew *c = w->crew;
     pthread_setname_np(pthread_self(), THREAD_NAME);
     pthread_mutex_lock(&c->lock);
+    sfid__thread_on_hang(hangs, w);
     c->watch = sfid__watch_take();
     serve(c);
     turn_out(c);
@@ -390,18 +391,10 @@ static void *helper_thread(void *arg) {
     struct sfid__crew *c = w->crew;
     pthread_setname_np(pthread_self(), HELPER_NAME);
     pthread_mutex_lock(&c->lock);
-    help(c);
+    sfid__thread_on_hang(hangs, w);
+    help(c, w);
     end_worker(c, w);
     return NULL;
-}
-
-/* I1. */
-static bool make_worker(struct sfid__crew *c, struct worker *w, void *(*main)(void *)) {
-    w->crew = c;
-    w->gone = false;
-    w->made = sfid__thread_start(&w->thread, main, w) == 0;
-    c->workers += w->made;
-    return w->made;
 }
 
 /* I4. Waits for the end of the main thread if that is near, and of helpers if no turn can be under way. */
@@ -439,6 +432,7 @@ int sfid__crew_join(struct sfid__berth *b) {
         good = c->worker[0].made || make_worker(c, &c->worker[0], main_thread);
         if (!good)
             take_out(c, b);
+        stand_by(c);
     }
     const uint64_t watch = c->watch;
     const uint32_t number = b->number;
@@ -462,37 +456,14 @@ void sfid__crew_leave(struct sfid__berth *b) {
     pthread_mutex_unlock(&c->lock);
 }
 
-static struct worker *free_helper(struct sfid__crew *c) {
-    for (unsigned i = 1; i <= HELPERS; i++) {
-        struct worker *w = &c->worker[i];
-        if (w->made && w->gone) { /* its last step was to unlock */
-            pthread_join(w->thread, NULL);
-            w->made = false;
-        }
-        if (!w->made)
-            return w;
-    }
-    return NULL;
-}
-
-void sfid__crew_help(struct sfid__berth *b) {
+void sfid__crew_look(struct sfid__berth *b) {
     struct sfid__crew *c = ours();
-    struct worker *w = NULL;
     if (c == NULL)
         return;
     pthread_mutex_lock(&c->lock);
-    const bool may = b->crew == c && !c->joining;
-    if (may)
+    if (b->crew == c && b->place && !c->joining) {
         heed_one(c, b);
-    if (may && c->busy >= c->workers) {
-        const int64_t now = now_ms();
-        const struct sfid__berth *next = next_berth(c, now);
-        if (next && next->due_ms <= now)
-            w = free_helper(c);
-    } else if (may && b->place && !c->main_in_turn) {
         sfid__watch_ring(c->watch, b->number);
     }
-    if (w)
-        make_worker(c, w, helper_thread); /* a failure is fine: the next call tries again */
     pthread_mutex_unlock(&c->lock);
 }

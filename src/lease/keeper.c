@@ -77,7 +77,7 @@
  *     stop                   no    yes    sfid_close(), which keeps all other calls out first
  *
  * Reads are sfid__keeper_runs(), sfid__keeper_is_self(), sfid__keeper_is_late(),
- * sfid__keeper_help(), sfid__text_read() and the counters.
+ * sfid__keeper_look(), sfid__text_read() and the counters.
  */
 #include "lease/keeper.h"
 

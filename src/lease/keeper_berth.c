@@ -2,10 +2,6 @@
 /* keeper_berth.c - a keeper that is one of many: its turns in the crew of the process. keeper.c has the argument. */
 #include "lease/keeper_parts.h"
 
-#include "base/hash.h"
-
-#include <string.h>
-
 /* I7. True if the crew with this watch keeps the page: it lives, and it is at work on the page, or answers, or pauses after a failure. */
 static bool is_kept_by(const struct sfid__keeper *k, uint64_t watch) {
     if (watch == 0 || !sfid__watch_lives(watch & ~SFID__IN_TURN))
@@ -101,6 +97,8 @@ static bool has_failed(const struct sfid__berth *b) {
     return k->watch != 0 && sfid__keeper_backs_off(k);
 }
 
+static uint64_t group_of(const struct sfid__berth *b) { return keeper_of(b)->holding->store->group; }
+
 /* This process's crew has ended: it has lost its watch, or got none. */
 static void has_left(struct sfid__berth *b) {
     struct sfid__keeper *k = keeper_of(b);
@@ -112,14 +110,13 @@ static void has_left(struct sfid__berth *b) {
 }
 
 static const struct sfid__berth_ops berth_ops = {
-    .turn = take_turn, .is_poked = is_poked, .has_failed = has_failed, .left = has_left};
+    .turn = take_turn, .is_poked = is_poked, .has_failed = has_failed, .group = group_of, .left = has_left};
 
 /* In a child the berth is a copy of its parent's. */
 bool sfid__berth_join(struct sfid__keeper *k) {
-    const char *server = k->holding->store->server;
-    if (k->berth.ops == NULL) { /* once: later a call may be in sfid__crew_help() with it */
+    if (k->berth.ops == NULL) { /* once: later a call may be in sfid__crew_look() with it */
         k->berth.ops = &berth_ops;
-        k->berth.group = server ? sfid__hash(SFID__HASH_SEED, server, strlen(server)) : 0;
+        k->berth.remote = k->holding->store->server != NULL;
     }
     k->watch = 0;
     return sfid__crew_join(&k->berth) == 0;
@@ -145,4 +142,4 @@ void sfid__berth_leave(struct sfid__keeper *k) {
 
 bool sfid__keeper_is_late(const struct sfid__keeper *k) { return sfid__keeper_in_crew(k) && !sfid__berth_is_served(k); }
 
-void sfid__keeper_help(struct sfid__keeper *k) { sfid__crew_help(&k->berth); }
+void sfid__keeper_look(struct sfid__keeper *k) { sfid__crew_look(&k->berth); }

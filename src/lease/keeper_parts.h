@@ -77,11 +77,11 @@ bool sfid__berth_join(struct sfid__keeper *k);
 void sfid__berth_leave(struct sfid__keeper *k);
 
 /*
- * A call wants this process's keeper, which runs. is_late: nobody serves the page, because this crew is in other generators'
- * turns, or because the crew that has the page is dead or deaf. help then has the keeper look, in a second thread if need be.
+ * A call wants this process's keeper, which runs. is_late: nobody serves the page; perhaps the crew of another process that had it
+ * is dead or deaf. look then has the keeper look.
  */
 bool sfid__keeper_is_late(const struct sfid__keeper *k);
-void sfid__keeper_help(struct sfid__keeper *k);
+void sfid__keeper_look(struct sfid__keeper *k);
 
 /* True if a crew of this fork family keeps the page, and answers. */
 bool sfid__berth_is_served(const struct sfid__keeper *k);

@@ -106,6 +106,7 @@ struct sfid__store {
     uint64_t prefer;                 /* local: the pid to try before all others; UINT64_MAX: none */
     int64_t exchange_ms;             /* how long an answer may take */
     const char *server;              /* where the store is, for people; NULL: on this host */
+    uint64_t group;                  /* stores that wait for the same server or disk have the same; a hash. 0: it waits for none */
     int64_t answer_ms;               /* how long the first answer of this connection took */
     _Atomic int connected;           /* For sfid_status(): the last question was answered */
     _Atomic int64_t skew_ms;         /* how far this host's clock was ahead of the server's then */

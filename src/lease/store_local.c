@@ -12,6 +12,7 @@
 #include "lease/store.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/number.h"
 #include "host/hints.h"
 #include "host/identity.h"
@@ -256,6 +257,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
     s->pid = reply->pid;
     s->page = reply->page;
     s->durable = 0;
+    s->store.group = s->synced ? sfid__hash(SFID__HASH_SEED, &s->mark.id.device, sizeof s->mark.id.device) : 0;
     return SFID__GRANTED;
 }
 

@@ -143,6 +143,7 @@ static struct member *member_of(struct pool_store *s, uint64_t pid) {
 /* Takes over what the last exchange showed. Relaxed: as in store_redis.c. */
 static void note(struct pool_store *s, struct member *m) {
     const struct sfid__store *from = m->store;
+    s->store.group = from->group;
     s->store.answer_ms = from->answer_ms;
     s->store.unreplicated = from->unreplicated;
     atomic_store_explicit(&s->store.connected, atomic_load_explicit(&from->connected, memory_order_relaxed), memory_order_relaxed);

@@ -399,6 +399,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     name(&s->store, identity);
     s->store.exchange_ms = s->app.timeout_ms;
     s->store.server = s->app.shown;
+    s->store.group = sfid__hash(SFID__HASH_SEED, s->app.shown, strlen(s->app.shown));
     *out = &s->store;
     return 0;
 }

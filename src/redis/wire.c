@@ -2,6 +2,7 @@
 #include "redis/wire.h"
 
 #include "base/fd.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,6 +20,15 @@
 #define IDLE_S 60         /* finds a dead peer between heartbeats, and keeps a NAT awake */
 #define PROBE_S 10
 #define PROBES 3
+
+/* As poll(). */
+static int wait_on(struct pollfd *polled, nfds_t n, int ms) {
+    const int ready = poll(polled, n, SFID__MIN(ms, SFID__HANG_MS));
+    if (ready != 0 || ms <= SFID__HANG_MS)
+        return ready;
+    sfid__thread_hangs();
+    return poll(polled, n, ms - SFID__HANG_MS);
+}
 
 /* ---- one socket ---------------------------------------------------------- */
 
@@ -108,6 +118,7 @@ static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, 
             sfid__wire_close(w);
             return too_late(why, "cannot connect: too many connections wait for the server to accept them");
         }
+        sfid__thread_hangs();
         poll(NULL, 0, SFID__MIN(left, BACKLOG_NAP_MS));
     }
     if (errnum == 0)
@@ -194,7 +205,7 @@ static int watch(struct race *r, int ms) {
     struct pollfd polled[SFID__ADDRESSES];
     for (unsigned i = 0; i < r->running; i++)
         polled[i] = (struct pollfd){.fd = r->wires[i].fd, .events = POLLOUT};
-    if (poll(polled, r->running, ms) <= 0)
+    if (wait_on(polled, r->running, ms) <= 0)
         return -1;
     unsigned kept = 0;
     for (unsigned i = 0; i < r->running; i++) {
@@ -268,7 +279,7 @@ static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
         deadline->sure_ms = 0;
         if (left == 0)
             return too_late(why, deadline->stop_at_ms ? "cancelled, because the generator is being closed" : "no answer in time");
-        const int n = poll(&polled, 1, left);
+        const int n = wait_on(&polled, 1, left);
         if (n < 0 && errno != EINTR)
             return too_late(why, "poll() failed");
         const enum sfid__reply_class class = check_is_ours(w, why);

@@ -31,6 +31,13 @@ static void keeps_order(void) {
     ok(no_threads(NULL), "order: with the last one the thread ends");
 }
 
+static bool all_had_a_turn(void *n) {
+    for (int i = 0; i < *(int *)n; i++)
+        if (atomic_load(&guests[i].turns) == 0)
+            return false;
+    return true;
+}
+
 /* The second turns come by their times, however late they are. False if the first turns took until then. */
 static bool falls_into_order(int n, int64_t from_now_ms) {
     int mixed = 0, wrong = 0, stay = 0;
@@ -66,7 +73,8 @@ static int64_t always_due(struct sfid__berth *b, uint64_t watch, uint32_t number
 }
 
 static void is_fair(void) {
-    static const struct sfid__berth_ops eager = {.turn = always_due, .is_poked = is_poked, .has_failed = has_failed, .left = left};
+    static const struct sfid__berth_ops eager = {
+        .turn = always_due, .is_poked = is_poked, .has_failed = has_failed, .group = group_of, .left = left};
     struct guest *a = fresh(0, INT64_MAX), *b = fresh(1, sfid__deadline_now_ms() + 20);
     a->berth.ops = &eager;
     sfid__crew_join(&a->berth);
@@ -152,7 +160,7 @@ static void *churn(void *arg) {
             wait_for(had_turns, g);
         if (i % 2 == 0)
             poke(g);
-        sfid__crew_help(&g->berth);
+        sfid__crew_look(&g->berth);
         sfid__crew_leave(&g->berth);
     }
     return NULL;

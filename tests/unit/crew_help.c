@@ -1,87 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* crew_help.c - helpers beside turns that hang: who gets one, who does not, what is not lost when they come and go. */
+/* crew_help.c - helpers beside turns that hang: when there are some, how many, and what is not lost when they come and go. */
 #include "crew_scene.h"
+
+#include <stdio.h>
 
 static bool no_helper(void *unused) { return unused == NULL && threads_named(HELPER) == 0; }
 
 static bool is_out(void *arg) { return atomic_load(&((struct guest *)arg)->inside) == 0; }
 
-/* A call that finds a berth late asks again and again, as calls do. */
-static bool gets_help(void *arg) {
-    struct guest *g = arg;
-    sfid__crew_help(&g->berth);
-    return atomic_load(&g->turns) >= 2;
-}
-
-/* ---- a turn that hangs -------------------------------------------------------------- */
-
-static void helps_beside_a_hanging_turn(void) {
-    struct guest *h = fresh(0, INT64_MAX), *a = fresh(1, INT64_MAX), *b = fresh(2, INT64_MAX);
-    sfid__crew_join(&a->berth);
-    sfid__crew_join(&b->berth);
-    ok(wait_for(had_turns, a) && wait_for(had_turns, b), "hang: two are served");
-    int tasks = entries("/proc/self/task");
-    sfid__crew_help(&a->berth);
-    is_i64(entries("/proc/self/task"), tasks, "hang: no help while nothing hangs");
-    atomic_store(&h->hangs, 1);
-    sfid__crew_join(&h->berth);
-    ok(wait_for(had_turns, h), "hang: a third one hangs");
-    tasks = entries("/proc/self/task");
-    sfid__crew_help(&a->berth);
-    is_i64(entries("/proc/self/task"), tasks, "hang: who is not late gets no helper");
-    poke(a);
-    ok(tap_wait_until(gets_help, a, 20000), "hang: who is gets its turn");
-    is_i64(threads_named(NAME), 1, "hang: from a second thread");
-    poke(b);
-    ok(wait_for(had_two, b), "hang: which serves others as well");
-    poke(h);
-    poke(b);
-    ok(wait_for(had_three, b), "hang: and hears the bell for the one that hangs");
-    ok(a->thread != h->thread && b->thread != h->thread, "hang: not the one that hangs");
-
-    const int64_t begin = tap_now_ms();
-    sfid__crew_leave(&b->berth);
-    const int64_t took = tap_now_ms() - begin;
-    ok(took < 5000, "hang: another one leaves without waiting for it (%" PRId64 " ms)", took);
-    ok(tap_wait_until(no_helper, NULL, 20000), "hang: a helper without work ends");
-    poke(a);
-    atomic_store(&a->hangs, 1);
-    for (int i = 0; i < 20000 && atomic_load(&a->turns) < 3; i++, nap(1))
-        sfid__crew_help(&a->berth);
-    is_i64(atomic_load(&a->turns), 3, "hang: another comes when it is needed");
-    atomic_store(&a->hangs, 0);
-    atomic_store(&h->hangs, 0);
-    ok(wait_for(had_two, h), "hang: which finds its poke after that turn");
-    sfid__crew_leave(&a->berth);
-    sfid__crew_leave(&h->berth);
-    ok(no_threads(NULL), "hang: no thread is left");
-    is_i64(atomic_load(&h->beside) + atomic_load(&a->beside) + atomic_load(&b->beside), 0, "hang: no two turns of one at once");
-}
-
-static void has_few_helpers(void) {
-    enum { HANG = 8 };
-    int inside = 0;
-    for (int i = 0; i < HANG; i++) {
-        atomic_store(&fresh(i, INT64_MAX)->hangs, 1);
-        sfid__crew_join(&guests[i].berth);
-    }
-    for (int round = 0; round < 20000 && inside < 5; round++, nap(1))
-        for (int i = inside = 0; i < HANG; i++) {
-            inside += atomic_load(&guests[i].inside);
-            sfid__crew_help(&guests[i].berth);
-        }
-    is_i64(inside, 5, "many hang: five threads");
-    for (int i = 0; i < HANG; i++)
-        sfid__crew_help(&guests[i].berth);
-    is_i64(threads_named(HELPER), 4, "many hang: four of them are helpers, and no more come");
-    for (int i = 0; i < HANG; i++)
-        atomic_store(&guests[i].hangs, 0);
-    for (int i = 0; i < HANG; i++)
-        sfid__crew_leave(&guests[i].berth);
-    ok(no_threads(NULL), "many hang: no thread is left");
-}
-
-/* ---- a server that does not answer ------------------------------------------------------- */
+static bool is_inside(void *arg) { return atomic_load(&((struct guest *)arg)->inside) == 1; }
 
 static int inside_of(int from, int to) {
     int n = 0;
@@ -90,59 +17,162 @@ static int inside_of(int from, int to) {
     return n;
 }
 
-/* Berths of one server: once one of them has failed, a few hang at one time, and others get their turns beside them. */
-static void doubts_a_server_that_fails(void) {
-    enum { HANG = 8, ALL = 12 };
-    int most = 0;
-    for (int i = 0; i < ALL; i++) {
-        fresh(i, INT64_MAX)->berth.group = i < HANG ? 7 : 8;
-        atomic_store(&guests[i].fails, i < HANG);
+/* Guests of one server, or of one disk, that have had a turn. */
+static void join(int from, int to, bool remote, uint64_t group) {
+    for (int i = from; i < to; i++) {
+        atomic_store(&fresh(i, INT64_MAX)->group, group);
+        guests[i].berth.remote = remote;
         sfid__crew_join(&guests[i].berth);
     }
-    int n = ALL;
-    ok(tap_wait_until(all_had_a_turn, &n, 20000), "doubt: all had a turn, and a server failed");
-    for (int i = 0; i < HANG; i++)
+    for (int i = from; i < to; i++)
+        wait_for(had_turns, &guests[i]);
+}
+
+static void poke_to_hang(int from, int to) {
+    for (int i = from; i < to; i++)
         atomic_store(&guests[i].hangs, 1);
-    for (int i = 0; i < HANG; i++)
+    for (int i = from; i < to; i++)
         poke(&guests[i]);
-    for (int round = 0; round < 20000 && most < 3; round++, nap(1)) {
-        for (int i = 0; i < HANG; i++)
-            sfid__crew_help(&guests[i].berth);
-        most = inside_of(0, HANG) > most ? inside_of(0, HANG) : most;
+}
+
+static void go_on(int from, int to) {
+    for (int i = from; i < to; i++)
+        atomic_store(&guests[i].hangs, 0);
+}
+
+static void end(int n, const char *what) {
+    int beside = 0;
+    go_on(0, n);
+    for (int i = 0; i < n; i++) {
+        sfid__crew_leave(&guests[i].berth);
+        beside += atomic_load(&guests[i].beside);
     }
+    ok(no_threads(NULL), "%s: no thread is left", what);
+    is_i64(beside, 0, "%s: no two turns of one were at once", what);
+}
+
+/* ---- a turn that hangs -------------------------------------------------------------- */
+
+static void helps_beside_a_hanging_turn(void) {
+    struct guest *h = &guests[0], *a = &guests[1], *b = &guests[2];
+    join(0, 3, true, 0);
+    is_i64(threads_named(HELPER), 0, "hang: no helper while nothing hangs");
+    poke_to_hang(0, 1);
+    ok(wait_for(is_inside, h), "hang: one hangs");
+    poke(a);
+    ok(wait_for(had_two, a), "hang: another one has its turn, though no call asks for help");
+    is_i64(threads_named(NAME), 1, "hang: from a second thread");
+    is_i64(threads_named(HELPER), 1, "hang: which is one");
+    poke(b);
+    ok(wait_for(had_two, b), "hang: and serves others as well");
+    ok(a->thread != h->thread && b->thread != h->thread, "hang: not the one that hangs");
+    poke(h);
+    sfid__crew_leave(&b->berth);
+    ok(atomic_load(&h->inside) == 1, "hang: another one leaves without waiting for it");
+    for (int64_t until = sfid__deadline_now_ms() + 2500; sfid__deadline_now_ms() < until;)
+        nap(10); /* longer than a helper stays that is not needed */
+    is_i64(threads_named(HELPER), 1, "hang: the helper stays for as long as it does");
+    poke(a);
+    for (int i = 0; i < 20000 && atomic_load(&a->turns) < 3; i++)
+        nap(1);
+    is_i64(atomic_load(&a->turns), 3, "hang: and serves");
+    atomic_store(&h->hangs, 0);
+    ok(wait_for(had_three, h), "hang: it finds its poke after that turn");
+    ok(tap_wait_until(no_helper, NULL, 20000), "hang: then the helper ends");
+    end(2, "hang");
+}
+
+/* It hangs before there is another one. */
+static void helps_those_that_come_later(void) {
+    join(0, 1, true, 0);
+    poke_to_hang(0, 1);
+    ok(wait_for(is_inside, &guests[0]), "later: the only one hangs");
+    is_i64(threads_named(HELPER), 0, "later: without a helper");
+    join(1, 2, false, 0);
+    ok(atomic_load(&guests[1].turns) > 0, "later: one that joins has its turn");
+    end(2, "later");
+}
+
+static void has_few_helpers(void) {
+    enum { HANG = 8 };
+    join(0, HANG, false, 0);
+    poke_to_hang(0, HANG);
+    for (int round = 0; round < 20000 && inside_of(0, HANG) < 5; round++)
+        nap(1);
+    is_i64(inside_of(0, HANG), 5, "many hang: five threads");
+    is_i64(threads_named(HELPER), 4, "many hang: four of them are helpers, and no more come");
+    end(HANG, "many hang");
+}
+
+/* ---- servers and disks that do not answer ---------------------------------------------- */
+
+/* Twenty of one server hang in it, before any has failed: two threads are enough for that. */
+static void hangs_in_few(bool remote, const char *what) {
+    enum { HANG = 20, ALL = 24 };
+    join(0, HANG, remote, 7);
+    join(HANG, ALL - 1, false, 0);
+    join(ALL - 1, ALL, true, remote ? 0 : 7 + (UINT64_C(1) << 40));
+    poke_to_hang(0, HANG);
+    ok(wait_for(is_inside, &guests[0]) || inside_of(0, HANG) > 0, "%s: turns hang", what);
+    for (int i = HANG; i < ALL - 1; i++) {
+        poke(&guests[i]);
+        ok(wait_for(had_two, &guests[i]), "%s: number %d, which does not depend on it, has its turn", what, i);
+    }
+    if (!remote) {
+        poke(&guests[ALL - 1]);
+        ok(wait_for(had_two, &guests[ALL - 1]), "%s: so does one with a server", what);
+    }
+    const int most = inside_of(0, HANG);
+    ok(most <= 2, "%s: two hang at one time at most (%d)", what, most);
+    go_on(0, HANG);
+    int late = 0;
+    for (int i = 0; i < HANG; i++)
+        late += !wait_for(had_two, &guests[i]);
+    is_i64(late, 0, "%s: it answers, and all have their turns", what);
+    end(ALL, what);
+}
+
+/* Many servers stop answering at once: what depends on none goes on. */
+static void many_servers_hang(void) {
+    enum { HANG = 14, ALL = 16 };
+    for (int i = 0; i < HANG; i++)
+        join(i, i + 1, true, 100 + (uint64_t)i);
+    join(HANG, ALL, false, 3);
+    poke_to_hang(0, HANG);
+    for (int round = 0; round < 20000 && inside_of(0, HANG) < 2; round++)
+        nap(1);
     for (int i = HANG; i < ALL; i++) {
         poke(&guests[i]);
-        ok(tap_wait_until(gets_help, &guests[i], 20000), "doubt: number %d, of another server, gets a turn", i);
-        most = inside_of(0, HANG) > most ? inside_of(0, HANG) : most;
+        ok(wait_for(had_two, &guests[i]), "many servers: number %d, of a disk, has its turn", i);
     }
-    is_i64(most, 3, "doubt: three turns of the one that fails hang at one time");
-    for (int i = 0; i < HANG; i++) {
-        atomic_store(&guests[i].fails, 0);
-        atomic_store(&guests[i].hangs, 0);
-    }
-    for (int i = 0; i < HANG; i++)
-        ok(wait_for(had_two, &guests[i]), "doubt: it answers: number %d gets its turn", i);
-    for (int i = 0; i < ALL; i++)
-        sfid__crew_leave(&guests[i].berth);
-    ok(no_threads(NULL), "doubt: no thread is left");
+    is_i64(inside_of(0, HANG), 2, "many servers: two turns hang");
+    end(ALL, "many servers");
+}
+
+static bool failed_in_a_turn(void *arg) { return atomic_load(&((struct guest *)arg)->turns) >= 2; }
+
+/* Those of a server that has failed come behind all others that are due; a server whose hash is like its own is another one. */
+static void comes_behind(void) {
+    join(0, 4, true, 7);
+    join(4, 5, true, 7 + (UINT64_C(1) << 40));
+    for (int i = 0; i < 4; i++)
+        atomic_store(&guests[i].fails, 1);
+    poke(&guests[0]);
+    ok(wait_for(failed_in_a_turn, &guests[0]), "behind: a server fails");
+    poke_to_hang(1, 3);
+    for (int round = 0; round < 20000 && inside_of(1, 3) < 2; round++)
+        nap(1);
+    is_i64(inside_of(1, 3), 2, "behind: two of its turns hang");
+    poke(&guests[3]);
+    poke(&guests[4]);
+    atomic_store(&order, 0);
+    go_on(1, 2);
+    ok(wait_for(had_two, &guests[3]) && wait_for(had_two, &guests[4]), "behind: one of them is over, and two others are due");
+    is_i64(turn_of[0], 4, "behind: the one of the other server comes first");
+    end(5, "behind");
 }
 
 /* ---- what helpers must not lose ------------------------------------------------------ */
-
-/* Two guests that had a turn, a third whose turn hangs in the main thread, and a helper, which has given the first a turn. */
-static void begin_with_a_helper(int64_t next_ms) {
-    for (int i = 0; i < 2; i++) {
-        sfid__crew_join(&fresh(i, INT64_MAX)->berth);
-        wait_for(had_turns, &guests[i]);
-    }
-    atomic_store(&fresh(2, INT64_MAX)->hangs, 1);
-    sfid__crew_join(&guests[2].berth);
-    wait_for(had_turns, &guests[2]);
-    guests[0].next_ms = next_ms;
-    atomic_store(&guests[0].hangs, next_ms != INT64_MAX);
-    poke(&guests[0]);
-    tap_wait_until(gets_help, &guests[0], 20000);
-}
 
 static bool its_thread_sleeps(void *arg) {
     char path[64], state = '?';
@@ -154,82 +184,66 @@ static bool its_thread_sleeps(void *arg) {
     return known && state == 'S';
 }
 
-static void end_with_helper(const char *what) {
-    for (int i = 0; i < 3; i++)
-        sfid__crew_leave(&guests[i].berth);
-    ok(no_threads(NULL), "%s: no thread is left", what);
+/* Three that had a turn. The last one hangs in the main thread, and a helper gives the first one a turn. */
+static void begin_with_a_helper(int64_t next_ms) {
+    join(0, 3, true, 0);
+    poke_to_hang(2, 3);
+    wait_for(is_inside, &guests[2]);
+    guests[0].next_ms = next_ms;
+    if (next_ms != INT64_MAX)
+        poke_to_hang(0, 1);
+    else
+        poke(&guests[0]);
+    wait_for(had_two, &guests[0]);
 }
 
 /* Both sleep on one bell, the helper first in the queue. */
 static void wakes_the_main_thread(void) {
     begin_with_a_helper(INT64_MAX);
     ok(wait_for(its_thread_sleeps, &guests[0]), "woken: a helper sleeps on the bell");
-    atomic_store(&guests[2].hangs, 0);
+    go_on(2, 3);
     ok(wait_for(is_out, &guests[2]) && wait_for(its_thread_sleeps, &guests[2]), "woken: so does the main thread, behind it");
-    const int64_t begin = tap_now_ms();
     poke(&guests[1]);
-    wait_for(had_two, &guests[1]);
-    const int64_t took = tap_now_ms() - begin;
-    ok(atomic_load(&guests[1].turns) >= 2 && took < 10000, "woken: a poke that wakes the helper is served (%" PRId64 " ms)", took);
-    end_with_helper("woken");
+    ok(tap_wait_until(had_two, &guests[1], 10000), "woken: a poke that wakes the helper is served");
+    end(3, "woken");
 }
 
 /* The main thread has gone to sleep while a helper is in a turn, which then is due again. */
 static void keeps_the_time(void) {
     begin_with_a_helper(sfid__deadline_now_ms() + 3000);
-    atomic_store(&guests[2].hangs, 0);
+    go_on(2, 3);
     ok(wait_for(is_out, &guests[2]) && wait_for(its_thread_sleeps, &guests[2]),
        "due: the main thread sleeps beside a helper's turn");
-    atomic_store(&guests[0].hangs, 0);
+    go_on(0, 1);
     ok(tap_wait_until(had_three, &guests[0], 10000), "due: what the helper had is due again, in time");
-    end_with_helper("due");
+    end(3, "due");
 }
 
-/* Servers are told apart by a hash. */
-static void tells_servers_apart(void) {
-    for (int i = 0; i < 4; i++) {
-        fresh(i, INT64_MAX)->berth.group = i < 3 ? 7 : 7 + (UINT64_C(1) << 40);
-        atomic_store(&guests[i].fails, i < 3);
-        sfid__crew_join(&guests[i].berth);
-    }
-    int n = 4;
-    ok(tap_wait_until(all_had_a_turn, &n, 20000), "apart: all had a turn, and a server failed");
-    for (int i = 0; i < 3; i++) {
-        atomic_store(&guests[i].hangs, 1);
-        poke(&guests[i]);
-    }
-    for (int round = 0; round < 20000 && inside_of(0, 3) < 3; round++, nap(1))
-        for (int i = 0; i < 3; i++)
-            sfid__crew_help(&guests[i].berth);
-    is_i64(inside_of(0, 3), 3, "apart: three of its turns hang");
-    poke(&guests[3]);
-    ok(tap_wait_until(gets_help, &guests[3], 5000), "apart: one of a server that answers gets its turn");
-    for (int i = 0; i < 3; i++)
-        atomic_store(&guests[i].hangs, 0);
-    for (int i = 0; i < 4; i++)
-        sfid__crew_leave(&guests[i].berth);
-    ok(no_threads(NULL), "apart: no thread is left");
-}
-
-/* It is due later, and a call finds it late: the main thread, which sleeps, gives it a turn. */
-static void wakes_for_a_late_one(void) {
-    struct guest *a = fresh(0, INT64_MAX);
-    sfid__crew_join(&a->berth);
-    ok(wait_for(had_turns, a) && wait_for(its_thread_sleeps, a), "late: the thread sleeps");
-    atomic_store(&a->poked, 1); /* its bell rang for another crew */
-    sfid__crew_help(&a->berth);
-    ok(wait_for(had_two, a), "late: a call has it look");
-    is_i64(threads_named(HELPER), 0, "late: without a helper");
-    sfid__crew_leave(&a->berth);
+/* Its bell rang for another crew, which had its page: a call has the thread look. */
+static void looks_when_asked(void) {
+    struct guest *a = &guests[0];
+    join(0, 2, false, 0);
+    ok(wait_for(its_thread_sleeps, a), "look: the thread sleeps");
+    sfid__crew_look(&a->berth);
+    poke(&guests[1]);
+    wait_for(had_two, &guests[1]);
+    is_i64(atomic_load(&a->turns), 1, "look: not poked, it has no turn");
+    atomic_store(&a->poked, 1);
+    sfid__crew_look(&a->berth);
+    ok(wait_for(had_two, a), "look: poked, it has one");
+    end(2, "look");
 }
 
 int main(void) {
     helps_beside_a_hanging_turn();
+    helps_those_that_come_later();
     has_few_helpers();
-    doubts_a_server_that_fails();
+    hangs_in_few(true, "one server");
+    hangs_in_few(false, "one disk");
+    many_servers_hang();
+    comes_behind();
     wakes_the_main_thread();
     keeps_the_time();
-    tells_servers_apart();
-    wakes_for_a_late_one();
+    looks_when_asked();
     return done_testing();
 }

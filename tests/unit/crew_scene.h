@@ -6,6 +6,7 @@
 #include "lease/crew.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "base/watch.h"
 
 #include "support/scene.h"
@@ -25,6 +26,7 @@ struct guest {
     int64_t next_ms;          /* monotonic: what a turn answers; INT64_MAX: when poked */
     _Atomic int turns, left, inside, beside;
     _Atomic int hangs, poked, fails;
+    _Atomic uint64_t group;
     _Atomic uint64_t watch;
     _Atomic uint32_t number;
     int64_t turn_ms;
@@ -55,6 +57,8 @@ static int64_t turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
     if (at < MANY)
         turn_of[at] = (int)(g - guests);
     atomic_fetch_add(&g->turns, 1);
+    if (atomic_load(&g->hangs))
+        sfid__thread_hangs();
     while (atomic_load(&g->hangs))
         nap(1);
     atomic_fetch_sub(&g->inside, 1);
@@ -63,9 +67,11 @@ static int64_t turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
 
 static bool is_poked(const struct sfid__berth *b) { return atomic_load(&guest_of(b)->poked) != 0; }
 static bool has_failed(const struct sfid__berth *b) { return atomic_load(&guest_of(b)->fails) != 0; }
+static uint64_t group_of(const struct sfid__berth *b) { return atomic_load(&guest_of(b)->group); }
 static void left(struct sfid__berth *b) { atomic_fetch_add(&guest_of(b)->left, 1); }
 
-static const struct sfid__berth_ops ops = {.turn = turn, .is_poked = is_poked, .has_failed = has_failed, .left = left};
+static const struct sfid__berth_ops ops = {
+    .turn = turn, .is_poked = is_poked, .has_failed = has_failed, .group = group_of, .left = left};
 
 static struct guest *fresh(int i, int64_t next_ms) {
     memset((void *)&guests[i], 0, sizeof guests[i]);
@@ -91,13 +97,6 @@ static bool had_two(void *arg) {
 }
 
 static bool had_three(void *arg) { return atomic_load(&((struct guest *)arg)->turns) >= 3; }
-
-static bool all_had_a_turn(void *n) {
-    for (int i = 0; i < *(int *)n; i++)
-        if (atomic_load(&guests[i].turns) == 0)
-            return false;
-    return true;
-}
 
 /* Once something has not come, nothing else is waited for as long. */
 static bool wait_for(bool (*holds)(void *arg), struct guest *g) {

@@ -159,7 +159,9 @@ static int64_t hang(struct sfid__berth *b, uint64_t watch, uint32_t number) {
 
 static bool never(const struct sfid__berth *b) { return b == NULL; }
 static void leaves(struct sfid__berth *b) { (void)b; }
-static const struct sfid__berth_ops guest_ops = {.turn = hang, .is_poked = never, .has_failed = never, .left = leaves};
+static uint64_t of_none(const struct sfid__berth *b) { return b == NULL; }
+static const struct sfid__berth_ops guest_ops = {
+    .turn = hang, .is_poked = never, .has_failed = never, .group = of_none, .left = leaves};
 
 static bool is_inside(void *unused) { return unused == NULL && atomic_load(&guest.inside) != 0; }
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * turns.h - which berth of a crew has the next turn. The crew's lock guards all
+ * of it.
+ *
+ * Berths wait in order of their times. What can hang is a server, for as long as
+ * an exchange may take, or a disk, for as long as it likes. Berths that depend on
+ * the same one are a group. A group is doubtful while a turn of it hangs, and if
+ * its last turn failed. Doubtful berths come behind all others that are due.
+ *
+ * A turn is risky if it hangs, or if its berth was doubtful when it began. While
+ * RISKY_MOST turns with servers are risky, no other turn with a server begins:
+ * any of them may turn out to hang as well. While RISKY_MOST turns with disks
+ * are risky, no other berth of a doubtful disk has one. So one of five threads
+ * is left for berths that depend on neither.
+ */
+#ifndef SFID_LEASE_TURNS_H
+#define SFID_LEASE_TURNS_H
+
+#include "lease/crew.h"
+
+#define SFID__RISKY_MOST 2
+#define SFID__GROUPS 64
+
+/* A heap of berths by due_ms: place - 1 is the index. */
+struct sfid__order {
+    struct sfid__berth **at;
+    size_t n;
+};
+
+struct sfid__turns {
+    struct sfid__order order[2][2];  /* by remote, doubtful */
+    unsigned risky[2];               /* by remote: turns under way */
+    uint64_t doubtful[SFID__GROUPS]; /* groups, each at its remainder; of two at one place the later one; 0: none */
+};
+
+/* Makes room for that many berths. False: out of memory, and nothing has changed. */
+bool sfid__turns_grow(struct sfid__turns *t, size_t room);
+
+/* The berth waits until then; and: it waits no more. */
+void sfid__turns_wait(struct sfid__turns *t, struct sfid__berth *b, int64_t due_ms);
+void sfid__turns_pick(struct sfid__turns *t, struct sfid__berth *b);
+
+/* The berth whose turn is next, perhaps not yet due; NULL: none may have one. */
+struct sfid__berth *sfid__turns_next(struct sfid__turns *t, int64_t now_ms);
+
+/* Notes that a turn with the berth's server or disk hangs or has failed, or that one was done. */
+void sfid__turns_doubt(struct sfid__turns *t, const struct sfid__berth *b, bool doubtful);
+
+#endif
