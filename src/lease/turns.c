@@ -42,12 +42,6 @@ static bool is_doubtful(const struct sfid__turns *t, const struct sfid__berth *b
     return b->failed || (b->group != 0 && t->doubtful[b->group % SFID__GROUPS] == b->group);
 }
 
-void sfid__turns_doubt(struct sfid__turns *t, const struct sfid__berth *b, bool doubtful) {
-    uint64_t *place = &t->doubtful[b->group % SFID__GROUPS];
-    if (b->group != 0 && (doubtful || *place == b->group))
-        *place = doubtful ? b->group : 0;
-}
-
 /* ---- waiting ---------------------------------------------------------------- */
 
 void sfid__turns_pick(struct sfid__turns *t, struct sfid__berth *b) {
@@ -68,15 +62,41 @@ void sfid__turns_wait(struct sfid__turns *t, struct sfid__berth *b, int64_t due_
     sift(o, ++o->n, b);
 }
 
-/* The first one of its kind. A berth is found to be doubtful, or so no more, when it comes first. */
-static struct sfid__berth *first_of(struct sfid__turns *t, int remote, int doubtful) {
-    for (;;) {
-        const struct sfid__order *o = &t->order[remote][doubtful];
-        struct sfid__berth *b = o->n ? o->at[0] : NULL;
-        if (b == NULL || b->doubtful == is_doubtful(t, b))
-            return b;
-        sfid__turns_wait(t, b, b->due_ms);
+/* A server or disk answers again: its berths do not wait behind those of one that does not. */
+static void move_sound(struct sfid__turns *t, int remote) {
+    const struct sfid__order *o = &t->order[remote][DOUBTFUL];
+    bool moved = true;
+    while (moved) { /* what takes the place of one that moves may come to lie before it */
+        moved = false;
+        for (size_t i = 0; i < o->n; i++) {
+            struct sfid__berth *b = o->at[i];
+            if (is_doubtful(t, b))
+                continue;
+            sfid__turns_wait(t, b, b->due_ms);
+            moved = true;
+        }
     }
+}
+
+void sfid__turns_doubt(struct sfid__turns *t, const struct sfid__berth *b, bool doubtful) {
+    uint64_t *place = &t->doubtful[b->group % SFID__GROUPS];
+    const bool known = b->group != 0 && *place == b->group;
+    if (b->group != 0 && (doubtful || known))
+        *place = doubtful ? b->group : 0;
+    if (known && !doubtful)
+        move_sound(t, b->remote);
+}
+
+static struct sfid__berth *top(const struct sfid__turns *t, int remote, int doubtful) {
+    const struct sfid__order *o = &t->order[remote][doubtful];
+    return o->n ? o->at[0] : NULL;
+}
+
+/* A berth is found to be doubtful, or not to be so any more, when it comes first. After this the first ones are where they belong. */
+static void settle(struct sfid__turns *t, int remote) {
+    for (int doubtful = SOUND; doubtful <= DOUBTFUL; doubtful++)
+        for (struct sfid__berth *b; (b = top(t, remote, doubtful)) != NULL && b->doubtful != is_doubtful(t, b);)
+            sfid__turns_wait(t, b, b->due_ms);
 }
 
 static struct sfid__berth *earlier(struct sfid__berth *a, struct sfid__berth *b) {
@@ -84,12 +104,14 @@ static struct sfid__berth *earlier(struct sfid__berth *a, struct sfid__berth *b)
 }
 
 struct sfid__berth *sfid__turns_next(struct sfid__turns *t, int64_t now_ms) {
-    struct sfid__berth *sound = first_of(t, LOCAL, SOUND), *doubtful = NULL;
-    if (t->risky[LOCAL] < SFID__RISKY_MOST)
-        doubtful = first_of(t, LOCAL, DOUBTFUL);
-    if (t->risky[REMOTE] < SFID__RISKY_MOST) {
-        sound = earlier(sound, first_of(t, REMOTE, SOUND));
-        doubtful = earlier(doubtful, first_of(t, REMOTE, DOUBTFUL));
+    settle(t, LOCAL);
+    settle(t, REMOTE);
+    struct sfid__berth *sound = top(t, LOCAL, SOUND), *doubtful = NULL;
+    if (t->risky[LOCAL] < SFID__RISKY_LOCAL)
+        doubtful = top(t, LOCAL, DOUBTFUL);
+    if (t->risky[REMOTE] < SFID__RISKY_REMOTE) {
+        sound = earlier(sound, top(t, REMOTE, SOUND));
+        doubtful = earlier(doubtful, top(t, REMOTE, DOUBTFUL));
     }
     return sound && sound->due_ms <= now_ms ? sound : earlier(sound, doubtful);
 }

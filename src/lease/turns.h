@@ -9,17 +9,18 @@
  * its last turn failed. Doubtful berths come behind all others that are due.
  *
  * A turn is risky if it hangs, or if its berth was doubtful when it began. While
- * RISKY_MOST turns with servers are risky, no other turn with a server begins:
- * any of them may turn out to hang as well. While RISKY_MOST turns with disks
- * are risky, no other berth of a doubtful disk has one. So one of five threads
- * is left for berths that depend on neither.
+ * three turns with servers are risky, no other turn with a server begins: any of
+ * them may turn out to hang as well. While one with a disk is risky, no other
+ * berth of a doubtful disk has one. So one of five threads is left for berths
+ * that depend on neither, and for those of another disk.
  */
 #ifndef SFID_LEASE_TURNS_H
 #define SFID_LEASE_TURNS_H
 
 #include "lease/crew.h"
 
-#define SFID__RISKY_MOST 2
+#define SFID__RISKY_REMOTE 3
+#define SFID__RISKY_LOCAL 1
 #define SFID__GROUPS 64
 
 /* A heap of berths by due_ms: place - 1 is the index. */
