@@ -14,7 +14,4 @@ void sfid__thread_hangs(void);
 /* For the owner, in that thread. */
 void sfid__thread_on_hang(void (*call)(void *), void *arg);
 
-/* Waits that end sooner are not worth the call. */
-#define SFID__HANG_MS 20
-
 #endif

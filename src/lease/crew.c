@@ -70,6 +70,7 @@
 #define HELPER_NAME "sfid-helper"
 #define HELPERS 4
 #define HELPER_IDLE_MS 1000
+#define HANG_MS 20 /* a turn with a disk that takes longer may hang */
 #define LATE_MS 20 /* a helper leaves to the main thread what is not later than this */
 #define FOREVER INT64_MAX
 
@@ -78,7 +79,8 @@ struct worker {
     struct sfid__crew *crew;
     bool made, gone;           /* gone: only its end is left to join */
     struct sfid__berth *berth; /* whose turn is under way; NULL: none */
-    bool hangs, risky;         /* that turn; risky: turns.h */
+    int64_t began_ms;
+    bool hangs, risky; /* that turn; risky: turns.h */
 };
 
 struct sfid__crew {
@@ -230,23 +232,55 @@ static void stand_by(struct sfid__crew *c) {
         make_worker(c, w, helper_thread);
 }
 
+/* Wakes a thread that sleeps, to look anew at what is due: one that hangs or ends its turn may have made its sleep too long. */
+static void have_one_look(struct sfid__crew *c, uint32_t number) {
+    if (c->workers > 1) {
+        pthread_cond_signal(&c->idle);
+        sfid__watch_ring(c->watch, number);
+    }
+}
+
+/* Only threads beside it do what is due meanwhile. */
 static void note_hang(struct sfid__crew *c, struct worker *w) {
-    if (w->berth == NULL || w->hangs)
-        return;
-    w->hangs = true;
-    c->hung++;
-    c->turns.risky[w->berth->remote] += !w->risky;
-    w->risky = true;
-    sfid__turns_doubt(&c->turns, w->berth, true);
-    pthread_cond_broadcast(&c->idle); /* a helper hears the bell now */
-    stand_by(c);
+    if (!w->hangs) {
+        w->hangs = true;
+        c->hung++;
+        stand_by(c);
+        have_one_look(c, w->berth->number);
+    }
+}
+
+static void note_doubt(struct sfid__crew *c, struct worker *w) {
+    if (!w->risky) {
+        w->risky = true;
+        c->turns.risky[w->berth->remote]++;
+        sfid__turns_doubt(&c->turns, w->berth, true);
+    }
+}
+
+/* Nothing tells when a disk hangs, so the others look. Returns when to look again. */
+static int64_t doubt_slow_disks(struct sfid__crew *c, int64_t now) {
+    int64_t again_ms = FOREVER;
+    for (unsigned i = 0; i <= HELPERS; i++) {
+        struct worker *w = &c->worker[i];
+        if (w->berth == NULL || w->risky || !w->hangs)
+            continue;
+        if (now - w->began_ms >= HANG_MS)
+            note_doubt(c, w);
+        else
+            again_ms = SFID__MIN(again_ms, w->began_ms + HANG_MS);
+    }
+    return again_ms;
 }
 
 /* In the thread that waits, without the lock. */
 static void hangs(void *worker) {
     struct worker *w = worker;
     pthread_mutex_lock(&w->crew->lock);
-    note_hang(w->crew, w);
+    if (w->berth) {
+        note_doubt(w->crew, w);
+        note_hang(w->crew, w);
+    }
     pthread_mutex_unlock(&w->crew->lock);
 }
 
@@ -256,8 +290,9 @@ static void begin_turn(struct sfid__crew *c, struct worker *w, struct sfid__bert
     w->hangs = false;
     w->risky = b->doubtful;
     c->turns.risky[b->remote] += w->risky;
-    if (b->group != 0 && !b->remote) /* nothing tells when a disk hangs */
-        note_hang(c, w);
+    w->began_ms = now_ms();
+    if (b->group != 0 && !b->remote)
+        note_hang(c, w); /* perhaps */
 }
 
 static void end_turn(struct sfid__crew *c, struct worker *w) {
@@ -287,8 +322,7 @@ static void give_turn(struct sfid__crew *c, struct worker *w, struct sfid__berth
         sfid__turns_wait(&c->turns, b, b->ops->is_poked(b) ? now_ms() : SFID__MAX(due_ms, soon_ms));
     }
     pthread_cond_broadcast(&c->changed);
-    if (!c->main_in_turn) /* it sleeps, perhaps for longer than until due_ms */
-        sfid__watch_ring(c->watch, number);
+    have_one_look(c, number);
 }
 
 static void sleep_on_bell(struct sfid__crew *c, int64_t ms) {
@@ -310,10 +344,11 @@ static bool goes_on(const struct sfid__crew *c) { return c->count > 0 && !c->joi
 static void serve(struct sfid__crew *c) {
     while (goes_on(c)) {
         heed(c, sfid__watch_hear(c->watch));
-        const int64_t now = now_ms();
+        const int64_t now = now_ms(), look_ms = doubt_slow_disks(c, now);
         struct sfid__berth *b = sfid__turns_next(&c->turns, now);
         if (b == NULL || b->due_ms > now) {
-            sleep_on_bell(c, b && b->due_ms != FOREVER ? b->due_ms - now : FOREVER);
+            const int64_t until_ms = b ? SFID__MIN(look_ms, b->due_ms) : look_ms;
+            sleep_on_bell(c, until_ms != FOREVER ? until_ms - now : FOREVER);
             continue;
         }
         c->main_in_turn = true;
@@ -337,6 +372,7 @@ static void help(struct sfid__crew *c, struct worker *w) {
         if (what != 0 && !c->main_in_turn) /* the bell woke this thread in place of the main one */
             sfid__watch_ring(c->watch, what);
         const int64_t now = now_ms();
+        const int64_t look_ms = doubt_slow_disks(c, now);
         if (end_ms <= now && is_needed(c))
             end_ms = now + HELPER_IDLE_MS;
         struct sfid__berth *b = sfid__turns_next(&c->turns, now);
@@ -347,9 +383,9 @@ static void help(struct sfid__crew *c, struct worker *w) {
         } else if (end_ms <= now) {
             return;
         } else if (c->main_in_turn) {
-            sleep_on_bell(c, SFID__MIN(late_ms, end_ms) - now);
+            sleep_on_bell(c, SFID__MIN(SFID__MIN(late_ms, end_ms), look_ms) - now);
         } else {
-            sleep_beside_main(c, SFID__MIN(late_ms, end_ms) - now);
+            sleep_beside_main(c, SFID__MIN(SFID__MIN(late_ms, end_ms), look_ms) - now);
         }
     }
 }

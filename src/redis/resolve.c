@@ -78,12 +78,11 @@ static bool is_done(const struct sfid__lookup *l) { return atomic_load_explicit(
 
 static bool wait_for(struct sfid__lookup *l, struct sfid__deadline *deadline) {
     int ms;
-    if ((ms = sfid__deadline_left_ms(deadline)) > 0)
-        sfid__futex_wait(&l->done, SFID__FUTEX_PRIVATE, 0, SFID__MIN(ms, SFID__HANG_MS));
-    if (!is_done(l))
-        sfid__thread_hangs();
-    while (!is_done(l) && (ms = sfid__deadline_left_ms(deadline)) > 0)
+    while (!is_done(l) && (ms = sfid__deadline_left_ms(deadline)) > 0) {
         sfid__futex_wait(&l->done, SFID__FUTEX_PRIVATE, 0, ms);
+        if (!is_done(l))
+            sfid__thread_hangs();
+    }
     return is_done(l);
 }
 

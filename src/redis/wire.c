@@ -21,15 +21,6 @@
 #define PROBE_S 10
 #define PROBES 3
 
-/* As poll(). */
-static int wait_on(struct pollfd *polled, nfds_t n, int ms) {
-    const int ready = poll(polled, n, SFID__MIN(ms, SFID__HANG_MS));
-    if (ready != 0 || ms <= SFID__HANG_MS)
-        return ready;
-    sfid__thread_hangs();
-    return poll(polled, n, ms - SFID__HANG_MS);
-}
-
 /* ---- one socket ---------------------------------------------------------- */
 
 static bool is_ours(const struct sfid__wire *w) {
@@ -205,7 +196,10 @@ static int watch(struct race *r, int ms) {
     struct pollfd polled[SFID__ADDRESSES];
     for (unsigned i = 0; i < r->running; i++)
         polled[i] = (struct pollfd){.fd = r->wires[i].fd, .events = POLLOUT};
-    if (wait_on(polled, r->running, ms) <= 0)
+    const int ready = poll(polled, r->running, ms);
+    if (ready == 0)
+        sfid__thread_hangs();
+    if (ready <= 0)
         return -1;
     unsigned kept = 0;
     for (unsigned i = 0; i < r->running; i++) {
@@ -279,9 +273,11 @@ static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
         deadline->sure_ms = 0;
         if (left == 0)
             return too_late(why, deadline->stop_at_ms ? "cancelled, because the generator is being closed" : "no answer in time");
-        const int n = wait_on(&polled, 1, left);
+        const int n = poll(&polled, 1, left);
         if (n < 0 && errno != EINTR)
             return too_late(why, "poll() failed");
+        if (n == 0) /* a keeper looks up after SFID__STOP_LOOK_MS */
+            sfid__thread_hangs();
         const enum sfid__reply_class class = check_is_ours(w, why);
         if (n > 0 || class != SFID__REPLY_OK)
             return class;
