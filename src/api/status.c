@@ -144,7 +144,7 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
         snprintf(out, size, "the layout has ended: its last tick is %" PRIu64, g->end - 1);
         break;
     case SFID_ELEASE:
-        /* Acquire, with the release in keeper.c: the text is there. */
+        /* Acquire, with the release in keeper_tell.c: the text is there. */
         if (atomic_load_explicit(&rest->keeper.failure_code, memory_order_acquire) == 0 ||
             !sfid__text_read(&rest->keeper.failure, why))
             snprintf(why, sizeof why, "it was not renewed in time");

@@ -40,7 +40,7 @@ void sfid__watch_leave(uint64_t name);
  */
 bool sfid__watch_is_ours(uint64_t name);
 
-/* True if the thread with this watch lives. From any process of the family. */
+/* True if the thread with this watch lives; briefly also if it is dead and another process asks. From any process of the family. */
 bool sfid__watch_lives(uint64_t name);
 
 /* Wakes the thread. Async-signal-safe; keeps errno. */

@@ -121,12 +121,15 @@ const char *sfid__page_check_live(const struct sfid__page *page, const struct sf
     return NULL;
 }
 
-/* Release, with the exchange in keeper.c: the keeper that clears the word sees what was written before (stop). */
+/*
+ * Release, with the exchanges in keeper.c and keeper_berth.c: the keeper that clears the word sees what was written before (stop).
+ * Acquire: who finds that an earlier turn has cleared it sees the watch of that turn, and rings its bell.
+ */
 static bool set_poke(struct sfid__page *page) { return atomic_exchange_explicit(&page->poke, 1, memory_order_acq_rel) == 0; }
 
 /*
- * Relaxed: a crew that takes the page at this moment looks at it in any case, with all that the caller wanted. A crew that gets up
- * leaves the page to calls, which ask for another.
+ * Relaxed: a crew that takes the page at this moment looks at the word in any case. One that leaves the page at this moment leaves
+ * it to calls, which ask for another.
  */
 static void call_keeper(struct sfid__page *page) {
     const uint64_t watch = atomic_load_explicit(&page->watch, memory_order_relaxed);

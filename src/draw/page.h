@@ -104,8 +104,8 @@ struct sfid__page {
     _Atomic uint64_t regressions; /* of more than 1 s */
     _Atomic uint64_t largest_regression_ms;
     _Atomic uint64_t earlier_issued; /* IDs issued from records before the current one */
-    _Atomic uint64_t reign;          /* which keeper counts: it rises with each one that sits down, and modulo SEATS is its seat */
-    _Atomic uint64_t asked_ms;       /* shared: monotonic; since when the keeper was wanted, and did not wake. 0: nobody waits */
+    _Atomic uint64_t reign;          /* rises with each one that keeps the page; of a thread of its own, modulo SEATS its seat */
+    _Atomic uint64_t asked_ms;       /* monotonic; since when the keeper was wanted, and did not wake. 0: nobody waits */
     _Atomic uint32_t reserved;       /* shared: the records that were begun; the current one may be among the first of them */
     _Atomic uint32_t terms;          /* shared: SFID__TERM_* */
 

@@ -3,7 +3,7 @@
  * record.h - writing, continuing, replacing and closing the records of a page.
  *
  * One thread at a time per page may call these functions: the one that opens
- * the page (alone, with its lock), its keeper (with the keeper's lock), or the
+ * the page (alone, with its lock), its keeper (while it keeps the page), or the
  * one that closes it (after the keeper's end, alone with the lock again).
  * Threads that generate run beside all of them. Of a page that processes share,
  * a keeper that was stopped may come late with any of its stores. So for those

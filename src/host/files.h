@@ -120,7 +120,7 @@ void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name);
 void sfid__file_remove_others(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
 
 /*
- * Such a name for the one process at a time that may make the file: ".NAME.new". Removes what a process that was killed left there.
+ * The name ".NAME.new", for a process that alone may make the file NAME at this moment. Removes what a process that was killed left there.
  * Nothing is searched for: the directory may have thousands of files.
  */
 void sfid__file_maker_name(const struct sfid__dir *dir, char out[SFID__TEMP_NAME], const char *name);

@@ -50,7 +50,8 @@
 #include <unistd.h>
 
 #define BLOCK SFID__SLOT_BLOCK
-#define ASKERS 4 /* of a process, for a directory */
+#define ASKERS 4     /* of a process, for a directory */
+#define ASKS_EACH 64 /* and one of so many slots, so that some are left when the first ones are closed */
 
 /* ---- a file that is there ------------------------------------------------ */
 
@@ -123,12 +124,16 @@ static _Atomic int *askers_of(const struct sfid__slot *slot) {
 }
 
 /*
- * Asks systemd-tmpfiles to keep out of the directory. A few slots of a process do that: the kernel goes through all locks of
+ * Asks systemd-tmpfiles to keep out of the directory. Few of a process's slots do that: the kernel goes through all locks of
  * a directory whenever a descriptor of it is locked or closed. It gives no right, so a refusal does not matter. Relaxed: how many
  * ask decides nothing.
  */
 static void ask_cleaners(struct sfid__slot *slot) {
-    if (atomic_load_explicit(askers_of(slot), memory_order_relaxed) >= ASKERS || flock(slot->dir.fd, LOCK_SH | LOCK_NB) < 0)
+    static _Atomic unsigned slots;
+    const bool one_of_many = atomic_fetch_add_explicit(&slots, 1, memory_order_relaxed) % ASKS_EACH == 0;
+    if (atomic_load_explicit(askers_of(slot), memory_order_relaxed) >= ASKERS && !one_of_many)
+        return;
+    if (flock(slot->dir.fd, LOCK_SH | LOCK_NB) < 0)
         return;
     slot->asks = true;
     atomic_fetch_add_explicit(askers_of(slot), 1, memory_order_relaxed);

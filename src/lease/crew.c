@@ -40,7 +40,6 @@
  *   I5  A main thread ends only if no berth is left. A helper may end whenever it
  *       is not in a turn: the main thread looks at everything when its own turn
  *       is over, and a helper that ends a turn beside it rings.
- *
  *   I6  If all threads hang and there are berths beside theirs, there is one thread
  *       more, unless there are HELPERS helpers. Whatever can make that true makes
  *       one: a thread that hangs, a berth that joins. A helper stays while it is
@@ -88,7 +87,7 @@ struct sfid__crew {
     uint64_t process;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a turn is over, or threads were joined */
-    pthread_cond_t idle;    /* helpers sleep on it; signalled when they have to end */
+    pthread_cond_t idle;    /* helpers sleep on it while the bell is the main thread's */
     bool main_in_turn;
     uint64_t watch; /* of the main thread; 0: it has none */
     bool joining;
@@ -215,21 +214,21 @@ static struct worker *free_helper(struct sfid__crew *c) {
     return NULL;
 }
 
+static void *thread_main(void *arg);
+
 /* I1. */
-static bool make_worker(struct sfid__crew *c, struct worker *w, void *(*main)(void *)) {
+static bool make_worker(struct sfid__crew *c, struct worker *w) {
     *w = (struct worker){.crew = c};
-    w->made = sfid__thread_start(&w->thread, main, w) == 0;
+    w->made = sfid__thread_start(&w->thread, thread_main, w) == 0;
     c->workers += w->made;
     return w->made;
 }
-
-static void *helper_thread(void *arg);
 
 /* I6. If all threads hang, and there is a berth beside theirs, makes one more. A failure is fine: the next hang tries again. */
 static void stand_by(struct sfid__crew *c) {
     struct worker *w = c->hung >= c->workers && c->count > c->hung && !c->joining ? free_helper(c) : NULL;
     if (w)
-        make_worker(c, w, helper_thread);
+        make_worker(c, w);
 }
 
 /* Wakes a thread that sleeps, to look anew at what is due: one that hangs or ends its turn may have made its sleep too long. */
@@ -400,36 +399,29 @@ static void turn_out(struct sfid__crew *c) {
         }
 }
 
-static void end_worker(struct sfid__crew *c, struct worker *w) {
-    w->gone = true;
-    c->workers--;
-    pthread_cond_broadcast(&c->changed);
-    pthread_mutex_unlock(&c->lock);
-}
-
-static void *main_thread(void *arg) {
-    struct worker *w = arg;
-    struct sfid__crew *c = w->crew;
-    pthread_setname_np(pthread_self(), THREAD_NAME);
-    pthread_mutex_lock(&c->lock);
-    sfid__thread_on_hang(hangs, w);
+static void lead(struct sfid__crew *c) {
     c->watch = sfid__watch_take();
     serve(c);
     turn_out(c);
     sfid__watch_leave(c->watch);
     c->watch = 0;
-    end_worker(c, w);
-    return NULL;
 }
 
-static void *helper_thread(void *arg) {
+static void *thread_main(void *arg) {
     struct worker *w = arg;
     struct sfid__crew *c = w->crew;
-    pthread_setname_np(pthread_self(), HELPER_NAME);
-    pthread_mutex_lock(&c->lock);
+    const bool leads = w == &c->worker[0];
+    pthread_setname_np(pthread_self(), leads ? THREAD_NAME : HELPER_NAME);
     sfid__thread_on_hang(hangs, w);
-    help(c, w);
-    end_worker(c, w);
+    pthread_mutex_lock(&c->lock);
+    if (leads)
+        lead(c);
+    else
+        help(c, w);
+    w->gone = true;
+    c->workers--;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
     return NULL;
 }
 
@@ -465,7 +457,7 @@ int sfid__crew_join(struct sfid__berth *b) {
     bool good = grow(c);
     if (good) {
         enter(c, b);
-        good = c->worker[0].made || make_worker(c, &c->worker[0], main_thread);
+        good = c->worker[0].made || make_worker(c, &c->worker[0]);
         if (!good)
             take_out(c, b);
         stand_by(c);
