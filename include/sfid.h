@@ -135,9 +135,8 @@ typedef struct sfid_options {
  * *out is always set. On success it is the generator. On failure it is a handle
  * that sfid_last_error() explains and sfid_close() must free, or NULL if memory
  * ran out. It makes missing directories with mode 0700. A generator that died
- * continues at the next ID. One thread renews for a process, five at most while it
- * waits for servers or disks; with on_event or share a handle has its own. They
- * block all signals and cannot be cancelled.
+ * continues at the next ID. One thread renews for a process, or up to five while it
+ * waits for servers or disks; with on_event or share a handle has its own.
  *
  * Where its pid comes from:
  *

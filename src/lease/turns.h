@@ -17,7 +17,7 @@
 #ifndef SFID_LEASE_TURNS_H
 #define SFID_LEASE_TURNS_H
 
-#include "lease/crew.h"
+#include "lease/berth.h"
 
 #define SFID__RISKY_REMOTE 3
 #define SFID__RISKY_LOCAL 1
