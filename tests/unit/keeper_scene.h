@@ -20,6 +20,7 @@ struct fake_store {
     _Atomic int renewals, fail, lose, claims, busy;
     _Atomic int moves, meets, open_at_claim;
     _Atomic int kernel_thread; /* who renewed last */
+    _Atomic int kept_well;     /* a child, before it died */
 };
 
 static struct fake f;
