@@ -38,7 +38,8 @@ struct sfid__berth {
     uint32_t number;
     size_t place; /* in the order of times, from 1; 0: its turn is under way */
     int64_t due_ms;
-    bool failed;   /* in its last turn */
+    bool leaves;   /* somebody waits for the end of its turn */
+    bool failed;   /* in its last turn, with a server */
     bool doubtful; /* turns.h */
 };
 

@@ -95,10 +95,7 @@ struct sfid__crew {
     unsigned workers;                  /* that are made and not gone */
     unsigned hung;                     /* whose turn hangs */
 
-    size_t room, count;         /* of berths */
-    struct sfid__berth **berth; /* by number - 1; NULL: not in use */
-    uint32_t *spare;            /* numbers not in use: room - count of them */
-    struct sfid__turns turns;   /* of those that wait */
+    struct sfid__turns turns; /* all berths */
 };
 
 static _Atomic(struct sfid__crew *) latest;
@@ -148,55 +145,33 @@ static int64_t now_ms(void) { return sfid__deadline_now_ms(); }
 
 /* ---- berths --------------------------------------------------------------------- */
 
-static bool grow(struct sfid__crew *c) {
-    const size_t room = c->room ? 2 * c->room : 16;
-    if (c->count < c->room)
-        return true;
-    struct sfid__berth **berth = realloc(c->berth, room * sizeof *berth);
-    c->berth = berth ? berth : c->berth;
-    uint32_t *spare = realloc(c->spare, room * sizeof *spare);
-    c->spare = spare ? spare : c->spare;
-    if (!berth || !spare || !sfid__turns_grow(&c->turns, room) || room >= SFID__WATCH_ALL)
-        return false;
-    for (size_t i = room; i > c->room; i--) {
-        c->berth[i - 1] = NULL;
-        c->spare[room - i] = (uint32_t)i;
-    }
-    c->room = room;
-    return true;
-}
-
 static void enter(struct sfid__crew *c, struct sfid__berth *b) {
     b->crew = c;
-    b->number = c->spare[c->room - ++c->count];
-    c->berth[b->number - 1] = b;
-    b->place = 0;
-    b->failed = false;
+    b->failed = b->leaves = false;
     b->group = b->ops->group(b);
-    sfid__turns_wait(&c->turns, b, now_ms());
+    sfid__turns_enter(&c->turns, b, now_ms());
 }
 
 /* I2: the berth is out. */
 static void take_out(struct sfid__crew *c, struct sfid__berth *b) {
-    if (b->place)
-        sfid__turns_pick(&c->turns, b);
-    c->berth[b->number - 1] = NULL;
-    c->spare[c->room - c->count--] = b->number;
+    sfid__turns_leave(&c->turns, b);
     b->crew = NULL;
 }
 
+/* One that is due already stays so late: helpers go by that. */
 static void heed_one(struct sfid__crew *c, struct sfid__berth *b) {
-    if (b && b->place && b->ops->is_poked(b))
-        sfid__turns_wait(&c->turns, b, now_ms());
+    const int64_t now = now_ms();
+    if (b && b->place && b->due_ms > now && b->ops->is_poked(b))
+        sfid__turns_wait(&c->turns, b, now);
 }
 
 /* I3. What the bell said may be meant for an earlier thread with this watch: it is a hint. */
 static void heed(struct sfid__crew *c, uint32_t what) {
     if (what == SFID__WATCH_ALL)
-        for (size_t i = 0; i < c->room; i++)
-            heed_one(c, c->berth[i]);
-    else if (what != 0 && what <= c->room)
-        heed_one(c, c->berth[what - 1]);
+        for (size_t i = 0; i < c->turns.room; i++)
+            heed_one(c, c->turns.berth[i]);
+    else if (what != 0 && what <= c->turns.room)
+        heed_one(c, c->turns.berth[what - 1]);
 }
 
 /* ---- a thread --------------------------------------------------------------------- */
@@ -226,7 +201,7 @@ static bool make_worker(struct sfid__crew *c, struct worker *w) {
 
 /* I6. If all threads hang, and there is a berth beside theirs, makes one more. A failure is fine: the next hang tries again. */
 static void stand_by(struct sfid__crew *c) {
-    struct worker *w = c->hung >= c->workers && c->count > c->hung && !c->joining ? free_helper(c) : NULL;
+    struct worker *w = c->hung >= c->workers && c->turns.count > c->hung && !c->joining ? free_helper(c) : NULL;
     if (w)
         make_worker(c, w);
 }
@@ -244,9 +219,9 @@ static void note_hang(struct sfid__crew *c, struct worker *w) {
     if (!w->hangs) {
         w->hangs = true;
         c->hung++;
-        stand_by(c);
         have_one_look(c, w->berth->number);
     }
+    stand_by(c); /* again if it hangs on: there may have been no memory for a thread */
 }
 
 static void note_doubt(struct sfid__crew *c, struct worker *w) {
@@ -299,9 +274,9 @@ static void end_turn(struct sfid__crew *c, struct worker *w) {
     c->turns.risky[b->remote] -= w->risky;
     c->hung -= w->hangs;
     w->berth = NULL;
-    b->failed = b->ops->has_failed(b);
+    b->failed = b->remote && b->ops->has_failed(b); /* a disk that says no does not hang */
+    b->group = b->ops->group(b);                    /* of a pool, the server that has the lease now */
     sfid__turns_doubt(&c->turns, b, b->failed);
-    b->group = b->ops->group(b);
 }
 
 /* Called and left with the lock. The turn itself is without it. */
@@ -313,7 +288,9 @@ static void give_turn(struct sfid__crew *c, struct worker *w, struct sfid__berth
     const int64_t due_ms = b->ops->turn(b, watch, number);
     pthread_mutex_lock(&c->lock);
     end_turn(c, w);
-    if (watch != c->watch) { /* the main thread has ended meanwhile */
+    if (b->leaves) {
+        take_out(c, b);
+    } else if (watch != c->watch) { /* the main thread has ended meanwhile */
         take_out(c, b);
         b->ops->left(b);
     } else {
@@ -337,7 +314,7 @@ static void sleep_beside_main(struct sfid__crew *c, int64_t ms) {
     pthread_cond_timedwait(&c->idle, &c->lock, &until);
 }
 
-static bool goes_on(const struct sfid__crew *c) { return c->count > 0 && !c->joining && sfid__watch_is_ours(c->watch); }
+static bool goes_on(const struct sfid__crew *c) { return c->turns.count > 0 && !c->joining && sfid__watch_is_ours(c->watch); }
 
 /* Serves berths until there are none. */
 static void serve(struct sfid__crew *c) {
@@ -354,6 +331,17 @@ static void serve(struct sfid__crew *c) {
         give_turn(c, &c->worker[0], b);
         c->main_in_turn = false;
     }
+}
+
+/* Until then it may not be told yet that a turn with the same server or disk hangs. */
+static int64_t untold_ms(const struct sfid__crew *c, const struct sfid__berth *b) {
+    int64_t ms = 0;
+    for (unsigned i = 0; i <= HELPERS && b->group != 0; i++) {
+        const struct worker *w = &c->worker[i];
+        if (w->berth && !w->risky && w->berth->group == b->group)
+            ms = SFID__MAX(ms, w->began_ms + HANG_MS + 5);
+    }
+    return ms;
 }
 
 /* I6. True if nobody else would serve a berth that is due. */
@@ -375,11 +363,12 @@ static void help(struct sfid__crew *c, struct worker *w) {
         if (end_ms <= now && is_needed(c))
             end_ms = now + HELPER_IDLE_MS;
         struct sfid__berth *b = sfid__turns_next(&c->turns, now);
-        const int64_t late_ms = b && b->due_ms < end_ms ? b->due_ms + LATE_MS : FOREVER;
+        const int64_t late_ms = b && b->due_ms < end_ms ? SFID__MAX(b->due_ms + LATE_MS, untold_ms(c, b)) : FOREVER;
         if (late_ms <= now) {
             give_turn(c, w, b);
             end_ms = now_ms() + HELPER_IDLE_MS;
         } else if (end_ms <= now) {
+            pthread_cond_signal(&c->idle); /* another helper may have to hear the bell now */
             return;
         } else if (c->main_in_turn) {
             sleep_on_bell(c, SFID__MIN(SFID__MIN(late_ms, end_ms), look_ms) - now);
@@ -391,9 +380,9 @@ static void help(struct sfid__crew *c, struct worker *w) {
 
 /* The main thread has lost its watch, or got none. Those in turn leave when that is over. */
 static void turn_out(struct sfid__crew *c) {
-    for (size_t i = 0; i < c->room; i++)
-        if (c->berth[i] && c->berth[i]->place) {
-            struct sfid__berth *b = c->berth[i];
+    for (size_t i = 0; i < c->turns.room; i++)
+        if (c->turns.berth[i] && c->turns.berth[i]->place) {
+            struct sfid__berth *b = c->turns.berth[i];
             take_out(c, b);
             b->ops->left(b);
         }
@@ -403,6 +392,8 @@ static void lead(struct sfid__crew *c) {
     c->watch = sfid__watch_take();
     serve(c);
     turn_out(c);
+    while (c->joining && c->workers > 1) /* helpers may still sleep on the bell, which is the next owner's from then on */
+        pthread_cond_wait(&c->changed, &c->lock);
     sfid__watch_leave(c->watch);
     c->watch = 0;
 }
@@ -429,9 +420,9 @@ static void *thread_main(void *arg) {
 static void join_threads(struct sfid__crew *c) {
     while (c->joining)
         pthread_cond_wait(&c->changed, &c->lock);
-    if (!c->worker[0].made || (c->count > 0 && !c->worker[0].gone))
+    if (!c->worker[0].made || (c->turns.count > 0 && !c->worker[0].gone))
         return;
-    const bool all = c->count == 0;
+    const bool all = c->turns.count == 0;
     c->joining = true;
     sfid__watch_ring_all(c->watch);
     pthread_cond_broadcast(&c->idle);
@@ -454,7 +445,7 @@ int sfid__crew_join(struct sfid__berth *b) {
         return SFID_ENOMEM;
     pthread_mutex_lock(&c->lock);
     join_threads(c); /* I1: of a main thread that has ended, or of the crew before */
-    bool good = grow(c);
+    bool good = sfid__turns_grow(&c->turns);
     if (good) {
         enter(c, b);
         good = c->worker[0].made || make_worker(c, &c->worker[0]);
@@ -475,11 +466,12 @@ void sfid__crew_leave(struct sfid__berth *b) {
     if (c == NULL)
         return;
     pthread_mutex_lock(&c->lock);
+    b->leaves = true;
     while (b->crew == c && b->place == 0)
         pthread_cond_wait(&c->changed, &c->lock);
     if (b->crew == c)
         take_out(c, b);
-    if (c->count == 0)
+    if (c->turns.count == 0)
         join_threads(c);
     pthread_mutex_unlock(&c->lock);
 }

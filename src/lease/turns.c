@@ -25,17 +25,6 @@ static void sift(struct sfid__order *o, size_t place, struct sfid__berth *b) {
     put_at(o, place, b);
 }
 
-bool sfid__turns_grow(struct sfid__turns *t, size_t room) {
-    for (int i = 0; i < 4; i++) {
-        struct sfid__order *o = &t->order[i / 2][i % 2];
-        struct sfid__berth **at = realloc(o->at, room * sizeof *at);
-        if (at == NULL)
-            return false;
-        o->at = at;
-    }
-    return true;
-}
-
 /* ---- doubt ------------------------------------------------------------------ */
 
 static bool is_doubtful(const struct sfid__turns *t, const struct sfid__berth *b) {
@@ -114,4 +103,47 @@ struct sfid__berth *sfid__turns_next(struct sfid__turns *t, int64_t now_ms) {
         doubtful = earlier(doubtful, top(t, REMOTE, DOUBTFUL));
     }
     return sound && sound->due_ms <= now_ms ? sound : earlier(sound, doubtful);
+}
+
+/* ---- all of them ------------------------------------------------------------- */
+
+static bool grow_order(struct sfid__order *o, size_t room) {
+    struct sfid__berth **at = realloc(o->at, room * sizeof *at);
+    o->at = at ? at : o->at;
+    return at != NULL;
+}
+
+bool sfid__turns_grow(struct sfid__turns *t) {
+    const size_t room = t->room ? 2 * t->room : 16;
+    if (t->count < t->room)
+        return true;
+    struct sfid__berth **berth = realloc(t->berth, room * sizeof *berth);
+    t->berth = berth ? berth : t->berth;
+    uint32_t *spare = realloc(t->spare, room * sizeof *spare);
+    t->spare = spare ? spare : t->spare;
+    bool good = berth && spare && room < UINT32_MAX;
+    for (int i = 0; i < 4 && good; i++)
+        good = grow_order(&t->order[i / 2][i % 2], room);
+    if (!good)
+        return false;
+    for (size_t i = room; i > t->room; i--) {
+        t->berth[i - 1] = NULL;
+        t->spare[room - i] = (uint32_t)i;
+    }
+    t->room = room;
+    return true;
+}
+
+void sfid__turns_enter(struct sfid__turns *t, struct sfid__berth *b, int64_t due_ms) {
+    b->number = t->spare[t->room - ++t->count];
+    t->berth[b->number - 1] = b;
+    b->place = 0;
+    sfid__turns_wait(t, b, due_ms);
+}
+
+void sfid__turns_leave(struct sfid__turns *t, struct sfid__berth *b) {
+    if (b->place)
+        sfid__turns_pick(t, b);
+    t->berth[b->number - 1] = NULL;
+    t->spare[t->room - t->count--] = b->number;
 }

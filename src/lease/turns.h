@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turns.h - which berth of a crew has the next turn. The crew's lock guards all
- * of it.
+ * turns.h - the berths of a crew, and which of them has the next turn. The crew's
+ * lock guards all of it.
  *
  * Berths wait in order of their times. What can hang is a server, for as long as
  * an exchange may take, or a disk, for as long as it likes. Berths that depend on
@@ -30,13 +30,20 @@ struct sfid__order {
 };
 
 struct sfid__turns {
+    size_t room, count;              /* of berths */
+    struct sfid__berth **berth;      /* by number - 1; NULL: not in use */
+    uint32_t *spare;                 /* numbers not in use: room - count of them */
     struct sfid__order order[2][2];  /* by remote, doubtful */
     unsigned risky[2];               /* by remote: turns under way */
     uint64_t doubtful[SFID__GROUPS]; /* groups, each at its remainder; of two at one place the later one; 0: none */
 };
 
-/* Makes room for that many berths. False: out of memory, and nothing has changed. */
-bool sfid__turns_grow(struct sfid__turns *t, size_t room);
+/* Makes room for one more. False: out of memory, and nothing has changed. */
+bool sfid__turns_grow(struct sfid__turns *t);
+
+/* The berth gets a number, and waits until then; and: it is not here any more. */
+void sfid__turns_enter(struct sfid__turns *t, struct sfid__berth *b, int64_t due_ms);
+void sfid__turns_leave(struct sfid__turns *t, struct sfid__berth *b);
 
 /* The berth waits until then; and: it waits no more. */
 void sfid__turns_wait(struct sfid__turns *t, struct sfid__berth *b, int64_t due_ms);

@@ -189,6 +189,89 @@ static void comes_behind(void) {
     end(6, "behind");
 }
 
+/* Two of one disk are long overdue when a turn with it begins: they do not follow it before it is known to hang. */
+static void waits_to_be_told(void) {
+    join(0, 5, false, 7);
+    join(5, 6, true, 0);
+    join(6, 7, false, 0);
+    poke_to_hang(5, 6);
+    ok(wait_for(is_inside, &guests[5]), "told: a turn hangs in the main thread");
+    atomic_store(&guests[6].hangs, 1);
+    poke(&guests[6]);
+    ok(wait_for(is_inside, &guests[6]), "told: and one in a helper");
+    for (int i = 0; i < 5; i++) { /* nobody hears that now */
+        atomic_store(&guests[i].hangs, 1);
+        atomic_store(&guests[i].poked, 1);
+        sfid__crew_look(&guests[i].berth);
+    }
+    const int64_t until = sfid__deadline_now_ms() + 200;
+    while (sfid__deadline_now_ms() < until)
+        nap(10);
+    is_i64(inside_of(0, 5), 1, "told: of five of one disk one hangs");
+    end(7, "told");
+}
+
+/* A disk that hangs holds up nobody else's, whether that one has failed or not. */
+static void goes_on_beside_a_disk(void) {
+    join(0, 1, false, 7);
+    join(1, 2, false, 8);
+    join(2, 3, false, 0);
+    poke_to_hang(0, 1);
+    ok(wait_for(is_inside, &guests[0]), "beside a disk: it hangs");
+    for (int i = 1; i < 3; i++) {
+        atomic_store(&guests[i].fails, 1);
+        poke(&guests[i]);
+        ok(wait_for(had_two, &guests[i]), "beside a disk: number %d fails", i);
+        poke(&guests[i]);
+        ok(wait_for(had_three, &guests[i]), "beside a disk: and has another turn");
+    }
+    end(3, "beside a disk");
+}
+
+/* A call that finds the window over rings each time, and never waits for long. */
+static void serves_one_that_rings_on(void) {
+    join(0, 2, true, 0);
+    poke_to_hang(0, 1);
+    ok(wait_for(is_inside, &guests[0]), "rings on: the main thread hangs");
+    const int64_t until = sfid__deadline_now_ms() + 10000;
+    while (atomic_load(&guests[1].turns) < 2 && sfid__deadline_now_ms() < until) {
+        poke(&guests[1]);
+        nap(1);
+    }
+    ok(atomic_load(&guests[1].turns) >= 2, "rings on: one that is rung for each millisecond has its turn");
+    end(2, "rings on");
+}
+
+/* Poked in each of its turns, as by a relative. */
+static int64_t poked_always(struct sfid__berth *b, uint64_t watch, uint32_t number) {
+    turn(b, watch, number);
+    atomic_store(&guest_of(b)->poked, 1);
+    return INT64_MAX;
+}
+
+static void *leave_it(void *arg) {
+    sfid__crew_leave(&((struct guest *)arg)->berth);
+    atomic_store(&((struct guest *)arg)->left, 100);
+    return NULL;
+}
+
+static bool is_gone(void *arg) { return atomic_load(&((struct guest *)arg)->left) == 100; }
+
+static void leaves_though_poked(void) {
+    static const struct sfid__berth_ops restless = {
+        .turn = poked_always, .is_poked = is_poked, .has_failed = has_failed, .group = group_of, .left = left};
+    pthread_t thread;
+    fresh(0, INT64_MAX)->berth.ops = &restless;
+    sfid__crew_join(&guests[0].berth);
+    ok(wait_for(had_three, &guests[0]), "poked: one that is poked in each turn has turn after turn");
+    if (pthread_create(&thread, NULL, leave_it, &guests[0]) != 0)
+        bail("thread");
+    if (!ok(wait_for(is_gone, &guests[0]), "poked: it can leave"))
+        bail("it cannot");
+    pthread_join(thread, NULL);
+    ok(no_threads(NULL), "poked: no thread is left");
+}
+
 /* ---- what helpers must not lose ------------------------------------------------------ */
 
 static bool its_thread_sleeps(void *arg) {
@@ -260,6 +343,10 @@ int main(void) {
     many_servers_hang();
     two_disks();
     comes_behind();
+    waits_to_be_told();
+    goes_on_beside_a_disk();
+    serves_one_that_rings_on();
+    leaves_though_poked();
     wakes_the_main_thread();
     keeps_the_time();
     looks_when_asked();
