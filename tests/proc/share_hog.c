@@ -186,7 +186,7 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
         nap_us(1000);
     const int64_t begin = mono_ns();
     atomic_store(&scene->go, 1);
-    const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS, late = least + patience(20000) * (int64_t)NS_PER_MS;
+    const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS, late = least + patience(5000) * (int64_t)NS_PER_MS;
     while (mono_ns() < least || (!is_settled(hogs, with_polite, pages) && mono_ns() < late))
         nap_us(1000);
     const int64_t took = mono_ns() - begin;
