@@ -205,7 +205,7 @@ typedef struct sfid_options {
  *
  * Returns 0, or
  *   SFID_EINVAL       out or opt is NULL; an option is out of range (the text names it); layout and wide are both set
- *   SFID_ENOMEM       out of memory
+ *   SFID_ENOMEM       out of memory, or no thread could be made (RLIMIT_NPROC)
  *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid; others share with other settings
  *   SFID_ENOPID       all pids are taken, or the server does not know the app (the text says who holds
  *                     them, and until when)

@@ -120,11 +120,8 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
     g->max_ahead = sfid__ms_to_ticks(l, opt->max_ahead_ms);
     g->end = sfid__layout_end(l);
     g->random_start = opt->random_start;
-    if (opt->random_start) {
-        uint64_t seed;
-        sfid__random(&seed, sizeof seed);
-        atomic_init(&g->random, seed);
-    }
+    if (opt->random_start && !g->shared)
+        sfid__generator_seed(g);
     const struct sfid__time now = sfid__now(g->clock);
     const int64_t end_ms = sfid__tick_begin_ms(l, g->end);
     k->ends_soon = end_ms - now.ms < END_OF_LIFE_MS;

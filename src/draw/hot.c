@@ -133,10 +133,14 @@ void sfid__generator_widen(struct sfid__generator *g) {
     atomic_init(&g->record, &sfid__wide_only);
 }
 
-void sfid__generator_share(struct sfid__generator *g) {
+void sfid__generator_seed(struct sfid__generator *g) {
     uint64_t seed;
     sfid__random(&seed, sizeof seed);
     atomic_init(&g->random, seed);
+}
+
+void sfid__generator_share(struct sfid__generator *g) {
+    sfid__generator_seed(g);
     atomic_init(&g->crowd.record, &sfid__no_record);
     if (sfid__is_wide(g))
         atomic_init(&g->wide_record, &sfid__shared_only);

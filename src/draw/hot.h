@@ -13,6 +13,9 @@ void sfid__generator_init(struct sfid__generator *g);
 void sfid__generator_widen(struct sfid__generator *g);
 void sfid__generator_share(struct sfid__generator *g);
 
+/* What the generator decides at random begins anew. Alone with it; sfid__generator_share() does that, too. */
+void sfid__generator_seed(struct sfid__generator *g);
+
 /* Opens the generator: threads may take positions from r now. All other members are set before. */
 void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r);
 

@@ -116,7 +116,7 @@ static void pool(void) {
         snprintf(name, sizeof name, "server-%d", i);
         snprintf(user, sizeof user, "user-%d", i);
         redis_start(&server[i], servers.installed[0], name, 0, "--user", user, "on", ">pw", "~sfid:*", "+@all", NULL);
-        n += (size_t)snprintf(list + n, sizeof list - n, "%d-%d=unix://%s:pw@%s?timeout=100ms&connect_timeout=100ms&share=1 ",
+        n += (size_t)snprintf(list + n, sizeof list - n, "%d-%d=unix://%s:pw@%s?timeout=500ms&connect_timeout=500ms&share=1 ",
                               i * RANGE + 1, (i + 1) * RANGE, user, server[i].socket);
     }
     sfid_options opt = sharing(&server[0], "pool");
