@@ -47,6 +47,8 @@ static void claim_unheard(struct pair *p, int i) {
 /* The master is gone, or merely out of reach; its replica takes over with what it has. */
 static void fail_over(struct pair *p, bool dies, bool misses_quick) {
     struct redis *former = &p->node[p->master], *next = &p->node[1 - p->master];
+    for (int i = HOLDER; i <= QUICK; i++)
+        p->failovers[i] = events_of(&p->m[i], SFID_EVENT_FAILOVER);
     if (dies)
         redis_kill(former);
     redis_resume_promoted(next);
@@ -57,10 +59,8 @@ static void fail_over(struct pair *p, bool dies, bool misses_quick) {
     if (!dies)
         cut_clients(former);
     member_start(&p->m[NEWCOMER]);
-    for (int i = HOLDER; i <= QUICK; i++) {
-        p->failovers[i] = events_of(&p->m[i], SFID_EVENT_FAILOVER);
+    for (int i = HOLDER; i <= QUICK; i++)
         member_forget(&p->m[i]);
-    }
 }
 
 /* ---- there and back ------------------------------------------------------ */
