@@ -21,6 +21,7 @@ struct fake_store {
     _Atomic int moves, meets, open_at_claim;
     _Atomic int kernel_thread; /* who renewed last */
     _Atomic int kept_well;     /* a child, before it died */
+    _Atomic int served;        /* a child, for two windows, by its parent */
 };
 
 static struct fake f;
@@ -76,7 +77,9 @@ static void on_event(void *user, const sfid_event *event) {
 
 static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
 
-/* A window of 300 ms on the real clock, on a page that children share. */
+/* A window on the real clock, on a page that children share. */
+static int64_t window_ms = 300;
+
 static void begin(bool events) {
     memset((void *)told, 0, sizeof told);
     fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
@@ -84,8 +87,8 @@ static void begin(bool events) {
     f.page = shared_memory(1 << 16);
     store = shared_memory(sizeof *store);
     store->store = (struct sfid__store){.ops = &store_ops,
-                                        .terms = {.window = 300,
-                                                  .first_window = 300,
+                                        .terms = {.window = (uint64_t)window_ms,
+                                                  .first_window = (uint64_t)window_ms,
                                                   .end = sfid__layout_end(&f.g.layout),
                                                   .pid_max = 1023,
                                                   .heartbeat_ms = 100,
@@ -97,13 +100,13 @@ static void begin(bool events) {
                                                   .rests = true},
                                         .exchange_ms = 2000};
     sfid__page_reset_keeper(f.page);
-    const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + 300, real_tick(), f.g.max_ahead, 0, 0};
+    const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + (uint64_t)window_ms, real_tick(), f.g.max_ahead, 0, 0};
     sfid__record_append(f.page, 0, &start);
     f.records = 1;
     f.g.page = f.page;
     f.g.clock = &sfid__system_clock;
     f.g.source = SFID__TICK_PRECISE;
-    f.g.half_window = 150;
+    f.g.half_window = window_ms / 2;
     memset((void *)&k, 0, sizeof k);
     k.generator = &f.g;
     memset((void *)&h, 0, sizeof h);
