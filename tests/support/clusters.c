@@ -40,11 +40,25 @@ int cluster_owner(struct cluster *c, int slot) {
     return owner;
 }
 
+/* Between two looks the master may have written more, so a replica is not in step at each moment. */
+struct replica_wait {
+    struct cluster *c;
+    int master, replica;
+};
+
+static bool has_replica(void *arg) {
+    struct replica_wait *w = arg;
+    for (int i = 0; i < CLUSTER_NODES && w->replica < 0; i++)
+        if (i != w->master && w->c->node[i].pid != 0 && redis_in_step(&w->c->node[i], &w->c->node[w->master]))
+            w->replica = i;
+    return w->replica >= 0;
+}
+
 int cluster_replica(struct cluster *c, int master) {
-    for (int i = 0; i < CLUSTER_NODES; i++)
-        if (i != master && c->node[i].pid != 0 && redis_in_step(&c->node[i], &c->node[master]))
-            return i;
-    return -1;
+    struct replica_wait w = {c, master, -1};
+    if (!tap_wait_until(has_replica, &w, START_MS))
+        bail("node %d has no replica in step with it", master);
+    return w.replica;
 }
 
 int cluster_other_master(struct cluster *c, int master) {
@@ -167,9 +181,11 @@ void cluster_start(struct cluster *c, const char *program, unsigned node_timeout
         redis_do(&c->node[i], "CLUSTER", "REPLICATE", c->id[i - CLUSTER_MASTERS], NULL);
     snprintf(c->url, sizeof c->url, "redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", c->node[0].port, c->node[1].port,
              c->node[2].port);
-    for (int i = 0; i < CLUSTER_MASTERS; i++)
-        if (!cluster_whole(c, SLOTS * i / CLUSTER_MASTERS, START_MS) || cluster_replica(c, i) < 0)
+    for (int i = 0; i < CLUSTER_MASTERS; i++) {
+        if (!cluster_whole(c, SLOTS * i / CLUSTER_MASTERS, START_MS))
             bail("%s: no cluster comes together", program);
+        cluster_replica(c, i);
+    }
 }
 
 void cluster_end(struct cluster *c) {

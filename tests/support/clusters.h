@@ -32,7 +32,7 @@ int cluster_slot(struct cluster *c, const char *key);
 /** Returns the node that claims to serve the slot; -1: no running node, or two. */
 int cluster_owner(struct cluster *c, int slot);
 
-/** Returns a replica of this node, as both see it; -1: none. */
+/** Waits for a replica that has all that this node has. Ends the test if there is none. */
 int cluster_replica(struct cluster *c, int master);
 
 /** Returns another master that serves slots; -1: none. */
