@@ -163,6 +163,7 @@ static bool trial(enum past past, bool killing, unsigned stop) {
         fault("the life before failed", past, killing, stop, 0);
     if (past == OTHERS_LIVE && (other = open_life(&life)) == NULL)
         fault("the other one fails", past, killing, stop, 0);
+    let_threads_start();
     life.closing = true;
     const pid_t child = child_start(victim, &life);
     waitpid(child, NULL, __WALL);
