@@ -17,14 +17,15 @@ static uint64_t scrambled(uint64_t z) {
  * A call found a tick used up. If that is the second time within ten ticks, this process moves on with a probability of one half
  * less its share of what the page has issued in between. So one that has half of that stays, and it is rare that all leave at
  * once. Positions that nobody took do not count: a process alone has all of what is issued, however often it pauses.
+ * count: what the call has, of which the page knows already.
  */
-static void note_full(struct sfid__generator *g, bool may_sleep) {
+static void note_full(struct sfid__generator *g, bool may_sleep, uint64_t count) {
     struct sfid__crowd *c = &g->crowd;
     /* Acquire, as in slow.c look(). Not the page's: that may not be mapped any more (slow.c use_newest()). */
     const struct sfid__record *r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
     if (r == &sfid__no_record)
         return;
-    const uint64_t word = sfid__record_position(r), mine = load(&c->mine), issued = sfid__record_issued(r);
+    const uint64_t word = sfid__record_position(r), mine = load(&c->mine) + count, issued = sfid__record_issued(r);
     const uint64_t ours = mine - load(&c->full_mine), all = issued - load(&c->full_issued);
     uint64_t before = load(&c->full);
     if (word >> r->seq_bits == before >> r->seq_bits ||
@@ -77,7 +78,7 @@ int sfid__draw_front(struct sfid__generator *g, struct sfid__call *call) {
         struct sfid__generator *at = front(g);
         const int rc = sfid__draw(at, call);
         if (call->exhausted)
-            note_full(at, call->may_sleep);
+            note_full(at, call->may_sleep, rc < 0 ? 0 : call->count);
         if (rc < 0 || may_issue(at, call))
             return rc;
         atomic_fetch_add_explicit(&call->from->skipped, call->count, memory_order_relaxed); /* statistic */

@@ -75,6 +75,19 @@ static int used_up_alone(int64_t pause, uint64_t random_start) {
     return wanted;
 }
 
+/* Alone, in calls that take 1 and 600 in turn, each from a new tick, after one that was used up. */
+static int used_up_alone_in_batches(void) {
+    begin();
+    for (int i = 0; i < TICKS; i++) {
+        struct sfid__call call = {.may_sleep = true, .want = i % 2 ? 600 : 1, .exhausted = true};
+        if (sfid__draw_front(&a.g, &call) < 0)
+            return -1;
+        fake_pass_ms(&a, 1);
+    }
+    end();
+    return wanted;
+}
+
 static void when_wanted(void) {
     begin_both();
     ok(atomic_load(&a.g.random) != 0 && atomic_load(&a.g.random) != atomic_load(&b.g.random), "no two processes decide alike");
@@ -91,6 +104,7 @@ static void when_wanted(void) {
     is_i64(used_up_alone(0, 0), 0, "alone: never");
     is_i64(used_up_alone(5, 0), 0, "alone, with pauses: never");
     is_i64(used_up_alone(5, 2048), 0, "alone, with ticks that start at random: never");
+    is_i64(used_up_alone_in_batches(), 0, "alone, in batches: never");
     begin();
     fake_set_word(&a, START + 1, 0);
     ok(fake_next(&a) > 0 && wanted == 0, "once is not enough");
