@@ -100,7 +100,7 @@ typedef struct sfid_options {
     uint32_t max_skew_ms;       /**< how far this host's clock may be from that of Redis; default 300000. 0, or more than half
                                      of ttl_ms, means that half */
     uint32_t skew_budget_ms;    /**< how far the clocks of an app's Redis servers may differ, and how long a superseded server
-                                     may go on granting; default 15000, at most 3600000. All processes of an app need the same */
+                                     may go on granting; default 15000, at most 3600000. An app's processes need the same value */
     sfid_on_unknown on_unknown; /**< what to do when Redis does not know the app; default SFID_WAIT_OUT */
     void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called for each event, in order, from a background
                                      thread of this generator only. It may call sfid_status, sfid_parse and sfid_next, but not
@@ -112,13 +112,13 @@ typedef struct sfid_options {
                                      in eight); default 30000. 0: a claim lasts ttl_ms, and there are no short pids. New processes
                                      get a short pid short_ms + skew_budget_ms after the server has forgotten the app. Has no
                                      effect above half of ttl_ms, with fewer than 5 pid bits or with registration=mixed. All
-                                     processes of an app need the same */
+                                     processes of an app need the same value */
     uint32_t keep_pid;            /**< 0 (default): the holder of a short pid takes an ordinary one at its next renewal, if one is
                                      free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
     uint64_t share;               /**< 0 (default): a pid of its own. 1: all processes of this user on this host that open the app
                                      with share generate from one page, under one pid; if it is used up, from up to four, each with
                                      a pid. Processes of another word size or C library have other pages. Needs an app; with a
-                                     server all need the same settings. With several pages, several threads may call on_event */
+                                     server all need the same settings. Each page has a thread; these may call on_event at once */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
@@ -195,7 +195,7 @@ typedef struct sfid_options {
  *                                      in time, an event reports that
  *                       min_good=N
  *                         the server grants nothing unless N replicas are good by its
- *                         min-replicas settings. All processes of an app need the same
+ *                         min-replicas settings. An app's processes need the same N
  *                       idle=close     keep no connection between heartbeats
  *                     Only sfid_open(), the keeper and sfid_close() ask the server
  *   store "pool:MIN-MAX=URL MIN-MAX=URL…"
