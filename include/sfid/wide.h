@@ -45,7 +45,7 @@ SFID_API int sfid_wide_compare(sfid_wide a, sfid_wide b);
 
 /**
  * Reads a wide ID from exactly len bytes of text, as sfid_from_text_at() reads a
- * 64-bit ID. SFID_UUID wants the 36 characters of 8-4-4-4-12 and takes a UUID of
+ * 64-bit ID. SFID_UUID needs the 36 characters of 8-4-4-4-12 and takes a UUID of
  * any version; sfid_wide_parse() checks the version.
  *
  * Returns 0, or
@@ -227,7 +227,7 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  * text in the layout's own form.
  *
  *   uuid7      options as for a 64-bit layout. Tick, pid and sequence keep the UUIDs of one app apart. The 44 random bits make
- *              it unlikely that one equals a UUID of another app or maker. They are a keyed hash; the kernel gives each
+ *              it unlikely that such a UUID equals one of another app or maker. They are a keyed hash; the kernel gives each
  *              handle its key
  *   flake      opt.pid is the worker, a MAC address as an integer; -1: the address from sfid_mac_address(NULL, …)
  *   flake-go   as flake
