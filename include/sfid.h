@@ -18,17 +18,17 @@
  *
  * Fork: "shared" means that the child may use the handle it inherited, and
  * generates from the same sequence as its parent. The child may not use the
- * handle if another thread was opening or closing it at the fork, if the fork
- * was in a signal handler that interrupted a call on it, or if it was in
- * on_event. From the fork on the child holds the pid as well, until it closes,
+ * handle if another thread was opening or closing it at the fork, or if the fork
+ * was made in on_event or in a signal handler that interrupted a call on the
+ * handle. From the fork on the child holds the pid as well, until it closes,
  * execs or ends.
  *
  * Signals: "async-safe" calls may be made in a signal handler. No other call may.
  *
  * A thread that is cancelled (pthread_cancel) inside a call finishes the call.
  * The cancellation takes effect at the caller's next cancellation point. Only a
- * call that generates IDs is itself such a point, while it sleeps. It leaves no
- * lock or descriptor behind, and loses at most the IDs it had generated. The
+ * call that generates IDs is itself such a point, while it sleeps. Such a call
+ * leaves no lock or descriptor behind, and loses at most the IDs it has generated. The
  * library's own writes raise no SIGXFSZ or SIGPIPE in the program. A handle of
  * NULL counts as a closed one, unless the description says otherwise.
  */
@@ -79,28 +79,28 @@ typedef struct sfid_options {
                                      and without store; IDs are then unique only within this process and this copy of the
                                      library, see sfid_open() */
     const char *store;          /**< where pids are leased, see sfid_open(); NULL with pid, and only then */
-    int64_t pid;                /**< -1 (default): lease one; else this pid, fixed by the caller */
-    int64_t pid_min, pid_max;   /**< the pids to lease from, both inclusive. Both 0 (default): all pids of the layout, from the
-                                     first that the makers of a preset use (icicle: 1). The store may name them instead, see
-                                     sfid_open() */
+    int64_t pid;                /**< -1 (default): lease a pid; else this pid, fixed by the caller */
+    int64_t pid_min, pid_max;   /**< the pids to lease from, both inclusive. Both 0 (default): all pids of the layout, or of a
+                                     preset from the first that its makers use (icicle: 1). The store may name the range
+                                     instead, see sfid_open() */
     const sfid_layout *layout;  /**< NULL: SFID_LAYOUT_DEFAULT */
     const char *run_dir;        /**< directory of slot files; NULL: $SFID_RUN_DIR, else /dev/shm/sfid-UID */
     const char *state_dir;      /**< directory of locks and durable marks; NULL: $SFID_STATE_DIR, else $STATE_DIRECTORY, else
                                      /var/lib/sfid for root, ~/.local/state/sfid for others. A Redis store works without it,
                                      see SFID_EVENT_NO_STATE_DIR */
     sfid_exhaustion exhaustion; /**< what a call does when the sequence is used up; default SFID_WAIT */
-    uint32_t max_wait_ms;       /**< how long one call may sleep in all; 0: never; default 2000. SFID_WAIT needs a whole tick */
+    uint32_t max_wait_ms;       /**< how long one call may sleep in all; 0: never; default 2000. With SFID_WAIT a tick at least */
     uint32_t max_ahead_ms;      /**< how far ahead of the clock IDs may be issued (SFID_BORROW, clock steps); 0: never; default
                                      10000, at most 86400000 */
     uint64_t random_start;      /**< 0 (default): each tick starts at sequence 0. N: each tick starts at a random sequence below
                                      N, so that low bits spread at low rates; at most half the sequence */
     uint32_t ttl_ms;            /**< how long a lease from Redis lasts without renewal: 1000 to 86400000, default 600000 */
-    uint32_t heartbeat_ms;      /**< how often it is renewed: at least 100, at most ttl_ms / 3, default 180000 */
+    uint32_t heartbeat_ms;      /**< how often a lease is renewed: at least 100, at most ttl_ms / 3, default 180000 */
     uint32_t open_timeout_ms;   /**< how long sfid_open() may wait for a lease: at least 1, default 5000 */
-    uint32_t max_skew_ms;       /**< how far this host's clock may be from that of Redis; default 300000. At most half of ttl_ms
-                                     counts; 0 means that half */
+    uint32_t max_skew_ms;       /**< how far this host's clock may be from that of Redis; default 300000. 0, or more than half
+                                     of ttl_ms, means that half */
     uint32_t skew_budget_ms;    /**< how far the clocks of an app's Redis servers may differ, and how long a superseded server
-                                     may go on granting; default 15000, at most 3600000. The same for all of an app */
+                                     may go on granting; default 15000, at most 3600000. An app's processes need the same value */
     sfid_on_unknown on_unknown; /**< what to do when Redis does not know the app; default SFID_WAIT_OUT */
     void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called for each event, in order, from a background
                                      thread of this generator only. It may call sfid_status, sfid_parse and sfid_next, but not
@@ -108,17 +108,17 @@ typedef struct sfid_options {
     void *user;                                            /**< passed to on_event */
     const sfid_wide_layout *wide; /**< NULL, or in place of layout: a layout of IDs of up to 128 bits, which sfid_next_wide() and
                                      its siblings generate, see wide.h */
-    uint32_t short_ms;            /**< how long a claim from Redis lasts until its first renewal, and how long a short pid (one in
-                                     eight) is ever granted; default 30000, 0: as ttl_ms, and no short pids. Newcomers get a
-                                     short pid short_ms + skew_budget_ms after the server has forgotten the app. Without
-                                     effect above half of ttl_ms, with fewer than 5 pid bits and with registration=mixed.
-                                     The same for all of an app */
+    uint32_t short_ms;            /**< how long a claim from Redis lasts until its first renewal, and each grant of a short pid (one
+                                     in eight); default 30000. 0: a claim lasts ttl_ms, and there are no short pids. New processes
+                                     get a short pid short_ms + skew_budget_ms after the server has forgotten the app. Has no
+                                     effect above half of ttl_ms, with fewer than 5 pid bits or with registration=mixed. All
+                                     processes of an app need the same value */
     uint32_t keep_pid;            /**< 0 (default): the holder of a short pid takes an ordinary one at its next renewal, if one is
                                      free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
-    uint64_t share;               /**< 0 (default); 1: all processes of this user on this host that open the app with share generate
-                                     from one page; or from up to four, with a pid each, if that is used up. Those of another word
-                                     size or C library have their own. Needs an app; with a server all use the same settings. One
-                                     process's thread keeps a page. With several, several threads may call on_event at once */
+    uint64_t share;               /**< 0 (default): a pid of its own. 1: all processes of this user on this host that open the app
+                                     with share generate from one page, under one pid; if it is used up, from up to four, each with
+                                     a pid. Processes of another word size or C library have other pages. Needs an app; with a
+                                     server all need the same settings. Each page has a thread; these may call on_event at once */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
@@ -133,10 +133,10 @@ typedef struct sfid_options {
  * Opens a generator.
  *
  * *out is always set. On success it is the generator. On failure it is a handle
- * that sfid_last_error() explains and sfid_close() must free, or NULL if memory
- * ran out. It makes missing directories with mode 0700. A generator that died
- * continues at the next ID. One thread renews for a process, or up to five while it
- * waits for servers or disks; with on_event or share a handle has its own.
+ * for sfid_last_error(), which sfid_close() must free, or NULL if memory ran out.
+ * The call makes missing directories with mode 0700. If a process dies, the next
+ * one continues at the next ID. One thread renews the leases of a process, or up to
+ * five while it waits for servers or disks. A handle with on_event or share has its own.
  *
  * Where its pid comes from:
  *
@@ -148,14 +148,14 @@ typedef struct sfid_options {
  *                     the same IDs. With an app of any name, the second copy
  *                     gets SFID_EBUSY
  *   store "local"     a pid that no other process of this user on this host holds.
- *                     It is unique among all that share the state directory, and
- *                     nowhere else. Parameters follow a '?', joined by '&':
+ *                     It is unique among processes that share the state directory,
+ *                     and nowhere else. Parameters follow a '?', joined by '&':
  *                       mark=none      the mark is written, but never synced. No call
  *                                      waits for a disk, but IDs may repeat after a
  *                                      power loss (SFID_EVENT_NOT_DURABLE)
  *                       lead_ms=N      how far the mark lies ahead of use: 100 to
- *                                      86400000, default 30000. A longer one: fewer
- *                                      syncs, a longer wait after a power loss
+ *                                      86400000, default 30000. A longer lead means
+ *                                      fewer syncs, a longer wait after a power loss
  *                       share=1        as opt->share
  *                       pid_min=N, pid_max=N
  *                                      the lowest and the highest pid to lease; the
@@ -175,28 +175,28 @@ typedef struct sfid_options {
  *                         TLS, if this build has it. Parameters: ca (a file or
  *                         directory; default: the system's), cert and key (the
  *                         client's), sni (the server's name, if it is not the host)
- *                       password_file=FILE
- *                         a file with the password, instead of one before the host,
- *                         where user@ may stay. The file has 255 bytes at most; one
- *                         newline at its end is dropped. It is read for each
- *                         connection, so a changed password takes effect. A relative
- *                         FILE lies below $CREDENTIALS_DIRECTORY (systemd.exec(5)),
- *                         which sfid_open() reads. Also sentinel_password_file
- *                     More parameters: connect_timeout (1000) and timeout (2000) in
- *                     milliseconds, db, client_name, share, pid_min and pid_max
- *                     (as for "local", pids to 65535), and
+ *                     More parameters:
+ *                       password_file=FILE, sentinel_password_file=FILE
+ *                         a file of at most 255 bytes with the password, read for
+ *                         each connection; one newline at its end is dropped. user@
+ *                         may stand before the host. A relative FILE lies below
+ *                         $CREDENTIALS_DIRECTORY (systemd.exec(5)) at sfid_open()
+ *                       connect_timeout=MS, timeout=MS
+ *                         how long connecting (1000) and a whole exchange (2000) may take
+ *                       db=N, client_name=NAME
+ *                         the database, and the name that the server shows for us
+ *                       share=1, pid_min=N, pid_max=N
+ *                         as for "local"; pids are 65535 at most
  *                       registration=on|off|mixed
- *                         off: no key beside the app's; mixed: programs that keep no
- *                         record (the Rust crate sfid) lease here, too. That turns
- *                         short pids off, and ttl_ms + skew_budget_ms must be 200000
- *                         at least
- *                       replicas=N
- *                         a claim waits until N replicas have it, or reports an event
+ *                         off: only the app's key is written. mixed: programs without a
+ *                         record (the Rust crate sfid) lease here, too. There are then
+ *                         no short pids; ttl_ms + skew_budget_ms must be 200000 at least
+ *                       replicas=N     a claim waits until N replicas have it; if not
+ *                                      in time, an event reports that
  *                       min_good=N
- *                         nothing is leased or renewed unless N replicas are good, by
- *                         the server's min-replicas settings. The same for all of an
- *                         app
- *                       idle=close     keep no connection between heartbeats (keep)
+ *                         the server grants nothing unless N replicas are good by its
+ *                         min-replicas settings. An app's processes need the same N
+ *                       idle=close     keep no connection between heartbeats
  *                     Only sfid_open(), the keeper and sfid_close() ask the server
  *   store "pool:MIN-MAX=URL MIN-MAX=URL…"
  *                     2 to 16 independent servers, each with a range of pids and a
@@ -206,7 +206,7 @@ typedef struct sfid_options {
  * Returns 0, or
  *   SFID_EINVAL       out or opt is NULL; an option is out of range (the text names it); layout and wide are both set
  *   SFID_ENOMEM       out of memory, or no thread could be made (RLIMIT_NPROC)
- *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid; others share with other settings
+ *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid; the app is shared with other settings
  *   SFID_ENOPID       all pids are taken, or the server does not know the app (the text says who holds
  *                     them, and until when)
  *   SFID_EREDIS       the server cannot be reached, or does not answer as it should
@@ -235,8 +235,8 @@ SFID_API SFID_MUST_CHECK int sfid_open_app(sfid **out, const char *app, const ch
  * Generates one ID.
  *
  * Sleeps at most max_wait_ms, and only if the sequence is used up (SFID_WAIT,
- * SFID_BORROW), the clock stands far back, or the window must be renewed first.
- * A failing call uses up no ID, except one that it may have taken in advance.
+ * SFID_BORROW), the clock stepped far back, or the window must be renewed first.
+ * A call that fails uses up at most one ID, which it had taken in advance.
  *
  * Returns an ID >= 0, or
  *   SFID_EAGAIN    no ID is free within max_wait_ms (with SFID_FAIL: now)
@@ -252,8 +252,8 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next(sfid *g);
 /**
  * Generates one ID without ever sleeping.
  *
- * It starts no keeper. A forked child that outlives its parent has its window
- * extended only if it also calls sfid_next() or sfid_next_n().
+ * The call starts no keeper. If a forked child outlives its parent, its window is
+ * extended only if the child also calls sfid_next() or sfid_next_n().
  *
  * Returns as sfid_next(), but SFID_EAGAIN (see sfid_retry_ms()) where that would
  * sleep.
@@ -285,7 +285,7 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next_n(sfid *g, int64_t *ids, size_t n);
 SFID_API int sfid_retry_ms(const sfid *g);
 
 /**
- * Whether IDs may be generated now: for a readiness probe. Counts as no call.
+ * Whether IDs may be generated now: for a readiness probe. sfid_status() does not count it.
  *
  * Returns 1 if sfid_try_next() or sfid_try_next_wide() would return an ID or SFID_EAGAIN
  * (used up, or idle); 0 if the window is over, the clock is off, the layout has ended, or g is not open.
@@ -317,13 +317,13 @@ typedef struct sfid_status_info {
     uint64_t renewals;             /**< how often this handle's whole fork family extended the window */
     uint64_t renew_failures;       /**< failed renewals of this process since the last one that succeeded */
     int keeper_here;               /**< 1 if this process runs the generator's keeper; with share, one process at most does */
-    int connected;                 /**< 1 while the store's server answers this process; 0 without one, or if it was not asked */
+    int connected;                 /**< 1 while the store's server answers this process; 0 without one, or before it was asked */
     char identity[160];            /**< machine_id:slot; empty without an app */
     int64_t skew_ms;               /**< how far this host's clock was ahead of the server's at this process's last renewal */
     uint64_t first_tick;           /**< first tick of the window */
     uint64_t limit_tick;           /**< end of the window, exclusive */
     int64_t replicas;              /**< replicas that had this process's last claim; -1: not known, or the URL has no replicas=N */
-    int64_t shared;                /**< 1 if other processes may share the page: counts are all of theirs, on that page */
+    int64_t shared;                /**< 1 if other processes may share the page: then counts include theirs, on that page */
     uint64_t reserved[10];         /**< zero */
 } sfid_status_info;
 
@@ -360,9 +360,8 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * a second, 500 for wide IDs). The page up to its last record stays as well, 192
  * bytes for each open.
  *
- * g may be NULL. Closing a handle again does nothing, nor does closing it inside
- * its on_event, from the first event on. If sfid_open() failed, the handle is
- * freed.
+ * g may be NULL. Closing a handle again does nothing. Closing it inside its own
+ * on_event does nothing either. If sfid_open() failed, the handle is freed.
  * Threads: once per handle and process. Fork: parent and child each close their own. Signals: not safe.
  */
 SFID_API void sfid_close(sfid *g);

@@ -373,16 +373,16 @@ const struct command command_exec = {
     .summary = "run a program with a leased process ID, and stop it before the lease ends",
     .about = "Leases a process ID, runs COMMAND with it in $SFID_PID, and holds the lease until COMMAND\n"
              "and all processes that it started have ended. $SFID_APP, $SFID_LAYOUT and $SFID_STORE\n"
-             "are set as well; $SFID_STORE is not passed on if the URL holds a password, but is with\n"
-             "password_file=. Standard input and output are COMMAND's, and signals are forwarded to it.\n\n"
+             "are set as well. $SFID_STORE is left out if the URL holds a password; use password_file=\n"
+             "instead. Standard input and output are COMMAND's, and it gets the signals sent to exec.\n\n"
              "Exit status: COMMAND's, or 128 plus the number of the signal that ended it; 127 if there\n"
              "is no such program, 126 if it cannot be run. When the lease is lost, COMMAND and all\n"
-             "processes that it started get TERM, after 5 s KILL, and the status is 76. Failures before\n"
-             "COMMAND runs have the statuses of gen.\n\n"
+             "processes that it started get TERM, after 5 s KILL, and the status is 76. If exec fails\n"
+             "before COMMAND runs, the statuses are those of gen.\n\n"
              "No other process has the pid in $SFID_PID for APP while COMMAND runs. COMMAND itself must\n"
              "take ticks from the clock, never ahead of it, and use no tick twice when the clock is set\n"
-             "back. If sfid exec gets KILL, COMMAND gets KILL as well, but the processes that COMMAND\n"
-             "started do not. While sfid exec is stopped, nothing watches the lease.\n",
+             "back. If exec gets KILL, COMMAND gets KILL as well, but the processes that COMMAND started\n"
+             "do not. While exec is stopped, nothing watches the lease.\n",
     .options = options,
     .run = run,
 };

@@ -96,8 +96,8 @@ const struct command command_get = {
     .summary = "get IDs from a service",
     .about = "Gets COUNT IDs from a service, and prints them one per line. ADDRESS is HOST[:PORT],\n"
              "[IPV6][:PORT] or unix:/PATH, with http:// (the default), resp:// or redis://, or\n"
-             "flakeid:// before it. The default port is 3525. At most 1000 IDs are in a request. An\n"
-             "answer that is not whole gives no ID.\n",
+             "flakeid:// before it. The default port is 3525. A request asks for at most 1000 IDs. If an\n"
+             "answer is incomplete, none of its IDs is printed.\n",
     .options = options,
     .run = run,
 };

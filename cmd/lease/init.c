@@ -73,11 +73,11 @@ const struct command command_init = {
     .synopsis = "--app APP --store STORE [--layout LAYOUT] [--force] [--ttl-ms MS] [--short-ms MS] "
                 "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "let a new app at a Redis server begin at once",
-    .about = "Asserts that no process of APP is running anywhere, and that none will resume a lease\n"
-             "that it left behind (when killed, or as gen does) and that has not run out; or that none\n"
-             "of them has reached the server for the time of a lease and the skew budget. The server\n"
-             "then grants pids without a record at once. Otherwise it waits that long, because it\n"
-             "cannot distinguish a new app from one whose records were lost.\n\n"
+    .about = "Run it only if one of these is true: no process of APP is running anywhere, and none will\n"
+             "resume an unended lease that a killed process or gen left behind; or none of them has\n"
+             "reached the server for the time of a lease and the skew budget. The server then grants\n"
+             "pids without a record at once. Otherwise it waits that long, because it cannot tell a new\n"
+             "app from one whose records were lost.\n\n"
              "While a pid is held, init names the holders and ends with status 75. --force goes ahead\n"
              "all the same; if a process is running, IDs may then repeat. Leases stay as they are, and\n"
              "repeating the command does no harm.\n\n"

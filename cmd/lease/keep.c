@@ -156,13 +156,13 @@ const struct command command_keep = {
     .name = "keep",
     .synopsis = "--app APP --store STORE --spares N [--layout LAYOUT] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] "
                 "[--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
-    .summary = "hold spare pids for newcomers after a Redis server has forgotten",
+    .summary = "hold spare pids for new processes after a Redis server has forgotten an app",
     .about = "Leases N pids and generates nothing. After a flush or a failover that lost writes, the\n"
-             "server grants no pid without a record for a while, but one that its holder releases it\n"
-             "grants at once. So this command then releases its spares, each as soon as the server\n"
-             "knows it again, and new processes start within seconds. It leases spares anew once the\n"
-             "server grants pids to all. It runs until it gets a signal; its pids then come free by\n"
-             "themselves when their leases end.\n\n"
+             "server grants no pid without a record for a while, but it grants a released pid at once.\n"
+             "So this command then releases its spares, each as soon as the server knows it again, and\n"
+             "new processes start within seconds. It leases spares anew once the server grants pids to\n"
+             "all. It runs until it gets a signal, and does not release its pids then; they come free\n"
+             "when their leases end.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
     .run = run,

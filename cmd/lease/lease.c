@@ -73,13 +73,13 @@ const struct command command_lease = {
     .summary = "list who holds which pid at a Redis server, and end a lease",
     .about = "ls lists the pids of APP that are held: how many seconds each lease lasts without renewal,\n"
              "and its holder (machine and slot). A foreign pid is registered by a program that does\n"
-             "not use the server's records, or by a process whose record was lost; no other process gets\n"
-             "it meanwhile. With --watch a terminal shows the current list; elsewhere each change is a\n"
-             "line. Format prometheus, with -o, is for the textfile collector of node_exporter.\n\n"
+             "not use the server's records, or by a process whose record was lost. With --watch a\n"
+             "terminal shows the current list; elsewhere each change is a line. Format prometheus, with\n"
+             "-o, is for the textfile collector of node_exporter.\n\n"
              "show shows all that is known about one pid, and which process of this host holds it.\n\n"
              "release prevents a lease from being renewed. Its holder may generate IDs until the window\n"
-             "ends; then the pid is free. A running process takes another pid at its next renewal. The\n"
-             "pid of a dead process becomes free no earlier than without release.\n\n"
+             "ends; then the pid is free. A running process takes another pid at its next renewal. If the\n"
+             "holder has died, release does not free the pid any earlier.\n\n"
              "The list is empty if the server does not know the app or nobody holds a pid; standard\n"
              "error says which. ls and show change nothing.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",

@@ -41,7 +41,7 @@ static int ask_once(const struct address *address, const char *what, const char 
         if (!http_ask(&peer, address, what, more, room, sizeof room, &answer))
             status = 0;
         else if (answer.len > EC2_FACT || strlen(answer.body) != answer.len)
-            snprintf(peer.why, sizeof peer.why, "the answer is longer than %d bytes, or no text", EC2_FACT);
+            snprintf(peer.why, sizeof peer.why, "the answer is longer than %d bytes, or not text", EC2_FACT);
         else
             status = answer.status;
         peer_close(&peer);
@@ -65,7 +65,7 @@ static bool ask(const struct address *address, const char *what, const char *mor
             return true;
         }
         if (status == 200)
-            snprintf(why, sizeof why, "the answer is no single line");
+            snprintf(why, sizeof why, "the answer is not a single line");
         if (status >= 400 && status < 500 && status != 429)
             break;
     }

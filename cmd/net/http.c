@@ -36,7 +36,7 @@ static bool read_head(struct peer *peer, const char *head, int *status, size_t *
     uint64_t number = SIZE_MAX;
     char digits[24];
     if (sscanf(head, "HTTP/1.%*1[01] %3d", status) != 1 || *status < 100)
-        return failed(peer, "the answer is not of HTTP/1");
+        return failed(peer, "the answer is not HTTP/1");
     if (header(head, "Transfer-Encoding"))
         return failed(peer, "the answer has a transfer encoding");
     const char *value = header(head, "Content-Length");

@@ -46,7 +46,7 @@ static bool read_least(struct client *client, const struct http_request *r, unsi
     int64_t number = 0;
     const enum found found = find(client, r, "minLength", value);
     if (found == FOUND && (!read_int(value, &number) || number > LEAST_MOST))
-        return refuse_value(client, r, "minLength", value, "a whole number of at most 128 is wanted") == FOUND;
+        return refuse_value(client, r, "minLength", value, "expected a whole number of at most 128") == FOUND;
     *least = number > 0 ? (unsigned)number : 0;
     return found != WRONG;
 }
@@ -56,7 +56,7 @@ static bool read_count(struct client *client, const struct http_request *r, uint
     uint64_t number = 1;
     const enum found found = find(client, r, "n", value);
     if (found == FOUND && (!read_u64(value, settings.max_ids, &number) || number == 0)) {
-        snprintf(wanted, sizeof wanted, "a number from 1 to %u is wanted", (unsigned)settings.max_ids);
+        snprintf(wanted, sizeof wanted, "expected a number from 1 to %u", (unsigned)settings.max_ids);
         return refuse_value(client, r, "n", value, wanted) == FOUND;
     }
     *n = (uint32_t)number;
@@ -68,7 +68,7 @@ static bool read_format(struct client *client, const struct http_request *r, enu
     const enum found found = find(client, r, "format", value);
     *answer = found == FOUND && strcmp(value, "json") == 0 ? ANSWER_JSON : ANSWER_LINES;
     if (found == FOUND && *answer == ANSWER_LINES && strcmp(value, "text") != 0)
-        return refuse_value(client, r, "format", value, "text or json is wanted") == FOUND;
+        return refuse_value(client, r, "format", value, "expected text or json") == FOUND;
     return found != WRONG;
 }
 
@@ -175,7 +175,7 @@ static void serve(struct client *client, const struct http_request *r) {
     refuse_body(client, r);
     if (r->body && (r->get || r->head)) {
         state.rejected[REJECTED_LIMIT]++;
-        http_error(client, 413, "BODY", r->target, !r->head, "a request with a body is not taken");
+        http_error(client, 413, "BODY", r->target, !r->head, "requests with a body are not accepted");
     } else if (route == NULL) {
         http_error(client, 404, "NOT_FOUND", r->target, !r->head,
                    "Page Not Found; use /id, /ids, /decode/ID, /metrics, /healthz or /readyz");

@@ -112,7 +112,7 @@ static void service(struct page *page) {
 static void generator(struct page *page) {
     sfid_status_info info;
     source_status(&info);
-    gauge(page, "sfid_ready", "1 while IDs may be drawn.", source_ready());
+    gauge(page, "sfid_ready", "1 while IDs may be generated.", source_ready());
     gauge(page, "sfid_pid", "The process ID held; -1: none.", info.pid);
     seconds(page, "sfid_window_seconds", "Time left to issue IDs without a renewal.", info.window_ms);
     seconds(page, "sfid_ahead_seconds", "How far the next ID is ahead of the clock.", info.ahead_ms);
@@ -120,7 +120,7 @@ static void generator(struct page *page) {
     seconds(page, "sfid_clock_skew_seconds", "How far the clock is ahead of the clock of the store.", info.skew_ms);
     counter(page, "sfid_lease_losses", "How often the process ID was lost.", info.losses);
     counter(page, "sfid_renewals", "How often the window was extended.", info.renewals);
-    gauge(page, "sfid_renew_failures", "Failed renewals since the last that worked.", (int64_t)info.renew_failures);
+    gauge(page, "sfid_renew_failures", "Failed renewals since the last one that succeeded.", (int64_t)info.renew_failures);
     counter(page, "sfid_clock_regressions", "Steps back of the clock of over 1 s.", info.regressions);
 }
 

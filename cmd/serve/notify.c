@@ -41,5 +41,5 @@ void notify(const char *fmt, ...) {
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     if (sendto(notify_fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&manager, manager_len) < 0)
-        log_line(LOG_WARNING, "the service manager cannot be told: $NOTIFY_SOCKET does not take messages");
+        log_line(LOG_WARNING, "cannot notify the service manager: $NOTIFY_SOCKET does not take messages");
 }

@@ -276,12 +276,12 @@ const struct command command_serve = {
     .summary = "serve IDs over HTTP, RESP and flakeid's frames",
     .about = "Holds one generator and hands out its IDs to programs in any language. Each address takes all\n"
              "three protocols: HTTP (GET /id, /ids?n=N), RESP (SFID.NEXT [N], for every Redis client) and\n"
-             "flakeid's frames. It runs in the foreground until TERM or INT, then answers what is under\n"
-             "way and gives its pid back; the next start goes on at the next ID.\n\n"
-             "APP is wanted unless the layout names the host (flake, flake-go, awsflake). IDs of store\n"
+             "flakeid's frames. It runs in the foreground until TERM or INT. Then it answers requests\n"
+             "that have begun and releases its pid; the next start goes on at the next ID.\n\n"
+             "APP is needed unless the layout names the host (flake, flake-go, awsflake). IDs of store\n"
              "local are unique on this host only. There are no passwords and no TLS: without --expose only\n"
-             "loopback addresses and Unix sockets are allowed. Put a proxy in front of others.\n\n"
-             "Layout sfid gives 131072 IDs a second in all; a service may want twitter (4 M a second).\n",
+             "loopback addresses and Unix sockets are allowed. Put a proxy in front of other addresses.\n\n"
+             "Layout sfid gives 131072 IDs a second in all; twitter gives 4 M a second.\n",
     .options = serve_options,
     .run = run,
 };

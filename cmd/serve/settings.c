@@ -40,7 +40,7 @@ enum {
 const struct option_spec serve_options[] = {
     [LISTEN] = {"listen", 0, "ADDRESS...", "SFID_LISTEN", "where to listen, repeated ([::1]:3525 and 127.0.0.1:3525)"},
     [EXPOSE] = {"expose", 0, NULL, NULL, "allow addresses that other hosts can reach"},
-    [PROTOCOL_LIST] = {"protocols", 0, "LIST", NULL, "what is spoken (http,resp,flakeid)"},
+    [PROTOCOL_LIST] = {"protocols", 0, "LIST", NULL, "the protocols to speak (http,resp,flakeid)"},
     [MODE] = {"mode", 0, "OCTAL", NULL, "the mode of Unix sockets (0660)"},
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
     [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease the process ID: local or a Redis URL (local)"},
@@ -59,7 +59,7 @@ const struct option_spec serve_options[] = {
     [MAX_CONNECTIONS] = {"max-connections", 0, "N", NULL, "the most connections at once (1024)"},
     [MAX_MEMORY] = {"max-memory", 0, "BYTES", NULL, "the most memory for answers under way (67108864)"},
     [WAIT] = {"wait-ms", 0, "MS", NULL, "how long a request waits for IDs (1000)"},
-    [REQUEST] = {"request-ms", 0, "MS", NULL, "how long a request may take to arrive, or an answer lie untaken (10000)"},
+    [REQUEST] = {"request-ms", 0, "MS", NULL, "how long a request may take to arrive, or an answer to be read (10000)"},
     [IDLE] = {"idle-ms", 0, "MS", NULL, "how long a connection may be idle (60000)"},
     [GRACE] = {"grace-ms", 0, "MS", NULL, "how long a stop may take (5000)"},
     [INTEGERS] = {"integers", 0, "WHEN", NULL, "whether INCR is answered: auto, always, never (auto)"},

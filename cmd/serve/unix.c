@@ -29,7 +29,7 @@ static int make_way(const struct listen_address *address) {
     if (lstat(path, &st) < 0)
         return STATUS_GOOD; /* bind(2) says what else is wrong */
     if (!S_ISSOCK(st.st_mode)) {
-        say("unix:%s: there is a file that is no socket; remove it, or use another path", path);
+        say("unix:%s: the file there is not a socket; remove it, or use another path", path);
         return STATUS_STATE;
     }
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -8,8 +8,8 @@
  * uses the options app, store, layout, ttl_ms, skew_budget_ms, short_ms,
  * max_skew_ms and the range of pids, as sfid_open() does. All but the last two
  * must be the ones that the app's processes use. A call returns within
- * open_timeout_ms, however many exchanges it takes; with a pool within that time
- * for each of its servers.
+ * open_timeout_ms, however many exchanges it takes; with a pool, within that time
+ * per server.
  */
 #ifndef SFID_ADMIN_H
 #define SFID_ADMIN_H
@@ -33,7 +33,7 @@ typedef struct sfid_app_info {
     int64_t server_unix_ms;     /**< the server's clock */
     int64_t skew_ms;            /**< how far this host's clock is ahead of it, as exact as the time of the exchange allows */
     int64_t open_unix_ms;       /**< when pids without a record can first be claimed; 0: now; -1: not known yet */
-    int64_t wait_ms;            /**< how long they wait if the server has forgotten the app: short_ms + skew_budget_ms,
+    int64_t wait_ms;            /**< how long such pids wait if the server has forgotten the app: short_ms + skew_budget_ms,
                                      or ttl_ms + skew_budget_ms if the app has no short pids */
     uint64_t pid_min, pid_max;  /**< the pids looked at, both inclusive */
     uint64_t held;              /**< how many of them have a holder whose lease has not run out (also SFID_LEASE_ENDING) */
@@ -50,8 +50,8 @@ typedef enum sfid_lease_kind {
     SFID_LEASE_HELD = 1, /**< leased, and the lease has not run out */
     SFID_LEASE_RUN_OUT,  /**< leased, but not renewed in time: the next claim may get it, and its holder cannot use it */
     SFID_LEASE_RELEASED, /**< released */
-    SFID_LEASE_FOREIGN,  /**< registered without a record, by a program that does not use this library, or by one whose lease
-                              the server has forgotten. Claims pass over those of other programs */
+    SFID_LEASE_FOREIGN,  /**< registered without a record, by a program that does not use this library, or by a process whose
+                              lease the server has forgotten. Claims skip the pids of other programs */
     SFID_LEASE_ENDING    /**< leased, but no longer renewed after sfid_pid_finish(): its holder may use it to the end */
 } sfid_lease_kind;
 
@@ -59,7 +59,7 @@ typedef enum sfid_lease_kind {
 typedef struct sfid_lease_info {
     sfid_lease_kind kind;
     uint64_t pid;
-    int64_t until_unix_ms; /**< when it ends unless renewed; if released, start of the first unused tick; -1: not known */
+    int64_t until_unix_ms; /**< when the lease ends unless renewed; if released, start of the first unused tick; -1: not known */
     int64_t left_ms;       /**< how far that is ahead of the server's clock; negative: behind; 0: not known */
     const char *holder;    /**< machine_id:slot, as in sfid_status_info; if foreign, what was registered, with ? for characters
                                 that cannot be printed; if released, "" */
@@ -100,13 +100,13 @@ SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_inf
 
 /**
  * Lets a new app begin at once. The caller states that no process of this app is
- * running anywhere. The caller also states that no process will go on with a
- * lease that has not run out and that it left behind on its host, by a kill or
- * without sfid_close(). Pids without a record can then be claimed at once.
- * Otherwise they wait until every window that may have been granted before has
- * ended: sfid_app_info.wait_ms after the server was first asked. The statement
- * also holds if none of these processes has reached the server for that long. If
- * it does not hold, IDs may repeat.
+ * running anywhere. The caller also states that no process will resume an unended
+ * lease that another left on its host when it was killed, or ended without
+ * sfid_close(). Pids without a record can then be claimed at once. Otherwise they
+ * wait until every window that may have been granted before has ended:
+ * sfid_app_info.wait_ms after the server was first asked. The statements also hold
+ * if none of these processes has reached the server for that long. If they are
+ * false, IDs may repeat.
  *
  * The call first looks at all pids from opt->pid_min to opt->pid_max. It refuses
  * while any of them is held or foreign, unless force is not 0. It changes only
@@ -160,20 +160,20 @@ SFID_API SFID_MUST_CHECK int sfid_pid_look(const sfid_options *opt, uint64_t pid
  *
  * The pid does not become free at once. Its holder may be using what was
  * granted, and nobody else can take that back. So the holder may go on to the
- * end of its window. Only then can the pid be claimed (out->free_unix_ms), no
- * sooner and no later than if the holder had died now. A live holder learns of
- * it at its next renewal, at most one heartbeat from now, and goes on with
- * another pid. So this call makes no ID repeat. If the server forgets the app
- * meanwhile, it forgets this as well, and the holder keeps its pid.
+ * end of its window. Then the pid can be claimed (out->free_unix_ms), no sooner
+ * and no later than if the holder had died now. A live holder learns of the end at
+ * its next renewal, at most one heartbeat from now, and goes on with another pid.
+ * So this call makes no ID repeat. If the server forgets the app meanwhile, it
+ * also forgets this call, and the holder keeps its pid.
  *
  * holder is the holder that the pid must have, from sfid_pid_look(); NULL: any.
  * *out (may be NULL) is the state of the pid afterwards. why and why_size are as
  * in sfid_app_look().
  *
- * Returns 0, also if it was done before, or as sfid_pid_look(), or
+ * Returns 0, also if an earlier call did the same, or as sfid_pid_look(), or
  *   SFID_ELEASE  nobody holds the pid: the server does not know it, or it was released
- *   SFID_EBUSY   it is registered without a record (SFID_LEASE_FOREIGN): only the program that did so can end that
- *   SFID_EAGAIN  another than holder has it, or the server's records are from before a restart or failover
+ *   SFID_EBUSY   it is registered without a record (SFID_LEASE_FOREIGN): only that program can end the registration
+ *   SFID_EAGAIN  another holder than the given one has it, or the server's records are from before a restart or failover
  *   SFID_EREDIS  also: the server accepts no writes. If its answer was lost, the change may have been made
  * Threads: any. Fork: safe. Signals: not safe.
  */
@@ -217,10 +217,10 @@ typedef struct sfid_finding {
  * ends.
  *
  * each is called for every finding, with user as its first argument. It may call
- * any function of the library. The option heartbeat_ms counts as well, and may
- * be too long: that is a finding. Settings that the user may not see, or the
- * server does not show (CONFIG GET), are findings too, but not errors. why and
- * why_size are as in sfid_app_look().
+ * any function of the library. The option heartbeat_ms counts as well: one that is
+ * too long is a finding. Settings that the user may not see, or the server does
+ * not show (CONFIG GET), are findings too, but not errors. why and why_size are as
+ * in sfid_app_look().
  *
  * Returns 0 whatever was found, or
  *   SFID_EINVAL       opt or each is NULL; an option is out of range; no app
@@ -232,8 +232,8 @@ SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt, void (*each
                                             void *user, char *why, size_t why_size);
 
 /**
- * Checks the content of a mark's file, STATE/APP/pid-N, as a generator would. It
- * is for an operator of the host. It opens and changes nothing.
+ * Checks the content of a mark's file, STATE/APP/pid-N, as a generator would, for
+ * an operator of the host. The call opens and changes nothing.
  *
  * content is the file from its start. It has size bytes, of which 32768 count; a
  * size of 0 is an empty file.

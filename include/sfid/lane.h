@@ -5,7 +5,7 @@
  *
  * Threads that share a generator share one word, and every ID moves it from
  * core to core. A lane takes a run of IDs of the current tick at once: a 64th of
- * the sequence, at most 512. It hands them out without touching that word. The
+ * the sequence, at most 512. It hands these out without touching the word. The
  * price is order: the IDs of one lane increase, but IDs of different lanes are
  * in order by tick only. When the tick ends, the rest of the run is dropped. A
  * lane that generates few IDs wastes most of its runs.

@@ -136,7 +136,7 @@ typedef struct sfid_layout_facts {
     uint64_t processes;        /**< how many pids there are, counted from first_pid */
     uint64_t fleet_per_second; /**< for all processes, at most UINT64_MAX */
     uint64_t fingerprint;      /**< different for layouts that would make different IDs */
-    uint64_t first_pid;        /**< lowest pid its makers use: 0, or 1 (Icicle). IDs with a lower one are still read and composed */
+    uint64_t first_pid;        /**< lowest pid its makers use: 0, or 1 (Icicle). IDs with a lower pid can be read and composed */
     sfid_order order;          /**< which field comes first within a tick */
 } sfid_layout_facts;
 

@@ -46,7 +46,7 @@ SFID_API const char *sfid_form_name(sfid_form form);
  *   SFID_EINVAL    text or id is NULL, the form is unknown or SFID_UUID, the text is empty, a byte is not a digit of the form, or
  *                  (SFID_BYTES) len is not 8
  *   SFID_EOVERFLOW the value is above INT64_MAX, or there are more digits than the form has
- * A wrong byte outranks an overflow. *id is set on success only.
+ * If both apply, the code is SFID_EINVAL. *id is set on success only.
  */
 SFID_API SFID_MUST_CHECK int sfid_from_text(sfid_form form, const char *text, size_t len, int64_t *id);
 

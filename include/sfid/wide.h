@@ -45,7 +45,7 @@ SFID_API int sfid_wide_compare(sfid_wide a, sfid_wide b);
 
 /**
  * Reads a wide ID from exactly len bytes of text, as sfid_from_text_at() reads a
- * 64-bit ID. SFID_UUID wants the 36 characters of 8-4-4-4-12 and takes a UUID of
+ * 64-bit ID. SFID_UUID needs the 36 characters of 8-4-4-4-12 and takes a UUID of
  * any version; sfid_wide_parse() checks the version.
  *
  * Returns 0, or
@@ -227,22 +227,22 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  * text in the layout's own form.
  *
  *   uuid7      options as for a 64-bit layout. Tick, pid and sequence keep the UUIDs of one app apart. The 44 random bits make
- *              it unlikely that one equals a UUID of another app or maker. They are a keyed hash; the kernel gives each
+ *              it unlikely that such a UUID equals one of another app or maker. They are a keyed hash; the kernel gives each
  *              handle its key
  *   flake      opt.pid is the worker, a MAC address as an integer; -1: the address from sfid_mac_address(NULL, …)
  *   flake-go   as flake
  *   awsflake   opt.pid is SFID_AWS_PID(): the region and the two last octets of the host's address
  *
- * A worker of flake, flake-go or awsflake is a host. Its processes share the worker, and
- * each of them holds a part of the sequence: the lowest part that no other
- * process of this user holds. A lock and a durable mark in the state directory
+ * A worker of flake, flake-go or awsflake is a host. The processes of a host share
+ * the worker, and each process holds a part of the sequence: the lowest part that no
+ * other process of this user holds. A lock and a durable mark in the state directory
  * keep the parts apart. The highest bits of the sequence are the part (flake and
- * flake-go have 16 parts, awsflake 8), and each process has 4096 IDs a millisecond. sfid_pid()
+ * flake-go have 16 parts, awsflake 8); a part has 4096 IDs a millisecond. sfid_pid()
  * returns the worker; the pid in sfid_status() and in events is the part. Two
  * users, or two containers with one address, do not know of each other: give
  * them different workers. Nothing here asks a cloud's metadata service.
  *
- * So with these three opt.app is NULL, opt.store is NULL or "local" with
+ * With these three layouts opt.app is NULL, opt.store is NULL or "local" with
  * its parameters, and pid_min and pid_max are 0. No ID is issued ahead of the
  * clock: max_ahead_ms counts as 0, and SFID_BORROW is refused. When the clock
  * steps back, calls use up the latest tick, then wait for as long as a call may

@@ -69,8 +69,8 @@ static void check_heartbeat(struct server_survey *s, sfid_options *opt) {
         return;
     cure(s, "set heartbeat_ms to at most %" PRIu32 ", or ttl_ms to at least %" PRIu64, most, (uint64_t)opt->heartbeat_ms * 3);
     tell(s, SFID_CHECK_LEASE, SFID_CHECK_ERROR, SFID_EINVAL,
-         "a lease of %" PRIu32 " ms is too short for a heartbeat of %" PRIu32 " ms: three have to fit, so it is refused",
-         opt->ttl_ms, opt->heartbeat_ms);
+         "a lease of %" PRIu32 " ms is too short for a heartbeat of %" PRIu32 " ms; it has to hold three of them", opt->ttl_ms,
+         opt->heartbeat_ms);
     opt->heartbeat_ms = most;
 }
 
@@ -201,7 +201,8 @@ static void check_memory(struct server_survey *s) {
     if (policy && strncmp(policy, "volatile", 8) == 0 && s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED) {
         cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
         tell(s, SFID_CHECK_MEMORY, SFID_CHECK_ERROR, SFID_EINVAL,
-             "maxmemory-policy is %s: registrations may be evicted, and a program that goes by them alone then takes a pid in use",
+             "maxmemory-policy is %s: registrations may be evicted, and a program that knows only registrations then takes a pid "
+             "in use",
              policy);
     } else if (policy == NULL || most < 0) {
         tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "maxmemory and maxmemory-policy are not visible here");
@@ -213,7 +214,7 @@ static void check_memory(struct server_survey *s) {
     } else if (most > 0 && used > most / 100 * 95) {
         cure(s, "raise maxmemory, or give the app a server of its own");
         tell(s, SFID_CHECK_MEMORY, SFID_CHECK_WARNING, 0,
-             "%" PRId64 " of %" PRId64 " bytes are used; when all are, no lease is granted or renewed", used, most);
+             "%" PRId64 " of %" PRId64 " bytes are used; once all are used, no lease is granted or renewed", used, most);
     } else {
         tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "the app's records are not evicted (maxmemory-policy %s)", policy);
     }
@@ -385,7 +386,7 @@ static void check_pids(struct server_survey *s) {
     if (s->held_short > 0 && s->view.known == SFID__APP_CURRENT && sfid__redis_app_time(app, s->view.open_tick) <= app->now_ms) {
         cure(s, "use another app name, with a layout that has more bits for the pid");
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
-             "%" PRIu64 " short pid%s held though ordinary ones could be: those are all taken", s->held_short,
+             "%" PRIu64 " short pid%s held although ordinary ones are granted: all of those are taken", s->held_short,
              s->held_short == 1 ? " is" : "s are");
     }
 }
@@ -398,7 +399,8 @@ static void check_clients(struct server_survey *s) {
     if (now > most / 10 * 8) {
         cure(s, "raise maxclients (CONFIG SET maxclients), or add idle=close to the store URL");
         tell(s, SFID_CHECK_SERVER, SFID_CHECK_WARNING, 0,
-             "%" PRId64 " of %" PRId64 " connections are in use; each process needs one, and others get none when all are", now, most);
+             "%" PRId64 " of %" PRId64 " connections are in use; each process needs one, and a process without one gets no pid",
+             now, most);
     } else {
         tell(s, SFID_CHECK_SERVER, SFID_CHECK_FINE, 0, "%" PRId64 " of %" PRId64 " connections are in use; each process needs one",
              now, most);

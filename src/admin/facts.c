@@ -34,16 +34,16 @@ const char *sfid__redis_fact(const struct sfid__redis_facts *facts, const char *
 const char *sfid__redis_purpose(const char *command) {
     static const struct {
         const char *command, *purpose;
-    } list[] = {{"eval", "the lease script runs by it"},
+    } list[] = {{"eval", "it runs the lease script"},
                 {"evalsha", "it names the script instead of sending it each time"},
                 {"info", "it shows whether the server may have forgotten something"},
-                {"time", "windows are counted on the server's clock"},
-                {"hmget", "claims read records by it"},
-                {"hget", "renewals read their record by it"},
-                {"hset", "grants are written by it"},
-                {"del", "a new era begins by it, and registrations end by it"},
-                {"get", "registrations are read by it; registration=off needs none"},
-                {"set", "pids are registered by it; registration=off needs none"},
+                {"time", "it reads the server's clock, which bounds the windows"},
+                {"hmget", "it reads records for claims"},
+                {"hget", "it reads the record of a renewal"},
+                {"hset", "it writes grants"},
+                {"del", "it begins a new era, and ends registrations"},
+                {"get", "it reads registrations; registration=off does not need it"},
+                {"set", "it registers pids; registration=off does not need it"},
                 {"cluster|nodes", "it shows whether the app's slot is moving"},
                 {"cluster|keyslot", "it shows which slot is the app's"}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)

@@ -136,7 +136,7 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
                      g->layout.epoch_ms);
         else
             snprintf(out, size,
-                     "the clock went back further than calls may wait or borrow; it is now %" PRId64
+                     "the clock stepped back further than calls may wait or borrow; it is now %" PRId64
                      " ms behind the latest time seen",
                      ticks_ms(g, v.clock, v.hi));
         break;

@@ -199,8 +199,8 @@ int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__
         if (errno != EAGAIN && errno != EACCES)
             rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/lock", dir->path);
         else if (i == DOOR_TRIES)
-            rc = sfid__fail(err, SFID_EBUSY, "another process takes or leaves this pid or slot and does not finish: see %s/lock",
-                            dir->path);
+            rc = sfid__fail(err, SFID_EBUSY,
+                            "another process is taking or leaving this pid or slot and does not finish: see %s/lock", dir->path);
         else
             nanosleep(&nap, NULL);
     }

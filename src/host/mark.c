@@ -72,8 +72,8 @@ static int write_blocks(const struct sfid__mark *mark, const struct sfid__dir *a
 
 static int fail_damaged(const struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__error *err) {
     sfid__fail(err, SFID_ESTATE,
-               "%s/%s is damaged, so the last use of this pid is unknown; remove the file once that is over a day ago", app->path,
-               mark->name);
+               "%s/%s is damaged, so the last use of this pid is unknown; remove the file once that use is over a day ago",
+               app->path, mark->name);
     err->one_file = true;
     return SFID_ESTATE;
 }

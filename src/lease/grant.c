@@ -76,7 +76,7 @@ static struct sfid__record *replace_record(struct sfid__holder *h, const struct 
     if (r)
         slot->records = i + 1;
     else
-        sfid__fail(&h->error, SFID_EBUSY, "another process keeps this pid by now");
+        sfid__fail(&h->error, SFID_EBUSY, "another process is the keeper of this pid now");
     return r;
 }
 

@@ -47,7 +47,8 @@ static void tell_end(struct sfid__keeper *k) {
 
 void sfid__keeper_tell_keeps(struct sfid__keeper *k) {
     char text[80];
-    snprintf(text, sizeof text, "this process keeps pid %" PRIu64, sfid__record_pid(sfid__page_current(k->generator->page)));
+    snprintf(text, sizeof text, "this process extends the window of pid %" PRIu64 " from now on",
+             sfid__record_pid(sfid__page_current(k->generator->page)));
     tell(k, SFID_EVENT_KEEPS, 0, 0, text);
 }
 

@@ -111,8 +111,8 @@ static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigne
     char text[SFID__URI_SHOWN + 120];
     const char *era = i < s->app.reply.count ? s->app.reply.strings[i] : s->era;
     if (s->era[0] && strcmp(era, s->era) != 0) {
-        snprintf(text, sizeof text, "%s is another server than before, or has forgotten the leases; holders show it theirs again",
-                 s->app.shown);
+        snprintf(text, sizeof text,
+                 "%s is another server than before, or has forgotten the leases; holders show their leases again", s->app.shown);
         tell(ask, SFID_EVENT_FAILOVER, 0, 0, text);
     }
     snprintf(s->era, sizeof s->era, "%s", era);
@@ -268,7 +268,7 @@ static enum sfid__lease_answer lost(struct redis_store *s, const struct sfid__as
     if (s->app.word == SFID__REDIS_FOREIGN) {
         tell_stranger(s, ask, ask->lease->pid);
         sfid__fail(err, SFID_ELEASE,
-                   "%s: pid %" PRIu64 " of app \"%s\" is registered for a program that keeps no record, and both may have used it "
+                   "%s: pid %" PRIu64 " of app \"%s\" is registered for a program that keeps no record and may also have used it "
                    "since the last renewal%s",
                    s->app.shown, ask->lease->pid, s->app.name, s->mixed ? "" : "; " MIXED_CURE);
         return SFID__FOREIGN;
