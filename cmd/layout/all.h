@@ -59,6 +59,21 @@ void sql_bound(char text[SQL_EXPRESSION], const struct shown *shown, enum sql_di
 #define SQL_RANGE (2 * SQL_EXPRESSION + 4 * SQL_COLUMN)
 void sql_range(char text[SQL_RANGE], const struct shown *shown, enum sql_dialect dialect, const char *id);
 
+/* ---- compare.c: whether one layout can take over from another --------------- */
+
+/* Its options, of which layout_compare() wants the first. */
+#define COMPARE_OPTIONS(first) \
+    [first] = {"old-since", 0, "TIME", NULL, "with compare: when OLD has begun (its epoch)"}, \
+    [(first) + 1] = {"old-until", 0, "TIME", NULL, "with compare: when OLD ends (now)"}, \
+    [(first) + 2] = {"old-pids", 0, "MIN-MAX", NULL, "with compare: the pids of OLD (all)"}, \
+    [(first) + 3] = {"new-since", 0, "TIME", NULL, "with compare: when NEW begins (when OLD ends)"}, \
+    [(first) + 4] = {"new-until", 0, "TIME", NULL, "with compare: when NEW ends (at its last tick)"}, \
+    [(first) + 5] = {"new-pids", 0, "MIN-MAX", NULL, "with compare: the pids of NEW (all)"}
+#define COMPARE_COUNT 6
+
+/* Compares the IDs of two layouts. Returns the exit status. */
+int layout_compare(const struct args *args, int first, const struct shown *old_shown, const struct shown *next_shown, bool json);
+
 /* ---- check.c: checks whether a layout is suitable ------------------------ */
 
 /* Checks a layout and whether it can generate IDs now. Returns the exit status. */
