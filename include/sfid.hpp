@@ -33,13 +33,13 @@
 
 #if __cplusplus < 201703L
 #error "sfid.hpp needs C++17; sfid.h does not"
-#endif
-
+#else
 #include "sfid/error.hpp"
 #include "sfid/generator.hpp"
 #include "sfid/id.hpp"
 #include "sfid/layout.hpp"
 #include "sfid/text.hpp"
 #include "sfid/wide.hpp"
+#endif
 
 #endif

@@ -12,29 +12,30 @@
 #include <vector>
 
 struct json {
-    std::string text;                                  /* of a string, a number or a word */
-    bool quoted = false;                               /* a string */
-    std::vector<std::pair<std::string, json>> members; /* of an array (without names) or an object */
+    std::string name{};          /* within an object */
+    std::string text{};          /* of a string, a number or a word */
+    bool quoted = false;         /* a string */
+    std::vector<json> members{}; /* of an array or an object */
 
-    const json *get(const std::string &name) const {
-        for (const auto &member : members)
-            if (member.first == name)
-                return &member.second;
+    const json *get(const std::string &which) const {
+        for (const json &member : members)
+            if (member.name == which)
+                return &member;
         return nullptr;
     }
-    const json &need(const std::string &name) const {
-        if (const json *found = get(name))
+    const json &need(const std::string &which) const {
+        if (const json *found = get(which))
             return *found;
-        tap::bail("vectors: " + name + " is missing");
+        tap::bail("vectors: " + which + " is missing");
     }
-    const std::string &str(const std::string &name) const { return need(name).text; }
-    std::string str(const std::string &name, const std::string &otherwise) const {
-        const json *found = get(name);
+    const std::string &str(const std::string &which) const { return need(which).text; }
+    std::string str(const std::string &which, const std::string &otherwise) const {
+        const json *found = get(which);
         return found != nullptr ? found->text : otherwise;
     }
-    std::int64_t i64(const std::string &name) const { return std::stoll(str(name)); }
-    std::uint64_t u64(const std::string &name, std::uint64_t otherwise) const {
-        const json *found = get(name);
+    std::int64_t i64(const std::string &which) const { return std::stoll(str(which)); }
+    std::uint64_t u64(const std::string &which, std::uint64_t otherwise) const {
+        const json *found = get(which);
         return found != nullptr ? std::stoull(found->text) : otherwise;
     }
 };
@@ -108,7 +109,8 @@ class json_reader {
                 name = string();
                 expect(':');
             }
-            v.members.emplace_back(name, value());
+            v.members.push_back(value());
+            v.members.back().name = name;
             if (peek() != end)
                 expect(',');
         }

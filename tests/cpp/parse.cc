@@ -3,9 +3,9 @@
 #include <iostream>
 #include <sfid.hpp>
 
-int main() {
+int main(int argc, char **argv) {
     using namespace libsfid;
-    const id tweet = from_text("1ptWyK4WgZU", form::base62);
+    const id tweet = from_text(argc > 1 ? argv[1] : "1ptWyK4WgZU", form::base62);
     const parts p = layouts::twitter.parse(tweet);
     const wide_id uuid = wide_from_text("017F22E2-79B0-7CC3-98C4-DC0C0C07398F");
     std::error_code ec;
