@@ -5,6 +5,7 @@
  */
 #include "json.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -334,30 +335,33 @@ static void answers_of_layouts() {
        "NULL is refused");
 }
 
-/* A half-open span has exactly the IDs of the ticks that begin in it. */
+/* A half-open span has exactly the IDs of the ticks that begin in it. The spans are short, and about an ID or an end of the layout. */
 static void spans() {
-    std::uint64_t wrong = 0;
+    using microseconds = std::chrono::microseconds;
+    std::uint64_t wrong = 0, inside = 0, outside = 0;
     for (int i = 0; i < 200000; i++) {
         const layout l(some_layout());
-        const auto near = static_cast<std::int64_t>(some_bits() % 3000000) - 1000000;
-        const moment base = i % 2 == 0 ? l.epoch() : l.end();
-        const std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds> since =
-            std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>(
-                std::chrono::microseconds(i % 3 == 0 ? 0 : static_cast<std::int64_t>(some_bits() % 1000))) +
-            (base.time_since_epoch() % 9000000000000000ms / 1000 + libsfid::milliseconds(near));
-        const auto until = since + std::chrono::microseconds(some_bits() % 5000000);
+        const auto life = std::min<std::int64_t>((l.end() - l.epoch()).count(), INT64_C(4000000000000000));
+        const std::uint64_t last = static_cast<std::uint64_t>(life / l.unit().count()) - 1;
+        const std::uint64_t tick = i % 8 == 0 ? 0 : i % 8 == 1 ? last : dice() % (last + 1);
+        const id one = l.compose({tick, some_bits() & l.max_pid(), some_bits() & l.max_seq(), {}});
+        const auto around = static_cast<std::int64_t>(some_bits() % 4000) - 2000;
+        const auto since = l.time(one) + microseconds(i % 3 == 0 ? 0 : around * 1000 + static_cast<std::int64_t>(dice() % 1000));
+        const auto until = since + microseconds(i % 5 == 0 ? 1 : static_cast<std::int64_t>(some_bits() % 5000000));
         const libsfid::id_range r = l.between(since, until);
-        const auto tick = static_cast<std::int64_t>(dice() % (l.max_tick() + 1));
-        std::error_code ec;
-        const id one = l.compose({static_cast<std::uint64_t>(tick), some_bits() & l.max_pid(), some_bits() & l.max_seq(), {}}, ec);
-        const bool inside = l.time(one) >= since && l.time(one) < until;
-        wrong += r.contains(one) != inside;
+        const bool within = l.time(one) >= since && l.time(one) < until;
+        wrong += r.contains(one) != within;
+        inside += within;
+        outside += !within;
         if (!r.empty()) {
             wrong += l.time(r.first) < since || l.time(r.last) >= until;
+            wrong += r.first != l.min_at(l.time(r.first)) || r.last != l.max_at(l.time(r.last));
             wrong += l.time(r.first) - l.unit() >= since && r.first != id(0);
             wrong += l.time(r.last) + l.unit() < until && l.parse(r.last).tick != l.max_tick();
         }
     }
+    ok(inside > 20000 && outside > 20000,
+       "spans with the ID and without: " + std::to_string(inside) + ", " + std::to_string(outside));
     is(wrong, 0U, "spans have the ticks that begin in them");
     ok(twitter.between(moment::min(), moment::max()) == libsfid::id_range{id(0), id(INT64_MAX)}, "all of time is every ID");
     using minutes = std::chrono::duration<std::int32_t, std::ratio<60>>;
