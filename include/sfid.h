@@ -123,8 +123,8 @@ typedef struct sfid_options {
 
 #define SFID_OPTIONS_INIT \
     { \
-        sizeof(sfid_options), NULL, NULL, -1, 0, 0, NULL, NULL, NULL, SFID_WAIT, 2000, 10000, 0, 600000, 180000, 5000, 300000, \
-            15000, SFID_WAIT_OUT, NULL, NULL, NULL, 30000, 0, 0 \
+        sizeof(sfid_options), SFID__NULL, SFID__NULL, -1, 0, 0, SFID__NULL, SFID__NULL, SFID__NULL, SFID_WAIT, 2000, 10000, 0, \
+            600000, 180000, 5000, 300000, 15000, SFID_WAIT_OUT, SFID__NULL, SFID__NULL, SFID__NULL, 30000, 0, 0 \
     }
 
 /* ---- a generator -------------------------------------------------------- */

@@ -50,7 +50,7 @@ state == "body" { if (/^[}]/) state = ""; next }
 }
 /^$/ { doc = open_item = ""; next }
 /^static inline/ { if (!/[}]$/) state = "body"; next }
-/^#define/ || /^SFID_API / || /^typedef / || /^static const / || /^(enum|struct|union) [a-z_0-9]+ [{]/ {
+/^#define/ || /^SFID_API / || /^typedef / || /^static const / || /^SFID__CONST / || /^(enum|struct|union) [a-z_0-9]+ [{]/ {
     state = "declaration"
     declared = ""
     begun = where
@@ -77,7 +77,7 @@ function read_declaration(line) {
         if (declared ~ /^#define/)
             take_macro(declared)
         else
-            take(declared, name_of(declared), declared ~ /^SFID_API/ ? "call" : declared ~ /^static/ ? "constant" : "type")
+            take(declared, name_of(declared), declared ~ /^SFID_API/ ? "call" : declared ~ /^(static|SFID__CONST)/ ? "constant" : "type")
     }
 }
 
@@ -88,8 +88,8 @@ function name_of(text) {
         sub(/\(.*/, "", text)
     } else if (text ~ /^(enum|struct|union)/) {
         sub(/ *[{].*/, "", text)
-    } else if (text ~ /^static/) {
-        match(text, /SFID_[A-Z0-9_]+/)
+    } else if (text ~ /^(static|SFID__CONST)/) {
+        match(text, /SFID_[A-Z0-9][A-Z0-9_]+/)
         return substr(text, RSTART, RLENGTH)
     } else if (text !~ /[{]/ && match(text, /\(\*[a-z_0-9]+\)/)) {
         return substr(text, RSTART + 2, RLENGTH - 3)

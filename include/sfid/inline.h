@@ -23,6 +23,7 @@
 #define SFID_INLINE_H
 
 #include "../sfid.h"
+#include "parse.h"
 
 #include <string.h>
 #include <time.h>
@@ -56,22 +57,23 @@ SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
     if (l->unit_ms % 1000 != 0 || l->epoch_ms % 1000 != 0)
         return sfid_next(g); /* time() is too coarse for these ticks */
-    if (__builtin_expect(g == NULL, 0))
+    if (__builtin_expect(g == SFID__NULL, 0))
         return SFID_ECLOSED;
-    struct sfid__record_head *r = __atomic_load_n((struct sfid__record_head **)(void *)g, __ATOMIC_ACQUIRE);
-    const uint64_t tick = (uint64_t)((int64_t)time(NULL) - l->epoch_ms / 1000) / (l->unit_ms / 1000);
+    struct sfid__record_head *r = __atomic_load_n(SFID__AT(struct sfid__record_head **, g), __ATOMIC_ACQUIRE);
+    const int64_t now = time(SFID__NULL);
+    const uint64_t tick = SFID__TO(uint64_t, now - l->epoch_ms / 1000) / (l->unit_ms / 1000);
     uint64_t n = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
     if (__builtin_expect(n >> l->seq_bits != tick || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
         return sfid_next(g);
     n = __atomic_fetch_add(&r->word, 1, __ATOMIC_RELAXED);
     if (__builtin_expect(n >> l->seq_bits != tick, 0))
         return sfid__next_in_hand(g, r, n);
-    return (int64_t)(tick << l->time_shift | r->pid_field | (n & l->max_seq) << l->seq_shift);
+    return SFID__TO(int64_t, tick << l->time_shift | r->pid_field | (n & l->max_seq) << l->seq_shift);
 }
 
 static inline int sfid__inline_open(sfid **out, const sfid_options *opt, const sfid_layout *l) {
     sfid_options bound = SFID_OPTIONS_INIT;
-    if (opt == NULL || (opt->layout != NULL && memcmp(opt->layout, l, sizeof *l) != 0))
+    if (opt == SFID__NULL || (opt->layout != SFID__NULL && memcmp(opt->layout, l, sizeof *l) != 0))
         bound.size = 0; /* sfid_open() refuses it and explains the error in *out */
     else
         bound = *opt;
@@ -79,29 +81,17 @@ static inline int sfid__inline_open(sfid **out, const sfid_options *opt, const s
     return sfid_open(out, &bound);
 }
 
-static inline int sfid__inline_parse(const sfid_layout *l, int64_t id, sfid_parts *out) {
-    const uint64_t bits = (uint64_t)id;
-    const unsigned used = (unsigned)l->time_bits + l->pid_bits + l->seq_bits;
-    if (out == NULL || id < 0 || (used < 64 && bits >> (used & 63) != 0))
-        return SFID_EINVAL;
-    out->tick = bits >> l->time_shift;
-    out->pid = bits >> l->pid_shift & l->max_pid;
-    out->seq = bits >> l->seq_shift & l->max_seq;
-    out->unix_ms = l->epoch_ms + (int64_t)(out->tick * l->unit_ms);
-    return 0;
-}
-
 #define SFID_DEFINE(name, ...) \
     typedef struct name name; \
-    static const sfid_layout name##_layout SFID__UNUSED = __VA_ARGS__; \
-    SFID__UNUSED static inline sfid *name##_sfid(name *g) { return (sfid *)(void *)g; } \
+    SFID__CONST sfid_layout name##_layout SFID__UNUSED = __VA_ARGS__; \
+    SFID__UNUSED static inline sfid *name##_sfid(name *g) { return SFID__AT(sfid *, g); } \
     SFID__UNUSED static inline int name##_open(name **out, const sfid_options *opt) { \
-        return sfid__inline_open((sfid **)(void *)out, opt, &name##_layout); \
+        return sfid__inline_open(SFID__AT(sfid **, out), opt, &name##_layout); \
     } \
-    SFID__UNUSED static inline int64_t name##_next(name *g) { return sfid__inline_next((sfid *)(void *)g, &name##_layout); } \
+    SFID__UNUSED static inline int64_t name##_next(name *g) { return sfid__inline_next(SFID__AT(sfid *, g), &name##_layout); } \
     SFID__UNUSED static inline int name##_parse(int64_t id, sfid_parts *out) { \
-        return sfid__inline_parse(&name##_layout, id, out); \
+        return sfid_inline_parse(&name##_layout, id, out); \
     } \
-    SFID__UNUSED static inline void name##_close(name *g) { sfid_close((sfid *)(void *)g); }
+    SFID__UNUSED static inline void name##_close(name *g) { sfid_close(SFID__AT(sfid *, g)); }
 
 #endif

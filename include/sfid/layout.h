@@ -23,6 +23,37 @@
 #define SFID_MUST_CHECK
 #define SFID__UNUSED
 #endif
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#undef SFID__UNUSED
+#define SFID__UNUSED [[maybe_unused]] /* clang lets this one be used */
+#endif
+
+/*
+ * What C and C++ write differently. These headers, and what their macros
+ * expand to, must stay free of warnings under -Wold-style-cast,
+ * -Wuseless-cast and -Wzero-as-null-pointer-constant. SFID__AT() casts a
+ * pointer, SFID__CONST begins a constant, SFID__PURE a function that is
+ * defined in a header.
+ */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+template <class To, class From> constexpr To sfid__to(From value) { return static_cast<To>(value); }
+#define SFID__TO(type, value) (sfid__to<type>(value))
+#define SFID__AT(type, pointer) (static_cast<type>(static_cast<void *>(pointer)))
+#define SFID__NULL nullptr
+#define SFID__CONST static constexpr
+#else
+#define SFID__TO(type, value) ((type)(value))
+#define SFID__AT(type, pointer) ((type)(void *)(pointer))
+#define SFID__NULL NULL
+#define SFID__CONST static const
+#endif
+#if defined(__cplusplus) && __cplusplus >= 201402L
+#define SFID__PURE constexpr
+#elif defined(__cplusplus)
+#define SFID__PURE inline
+#else
+#define SFID__PURE SFID__UNUSED static inline
+#endif
 
 /**
  * A layout. A plain struct, but only SFID_LAYOUT() and sfid_layout_parse() should
@@ -50,6 +81,7 @@ typedef struct sfid_layout {
 /* If the fields fill all 64 bits, the top bit of the tick stays 0, or IDs would turn negative. */
 #define SFID__ONES(bits) ((UINT64_C(1) << (bits)) - 1)
 #define SFID__MAX_TICK(t, p, s) SFID__ONES((t) + (p) + (s) == 64 ? (t)-1 : (t))
+#define SFID__ALL_MS (UINT64_MAX / 2 - UINT64_C(253402300799999)) /* from the latest epoch to the last moment of an int64_t */
 
 /* Years 0001 to 9999: what RFC 3339 can write. */
 #define SFID__EPOCH_MIN (-INT64_C(62135596800000))
@@ -58,7 +90,7 @@ typedef struct sfid_layout {
 #define SFID__LAYOUT_OK(t, p, s, unit, epoch) \
     ((t) >= 2 && (t) <= 63 && (p) >= 0 && (p) <= 32 && (s) >= 0 && (s) <= 61 && (t) + (p) + (s) <= 64 && (unit) >= 1 && \
      (unit) <= UINT32_MAX && (epoch) >= SFID__EPOCH_MIN && (epoch) <= SFID__EPOCH_MAX && \
-     SFID__MAX_TICK(t, p, s) < ((uint64_t)INT64_MAX - (uint64_t)SFID__EPOCH_MAX) / (uint64_t)(unit))
+     SFID__MAX_TICK(t, p, s) < SFID__ALL_MS / (unit))
 
 #ifdef __cplusplus
 template <bool valid> struct sfid__this_layout_is_invalid;
@@ -80,17 +112,17 @@ template <> struct sfid__this_layout_is_invalid<true> {};
  */
 #define SFID_LAYOUT(time_bits, pid_bits, seq_bits, unit_ms, epoch_ms) \
     { \
-        (int64_t)(epoch_ms), (uint32_t)(unit_ms), (uint8_t)(time_bits), (uint8_t)(pid_bits), (uint8_t)(seq_bits), \
-            (uint8_t)((pid_bits) + (seq_bits)), (uint8_t)(seq_bits), 0, \
-            (uint8_t)SFID__ASSERT_LAYOUT(SFID__LAYOUT_OK(time_bits, pid_bits, seq_bits, unit_ms, epoch_ms)), {0, 0, 0, 0, 0}, \
+        (epoch_ms), (unit_ms), (time_bits), (pid_bits), (seq_bits), (pid_bits) + (seq_bits), (seq_bits), 0, \
+            SFID__ASSERT_LAYOUT(SFID__LAYOUT_OK(time_bits, pid_bits, seq_bits, unit_ms, epoch_ms)), {0, 0, 0, 0, 0}, \
             SFID__MAX_TICK(time_bits, pid_bits, seq_bits), SFID__ONES(pid_bits), SFID__ONES(seq_bits) \
     }
 
 /** The highest pid of a layout, which is passed by value, not by pointer. */
 #define SFID_MAX_PID(l) ((l).max_pid)
 
-/** The default, as in the Rust crate sfid: 36 bits of seconds, 11 of pid, 17 of sequence; ends in 3114. */
-static const sfid_layout SFID_LAYOUT_DEFAULT SFID__UNUSED = SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS);
+/** The default, as in the Rust crate sfid: 36 bits of seconds, 11 of pid, 17 of sequence; ends in 3114. A constant expression
+    in C++. */
+SFID__CONST sfid_layout SFID_LAYOUT_DEFAULT SFID__UNUSED = SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS);
 
 /** What an ID is made of. */
 typedef struct sfid_parts {

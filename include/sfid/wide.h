@@ -201,7 +201,7 @@ SFID_API SFID_MUST_CHECK int sfid_aws_region_name(unsigned region, char *buf, si
 SFID_API int sfid_aws_region(const char *name);
 
 /** opt.pid for awsflake: a region (sfid_aws_region(), 0 to 31) and the low 16 bits of an IPv4 address in the host's byte order. */
-#define SFID_AWS_PID(region, ip) ((int64_t)(((uint64_t)(region) << 16) | ((uint64_t)(ip)&0xffff)))
+#define SFID_AWS_PID(region, ip) SFID__TO(int64_t, (SFID__TO(uint64_t, region) << 16) | (SFID__TO(uint64_t, ip) & 0xffff))
 
 /* ---- addresses of the host ---------------------------------------------- */
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* parse.c - a program that only takes IDs apart: it is linked without the library, with every header included. */
+#include <sfid.h>
+#include <stdio.h>
+
+SFID_DEFINE(tweets, SFID_LAYOUT(41, 10, 12, 1, INT64_C(1288834974657)))
+
+int main(void) {
+    const int64_t tweet = INT64_C(1541815603606036480);
+    sfid_parts p = {0, 0, 0, 0}, q = {0, 0, 0, 0};
+    int64_t id = -1;
+    uint64_t tick = 0;
+    if (tweets_parse(tweet, &p) < 0 || sfid_inline_layout_check(&SFID_LAYOUT_DEFAULT) < 0)
+        return 1;
+    if (sfid_inline_parse(&tweets_layout, tweet, &q) < 0 || q.pid != p.pid || q.unix_ms != p.unix_ms)
+        return 2;
+    if (sfid_inline_compose(&tweets_layout, &p, &id) < 0 || id != tweet)
+        return 3;
+    if (sfid_inline_tick_at(&tweets_layout, p.unix_ms, &tick) < 0 || tick != p.tick)
+        return 4;
+    if (sfid_inline_min_at(&tweets_layout, p.unix_ms) > id || sfid_inline_max_at(&tweets_layout, p.unix_ms) < id)
+        return 5;
+    printf("%llu %llu %lld\n", (unsigned long long)p.pid, (unsigned long long)p.seq, (long long)p.unix_ms);
+    return 0;
+}
