@@ -4,7 +4,8 @@
  *
  * Each call that can fail has two forms. The form with a std::error_code & sets
  * it (or clears it) and throws nothing. The form without throws libsfid::error.
- * The codes are those of sfid/error.h. No library to link.
+ * The codes are those of sfid/error.h. No library to link. In a program that is
+ * compiled without exceptions, the second form calls std::terminate() instead.
  *
  *     std::error_code ec;
  *     libsfid::id id = generator.next(ec);
@@ -17,6 +18,7 @@
 #include "error.h"
 #include "layout.h"
 
+#include <exception>
 #include <new>
 #include <string>
 #include <system_error>
@@ -117,7 +119,15 @@ namespace detail {
 inline std::error_code code_of(int rc) noexcept { return rc < 0 ? std::error_code(rc, error_category()) : std::error_code(); }
 
 /* Not constexpr: a constant expression that gets here does not compile, and the compiler names this call. */
-[[noreturn]] inline void fail(int rc, const char *sentence) { throw error(code_of(rc), sentence); }
+[[noreturn]] inline void fail(int rc, const char *sentence) {
+#ifdef __cpp_exceptions
+    throw error(code_of(rc), sentence);
+#else
+    static_cast<void>(rc);
+    static_cast<void>(sentence);
+    std::terminate();
+#endif
+}
 
 /* Sets ec by a call's result, and tells whether the call failed. */
 inline bool failed(int rc, std::error_code &ec) noexcept {

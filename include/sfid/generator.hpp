@@ -36,8 +36,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace libsfid {
 
@@ -257,19 +257,19 @@ template <class Id> class basic_generator {
     void close() noexcept { sfid_close(handle_); }
 
     /** Generates one ID. Sleeps and fails as sfid_next() and sfid_next_wide(). With ec the ID of a failure is not valid(). */
-    Id next() {
+    [[nodiscard]] Id next() {
         Id out;
         if (const int rc = detail::next(handle_, out); rc < 0)
             fail(rc);
         return out;
     }
-    Id next(std::error_code &ec) noexcept {
+    [[nodiscard]] Id next(std::error_code &ec) noexcept {
         Id out;
         return detail::failed(detail::next(handle_, out), ec) ? Id() : out;
     }
 
     /** Generates one ID without ever sleeping, as sfid_try_next(). Where that would sleep: none, or errc::again. */
-    std::optional<Id> try_next() {
+    [[nodiscard]] std::optional<Id> try_next() {
         Id out;
         const int rc = detail::try_next(handle_, out);
         if (rc == SFID_EAGAIN)
@@ -278,7 +278,7 @@ template <class Id> class basic_generator {
             fail(rc);
         return out;
     }
-    Id try_next(std::error_code &ec) noexcept {
+    [[nodiscard]] Id try_next(std::error_code &ec) noexcept {
         Id out;
         return detail::failed(detail::try_next(handle_, out), ec) ? Id() : out;
     }
@@ -288,22 +288,22 @@ template <class Id> class basic_generator {
      * Returns how many were written. That is less than n only if the wait, the
      * window, the clock or a close ended the call; it fails if none were.
      */
-    std::size_t next_n(raw_type *out, std::size_t n) {
+    [[nodiscard]] std::size_t next_n(raw_type *out, std::size_t n) {
         const std::int64_t count = detail::next_n(handle_, out, n);
         if (count < 0)
             fail(detail::code_in(count));
         return sfid__to<std::size_t>(count);
     }
-    std::size_t next_n(raw_type *out, std::size_t n, std::error_code &ec) noexcept {
+    [[nodiscard]] std::size_t next_n(raw_type *out, std::size_t n, std::error_code &ec) noexcept {
         const std::int64_t count = detail::next_n(handle_, out, n);
         return detail::failed(detail::code_in(count), ec) ? 0 : sfid__to<std::size_t>(count);
     }
-    std::size_t next_n(Id *out, std::size_t n) { return next_n(values(out), n); }
-    std::size_t next_n(Id *out, std::size_t n, std::error_code &ec) noexcept { return next_n(values(out), n, ec); }
+    [[nodiscard]] std::size_t next_n(Id *out, std::size_t n) { return next_n(values(out), n); }
+    [[nodiscard]] std::size_t next_n(Id *out, std::size_t n, std::error_code &ec) noexcept { return next_n(values(out), n, ec); }
 
     /** The same into a whole contiguous range of Id or raw_type: a std::vector, std::array, std::span, array. */
-    template <class Range> std::size_t fill(Range &&range) { return next_n(std::data(range), std::size(range)); }
-    template <class Range> std::size_t fill(Range &&range, std::error_code &ec) noexcept {
+    template <class Range> [[nodiscard]] std::size_t fill(Range &&range) { return next_n(std::data(range), std::size(range)); }
+    template <class Range> [[nodiscard]] std::size_t fill(Range &&range, std::error_code &ec) noexcept {
         return next_n(std::data(range), std::size(range), ec);
     }
 
@@ -311,14 +311,14 @@ template <class Id> class basic_generator {
      * The same to an output iterator, 64 IDs at a time: it may sleep for each 64, and ends with the first that are fewer. It
      * fails if none were written.
      */
-    template <class Output> std::size_t generate_n(Output out, std::size_t n) {
+    template <class Output> [[nodiscard]] std::size_t generate_n(Output out, std::size_t n) {
         std::error_code ec;
         const std::size_t count = generate_n(std::move(out), n, ec);
         if (ec)
             fail(ec.value());
         return count;
     }
-    template <class Output> std::size_t generate_n(Output out, std::size_t n, std::error_code &ec) {
+    template <class Output> [[nodiscard]] std::size_t generate_n(Output out, std::size_t n, std::error_code &ec) {
         std::array<Id, 64> some;
         std::size_t count = 0;
         ec.clear();
@@ -455,13 +455,13 @@ class lane {
     lane(generator &g, std::error_code &ec) noexcept { ec = detail::code_of(open(g)); }
 
     /** Generates one ID, as sfid_lane_next(). With ec the ID of a failure is not valid(). */
-    id next() {
+    [[nodiscard]] id next() {
         const std::int64_t value = sfid_lane_next(lane_.get());
         if (value < 0)
             detail::fail(detail::code_in(value), "the lane generates no ID");
         return id(value);
     }
-    id next(std::error_code &ec) noexcept {
+    [[nodiscard]] id next(std::error_code &ec) noexcept {
         const std::int64_t value = sfid_lane_next(lane_.get());
         return detail::failed(detail::code_in(value), ec) ? id() : id(value);
     }

@@ -25,7 +25,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <ratio>
 #include <string>
 
@@ -129,7 +128,7 @@ class layout {
         std::error_code ec;
         const layout l = from_text(text, ec);
         if (ec)
-            throw error(ec, "\"" + text + "\" is not a layout");
+            detail::fail(ec.value(), ("\"" + text + "\" is not a layout").c_str());
         return l;
     }
     static layout from_text(const std::string &text, std::error_code &ec) noexcept {
@@ -283,7 +282,7 @@ inline std::string to_string(const layout &l) {
     std::error_code ec;
     std::string text = to_string(l, ec);
     if (ec)
-        throw error(ec, "the layout has no text");
+        detail::fail(ec.value(), "the layout has no text");
     return text;
 }
 

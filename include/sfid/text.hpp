@@ -411,8 +411,17 @@ template <class Id> struct formatter {
         else if (name == "uuid" && is_wide<Id>)
             chosen = form::uuid;
         else if (!name.empty())
-            throw std::format_error("an ID is written as dec, hex, base62, base32, base58 or, with 128 bits, uuid");
+            wrong();
         return end;
+    }
+
+    /* Not constexpr, as fail(). */
+    [[noreturn]] static void wrong() {
+#ifdef __cpp_exceptions
+        throw std::format_error("an ID is written as dec, hex, base62, base32, base58 or, with 128 bits, uuid");
+#else
+        std::terminate();
+#endif
     }
 
     template <class Context> auto format(Id i, Context &context) const {

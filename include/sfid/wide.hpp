@@ -122,7 +122,7 @@ class wide_layout {
         std::error_code ec;
         const wide_layout l = from_text(text, ec);
         if (ec)
-            throw error(ec, "\"" + text + "\" is not a wide layout");
+            detail::fail(ec.value(), ("\"" + text + "\" is not a wide layout").c_str());
         return l;
     }
     static wide_layout from_text(const std::string &text, std::error_code &ec) noexcept {
@@ -262,7 +262,7 @@ inline std::string to_string(const wide_layout &l) {
     std::error_code ec;
     std::string text = to_string(l, ec);
     if (ec)
-        throw error(ec, "the wide layout has no text");
+        detail::fail(ec.value(), "the wide layout has no text");
     return text;
 }
 
