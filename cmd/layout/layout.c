@@ -183,9 +183,9 @@ const struct command command_layout = {
              "       then bound, the lowest ID of a time, and range, the IDs of a span of time\n"
              "check  checks that LAYOUT is valid (if not, says why; exit status 1) and can generate IDs\n"
              "       now (if not, exit status 78), and says how long it lasts and what to consider\n"
-             "compare  tells whether NEW can take over from OLD: whether each ID that NEW gives is above all\n"
-             "       that OLD has given; if not (exit status 1), or if IDs can be equal (78), which is the\n"
-             "       first, and from when on NEW may begin; and what happens if both go on side by side\n\n"
+             "compare  says whether NEW can take over from OLD: all IDs that NEW gives are above all that\n"
+             "       OLD has given; some are below (exit status 1); or some can be equal (exit status 78).\n"
+             "       Names the first equal ID, and from when on NEW may begin. TIME is as for sfid range\n\n"
              "Without LAYOUT, $SFID_LAYOUT is used, else the default. LAYOUT is a preset,\n"
              "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or but for check also one of\n"
              "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7.\n",
