@@ -49,6 +49,21 @@ extern const char *const sql_dialects[]; /* for args_choice() */
 #define SQL_COLUMN 64
 void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json);
 
+/* ---- compare.c: whether one layout can take over from another --------------- */
+
+/* Its options, of which layout_compare() wants the first. */
+#define COMPARE_OPTIONS(first) \
+    [first] = {"old-since", 0, "TIME", NULL, "with compare: when OLD has begun (its epoch)"}, \
+    [(first) + 1] = {"old-until", 0, "TIME", NULL, "with compare: when OLD ends (now)"}, \
+    [(first) + 2] = {"old-pids", 0, "MIN-MAX", NULL, "with compare: the pids of OLD (all)"}, \
+    [(first) + 3] = {"new-since", 0, "TIME", NULL, "with compare: when NEW begins (when OLD ends)"}, \
+    [(first) + 4] = {"new-until", 0, "TIME", NULL, "with compare: when NEW ends (at its last tick)"}, \
+    [(first) + 5] = {"new-pids", 0, "MIN-MAX", NULL, "with compare: the pids of NEW (all)"}
+#define COMPARE_COUNT 6
+
+/* Compares the IDs of two layouts. Returns the exit status. */
+int layout_compare(const struct args *args, int first, const struct shown *old_shown, const struct shown *next_shown, bool json);
+
 /* ---- check.c: checks whether a layout is suitable ------------------------ */
 
 /* Checks a layout and whether it can generate IDs now. Returns the exit status. */

@@ -55,7 +55,8 @@ bool id_sets_meet(const struct id_set *a, const struct id_set *b, sfid_wide *id)
  * id_sets_order_from() finds the moment from which on they are always in order, at the latest the end of the last tick of
  * `next`. Returns false if they always were.
  *
- * id_sets_order_until() finds the first moment after this one at which an order begins to be wrong. Returns false if none does.
+ * id_sets_order_until() is for a moment at which they are in order. It finds the next one at which they are not. Returns false if
+ * there is none.
  */
 bool id_sets_order_from(const struct id_set *old, const struct id_set *next, int64_t *ms);
 bool id_sets_order_until(const struct id_set *old, const struct id_set *next, int64_t after_ms, int64_t *ms);

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.c - sfid layout: lists, shows and checks layouts. */
+/* layout.c - sfid layout: lists, shows, checks and compares layouts. */
 #include "layout/all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT, HEADER, SQL, COLUMN };
+enum { FORMAT, HEADER, SQL, COLUMN, COMPARE };
 
 static const struct option_spec options[] = {
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json; list: also tsv (text)"},
     [HEADER] = {"header", 0, NULL, NULL, "with tsv: the first line has the names of the columns"},
     [SQL] = {"sql", 0, "DIALECT", NULL, "with show: as SQL for postgres, mysql or sqlite"},
     [COLUMN] = {"column", 0, "NAME", NULL, "with --sql: the column of the IDs (id)"},
+    COMPARE_OPTIONS(COMPARE),
     {NULL, 0, NULL, NULL, NULL},
 };
 
 static const char *const formats[] = {[VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", NULL};
 
-/* Reads the layout of an action. Returns 0, or the exit status: an invalid layout is bad input for check, and misuse for show. */
-static int read_operand(const struct args *args, struct shown *shown) {
+/* Reads layout i, from 1, of an action. Returns 0, or the exit status: an invalid layout is bad input for check, else misuse. */
+static int read_operand(const struct args *args, int i, struct shown *shown) {
     const char *action = args->operands[0], *env = getenv("SFID_LAYOUT");
-    const bool given = args->operand_count == 2;
-    const char *text = given ? args->operands[1] : env && env[0] ? env : NULL;
+    const bool given = args->operand_count > i;
+    const char *text = given ? args->operands[i] : env && env[0] ? env : NULL;
     struct any_layout any;
-    char label[16];
+    char label[24];
     snprintf(label, sizeof label, "layout %s", action);
     if (!read_any_layout(given ? label : "$SFID_LAYOUT", text, &any))
         return strcmp(action, "check") == 0 ? STATUS_BAD_INPUT : STATUS_USAGE;
@@ -60,7 +61,7 @@ static int show_sql(const struct args *args, enum view_format format) {
             QUOTE(column));
         return STATUS_USAGE;
     }
-    const int status = read_operand(args, &shown);
+    const int status = read_operand(args, 1, &shown);
     if (status == STATUS_GOOD && shown.wide && shown.kind == SFID_AWSFLAKE) {
         say("--sql: IDs of %s are in base62, which no database reads; use decode --csv to add columns to a dump", shown.name);
         return STATUS_USAGE;
@@ -74,7 +75,7 @@ static int show(const struct args *args, enum view_format format) {
     struct shown shown;
     if (args->value[SQL])
         return show_sql(args, format);
-    const int status = read_operand(args, &shown);
+    const int status = read_operand(args, 1, &shown);
     if (status != STATUS_GOOD)
         return status;
     if (format == VIEW_TEXT) {
@@ -89,7 +90,7 @@ static int show(const struct args *args, enum view_format format) {
 
 static int check(const struct args *args, enum view_format format) {
     struct shown shown;
-    const int status = read_operand(args, &shown);
+    const int status = read_operand(args, 1, &shown);
     if (status == STATUS_GOOD && shown.wide) {
         say("layout check: %s has 128 bits; expected a layout of 64 bits", shown.name);
         return STATUS_BAD_INPUT;
@@ -97,11 +98,23 @@ static int check(const struct args *args, enum view_format format) {
     return status == STATUS_GOOD ? layout_check(&shown, format == VIEW_JSON, moment_now()) : status;
 }
 
+static int compare(const struct args *args, enum view_format format) {
+    struct shown old, next;
+    if (args->operand_count != 3) {
+        say("layout compare: expected two layouts, OLD and NEW");
+        return usage(args->command);
+    }
+    int status = read_operand(args, 1, &old);
+    if (status == STATUS_GOOD)
+        status = read_operand(args, 2, &next);
+    return status == STATUS_GOOD ? layout_compare(args, COMPARE, &old, &next, format == VIEW_JSON) : status;
+}
+
 static const struct {
     const char *name;
-    int operands; /* the action's name, and at most one layout */
+    int operands; /* at most: the action's name, and layouts */
     int (*run)(const struct args *args, enum view_format format);
-} actions[] = {{"list", 1, list}, {"show", 2, show}, {"check", 2, check}};
+} actions[] = {{"list", 1, list}, {"show", 2, show}, {"check", 2, check}, {"compare", 3, compare}};
 
 static const char *action_name(size_t i) { return i < COUNT_OF(actions) ? actions[i].name : NULL; }
 
@@ -110,6 +123,14 @@ static size_t find_action(const char *name) {
     while (i < COUNT_OF(actions) && strcmp(name, actions[i].name) != 0)
         i++;
     return i;
+}
+
+/* Returns the option of compare that is given, or NULL. */
+static const char *compare_option(const struct args *args) {
+    for (int i = COMPARE; i < COMPARE + COMPARE_COUNT; i++)
+        if (args->value[i])
+            return args->label[i];
+    return NULL;
 }
 
 /* Checks that options fit the action and each other. Returns false after a message. */
@@ -125,6 +146,10 @@ static bool are_fitting(const struct args *args, const char *action, enum view_f
         wrong = "--column needs --sql";
     if (wrong)
         say("%s", wrong);
+    else if (compare_option(args) && strcmp(action, "compare") != 0) {
+        say("%s needs layout compare", compare_option(args));
+        return false;
+    }
     return wrong == NULL;
 }
 
@@ -148,16 +173,19 @@ static int run(const struct args *args) {
 
 const struct command command_layout = {
     .name = "layout",
-    .synopsis = "[list | show [LAYOUT] | check [LAYOUT]] [--format text|json|tsv] [--header] [--sql DIALECT [--column NAME]]",
-    .summary = "list, show and check layouts",
+    .synopsis = "[list | show [LAYOUT] | check [LAYOUT] | compare OLD NEW] [OPTION]...",
+    .summary = "list, show, check and compare layouts",
     .about = "list   lists the layouts that have a name: unit, epoch, last date and widths; the default\n"
              "show   shows the fields of LAYOUT from the top bit down, its unit, epoch and last date,\n"
              "       how many IDs and processes it has room for, and the order of its IDs; with --sql\n"
              "       the expressions for time, pid, its parts, seq and day, each on a line after its name\n"
              "check  checks that LAYOUT is valid (if not, says why; exit status 1) and can generate IDs\n"
-             "       now (if not, exit status 78), and says how long it lasts and what to consider\n\n"
+             "       now (if not, exit status 78), and says how long it lasts and what to consider\n"
+             "compare  says whether NEW can take over from OLD: all IDs that NEW gives are above all that\n"
+             "       OLD has given; some are below (exit status 1); or some can be equal (exit status 78).\n"
+             "       Names the first equal ID, and from when on NEW may begin. TIME is as for sfid range\n\n"
              "Without LAYOUT, $SFID_LAYOUT is used, else the default. LAYOUT is a preset,\n"
-             "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or for list and show also one of\n"
+             "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or but for check also one of\n"
              "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7.\n",
     .options = options,
     .run = run,
