@@ -1,0 +1,3 @@
+module sfid
+
+go 1.19

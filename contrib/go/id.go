@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+
+package sfid
+
+/*
+#include <sfid.h>
+#include <stdlib.h>
+
+static int go_from_text(sfid_form form, _GoString_ text, int64_t *id, size_t *at) {
+    const size_t len = _GoStringLen(text);
+    return sfid_from_text_at(form, len ? _GoStringPtr(text) : "", len, id, at);
+}
+*/
+import "C"
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+)
+
+// A Code is an error of the library: errors.Is(err, sfid.ErrAgain).
+type Code int
+
+const ErrInval, ErrNoMem, ErrAgain, ErrBusy Code = C.SFID_EINVAL, C.SFID_ENOMEM, C.SFID_EAGAIN, C.SFID_EBUSY
+const ErrClock, ErrOverflow, ErrLease, ErrNoPid Code = C.SFID_ECLOCK, C.SFID_EOVERFLOW, C.SFID_ELEASE, C.SFID_ENOPID
+const ErrRedis, ErrAuth, ErrLayout, ErrState Code = C.SFID_EREDIS, C.SFID_EAUTH, C.SFID_ELAYOUT, C.SFID_ESTATE
+const ErrClosed, ErrUnsupported Code = C.SFID_ECLOSED, C.SFID_EUNSUPPORTED
+
+func (c Code) Error() string { return "sfid: " + C.GoString(C.sfid_strerror(C.int(c))) }
+
+// An Error is a Code with a sentence for the operator. errors.As finds it.
+type Error struct {
+	Code Code
+	Text string
+	At   int // of a text that is no ID: where it goes wrong
+}
+
+func (e *Error) Error() string { return "sfid: " + e.Text }
+func (e *Error) Unwrap() error { return e.Code }
+
+// explained makes an error of a negative code.
+func explained(code C.int, format string, about ...any) error {
+	if code >= 0 {
+		return nil
+	}
+	return &Error{Code: Code(code), Text: fmt.Sprintf(format, about...) + ": " + C.GoString(C.sfid_strerror(code))}
+}
+
+// An ID is never negative. In JSON it is a string, since JavaScript's numbers end at 2^53; in SQL a bigint.
+type ID int64
+
+// A Form is how an ID is written.
+type Form int
+
+const Dec, Hex, Base62 Form = C.SFID_DEC, C.SFID_HEX, C.SFID_BASE62
+const Base32, Base58, Bytes Form = C.SFID_BASE32, C.SFID_BASE58, C.SFID_BYTES
+
+// Text writes an ID with at least width digits. 0 is the form's own width, in which texts sort as IDs do.
+func (id ID) Text(f Form, width uint) (string, error) {
+	var text [C.SFID_TEXT_LEN]C.char
+	n := C.sfid_to_text_padded(C.sfid_form(f), C.int64_t(id), C.uint(width), &text[0], C.SFID_TEXT_LEN)
+	if n < 0 {
+		return "", explained(n, "ID %d, form %d, width %d", int64(id), f, width)
+	}
+	return C.GoStringN(&text[0], n), nil
+}
+
+// ParseID reads an ID. Each byte has to be a digit of the form.
+func ParseID(f Form, text string) (ID, error) {
+	var id C.int64_t
+	var at C.size_t
+	if code := C.go_from_text(C.sfid_form(f), text, &id, &at); code < 0 {
+		return 0, &Error{Code: Code(code), At: int(at), Text: fmt.Sprintf("%q is no ID, from byte %d on", text, at)}
+	}
+	return ID(id), nil
+}
+
+// String writes an ID in decimal.
+func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
+
+// Time returns the begin of the tick in an ID of the default layout. Layout.Parse is for all.
+func (id ID) Time() time.Time {
+	p, _ := (*Layout)(nil).Parse(id)
+	return p.Time
+}
+
+// MarshalJSON writes an ID as a string.
+func (id ID) MarshalJSON() ([]byte, error) { return []byte(`"` + id.String() + `"`), nil }
+
+// UnmarshalJSON reads an ID from a string or a whole number. null changes nothing.
+func (id *ID) UnmarshalJSON(json []byte) error {
+	if text := string(json); text != "null" {
+		return id.Scan(strings.Trim(text, `"`))
+	}
+	return nil
+}
+
+// Value stores an ID as a bigint.
+func (id ID) Value() (driver.Value, error) { return int64(id), nil }
+
+// Scan reads an ID from a bigint or a decimal text.
+func (id *ID) Scan(from any) error {
+	var text string
+	switch v := from.(type) {
+	case []byte:
+		text = string(v)
+	case int64, string:
+		text = fmt.Sprint(v)
+	default:
+		return &Error{Code: ErrInval, Text: fmt.Sprintf("a %T is no ID", from)}
+	}
+	got, err := ParseID(Dec, text)
+	if err == nil {
+		*id = got
+	}
+	return err
+}
+
+// A Layout says how an ID is cut into fields. nil is the default layout.
+type Layout C.sfid_layout
+
+func (l *Layout) c() *C.sfid_layout { return (*C.sfid_layout)(l) }
+
+// ParseLayout reads a preset's name, or TIME:PID:SEQ[/UNIT][@EPOCH_MS].
+func ParseLayout(text string) (*Layout, error) {
+	c, l := C.CString(strings.ReplaceAll(text, "\x00", "?")), &Layout{}
+	defer C.free(unsafe.Pointer(c))
+	return l, explained(C.sfid_layout_parse(c, l.c()), "layout %q", text)
+}
+
+// Parts are what an ID is made of. Time is when its tick began.
+type Parts struct {
+	Tick, Pid, Seq uint64
+	Time           time.Time
+}
+
+// Parse takes an ID apart.
+func (l *Layout) Parse(id ID) (Parts, error) {
+	var p C.sfid_parts
+	if code := C.sfid_parse(l.c(), C.int64_t(id), &p); code < 0 {
+		return Parts{}, explained(code, "ID %d", int64(id))
+	}
+	return Parts{uint64(p.tick), uint64(p.pid), uint64(p.seq), time.UnixMilli(int64(p.unix_ms)).UTC()}, nil
+}
+
+// Compose puts an ID together from tick, pid and sequence. It may not be unique.
+func (l *Layout) Compose(p Parts) (ID, error) {
+	var id C.int64_t
+	c := C.sfid_parts{tick: C.uint64_t(p.Tick), pid: C.uint64_t(p.Pid), seq: C.uint64_t(p.Seq)}
+	return ID(id), explained(C.sfid_compose(l.c(), &c, &id), "%+v", p)
+}
+
+// TickAt finds the tick that contains a moment.
+func (l *Layout) TickAt(t time.Time) (tick uint64, err error) {
+	var c C.uint64_t
+	err = explained(C.sfid_tick_at(l.c(), C.int64_t(t.UnixMilli()), &c), "%v", t)
+	return uint64(c), err
+}
+
+// Bounds returns the lowest and the highest ID of the tick that contains a moment, for range queries.
+func (l *Layout) Bounds(t time.Time) (lowest, highest ID) {
+	ms := C.int64_t(t.UnixMilli())
+	return ID(C.sfid_min_at(l.c(), ms)), ID(C.sfid_max_at(l.c(), ms))
+}
