@@ -147,11 +147,17 @@ static int64_t draw(struct handle *h, int64_t *ids, size_t room, double *until) 
 }
 
 static int64_t next(struct handle *h, bool sleeps, sfid_wide *id) {
+    h->ahead = 0;
     if (h->layout.wide)
         return sleeps ? sfid_next_wide(h->g, id) : sfid_try_next_wide(h->g, id);
     const int64_t narrow = sleeps ? sfid_next(h->g) : sfid_try_next(h->g);
     *id = (sfid_wide){0, (uint64_t)narrow};
     return narrow < 0 ? narrow : 0;
+}
+
+static int64_t next_n(struct handle *h, int64_t *ids, size_t n) {
+    h->ahead = 0;
+    return sfid_next_n(h->g, ids, n);
 }
 
 /* The numbers of sfid_status_info, in the order of index.js, and the identity. */
@@ -278,7 +284,7 @@ static napi_value number(napi_env env, int64_t n) {
         struct argument a[count]; \
         return arguments(env, info, a, count) ? number(env, expression) : NULL; \
     }
-CALL(layout, 2, parse_layout(a[0].data, a[1].data))
+CALL(layout, 2, parse_layout(a[1].data, a[0].data))
 CALL(describe, 3, describe(a[0].data, a[1].data, a[2].data, a[2].length))
 CALL(parse, 3, parse(a[0].data, a[1].data, a[2].data))
 CALL(compose, 3, compose(a[0].data, a[1].data, a[2].data))
@@ -291,7 +297,7 @@ CALL(opened, 1, ((struct handle *)a[0].data)->rc)
 CALL(close, 1, end(a[0].data))
 CALL(draw, 3, draw(a[0].data, a[1].data, a[1].length, a[2].data))
 CALL(next, 3, next(a[0].data, a[1].number, a[2].data))
-CALL(nextN, 2, sfid_next_n(((struct handle *)a[0].data)->g, a[1].data, a[1].length))
+CALL(nextN, 2, next_n(a[0].data, a[1].data, a[1].length))
 CALL(pid, 1, sfid_pid(((struct handle *)a[0].data)->g))
 CALL(retryMs, 1, sfid_retry_ms(((struct handle *)a[0].data)->g))
 CALL(ready, 1, sfid_ready(((struct handle *)a[0].data)->g))

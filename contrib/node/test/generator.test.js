@@ -27,8 +27,9 @@ if (!isMainThread) {
   process.env.SFID_STATE_DIR = join(dir, 'state');
   after(() => rmSync(dir, { recursive: true }));
 
+  let apps = 0;
   const open = (t, options = {}) => {
-    const generator = new Generator({ app: 't', store: 'local', ...options });
+    const generator = new Generator({ app: `app${apps += 1}`, store: 'local', ...options });
     t.after(() => generator.close());
     return generator;
   };

@@ -234,7 +234,8 @@ class Generators(unittest.TestCase):
     # ---- options, errors, the end ----
 
     def test_options(self):
-        g = self.open(pid=7, layout=Layout("twitter"), run_dir=self.dir + "/r", state_dir=self.dir + "/s", store=None)
+        fixed = dict(pid=7, layout=Layout("twitter"), run_dir=self.dir + "/r", state_dir=self.dir + "/s", store=None)
+        g = self.open(**fixed)
         self.assertEqual((g.pid, g.layout.decode(g.next()).pid), (7, 7))
         self.assertTrue(os.listdir(self.dir + "/r") and os.listdir(self.dir + "/s"))
         self.assertTrue(g.ready())
@@ -243,7 +244,7 @@ class Generators(unittest.TestCase):
         self.assertEqual(self.open("a", "local?pid_min=8&pid_max=9").pid, 8)
         self.assertEqual(self.open("b", pid_min=3, pid_max=4).pid, 3)
         with self.assertRaises(Error) as caught:
-            self.open(pid=7, store=None, layout="twitter")
+            self.open(**fixed)
         self.assertEqual(caught.exception.code, Code.EBUSY)
         shared = [self.open("s", "local?share=1"), self.open("s", share=True)]
         self.assertEqual(shared[0].pid, shared[1].pid)

@@ -227,6 +227,7 @@ class Generator:
     def _forget(self) -> None:
         with self._here():
             self._ids.clear()
+            self._size = 0
 
     def _draw(self, name: str) -> int:
         if not self.layout.wide:
@@ -251,10 +252,10 @@ class Generator:
         with self._here():
             if self._ids[-1:] > [first]:
                 return  # another thread has filled the list since
-            self._ids.clear()
             c = self.layout._c
-            more = first >> c.time_shift == self._last >> c.time_shift
+            more = first >> c.time_shift == self._last >> c.time_shift and not self._ids
             self._size, self._last = min(2 * self._size + 1, self._most) if more else 0, first
+            self._ids.clear()
             wanted = min(self._size, c.max_seq - (first >> c.seq_shift & c.max_seq))  # the rest of the tick: no sleep
             ids = (ctypes.c_int64 * wanted)()
             got = lib.next_n(self._handle, ids, wanted) if wanted else 0
@@ -269,6 +270,7 @@ class Generator:
             raise Error(Code.EAGAIN)
         try:
             self._ids.clear()
+            self._size = 0
             return self._draw("try_next")
         finally:
             lock.release()
