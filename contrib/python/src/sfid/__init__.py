@@ -147,7 +147,7 @@ def from_text(text: Union[str, bytes], form: str = "base62", bits: int = 64) -> 
     read, number = (lib.wide_from_text, wide) if bits == 128 else (lib.from_text_at, id)
     code = read(_form(form), raw, len(raw), number, at)
     _check(code, at.value)
-    return wide.high << 64 | wide.low if bits == 128 else id.value
+    return int(wide.high << 64 | wide.low if bits == 128 else id.value)
 
 
 def _form(name: str) -> int:
@@ -277,10 +277,11 @@ class Generator:
 
     def next_n(self, n: int) -> List[int]:
         """Up to n IDs, increasing. Fewer only if max_wait_ms, the window, the clock or a close ended the call."""
-        ids = ((_c.Wide if self.layout.wide else ctypes.c_int64) * n)()
+        kind: Any = _c.Wide if self.layout.wide else ctypes.c_int64
+        ids = (kind * n)()
         got = self._good((lib.next_n_wide if self.layout.wide else lib.next_n)(self._handle, ids, n))
         self._forget()
-        return [id.high << 64 | id.low for id in ids[:got]] if self.layout.wide else ids[:got]
+        return [id.high << 64 | id.low for id in ids[:got]] if self.layout.wide else list(ids[:got])
 
     def retry_ms(self) -> int:
         """How long until try_next() may succeed again."""
