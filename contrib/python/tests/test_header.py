@@ -20,10 +20,11 @@ def facts():
         yield f'printf("%zu\\n", sizeof({name}));', str(ctypes.sizeof(struct))
         for member, kind in struct._fields_:
             place = getattr(struct, member)
-            yield (f'printf("%zu %zu\\n", offsetof({name}, {member}), sizeof((({name} *)0)->{member}));', f"{place.offset} {place.size}")
+            place_and_size = f"{place.offset} {place.size}"
+            yield f'printf("%zu %zu\\n", offsetof({name}, {member}), sizeof((({name} *)0)->{member}));', place_and_size
             if kind in (ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint32):
                 signed = int(kind is ctypes.c_int64)
-                yield f'printf("%d\\n", ((__typeof__((({name} *)0)->{member}))-1 < 0));', str(signed)
+                yield f'printf("%d\\n", (__typeof__((({name} *)0)->{member}))-1 < 0);', str(signed)
     for code in _c.Code:
         yield f'printf("%d\\n", SFID_{code.name});', str(int(code))
     for i, name in enumerate(_c.FORMS):
@@ -35,12 +36,14 @@ def facts():
             yield f'printf("%d\\n", SFID_{name.upper()});', str(value)
     yield 'printf("%d %d\\n", SFID_LAYOUT_FIELDS, SFID_LAYOUT_STR_LEN);', "8 64"
     yield 'printf("%d\\n", SFID_TEXT_LEN <= 40 && SFID_WIDE_TEXT_LEN <= 40);', "1"
-    yield 'for (size_t i = 0; i < sizeof init; i++) printf("%02x", ((unsigned char *)&init)[i]); puts("");', bytes(_c.options()).hex()
+    octets = bytes(_c.options()).hex()
+    yield 'for (size_t i = 0; i < sizeof init; i++) printf("%02x", ((unsigned char *)&init)[i]); puts("");', octets
 
 
 class Header(unittest.TestCase):
     def flags(self, *which):
-        return shlex.split(subprocess.check_output([os.environ.get("PKG_CONFIG", "pkg-config"), *which, "sfid"], text=True))
+        tool = os.environ.get("PKG_CONFIG", "pkg-config")
+        return shlex.split(subprocess.check_output([tool, *which, "sfid"], text=True))
 
     def test_facts(self):
         lines, wanted = zip(*facts())

@@ -2,8 +2,6 @@
 """Unique, time-ordered 64-bit IDs, by libsfid. README.md has an example."""
 import ctypes
 import os
-import threading
-import time
 import weakref
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -16,7 +14,7 @@ __all__ = ["Code", "Error", "FORMS", "Generator", "Layout", "Parts", "decode", "
 Path = Union[str, "os.PathLike[str]"]
 Moment = Union[datetime, int]  # with a time zone; or Unix milliseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_time, _getpid = time.time, os.getpid  # not what a test puts in their place
+_next = lib.next
 
 
 def _check(code: int, at: Optional[int] = None) -> int:
@@ -157,23 +155,17 @@ def _form(name: str) -> int:
 class Generator:
     """Generates IDs of an app, for any number of threads and forked children. README.md lists the options.
 
-    Some IDs are drawn in advance, in a tick that wants several: as many as it has had, at most batch and at most a 64th of a tick.
-
-    No two calls return the same ID: each is in _ids once, and list.pop() takes it out in one step. A forked child has a copy of the
-    list, and does not use it: a hook empties it there; where no hook runs, because C code forked, the process ID is not _owner.
-
-    No ID is older than its call: the list is used while the tick of its lowest ID lasts. (So _owner cannot come back meanwhile.)
-
-    They are in order: if one call returns before another begins, its ID is lower. The list gives its lowest first, _lock makes one
-    step of drawing for the list and filling it, and a call that draws past the list drops it before it returns.
+    Each ID is a call of the library: so what sfid.h promises about order, time and fork holds without an exception. IDs drawn in
+    advance would need a guard against fork, and that costs as much as the call (README.md has figures).
     """
 
     def __init__(self, app: Optional[str] = None, store: Optional[str] = None, *, layout: Union[Layout, str] = "sfid",
-                 batch: int = 256, exhaustion: str = "wait", on_unknown: str = "wait_out",
-                 run_dir: Optional[Path] = None, state_dir: Optional[Path] = None, **numbers: int) -> None:
+                 exhaustion: str = "wait", on_unknown: str = "wait_out", run_dir: Optional[Path] = None,
+                 state_dir: Optional[Path] = None, **numbers: int) -> None:
         self.layout = Layout(layout) if isinstance(layout, str) else layout
+        self._wide = self.layout.wide
         options, self._handle = _c.options(), ctypes.c_void_p()
-        setattr(options, "wide" if self.layout.wide else "layout", ctypes.pointer(self.layout._c))
+        setattr(options, "wide" if self._wide else "layout", ctypes.pointer(self.layout._c))
         options.exhaustion, options.on_unknown = _c.EXHAUSTION.get(exhaustion, -1), _c.ON_UNKNOWN.get(on_unknown, -1)
         for name, text in (("app", app), ("store", store), ("run_dir", run_dir), ("state_dir", state_dir)):
             setattr(options, name, None if text is None else _string(text))
@@ -183,17 +175,12 @@ class Generator:
             setattr(options, name, number)
             if getattr(options, name) != number:  # ctypes has dropped a part
                 raise Error(Code.EINVAL, f"{name} is out of range")
-        self._ids: List[int] = []
-        self._until, self._last, self._size = 0.0, 0, 0
-        self._most = 0 if self.layout.wide else min(batch, (self.layout._c.max_seq + 1) // 64)
-        self._forked()
         code = lib.open(self._handle, options)
-        self._end = weakref.finalize(self, lib.close, self._handle)  # when it is collected, or at exit
+        self._end = weakref.finalize(self, lib.close, self._handle)  # by close(), when it is collected, or at exit
         if code < 0:
             error = self._error(code)
             self._end()
             raise error
-        _generators.add(self)
 
     def __enter__(self) -> "Generator":
         return self
@@ -202,9 +189,8 @@ class Generator:
         self.close()
 
     def close(self) -> None:
-        """Ends the generator and gives its pid back. Calls then raise Code.ECLOSED."""
+        """Ends the generator, and gives its pid back unless a forked child still uses it. Calls then raise Code.ECLOSED."""
         self._end()
-        self._forget()
 
     def _error(self, code: int) -> Error:
         return Error(code, lib.last_error(self._handle).decode(errors="replace"))
@@ -214,74 +200,28 @@ class Generator:
             raise self._error(code)
         return code
 
-    def _forked(self) -> None:
-        self._ids.clear()
-        self._lock = threading.RLock()  # the other one may be held by a thread that is not here
-        self._owner = _getpid()
-
-    def _here(self) -> Any:
-        if _getpid() != self._owner:
-            self._forked()
-        return self._lock
-
-    def _forget(self) -> None:
-        with self._here():
-            self._ids.clear()
-            self._size = 0
-
-    def _draw(self, name: str) -> int:
-        if not self.layout.wide:
-            return self._good(getattr(lib, name)(self._handle))
+    def _draw_wide(self, draw: Any) -> int:
         wide = _c.Wide()
-        self._good(getattr(lib, name + "_wide")(self._handle, wide))
+        self._good(draw(self._handle, wide))
         return int(wide.high << 64 | wide.low)
 
     def next(self) -> int:
         """An ID. It may sleep, at most max_wait_ms: if a tick is used up, the clock went back or the window has to be renewed."""
-        if _time() < self._until and _getpid() == self._owner:
-            try:
-                return self._ids.pop()
-            except IndexError:
-                pass
-        first = self._draw("next")
-        if self._most > 0:
-            self._fill(first)
-        return first
-
-    def _fill(self, first: int) -> None:
-        with self._here():
-            if self._ids[-1:] > [first]:
-                return  # another thread has filled the list since
-            c = self.layout._c
-            more = first >> c.time_shift == self._last >> c.time_shift and not self._ids
-            self._size, self._last = min(2 * self._size + 1, self._most) if more else 0, first
-            self._ids.clear()
-            wanted = min(self._size, c.max_seq - (first >> c.seq_shift & c.max_seq))  # the rest of the tick: no sleep
-            ids = (ctypes.c_int64 * wanted)()
-            got = lib.next_n(self._handle, ids, wanted) if wanted else 0
-            if got > 0 and self._last == first:  # else a signal handler has been here and done the same
-                self._until = (((ids[0] >> c.time_shift) + 1) * c.unit_ms + c.epoch_ms) / 1000
-                self._ids[:] = ids[got - 1 :: -1]
+        if self._wide:
+            return self._draw_wide(lib.next_wide)
+        id: int = _next(self._handle)
+        return id if id >= 0 else self._good(id)
 
     def try_next(self) -> int:
         """An ID without ever sleeping; Code.EAGAIN where that would. retry_ms() says for how long."""
-        lock = self._here()
-        if not lock.acquire(blocking=False):  # whoever has it may be asleep
-            raise Error(Code.EAGAIN)
-        try:
-            self._ids.clear()
-            self._size = 0
-            return self._draw("try_next")
-        finally:
-            lock.release()
+        return self._draw_wide(lib.try_next_wide) if self._wide else self._good(lib.try_next(self._handle))
 
     def next_n(self, n: int) -> List[int]:
         """Up to n IDs, increasing. Fewer only if max_wait_ms, the window, the clock or a close ended the call."""
-        kind: Any = _c.Wide if self.layout.wide else ctypes.c_int64
+        kind: Any = _c.Wide if self._wide else ctypes.c_int64
         ids = (kind * n)()
-        got = self._good((lib.next_n_wide if self.layout.wide else lib.next_n)(self._handle, ids, n))
-        self._forget()
-        return [id.high << 64 | id.low for id in ids[:got]] if self.layout.wide else list(ids[:got])
+        got = self._good((lib.next_n_wide if self._wide else lib.next_n)(self._handle, ids, n))
+        return [id.high << 64 | id.low for id in ids[:got]] if self._wide else list(ids[:got])
 
     def retry_ms(self) -> int:
         """How long until try_next() may succeed again."""
@@ -300,14 +240,3 @@ class Generator:
         info = _c.Status()
         self._good(lib.status(self._handle, info))
         return {name: getattr(info, name) for name, _ in info._fields_ if name != "reserved"}
-
-
-_generators: "weakref.WeakSet[Generator]" = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for generator in list(_generators):
-        generator._forked()
-
-
-os.register_at_fork(after_in_child=_after_fork)

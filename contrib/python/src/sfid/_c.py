@@ -19,9 +19,9 @@ EXHAUSTION, ON_UNKNOWN = {"wait": 0, "borrow": 1, "fail": 2}, {"wait_out": 0, "t
 # Types by letter, for structs and prototypes. A struct has one as well: small for itself, a capital for a pointer to it.
 _types: Dict[str, Any] = {
     "i": ctypes.c_int, "u": ctypes.c_uint32, "q": ctypes.c_int64, "Q": ctypes.c_uint64, "b": ctypes.c_uint8, "z": ctypes.c_size_t,
-    "s": ctypes.c_char_p, "v": ctypes.c_void_p, "a": ctypes.c_char * 160, "r": ctypes.c_uint8 * 5, "R": ctypes.c_uint64 * 10, "-": None,
-    "N": ctypes.POINTER(ctypes.c_int64), "Z": ctypes.POINTER(ctypes.c_size_t), "T": ctypes.POINTER(ctypes.c_uint64),
-    "H": ctypes.POINTER(ctypes.c_void_p)}
+    "s": ctypes.c_char_p, "v": ctypes.c_void_p, "-": None, "a": ctypes.c_char * 160, "r": ctypes.c_uint8 * 5,
+    "R": ctypes.c_uint64 * 10, "N": ctypes.POINTER(ctypes.c_int64), "Z": ctypes.POINTER(ctypes.c_size_t),
+    "T": ctypes.POINTER(ctypes.c_uint64), "H": ctypes.POINTER(ctypes.c_void_p)}
 
 
 def _struct(letter: str, name: str, *fields: str) -> Type[Any]:
@@ -33,8 +33,8 @@ def _struct(letter: str, name: str, *fields: str) -> Type[Any]:
 
 
 Layout = _struct(
-    "L", "sfid_layout", "q epoch_ms", "u unit_ms", "b time_bits pid_bits seq_bits time_shift pid_shift seq_shift pid_low", "r reserved",
-    "Q max_tick max_pid max_seq")
+    "L", "sfid_layout", "q epoch_ms", "u unit_ms", "b time_bits pid_bits seq_bits time_shift pid_shift seq_shift pid_low",
+    "r reserved", "Q max_tick max_pid max_seq")
 WideLayout = _struct("M", "sfid_wide_layout", "i kind", "u reserved", "q epoch_ms")
 Parts = _struct("P", "sfid_parts", "Q tick pid seq", "q unix_ms")
 WideParts = _struct("Y", "sfid_wide_parts", "Q tick pid seq random", "q unix_ms")
@@ -42,8 +42,8 @@ Wide = _struct("W", "sfid_wide", "Q high low")
 Field = _struct("F", "sfid_field", "s name", "u shift bits", "i kind")
 Options = _struct(
     "O", "sfid_options", "z size", "s app store", "q pid pid_min pid_max", "L layout", "s run_dir state_dir", "i exhaustion",
-    "u max_wait_ms max_ahead_ms", "Q random_start", "u ttl_ms heartbeat_ms open_timeout_ms max_skew_ms skew_budget_ms", "i on_unknown",
-    "v on_event user", "M wide", "u short_ms keep_pid", "Q share")
+    "u max_wait_ms max_ahead_ms", "Q random_start", "u ttl_ms heartbeat_ms open_timeout_ms max_skew_ms skew_budget_ms",
+    "i on_unknown", "v on_event user", "M wide", "u short_ms keep_pid", "Q share")
 Status = _struct(
     "X", "sfid_status_info", "i open last_code", "q pid window_ms ahead_ms", "Q issued waits refused regressions",
     "q largest_regression_ms", "Q losses renewals renew_failures", "i keeper_here connected", "a identity", "q skew_ms",
@@ -64,7 +64,7 @@ class _Library:
     sleep = ctypes.CDLL("libsfid.so.0"), dict(
         open="iHO", next="qv", next_n="qvNz", next_wide="ivW", next_n_wide="qvWz", close="-v")
     short = ctypes.PyDLL("libsfid.so.0"), dict(
-        try_next="qv", try_next_wide="ivW", retry_ms="iv", ready="iv", pid="qv", status="ivX", last_error="sv", strerror="si", version="s",
+        try_next="qv", try_next_wide="ivW", retry_ms="iv", ready="iv", pid="qv", status="ivX", last_error="sv", strerror="si",
         layout_preset="sz", wide_layout_preset="sz", tick_at="iLqT", min_at="qLq", max_at="qLq", from_text_at="iiszNZ",
         to_text_padded="iiqusz", wide_from_text="iiszWZ", wide_to_text="iiwusz", layout_parse="isL", layout_format="iLsz",
         layout_fields="iLFz", parse="iLqP", compose="iLPN", wide_layout_parse="isM", wide_layout_format="iMsz",
