@@ -82,8 +82,6 @@ export interface Options {
   shortMs?: number;
   keepPid?: boolean;
   share?: boolean;
-  /** How many IDs may be drawn in advance, 256 unless given; 0: none. README.md says what that means. */
-  batch?: number;
 }
 
 export interface Status {

@@ -2,7 +2,6 @@
 // Unique, time-ordered 64-bit IDs, by libsfid. README.md has an example, index.d.ts what each call takes.
 'use strict';
 const native = require('./build/Release/sfid.node');
-const { now } = Date; // not what a test puts in its place
 const FORMS = ['dec', 'hex', 'base62', 'base32', 'base58', 'uuid', 'bytes'];
 const KINDS = ['reserved', 'time', 'pid', 'seq', 'fixed', 'random'];
 const NUMBERS = ['pid', 'pidMin', 'pidMax', 'randomStart', 'share', 'exhaustion', 'onUnknown', 'maxWaitMs', 'maxAheadMs', 'ttlMs',
@@ -13,10 +12,13 @@ const STATUS = ['open', 'lastCode', 'pid', 'windowMs', 'aheadMs', 'issued', 'wai
   'losses', 'renewals', 'renewFailures', 'keeperHere', 'connected', 'skewMs', 'firstTick', 'limitTick', 'replicas', 'shared'];
 const EINVAL = -1;
 const EOVERFLOW = -6;
+const MOST = { 64: (1n << 64n) - 1n, 128: (1n << 128n) - 1n };
+// Scratch: no call of ours is made inside another.
+const [number, pair, parts] = [new BigInt64Array(1), new BigUint64Array(2), new BigUint64Array(5)];
+const buffer = Buffer.alloc(512);
 
 class SfidError extends Error {
   constructor(errno, message, handle, at) {
-    const buffer = Buffer.alloc(512);
     const [, code, text] = /^(\S+) (.*)$/s.exec(buffer.toString('utf8', 0, native.errorText(errno, handle, buffer)));
     super(message ?? text);
     this.code = code;
@@ -33,12 +35,17 @@ function check(rc, handle, at) {
 // A BigInt of so many bits; arrays would drop the rest.
 function fits(value, bits, errno = EINVAL) {
   if (typeof value !== 'bigint') throw new TypeError(`a BigInt is needed, not ${typeof value}`);
-  if (value < 0n || value >> BigInt(bits) !== 0n) throw new SfidError(errno, `${value} is out of range`);
+  if (value < 0n || value > MOST[bits]) throw new SfidError(errno, `${value} is out of range`);
   return value;
 }
 
-const words = (id) => BigUint64Array.of(fits(id, 128) >> 64n, BigInt.asUintN(64, id));
-const joined = (pair) => (pair[0] << 64n) | pair[1];
+function words(id) {
+  pair[0] = fits(id, 128) > MOST[64] ? id >> 64n : 0n;
+  pair[1] = id; // its lower 64 bits
+  return pair;
+}
+
+const joined = () => (pair[0] === 0n ? pair[1] : (pair[0] << 64n) | pair[1]);
 
 // With the NUL that ends it in C, where no other may be.
 function zero(text, name) {
@@ -49,8 +56,9 @@ function zero(text, name) {
 
 function milliseconds(moment) {
   const ms = BigInt(moment instanceof Date ? moment.getTime() : moment);
-  const most = (1n << 63n) - 1n;
-  return BigInt64Array.of(ms > most ? most : ms < ~most ? ~most : ms);
+  const most = MOST[64] >> 1n;
+  number[0] = ms > most ? most : ms < ~most ? ~most : ms;
+  return number;
 }
 
 let raw;
@@ -65,7 +73,6 @@ class Layout {
   constructor(text = 'sfid') {
     if (native.layout(this.#c, zero(text, 'a layout')) < 0) throw new SfidError(EINVAL, `'${text}' is no layout`);
     const about = new Float64Array(32);
-    const buffer = Buffer.alloc(256);
     const [own, ...names] = buffer.toString('latin1', 0, check(native.describe(this.#c, about, buffer))).split(' ');
     [this.text, this.epochMs, this.unitMs, this.wide] = [own, about[0], about[1], about[2] === 1];
     this.fields = Object.freeze(names.map((name, i) => Object.freeze(
@@ -74,11 +81,9 @@ class Layout {
   }
 
   decode(id) {
-    const out = new BigUint64Array(5);
-    check(native.parse(this.#c, words(id), out));
-    const [tick, pid, seq, random] = out;
-    const unixMs = BigInt.asIntN(64, out[4]);
-    return { id, tick, pid, seq, random, unixMs, time: new Date(Number(unixMs)) };
+    check(native.parse(this.#c, words(id), parts));
+    const unixMs = BigInt.asIntN(64, parts[4]);
+    return { id, tick: parts[0], pid: parts[1], seq: parts[2], random: parts[3], unixMs, time: new Date(Number(unixMs)) };
   }
 
   split(id) {
@@ -87,15 +92,14 @@ class Layout {
   }
 
   compose({ tick, pid, seq, random = 0n }) {
-    const id = new BigUint64Array(2);
-    check(native.compose(this.#c, BigUint64Array.of(fits(tick, 64, EOVERFLOW), fits(pid, 64), fits(seq, 64), fits(random, 64), 0n), id));
-    return joined(id);
+    parts.set([fits(tick, 64, EOVERFLOW), fits(pid, 64), fits(seq, 64), fits(random, 64)]);
+    check(native.compose(this.#c, parts, pair));
+    return joined();
   }
 
   #bound(which, moment) {
-    const id = new BigInt64Array(1);
-    check(native.bound(this.#c, which, milliseconds(moment), id));
-    return id[0];
+    check(native.bound(this.#c, which, milliseconds(moment), number));
+    return number[0];
   }
 
   tickAt(moment) { return this.#bound(0, moment); }
@@ -107,22 +111,20 @@ const layouts = (layout) => (layout instanceof Layout ? layout : new Layout(layo
 const decode = (id, layout) => layouts(layout).decode(id);
 
 function toText(id, form = 'base62', { width = 0, bits = 64 } = {}) {
-  const buffer = Buffer.alloc(40);
   const known = form === 'bytes' ? -1 : FORMS.indexOf(form);
   return buffer.toString('latin1', 0, check(native.toText(known, words(id), width, Number(bits === 128), buffer)));
 }
 
 function fromText(text, form = 'base62', { bits = 64 } = {}) {
-  const id = new BigUint64Array(2);
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   if (!(bytes instanceof Uint8Array)) throw new TypeError('a string or bytes are needed');
-  const rc = native.fromText(FORMS.indexOf(form), bytes, Number(bits === 128), id);
-  check(rc, undefined, Number(id[1]));
-  return joined(id);
+  const rc = native.fromText(FORMS.indexOf(form), bytes, Number(bits === 128), pair);
+  check(rc, undefined, Number(pair[1]));
+  return joined();
 }
 
 function opening(options, later) {
-  const { layout, batch, ...rest } = options;
+  const { layout, ...rest } = options;
   const numbers = new BigInt64Array(NUMBERS.length);
   const texts = new Array(TEXTS.length);
   native.defaults(numbers);
@@ -143,24 +145,15 @@ function opening(options, later) {
 
 const OPENED = Symbol('opened'); // ours alone: no other can put something in the place of a generator
 
-/*
- * Some IDs are drawn in advance (sfid.c, draw()), for this generator alone, which belongs to one thread of JavaScript: so no two
- * calls return the same ID. They go out lowest first, and a call that draws past them drops them: so IDs increase. They are used
- * while the tick of the lowest of them lasts: so no ID is older than its call. Node does not fork without exec.
- */
+// Each ID is a call of the library: one out of an array that is filled in advance would cost as much (README.md).
 class Generator {
   #h;
-  #ids;
-  #count = 0;
-  #at = 0;
-  #until = new Float64Array(1);
   #maxWaitMs;
 
   constructor(options) {
     this.layout = layouts(options.layout);
     this.#h = options[OPENED] ?? opening({ ...options, layout: this.layout }, false);
     this.#maxWaitMs = Number(options.maxWaitMs ?? 2000);
-    this.#ids = new BigInt64Array(1 + Math.min(Math.max(Math.trunc(options.batch ?? 256) || 0, 0), 4096));
     const rc = native.opened(this.#h);
     if (rc < 0) {
       const error = new SfidError(rc, undefined, this.#h);
@@ -174,26 +167,17 @@ class Generator {
     return new Generator({ ...given, [OPENED]: await opening(given, true) });
   }
 
+  #draw(sleeps) {
+    check(native.draw(this.#h, sleeps, pair), this.#h);
+    return joined();
+  }
+
   next() {
-    if (this.#at < this.#count && now() < this.#until[0]) return this.#ids[this.#at++];
-    this.#at = this.#count = 0;
-    if (this.layout.wide) return this.#one(1);
-    this.#count = check(native.draw(this.#h, this.#ids, this.#until), this.#h);
-    this.#at = 1;
-    return this.#ids[0];
+    const id = this.layout.wide ? this.#draw(1) : native.next(this.#h);
+    return typeof id === 'bigint' ? id : check(id, this.#h);
   }
 
-  #one(sleeps) {
-    const id = new BigUint64Array(2);
-    check(native.next(this.#h, sleeps, id), this.#h);
-    return joined(id);
-  }
-
-  tryNext() {
-    if (this.#at < this.#count && now() < this.#until[0]) return this.#ids[this.#at++];
-    this.#at = this.#count = 0;
-    return this.#one(0);
-  }
+  tryNext() { return this.#draw(0); }
 
   async nextAsync() {
     const end = performance.now() + this.#maxWaitMs;
@@ -209,8 +193,7 @@ class Generator {
   }
 
   nextN(n) {
-    this.#at = this.#count = 0;
-    if (this.layout.wide) return Array.from({ length: n }, () => this.#one(1));
+    if (this.layout.wide) return Array.from({ length: n }, () => this.#draw(1));
     const ids = new BigInt64Array(n);
     return Array.from(ids.subarray(0, check(native.nextN(this.#h, ids), this.#h)));
   }
@@ -221,15 +204,11 @@ class Generator {
 
   status() {
     const numbers = new BigInt64Array(STATUS.length);
-    const buffer = Buffer.alloc(160);
     const length = check(native.status(this.#h, numbers, buffer), this.#h);
     return { ...Object.fromEntries(STATUS.map((name, i) => [name, numbers[i]])), identity: buffer.toString('latin1', 0, length) };
   }
 
-  close() {
-    this.#at = this.#count = 0;
-    native.close(this.#h);
-  }
+  close() { native.close(this.#h); }
 }
 
 module.exports = { Generator, Layout, SfidError, decode, fromText, toText };

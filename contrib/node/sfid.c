@@ -27,7 +27,6 @@ _Static_assert(sizeof(struct layout) <= 128, "an array of 16 words");
 struct handle {
     sfid *g;
     struct layout layout;
-    uint64_t last, ahead; /* the last ID that draw() drew first, and how many it wanted behind it */
     sfid_options opt;
     char *text[4];
     int rc; /* of sfid_open() */
@@ -126,38 +125,12 @@ static int error_text(int code, const struct handle *h, char *text, size_t size)
 
 /* ---- generating ----------------------------------------------------------- */
 
-/*
- * Draws an ID, and behind it as many as the tick has had already, at most what ids has room for, a 64th of a tick, and what is left
- * of this one: so the second call need not sleep. *until becomes the end of the tick of ids[1]. Returns how many there are.
- */
-static int64_t draw(struct handle *h, int64_t *ids, size_t room, double *until) {
-    const sfid_layout *l = &h->layout.l;
-    if ((ids[0] = sfid_next(h->g)) < 0)
-        return ids[0];
-    const uint64_t first = (uint64_t)ids[0], left = l->max_seq - (first >> l->seq_shift & l->max_seq);
-    const uint64_t most = (l->max_seq + 1) / 64 < room - 1 ? (l->max_seq + 1) / 64 : room - 1;
-    h->ahead = first >> l->time_shift == h->last >> l->time_shift ? 2 * h->ahead + 1 : 0;
-    h->ahead = h->ahead < most ? h->ahead : most;
-    h->last = first;
-    const uint64_t wanted = h->ahead < left ? h->ahead : left;
-    const int64_t more = wanted ? sfid_next_n(h->g, ids + 1, wanted) : 0;
-    if (more > 0)
-        *until = (double)((ids[1] >> l->time_shift) + 1) * l->unit_ms + (double)l->epoch_ms;
-    return 1 + (more > 0 ? more : 0);
-}
-
-static int64_t next(struct handle *h, bool sleeps, sfid_wide *id) {
-    h->ahead = 0;
+static int64_t draw(struct handle *h, bool sleeps, sfid_wide *id) {
     if (h->layout.wide)
         return sleeps ? sfid_next_wide(h->g, id) : sfid_try_next_wide(h->g, id);
     const int64_t narrow = sleeps ? sfid_next(h->g) : sfid_try_next(h->g);
     *id = (sfid_wide){0, (uint64_t)narrow};
     return narrow < 0 ? narrow : 0;
-}
-
-static int64_t next_n(struct handle *h, int64_t *ids, size_t n) {
-    h->ahead = 0;
-    return sfid_next_n(h->g, ids, n);
 }
 
 /* The numbers of sfid_status_info, in the order of index.js, and the identity. */
@@ -295,13 +268,23 @@ CALL(errorText, 3, error_text((int)a[0].number, a[1].data, a[2].data, a[2].lengt
 CALL(defaults, 1, defaults(a[0].data))
 CALL(opened, 1, ((struct handle *)a[0].data)->rc)
 CALL(close, 1, end(a[0].data))
-CALL(draw, 3, draw(a[0].data, a[1].data, a[1].length, a[2].data))
-CALL(next, 3, next(a[0].data, a[1].number, a[2].data))
-CALL(nextN, 2, next_n(a[0].data, a[1].data, a[1].length))
+CALL(draw, 3, draw(a[0].data, a[1].number, a[2].data))
+CALL(nextN, 2, sfid_next_n(((struct handle *)a[0].data)->g, a[1].data, a[1].length))
 CALL(pid, 1, sfid_pid(((struct handle *)a[0].data)->g))
 CALL(retryMs, 1, sfid_retry_ms(((struct handle *)a[0].data)->g))
 CALL(ready, 1, sfid_ready(((struct handle *)a[0].data)->g))
 CALL(status, 3, status(a[0].data, a[1].data, a[2].data, a[2].length))
+
+/* next(generator): an ID of 64 bits as a BigInt, or an error's code as a number. This one is to be fast. */
+static napi_value js_next(napi_env env, napi_callback_info info) {
+    napi_value v;
+    void *h;
+    size_t given = 1;
+    if (napi_get_cb_info(env, info, &given, &v, NULL, NULL) != napi_ok || napi_get_value_external(env, v, &h) != napi_ok)
+        return NULL;
+    const int64_t id = sfid_next(((struct handle *)h)->g);
+    return id < 0 ? number(env, id) : napi_create_bigint_int64(env, id, &v) == napi_ok ? v : NULL;
+}
 
 /* open(numbers, layout, app, store, run_dir, state_dir, later): a generator that was opened or not, or the promise of one. */
 static napi_value js_open(napi_env env, napi_callback_info info) {

@@ -78,8 +78,9 @@ class Generators(unittest.TestCase):
         g, ids = self.open(layout=FINE), []
         for i in range(2000):
             now = time.time() * 1000
-            ids += g.next_n(i % 5) if i % 9 == 1 else [g.try_next() if i % 9 == 2 else g.next()]
+            ids += g.next_n(1 + i % 5) if i % 9 == 1 else [g.try_next() if i % 9 == 2 else g.next()]
             self.assertGreaterEqual(g.layout.decode(ids[-1]).unix_ms, int(now) - 1, "an ID older than its call")
+        self.assertEqual(g.next_n(0), [])
         self.assertEqual(ids, sorted(set(ids)))
         self.assertEqual(g.status()["issued"], len(ids), "none is drawn in advance")
 
