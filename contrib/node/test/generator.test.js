@@ -96,6 +96,10 @@ if (!isMainThread) {
     assert.ok(id > ids.at(-1));
     assert.ok(g.layout.decode(id).tick > tick);
     assert.ok(turns > 0, 'the event loop went on');
+    const few = open(t, { layout: '40:4:9/10s', exhaustion: 'fail' });
+    const some = few.nextN(600);
+    assert.ok(some.length > 0 && some.length <= 512 && increasing(some));
+    assert.equal(few.layout.decode(some.at(-1)).seq, 511n);
     const hasty = open(t, { layout: '40:12:3/10s', exhaustion: 'fail', maxWaitMs: 1, app: 'hasty' });
     await assert.rejects(async () => { for (;;) await hasty.nextAsync(); }, code('EAGAIN'));
   });
@@ -106,9 +110,10 @@ if (!isMainThread) {
     assert.equal(g.layout.decode(g.next()).pid, 7n);
     assert.ok(readdirSync(join(dir, 'r')).length > 0 && readdirSync(join(dir, 's')).length > 0);
     assert.ok(g.ready());
-    const { open: is, pid, issued: count, identity } = g.status();
-    assert.deepEqual([is, pid, count], [1n, 7n, 1n]);
-    assert.match(identity, /:7$|^$|./);
+    const { open: is, pid, issued, waits, identity, limitTick, firstTick, replicas } = g.status();
+    assert.deepEqual([is, pid, issued, waits, replicas], [1n, 7n, 1n, 0n, -1n]);
+    assert.ok(firstTick > 0n && firstTick < limitTick);
+    assert.match(identity, /:pid-7$/);
     assert.equal(open(t, { app: 'a', store: 'local?pid_min=8&pid_max=9' }).pid, 8);
     assert.equal(open(t, { app: 'b', pidMin: 3n, pidMax: 4 }).pid, 3);
     assert.equal(open(t, { layout: '41:10:12/1ms@1288834974657', app: 'c' }).layout.epochMs, 1288834974657);

@@ -182,9 +182,26 @@ class Generators(unittest.TestCase):
         last = [id for id in ids if g.layout.decode(id).tick == g.layout.decode(ids[-1]).tick]
         self.assertEqual([g.layout.decode(id).seq for id in last], list(range(512)))
         self.assertTrue(0 <= g.retry_ms() <= 1000)
-        waits = self.open("waits", layout="40:12:4/100ms")
-        self.assertEqual(len(set(below(waits, 40))), 40)
-        self.assertGreater(waits.status()["waits"], 0)
+        few = self.open("few", layout="40:4:9/10s", exhaustion="fail")
+        some = few.next_n(600)
+        self.assertTrue(0 < len(some) <= 512)
+        self.assertEqual(some, sorted(set(some)))
+        self.assertEqual(few.layout.decode(some[-1]).seq, 511)
+
+    def test_sleep(self):
+        """While a call sleeps other threads go on."""
+        g, stop, turns = self.open(layout="40:12:4/300ms"), threading.Event(), []
+        other = threading.Thread(target=lambda: [turns.append(time.monotonic()) for _ in iter(lambda: stop.wait(0.005), True)])
+        other.start()
+        longest = 0, 0
+        for _ in range(40):
+            began = time.monotonic()
+            g.next()
+            longest = max(longest, (time.monotonic() - began, began))
+        stop.set()
+        other.join()
+        self.assertGreater(g.status()["waits"], 0)
+        self.assertGreater(sum(longest[1] < t < sum(longest) for t in turns), 2)
 
     def test_options(self):
         fixed = dict(pid=7, layout=Layout("twitter"), run_dir=self.dir + "/r", state_dir=self.dir + "/s", store=None)
