@@ -91,6 +91,8 @@ static int bound(const struct layout *l, int64_t which, int64_t ms, int64_t *out
 }
 
 static int to_text(int64_t form, const sfid_wide *id, int64_t width, bool wide, char *text, size_t size) {
+    if (width < 0 || width > UINT32_MAX)
+        return SFID_EINVAL;
     if (wide)
         return sfid_wide_to_text((sfid_form)form, *id, (unsigned)width, text, size);
     const bool fits = id->high == 0 && id->low <= INT64_MAX;

@@ -3,6 +3,7 @@
 'use strict';
 const assert = require('node:assert/strict');
 const { mkdtempSync, readdirSync, rmSync } = require('node:fs');
+const { createServer } = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { after, test } = require('node:test');
@@ -31,6 +32,15 @@ if (!isMainThread) {
     const generator = new Generator({ app: `app${apps += 1}`, store: 'local', ...options });
     t.after(() => generator.close());
     return generator;
+  };
+  // How often the event loop came round since.
+  const goesOn = () => {
+    let turns = 0;
+    const timer = setInterval(() => { turns += 1; }, 1);
+    return () => {
+      clearInterval(timer);
+      return turns;
+    };
   };
   const work = (data) => new Promise((resolve, reject) => {
     const worker = new Worker(__filename, { workerData: data });
@@ -89,13 +99,19 @@ if (!isMainThread) {
       Array.from({ length: 512 }, (_, i) => i));
     assert.throws(() => g.tryNext(), code('EAGAIN'));
     assert.ok(g.retryMs() <= 1000);
-    let turns = 0;
-    const timer = setInterval(() => { turns += 1; }, 1);
-    const id = await g.nextAsync();
-    clearInterval(timer);
-    assert.ok(id > ids.at(-1));
-    assert.ok(g.layout.decode(id).tick > tick);
-    assert.ok(turns > 0, 'the event loop went on');
+    assert.equal(g.status().waits, 0n);
+    assert.ok(g.status().refused >= 2n);
+    assert.ok(await g.nextAsync() > ids.at(-1));
+    // Of the two that follow next() would sleep.
+    const patient = open(t, { layout: '40:4:3/10s', maxWaitMs: 10000 });
+    assert.throws(() => { for (;;) patient.tryNext(); }, code('EAGAIN'));
+    assert.equal(patient.status().waits, 0n);
+    const soon = open(t, { layout: '40:4:3/300ms' });
+    const before = [];
+    assert.throws(() => { for (;;) before.push(soon.tryNext()); }, code('EAGAIN'));
+    const went = goesOn();
+    assert.ok(await soon.nextAsync() > before.at(-1));
+    assert.ok(went() > 0, 'the event loop went on');
     const few = open(t, { layout: '40:4:9/10s', exhaustion: 'fail' });
     const some = few.nextN(600);
     assert.ok(some.length > 0 && some.length <= 512 && increasing(some));
@@ -137,6 +153,24 @@ if (!isMainThread) {
     const nobody = { app: 't', store: 'redis://127.0.0.1:1/0', openTimeoutMs: 200 };
     assert.throws(() => new Generator(nobody), { code: 'SFID_EREDIS', errno: -9, message: /127\.0\.0\.1:1/ });
     await assert.rejects(Generator.open(nobody), { code: 'SFID_EREDIS', message: /127\.0\.0\.1:1/ });
+    const silent = createServer();
+    await new Promise((resolve) => { silent.listen(0, '127.0.0.1', resolve); });
+    const went = goesOn();
+    const mute = { app: 't', store: `redis://127.0.0.1:${silent.address().port}/0`, openTimeoutMs: 200 };
+    await assert.rejects(Generator.open(mute), code('EREDIS'));
+    assert.ok(went() > 3, 'the event loop went on');
+    silent.close();
+    const layout = new Layout();
+    const wide = new Layout('uuid7');
+    const big = 1n << 64n;
+    const zero = { tick: 0n, pid: 0n, seq: 0n };
+    for (const call of [() => layout.decode(big), () => layout.decode(big >> 1n), () => layout.decode(-1n),
+      () => layout.compose({ ...zero, pid: big }), () => layout.compose({ ...zero, seq: big }), () => layout.compose({ ...zero, random: 1n }),
+      () => wide.compose({ ...zero, random: big }), () => wide.decode(big << 64n), () => toText(big >> 1n), () => toText(big),
+      () => toText(big << 64n, 'hex', { bits: 128 }), () => toText(1n, 'hex', { width: 2 ** 32 }), () => toText(1n, 'x')]) {
+      assert.throws(call, code('EINVAL'), String(call));
+    }
+    assert.throws(() => layout.compose({ ...zero, tick: big }), code('EOVERFLOW'));
     for (const id of [5, '5', null, undefined]) assert.throws(() => new Layout().decode(id), TypeError);
     assert.throws(() => fromText(5), TypeError);
     assert.throws(() => Generator.prototype.next.call({}), TypeError);

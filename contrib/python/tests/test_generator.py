@@ -182,6 +182,12 @@ class Generators(unittest.TestCase):
         last = [id for id in ids if g.layout.decode(id).tick == g.layout.decode(ids[-1]).tick]
         self.assertEqual([g.layout.decode(id).seq for id in last], list(range(512)))
         self.assertTrue(0 <= g.retry_ms() <= 1000)
+        small = self.open("small", layout="40:4:3/10s", max_wait_ms=10000)  # next() would sleep for what is left of ten seconds
+        with self.assertRaises(Error) as caught:
+            while True:
+                small.try_next()
+        self.assertEqual(caught.exception.code, Code.EAGAIN)
+        self.assertEqual(small.status()["waits"], 0)
         few = self.open("few", layout="40:4:9/10s", exhaustion="fail")
         some = few.next_n(600)
         self.assertTrue(0 < len(some) <= 512)
@@ -228,6 +234,17 @@ class Generators(unittest.TestCase):
                 Generator(**{"app": "t", "store": "local", **options})
             self.assertEqual(caught.exception.code, Code.EINVAL)
             self.assertNotEqual(caught.exception.text, "")
+        layout, big = Layout(), 1 << 64
+        for call in (lambda: layout.decode(big), lambda: layout.decode(-1), lambda: layout.compose(0, big, 0),
+                     lambda: layout.compose(0, 0, big), lambda: layout.compose(0, 0, 0, 1), lambda: sfid.to_text(big),
+                     lambda: sfid.to_text(big << 64, bits=128), lambda: sfid.to_text(1, width=1 << 32), lambda: sfid.to_text(1, "x"),
+                     lambda: Layout("uuid7").compose(0, 0, 0, big), lambda: Layout("uuid7").decode(big << 64)):
+            with self.assertRaises(Error) as caught:
+                call()
+            self.assertEqual(caught.exception.code, Code.EINVAL)
+        with self.assertRaises(Error) as caught:
+            layout.compose(big, 0, 0)
+        self.assertEqual(caught.exception.code, Code.EOVERFLOW)
         self.assertRaises(TypeError, Generator, "t", "local", max_wiat_ms=1)
         self.assertRaises(TypeError, Generator, "t", "local", size=1)
         with self.assertRaises(Error) as caught:
