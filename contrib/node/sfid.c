@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sfid.c - libsfid for index.js, and for nobody else: its calls check nothing that index.js has checked.
+ *
+ * A call takes numbers, typed arrays and generators, and returns a number: all that passes 53 bits goes through arrays. There are
+ * no variables. What a call works on belongs to an object of its own environment, so any number of worker threads may load this,
+ * and each may be ended at any time. A generator is closed at the latest when its object is collected or its environment ends.
+ */
+#define NAPI_VERSION 6
+#include <node_api.h>
+#include <sfid.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* In index.js an array of 16 words. */
+struct layout {
+    bool wide;
+    sfid_layout l;
+    sfid_wide_layout w;
+};
+_Static_assert(sizeof(struct layout) <= 128, "an array of 16 words");
+
+struct handle {
+    sfid *g;
+    struct layout layout;
+    sfid_options opt;
+    char *text[4];
+    int rc; /* of sfid_open() */
+    napi_deferred promised;
+    napi_async_work work;
+};
+
+/* ---- layouts and IDs ------------------------------------------------------ */
+
+static int parse_layout(const char *text, struct layout *l) {
+    l->wide = sfid_layout_parse(text, &l->l) < 0;
+    return l->wide ? sfid_wide_layout_parse(text, &l->w) : 0;
+}
+
+/* Writes the text and the fields' names into text, the rest into about: epoch, unit, wide, then shift, bits and kind of each field. */
+static int describe(const struct layout *l, double *about, char *text, size_t size) {
+    sfid_field f[SFID_LAYOUT_FIELDS];
+    const int count = l->wide ? sfid_wide_layout_fields(&l->w, f, COUNT(f)) : sfid_layout_fields(&l->l, f, COUNT(f));
+    const int rc = l->wide ? sfid_wide_layout_format(&l->w, text, size) : sfid_layout_format(&l->l, text, size);
+    if (count < 0 || rc < 0)
+        return SFID_EINVAL;
+    *about++ = (double)(l->wide ? l->w.epoch_ms : l->l.epoch_ms);
+    *about++ = l->wide ? 1 : l->l.unit_ms;
+    *about++ = l->wide;
+    size_t length = strlen(text);
+    for (int i = 0; i < count; i++) {
+        length += (size_t)snprintf(text + length, size - length, " %s", f[i].name);
+        *about++ = f[i].shift;
+        *about++ = f[i].bits;
+        *about++ = f[i].kind;
+    }
+    return (int)length;
+}
+
+static int parse(const struct layout *l, const sfid_wide *id, sfid_wide_parts *out) {
+    sfid_parts p;
+    if (l->wide)
+        return sfid_wide_parse(&l->w, *id, out);
+    const int rc = id->high || id->low > INT64_MAX ? SFID_EINVAL : sfid_parse(&l->l, (int64_t)id->low, &p);
+    if (rc == 0)
+        *out = (sfid_wide_parts){p.tick, p.pid, p.seq, 0, p.unix_ms};
+    return rc;
+}
+
+static int compose(const struct layout *l, const sfid_wide_parts *in, sfid_wide *id) {
+    int64_t narrow = 0;
+    if (l->wide)
+        return sfid_wide_compose(&l->w, in, id);
+    const int rc = in->random ? SFID_EINVAL : sfid_compose(&l->l, &(sfid_parts){in->tick, in->pid, in->seq, 0}, &narrow);
+    *id = (sfid_wide){0, (uint64_t)narrow};
+    return rc;
+}
+
+/* The tick (0), the lowest (1) or the highest ID (2) of a moment. */
+static int bound(const struct layout *l, int64_t which, int64_t ms, int64_t *out) {
+    uint64_t tick = 0;
+    if (l->wide)
+        return SFID_EUNSUPPORTED;
+    const int rc = which == 0 ? sfid_tick_at(&l->l, ms, &tick) : 0;
+    *out = which == 0 ? (int64_t)tick : which == 1 ? sfid_min_at(&l->l, ms) : sfid_max_at(&l->l, ms);
+    return rc < 0 ? rc : *out < 0 ? (int)*out : 0;
+}
+
+static int to_text(int64_t form, const sfid_wide *id, int64_t width, bool wide, char *text, size_t size) {
+    if (width < 0 || width > UINT32_MAX)
+        return SFID_EINVAL;
+    if (wide)
+        return sfid_wide_to_text((sfid_form)form, *id, (unsigned)width, text, size);
+    const bool fits = id->high == 0 && id->low <= INT64_MAX;
+    return fits ? sfid_to_text_padded((sfid_form)form, (int64_t)id->low, (unsigned)width, text, size) : SFID_EINVAL;
+}
+
+/* On failure out is the place where the text goes wrong. */
+static int from_text(int64_t form, const char *text, size_t length, bool wide, sfid_wide *out) {
+    size_t at = 0;
+    int64_t narrow = 0;
+    const int rc = wide ? sfid_wide_from_text((sfid_form)form, text, length, out, &at)
+                        : sfid_from_text_at((sfid_form)form, text, length, &narrow, &at);
+    if (rc < 0 || !wide)
+        *out = (sfid_wide){0, rc < 0 ? at : (uint64_t)narrow};
+    return rc;
+}
+
+/* "SFID_EAGAIN sequence used up…" */
+static int error_text(int code, const struct handle *h, char *text, size_t size) {
+    const char *name = "SFID_E"; /* of a newer library */
+    switch (code) {
+#define NAME(error, value, text) \
+    case SFID_##error: \
+        name = "SFID_" #error; \
+        break;
+        SFID_ERROR_LIST(NAME)
+#undef NAME
+    }
+    const int n = snprintf(text, size, "%s %s", name, h && h->g ? sfid_last_error(h->g) : sfid_strerror(code));
+    return n < (int)size ? n : (int)size - 1;
+}
+
+/* ---- generating ----------------------------------------------------------- */
+
+static int64_t draw(struct handle *h, bool sleeps, sfid_wide *id) {
+    if (h->layout.wide)
+        return sleeps ? sfid_next_wide(h->g, id) : sfid_try_next_wide(h->g, id);
+    const int64_t narrow = sleeps ? sfid_next(h->g) : sfid_try_next(h->g);
+    *id = (sfid_wide){0, (uint64_t)narrow};
+    return narrow < 0 ? narrow : 0;
+}
+
+/* The numbers of sfid_status_info, in the order of index.js, and the identity. */
+static int status(const struct handle *h, int64_t *out, char *identity, size_t size) {
+    sfid_status_info s;
+    const int rc = sfid_status(h->g, &s);
+    if (rc < 0)
+        return rc;
+    const int64_t all[] = {s.open, s.last_code, s.pid, s.window_ms, s.ahead_ms, (int64_t)s.issued, (int64_t)s.waits,
+                           (int64_t)s.refused, (int64_t)s.regressions, s.largest_regression_ms, (int64_t)s.losses,
+                           (int64_t)s.renewals, (int64_t)s.renew_failures, s.keeper_here, s.connected, s.skew_ms,
+                           (int64_t)s.first_tick, (int64_t)s.limit_tick, s.replicas, s.shared};
+    memcpy(out, all, sizeof all);
+    return snprintf(identity, size, "%s", s.identity);
+}
+
+/* ---- opening and closing -------------------------------------------------- */
+
+/* The options that are numbers, in the order of index.js; written into opt or read from it. */
+static int numbers(sfid_options *opt, int64_t *n, bool write) {
+    const struct {
+        void *at;
+        size_t size;
+    } all[] = {
+#define ONE(member) {&opt->member, sizeof opt->member}
+        ONE(pid), ONE(pid_min), ONE(pid_max), ONE(random_start), ONE(share), ONE(exhaustion), ONE(on_unknown), ONE(max_wait_ms),
+        ONE(max_ahead_ms), ONE(ttl_ms), ONE(heartbeat_ms), ONE(open_timeout_ms), ONE(max_skew_ms), ONE(skew_budget_ms), ONE(short_ms),
+        ONE(keep_pid)
+#undef ONE
+    };
+    for (size_t i = 0; i < COUNT(all); i++) {
+        uint32_t half = (uint32_t)n[i];
+        if (write)
+            memcpy(all[i].at, all[i].size == sizeof half ? (void *)&half : (void *)&n[i], all[i].size);
+        else if (all[i].size == sizeof half)
+            memcpy(&half, all[i].at, sizeof half), n[i] = half;
+        else
+            memcpy(&n[i], all[i].at, sizeof n[i]);
+    }
+    return 0;
+}
+
+static int defaults(int64_t *n) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    return numbers(&opt, n, false);
+}
+
+/* A handle whose opening failed is gone after this; one that was open stays, for calls that come late. */
+static int end(struct handle *h) {
+    sfid_close(h->g);
+    if (h->rc < 0)
+        h->g = NULL;
+    return 0;
+}
+
+static void collected(napi_env env, void *data, void *hint) {
+    struct handle *h = data;
+    (void)env, (void)hint;
+    end(h);
+    free(h);
+}
+
+static void open_now(napi_env env, void *data) {
+    struct handle *h = data;
+    (void)env;
+    h->rc = sfid_open(&h->g, &h->opt);
+    for (size_t i = 0; i < COUNT(h->text); i++)
+        free(h->text[i]);
+}
+
+static napi_value object_of(napi_env env, struct handle *h) {
+    napi_value v;
+    if (napi_create_external(env, h, collected, NULL, &v) == napi_ok)
+        return v;
+    collected(env, h, NULL); /* the environment ends */
+    return NULL;
+}
+
+static void opened(napi_env env, napi_status done, void *data) {
+    struct handle *h = data;
+    napi_deferred promised = h->promised;
+    (void)done;
+    napi_delete_async_work(env, h->work);
+    const napi_value v = object_of(env, h);
+    if (v)
+        napi_resolve_deferred(env, promised, v);
+}
+
+/* ---- the calls ------------------------------------------------------------ */
+
+struct argument {
+    void *data; /* of a typed array, or a generator */
+    size_t length;
+    int64_t number;
+};
+
+static bool arguments(napi_env env, napi_callback_info info, struct argument *a, size_t count) {
+    napi_value v[8];
+    size_t given = count;
+    bool good = napi_get_cb_info(env, info, &given, v, NULL, NULL) == napi_ok;
+    for (size_t i = 0; good && i < count; i++) {
+        napi_valuetype type;
+        a[i] = (struct argument){NULL, 0, 0};
+        good = napi_typeof(env, v[i], &type) == napi_ok;
+        if (type == napi_object)
+            good = napi_get_typedarray_info(env, v[i], NULL, &a[i].length, &a[i].data, NULL, NULL) == napi_ok;
+        else if (type == napi_external)
+            good = napi_get_value_external(env, v[i], &a[i].data) == napi_ok;
+        else if (type == napi_number)
+            good = napi_get_value_int64(env, v[i], &a[i].number) == napi_ok;
+    }
+    if (!good)
+        napi_throw_type_error(env, NULL, "wrong argument");
+    return good;
+}
+
+static napi_value number(napi_env env, int64_t n) {
+    napi_value v;
+    return napi_create_int64(env, n, &v) == napi_ok ? v : NULL;
+}
+
+#define CALL(name, count, expression) \
+    static napi_value js_##name(napi_env env, napi_callback_info info) { \
+        struct argument a[count]; \
+        return arguments(env, info, a, count) ? number(env, expression) : NULL; \
+    }
+CALL(layout, 2, parse_layout(a[1].data, a[0].data))
+CALL(describe, 3, describe(a[0].data, a[1].data, a[2].data, a[2].length))
+CALL(parse, 3, parse(a[0].data, a[1].data, a[2].data))
+CALL(compose, 3, compose(a[0].data, a[1].data, a[2].data))
+CALL(bound, 4, bound(a[0].data, a[1].number, *(int64_t *)a[2].data, a[3].data))
+CALL(toText, 5, to_text(a[0].number, a[1].data, a[2].number, a[3].number, a[4].data, a[4].length))
+CALL(fromText, 4, from_text(a[0].number, a[1].data ? a[1].data : "", a[1].length, a[2].number, a[3].data))
+CALL(errorText, 3, error_text((int)a[0].number, a[1].data, a[2].data, a[2].length))
+CALL(defaults, 1, defaults(a[0].data))
+CALL(opened, 1, ((struct handle *)a[0].data)->rc)
+CALL(close, 1, end(a[0].data))
+CALL(draw, 3, draw(a[0].data, a[1].number, a[2].data))
+CALL(nextN, 2, sfid_next_n(((struct handle *)a[0].data)->g, a[1].data, a[1].length))
+CALL(pid, 1, sfid_pid(((struct handle *)a[0].data)->g))
+CALL(retryMs, 1, sfid_retry_ms(((struct handle *)a[0].data)->g))
+CALL(ready, 1, sfid_ready(((struct handle *)a[0].data)->g))
+CALL(status, 3, status(a[0].data, a[1].data, a[2].data, a[2].length))
+
+/* next(generator): an ID of 64 bits as a BigInt, or an error's code as a number. This one is to be fast. */
+static napi_value js_next(napi_env env, napi_callback_info info) {
+    napi_value v;
+    void *h;
+    size_t given = 1;
+    if (napi_get_cb_info(env, info, &given, &v, NULL, NULL) != napi_ok || napi_get_value_external(env, v, &h) != napi_ok)
+        return NULL;
+    const int64_t id = sfid_next(((struct handle *)h)->g);
+    return id < 0 ? number(env, id) : napi_create_bigint_int64(env, id, &v) == napi_ok ? v : NULL;
+}
+
+/* open(numbers, layout, app, store, run_dir, state_dir, later): a generator that was opened or not, or the promise of one. */
+static napi_value js_open(napi_env env, napi_callback_info info) {
+    struct argument a[7];
+    napi_value name, promise;
+    struct handle *h = arguments(env, info, a, COUNT(a)) ? calloc(1, sizeof *h) : NULL;
+    if (h == NULL)
+        return NULL;
+    h->opt = (sfid_options)SFID_OPTIONS_INIT;
+    numbers(&h->opt, a[0].data, true);
+    memcpy(&h->layout, a[1].data, sizeof h->layout);
+    if (h->layout.wide)
+        h->opt.wide = &h->layout.w;
+    else
+        h->opt.layout = &h->layout.l;
+    for (size_t i = 0; i < COUNT(h->text); i++)
+        h->text[i] = a[i + 2].data ? strdup(a[i + 2].data) : NULL;
+    h->opt.app = h->text[0], h->opt.store = h->text[1], h->opt.run_dir = h->text[2], h->opt.state_dir = h->text[3];
+    if (a[6].number && napi_create_string_utf8(env, "sfid", NAPI_AUTO_LENGTH, &name) == napi_ok &&
+        napi_create_promise(env, &h->promised, &promise) == napi_ok &&
+        napi_create_async_work(env, NULL, name, open_now, opened, h, &h->work) == napi_ok &&
+        napi_queue_async_work(env, h->work) == napi_ok)
+        return promise;
+    open_now(env, h);
+    return object_of(env, h);
+}
+
+NAPI_MODULE_INIT() {
+    static const struct {
+        const char *name;
+        napi_callback call;
+    } calls[] = {
+#define ONE(name) {#name, js_##name}
+        ONE(layout), ONE(describe), ONE(parse), ONE(compose), ONE(bound), ONE(toText), ONE(fromText), ONE(errorText), ONE(defaults),
+        ONE(open), ONE(opened), ONE(close), ONE(draw), ONE(next), ONE(nextN), ONE(pid), ONE(retryMs), ONE(ready), ONE(status)
+#undef ONE
+    };
+    for (size_t i = 0; i < COUNT(calls); i++) {
+        napi_value call;
+        if (napi_create_function(env, calls[i].name, NAPI_AUTO_LENGTH, calls[i].call, NULL, &call) != napi_ok ||
+            napi_set_named_property(env, exports, calls[i].name, call) != napi_ok)
+            return NULL;
+    }
+    return exports;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Every vector of the installed vectors.json, both ways, and every refusal. $SFID_VECTORS names another file.
+'use strict';
+const assert = require('node:assert/strict');
+const { execFileSync } = require('node:child_process');
+const { readFileSync } = require('node:fs');
+const { test } = require('node:test');
+const sfid = require('..');
+
+const file = process.env.SFID_VECTORS
+  || execFileSync(process.env.PKG_CONFIG || 'pkg-config', ['--variable=vectors', 'sfid'], { encoding: 'utf8' }).trim();
+const vectors = JSON.parse(readFileSync(file, 'utf8'));
+const raw = (form, text) => (form === 'bytes' ? Buffer.from(text, 'hex') : text);
+
+function checkText(form, text, id, bits, width = 0, readOnly = false) {
+  assert.equal(sfid.fromText(raw(form, text), form, { bits }), id);
+  if (form === 'bytes') {
+    assert.equal(id.toString(16).padStart(bits / 4, '0'), text);
+    assert.throws(() => sfid.toText(id, form, { bits }), { code: 'SFID_EINVAL' });
+  } else if (!readOnly) {
+    assert.equal(sfid.toText(id, form, { width, bits }), text);
+  }
+}
+
+test('format', () => {
+  assert.equal(vectors.format, 1);
+  for (const kind of ['layouts', 'wide_layouts', 'ids', 'texts', 'refused']) assert.ok(vectors[kind].length > 0);
+});
+
+test('layouts', () => {
+  for (const v of [...vectors.layouts, ...vectors.wide_layouts]) {
+    const layout = new sfid.Layout(v.name);
+    assert.deepEqual([layout.text, layout.epochMs, layout.unitMs, layout.wide],
+      [v.name, v.epoch_ms, v.unit_ms, vectors.wide_layouts.includes(v)]);
+    assert.deepEqual(layout.fields.map((f) => [f.name, f.shift, f.bits, f.kind]), v.fields, v.name);
+    if (!layout.wide) {
+      assert.equal(layout.decode(layout.maxAt(1n << 70n)).unixMs, BigInt(v.last_ms));
+      assert.equal(layout.decode(layout.minAt(-1n << 70n)).tick, 0n);
+    }
+  }
+});
+
+test('ids', () => {
+  for (const v of vectors.ids) {
+    const layout = new sfid.Layout(v.layout);
+    const id = BigInt(v.id);
+    const parts = sfid.decode(id, v.layout);
+    for (const [name, key] of [['tick'], ['pid'], ['seq'], ['random'], ['unixMs', 'unix_ms']]) {
+      assert.equal(parts[name], BigInt(v[key ?? name] ?? 0), `${v.layout} ${v.id} ${name}`);
+    }
+    if ('time' in v) assert.equal(parts.time.toISOString(), v.time);
+    assert.equal(layout.compose(parts), id);
+    if (!layout.wide) {
+      assert.equal(layout.tickAt(parts.unixMs), parts.tick);
+      assert.ok(layout.minAt(parts.time) <= id && id <= layout.maxAt(parts.time));
+    }
+    for (const [name, value] of Object.entries(v.fields ?? {})) assert.equal(layout.split(id)[name], BigInt(value));
+    for (const [form, t] of Object.entries(v.texts ?? {})) {
+      checkText(form, t.text ?? t, id, layout.wide ? 128 : 64, t.width);
+    }
+  }
+});
+
+test('texts', () => {
+  for (const v of vectors.texts) checkText(v.form, v.text, BigInt(v.id), v.bits, v.width, v.read_only);
+});
+
+function refused(v) {
+  if (v.call === 'from_text') return sfid.fromText(raw(v.form, v.text), v.form, { bits: v.bits });
+  if (v.call === 'layout_parse') return new sfid.Layout(v.text);
+  const layout = new sfid.Layout(v.layout);
+  if (v.call === 'tick_at') return layout.tickAt(v.unix_ms);
+  if (v.call === 'compose') {
+    return layout.compose({ tick: BigInt(v.tick), pid: BigInt(v.pid), seq: BigInt(v.seq), random: BigInt(v.random ?? 0) });
+  }
+  assert.equal(v.call, 'parse');
+  return layout.decode(BigInt(v.id));
+}
+
+test('refused', () => {
+  for (const v of vectors.refused) {
+    assert.throws(() => refused(v), (error) => {
+      assert.equal(error.code, `SFID_${v.error}`, JSON.stringify(v));
+      assert.equal(error.at, v.at, JSON.stringify(v));
+      return error instanceof sfid.SfidError && error instanceof Error;
+    });
+  }
+});

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""The C interface of sfid.h: structs, functions, errors. tests/test_header.py compares what is written here with the header."""
+import ctypes
+import enum
+from typing import Any, Dict, Optional, Type
+
+
+class Code(enum.IntEnum):
+    """The error codes, in C with SFID_ before each name."""
+
+    EINVAL, ENOMEM, EAGAIN, EBUSY, ECLOCK, EOVERFLOW, ELEASE = -1, -2, -3, -4, -5, -6, -7
+    ENOPID, EREDIS, EAUTH, ELAYOUT, ESTATE, ECLOSED, EUNSUPPORTED = -8, -9, -10, -11, -12, -13, -14
+
+
+FORMS = ("dec", "hex", "base62", "base32", "base58", "uuid", "bytes")
+KINDS = ("reserved", "time", "pid", "seq", "fixed", "random")
+EXHAUSTION, ON_UNKNOWN = {"wait": 0, "borrow": 1, "fail": 2}, {"wait_out": 0, "trust": 1}
+
+# Types by letter, for structs and prototypes. A struct has one as well: small for itself, a capital for a pointer to it.
+_types: Dict[str, Any] = {
+    "i": ctypes.c_int, "u": ctypes.c_uint32, "q": ctypes.c_int64, "Q": ctypes.c_uint64, "b": ctypes.c_uint8, "z": ctypes.c_size_t,
+    "s": ctypes.c_char_p, "v": ctypes.c_void_p, "-": None, "a": ctypes.c_char * 160, "r": ctypes.c_uint8 * 5,
+    "R": ctypes.c_uint64 * 10, "N": ctypes.POINTER(ctypes.c_int64), "Z": ctypes.POINTER(ctypes.c_size_t),
+    "T": ctypes.POINTER(ctypes.c_uint64), "H": ctypes.POINTER(ctypes.c_void_p)}
+
+
+def _struct(letter: str, name: str, *fields: str) -> Type[Any]:
+    """Fields are a letter and the names that have this type, in the struct's order."""
+    made = [(member, _types[kind]) for kind, *members in map(str.split, fields) for member in members]
+    struct = type(name, (ctypes.Structure,), {"_fields_": made})
+    _types[letter], _types[letter.lower()] = ctypes.POINTER(struct), struct
+    return struct
+
+
+Layout = _struct(
+    "L", "sfid_layout", "q epoch_ms", "u unit_ms", "b time_bits pid_bits seq_bits time_shift pid_shift seq_shift pid_low",
+    "r reserved", "Q max_tick max_pid max_seq")
+WideLayout = _struct("M", "sfid_wide_layout", "i kind", "u reserved", "q epoch_ms")
+Parts = _struct("P", "sfid_parts", "Q tick pid seq", "q unix_ms")
+WideParts = _struct("Y", "sfid_wide_parts", "Q tick pid seq random", "q unix_ms")
+Wide = _struct("W", "sfid_wide", "Q high low")
+Field = _struct("F", "sfid_field", "s name", "u shift bits", "i kind")
+Options = _struct(
+    "O", "sfid_options", "z size", "s app store", "q pid pid_min pid_max", "L layout", "s run_dir state_dir", "i exhaustion",
+    "u max_wait_ms max_ahead_ms", "Q random_start", "u ttl_ms heartbeat_ms open_timeout_ms max_skew_ms skew_budget_ms",
+    "i on_unknown", "v on_event user", "M wide", "u short_ms keep_pid", "Q share")
+Status = _struct(
+    "X", "sfid_status_info", "i open last_code", "q pid window_ms ahead_ms", "Q issued waits refused regressions",
+    "q largest_regression_ms", "Q losses renewals renew_failures", "i keeper_here connected", "a identity", "q skew_ms",
+    "Q first_tick limit_tick", "q replicas shared", "R reserved")
+NUMBERS = [name for name, kind in Options._fields_[1:] if kind in (_types["u"], _types["q"], _types["Q"])]
+
+
+def options() -> Any:
+    """SFID_OPTIONS_INIT."""
+    return Options(size=ctypes.sizeof(Options), pid=-1, max_wait_ms=2000, max_ahead_ms=10000, ttl_ms=600000, heartbeat_ms=180000,
+                   open_timeout_ms=5000, max_skew_ms=300000, skew_budget_ms=15000, short_ms=30000)
+
+
+class _Library:
+    """The functions, by their names without sfid_. A prototype is the letters of the result and of the arguments."""
+
+    # Calls that may sleep let other threads run meanwhile. For the others that would cost more than the call.
+    sleep = ctypes.CDLL("libsfid.so.0"), dict(
+        open="iHO", next="qv", next_n="qvNz", next_wide="ivW", next_n_wide="qvWz", close="-v")
+    short = ctypes.PyDLL("libsfid.so.0"), dict(
+        try_next="qv", try_next_wide="ivW", retry_ms="iv", ready="iv", pid="qv", status="ivX", last_error="sv", strerror="si",
+        layout_preset="sz", wide_layout_preset="sz", tick_at="iLqT", min_at="qLq", max_at="qLq", from_text_at="iiszNZ",
+        to_text_padded="iiqusz", wide_from_text="iiszWZ", wide_to_text="iiwusz", layout_parse="isL", layout_format="iLsz",
+        layout_fields="iLFz", parse="iLqP", compose="iLPN", wide_layout_parse="isM", wide_layout_format="iMsz",
+        wide_layout_fields="iMFz", wide_parse="iMwY", wide_compose="iMYW")
+
+    def __getattr__(self, name: str) -> Any:
+        library, prototypes = self.sleep if name in self.sleep[1] else self.short
+        function = library["sfid_" + name]
+        function.restype, *function.argtypes = (_types[letter] for letter in prototypes[name])
+        setattr(self, name, function)
+        return function
+
+
+lib = _Library()
+
+
+class Error(Exception):
+    """A call failed. code: why; text: one sentence for the operator; at: where a text goes wrong, or None."""
+
+    def __init__(self, code: int, text: str = "", at: Optional[int] = None) -> None:
+        super().__init__(code, text, at)  # what pickle makes it from again
+        self.code: int = Code(code) if code in list(Code) else code
+        self.text: str = text or lib.strerror(code).decode()
+        self.at = at
+
+    def __str__(self) -> str:
+        name = self.code.name if isinstance(self.code, Code) else str(self.code)
+        return f"{self.text} ({name})" if self.at is None else f"{self.text} ({name}, at {self.at})"
