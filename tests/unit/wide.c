@@ -185,7 +185,7 @@ static void ranges(const char *name) {
 static void ranges_of_others(void) {
     const sfid_wide_layout l = layout("uuid7");
     const sfid_wide id = {UINT64_C(0x017f22e279b07cc3), UINT64_C(0x98c4dc0c0c07398f)};
-    sfid_wide min, max;
+    sfid_wide min = {0, 0}, max = {0, 0};
     char text[SFID_WIDE_TEXT_LEN];
     ok(sfid_wide_min_at(&l, INT64_C(1645557742000), &min) == 0 && sfid_wide_max_at(&l, INT64_C(1645557742000), &max) == 0 &&
            sfid_wide_compare(min, id) < 0 && sfid_wide_compare(id, max) < 0,
