@@ -96,16 +96,19 @@ static void wide(const sfid_wide_layout *l, sfid_wide id, const sfid_wide_parts 
     char text[SFID_LAYOUT_STR_LEN];
     sfid_field fields[SFID_LAYOUT_FIELDS];
     sfid_wide_facts facts;
-    sfid_wide back = {77, 77};
+    sfid_wide back = {77, 77}, low = {77, 77}, high = {77, 77};
     const int rc = sfid_wide_parse(l, id, &parts);
     if (sfid_wide_layout_describe(l, &facts) < 0) {
         HOLDS(rc == SFID_EINVAL && sfid_wide_compose(l, any, &back) == SFID_EINVAL);
         HOLDS(sfid_wide_layout_format(l, text, sizeof text) == SFID_EINVAL &&
               sfid_wide_layout_fields(l, fields, SFID_LAYOUT_FIELDS) == SFID_EINVAL);
+        HOLDS(sfid_wide_min_at(l, 0, &low) == SFID_EINVAL && sfid_wide_max_at(l, 0, &high) == SFID_EINVAL && low.low == 77);
         return;
     }
+    HOLDS(sfid_wide_min_at(l, parts.unix_ms, &low) == 0 && sfid_wide_max_at(l, parts.unix_ms, &high) == 0);
     if (rc == 0)
-        HOLDS(sfid_wide_compose(l, &parts, &back) == 0 && sfid_wide_compare(back, id) == 0);
+        HOLDS(sfid_wide_compose(l, &parts, &back) == 0 && sfid_wide_compare(back, id) == 0 && sfid_wide_compare(low, id) <= 0 &&
+              sfid_wide_compare(id, high) <= 0);
     else
         HOLDS((rc == SFID_EINVAL || rc == SFID_EOVERFLOW) && parts.tick == 1 && parts.unix_ms == 5);
     const int made = sfid_wide_compose(l, any, &back);

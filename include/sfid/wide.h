@@ -172,6 +172,18 @@ SFID_API SFID_MUST_CHECK int sfid_wide_parse(const sfid_wide_layout *l, sfid_wid
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in, sfid_wide *id);
 
+/**
+ * The lowest and the highest ID of the millisecond unix_ms (Unix milliseconds),
+ * for range queries, as sfid_min_at() and sfid_max_at(). A moment outside the
+ * layout's range counts as its nearer end. UUIDs of other makers lie between
+ * these bounds as well.
+ *
+ * Returns 0, or SFID_EINVAL if l or id is NULL or the layout is unusable. *id is
+ * set on success only.
+ */
+SFID_API SFID_MUST_CHECK int sfid_wide_min_at(const sfid_wide_layout *l, int64_t unix_ms, sfid_wide *id);
+SFID_API SFID_MUST_CHECK int sfid_wide_max_at(const sfid_wide_layout *l, int64_t unix_ms, sfid_wide *id);
+
 /* ---- regions of awsflake ------------------------------------------------ */
 
 /** Size of a buffer for a region's name, including the NUL. */

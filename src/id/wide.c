@@ -177,6 +177,30 @@ int sfid_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in, sfid
     return 0;
 }
 
+/* ---- ranges --------------------------------------------------------------- */
+
+/* The tick of a moment; for a moment out of range, the nearer end of the range. */
+static uint64_t nearest_tick(const sfid_wide_layout *l, const struct shape *s, int64_t unix_ms) {
+    const uint64_t tick = unix_ms < l->epoch_ms ? 0 : (uint64_t)unix_ms - (uint64_t)l->epoch_ms;
+    return tick < s->max_tick ? tick : s->max_tick;
+}
+
+int sfid_wide_min_at(const sfid_wide_layout *l, int64_t unix_ms, sfid_wide *id) {
+    const struct shape *s = shape_of(l);
+    if (s == NULL)
+        return SFID_EINVAL;
+    return sfid_wide_compose(l, &(sfid_wide_parts){.tick = nearest_tick(l, s, unix_ms)}, id);
+}
+
+int sfid_wide_max_at(const sfid_wide_layout *l, int64_t unix_ms, sfid_wide *id) {
+    const struct shape *s = shape_of(l);
+    if (s == NULL)
+        return SFID_EINVAL;
+    const sfid_wide_parts highest = {
+        .tick = nearest_tick(l, s, unix_ms), .pid = ones(s->pid_bits), .seq = ones(s->seq_bits), .random = ones(s->random_bits)};
+    return sfid_wide_compose(l, &highest, id);
+}
+
 /* ---- layouts -------------------------------------------------------------- */
 
 const char *sfid_wide_layout_preset(size_t i) { return i < sizeof shapes / sizeof shapes[0] ? shapes[i].name : NULL; }

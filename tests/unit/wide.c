@@ -126,6 +126,76 @@ static void facts(void) {
     is_u64(a.facts.fingerprint, UINT64_C(0x34cf6471aa8a4959), "the same on every machine");
 }
 
+/* ---- ranges --------------------------------------------------------------- */
+
+static sfid_wide place(const sfid_wide_layout *l, const sfid_wide_parts *parts);
+
+/* A moment's bounds are the IDs with all other bits clear and all of them set, put together bit by bit. */
+static bool bounds_are(const sfid_wide_layout *l, const sfid_wide_facts *f, int64_t unix_ms, uint64_t tick) {
+    const sfid_wide_parts low = {tick, 0, 0, 0, 0}, high = {tick, f->max_pid, f->max_seq, f->max_random, 0};
+    sfid_wide min = {1, 2}, max = {3, 4};
+    return sfid_wide_min_at(l, unix_ms, &min) == 0 && sfid_wide_compare(min, place(l, &low)) == 0 &&
+           sfid_wide_max_at(l, unix_ms, &max) == 0 && sfid_wide_compare(max, place(l, &high)) == 0;
+}
+
+/* Is an ID between the bounds of its own millisecond, and of no other near it? */
+static bool lies_between(const sfid_wide_layout *l, const sfid_wide_facts *f, sfid_wide id, uint64_t tick) {
+    bool right = true;
+    for (uint64_t t = tick > 2 ? tick - 2 : 0; t <= tick + 2 && t <= f->max_tick; t++) {
+        sfid_wide min, max;
+        const int64_t at = l->epoch_ms + (int64_t)t;
+        right = right && sfid_wide_min_at(l, at, &min) == 0 && sfid_wide_max_at(l, at, &max) == 0 &&
+                (sfid_wide_compare(min, id) <= 0 && sfid_wide_compare(id, max) <= 0) == (t == tick);
+    }
+    return right;
+}
+
+static uint64_t rnd(void);
+
+static void ranges(const char *name) {
+    const sfid_wide_layout l = layout(name);
+    sfid_wide_facts f;
+    if (sfid_wide_layout_describe(&l, &f) < 0)
+        bail("%s has no facts", name);
+    const uint64_t ticks[] = {0, 1, 2, 3, f.max_tick / 3, f.max_tick / 2, f.max_tick - 2, f.max_tick - 1, f.max_tick};
+    unsigned wrong = 0, astray = 0;
+    for (size_t i = 0; i < COUNT(ticks); i++) {
+        wrong += !bounds_are(&l, &f, l.epoch_ms + (int64_t)ticks[i], ticks[i]);
+        for (unsigned k = 0; k < 8 + 200; k++) {
+            const sfid_wide_parts p =
+                k < 8 ? (sfid_wide_parts){ticks[i], k & 1 ? f.max_pid : 0, k & 2 ? f.max_seq : 0, k & 4 ? f.max_random : 0, 0}
+                      : (sfid_wide_parts){ticks[i], rnd() & f.max_pid, rnd() & f.max_seq, rnd() & f.max_random, 0};
+            astray += !lies_between(&l, &f, place(&l, &p), ticks[i]);
+        }
+    }
+    is_u64(wrong, 0, "%s: lowest and highest ID of a millisecond", name);
+    is_u64(astray, 0, "%s: each ID lies between those of its own millisecond alone", name);
+    ok(bounds_are(&l, &f, INT64_MIN, 0) && bounds_are(&l, &f, l.epoch_ms - 1, 0), "%s: before the epoch it is the first one", name);
+    const int64_t last = l.epoch_ms + (int64_t)f.max_tick;
+    ok(bounds_are(&l, &f, INT64_MAX, f.max_tick) && (last == INT64_MAX || bounds_are(&l, &f, last + 1, f.max_tick)),
+       "%s: past the end it is the last one", name);
+    sfid_wide id = {5, 6};
+    ok(sfid_wide_min_at(NULL, 0, &id) == SFID_EINVAL && sfid_wide_max_at(NULL, 0, &id) == SFID_EINVAL &&
+           sfid_wide_min_at(&l, 0, NULL) == SFID_EINVAL && sfid_wide_max_at(&l, 0, NULL) == SFID_EINVAL && id.high == 5 &&
+           id.low == 6,
+       "%s: NULL has no range", name);
+}
+
+/* RFC 9562, A.6: a UUID of another maker. */
+static void ranges_of_others(void) {
+    const sfid_wide_layout l = layout("uuid7");
+    const sfid_wide id = {UINT64_C(0x017f22e279b07cc3), UINT64_C(0x98c4dc0c0c07398f)};
+    sfid_wide min = {0, 0}, max = {0, 0};
+    char text[SFID_WIDE_TEXT_LEN];
+    ok(sfid_wide_min_at(&l, INT64_C(1645557742000), &min) == 0 && sfid_wide_max_at(&l, INT64_C(1645557742000), &max) == 0 &&
+           sfid_wide_compare(min, id) < 0 && sfid_wide_compare(id, max) < 0,
+       "a published UUID lies in its millisecond");
+    ok(sfid_wide_to_text(SFID_UUID, min, 0, text, sizeof text) == 36, "which begins");
+    is_str(text, "017f22e2-79b0-7000-8000-000000000000", "as a UUID");
+    ok(sfid_wide_to_text(SFID_UUID, max, 0, text, sizeof text) == 36, "and ends");
+    is_str(text, "017f22e2-79b0-7fff-bfff-ffffffffffff", "as one");
+}
+
 /* ---- IDs ------------------------------------------------------------------ */
 
 static uint64_t rnd(void) {
@@ -239,7 +309,9 @@ static void unusable(void) {
         ok(sfid_wide_parse(&bad[i], id, &parts) == SFID_EINVAL && sfid_wide_compose(&bad[i], &parts, &id) == SFID_EINVAL &&
                sfid_wide_layout_fields(&bad[i], f, SFID_LAYOUT_FIELDS) == SFID_EINVAL &&
                sfid_wide_layout_describe(&bad[i], &facts) == SFID_EINVAL &&
-               sfid_wide_layout_format(&bad[i], text, sizeof text) == SFID_EINVAL,
+               sfid_wide_layout_format(&bad[i], text, sizeof text) == SFID_EINVAL &&
+               sfid_wide_min_at(&bad[i], 0, &id) == SFID_EINVAL && sfid_wide_max_at(&bad[i], 0, &id) == SFID_EINVAL &&
+               id.high == 0x7000,
            "unusable layout %zu is refused by all", i);
     }
     const sfid_wide_layout l = layout("flake");
@@ -272,6 +344,11 @@ int main(void) {
     for (size_t i = 0; i < COUNT(names); i++)
         apart_and_together(names[i]);
     apart_and_together("awsflake@-62135596800000");
+    for (size_t i = 0; i < COUNT(names); i++)
+        ranges(names[i]);
+    ranges("awsflake@-62135596800000");
+    ranges("awsflake@253402300799999");
+    ranges_of_others();
     not_of_the_layout("awsflake", (sfid_wide){0xe, 5}, (sfid_wide){~UINT64_C(0) << 13, 0}, SFID_EINVAL);
     not_of_the_layout("uuid7", (sfid_wide){0x7000, UINT64_C(1) << 63}, (sfid_wide){0xf000, UINT64_C(3) << 62}, SFID_EINVAL);
     not_of_the_layout("flake", (sfid_wide){5, 6}, (sfid_wide){UINT64_C(1) << 63, 0}, SFID_EOVERFLOW);
