@@ -5,6 +5,7 @@
 #include "id/layout.h"
 #include "id/presets.h"
 #include "lease/store.h"
+#include "redis/uri_hint.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,9 +103,11 @@ static int read_store(const char *store, struct sfid__settings *out, struct sfid
             out->store = stores[i];
             return out->store->read(store, out, err);
         }
-    char shown[40];
+    char shown[40], hint[SFID__URI_HINT];
     sfid__printable(shown, sizeof shown, store, strcspn(store, ":?"));
-    return sfid__fail(err, SFID_EINVAL, "unknown store \"%s\"; expected \"local\" or the URL of a Redis server", shown);
+    sfid__uri_hint(store, hint);
+    return sfid__fail(err, SFID_EINVAL, "unknown store \"%s\"%s", shown,
+                      hint[0] ? hint : "; expected \"local\" or the URL of a Redis server");
 }
 
 /* Cuts a range that reaches to the layout's end down to the pids that the store can name. */

@@ -2,6 +2,7 @@
 #include "redis/uri.h"
 
 #include "redis/credentials.h"
+#include "redis/uri_hint.h"
 
 #include <inttypes.h>
 #include <sfid.h>
@@ -393,16 +394,25 @@ static const struct scheme *find_scheme(struct sfid__part name) {
     return NULL;
 }
 
+static int fail_scheme(const char *text, const char *mark, struct sfid__error *err) {
+    char hint[SFID__URI_HINT];
+    sfid__uri_hint(text, hint);
+    if (hint[0])
+        return sfid__fail(err, SFID_EINVAL, "the store's URL has %s scheme%s", mark ? "an unknown" : "no", hint);
+    return sfid__fail(err, SFID_EINVAL,
+                      "the store's URL has an unknown scheme; expected redis://host:port, rediss:// (TLS), unix:///path, "
+                      "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
+}
+
 int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error *err) {
+    char hint[SFID__URI_HINT];
     const size_t len = strnlen(text, LONGEST + 1);
     if (len > LONGEST)
         return sfid__fail(err, SFID_EINVAL, "the store's URL is longer than %d bytes", LONGEST);
     const char *end = strstr(text, "://");
     const struct scheme *scheme = find_scheme((struct sfid__part){text, end ? (size_t)(end - text) : 0});
     if (scheme == NULL)
-        return sfid__fail(err, SFID_EINVAL,
-                          "the store's URL has an unknown scheme; expected redis://host:port, rediss:// (TLS), unix:///path, "
-                          "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
+        return fail_scheme(text, end, err);
     struct reader r = {.scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls}};
     if (scheme->tls && !SFID__TLS)
         return sfid__uri_fail(
@@ -415,6 +425,10 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
     struct sfid__part rest = {end + 3, len - (size_t)(end + 3 - text)}, authority;
     if (split(&r, &rest, &authority) < 0)
         return err->code;
+    if (!scheme->is_unix && authority.at == end + 3 && authority.len == 0 && rest.len > 0 && *rest.at == '/') {
+        sfid__uri_hint(text, hint);
+        return BAD(&r, "a third slash follows ://, where the host is missing%s", hint);
+    }
     if ((scheme->is_unix ? read_unix : read_tcp)(&r, rest, authority) < 0)
         return err->code;
     *out = r.uri;

@@ -149,8 +149,8 @@ static const struct {
     {"redis:h", SFID_EINVAL, "redis://host:port"},
     {"://h", SFID_EINVAL, "redis://host:port"},
     {"http://h", SFID_EINVAL, "redis://host:port"},
-    {"REDIS://h", SFID_EINVAL, "redis://host:port"},
-    {"redis+unix:///s", SFID_EINVAL, "redis://host:port"},
+    {"REDIS://h", SFID_EINVAL, "has an unknown scheme; did you mean \"redis://h\"?"},
+    {"redis+unix:///s", SFID_EINVAL, "has an unknown scheme; did you mean \"unix:///s\"?"},
     {"redis+sentinel://h", SFID_EINVAL, "the master's name is missing"},
     {"redis+sentinel://h/", SFID_EINVAL, "the master's name is missing"},
     {"redis+sentinel://h//0", SFID_EINVAL, "the master's name has to consist of"},
@@ -183,7 +183,7 @@ static const struct {
     {"redis+cluster://h?sentinel_password=x", SFID_EINVAL, "sentinel_password is only for redis+sentinel://"},
     {"redis://h?sentinel_user=x", SFID_EINVAL, "sentinel_user is only for redis+sentinel://"},
     {"redis://", SFID_EINVAL, "host is missing"},
-    {"redis:///0", SFID_EINVAL, "host is missing"},
+    {"redis:///0", SFID_EINVAL, "host is missing; did you mean \"redis://localhost:6379/0\"?"},
     {"redis://:6379", SFID_EINVAL, "host is missing"},
     {"redis://?db=1", SFID_EINVAL, "host is missing"},
     {"redis://h:", SFID_EINVAL, "port, 1 to 65535"},
@@ -281,6 +281,93 @@ static void test_refused(void) {
     }
 }
 
+/* ---- hints -------------------------------------------------------------- */
+
+/* What is no URL of ours, and the end of the error: "" where nothing is certain, and the forms are listed. */
+static const struct {
+    const char *text, *hint;
+} hints[] = {
+    /* no scheme */
+    {"127.0.0.1:6379", "has no scheme; did you mean \"redis://127.0.0.1:6379\"?"},
+    {"127.0.0.1", "has no scheme; did you mean \"redis://127.0.0.1\"?"},
+    {"localhost", "has no scheme; did you mean \"redis://localhost\"?"},
+    {"localhost:6379/3", "has no scheme; did you mean \"redis://localhost:6379/3\"?"},
+    {"redis:6379", "has no scheme; did you mean \"redis://redis:6379\"?"},
+    {"cache.example.org", "has no scheme; did you mean \"redis://cache.example.org\"?"},
+    {"[::1]:6379", "has no scheme; did you mean \"redis://[::1]:6379\"?"},
+    {"[::1]", "has no scheme; did you mean \"redis://[::1]\"?"},
+    {"/run/redis.sock", "has no scheme; did you mean \"unix:///run/redis.sock\"?"},
+    {"/redis.sock", "has no scheme; did you mean \"unix:///redis.sock\"?"},
+    {"/run/redis", "has no scheme; did you mean \"unix:///run/redis\"?"},
+    /* one colon */
+    {"redis:127.0.0.1:6379", "has no scheme; did you mean \"redis://127.0.0.1:6379\"?"},
+    {"unix:/run/redis.sock", "has no scheme; did you mean \"unix:///run/redis.sock\"?"},
+    {"redis:/run/redis.sock", "has no scheme; did you mean \"unix:///run/redis.sock\"?"},
+    /* another scheme */
+    {"tls://h:1", "has an unknown scheme; did you mean \"rediss://h:1\"?"},
+    {"tls:///h:1", "has an unknown scheme; did you mean \"rediss://h:1\"?"},
+    {"tls:///", "has an unknown scheme; write rediss://host:port"},
+    {"tls://", "has an unknown scheme; write rediss://host:port"},
+    {"TCP://h/2", "has an unknown scheme; did you mean \"redis://h/2\"?"},
+    {"Valkeys://h", "has an unknown scheme; did you mean \"valkeys://h\"?"},
+    {"ssl://u:p@h", "has an unknown scheme; write rediss://host:port"},
+    {"ssl://h?timeout=1s", "has an unknown scheme; write rediss://host:port"},
+    {"redis-socket:///run/redis.sock", "has an unknown scheme; did you mean \"unix:///run/redis.sock\"?"},
+    {"redis+socket://run/redis.sock", "has an unknown scheme; write unix:///path"},
+    {"redis-sentinel://h:26379/m", "has an unknown scheme; write redis+sentinel://host:port,host:port/master"},
+    {"rediss-cluster://h", "has an unknown scheme; write rediss+cluster://host:port,host:port"},
+    /* three slashes */
+    {"redis:///127.0.0.1:6379", "where the host is missing; did you mean \"redis://127.0.0.1:6379\"?"},
+    {"redis:///h", "where the host is missing; did you mean \"redis://h\"?"},
+    {"redis:////h", "where the host is missing; did you mean \"redis://h\"?"},
+    {"redis:///h/1", "where the host is missing; did you mean \"redis://h/1\"?"},
+    {"redis:///[::1]:7/1", "where the host is missing; did you mean \"redis://[::1]:7/1\"?"},
+    {"valkey:///0", "where the host is missing; did you mean \"valkey://localhost:6379/0\"?"},
+    {"redis:///", "where the host is missing; write redis://host:port"},
+    {"redis:///run/redis.sock", "where the host is missing; did you mean \"unix:///run/redis.sock\"?"},
+    {"redis:///redis.sock", "where the host is missing; did you mean \"unix:///redis.sock\"?"},
+    {"redis:///tmp/redis", "where the host is missing; did you mean \"unix:///tmp/redis\"?"},
+    {"redis:///h:1?db=1", "where the host is missing; write redis://host:port"},
+    {"redis+sentinel:///h/m", "where the host is missing; write redis+sentinel://host:port,host:port/master"},
+    {"redis+cluster:///h", "where the host is missing; write redis+cluster://host:port,host:port"},
+    /* nothing is certain */
+    {"h", ""},
+    {"h:", ""},
+    {"h:0", ""},
+    {"h:65536", ""},
+    {"h.example:1:2", ""},
+    {"h.example:1/x", ""},
+    {"h.example/2147483648", ""},
+    {"h.example,i.example", ""},
+    {"[::g]", ""},
+    {"[::1", ""},
+    {"[::1]6379", ""},
+    {"u@h.example", ""},
+    {"h.example:1?db=1", ""},
+    {"//run/redis.sock", ""},
+    {"/redis", ""},
+    {"/", ""},
+    {"http://h", ""},
+    {"redi://h", ""},
+};
+
+static void test_hints(void) {
+    for (size_t i = 0; i < COUNT(hints); i++) {
+        const char *want = hints[i].hint[0] ? hints[i].hint : "or redis+cluster://host:port,host:port";
+        ok(parse(hints[i].text) == SFID_EINVAL, "\"%s\" is refused", hints[i].text);
+        const size_t len = strlen(err.text), tail = strlen(want);
+        if (!ok(len >= tail && strcmp(err.text + len - tail, want) == 0, "and the hint fits"))
+            diag("\"%s\"\nwant \"...%s\"", err.text, want);
+    }
+    char text[300] = "";
+    memset(text, 'h', 101);
+    memcpy(text + 90, ".example:1", 11);
+    ok(parse(text) == SFID_EINVAL && strstr(err.text, "did you mean \"redis://hhh"), "a name of 100 bytes is repeated");
+    memset(text, 'h', 102);
+    memcpy(text + 91, ".example:1", 11);
+    ok(parse(text) == SFID_EINVAL && strstr(err.text, "did you mean") == NULL, "one of 101 is not");
+}
+
 /* ---- secrets ------------------------------------------------------------ */
 
 /* URLs whose user is "alice" and whose password has "sesame", or that somebody may have meant that way. */
@@ -336,6 +423,18 @@ static const char *const secret[] = {
     "unix://alice:sesame/run/r",                                              /* no @ */
     "unix:///run@alice:sesame@/run/r",                                        /* two @ */
     "unix:///alice:sesame@/run/r",                                            /* a slash before them */
+    "redis:///alice:sesame@host",                                             /* the same of a server */
+    "redis:///alice:sesame",                                                  /* and no @ */
+    "redis:///host?password=sesame",                                          /* a parameter */
+    "tls://alice:sesame@host",                                                /* another scheme */
+    "tls:///alice:sesame",                                                    /* and no @ */
+    "tls://host?user=alice&password=sesame",                                  /* and parameters */
+    "redis-sentinel://alice:sesame@host/m",                                   /* another scheme */
+    "redis:alice:sesame@host",                                                /* one colon */
+    "redis:/alice:sesame@host:6379",                                          /* and one slash */
+    "alice:sesame@host.example:6379",                                         /* no scheme */
+    "host.example:6379?password=sesame",                                      /* nor here */
+    "/run/redis.sock?password=sesame",                                        /* nor here */
 };
 
 static void test_secrets(void) {
@@ -387,6 +486,7 @@ int main(void) {
     test_files();
     test_several();
     test_refused();
+    test_hints();
     test_secrets();
     test_room();
     return done_testing();
