@@ -168,10 +168,6 @@ char *put_int(struct dec *cache, char *p, int64_t value);
 char *put_text(char *p, const char *text);
 char *put_spaces(char *p, const char *until);
 
-/* Write a label and spaces, 12 bytes at least; and a whole line, of a label and a number. */
-char *put_label(char *p, const char *label);
-char *put_row(struct dec *cache, char *p, const char *label, uint64_t value);
-
 /* Reads digits only, at most max. Returns false for anything else. */
 bool read_u64(const char *text, uint64_t max, uint64_t *value);
 

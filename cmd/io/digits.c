@@ -60,17 +60,6 @@ char *put_spaces(char *p, const char *until) {
     return p;
 }
 
-char *put_label(char *p, const char *label) {
-    char *value = p + 12;
-    return put_spaces(put_text(put_text(p, label), " "), value);
-}
-
-char *put_row(struct dec *cache, char *p, const char *label, uint64_t value) {
-    p = put_dec(cache, put_label(p, label), value);
-    *p++ = '\n';
-    return p;
-}
-
 bool read_u64(const char *text, uint64_t max, uint64_t *value) {
     uint64_t sum = 0;
     if (*text == '\0')

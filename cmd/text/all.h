@@ -64,8 +64,9 @@ struct view {
     bool age;
     bool later; /* the text form puts an empty line before all but the first ID */
     char name[SFID_LAYOUT_STR_LEN];
-    sfid_field parts[SFID_LAYOUT_FIELDS]; /* the parts of a split pid */
-    int part_count;
+    sfid_field own[SFID_LAYOUT_FIELDS]; /* the fields that their makers call by another name, and the parts of a split pid */
+    int own_count;
+    int label_width;                    /* of a line of VIEW_TEXT */
     int id_width, pid_width, seq_width; /* column widths of the table */
     struct dec id, unix_ms, tick, pid, seq, rest;
     struct date date;

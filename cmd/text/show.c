@@ -11,7 +11,7 @@ uint64_t view_part(const sfid_field *field, sfid_wide id) {
     const uint64_t value = field->shift >= 64  ? id.high >> (field->shift - 64)
                            : field->shift == 0 ? id.low
                                                : id.low >> field->shift | id.high << (64 - field->shift);
-    return value & ((UINT64_C(1) << field->bits) - 1); /* safe: no part of a pid has 64 bits */
+    return value & ((UINT64_C(1) << field->bits) - 1); /* safe: no such field has 64 bits */
 }
 
 const char *view_pid_label(const struct view *view) { return view->wide_layout.kind == SFID_AWSFLAKE ? "region_name" : "mac"; }
@@ -100,8 +100,8 @@ char *view_put_members(struct view *view, char *p, const struct taken *taken) {
     p = put_member(&view->tick, p, "tick", taken->tick);
     p = put_member(&view->pid, p, "pid", taken->pid);
     p = put_member(&view->seq, p, "seq", taken->seq);
-    for (int i = 0; i < view->part_count; i++)
-        p = put_member(&view->rest, p, view->parts[i].name, view_part(&view->parts[i], taken->id));
+    for (int i = 0; i < view->own_count; i++)
+        p = put_member(&view->rest, p, view->own[i].name, view_part(&view->own[i], taken->id));
     if (view->wide && view_pid_name(view, taken, name))
         p = put_string(p, view_pid_label(view), name);
     if (view->random)
@@ -128,7 +128,7 @@ char *view_put_note(struct view *view, char *p, const struct taken *taken) {
     return put_text(p, "]");
 }
 
-/* ---- one ID --------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------- */
 
 char *view_put_json(struct view *view, char *p, const struct taken *taken) {
     p = view_put_id(view, put_text(p, "{\"id\":\""), taken->id);
@@ -138,32 +138,53 @@ char *view_put_json(struct view *view, char *p, const struct taken *taken) {
     return put_text(p, "}\n");
 }
 
+/* ---- aligned text --------------------------------------------------------- */
+
+static char *put_label(const struct view *view, char *p, const char *label) {
+    char *value = p + view->label_width + 2;
+    return put_spaces(put_text(put_text(p, label), " "), value);
+}
+
+static char *put_text_row(const struct view *view, char *p, const char *label, const char *value) {
+    return put_text(put_text(put_label(view, p, label), value), "\n");
+}
+
+static char *put_row(struct view *view, char *p, const char *label, uint64_t value) {
+    return put_text(put_dec(&view->rest, put_label(view, p, label), value), "\n");
+}
+
+/* Writes the fields of a kind under the names of their makers. */
+static char *put_own_rows(struct view *view, char *p, const struct taken *taken, sfid_field_kind kind) {
+    for (int i = 0; i < view->own_count; i++)
+        if (view->own[i].kind == kind)
+            p = put_row(view, p, view->own[i].name, view_part(&view->own[i], taken->id));
+    return p;
+}
+
 static char *put_rows(struct view *view, char *p, const struct taken *taken) {
     char name[VIEW_PID_NAME];
     if (view->later)
         *p++ = '\n';
-    p = view_put_id(view, put_label(p, "id"), taken->id);
-    p = put_text(put_label(put_text(p, "\n"), "layout"), view->name);
-    p = put_date(&view->date, put_label(put_text(p, "\n"), "time"), taken->unix_ms);
-    if (view_is_future(taken))
-        p = put_text(p, " (in the future)");
-    p = put_int(&view->unix_ms, put_label(put_text(p, "\n"), "unix_ms"), taken->unix_ms);
-    *p++ = '\n';
-    p = put_row(&view->rest, p, "tick", taken->tick);
-    p = put_row(&view->rest, p, "pid", taken->pid);
-    for (int i = 0; i < view->part_count; i++)
-        p = put_row(&view->rest, p, view->parts[i].name, view_part(&view->parts[i], taken->id));
+    p = put_text(view_put_id(view, put_label(view, p, "id"), taken->id), "\n");
+    p = put_text_row(view, p, "layout", view->name);
+    p = put_date(&view->date, put_label(view, p, "time"), taken->unix_ms);
+    p = put_text(p, view_is_future(taken) ? " (in the future)\n" : "\n");
+    p = put_text(put_int(&view->unix_ms, put_label(view, p, "unix_ms"), taken->unix_ms), "\n");
+    p = put_own_rows(view, put_row(view, p, "tick", taken->tick), taken, SFID_FIELD_TIME);
+    p = put_own_rows(view, put_row(view, p, "pid", taken->pid), taken, SFID_FIELD_PID);
     if (view->wide && view_pid_name(view, taken, name))
-        p = put_text(put_text(put_label(p, view_pid_label(view)), name), "\n");
-    p = put_row(&view->rest, p, "seq", taken->seq);
+        p = put_text_row(view, p, view_pid_label(view), name);
+    p = put_own_rows(view, put_row(view, p, "seq", taken->seq), taken, SFID_FIELD_SEQ);
     if (view->random)
-        p = put_row(&view->rest, p, "random", taken->random);
+        p = put_row(view, p, "random", taken->random);
     if (view->age)
-        p = put_text(view_put_age(put_label(p, "age"), view_age(taken)), "\n");
+        p = put_text(view_put_age(put_label(view, p, "age"), view_age(taken)), "\n");
     if (view->partition)
-        p = put_text(put_partition(&view->date, put_label(p, "partition"), view->partition == PARTITION_HOUR), "\n");
+        p = put_text(put_partition(&view->date, put_label(view, p, "partition"), view->partition == PARTITION_HOUR), "\n");
     return p;
 }
+
+/* ---- TSV and CSV ---------------------------------------------------------- */
 
 static char *put_columns(struct view *view, char *p, const struct taken *taken, char separator) {
     p = view_put_columns(view, view_put_id(view, p, taken->id), taken, separator);

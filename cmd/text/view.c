@@ -19,11 +19,22 @@ static int digits_of(uint64_t value) {
 
 static int at_least(int least, int n) { return n < least ? least : n; }
 
-/* Finds the fields of a pid that has no name as a whole. */
-static void find_parts(struct view *view, const sfid_field *fields, int count, unsigned pid_bits) {
+/* Returns whether the field's makers have a word for it. A part of the sequence has a name only because it is not in one piece. */
+static bool is_named(const sfid_field *field, unsigned seq_bits) {
+    if (field->kind == SFID_FIELD_SEQ)
+        return field->bits == seq_bits && strcmp(field->name, "seq") != 0;
+    return (field->kind == SFID_FIELD_TIME && strcmp(field->name, "time") != 0) ||
+           (field->kind == SFID_FIELD_PID && strcmp(field->name, "pid") != 0);
+}
+
+static void find_own(struct view *view, const sfid_field *fields, int count, unsigned seq_bits) {
+    enum { LEAST = 10 };
+    view->label_width = LEAST;
     for (int i = 0; i < count; i++)
-        if (fields[i].kind == SFID_FIELD_PID && fields[i].bits < pid_bits)
-            view->parts[view->part_count++] = fields[i];
+        if (is_named(&fields[i], seq_bits)) {
+            view->own[view->own_count++] = fields[i];
+            view->label_width = at_least((int)strlen(fields[i].name), view->label_width);
+        }
 }
 
 void view_begin(struct view *view, const sfid_layout *layout, enum view_format format) {
@@ -33,7 +44,7 @@ void view_begin(struct view *view, const sfid_layout *layout, enum view_format f
     view->format = format;
     if (sfid_layout_format(layout, view->name, sizeof view->name) < 0)
         view->name[0] = '\0'; /* the layout has no text form */
-    find_parts(view, fields, sfid_layout_fields(layout, fields, COUNT_OF(fields)), layout->pid_bits);
+    find_own(view, fields, sfid_layout_fields(layout, fields, COUNT_OF(fields)), layout->seq_bits);
     view->id_width = digits_of(INT64_MAX);
     view->pid_width = at_least(3, digits_of(layout->max_pid));
     view->seq_width = at_least(3, digits_of(layout->max_seq));
@@ -55,8 +66,8 @@ void view_begin_wide(struct view *view, const sfid_wide_layout *layout, enum vie
     view->id_width = at_least(AWSFLAKE_DIGITS, (int)facts.width);
     view->pid_width = at_least(3, digits_of(facts.max_pid));
     view->seq_width = at_least(3, digits_of(facts.max_seq));
-    const unsigned pid_bits = 64 - (unsigned)__builtin_clzll(facts.max_pid | 1);
-    find_parts(view, fields, sfid_wide_layout_fields(layout, fields, COUNT_OF(fields)), pid_bits);
+    const unsigned seq_bits = 64 - (unsigned)__builtin_clzll(facts.max_seq | 1);
+    find_own(view, fields, sfid_wide_layout_fields(layout, fields, COUNT_OF(fields)), seq_bits);
 }
 
 bool view_take(const struct view *view, sfid_wide id, struct taken *taken) {
