@@ -2,8 +2,6 @@
 /* range.c - sfid range: prints the lowest and highest ID of a span of time, for a query. */
 #include "text/all.h"
 
-#include <inttypes.h>
-
 enum { LAYOUT, SINCE, UNTIL };
 
 static const struct option_spec options[] = {
@@ -17,29 +15,86 @@ static bool is_later(struct moment a, struct moment b) {
     return a.unix_ms > b.unix_ms || (a.unix_ms == b.unix_ms && a.more && !b.more);
 }
 
+/* A layout of 64 or 128 bits, and when its last tick begins. */
+struct span_layout {
+    struct any_layout any;
+    int64_t epoch_ms, unit_ms;
+    struct moment last;
+    sfid_form form; /* in which the bounds are written */
+    unsigned width;
+};
+
+/* Returns 0, or a negative code. */
+static int look_at(struct span_layout *l) {
+    enum { AWSFLAKE_DIGITS = 13 }; /* with fewer digits IDs do not sort as text */
+    sfid_layout_facts facts;
+    sfid_wide_facts wide;
+    if (!l->any.wide) {
+        const int code = sfid_layout_describe(&l->any.layout, &facts);
+        l->epoch_ms = l->any.layout.epoch_ms;
+        l->unit_ms = l->any.layout.unit_ms;
+        l->last = (struct moment){facts.last_ms - l->unit_ms, false};
+        l->form = SFID_DEC;
+        l->width = 1;
+        return code;
+    }
+    const int code = sfid_wide_layout_describe(&l->any.wide_layout, &wide);
+    l->epoch_ms = l->any.wide_layout.epoch_ms;
+    l->unit_ms = 1;
+    l->last = (struct moment){l->epoch_ms + (int64_t)wide.max_tick, false};
+    l->form = wide.form;
+    l->width = wide.form == SFID_BASE62 ? AWSFLAKE_DIGITS : wide.width;
+    return code;
+}
+
+static sfid_wide min_at(const struct any_layout *any, int64_t unix_ms) {
+    sfid_wide id = {0, 0};
+    if (!any->wide)
+        id.low = (uint64_t)sfid_min_at(&any->layout, unix_ms);
+    else if (sfid_wide_min_at(&any->wide_layout, unix_ms, &id) < 0)
+        id.high = UINT64_MAX; /* impossible: the layout was accepted */
+    return id;
+}
+
+/* The last ID plus one, which may be no ID. */
+static sfid_wide end_of(const struct span_layout *l) {
+    sfid_wide id = {0, 0};
+    if (!l->any.wide)
+        id.low = (uint64_t)sfid_max_at(&l->any.layout, l->last.unix_ms);
+    else if (sfid_wide_max_at(&l->any.wide_layout, l->last.unix_ms, &id) < 0)
+        id.high = UINT64_MAX; /* impossible, as above */
+    id.low++;
+    id.high += id.low == 0;
+    return id;
+}
+
 /*
  * Returns the first ID of the first tick that does not begin before a moment:
- * time is the highest field of every layout that is allowed here. Past the
- * layout's end, it returns the last ID plus one, which may be no ID.
+ * time is the highest field of every layout. Past the layout's end, it returns
+ * the last ID plus one.
  */
-static uint64_t first_from(const sfid_layout *layout, const sfid_layout_facts *facts, struct moment at) {
-    const struct moment last = {facts->last_ms - layout->unit_ms, false};
-    if (is_later(at, last))
-        return (uint64_t)sfid_max_at(layout, last.unix_ms) + 1;
-    if (at.unix_ms < layout->epoch_ms)
-        return 0;
-    return (uint64_t)sfid_min_at(layout, at.unix_ms + at.more + layout->unit_ms - 1); /* that tick begins at or after it */
+static sfid_wide first_from(const struct span_layout *l, struct moment at) {
+    if (is_later(at, l->last))
+        return end_of(l);
+    if (at.unix_ms < l->epoch_ms)
+        return min_at(&l->any, l->epoch_ms);
+    return min_at(&l->any, at.unix_ms + at.more + l->unit_ms - 1); /* that tick begins at or after it */
+}
+
+static void put_bound(const struct span_layout *l, sfid_wide id, char end) {
+    char text[SFID_WIDE_TEXT_LEN];
+    if (sfid_wide_to_text(l->form, id, l->width, text, sizeof text) > 0)
+        out_print("%s%c", text, end);
 }
 
 static int run(const struct args *args) {
     static const int needed[] = {SINCE};
     const struct moment now = moment_now(); /* one "now" for both: -1h to now is exactly an hour */
-    sfid_layout layout;
-    sfid_layout_facts facts;
+    struct span_layout layout;
     struct moment since, until = now;
     if (!args_no_operands(args, "") || !args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
-    if (!args_layout(args, LAYOUT, &layout) || !args_time(args, SINCE, now, &since) ||
+    if (!args_any_layout(args, LAYOUT, &layout.any) || !args_time(args, SINCE, now, &since) ||
         (args->value[UNTIL] && !args_time(args, UNTIL, now, &until)))
         return STATUS_USAGE;
     if (is_later(since, until)) {
@@ -49,12 +104,13 @@ static int run(const struct args *args) {
             say("--since: %s is later than now, and a span without --until ends now", QUOTE(args->value[SINCE]));
         return STATUS_USAGE;
     }
-    const int code = sfid_layout_describe(&layout, &facts);
+    const int code = look_at(&layout);
     if (code < 0) {
         say("%s", sfid_strerror(code));
         return status_of(code);
     }
-    out_print("%" PRIu64 "\t%" PRIu64 "\n", first_from(&layout, &facts, since), first_from(&layout, &facts, until));
+    put_bound(&layout, first_from(&layout, since), '\t');
+    put_bound(&layout, first_from(&layout, until), '\n');
     return STATUS_GOOD;
 }
 
@@ -62,13 +118,15 @@ const struct command command_range = {
     .name = "range",
     .synopsis = "[--layout LAYOUT] --since TIME [--until TIME]",
     .summary = "print the range of IDs of a span of time",
-    .about = "Writes two numbers, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
+    .about = "Writes two IDs, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
              "whose time, as decode shows it, is SINCE or later and before UNTIL. That is the time at which\n"
              "the ID's tick began, so a tick that began before SINCE is excluded, and one that began\n"
              "before UNTIL is included. Adjacent spans share no ID and omit none.\n\n"
              "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
              "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
-             "w, such as -1h. LAYOUT is a preset or TIME:PID:SEQ[/UNIT][@EPOCH_MS].\n",
+             "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], or one of 128 bits:\n"
+             "flake, flake-go, awsflake[@EPOCH_MS], uuid7. Of these the bounds are written as their IDs\n"
+             "are, awsflake's with all 13 digits.\n",
     .options = options,
     .run = run,
 };
