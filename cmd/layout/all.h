@@ -42,12 +42,22 @@ bool layout_list(enum view_format format, bool header);
 
 /* ---- sql.c: writes the parts of an ID as SQL ----------------------------- */
 
-enum sql_dialect { SQL_POSTGRES, SQL_MYSQL, SQL_SQLITE };
+enum sql_dialect { SQL_POSTGRES, SQL_MYSQL, SQL_SQLITE, SQL_DUCKDB, SQL_CLICKHOUSE };
 extern const char *const sql_dialects[]; /* for args_choice() */
 
 /* Writes expressions over a column of IDs: lines of name, TAB, expression; or one JSON object. */
 #define SQL_COLUMN 64
 void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json);
+
+/* ---- sql_bound.c: writes the lowest ID of a time as SQL ------------------- */
+
+/* Writes the lowest ID whose tick does not begin before a time, which is an SQL expression. */
+#define SQL_EXPRESSION 2560
+void sql_bound(char text[SQL_EXPRESSION], const struct shown *shown, enum sql_dialect dialect, const char *moment);
+
+/* Writes a condition for the IDs from "since" to before "until". */
+#define SQL_RANGE (2 * SQL_EXPRESSION + 4 * SQL_COLUMN)
+void sql_range(char text[SQL_RANGE], const struct shown *shown, enum sql_dialect dialect, const char *id);
 
 /* ---- check.c: checks whether a layout is suitable ------------------------ */
 

@@ -11,7 +11,7 @@ enum { FORMAT, HEADER, SQL, COLUMN };
 static const struct option_spec options[] = {
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json; list: also tsv (text)"},
     [HEADER] = {"header", 0, NULL, NULL, "with tsv: the first line has the names of the columns"},
-    [SQL] = {"sql", 0, "DIALECT", NULL, "with show: as SQL for postgres, mysql or sqlite"},
+    [SQL] = {"sql", 0, "DIALECT", NULL, "with show: as SQL for postgres, mysql, sqlite, duckdb or clickhouse"},
     [COLUMN] = {"column", 0, "NAME", NULL, "with --sql: the column of the IDs (id)"},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -62,7 +62,8 @@ static int show_sql(const struct args *args, enum view_format format) {
     }
     const int status = read_operand(args, &shown);
     if (status == STATUS_GOOD && shown.wide && shown.kind == SFID_AWSFLAKE) {
-        say("--sql: IDs of %s are in base62, which no database reads; use decode --csv to add columns to a dump", shown.name);
+        say("--sql: IDs of %s are in base62, which no database reads; use range for a span of time, or decode --csv for a dump",
+            shown.name);
         return STATUS_USAGE;
     }
     if (status == STATUS_GOOD)
@@ -153,7 +154,8 @@ const struct command command_layout = {
     .about = "list   lists the layouts that have a name: unit, epoch, last date and widths; the default\n"
              "show   shows the fields of LAYOUT from the top bit down, its unit, epoch and last date,\n"
              "       how many IDs and processes it has room for, and the order of its IDs; with --sql\n"
-             "       the expressions for time, pid, its parts, seq and day, each on a line after its name\n"
+             "       the expressions for time, pid, seq, their parts and day, each on a line after its name,\n"
+             "       then bound, the lowest ID of a time, and range, the IDs of a span of time\n"
              "check  checks that LAYOUT is valid (if not, says why; exit status 1) and can generate IDs\n"
              "       now (if not, exit status 78), and says how long it lasts and what to consider\n\n"
              "Without LAYOUT, $SFID_LAYOUT is used, else the default. LAYOUT is a preset,\n"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sql.c - writes the parts of an ID as SQL expressions.
+ * sql.c - writes the parts of an ID as SQL expressions, and sql_bound.c the way back.
  *
  * An index, a generated column or a partition may use any of them: none depends
  * on the session's time zone. Shifts and masks always have brackets, since
  * databases disagree about their precedence.
+ *
+ * ClickHouse has functions in place of most operators. Its expressions follow
+ * its documents; no test runs them.
  */
 #include "layout/all.h"
 
@@ -12,9 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXPRESSION 2560
+#define EXPRESSION SQL_EXPRESSION
 
-const char *const sql_dialects[] = {[SQL_POSTGRES] = "postgres", [SQL_MYSQL] = "mysql", [SQL_SQLITE] = "sqlite", NULL};
+const char *const sql_dialects[] = {[SQL_POSTGRES] = "postgres", [SQL_MYSQL] = "mysql",           [SQL_SQLITE] = "sqlite",
+                                    [SQL_DUCKDB] = "duckdb",     [SQL_CLICKHOUSE] = "clickhouse", NULL};
 
 /* ---- fields ---------------------------------------------------------------- */
 
@@ -22,14 +26,20 @@ const char *const sql_dialects[] = {[SQL_POSTGRES] = "postgres", [SQL_MYSQL] = "
 static void shifted(char text[EXPRESSION], enum sql_dialect dialect, const char *id, unsigned shift) {
     if (dialect == SQL_MYSQL)
         snprintf(text, EXPRESSION, "CAST(%s >> %u AS SIGNED)", id, shift);
+    else if (dialect == SQL_CLICKHOUSE)
+        snprintf(text, EXPRESSION, "toInt64(bitShiftRight(%s, %u))", id, shift);
     else
         snprintf(text, EXPRESSION, "(%s >> %u)", id, shift);
 }
 
-static void masked(char text[EXPRESSION], const char *id, unsigned shift, unsigned bits) {
+static void masked(char text[EXPRESSION], enum sql_dialect dialect, const char *id, unsigned shift, unsigned bits) {
     const uint64_t mask = (UINT64_C(1) << bits) - 1;
     if (bits == 0)
         snprintf(text, EXPRESSION, "0");
+    else if (dialect == SQL_CLICKHOUSE && shift == 0)
+        snprintf(text, EXPRESSION, "bitAnd(%s, %" PRIu64 ")", id, mask);
+    else if (dialect == SQL_CLICKHOUSE)
+        snprintf(text, EXPRESSION, "bitAnd(bitShiftRight(%s, %u), %" PRIu64 ")", id, shift, mask);
     else if (shift == 0)
         snprintf(text, EXPRESSION, "(%s & %" PRIu64 ")", id, mask);
     else
@@ -52,7 +62,7 @@ static void milliseconds(char text[EXPRESSION], enum sql_dialect dialect, const 
 /*
  * IDs of flake, flake-go and UUIDs are stored as text, or can be cast to it. Their fields
  * are whole hex digits, except for two bits of a sequence. SQLite cannot read
- * hex, so digits are added up there.
+ * hex, nor can DuckDB, so digits are added up there.
  */
 static const char *digits_of(const struct shown *shown, enum sql_dialect dialect, const char *id, char text[EXPRESSION]) {
     const bool uuid = shown->kind == SFID_UUID7;
@@ -60,12 +70,16 @@ static const char *digits_of(const struct shown *shown, enum sql_dialect dialect
         snprintf(text, EXPRESSION, "replace(%s::text, '-', '')", id);
     else if (uuid && dialect == SQL_MYSQL)
         snprintf(text, EXPRESSION, "REPLACE(%s, '-', '')", id);
+    else if (uuid && dialect == SQL_CLICKHOUSE)
+        snprintf(text, EXPRESSION, "replaceAll(toString(%s), '-', '')", id);
+    else if (uuid && dialect == SQL_DUCKDB)
+        snprintf(text, EXPRESSION, "CAST(%s AS VARCHAR)", id);
     else
         snprintf(text, EXPRESSION, "%s", id);
     return text;
 }
 
-/* For SQLite: shifts each digit to its place, and skips hyphens. */
+/* For SQLite and DuckDB: shifts each digit to its place, and skips hyphens. */
 static void added_up(char text[EXPRESSION], bool uuid, const char *id, unsigned first, unsigned count) {
     size_t len = (size_t)snprintf(text, EXPRESSION, "(");
     for (unsigned i = 0; i < count; i++) {
@@ -86,12 +100,16 @@ static void hex_field(char text[EXPRESSION], const struct shown *shown, enum sql
         snprintf(number, sizeof number, "('x' || substr(%.200s, %u, %u))::bit(%u)::bigint", digits, first, count, count * 4);
     else if (dialect == SQL_MYSQL)
         snprintf(number, sizeof number, "CAST(CONV(SUBSTR(%.200s, %u, %u), 16, 10) AS SIGNED)", digits, first, count);
+    else if (dialect == SQL_CLICKHOUSE)
+        snprintf(number, sizeof number, "toInt64(reinterpretAsUInt64(reverse(unhex(leftPad(substring(%.200s, %u, %u), 16, '0')))))",
+                 digits, first, count);
     else
-        added_up(number, shown->kind == SFID_UUID7, id, first, count);
+        added_up(number, shown->kind == SFID_UUID7, digits, first, count);
     if (to - from == field->bits)
         snprintf(text, EXPRESSION, "%s", number);
     else
-        snprintf(text, EXPRESSION, "(%.2500s & %u)", number, (1u << field->bits) - 1);
+        snprintf(text, EXPRESSION, dialect == SQL_CLICKHOUSE ? "bitAnd(%.2500s, %u)" : "(%.2500s & %u)", number,
+                 (1u << field->bits) - 1);
 }
 
 /* Joins all fields of a kind into one number. */
@@ -105,7 +123,9 @@ static void hex_fields(char text[EXPRESSION], const struct shown *shown, enum sq
         if (all[0] == '\0')
             snprintf(text, EXPRESSION, "%s", one);
         else
-            snprintf(text, EXPRESSION, "((%.1200s << %u) | %.1200s)", all, shown->fields[i].bits, one);
+            snprintf(text, EXPRESSION,
+                     dialect == SQL_CLICKHOUSE ? "bitOr(bitShiftLeft(%.1200s, %u), %.1200s)" : "((%.1200s << %u) | %.1200s)", all,
+                     shown->fields[i].bits, one);
         memcpy(all, text, EXPRESSION);
     }
 }
@@ -143,6 +163,41 @@ static void sqlite(struct times *t, bool before_1970) {
     snprintf(t->day, sizeof t->day, "date(%s, 'unixepoch')", second);
 }
 
+/* Times without a zone, in UTC. */
+static void duckdb(struct times *t) {
+    snprintf(t->time, sizeof t->time, "make_timestamp(%s * 1000)", t->ms);
+    snprintf(t->day, sizeof t->day, "CAST(%s AS DATE)", t->time);
+}
+
+static void clickhouse(struct times *t) {
+    snprintf(t->time, sizeof t->time, "fromUnixTimestamp64Milli(%s, 'UTC')", t->ms);
+    snprintf(t->day, sizeof t->day, "toDate32(%s)", t->time);
+}
+
+static void find_times(struct times *t, const struct shown *shown, enum sql_dialect dialect, const char *id) {
+    if (shown->wide)
+        hex_fields(t->ms, shown, dialect, id, SFID_FIELD_TIME); /* since 1970 for all but awsflake */
+    else
+        milliseconds(t->ms, dialect, &shown->layout, id);
+    switch (dialect) {
+    case SQL_POSTGRES:
+        postgres(t);
+        break;
+    case SQL_MYSQL:
+        mysql(t);
+        break;
+    case SQL_SQLITE:
+        sqlite(t, !shown->wide && shown->layout.epoch_ms < 0);
+        break;
+    case SQL_DUCKDB:
+        duckdb(t);
+        break;
+    case SQL_CLICKHOUSE:
+        clickhouse(t);
+        break;
+    }
+}
+
 /* ---- output ------------------------------------------------------------------ */
 
 static void put(bool json, const char *name, const char *expression) {
@@ -155,52 +210,54 @@ static void put(bool json, const char *name, const char *expression) {
     out_bytes("\n", 1);
 }
 
-/* The fields of 64-bit IDs: the pid, its parts, and the sequence. */
-static void put_fields(const struct shown *shown, const char *id, bool json) {
-    const sfid_layout *l = &shown->layout;
-    char field[EXPRESSION];
-    masked(field, id, l->pid_shift, l->pid_bits);
-    put(json, "pid", field);
-    for (int i = 0; i < shown->count; i++)
-        if (shown->fields[i].kind == SFID_FIELD_PID && shown->fields[i].bits < l->pid_bits) {
-            masked(field, id, shown->fields[i].shift, shown->fields[i].bits);
-            put(json, shown->fields[i].name, field);
-        }
-    masked(field, id, l->seq_shift, l->seq_bits);
-    put(json, "seq", field);
+static void put_field(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json, const sfid_field *field) {
+    char text[EXPRESSION];
+    if (shown->wide)
+        hex_field(text, shown, dialect, id, field);
+    else
+        masked(text, dialect, id, field->shift, field->bits);
+    put(json, field->name, text);
 }
 
-static void put_hex_fields(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
-    char field[EXPRESSION];
-    hex_fields(field, shown, dialect, id, SFID_FIELD_PID);
-    put(json, "pid", field);
-    hex_fields(field, shown, dialect, id, SFID_FIELD_SEQ);
-    put(json, "seq", field);
+/* A field as a whole under its general name, then its parts, or the whole, under the names of the layout's makers. */
+static void put_fields(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json, sfid_field_kind kind) {
+    const sfid_layout *l = &shown->layout;
+    const bool pid = kind == SFID_FIELD_PID;
+    char whole[EXPRESSION];
+    if (shown->wide)
+        hex_fields(whole, shown, dialect, id, kind);
+    else
+        masked(whole, dialect, id, pid ? l->pid_shift : l->seq_shift, pid ? l->pid_bits : l->seq_bits);
+    put(json, pid ? "pid" : "seq", whole);
+    for (int i = 0; i < shown->count; i++) {
+        const sfid_field *field = &shown->fields[i];
+        const bool named = field->kind == kind && strcmp(field->name, pid ? "pid" : "seq") != 0;
+        if (named && (pid || field->bits == l->seq_bits)) /* a part of a sequence has no name of its own */
+            put_field(shown, dialect, id, json, field);
+    }
+}
+
+static void put_bounds(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
+    static char bound[SQL_EXPRESSION], range[SQL_RANGE];
+    sql_bound(bound, shown, dialect, "moment");
+    sql_range(range, shown, dialect, id);
+    put(json, "bound", bound);
+    put(json, "range", range);
 }
 
 void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
     static struct times times;
-    if (shown->wide)
-        hex_fields(times.ms, shown, dialect, id, SFID_FIELD_TIME); /* since 1970 for all but awsflake */
-    else
-        milliseconds(times.ms, dialect, &shown->layout, id);
-    if (dialect == SQL_POSTGRES)
-        postgres(&times);
-    else if (dialect == SQL_MYSQL)
-        mysql(&times);
-    else
-        sqlite(&times, !shown->wide && shown->layout.epoch_ms < 0);
-
+    find_times(&times, shown, dialect, id);
     if (json)
         json_open(NULL, '{');
+    if (dialect == SQL_CLICKHOUSE)
+        put(json, "note", "/* from the documents of ClickHouse; not tested on a server */");
     put(json, "time", times.time);
     put(json, "unix_ms", times.ms);
-    if (shown->wide)
-        put_hex_fields(shown, dialect, id, json);
-    else
-        put_fields(shown, id, json);
+    put_fields(shown, dialect, id, json, SFID_FIELD_PID);
+    put_fields(shown, dialect, id, json, SFID_FIELD_SEQ);
     put(json, "day", times.day);
-    if (json) {
+    put_bounds(shown, dialect, id, json);
+    if (json)
         json_end();
-    }
 }
