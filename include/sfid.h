@@ -486,7 +486,7 @@ SFID_API SFID_MUST_CHECK int sfid_directories(const sfid_options *opt, char *run
 /** The text of an error code, static; "unknown error" for any other value. Threads: any. Signals: async-safe. */
 SFID_API const char *sfid_strerror(int code);
 
-/** The library's version, as SFID_VERSION_STRING; static. Threads: any. Signals: async-safe. */
+/** The library's version, static; the headers' are SFID_VERSION_STRING and _NUMBER. Threads: any. Signals: async-safe. */
 SFID_API const char *sfid_version(void);
 
 #ifdef __cplusplus

@@ -118,15 +118,15 @@ const struct command command_range = {
     .name = "range",
     .synopsis = "[--layout LAYOUT] --since TIME [--until TIME]",
     .summary = "print the range of IDs of a span of time",
-    .about = "Writes two IDs, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
+    .about = "Writes two bounds, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
              "whose time, as decode shows it, is SINCE or later and before UNTIL. That is the time at which\n"
              "the ID's tick began, so a tick that began before SINCE is excluded, and one that began\n"
              "before UNTIL is included. Adjacent spans share no ID and omit none.\n\n"
              "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
              "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
              "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], or one of 128 bits:\n"
-             "flake, flake-go, awsflake[@EPOCH_MS], uuid7. Of these the bounds are written as their IDs\n"
-             "are, awsflake's with all 13 digits.\n",
+             "flake, flake-go, awsflake[@EPOCH_MS], uuid7. Bounds are written as IDs of the\n"
+             "layout are; those of awsflake have all 13 digits.\n",
     .options = options,
     .run = run,
 };

@@ -173,10 +173,10 @@ SFID_API SFID_MUST_CHECK int sfid_wide_parse(const sfid_wide_layout *l, sfid_wid
 SFID_API SFID_MUST_CHECK int sfid_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in, sfid_wide *id);
 
 /**
- * The lowest and the highest ID of the millisecond unix_ms (Unix milliseconds),
- * for range queries, as sfid_min_at() and sfid_max_at(). A moment outside the
- * layout's range counts as its nearer end. UUIDs of other makers lie between
- * these bounds as well.
+ * The lowest and the highest ID of a millisecond, for range queries, as
+ * sfid_min_at() and sfid_max_at(). unix_ms is in Unix milliseconds. A moment
+ * outside the layout's range counts as its nearer end. UUIDs of other makers
+ * lie between these bounds as well.
  *
  * Returns 0, or SFID_EINVAL if l or id is NULL or the layout is unusable. *id is
  * set on success only.
