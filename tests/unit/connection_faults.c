@@ -3,6 +3,8 @@
  * connection.c and wire.c - servers that are slow, silent, gone or late: every call is back at its deadline, nothing that
  * arrives after it is read, nothing is left over. SIGPIPE has its default effect all the while.
  */
+#include "base/thread.h"
+
 #include "support/asker.h"
 
 #include <pthread.h>
@@ -117,6 +119,31 @@ static void test_two_limits(void) {
     snprintf(url, sizeof url, "%s?connect_timeout=200", p.url);
     struct sfid__connection *c = new_connection(url);
     ok(said(ping(c, LONG_MS), "PONG") && within(400, 400), "an answer may take longer than connecting may");
+    sfid__connection_drop(c);
+    stop_peer(&p);
+}
+
+/* Greets at once, and answers once the client's thread has told that it hangs. */
+static void serve_when_told(int fd, struct resp *in, struct peer_shared *s) {
+    char name[256];
+    while (next_command(in, fd, s, name, sizeof name)) {
+        while (atomic_load(&s->step) == 0)
+            poll(NULL, 0, 1);
+        say_text(fd, "+PONG\r\n");
+    }
+}
+
+static void note_hang(void *peer) { atomic_store(&((struct peer_shared *)peer)->step, 1); }
+
+/* As a keeper asks. */
+static void test_told(void) {
+    static const char *const argv[] = {"PING"};
+    const _Atomic int stop = 0;
+    struct peer p = start_peer(false, serve_when_told);
+    struct sfid__connection *c = new_connection(p.url);
+    sfid__thread_on_hang(note_hang, p.s);
+    ok(said(ask_with(c, 20000, &stop, 1, argv), "PONG"), "a wait that lasts is told meanwhile");
+    sfid__thread_on_hang(NULL, NULL);
     sfid__connection_drop(c);
     stop_peer(&p);
 }
@@ -416,6 +443,7 @@ int main(void) {
     test_too_much(serve_huge, "a string of 2 GB");
     test_large_command();
     test_two_limits();
+    test_told();
     test_past_deadline();
     test_refused();
     test_backlog();

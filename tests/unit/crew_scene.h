@@ -21,11 +21,13 @@
 #define HELPER "sfid-helper"
 #define MANY 1000
 
+enum { SAYS_SO = 1, SILENT = 2 }; /* how a turn hangs: with a server, or with a disk */
+
 struct guest {
     struct sfid__berth berth; /* first */
     int64_t next_ms;          /* monotonic: what a turn answers; INT64_MAX: when poked */
     _Atomic int turns, left, inside, beside;
-    _Atomic int hangs, poked, fails;
+    _Atomic int hangs, poked, fails; /* hangs: SAYS_SO or SILENT */
     _Atomic uint64_t group;
     _Atomic uint64_t watch;
     _Atomic uint32_t number;
@@ -57,7 +59,7 @@ static int64_t turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
     if (at < MANY)
         turn_of[at] = (int)(g - guests);
     atomic_fetch_add(&g->turns, 1);
-    if (atomic_load(&g->hangs))
+    if (atomic_load(&g->hangs) == SAYS_SO)
         sfid__thread_hangs();
     while (atomic_load(&g->hangs))
         nap(1);

@@ -215,8 +215,36 @@ static void finds_what_a_child_left(void) {
     end();
 }
 
+static int keep_until_killed(void *unused) {
+    (void)unused;
+    f.g.keeper_wanted = child_wants_keeper;
+    while (draw_for_ms(1000) >= 0)
+        ;
+    return 1;
+}
+
+/* Its step is over, so that it answers. */
+static bool is_kept_by_another(void *watch) {
+    const uint64_t seen = atomic_load(&f.page->watch);
+    return seen != 0 && (seen & SFID__IN_TURN) == 0 && seen != *(uint64_t *)watch;
+}
+
+static bool has_given_way(void *unused) { return unused == NULL && !sfid__keeper_keeps(&k); }
+
+/* The child dies once the crew has given way to it: no poke tells the crew. */
+static void a_child_kept_for_longer(void) {
+    uint64_t watch = atomic_load(&f.page->watch) & ~SFID__IN_TURN;
+    const pid_t child = spawn(keep_until_killed, NULL);
+    ok(tap_wait_until(is_kept_by_another, &watch, 60000), "again: a child keeps");
+    atomic_store(&guest.hangs, 0);
+    ok(tap_wait_until(has_given_way, NULL, 20000), "again: its parent gives way to it");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
 /* A child takes the page of a crew that hangs, and dies. Nobody generates: the parent's crew sees to the lease again. */
-static void looks_after_it_again(void) {
+static void looks_after_it_again(bool later) {
+    window_ms = later ? 2400 : 300; /* a child that is late by an eighth of it would count as deaf */
     begin(false);
     store->store.terms.rests = h.lease.terms.rests = false; /* as a server's: it is renewed without calls, too */
     sfid__holder_resume(&h);
@@ -224,13 +252,17 @@ static void looks_after_it_again(void) {
     sfid__keeper_start(&k);
     ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, 10000), "again: a keeper renews");
     begin_beside_one_that_hangs();
-    ok(a_child_kept(NULL), "again: a child keeps meanwhile");
+    if (later)
+        a_child_kept_for_longer();
+    else
+        ok(a_child_kept(NULL), "again: a child keeps meanwhile");
     atomic_store(&guest.hangs, 0);
     const int more = atomic_load(&store->renewals) + 2;
     ok(tap_wait_until(renewed, (void *)(uintptr_t)&more, 10000), "again: then its parent does");
     ok(sfid__keeper_keeps(&k), "again: and says so");
     sfid__keeper_stop(&k);
     sfid__crew_leave(&guest.berth);
+    window_ms = 300;
     end();
 }
 
@@ -244,6 +276,7 @@ int main(void) {
     replaces_one_that_is_stopped();
     leaves_a_step_alone();
     finds_what_a_child_left();
-    looks_after_it_again();
+    looks_after_it_again(false);
+    looks_after_it_again(true);
     return done_testing();
 }
