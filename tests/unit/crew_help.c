@@ -339,15 +339,15 @@ static struct {
 
 /* Notes that a helper hears this guest's poke. */
 static bool is_poked_and_heard(const struct sfid__berth *b) {
-    if (is_poked(b) && gettid() != guests[2].thread && atomic_exchange(&helper.armed, 0))
+    if (atomic_load(&helper.armed) && is_poked(b) && gettid() != guests[2].thread)
         atomic_store(&helper.heard, 1);
     return is_poked(b);
 }
 
 /*
  * Two helpers sleep on the bell while the main thread is in a turn. The end of that turn wakes one of them. The main thread goes to
- * sleep behind the other one, and a poke wakes that one. True if that helper hears it, and the main thread serves it nevertheless: unless
- * that is late by 20 ms, so that the helper does.
+ * sleep behind the other one, and a poke wakes that one. True if that helper hears it, and the main thread serves it all the same,
+ * not late by 20 ms: then the helper would.
  */
 static bool a_helper_rings_on(bool *served) {
     static const struct sfid__berth_ops noted = {
