@@ -140,7 +140,7 @@ if (!isMainThread) {
     assert.equal(await Generator.open({ app: 'd', store: 'local', layout: 'ms' }).then((x) => { x.close(); return x.pid; }).catch((e) => e.code), 'SFID_ECLOSED');
   });
 
-  test('refused', async () => {
+  test('refused', async (t) => {
     const bad = [{ store: 'nowhere' }, { app: 'a/b' }, { app: 'a\0b' }, { store: 'local\0' }, { layout: '41:1' }, { exhaustion: 'x' },
       { onUnknown: 1 }, { maxWaitMs: -1 }, { maxWaitMs: 2 ** 32 }, { maxWaitMs: 1 }, { pid: 2 ** 40 }, { pid: 1n << 64n }, { app: undefined }];
     for (const options of bad) {
@@ -154,12 +154,12 @@ if (!isMainThread) {
     assert.throws(() => new Generator(nobody), { code: 'SFID_EREDIS', errno: -9, message: /127\.0\.0\.1:1/ });
     await assert.rejects(Generator.open(nobody), { code: 'SFID_EREDIS', message: /127\.0\.0\.1:1/ });
     const silent = createServer();
+    t.after(() => silent.close());
     await new Promise((resolve) => { silent.listen(0, '127.0.0.1', resolve); });
     const went = goesOn();
     const mute = { app: 't', store: `redis://127.0.0.1:${silent.address().port}/0`, openTimeoutMs: 200 };
     await assert.rejects(Generator.open(mute), code('EREDIS'));
     assert.ok(went() > 3, 'the event loop went on');
-    silent.close();
     const layout = new Layout();
     const wide = new Layout('uuid7');
     const big = 1n << 64n;
