@@ -18,6 +18,7 @@ struct drawer {
     unsigned number;
     int64_t last_code, lead_ns;
     unsigned after_the_end;
+    bool to_the_end;
 };
 
 static void check_and_put(struct drawer *d, const int64_t *ids, int64_t n) {
@@ -47,6 +48,12 @@ static void *draw_mixed(void *arg) {
             nap_us(1000);
         }
     }
+    if (d->to_the_end) { /* a thread that was not run since the end has not been told yet */
+        ids[0] = sfid_next(d->g);
+        if (ids[0] >= 0)
+            check_and_put(d, ids, 1);
+        d->last_code = ids[0] < 0 ? ids[0] : 0;
+    }
     return NULL;
 }
 
@@ -68,7 +75,8 @@ static void draw_by_threads(const sfid_options *opt, struct drawer *drawers, uns
     sfid *g = open_or_die(opt);
     int64_t ahead = 0;
     for (unsigned i = 0; i < THREADS; i++) {
-        drawers[i] = (struct drawer){.g = g, .layout = opt->layout, .stop = &stop, .number = i, .lead_ns = INT64_MIN};
+        drawers[i] = (struct drawer){
+            .g = g, .layout = opt->layout, .stop = &stop, .number = i, .lead_ns = INT64_MIN, .to_the_end = to_the_end};
         log_start(&drawers[i].log, 10000000, 1, (uint64_t)opt->pid, "thread-%u", i);
         start_thread(&drawers[i].thread, draw_mixed, &drawers[i]);
     }
