@@ -31,9 +31,13 @@
 /* The lowest bits of a word, 0 to 63 of them. */
 SFID__PURE uint64_t sfid__ones(unsigned bits) { return (UINT64_C(1) << (bits & 63)) - 1; }
 
+/* A field's value in its place. The mask keeps the shift inside the word if nobody checked the layout, here and below. */
+SFID__PURE uint64_t sfid__in_place(uint64_t value, unsigned shift) { return value << (shift & 63); }
+
 /* The bits that some field covers. */
 SFID__PURE uint64_t sfid__used_bits(const sfid_layout *l) {
-    return sfid__ones(l->time_bits) << l->time_shift | l->max_pid << l->pid_shift | l->max_seq << l->seq_shift;
+    return sfid__in_place(sfid__ones(l->time_bits), l->time_shift) | sfid__in_place(l->max_pid, l->pid_shift) |
+           sfid__in_place(l->max_seq, l->seq_shift);
 }
 
 /* Whether a field lies inside the ID. A shift of one without bits counts as well: other code shifts by it. */
@@ -49,13 +53,14 @@ SFID__PURE int sfid_inline_layout_check(const sfid_layout *l) {
     if (!sfid__field_fits(l->time_bits, l->time_shift) || !sfid__field_fits(l->pid_bits, l->pid_shift) ||
         !sfid__field_fits(l->seq_bits, l->seq_shift))
         return SFID_EINVAL;
+    /* Only the tick can give up a top bit: it comes from the clock. So tick and sequence have at most 63 bits, and a generator's
+       word has one left. */
     if (l->max_tick != sfid__ones(l->time_bits - (l->time_bits + l->time_shift == 64 ? 1u : 0u)) ||
         l->max_pid != sfid__ones(l->pid_bits) || l->max_seq != sfid__ones(l->seq_bits))
         return SFID_EINVAL;
-    const uint64_t tick = sfid__ones(l->time_bits) << l->time_shift;
-    const uint64_t pid = l->max_pid << l->pid_shift;
-    const uint64_t seq = l->max_seq << l->seq_shift;
-    if ((tick & pid) != 0 || (tick & seq) != 0 || (pid & seq) != 0 || (pid | seq) >= tick)
+    const uint64_t tick = sfid__in_place(sfid__ones(l->time_bits), l->time_shift);
+    const uint64_t pid = sfid__in_place(l->max_pid, l->pid_shift), seq = sfid__in_place(l->max_seq, l->seq_shift);
+    if ((tick & pid) != 0 || (tick & seq) != 0 || (pid & seq) != 0 || (pid | seq) >= tick) /* IDs sort by time first */
         return SFID_EINVAL;
     if (l->max_tick >= SFID__ALL_MS / l->unit_ms) /* or unix_ms overflows */
         return SFID_EINVAL;
@@ -67,10 +72,10 @@ SFID__PURE int sfid_inline_parse(const sfid_layout *l, int64_t id, sfid_parts *o
     const uint64_t bits = SFID__TO(uint64_t, id);
     if (out == SFID__NULL || id < 0 || (bits & ~sfid__used_bits(l)) != 0)
         return SFID_EINVAL;
-    out->tick = bits >> l->time_shift & l->max_tick;
-    out->pid = bits >> l->pid_shift & l->max_pid;
-    out->seq = bits >> l->seq_shift & l->max_seq;
-    out->unix_ms = l->epoch_ms + SFID__TO(int64_t, out->tick * l->unit_ms);
+    out->tick = bits >> (l->time_shift & 63) & l->max_tick;
+    out->pid = bits >> (l->pid_shift & 63) & l->max_pid;
+    out->seq = bits >> (l->seq_shift & 63) & l->max_seq;
+    out->unix_ms = SFID__TO(int64_t, SFID__TO(uint64_t, l->epoch_ms) + out->tick * l->unit_ms);
     return 0;
 }
 
@@ -80,7 +85,8 @@ SFID__PURE int sfid_inline_compose(const sfid_layout *l, const sfid_parts *in, i
         return SFID_EINVAL;
     if (in->tick > l->max_tick)
         return SFID_EOVERFLOW;
-    *id = SFID__TO(int64_t, in->tick << l->time_shift | in->pid << l->pid_shift | in->seq << l->seq_shift);
+    *id = SFID__TO(int64_t, sfid__in_place(in->tick, l->time_shift) | sfid__in_place(in->pid, l->pid_shift) |
+                                sfid__in_place(in->seq, l->seq_shift));
     return 0;
 }
 
