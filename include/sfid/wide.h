@@ -239,11 +239,20 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  * text in the layout's own form.
  *
  *   uuid7      options as for a 64-bit layout. Tick, pid and sequence keep the UUIDs of one app apart. The 44 random bits make
- *              it unlikely that such a UUID equals one of another app or maker. They are a keyed hash; the kernel gives each
- *              handle its key
+ *              it unlikely that such a UUID equals one of another app or maker; what they are good for stands below
  *   flake      opt.pid is the worker, a MAC address as an integer; -1: the address from sfid_mac_address(NULL, …)
  *   flake-go   as flake
  *   awsflake   opt.pid is SFID_AWS_PID(): the region and the two last octets of the host's address
+ *
+ * The random bits of a UUID are a keyed function of its time and sequence: AES-128 where the processor has instructions
+ * for it, SipHash-2-4 elsewhere. The kernel gives each process its key.
+ *   Who sees UUIDs, however many, cannot tell the random bits of any other UUID from chance, and so guesses one UUID of a known
+ *   millisecond, pid and sequence in 2^43 tries on average. These three parts can be read from any UUID, and guessed.
+ *   After a fork, parent and child cannot compute each other's bits: the child has a key of its own.
+ *   Who reads the memory of a process can compute the random bits of all its UUIDs, earlier and later ones. A core dump does not
+ *   have the key.
+ * So a UUID may name what others must not find by counting. It is no password. Where a filter refuses getrandom(2), the bits
+ * differ, but can be guessed.
  *
  * A worker of flake, flake-go or awsflake is a host. The processes of a host share
  * the worker, and each process holds a part of the sequence: the lowest part that no

@@ -18,7 +18,4 @@ void sfid__random(void *bytes, size_t n);
 /* A random UUID (RFC 9562, version 4) as text in lower case. */
 void sfid__random_uuid(char text[UUID_STR_LEN]);
 
-/* Returns bits that look random to anyone without the key. The same n gives the same bits. Async-signal-safe. */
-uint64_t sfid__random_of(const uint64_t key[2], uint64_t n);
-
 #endif
