@@ -51,8 +51,8 @@ SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
 #endif
 
 /*
- * The comment above next() in src/draw/hot.c has the argument. It explains
- * the memory orders and names their partners.
+ * The comment above next() in the library's hot.c has the argument. It
+ * explains the memory orders and names their partners.
  */
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
     if (l->unit_ms % 1000 != 0 || l->epoch_ms % 1000 != 0)

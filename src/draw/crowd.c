@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "draw/crowd.h"
 
+#include "draw/hint.h"
 #include "draw/record.h"
 
 #define TICKS 10 /* ticks that are used up at most so far apart belong together */
@@ -41,22 +42,27 @@ static void note_full(struct sfid__generator *g, bool may_sleep, uint64_t count)
         g->page_wanted(g);
 }
 
-/* Notes what a call took. False if the process moved on meanwhile: then it may lie above what the next page issues. */
+/*
+ * Notes what a call took. False if the process moved on meanwhile: then it may lie above what the next page issues.
+ *
+ * Sequentially consistent, with the fences [move] in set_from(): the exchange that raised `last` to this tick, or above, comes
+ * before the load that finds it there, and that before the load of `next`. If that finds no next generator, it comes before the
+ * mover's fence, and the mover finds `last` raised. So only the first call of a tick pays for the order.
+ */
 static bool may_issue(struct sfid__generator *g, const struct sfid__call *call) {
     struct sfid__crowd *c = &g->crowd;
     const uint64_t tick = call->n >> call->from->seq_bits;
-    uint64_t last = load(&c->last);
+    uint64_t last = atomic_load_explicit(&c->last, memory_order_seq_cst);
     atomic_fetch_add_explicit(&c->mine, call->count, memory_order_relaxed);
-    while (last < tick && !atomic_compare_exchange_weak_explicit(&c->last, &last, tick, memory_order_relaxed, memory_order_relaxed))
+    while (last < tick && !atomic_compare_exchange_weak_explicit(&c->last, &last, tick, memory_order_seq_cst, memory_order_seq_cst))
         ;
-    atomic_thread_fence(memory_order_seq_cst); /* [move] */
-    return atomic_load_explicit(&c->next, memory_order_relaxed) == NULL;
+    return atomic_load_explicit(&c->next, memory_order_seq_cst) == NULL;
 }
 
 /* Sets where `next` begins for this process, if nobody has: the thread that moves it does not exist in a child forked just then. */
 static void set_from(struct sfid__generator *g, struct sfid__generator *next) {
     uint64_t open = UINT64_MAX;
-    atomic_thread_fence(memory_order_seq_cst); /* [move] */
+    atomic_thread_fence(memory_order_seq_cst);                                       /* [move] */
     const uint64_t from = SFID__MAX(load(&g->crowd.last) + 1, load(&g->crowd.from)); /* this page may have given nothing */
     /* Release, with the acquire in slow.c from_of(): not before the above. */
     atomic_compare_exchange_strong_explicit(&next->crowd.from, &open, from, memory_order_release, memory_order_relaxed);
@@ -71,12 +77,38 @@ static struct sfid__generator *front(struct sfid__generator *g) {
     return g;
 }
 
+/*
+ * Takes positions of the hint's tick, as the hot path does: most calls need no more. False if the slow path has to look. That asks
+ * for the keeper, too, once a tick. If the keeper has been asked and has not answered, each call looks.
+ *
+ * The exchange takes positions only from the word that was compared, so all of them are of the hint's tick, below the limit and not
+ * below `from`: (b) and (c) of hot.c need no second look. Orders as there.
+ */
+static bool draw_in_tick(struct sfid__generator *g, struct sfid__call *call) {
+    struct sfid__record *r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
+    const uint64_t tick = sfid__hint(g, r);
+    /* Acquire, as in slow.c from_of(). */
+    if (load(&g->page->asked_ms) != 0 || tick < atomic_load_explicit(&g->crowd.from, memory_order_acquire))
+        return false;
+    const uint64_t capacity = UINT64_C(1) << r->seq_bits;
+    uint64_t n = load(&r->word);
+    while (n >> r->seq_bits == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire)) {
+        call->count = SFID__MIN(call->want, capacity - (n & (capacity - 1)));
+        if (atomic_compare_exchange_weak_explicit(&r->word, &n, n + call->count, memory_order_relaxed, memory_order_relaxed)) {
+            call->from = r;
+            call->n = n;
+            return true;
+        }
+    }
+    return false;
+}
+
 int sfid__draw_front(struct sfid__generator *g, struct sfid__call *call) {
     if (!g->shared)
         return sfid__draw(g, call);
     for (;;) {
         struct sfid__generator *at = front(g);
-        const int rc = sfid__draw(at, call);
+        const int rc = draw_in_tick(at, call) ? 0 : sfid__draw(at, call);
         if (call->exhausted)
             note_full(at, call->may_sleep, rc < 0 ? 0 : call->count);
         if (rc < 0 || may_issue(at, call))

@@ -10,8 +10,9 @@
  * one another. A call that took positions looks at `next` only after that, and
  * drops them if the process is moving on. The mover sets `next`; then it, or a
  * call that has seen `next`, looks at the highest tick that a call has issued.
- * The two fences [move] let one of them see the other. So every tick issued from
- * the pages before lies below `from`, where the new page begins for this process.
+ * may_issue() and the fence [move] let one of them see the other. So every tick
+ * issued from the pages before lies below `from`, where the new page begins for
+ * this process.
  */
 #ifndef SFID_DRAW_CROWD_H
 #define SFID_DRAW_CROWD_H

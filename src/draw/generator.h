@@ -47,6 +47,7 @@ struct sfid__crowd {
  */
 struct sfid__generator {
     _Atomic(struct sfid__record *) record; /* the current record as far as this process knows; sfid__no_record when closed */
+    _Atomic uint64_t word_tick; /* a tick in which a call saw the word; UINT64_MAX: calls look before they add (hot.c) */
     enum sfid__tick_source source;
     bool shared; /* other processes of the host may draw from the page, too; then there is a `crowd` */
     struct sfid__page *page;
@@ -59,8 +60,7 @@ struct sfid__generator {
     uint64_t max_skew;                                /* ticks that the store's clock may be ahead of ours; 0: it has none */
     uint64_t random_start;                            /* bound of the sequence start, 0: always 0 */
     uint64_t half_window;                             /* ticks: with less left, calls want the keeper; 0: nobody renews */
-    /* Called for a keeper if the call may sleep, and with a page that is shared in any case; NULL: no keeper. */
-    void (*keeper_wanted)(struct sfid__generator *g, bool may_sleep);
+    void (*keeper_wanted)(struct sfid__generator *g); /* called if the call may sleep; NULL: no keeper */
     void (*page_wanted)(struct sfid__generator *g); /* called if the call may sleep; NULL: there is no next page */
 
     _Atomic uint64_t random; /* state of the random start; of a shared page: so that not all processes decide alike */

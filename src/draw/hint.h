@@ -3,7 +3,7 @@
 #ifndef SFID_DRAW_HINT_H
 #define SFID_DRAW_HINT_H
 
-#include "draw/crowd.h"
+#include "draw/generator.h"
 
 #include <time.h>
 

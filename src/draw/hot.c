@@ -13,8 +13,25 @@
  *       limit, and so is the hint of a clock before the epoch;
  *   (c) a position with the closed bit has another tick than the hint.
  *
- * The check before the add keeps failing calls from moving the word: without
- * it, every refused call would add one.
+ * The look at the word before the add keeps failing calls from moving it:
+ * without a look, every refused call would add one. But between threads it moves
+ * the word's cache line to and fro once more than the add does. Where a sequence
+ * has room for LOOK_BITS, one look a tick is enough: word_tick is the tick in
+ * which a call of this process saw the word.
+ *
+ *   A call whose position turns out to be of another tick clears word_tick. Once
+ *   a record's tick is used up, or the record closed, no look finds its word in
+ *   that tick again. So word_tick is set to the tick again only by a call that
+ *   had looked before, and between two stores each thread takes one position at
+ *   most: its call finds word_tick set, adds, fails and clears it. K threads of
+ *   a process take K positions too many, and K * (K + 1) if each of them stopped
+ *   between its look and its store (doc/model/look.pml). They wait with them in
+ *   hand, or lose them. Forked children have a word_tick of their own; theirs come
+ *   on top. A word never falls, and a record never begins below the one before.
+ *   So the word is not behind word_tick.
+ *
+ *   word_tick is a hint like the clock's, so relaxed: (b) and (c) are checked
+ *   after the add.
  *
  *   record  acquire, with [publish] (record.c) and sfid__generator_start: the
  *           record's plain fields are there before its address.
@@ -23,12 +40,13 @@
  *   word    relaxed: one location, whose modification order is the order of
  *           IDs. A position carries no other data with it.
  *
- * A generator whose page processes share has a closed record here, and takes the
- * slow path for each ID: it may move on to another page.
+ * A generator whose page processes share has a closed record here, and draws in
+ * crowd.c: it may move on to another page.
  */
 #include "draw/hot.h"
 
 #include "base/random.h"
+#include "draw/fill.h"
 #include "draw/hint.h"
 #include "id/layout.h"
 
@@ -54,16 +72,31 @@ static SFID__HOT int64_t slow(struct sfid__generator *g, struct sfid__call call,
     return out ? number_slow(g, call, out) : next_slow(g, call);
 }
 
+/* A sequence of so many bits has room for what calls without a look take too many: 64 threads, 1/1000 or, at worst, 1/16. */
+#define LOOK_BITS 16
+#define LOOK UINT64_MAX
+
+/* Looks whether the word is in the tick. */
+static SFID__HOT bool is_in(struct sfid__generator *g, const struct sfid__record *r, uint64_t tick) {
+    if (atomic_load_explicit(&r->word, memory_order_relaxed) >> r->seq_bits != tick)
+        return false;
+    if (r->seq_bits >= LOOK_BITS)
+        atomic_store_explicit(&g->word_tick, tick, memory_order_relaxed);
+    return true;
+}
+
 /* Takes a position. Returns its ID, or fills in *out if out is given. Each caller has a copy of this with out folded in. */
 static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct sfid__call *out) {
     struct sfid__record *r = atomic_load_explicit(out ? &g->wide_record : &g->record, memory_order_acquire);
     const uint64_t tick = sfid__hint(g, r);
-    uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
-    if (unlikely(n >> r->seq_bits != tick || tick >= atomic_load_explicit(&r->limit, memory_order_acquire)))
+    if (unlikely(tick >= atomic_load_explicit(&r->limit, memory_order_acquire)) ||
+        (atomic_load_explicit(&g->word_tick, memory_order_relaxed) != tick && unlikely(!is_in(g, r, tick))))
         return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1}, out);
-    n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
-    if (unlikely(n >> r->seq_bits != tick)) /* another thread took the last position of this tick in between */
+    const uint64_t n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
+    if (unlikely(n >> r->seq_bits != tick)) { /* another thread took the last position of this tick meanwhile */
+        atomic_store_explicit(&g->word_tick, LOOK, memory_order_relaxed);
         return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
+    }
     if (out == NULL)
         return sfid__compose(r, n);
     out->from = r;
@@ -91,31 +124,51 @@ int64_t sfid__next_in_hand(sfid *handle, void *record, uint64_t n) {
                      (struct sfid__call){.may_sleep = true, .want = 1, .from = record, .n = n, .in_hand = true});
 }
 
-int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
+/*
+ * Takes positions of the hint's tick for a batch, at most what is left of it. True with call->from, n and count set; false if the
+ * slow path has to look.
+ *
+ * The exchange takes them only from the word that was compared, so all of them are of the hint's tick: (b) and (c) need no second
+ * look. An add would take positions of the next tick, too. Orders as in draw().
+ */
+static SFID__HOT bool draw_many(struct sfid__generator *g, struct sfid__call *call) {
+    struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
+    const uint64_t tick = sfid__hint(g, r);
+    uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
+    while (likely(n >> r->seq_bits == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire))) {
+        const uint64_t capacity = UINT64_C(1) << r->seq_bits, left = capacity - (n & (capacity - 1));
+        call->from = r;
+        call->n = n;
+        call->count = SFID__MIN(call->want, left);
+        if (atomic_compare_exchange_weak_explicit(&r->word, &n, n + call->count, memory_order_relaxed, memory_order_relaxed))
+            return true;
+    }
+    return false;
+}
+
+static SFID__COLD int many_slow(struct sfid__generator *g, struct sfid__call *call) {
+    call->in_hand = false;
+    return sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw_front(g, call);
+}
+
+SFID__UNGUARDED int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
     struct sfid__generator *g = (struct sfid__generator *)(void *)handle;
-    if (n == 0)
+    if (unlikely(n == 0))
         return 0;
-    if (ids == NULL)
+    if (unlikely(ids == NULL))
         return SFID_EINVAL;
-    if (g == NULL)
+    if (unlikely(g == NULL))
         return SFID_ECLOSED;
-    if (sfid__is_wide(g))
-        return sfid__wrong_width(g);
     n = sfid__countable(n);
     struct sfid__call call = {.may_sleep = true}; /* one for all rounds: max_wait_ms limits the whole call */
-    size_t done = 0;
-    while (done < n) {
+    for (size_t done = 0; done < n; done += (size_t)call.count) {
         call.want = n - done;
-        call.in_hand = false;
-        const int rc = sfid__draw_front(g, &call);
+        const int rc = likely(draw_many(g, &call)) ? 0 : many_slow(g, &call);
         if (rc < 0)
             return done ? (int64_t)done : rc;
-        const uint64_t step = UINT64_C(1) << call.from->seq_shift;
-        uint64_t id = (uint64_t)sfid__compose(call.from, call.n);
-        for (const size_t end = done + (size_t)call.count; done < end; id += step)
-            ids[done++] = (int64_t)id;
+        sfid__fill(ids + done, (size_t)call.count, (uint64_t)sfid__compose(call.from, call.n), UINT64_C(1) << call.from->seq_shift);
     }
-    return (int64_t)done;
+    return (int64_t)n;
 }
 
 int sfid_retry_ms(const sfid *handle) {
@@ -126,7 +179,10 @@ int sfid_ready(const sfid *handle) {
     return handle != NULL && sfid__draw_ready(sfid__front((const struct sfid__generator *)(const void *)handle));
 }
 
-void sfid__generator_init(struct sfid__generator *g) { atomic_init(&g->record, &sfid__no_record); }
+void sfid__generator_init(struct sfid__generator *g) {
+    atomic_init(&g->record, &sfid__no_record);
+    atomic_init(&g->word_tick, LOOK);
+}
 
 void sfid__generator_widen(struct sfid__generator *g) {
     atomic_init(&g->wide_record, &sfid__no_record);
@@ -154,6 +210,9 @@ void sfid__generator_start(struct sfid__generator *g, struct sfid__record *r) {
 }
 
 void sfid__generator_stop(struct sfid__generator *g) {
-    /* Release, as at every store of this pointer; only constants lie behind it. */
-    atomic_store_explicit(sfid__record_at(g), &sfid__no_record, memory_order_release);
+    /*
+     * Acquire, with the exchange in slow.c, use_newest(): close() knows each record of the page that a call went on with, and keeps
+     * it mapped (mapping.c). A store would not read what that call has written. Only constants lie behind the new value.
+     */
+    atomic_exchange_explicit(sfid__record_at(g), &sfid__no_record, memory_order_acquire);
 }

@@ -15,6 +15,7 @@
  * the tick is past, the lane drops the rest of the run.
  */
 #include "base/process.h"
+#include "draw/crowd.h"
 #include "draw/hint.h"
 
 #include <sfid.h>
@@ -26,9 +27,12 @@
 #define RUN_LONGEST 512
 #define PAGE 4096 /* mmap rounds up */
 
+/* What is left of a run: the IDs from id on, below stop. Only id changes from one ID to the next. */
 struct run {
     struct sfid__record *from; /* NULL: none */
-    uint64_t n, end, tick;
+    uint64_t tick;
+    uint64_t id, stop, step;
+    uint64_t end; /* the position behind the run; its ID would be stop */
 };
 
 struct sfid_lane {
@@ -38,10 +42,13 @@ struct sfid_lane {
     uint64_t length;
 };
 
+static uint64_t left_of(const struct run *run) { return run->id < run->stop ? (run->stop - run->id) >> run->from->seq_shift : 0; }
+
 /* Gives up the positions that are left. */
 static void drop_run(struct run *run) {
-    if (run->from && run->n < run->end)
-        atomic_fetch_add_explicit(&run->from->skipped, run->end - run->n, memory_order_relaxed); /* statistic */
+    const uint64_t left = left_of(run);
+    if (left)
+        atomic_fetch_add_explicit(&run->from->skipped, left, memory_order_relaxed); /* statistic */
     *run = (struct run){.from = NULL};
 }
 
@@ -51,16 +58,28 @@ static void use(struct sfid_lane *lane, struct sfid__generator *g) {
 }
 
 static int64_t take_run(struct run *run, const struct sfid__call *call) {
-    *run = (struct run){call->from, call->n + 1, call->n + call->count, call->n >> call->from->seq_bits};
-    return sfid__compose(call->from, call->n);
+    const struct sfid__record *r = call->from;
+    const int64_t first = sfid__compose(r, call->n);
+    const uint64_t id = (uint64_t)first, step = UINT64_C(1) << r->seq_shift;
+    *run = (struct run){call->from, call->n >> r->seq_bits, id + step, id + step * call->count, step, call->n + call->count};
+    return first;
+}
+
+/* The ID of a run that goes out next. */
+static SFID__HOT int64_t step_on(struct run *run) {
+    const uint64_t id = run->id;
+    run->id = id + run->step;
+    return (int64_t)id;
 }
 
 static SFID__COLD int64_t next_slow(struct sfid_lane *lane, uint64_t tick) {
     struct run *run = lane->run;
     struct sfid__call call = {.may_sleep = true, .want = lane->length};
-    const bool waits = run->from && run->n < run->end && run->tick > tick;
+    const uint64_t left = left_of(run);
+    const bool waits = left && run->tick > tick;
     if (waits) {
-        call = (struct sfid__call){.may_sleep = true, .want = 1, .from = run->from, .n = run->n++, .in_hand = true};
+        call = (struct sfid__call){.may_sleep = true, .want = 1, .from = run->from, .n = run->end - left, .in_hand = true};
+        step_on(run);
     } else {
         drop_run(run);
     }
@@ -83,9 +102,9 @@ SFID__UNGUARDED int64_t sfid_lane_next(sfid_lane *lane) {
     /* Acquire, as in hot.c: record, with [publish]; limit, with [limit]. */
     struct sfid__record *r = atomic_load_explicit(lane->record, memory_order_acquire);
     const uint64_t tick = sfid__hint(g, r);
-    if (likely(run->tick == tick && run->n < run->end && run->from == r &&
+    if (likely(run->tick == tick && run->id < run->stop && run->from == r &&
                tick < atomic_load_explicit(&r->limit, memory_order_acquire)))
-        return sfid__compose(r, run->n++);
+        return step_on(run);
     return next_slow(lane, tick);
 }
 

@@ -150,8 +150,8 @@ static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) 
         sfid__page_wake(g->page);
     else
         sfid__page_poke(g->page);
-    if ((may_start || g->shared) && g->keeper_wanted)
-        g->keeper_wanted(g, may_start);
+    if (may_start && g->keeper_wanted)
+        g->keeper_wanted(g);
 }
 
 /* ---- the ways out -------------------------------------------------------- */
@@ -202,7 +202,7 @@ static bool use_newest(const struct sfid__generator *g, struct sfid__record *see
     struct sfid__record *current = sfid__page_current(g->page);
     if (current == seen)
         return false;
-    /* Release, with the acquire in look() and on the hot path: passes on what sfid__page_current acquired. */
+    /* Release, with the acquire in look(), on the hot path and in sfid__generator_stop(): passes on what page_current acquired. */
     atomic_compare_exchange_strong_explicit(sfid__record_at(g), &seen, current, memory_order_acq_rel, memory_order_relaxed);
     return true;
 }
@@ -413,8 +413,10 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
 }
 
 int sfid__draw(struct sfid__generator *g, struct sfid__call *call) {
-    if (call->in_hand && (call->n & SFID__CLOSED))
-        call->in_hand = false; /* (c) */
+    if (call->in_hand && (call->n & SFID__CLOSED)) {
+        call->in_hand = false;                                                    /* (c) */
+        atomic_fetch_add_explicit(&call->from->skipped, 1, memory_order_relaxed); /* statistic */
+    }
     int rc;
     do {
         struct view v;
@@ -480,5 +482,5 @@ bool sfid__draw_ready(const struct sfid__generator *g) {
         return false; /* 14: the layout has ended */
     if (wt <= v.clock || due(&v, wt))
         return wt < v.limit || awaited; /* 13, 15, or 14 */
-    return !v.behind;                 /* 16: used up for the moment, but behind hi */
+    return !v.behind && wt < v.limit; /* 16: used up for the moment, but not behind hi, and not a wait for a mark that lies ahead */
 }
