@@ -40,7 +40,7 @@ static int belongs_to_other(struct sfid__error *err, const char *path, unsigned 
 /* Moves fd, just opened, and path into dir if the directory can be trusted. */
 static int adopt(struct sfid__dir *dir, int fd, char *path, const char *cure, struct sfid__error *err) {
     struct stat st;
-    *dir = (struct sfid__dir){sfid__fd_above_standard(fd), path};
+    *dir = (struct sfid__dir){.fd = sfid__fd_above_standard(fd), .path = path};
     int rc = 0;
     if (dir->fd < 0 || fstat(dir->fd, &st) < 0)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", path);
@@ -52,8 +52,11 @@ static int adopt(struct sfid__dir *dir, int fd, char *path, const char *cure, st
     if (rc < 0) {
         say_cure(err, cure);
         sfid__dir_close(dir);
+        return rc;
     }
-    return rc;
+    dir->device = st.st_dev;
+    dir->inode = st.st_ino;
+    return 0;
 }
 
 /* In a place like /dev/shm another user may have made something first. The message then says who can remove it. */
@@ -184,12 +187,14 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
     char *path = NULL;
     if (asprintf(&path, "%s/%s", in->path, name) < 0)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    int rc = 0;
-    if (mkdirat(in->fd, name, 0700) == 0)
-        fsync(in->fd); /* as in make_one */
-    else if (errno != EEXIST)
-        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make directory %s", path);
-    const int fd = rc == 0 ? openat(in->fd, name, OPEN_FLAGS) : -1;
+    int rc = 0, fd = openat(in->fd, name, OPEN_FLAGS);
+    if (fd < 0 && errno == ENOENT) {
+        if (mkdirat(in->fd, name, 0700) == 0)
+            fsync(in->fd); /* as in make_one */
+        else if (errno != EEXIST)
+            rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make directory %s", path);
+        fd = rc == 0 ? openat(in->fd, name, OPEN_FLAGS) : -1;
+    }
     if (rc == 0 && fd < 0)
         rc = cannot_open(err, path, errno);
     if (rc == 0)

@@ -16,10 +16,11 @@
 struct sfid__dir {
     int fd;     /* close-on-exec; -1: none */
     char *path; /* absolute */
+    uint64_t device, inode;
 };
 
 #define SFID__DIR_NONE \
-    { -1, NULL }
+    { -1, NULL, 0, 0 }
 
 /* Names of the run and the state directory: option, environment, default. The caller frees them. NULL with err filled in. */
 char *sfid__dir_name_run(const char *option, struct sfid__error *err);

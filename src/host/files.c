@@ -55,7 +55,10 @@ static int open_file(const struct sfid__dir *dir, const char *name, int flags) {
 
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id) {
     struct stat at;
-    return fstatat(dir->fd, name, &at, AT_SYMLINK_NOFOLLOW) == 0 && at.st_dev == id->device && at.st_ino == id->inode;
+    if (fstatat(dir->fd, name, &at, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    errno = ENOENT;
+    return at.st_dev == id->device && at.st_ino == id->inode;
 }
 
 int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err) {
@@ -88,15 +91,19 @@ int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool creat
         const struct sfid__file_id id = sfid__file_id(st);
         if (sfid__file_is(dir, name, &id))
             return fd;
+        const int why = errno;
         close(fd);
+        if (why != ENOENT)
+            return fail_errno(err, dir, name, why);
     }
     return reject(err, dir, name, "is replaced repeatedly while it is being locked");
 }
 
-int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, struct sfid__error *err) {
-    struct stat mapped, st;
+int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, const struct sfid__file_id *id, int *reader,
+                         struct sfid__error *err) {
+    struct stat st;
     const int again = open_file(dir, name, OPEN_FLAGS);
-    if (again < 0 || fstat(fd, &mapped) < 0 || fstat(again, &st) < 0) {
+    if (again < 0 || fstat(again, &st) < 0) {
         fail_errno(err, dir, name, errno);
         close(fd);
         if (again >= 0)
@@ -104,9 +111,13 @@ int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, 
         return -1;
     }
     close(fd);
-    if (st.st_dev == mapped.st_dev && st.st_ino == mapped.st_ino && flock(again, LOCK_EX | LOCK_NB) == 0)
+    const bool same = st.st_dev == id->device && st.st_ino == id->inode;
+    if (same && flock(again, LOCK_EX | LOCK_NB) == 0)
         return again;
-    close(again);
+    if (same && reader)
+        *reader = again;
+    else
+        close(again);
     return 0;
 }
 
@@ -122,10 +133,17 @@ static bool is_plain_system(const struct sfid__dir *dir) {
     return false;
 }
 
+/* A name that nobody else has in the directory, ".NAME.random". */
+static void temp_name(char out[SFID__TEMP_NAME], const char *name) {
+    char text[UUID_STR_LEN];
+    sfid__random_uuid(text);
+    snprintf(out, SFID__TEMP_NAME, ".%.64s.%s", name, text);
+}
+
 /* Tries it with a file of its own. */
 static bool probe(const struct sfid__dir *dir) {
     char name[SFID__TEMP_NAME];
-    sfid__file_temp_name(name, "probe");
+    temp_name(name, "probe");
     const int fd = sfid__fd_above_standard(openat(dir->fd, name, OPEN_FLAGS | O_CREAT | O_EXCL, 0600));
     const int again = sfid__fd_above_standard(openat(dir->fd, name, OPEN_FLAGS));
     unlinkat(dir->fd, name, 0);
@@ -144,6 +162,7 @@ static bool probe(const struct sfid__dir *dir) {
 
 bool sfid__file_mapping_keeps(const struct sfid__dir *dir) { return is_plain_system(dir) || probe(dir); }
 
+/* If the file cannot be looked at, the descriptor stays open: its number may be the program's by now. */
 void sfid__file_close_kept(int fd, const struct sfid__file_id *id) {
     struct stat st;
     if (fd > 0 && fstat(fd, &st) == 0 && st.st_dev == id->device && st.st_ino == id->inode)
@@ -209,18 +228,14 @@ int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__
 }
 
 void sfid__door_leave(int door) {
+    if (door < 0)
+        return;
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
     fcntl(door, F_OFD_SETLK, &all); /* closing alone is not enough: a child forked just now has the descriptor, too */
     close(door);
 }
 
 /* ---- files --------------------------------------------------------------- */
-
-void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name) {
-    char text[UUID_STR_LEN];
-    sfid__random_uuid(text);
-    snprintf(out, SFID__TEMP_NAME, ".%.64s.%s", name, text);
-}
 
 void sfid__file_maker_name(const struct sfid__dir *dir, char out[SFID__TEMP_NAME], const char *name) {
     snprintf(out, SFID__TEMP_NAME, ".%.64s.new", name);
@@ -254,7 +269,7 @@ static int write_whole(int fd, const char *content) {
 
 int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
-    sfid__file_temp_name(temp, name);
+    temp_name(temp, name);
     const int fd = open_file(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make file %s/%s", dir->path, name);

@@ -67,15 +67,20 @@ bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how);
  * not keep it.
  */
 int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__error *err);
-void sfid__door_leave(int door);
+void sfid__door_leave(int door); /* -1: none */
 
 /*
  * Closes the descriptor of a file that is locked and mapped, and checks whether
  * the mapping keeps the lock. Returns 0 if it does. Otherwise returns a
  * descriptor to keep open as long as the lock, or -1 with SFID_ESTATE if it
- * cannot be known. The caller must be alone with the file.
+ * cannot be known. The caller must be alone with the file, which is `id`.
+ *
+ * If reader is given and the result is 0, *reader becomes a descriptor of the
+ * file, which has no part in the lock. The caller closes it. It is left as it
+ * was if another file has the name by now.
  */
-int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, struct sfid__error *err);
+int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, const struct sfid__file_id *id, int *reader,
+                         struct sfid__error *err);
 
 /*
  * Finds out whether mappings keep locks on the file system of a directory,
@@ -95,7 +100,10 @@ void sfid__file_close_kept(int fd, const struct sfid__file_id *id);
  */
 bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int tries);
 
-/* True if `name` in dir still is the file `id`. */
+/*
+ * True if `name` in dir still is the file `id`. False with errno: ENOENT if it
+ * is another one or none, else why that is not known.
+ */
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
 
 static inline struct sfid__file_id sfid__file_id(const struct stat *st) { return (struct sfid__file_id){st->st_dev, st->st_ino}; }
@@ -112,10 +120,6 @@ void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, ui
 /* The process that took a flock(2) lock on a file, by /proc/locks. 0: none is listed; -1: the list cannot be read. */
 long sfid__file_locker(const struct stat *st);
 
-/* A name in the same directory that nobody else has, ".NAME.random": for a file that is made whole before it gets its name. */
-#define SFID__TEMP_NAME 128
-void sfid__file_temp_name(char out[SFID__TEMP_NAME], const char *name);
-
 /* Removes all names of the file `id` in dir but `name`. Only for the process that holds its lock alone. */
 void sfid__file_remove_others(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
 
@@ -123,6 +127,7 @@ void sfid__file_remove_others(const struct sfid__dir *dir, const char *name, con
  * The name ".NAME.new", for a process that alone may make the file NAME at this moment. Removes what a process that was killed left there.
  * Nothing is searched for: the directory may have thousands of files.
  */
+#define SFID__TEMP_NAME 128
 void sfid__file_maker_name(const struct sfid__dir *dir, char out[SFID__TEMP_NAME], const char *name);
 
 /*

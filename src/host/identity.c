@@ -5,6 +5,7 @@
 #include "id/layout.h"
 #include "id/wide_plan.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,16 +53,20 @@ int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], 
     return 0;
 }
 
-void sfid__boot_id(uint8_t out[16]) {
+int sfid__boot_id(uint8_t out[16]) {
     char text[UUID_STR_LEN] = "";
+    sfid_wide id;
     memset(out, 0, 16);
     const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return;
+        return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : 0;
     const ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
-    if (n == (ssize_t)sizeof text - 1 && uuid_parse(text, out) < 0)
+    /* Not uuid_parse(): its first use takes two page faults in libc, as long as reading the file. */
+    if (n != (ssize_t)sizeof text - 1 || sfid_wide_from_text(SFID_UUID, text, (size_t)n, &id, NULL) < 0 ||
+        sfid_wide_to_text(SFID_BYTES, id, 0, (char *)out, 16) < 0)
         memset(out, 0, 16);
+    return 0;
 }
 
 static void describe(const sfid_layout *layout, char *out, size_t size) {

@@ -19,8 +19,11 @@
  */
 int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], struct sfid__error *err);
 
-/* The kernel's boot ID; all zero if it cannot be read: then no page is trusted after its process has ended. */
-void sfid__boot_id(uint8_t out[16]);
+/*
+ * The kernel's boot ID; all zero if this host does not show it: then no page is trusted after its process has ended. Returns 0, or
+ * an errno if only this process lacks a descriptor or memory now: that is no reason to give up a page.
+ */
+int sfid__boot_id(uint8_t out[16]);
 
 /*
  * Writes down the layout of an app in its state directory, or compares it with

@@ -26,20 +26,20 @@ typedef struct sfid__mark_entry entry;
 /* Reads the entries of the file, not its blocks: a program may open with a small stack. What the file lacks is zero. */
 static int read_entries(int fd, entry all[SFID__MARK_ENTRIES]) {
     memset(all, 0, SFID__MARK_ENTRIES * sizeof *all);
-    for (int i = 0; i < SFID__MARK_ENTRIES; i++)
-        if (pread(fd, &all[i], sizeof all[i], (off_t)i * SFID__MARK_BLOCK) < 0)
-            return errno;
-    return 0;
+    ssize_t n = 1;
+    for (int i = 0; i < SFID__MARK_ENTRIES && n > 0; i++) /* behind the end there is nothing more to read */
+        n = pread(fd, &all[i], sizeof all[i], (off_t)i * SFID__MARK_BLOCK);
+    return n < 0 ? errno : 0;
 }
 
-/* True if all of the file is blank. */
-static bool is_blank(int fd) {
+/* Whether all of the file is blank. Returns 0, or why it cannot be read. */
+static int look_for_blank(int fd, bool *blank) {
     char part[512];
     ssize_t n = 0;
-    for (off_t at = 0; at < FILE_SIZE && (n = pread(fd, part, sizeof part, at)) > 0; at += n)
-        if (!sfid__mark_blank(part, (size_t)n))
-            return false;
-    return n >= 0;
+    *blank = true;
+    for (off_t at = 0; *blank && at < FILE_SIZE && (n = pread(fd, part, sizeof part, at)) > 0; at += n)
+        *blank = sfid__mark_blank(part, (size_t)n);
+    return n < 0 ? errno : 0;
 }
 
 static entry make_entry(const struct sfid__mark *mark, uint64_t serial, uint64_t lives, struct sfid__position at) {
@@ -89,13 +89,15 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
                          struct sfid__error *err) {
     entry all[SFID__MARK_ENTRIES];
     struct sfid__mark_said said = {.serial = 0};
-    const int why = read_entries(fd, all);
+    int why = read_entries(fd, all);
+    bool blank = why == 0 && sfid__mark_blank(all, sizeof all);
+    if (blank)
+        why = look_for_blank(fd, &blank);
     if (why) {
         sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
         err->one_file = true;
         return SFID_ESTATE;
     }
-    const bool blank = sfid__mark_blank(all, sizeof all) && is_blank(fd);
     if (blank)
         said.top = make_entry(mark, 0, 0, (struct sfid__position){0});
     else if (!sfid__mark_read(all, &said))
@@ -128,26 +130,24 @@ static bool root_is(const struct sfid__file_id *root) {
 
 /* Opens the file anew; -1 with errno set on failure. ESTALE: another file has its place, or none. */
 static int open_again(const struct sfid__mark *mark) {
-    char path[4096];
     struct stat st;
-    if (snprintf(path, sizeof path, "%s/%s", mark->dir_path, mark->name) >= (int)sizeof path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    const int fd = sfid__fd_above_standard(open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    const int fd = sfid__fd_above_standard(open(mark->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0) {
         errno = errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? ESTALE : errno;
         return -1;
     }
-    if (fstat(fd, &st) == 0 && st.st_dev == mark->id.device && st.st_ino == mark->id.inode)
+    int why = fstat(fd, &st) < 0 ? errno : 0;
+    if (why == 0 && (st.st_dev != mark->id.device || st.st_ino != mark->id.inode))
+        why = ESTALE;
+    if (why == 0)
         return fd;
     close(fd);
-    errno = ESTALE;
+    errno = why;
     return -1;
 }
 
-/* Locks and maps the file. It runs inside the door, so it must not wait for a disk. */
-static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__error *err) {
+/* Locks and maps the file. *reader becomes a descriptor of it. It runs inside the door, so it must not wait for a disk. */
+static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, int *reader, struct sfid__error *err) {
     struct stat st;
     const int fd = sfid__file_lock(app, mark->name, true, &st, err);
     if (fd < 0)
@@ -161,10 +161,12 @@ static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, st
     }
     mark->map = map; /* nobody may touch it before read_position() has checked the length of the file */
     if (!mark->want.shared) {
-        mark->kept_fd = sfid__file_keep_lock(app, mark->name, fd, err);
+        mark->kept_fd = sfid__file_keep_lock(app, mark->name, fd, &mark->id, reader, err);
+        if (mark->kept_fd > 0)
+            *reader = mark->kept_fd;
         return mark->kept_fd < 0 ? err->code : 0;
     }
-    mark->alone_fd = fd; /* as in slot_parts.c */
+    *reader = mark->alone_fd = fd; /* as in slot_parts.c */
     if (sfid__file_mapping_keeps(app))
         return 0;
     const int kept = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -172,11 +174,10 @@ static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, st
     return kept > 0 ? 0 : sfid__fail_errno(err, SFID_ESTATE, errno, "cannot keep %s/%s open", app->path, mark->name);
 }
 
-static int lock_by_door(struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__error *err) {
+static int lock_by_door(struct sfid__mark *mark, const struct sfid__dir *app, int *reader, struct sfid__error *err) {
     const int door = sfid__door_enter(app, mark->want.pid, err);
-    const int rc = door < 0 ? err->code : lock_and_map(mark, app, err);
-    if (door >= 0)
-        sfid__door_leave(door);
+    const int rc = door < 0 ? err->code : lock_and_map(mark, app, reader, err);
+    sfid__door_leave(door);
     if (rc == SFID_EBUSY)
         sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", mark->want.pid,
                    app->path, mark->name);
@@ -192,19 +193,20 @@ static int begin(struct sfid__mark *mark, const struct sfid__dir *app, const str
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at the root directory");
     mark->root = sfid__file_id(&root);
     mark->dir_path = strdup(app->path);
-    return mark->dir_path ? 0 : sfid__fail(err, SFID_ENOMEM, "out of memory");
+    if (asprintf(&mark->path, "%s/%s", app->path, mark->name) < 0)
+        mark->path = NULL;
+    return mark->dir_path && mark->path ? 0 : sfid__fail(err, SFID_ENOMEM, "out of memory");
 }
 
 int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want,
                     struct sfid__position *at, struct sfid__error *err) {
-    int rc = begin(mark, app, want, err);
+    int fd = -1, rc = begin(mark, app, want, err);
     if (rc == 0)
-        rc = lock_by_door(mark, app, err);
-    const int fd = rc == 0 ? open_again(mark) : -1;
+        rc = lock_by_door(mark, app, &fd, err);
     if (rc == 0)
-        rc = fd < 0 ? sfid__fail_errno(err, SFID_ESTATE, errno, "cannot use file %s/%s", app->path, mark->name)
+        rc = fd < 0 ? sfid__fail_errno(err, SFID_ESTATE, ESTALE, "cannot use file %s/%s", app->path, mark->name)
                     : read_position(mark, app, fd, at, err);
-    if (fd >= 0)
+    if (fd >= 0 && fd != mark->kept_fd && fd != mark->alone_fd)
         close(fd);
     if (rc < 0)
         sfid__mark_drop(mark);
@@ -224,14 +226,15 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const e
 }
 
 /*
- * The entries of a mark that is held; false if none is good. They come from the file if there is a descriptor: copying a backup
- * over the file truncates it first, and reading the mapping would then raise SIGBUS.
+ * The entries of a mark that is held; false with errno if none is good. They come from the file if there is a descriptor: copying
+ * a backup over the file truncates it first, and reading the mapping would then raise SIGBUS.
  */
 static bool look(const struct sfid__mark *mark, int fd, entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
     if (fd < 0)
         sfid__mark_gather(mark->map, FILE_SIZE, all);
     else if (read_entries(fd, all) != 0)
         return false;
+    errno = EIO;
     return sfid__mark_read(all, said);
 }
 
@@ -248,7 +251,7 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
     entry all[SFID__MARK_ENTRIES];
     struct sfid__mark_said said;
     if (!look(mark, fd, all, &said))
-        return EIO;
+        return errno;
     const int which = sfid__mark_newest_of(all, mark->seat);
     const entry mine = all[which];
     if (mark->settled != sfid__process() && sfid__mark_entry_good(&mine)) {
@@ -283,11 +286,14 @@ int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct s
 bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *at) {
     entry all[SFID__MARK_ENTRIES];
     struct sfid__mark_said said;
+    errno = ESTALE;
     const int fd = mark->map ? open_again(mark) : -1;
     if (fd < 0)
         return false;
     const bool good = look(mark, fd, all, &said);
+    const int why = errno;
     close(fd);
+    errno = why;
     if (good)
         *at = position_of(&said);
     if (good)
@@ -306,8 +312,7 @@ int sfid__mark_share(struct sfid__mark *mark, bool *by_fd, struct sfid__error *e
     int rc = door < 0 ? err->code : 0;
     if (rc == 0 && !sfid__file_relock(&mark->alone_fd, &mark->id, LOCK_SH))
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot share %s/%s", mark->dir_path, mark->name);
-    if (door >= 0)
-        sfid__door_leave(door);
+    sfid__door_leave(door);
     sfid__dir_close(&dir);
     return rc;
 }
@@ -319,10 +324,11 @@ static int lock_shared(struct sfid__mark *mark, const struct sfid__dir *app, boo
     if (fd < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/%s is gone", app->path, mark->name);
     mark->id = sfid__file_id(&st);
+    errno = EINVAL;
     void *map = st.st_size < FILE_SIZE ? MAP_FAILED : mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     mark->map = map == MAP_FAILED ? NULL : map;
     if (mark->map == NULL)
-        sfid__fail(err, SFID_ESTATE, "cannot map %s/%s", app->path, mark->name);
+        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot map %s/%s", app->path, mark->name);
     if (mark->map && by_fd)
         mark->kept_fd = fd;
     else
@@ -337,8 +343,7 @@ int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const 
     const int door = rc < 0 ? -1 : sfid__door_enter(app, want->pid, err);
     if (rc == 0)
         rc = door < 0 ? err->code : lock_shared(mark, app, by_fd, err);
-    if (door >= 0)
-        sfid__door_leave(door);
+    sfid__door_leave(door);
     if (rc == 0 && (!sfid__mark_in_place(mark, &at) || at.page != page))
         rc = sfid__fail(err, SFID_ESTATE, "%s/%s is not the mark of the page in use", app->path, mark->name);
     if (rc < 0)
@@ -368,8 +373,7 @@ bool sfid__mark_is_last(struct sfid__mark *mark) {
         return false;
     const int door = sfid__door_enter(&dir, mark->want.pid, &ignored);
     const bool last = door >= 0 && is_last(mark);
-    if (door >= 0)
-        sfid__door_leave(door);
+    sfid__door_leave(door);
     sfid__dir_close(&dir);
     return last;
 }
@@ -377,5 +381,6 @@ bool sfid__mark_is_last(struct sfid__mark *mark) {
 void sfid__mark_drop(struct sfid__mark *mark) {
     let_go(mark);
     free(mark->dir_path);
+    free(mark->path);
     *mark = (struct sfid__mark){.map = NULL};
 }

@@ -38,6 +38,7 @@ struct sfid__mark_want {
 
 struct sfid__mark {
     char *dir_path; /* the app's state directory */
+    char *path;     /* of the file */
     char name[32];
     struct sfid__file_id id;
     struct sfid__file_id root; /* what "/" was when dir_path was looked up */
@@ -91,7 +92,10 @@ int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const 
  */
 int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err);
 
-/* True if the mark is held and its path still leads to the file. Then *at gets what the mark says. */
+/*
+ * True if the mark is held and its path still leads to the file. Then *at gets what the mark says. False with errno: ESTALE if it
+ * does not, else why that cannot be known.
+ */
 bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *at);
 
 /*

@@ -3,16 +3,12 @@
 
 #include "draw/page.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <sys/resource.h>
 
 /* Pages and marks have the same names. If one directory serves both, pages get a subdirectory whose name no app can have. */
 static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, struct sfid__error *err) {
-    struct stat a, b;
-    if (fstat(run->fd, &a) < 0 || fstat(state->fd, &b) < 0)
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", run->path);
-    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+    if (run->device != state->device || run->inode != state->inode)
         return 0;
     struct sfid__dir both = *run;
     *run = (struct sfid__dir)SFID__DIR_NONE;

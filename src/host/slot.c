@@ -118,9 +118,8 @@ static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *w
 static _Atomic int askers[256];
 
 static _Atomic int *askers_of(const struct sfid__slot *slot) {
-    return &askers[sfid__hash(sfid__hash(SFID__HASH_SEED, &slot->dir_stat.st_dev, sizeof slot->dir_stat.st_dev),
-                              &slot->dir_stat.st_ino, sizeof slot->dir_stat.st_ino) %
-                   (sizeof askers / sizeof askers[0])];
+    const uint64_t device = sfid__hash(SFID__HASH_SEED, &slot->dir.device, sizeof slot->dir.device);
+    return &askers[sfid__hash(device, &slot->dir.inode, sizeof slot->dir.inode) % (sizeof askers / sizeof askers[0])];
 }
 
 /*
@@ -139,21 +138,17 @@ static void ask_cleaners(struct sfid__slot *slot) {
     atomic_fetch_add_explicit(askers_of(slot), 1, memory_order_relaxed);
 }
 
-int sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, struct sfid__error *err) {
+void sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name) {
     *slot = (struct sfid__slot){.dir = *dir};
     *dir = (struct sfid__dir)SFID__DIR_NONE;
     snprintf(slot->name, sizeof slot->name, "%s", name);
-    if (fstat(slot->dir.fd, &slot->dir_stat) < 0)
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", slot->dir.path);
     ask_cleaners(slot);
-    return 0;
 }
 
 int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
                     struct sfid__error *err) {
-    int rc = sfid__slot_begin(slot, dir, name, err);
-    if (rc == 0)
-        rc = take_by_door(slot, want, err);
+    sfid__slot_begin(slot, dir, name);
+    const int rc = take_by_door(slot, want, err);
     if (rc < 0)
         sfid__slot_drop(slot);
     else if (want->pid == SFID__ANY_PID)
@@ -211,8 +206,7 @@ static int renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *e
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
     const int door = sfid__slot_door(slot->name, &slot->dir, err);
     const int rc = door < 0 ? err->code : renew(slot, layout, err);
-    if (door >= 0)
-        sfid__door_leave(door);
+    sfid__door_leave(door);
     return rc;
 }
 
@@ -225,8 +219,7 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
     const int fd = door < 0 ? -1 : sfid__slot_map_again(slot);
     const bool last = fd < 0 ? sfid__family_is_last(&slot->family)
                              : sfid__file_is_last(fd, &slot->kept_fd, slot->shared ? &slot->alone_fd : NULL, &slot->id, 1);
-    if (door >= 0)
-        sfid__door_leave(door);
+    sfid__door_leave(door);
     sfid__dir_close(&dir);
     return last;
 }
@@ -257,8 +250,7 @@ void sfid__slot_leave(struct sfid__slot *slot) {
 /* A daemon may have closed our descriptor, and opened its own with the same number. That one stays open. */
 static void close_dir(struct sfid__slot *slot) {
     struct stat now;
-    if (slot->dir.fd >= 0 &&
-        (fstat(slot->dir.fd, &now) < 0 || now.st_dev != slot->dir_stat.st_dev || now.st_ino != slot->dir_stat.st_ino))
+    if (slot->dir.fd >= 0 && (fstat(slot->dir.fd, &now) < 0 || now.st_dev != slot->dir.device || now.st_ino != slot->dir.inode))
         slot->dir.fd = -1;
     if (slot->asks)
         atomic_fetch_sub_explicit(askers_of(slot), 1, memory_order_relaxed); /* as above */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
@@ -29,8 +30,7 @@ int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id) {
         id->born_s = sx.stx_btime.tv_sec;
         id->born_ns = sx.stx_btime.tv_nsec;
     }
-    sfid__boot_id(id->boot_id);
-    return 0;
+    return sfid__boot_id(id->boot_id);
 }
 
 int sfid__slot_map(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
@@ -58,7 +58,7 @@ int sfid__slot_keep_lock(struct sfid__slot *slot, int fd, struct sfid__error *er
         slot->alone_fd = fd;
         return keep_open(slot, err);
     }
-    slot->kept_fd = sfid__file_keep_lock(&slot->dir, slot->name, fd, err);
+    slot->kept_fd = sfid__file_keep_lock(&slot->dir, slot->name, fd, &slot->id, NULL, err);
     return slot->kept_fd < 0 ? err->code : 0;
 }
 
@@ -144,6 +144,23 @@ static const char *judge(const struct sfid__page *page, size_t bytes, const stru
     return NULL;
 }
 
+/* Nothing of a large page stays with the allocator. A small one is worth no system calls. */
+#define SMALL ((size_t)8 * BLOCK)
+
+static void *make_room(size_t bytes) {
+    if (bytes <= SMALL)
+        return aligned_alloc(_Alignof(struct sfid__page), bytes);
+    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return room == MAP_FAILED ? NULL : room;
+}
+
+static void free_room(void *room, size_t bytes) {
+    if (bytes <= SMALL)
+        free(room);
+    else
+        munmap(room, bytes);
+}
+
 /* Judges a locked file by a copy, before any mapping. Returns 0, or an error that is not due to the file. */
 int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
                     struct sfid__slot_found *found, struct sfid__error *err) {
@@ -153,16 +170,15 @@ int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st
     if (bytes < BLOCK)
         return 0;
     int why_not = sfid__slot_expect(fd, want->layout, &id);
-    /* mmap, not malloc: nothing of a large page stays with the allocator. */
-    void *copy = why_not ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (why_not == 0 && copy == MAP_FAILED)
+    void *copy = why_not ? NULL : make_room(bytes);
+    if (why_not == 0 && copy == NULL)
         why_not = ENOMEM;
     if (why_not == 0 && pread(fd, copy, bytes, 0) != (ssize_t)bytes)
         why_not = EIO;
     if (why_not == 0)
         found->bad = judge(copy, bytes, &id, want, found);
-    if (copy != MAP_FAILED)
-        munmap(copy, bytes);
+    if (copy)
+        free_room(copy, bytes);
     return why_not ? sfid__fail_errno(err, SFID_ESTATE, why_not, "cannot read %s/%s", slot->dir.path, slot->name) : 0;
 }
 
@@ -178,16 +194,16 @@ int sfid__slot_open_again(const struct sfid__slot *slot) {
     if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return -1;
     int fd = sfid__fd_above_standard(openat(dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    const int why = errno;
-    sfid__dir_close(&dir);
-    errno = why;
     struct stat st;
-    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != slot->id.device || st.st_ino != slot->id.inode)) {
+    int why = fd < 0 || fstat(fd, &st) < 0 ? errno : 0;
+    if (why == 0 && (st.st_dev != slot->id.device || st.st_ino != slot->id.inode))
+        why = ESTALE;
+    sfid__dir_close(&dir);
+    if (why && fd >= 0)
         close(fd);
-        errno = ESTALE;
-        return -1;
-    }
-    return fd;
+    if (why)
+        errno = why;
+    return why ? -1 : fd;
 }
 
 /* Maps the file through a new description, not locked yet. Returns its descriptor, or -1. */

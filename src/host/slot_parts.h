@@ -14,7 +14,6 @@ struct sfid__slot {
     struct sfid__page *page;
     struct sfid__mapping *map;
     struct sfid__dir dir; /* the app's place in the run directory */
-    struct stat dir_stat;
     char name[32];
     struct sfid__file_id id;
     struct sfid__family family; /* if taken with SFID__ANY_PID: who shares the lock, should the file be gone */

@@ -60,12 +60,11 @@ static int join(struct sfid__slot *slot, const struct sfid__slot_want *want, boo
 int sfid__slot_join(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
                     bool *live, struct sfid__error *err) {
     *live = false;
-    int rc = sfid__slot_begin(slot, dir, name, err);
+    sfid__slot_begin(slot, dir, name);
     slot->shared = true;
-    const int door = rc < 0 ? -1 : sfid__slot_door(slot->name, &slot->dir, err);
-    rc = door < 0 ? err->code : join(slot, want, live, err);
-    if (door >= 0)
-        sfid__door_leave(door);
+    const int door = sfid__slot_door(slot->name, &slot->dir, err);
+    const int rc = door < 0 ? err->code : join(slot, want, live, err);
+    sfid__door_leave(door);
     if (rc < 0)
         sfid__slot_drop(slot);
     return rc;
@@ -80,8 +79,7 @@ int sfid__slot_share(struct sfid__slot *slot, struct sfid__error *err) {
     int rc = door < 0 ? err->code : 0;
     if (rc == 0 && !sfid__file_relock(&slot->alone_fd, &slot->id, LOCK_SH))
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot share %s/%s", slot->dir.path, slot->name);
-    if (door >= 0)
-        sfid__door_leave(door);
+    sfid__door_leave(door);
     return rc;
 }
 
@@ -105,10 +103,14 @@ static int name_inside(struct sfid__slot *slot, const struct sfid__slot_naming *
     if (sfid__file_is(&slot->dir, n->name, &slot->id))
         return 0;
     sfid__file_maker_name(&slot->dir, temp, n->name);
-    if (linkat(slot->dir.fd, slot->name, slot->dir.fd, temp, 0) < 0 || renameat(slot->dir.fd, temp, slot->dir.fd, n->name) < 0)
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, n->name);
+    if (linkat(slot->dir.fd, slot->name, slot->dir.fd, temp, 0) < 0 || renameat(slot->dir.fd, temp, slot->dir.fd, n->name) < 0) {
+        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, n->name);
+        unlinkat(slot->dir.fd, temp, 0);
+        return err->code;
+    }
     if (!sfid__file_is(&slot->dir, n->name, &slot->id))
-        return sfid__fail(err, SFID_ESTATE, "%s/%s was replaced meanwhile", slot->dir.path, slot->name);
+        return errno == ENOENT ? sfid__fail(err, SFID_ESTATE, "%s/%s was replaced meanwhile", slot->dir.path, slot->name)
+                               : sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at %s/%s", slot->dir.path, n->name);
     if (n->found.bad)
         snprintf(slot->put_aside, sizeof slot->put_aside, "%s", n->found.bad);
     return 0;
