@@ -3,17 +3,23 @@
 
 #include <time.h>
 
+/* A sandbox may forbid one call. A clock that cannot be read at all is at 0: that is before every epoch. */
+static struct timespec read_clock(clockid_t clock, clockid_t coarse) {
+    struct timespec ts = {0, 0};
+    if (clock_gettime(clock, &ts) < 0)
+        clock_gettime(coarse, &ts);
+    return ts;
+}
+
 static struct sfid__time system_now(const struct sfid__clock *self) {
     (void)self;
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
+    const struct timespec ts = read_clock(CLOCK_REALTIME, CLOCK_REALTIME_COARSE);
     return (struct sfid__time){(int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000, (int32_t)(ts.tv_nsec % 1000000)};
 }
 
 static int64_t system_monotonic_ns(const struct sfid__clock *self) {
     (void)self;
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
+    const struct timespec ts = read_clock(CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE);
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 

@@ -27,14 +27,47 @@ static bool advice_is_taken(void) {
 
 bool sfid__process_wipes(void *at, size_t size) { return madvise(at, size, MADV_WIPEONFORK) == 0 && advice_is_taken(); }
 
+/* A page that a forked child finds zeroed; NULL before the first use. */
+struct own {
+    _Atomic uint64_t secret;
+    _Alignas(SFID__LINE) _Atomic uint64_t room[SFID__PROCESS_ROOM / sizeof(uint64_t)];
+};
+static _Atomic(struct own *) page;
+
+static struct own *own_page(void) {
+    /* Acquire, with the release below: the thread that sees the address finds the page mapped and advised. */
+    struct own *p = atomic_load_explicit(&page, memory_order_acquire);
+    if (p)
+        return p;
+    void *fresh = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fresh == MAP_FAILED)
+        return NULL;
+    atomic_init(&((struct own *)fresh)->secret, 0); /* or the first read takes a page fault, and the first write another */
+    madvise(fresh, PAGE, MADV_WIPEONFORK); /* if this does nothing, the other parts of sfid__process() have to suffice */
+    madvise(fresh, PAGE, MADV_DONTDUMP);
+    if (atomic_compare_exchange_strong_explicit(&page, &p, fresh, memory_order_acq_rel, memory_order_acquire))
+        return fresh;
+    munmap(fresh, PAGE); /* another thread was first: p is its page */
+    return p;
+}
+
+void *sfid__process_room(void) {
+    struct own *p = own_page();
+    return p ? p->room : NULL;
+}
+
 /* ---- the fork handler ------------------------------------------------------ */
 
 static _Atomic uint64_t forked; /* random in each child of fork(); clone(2) and _Fork() leave the parent's value */
 
+/* Relaxed: the child has one thread. */
 static void in_child(void) {
+    struct own *p = atomic_load_explicit(&page, memory_order_relaxed);
     uint64_t number;
     sfid__random(&number, sizeof number);
-    atomic_store_explicit(&forked, number, memory_order_relaxed); /* relaxed: the child has one thread */
+    atomic_store_explicit(&forked, number, memory_order_relaxed);
+    if (p)
+        atomic_store_explicit(&p->room[0], 0, memory_order_relaxed);
 }
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
@@ -46,34 +79,16 @@ void sfid__process_prepare(void) {
 
 /* ---- the value ------------------------------------------------------------- */
 
-/* A page that a forked child finds zeroed; NULL before the first use. */
-static _Atomic(_Atomic uint64_t *) page;
-
-static _Atomic uint64_t *own_page(void) {
-    /* Acquire, with the release below: the thread that sees the address finds the page mapped and advised. */
-    _Atomic uint64_t *p = atomic_load_explicit(&page, memory_order_acquire);
-    if (p)
-        return p;
-    void *fresh = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (fresh == MAP_FAILED)
-        return NULL;
-    madvise(fresh, PAGE, MADV_WIPEONFORK); /* if this does nothing, the other parts of sfid__process() have to suffice */
-    if (atomic_compare_exchange_strong_explicit(&page, &p, fresh, memory_order_acq_rel, memory_order_acquire))
-        return fresh;
-    munmap(fresh, PAGE); /* another thread was first: p is its page */
-    return p;
-}
-
 /* A random value that the process keeps; 0 if there is no memory for it. */
 static uint64_t own_secret(void) {
-    _Atomic uint64_t *p = own_page();
-    uint64_t secret = p ? atomic_load_explicit(p, memory_order_relaxed) : 0; /* a value with no data behind it */
+    struct own *p = own_page();
+    uint64_t secret = p ? atomic_load_explicit(&p->secret, memory_order_relaxed) : 0; /* a value with no data behind it */
     if (p == NULL || secret)
         return secret;
     uint64_t mine;
     sfid__random(&mine, sizeof mine);
     mine |= 1;
-    if (atomic_compare_exchange_strong_explicit(p, &secret, mine, memory_order_relaxed, memory_order_relaxed))
+    if (atomic_compare_exchange_strong_explicit(&p->secret, &secret, mine, memory_order_relaxed, memory_order_relaxed))
         secret = mine;
     return secret;
 }

@@ -20,6 +20,14 @@
 /* A value that this process keeps and no relative of it shares; never 0. Async-signal-safe. */
 uint64_t sfid__process(void);
 
+/*
+ * Memory of this process alone, for a secret: 0 at first, and in no core dump. A forked child finds it zeroed. Where the kernel
+ * wipes no memory, a child of fork() finds the first word zeroed, an _Atomic uint64_t, and a child of clone(2) finds a copy.
+ * NULL: there is no memory. Async-signal-safe.
+ */
+#define SFID__PROCESS_ROOM 256
+void *sfid__process_room(void);
+
 /* Installs the fork handler. Call it before the first fork that matters. */
 void sfid__process_prepare(void);
 
