@@ -42,6 +42,7 @@
 #include "sfid/event.h"
 #include "sfid/lane.h"
 #include "sfid/layout.h"
+#include "sfid/options.h"
 #include "sfid/text.h"
 #include "sfid/version.h"
 #include "sfid/wide.h"
@@ -53,80 +54,6 @@ extern "C" {
 /** A generator. Opaque: sfid_open() makes it, sfid_close() ends it. */
 typedef struct sfid sfid;
 
-/* ---- options ------------------------------------------------------------ */
-
-/** What a call does when the sequence of the current tick is used up. */
-typedef enum sfid_exhaustion {
-    SFID_WAIT = 0, /**< sleep until the tick of the next free ID begins, at most max_wait_ms */
-    SFID_BORROW,   /**< issue IDs ahead of the clock, by at most max_ahead_ms; beyond that act as SFID_WAIT */
-    SFID_FAIL      /**< return SFID_EAGAIN */
-} sfid_exhaustion;
-
-/** What sfid_open() does when Redis does not know the app. */
-typedef enum sfid_on_unknown {
-    SFID_WAIT_OUT = 0, /**< wait until every window that may have been granted before has ended */
-    SFID_TRUST         /**< treat the app as new: no process of it is running anywhere */
-} sfid_on_unknown;
-
-/**
- * Options of sfid_open(). Start from SFID_OPTIONS_INIT, which sets every member
- * to its default. The size tells the library which version of this struct it
- * reads. sfid_open() copies strings and layouts; they need not outlive the call.
- */
-typedef struct sfid_options {
-    size_t size;                /**< sizeof(sfid_options), set by SFID_OPTIONS_INIT */
-    const char *app;            /**< names the pid space: 1 to 64 of [A-Za-z0-9_.{}-], no dot first. May be NULL only with pid
-                                     and without store; IDs are then unique only within this process and this copy of the
-                                     library, see sfid_open() */
-    const char *store;          /**< where pids are leased, see sfid_open(); NULL with pid, and only then */
-    int64_t pid;                /**< -1 (default): lease a pid; else this pid, fixed by the caller */
-    int64_t pid_min, pid_max;   /**< the pids to lease from, both inclusive. Both 0 (default): all pids of the layout, or of a
-                                     preset from the first that its makers use (icicle: 1). The store may name the range
-                                     instead, see sfid_open() */
-    const sfid_layout *layout;  /**< NULL: SFID_LAYOUT_DEFAULT */
-    const char *run_dir;        /**< directory of slot files; NULL: $SFID_RUN_DIR, else /dev/shm/sfid-UID */
-    const char *state_dir;      /**< directory of locks and durable marks; NULL: $SFID_STATE_DIR, else $STATE_DIRECTORY, else
-                                     /var/lib/sfid for root, ~/.local/state/sfid for others. A Redis store works without it,
-                                     see SFID_EVENT_NO_STATE_DIR */
-    sfid_exhaustion exhaustion; /**< what a call does when the sequence is used up; default SFID_WAIT */
-    uint32_t max_wait_ms;       /**< how long one call may sleep in all; 0: never; default 2000. With SFID_WAIT a tick at least */
-    uint32_t max_ahead_ms;      /**< how far ahead of the clock IDs may be issued (SFID_BORROW, clock steps); 0: never; default
-                                     10000, at most 86400000 */
-    uint64_t random_start;      /**< 0 (default): each tick starts at sequence 0. N: each tick starts at a random sequence below
-                                     N, so that low bits spread at low rates; at most half the sequence */
-    uint32_t ttl_ms;            /**< how long a lease from Redis lasts without renewal: 1000 to 86400000, default 600000 */
-    uint32_t heartbeat_ms;      /**< how often a lease is renewed: at least 100, at most ttl_ms / 3, default 180000 */
-    uint32_t open_timeout_ms;   /**< how long sfid_open() may wait for a lease: at least 1, default 5000 */
-    uint32_t max_skew_ms;       /**< how far this host's clock may be from that of Redis; default 300000. 0, or more than half
-                                     of ttl_ms, means that half */
-    uint32_t skew_budget_ms;    /**< how far the clocks of an app's Redis servers may differ, and how long a superseded server
-                                     may go on granting; default 15000, at most 3600000. An app's processes need the same value */
-    sfid_on_unknown on_unknown; /**< what to do when Redis does not know the app; default SFID_WAIT_OUT */
-    void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called for each event, in order, from a background
-                                     thread of this generator only. It may call sfid_status, sfid_parse and sfid_next, but not
-                                     sfid_open; sfid_close of this generator does nothing there */
-    void *user;                                            /**< passed to on_event */
-    const sfid_wide_layout *wide; /**< NULL, or in place of layout: a layout of IDs of up to 128 bits, which sfid_next_wide() and
-                                     its siblings generate, see wide.h */
-    uint32_t short_ms;            /**< how long a claim from Redis lasts until its first renewal, and each grant of a short pid (one
-                                     in eight); default 30000. 0: a claim lasts ttl_ms, and there are no short pids. New processes
-                                     get a short pid short_ms + skew_budget_ms after the server has forgotten the app. Has no
-                                     effect above half of ttl_ms, with fewer than 5 pid bits or with registration=mixed. All
-                                     processes of an app need the same value */
-    uint32_t keep_pid;            /**< 0 (default): the holder of a short pid takes an ordinary one at its next renewal, if one is
-                                     free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
-    uint64_t share;               /**< 0 (default): a pid of its own. 1: all processes of this user on this host that open the app
-                                     with share generate from one page, under one pid; if it is used up, from up to four, each with
-                                     a pid. Processes of another word size or C library have other pages. Needs an app; with a
-                                     server all need the same settings. Each page has a thread; these may call on_event at once */
-} sfid_options;
-
-#define SFID_OPTIONS_INIT \
-    { \
-        sizeof(sfid_options), SFID__NULL, SFID__NULL, -1, 0, 0, SFID__NULL, SFID__NULL, SFID__NULL, SFID_WAIT, 2000, 10000, 0, \
-            600000, 180000, 5000, 300000, 15000, SFID_WAIT_OUT, SFID__NULL, SFID__NULL, SFID__NULL, 30000, 0, 0 \
-    }
-
 /* ---- a generator -------------------------------------------------------- */
 
 /**
@@ -136,7 +63,8 @@ typedef struct sfid_options {
  * for sfid_last_error(), which sfid_close() must free, or NULL if memory ran out.
  * The call makes missing directories with mode 0700. If a process dies, the next
  * one continues at the next ID. One thread renews the leases of a process, or up to
- * five while it waits for servers or disks. A handle with on_event or share has its own.
+ * five while it waits for servers or disks. A handle with on_event has its own. With
+ * share only the process that keeps the page has one for it.
  *
  * Where its pid comes from:
  *
@@ -161,6 +89,12 @@ typedef struct sfid_options {
  *                                      the lowest and the highest pid to lease; the
  *                                      default is the layout's. opt->pid_min and
  *                                      pid_max must then be 0 or the same range
+ *   store "ordinal:"  a fixed pid that the platform numbers: the number at the end of
+ *                     the host's name (app-3), of a variable (ordinal:env=NAME) or
+ *                     of a file (ordinal:file=/PATH). No other process may have it at
+ *                     the same time. Parameters as for "local". Without a mark here,
+ *                     it begins lead_ms, max_ahead_ms and skew_budget_ms from now, as
+ *                     another host may have used it (on_unknown; doc/deploy.md)
  *   store "redis://…" a lease from a Redis or Valkey server: unique over all hosts
  *                     that lease from it under this app name. Also valkey://,
  *                     and unix:///path/of/socket?db=N
@@ -209,6 +143,7 @@ typedef struct sfid_options {
  *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid; the app is shared with other settings
  *   SFID_ENOPID       all pids are taken, or the server does not know the app (the text says who holds
  *                     them, and until when)
+ *   SFID_ELEASE       share is 2, and no process shares the app now
  *   SFID_EREDIS       the server cannot be reached, or does not answer as it should
  *   SFID_EAUTH        the user or password is wrong, or the user lacks a permission (the text names it); with
  *                     TLS, the server's certificate fails a check, or the server wants one from the client
@@ -252,8 +187,8 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next(sfid *g);
 /**
  * Generates one ID without ever sleeping.
  *
- * The call starts no keeper. If a forked child outlives its parent, its window is
- * extended only if the child also calls sfid_next() or sfid_next_n().
+ * The call starts no keeper. If the process that keeps ends (a parent, or another that
+ * shares), IDs go on only if this one also calls sfid_next(), sfid_next_n() or sfid_status().
  *
  * Returns as sfid_next(), but SFID_EAGAIN (see sfid_retry_ms()) where that would
  * sleep.
@@ -288,7 +223,7 @@ SFID_API int sfid_retry_ms(const sfid *g);
  * Whether IDs may be generated now: for a readiness probe. sfid_status() does not count it.
  *
  * Returns 1 if sfid_try_next() or sfid_try_next_wide() would return an ID or SFID_EAGAIN
- * (used up, or idle); 0 if the window is over, the clock is off, the layout has ended, or g is not open.
+ * (used up, or idle); 0 if the window is over or ahead (a mark was lost), the clock is off, the layout has ended, or g is not open.
  * Threads: any. Fork: shared. Signals: async-safe.
  */
 SFID_API int sfid_ready(const sfid *g);
@@ -430,8 +365,7 @@ SFID_API SFID_MUST_CHECK int sfid_layout_parse(const char *text, sfid_layout *ou
  * else TIME:PID:SEQ/UNIT@EPOCH_MS. buf has size bytes; SFID_LAYOUT_STR_LEN is
  * always enough.
  *
- * Returns 0, or SFID_EINVAL if buf is NULL or too small, or the layout is
- * unusable.
+ * Returns 0, or SFID_EINVAL if buf is NULL or too small, or the layout is unusable.
  */
 SFID_API SFID_MUST_CHECK int sfid_layout_format(const sfid_layout *l, char *buf, size_t size);
 
@@ -457,8 +391,7 @@ SFID_API SFID_MUST_CHECK int sfid_layout_describe(const sfid_layout *l, sfid_lay
  * SFID_LAYOUT_FIELDS is always enough. If a preset splits the pid, the parts are
  * listed.
  *
- * Returns how many there are, or SFID_EINVAL if fields is NULL or too short, or
- * the layout is unusable.
+ * Returns how many there are, or SFID_EINVAL if fields is NULL or too short, or the layout is unusable.
  */
 SFID_API SFID_MUST_CHECK int sfid_layout_fields(const sfid_layout *l, sfid_field *fields, size_t max);
 
@@ -495,5 +428,6 @@ SFID_API const char *sfid_version(void);
 
 #include "sfid/admin.h"
 #include "sfid/inline.h"
+#include "sfid/parse_wide.h"
 
 #endif

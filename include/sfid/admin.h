@@ -79,7 +79,8 @@ typedef struct sfid_lease_info {
  * any function of the library.
  *
  * *out (may be NULL) is written on success; and on failure, if some servers of a
- * pool answered, with what these know. why (may be NULL) has room for why_size
+ * pool answered, with what these know. With the store "ordinal:" the call fails with
+ * SFID_EUNSUPPORTED, but pid_min and pid_max become the pid that the store names. why (may be NULL) has room for why_size
  * bytes. On failure it gets one sentence, cut if it is too long; on success it
  * gets "". The server is asked about 256 pids at a time, so neighbours may have
  * changed in between.
@@ -87,7 +88,7 @@ typedef struct sfid_lease_info {
  * Returns 0, or
  *   SFID_EINVAL       opt is NULL; an option is out of range; no app; in a cluster, an app name that cannot be used there
  *   SFID_ENOMEM       out of memory
- *   SFID_EUNSUPPORTED the store keeps no leases of this kind ("local", a fixed pid), or this build cannot use it
+ *   SFID_EUNSUPPORTED the store keeps no leases of this kind ("local", "ordinal:", a fixed pid), or this build cannot use it
  *   SFID_EREDIS       the server cannot be reached, or does not answer in time or as it should
  *   SFID_EAUTH        user or password is wrong, or the user lacks a permission
  *   SFID_ECLOCK       the clocks of host and server are too far apart, or the server's is before the layout's epoch
@@ -225,7 +226,7 @@ typedef struct sfid_finding {
  * Returns 0 whatever was found, or
  *   SFID_EINVAL       opt or each is NULL; an option is out of range; no app
  *   SFID_ENOMEM       out of memory
- *   SFID_EUNSUPPORTED the store keeps no leases of this kind ("local", a fixed pid), or this build cannot use it
+ *   SFID_EUNSUPPORTED the store keeps no leases of this kind ("local", "ordinal:", a fixed pid), or this build cannot use it
  * Threads: any. Fork: safe, but not inside each. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt, void (*each)(void *user, const sfid_finding *finding),

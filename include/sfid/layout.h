@@ -32,8 +32,8 @@
  * What C and C++ write differently. These headers, and what their macros
  * expand to, must stay free of warnings under -Wold-style-cast,
  * -Wuseless-cast and -Wzero-as-null-pointer-constant. SFID__AT() casts a
- * pointer, SFID__CONST begins a constant, SFID__PURE a function that is
- * defined in a header.
+ * pointer, SFID__CONST begins a constant, SFID__TABLE one that functions in
+ * headers point into, SFID__PURE such a function.
  */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 template <class To, class From> constexpr To sfid__to(From value) { return static_cast<To>(value); }
@@ -46,6 +46,11 @@ template <class To, class From> constexpr To sfid__to(From value) { return stati
 #define SFID__AT(type, pointer) ((type)(void *)(pointer))
 #define SFID__NULL NULL
 #define SFID__CONST static const
+#endif
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define SFID__TABLE inline constexpr /* one for the program, or these functions would differ from file to file */
+#else
+#define SFID__TABLE SFID__CONST
 #endif
 #if defined(__cplusplus) && __cplusplus >= 201402L
 #define SFID__PURE constexpr

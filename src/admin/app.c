@@ -119,6 +119,8 @@ int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void 
     s->each = each;
     s->user = user;
     int rc = sfid__visit_begin(&s->visit, opt);
+    if (rc == SFID_EUNSUPPORTED && out && s->visit.whole.elsewhere)
+        *out = (sfid_app_info){.pid_min = (uint64_t)s->visit.whole.opt.pid, .pid_max = (uint64_t)s->visit.whole.opt.pid};
     for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) { /* a server that is away does not hide the others */
         const int one = sfid__visit_server(&s->visit, i);
         if ((one < 0 || look(s) < 0) && s->unheard.code == 0)

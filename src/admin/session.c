@@ -20,6 +20,12 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
     if (rc < 0)
         return rc;
     const bool served = v->whole.store == &sfid__store_redis || v->whole.store == &sfid__store_pool;
+    if (v->whole.elsewhere)
+        return sfid__fail(
+            err, SFID_EUNSUPPORTED,
+            "store \"ordinal:\": %s names a pid that is not leased; its lock is on its host, where `sfid doctor --app %s` "
+            "shows it: give the URL of a Redis server",
+            v->whole.shown, v->whole.opt.app);
     if (!served && v->whole.opt.pid < 0)
         return sfid__fail(err, SFID_EUNSUPPORTED,
                           "store \"local\" keeps its leases as locks of this host, which `sfid doctor --app %s` lists: give the "

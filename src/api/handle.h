@@ -23,15 +23,15 @@ struct sfid__rest {
     uint64_t issued_before;           /* on this page before this open */
     struct sfid__kept *kept;          /* shared: to open the next page with; NULL: there is none */
     _Atomic uint64_t mover;           /* shared: the process (process.h) whose thread opens the next page, or has; 0: none */
-    int64_t move_ms;                  /* shared: monotonic; not before this. Of the mover */
+    _Atomic int64_t move_ms;          /* shared: monotonic; not before this. The mover sets it, and any call reads it */
 };
 
 /* What a wide ID has beside its position (wide.c). Set before the caller gets the handle. */
 struct sfid__wrap {
-    sfid_wide_layout layout;
-    bool by_host; /* as in sfid__wide_plan */
+    struct sfid__wide_frame frame;
+    uint64_t nonce; /* for the random bits: another one in each handle */
+    bool by_host;   /* as in sfid__wide_plan */
     uint64_t worker;
-    uint64_t key[2]; /* for the random bits */
 };
 
 struct sfid {

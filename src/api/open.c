@@ -3,6 +3,7 @@
 #include "api/handle.h"
 
 #include "base/guest.h"
+#include "base/keyed.h"
 #include "base/random.h"
 #include "base/thread.h"
 #include "draw/record.h"
@@ -52,7 +53,8 @@ static void *move_on(void *arg) {
     } else {
         if (next)
             close_handle(next);
-        rest->move_ms = sfid__monotonic_ms(g->generator.clock) + MOVE_AGAIN_MS;
+        /* Relaxed: the release below orders it. A call that reads an older one tries sooner. */
+        atomic_store_explicit(&rest->move_ms, sfid__monotonic_ms(g->generator.clock) + MOVE_AGAIN_MS, memory_order_relaxed);
         atomic_store_explicit(&rest->mover, 0, memory_order_release); /* with the acquire in page_wanted(): move_ms */
     }
     sfid__rest_leave(g);
@@ -68,7 +70,8 @@ static void page_wanted(struct sfid__generator *generator) {
     uint64_t mover = atomic_load_explicit(&rest->mover, memory_order_acquire);
     const uint64_t us = sfid__process(); /* a child has no copy of its parent's thread */
     bool started = false;
-    if (mover != us && rest->kept && sfid__monotonic_ms(generator->clock) >= rest->move_ms &&
+    const int64_t from_ms = atomic_load_explicit(&rest->move_ms, memory_order_relaxed); /* as in move_on() */
+    if (mover != us && rest->kept && sfid__monotonic_ms(generator->clock) >= from_ms &&
         atomic_compare_exchange_strong_explicit(&rest->mover, &mover, us, memory_order_acquire, memory_order_relaxed)) {
         struct sfid__guest guest;
         pthread_t thread;
@@ -84,16 +87,14 @@ static void page_wanted(struct sfid__generator *generator) {
 
 /* ---- open ---------------------------------------------------------------- */
 
-/* A call found half of the window gone: see keeper.h. Async-signal-safe if the call may not sleep. */
-static void keeper_wanted(struct sfid__generator *generator, bool may_sleep) {
+/* A call that may sleep found half of the window gone: see keeper.h. */
+static void keeper_wanted(struct sfid__generator *generator) {
     struct sfid *g = (struct sfid *)(void *)generator;
     struct sfid__rest *rest = sfid__rest_enter(g);
     if (rest == NULL)
         return;
     const bool runs = sfid__keeper_runs(&rest->keeper);
-    if (runs)
-        sfid__keeper_ring(&rest->keeper);
-    if (may_sleep && (!runs || sfid__keeper_is_late(&rest->keeper))) {
+    if (!runs || sfid__keeper_is_late(&rest->keeper)) {
         struct sfid__guest guest;
         sfid__guest_enter(&guest);
         if (runs)
@@ -143,7 +144,8 @@ static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__
         return rest->error.code;
     }
     *r = sfid__page_current(g->generator.page);
-    g->generator.keeper_wanted = keeper_wanted;
+    if (!settings->joins)
+        g->generator.keeper_wanted = keeper_wanted;
     if (rest->kept && h->page + 1 < SFID__SHARED_PAGES)
         g->generator.page_wanted = page_wanted;
     rest->keeper.holding = h;
@@ -184,7 +186,8 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     k->opened = atomic_load_explicit(&g->page->reign, memory_order_relaxed); /* alone so far */
     rest->error.code = 0;
     sfid__generator_start(g, r); /* first: a callback may generate IDs */
-    if ((k->holding || k->on_event) && sfid__keeper_start(k) < 0) {
+    /* SFID_EAGAIN: another process keeps this page. A call starts this one's keeper once that one is gone, or is deaf. */
+    if ((k->holding || k->on_event) && !settings->joins && sfid__keeper_start(k) == SFID_ENOMEM) {
         sfid__generator_stop(g);
         return sfid__fail(&rest->error, SFID_ENOMEM, "cannot start the background thread");
     }
@@ -203,8 +206,14 @@ static void let_go(struct sfid__rest *rest) {
 
 /* Sets up wide IDs, which are put together around the generator's positions: see wide.c. */
 static void widen(struct sfid *g, const struct sfid__settings *settings) {
-    g->wrap = (struct sfid__wrap){.layout = settings->wide, .by_host = settings->plan.by_host, .worker = settings->worker};
-    sfid__random(g->wrap.key, sizeof g->wrap.key);
+    const struct sfid__wide_plan *plan = &settings->plan;
+    g->wrap = (struct sfid__wrap){.frame = plan->frame, .by_host = plan->by_host, .worker = settings->worker};
+    if (plan->by_host)
+        g->wrap.frame.low |= settings->worker << plan->frame.worker_shift;
+    if (plan->frame.random) {
+        sfid__random(&g->wrap.nonce, sizeof g->wrap.nonce);
+        sfid__keyed_prepare();
+    }
     sfid__generator_widen(&g->generator);
 }
 
@@ -257,7 +266,7 @@ static int open_new(struct sfid **out, const sfid_options *opt, unsigned page) {
     }
     *out = g;
     settings.page = page;
-    if (rc == 0 && settings.shared && settings.opt.pid < 0)
+    if (rc == 0 && settings.shared && !settings.joins && settings.opt.pid < 0)
         rest->kept = sfid__options_keep(opt, &settings);
     return rc < 0 ? rc : open_handle(g, rest, &settings);
 }

@@ -68,6 +68,12 @@ static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status
         sfid__holder_status(rest->keeper.holding, out);
 }
 
+/* Calls that may not sleep have asked for a keeper, and could start none. Relaxed: a hint. */
+static void look_for_keeper(struct sfid__generator *g) {
+    if (g->keeper_wanted && load(&g->page->asked_ms) != 0)
+        g->keeper_wanted(g);
+}
+
 int sfid_status(const sfid *handle, sfid_status_info *out) {
     if (handle == NULL || out == NULL)
         return SFID_EINVAL;
@@ -76,8 +82,10 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
     out->pid = -1;
     out->replicas = -1;
     struct sfid__rest *rest = sfid__rest_enter(g);
-    if (rest && !sfid__is_closed(&g->generator))
+    if (rest && !sfid__is_closed(&g->generator)) {
+        look_for_keeper(&g->generator);
         fill(&g->generator, rest, out);
+    }
     out->last_code =
         rest && rest->error.code ? rest->error.code : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
     out->waits = load(&g->generator.waits);
@@ -112,9 +120,10 @@ static void explain_wait(const struct sfid__generator *g, const struct sfid__res
         return;
     }
     time_of_day(sfid__tick_begin_ms(&g->layout, v->tick), until);
-    snprintf(out, size,
-             "IDs up to %s may have been issued before the run directory was lost; the next one can be generated in %d s", until,
-             (sfid__draw_retry_ms(g) + 999) / 1000);
+    snprintf(
+        out, size,
+        "IDs up to %s may have been issued before the run directory or the mark was lost; the next one can be generated in %d s",
+        until, (sfid__draw_retry_ms(g) + 999) / 1000);
 }
 
 /* Says why a call failed, from how things stand now: the slow path writes no text. */

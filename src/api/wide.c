@@ -9,25 +9,33 @@
  * positions orders the IDs.
  *
  * The random bits of a UUID come below these, and neither property depends on
- * them. They are a keyed hash of the position, under a key that the handle got
- * from the kernel. A fork family never takes a position twice. So nothing has
- * to be stored or asked for, and a signal handler may generate UUIDs, too.
+ * them. They are a keyed function of the position and the handle's nonce
+ * (keyed.h). A fork family never takes a position twice, so no two UUIDs of it
+ * have the same input. Nothing is stored and nobody is asked, and a signal
+ * handler may generate UUIDs, too.
  */
 #include "api/handle.h"
 
-#include "base/random.h"
-#include "id/layout.h"
+#include "base/keyed.h"
 
-enum { RANDOM_BITS = 44 };
+#define CHUNK 64 /* UUIDs whose random bits are made at once */
 
-static int put_together(const struct sfid *g, const struct sfid__record *r, uint64_t n, sfid_wide *id) {
-    const sfid_layout *engine = &g->generator.layout;
-    const uint64_t pid = r->pid_field >> r->pid_shift;
-    sfid_wide_parts parts = {.tick = n >> r->seq_bits, .pid = g->wrap.by_host ? g->wrap.worker : pid};
-    parts.seq = sfid__wide_seq(g->wrap.by_host, engine, pid, n & engine->max_seq);
-    if (g->wrap.layout.kind == SFID_UUID7)
-        parts.random = sfid__random_of(g->wrap.key, n) >> (64 - RANDOM_BITS);
-    return sfid_wide_compose(&g->wrap.layout, &parts, id);
+static SFID__HOT uint64_t pid_of(const struct sfid__record *r) { return r->pid_field >> r->pid_shift; }
+
+static SFID__HOT uint64_t seq_of(const struct sfid__record *r, uint64_t n) { return n & ((UINT64_C(1) << r->seq_bits) - 1); }
+
+/* The IDs of a call's positions, all of one tick. */
+static void put_all(const struct sfid *g, const struct sfid__call *call, sfid_wide *ids) {
+    const struct sfid__wide_frame frame = g->wrap.frame;
+    const uint64_t tick = call->n >> call->from->seq_bits, pid = pid_of(call->from), seq = seq_of(call->from, call->n);
+    uint64_t random[CHUNK] = {0};
+    for (size_t done = 0, count; done < call->count; done += count) {
+        count = SFID__MIN((size_t)call->count - done, CHUNK);
+        if (frame.random)
+            sfid__keyed_n(g->wrap.nonce, call->n + done, random, count);
+        for (size_t i = 0; i < count; i++)
+            ids[done + i] = sfid__wide_put(&frame, tick, pid, seq + done + i, random[i]);
+    }
 }
 
 /* Can this handle generate wide IDs at all? */
@@ -39,12 +47,17 @@ static int check(struct sfid *g, const sfid_wide *ids) {
     return likely(sfid__is_wide(&g->generator)) ? 0 : sfid__wrong_width(&g->generator);
 }
 
-static int next(struct sfid *g, bool may_sleep, sfid_wide *id) {
+static SFID__UNGUARDED int next(struct sfid *g, bool may_sleep, sfid_wide *id) {
     struct sfid__call call;
     int rc = check(g, id);
     if (rc == 0)
         rc = sfid__next_number(&g->generator, may_sleep, &call);
-    return rc < 0 ? rc : put_together(g, call.from, call.n, id);
+    if (unlikely(rc < 0))
+        return rc;
+    const struct sfid__wide_frame *frame = &g->wrap.frame;
+    const uint64_t random = frame->random ? sfid__keyed(g->wrap.nonce, call.n) : 0;
+    *id = sfid__wide_put(frame, call.n >> call.from->seq_bits, pid_of(call.from), seq_of(call.from, call.n), random);
+    return 0;
 }
 
 int sfid_next_wide(sfid *g, sfid_wide *id) { return next(g, true, id); }
@@ -63,11 +76,11 @@ int64_t sfid_next_n_wide(sfid *g, sfid_wide *ids, size_t n) {
     while (done < n) {
         call.want = n - done;
         call.in_hand = false;
-        int rc = sfid__draw_front(&g->generator, &call);
-        for (uint64_t i = 0; rc == 0 && i < call.count; i++)
-            rc = put_together(g, call.from, call.n + i, &ids[done++]);
+        const int rc = sfid__draw_front(&g->generator, &call);
         if (rc < 0)
             return done ? (int64_t)done : rc;
+        put_all(g, &call, ids + done);
+        done += (size_t)call.count;
     }
     return (int64_t)done;
 }

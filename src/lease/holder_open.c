@@ -149,6 +149,9 @@ static int get_shared(struct sfid__holder *h, const char *machine) {
         h->error.code = 0;
         return 0;
     }
+    if (h->settings->joins)
+        return sfid__fail(&h->error, SFID_ELEASE,
+                          "no process shares app \"%s\" now; share 2 joins one that was opened with share 1", h->settings->opt.app);
     rc = get_own(h);
     if (rc == 0)
         rc = sfid__share_let_in(h);

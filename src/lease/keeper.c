@@ -67,7 +67,7 @@
  *       while a child has kept the page and died.
  *
  * States in `owner`: idle -> starting -> running -> ended -> starting or idle.
- * A keeper that ends at once may go from starting to ended.
+ * In a crew that ends at once it may go from starting to ended.
  *
  * Who may run with whom, in one process:
  *
@@ -85,12 +85,11 @@
 #include "base/thread.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #define THREAD_NAME "sfid-keeper"
 #define BACKED_OFF_NAP_MS 50 /* a stop is heard within this time */
 #define EVENT_PERIOD_MS 1000
-
-enum { RUNG = 1, STOPS = 2 }; /* the bell */
 
 /* ---- a thread of its own -------------------------------------------------- */
 
@@ -221,45 +220,37 @@ static bool keep(struct sfid__keeper *k) {
     return true;
 }
 
-/*
- * Sleeps until a call of this process wants a keeper, or until the lease of a server has to be looked at. While the keeper of
- * another process is asked, it looks again soon: that one may answer, or be deaf. It also looks now and then, because a child
- * without a thread cannot ring.
- */
+/* True if this process's thread stays, whoever keeps: its callback wants to hear of this process's events. */
+static bool attends(const struct sfid__keeper *k) { return sfid__keeper_shares(k) && k->on_event; }
+
+/* Sleeps until the next look. It is soon if the keeper of another process was asked: that one may answer, or be deaf. */
 static void listen(struct sfid__keeper *k) {
-    const int64_t eighth_ms = sfid__keeper_window_ms(k) / 8, second_ms = SFID__MIN(eighth_ms, EVENT_PERIOD_MS);
-    const bool asked = sfid__keeper_asked_ms(k) != 0;
-    uint32_t silent = 0;
-    if (asked)
-        atomic_compare_exchange_strong_explicit(&k->bell, &silent, RUNG, memory_order_relaxed, memory_order_relaxed);
-    const int64_t ms = asked ? second_ms / 4 : k->on_event ? second_ms : eighth_ms;
-    sfid__futex_wait(&k->bell, SFID__FUTEX_PRIVATE, asked ? RUNG : 0, SFID__MAX(ms, 1));
+    const int64_t ms = SFID__MIN(sfid__keeper_window_ms(k) / 8, EVENT_PERIOD_MS);
+    sfid__futex_wait(&k->bell, SFID__FUTEX_PRIVATE, 0, SFID__MAX(sfid__keeper_asked_ms(k) ? ms / 4 : ms, 1));
 }
 
-/* The thread of a process that shares its page: it reports this process's own events, and keeps if a call asks and nobody does. */
+/* A thread that stays: it reports this process's events, and keeps whenever nobody does. */
 static void attend(struct sfid__keeper *k) {
     pthread_setname_np(pthread_self(), THREAD_NAME);
     sfid__holder_attend(k->holding, sfid__keeper_tell_event, k, &k->stop);
     sfid__keeper_tell_opened(k);
     /* Acquire, with the release in sfid__keeper_stop. */
     while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) {
-        uint32_t rung = RUNG;
-        /* Acquire, with the release in sfid__keeper_ring(): what was asked before it rang is seen below. */
-        atomic_compare_exchange_strong_explicit(&k->bell, &rung, 0, memory_order_acquire, memory_order_relaxed);
         if (sfid__holder_is_due(k->holding))
             sfid__draw_ask(k->generator);
-        if (sfid__keeper_asked_ms(k) != 0)
-            keep(k);
+        keep(k);
         sfid__keeper_tell_counters(k);
         listen(k);
     }
 }
 
-void sfid__keeper_ring(struct sfid__keeper *k) {
-    uint32_t silent = 0;
-    if (sfid__keeper_shares(k) &&
-        atomic_compare_exchange_strong_explicit(&k->bell, &silent, RUNG, memory_order_release, memory_order_relaxed))
-        sfid__futex_wake(&k->bell, SFID__FUTEX_PRIVATE, 1);
+/*
+ * I1. POSIX lets pthread_create() set k->thread after the thread has begun. One that ended before that would be joined by whatever
+ * stood there. The starting thread waits for nothing, so this is short. Acquire, with the exchange at the end of sfid__keeper_start.
+ */
+static void await_made(const struct sfid__keeper *k) {
+    while (atomic_load_explicit(&k->owner, memory_order_acquire) == (sfid__keeper_own() | SFID__KEEPER_STARTING))
+        sched_yield();
 }
 
 static void *thread_main(void *arg) {
@@ -270,11 +261,12 @@ static void *thread_main(void *arg) {
     if (k->holding == NULL) {
         pthread_setname_np(pthread_self(), THREAD_NAME);
         run(k); /* without a holder it only reports this process's events: each process may have one */
-    } else if (sfid__keeper_shares(k)) {
+    } else if (attends(k)) {
         attend(k);
     } else if (!keep(k)) {
         sfid__holder_unfollow(k->holding);
     }
+    await_made(k);
     atomic_store_explicit(&k->owner, sfid__keeper_own() | SFID__KEEPER_ENDED,
                           memory_order_release); /* with the acquire in sfid__keeper_start */
     return NULL;
@@ -288,14 +280,14 @@ static bool make_thread(struct sfid__keeper *k, bool another) {
 }
 
 int sfid__keeper_start(struct sfid__keeper *k) {
-    /* Acquire, with the release in thread_main: a thread is joined only after its last store. */
-    uint64_t owner = atomic_load_explicit(&k->owner, memory_order_acquire);
+    uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed); /* the exchange below decides, and acquires */
     const uint64_t us = sfid__keeper_own();
     if (owner == (us | SFID__KEEPER_RUNNING) || owner == (us | SFID__KEEPER_STARTING))
         return 0;
-    if (k->holding && !sfid__keeper_shares(k) && is_kept(k))
+    if (k->holding && !attends(k) && is_kept(k))
         return SFID_EAGAIN;
-    /* I1. Acq_rel: k->thread and k->berth pass from the last start to this one. */
+    /* I1. Acq_rel, with the release in thread_main() and has_left(): k->thread and k->berth pass from the last start to this one,
+       and a thread is joined only after its last store. */
     if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, us | SFID__KEEPER_STARTING, memory_order_acq_rel,
                                                  memory_order_relaxed))
         return 0;
@@ -304,7 +296,7 @@ int sfid__keeper_start(struct sfid__keeper *k) {
         atomic_store_explicit(&k->owner, us | SFID__KEEPER_IDLE, memory_order_release);
         return SFID_ENOMEM;
     }
-    uint64_t starting = us | SFID__KEEPER_STARTING; /* unless it has ended already */
+    uint64_t starting = us | SFID__KEEPER_STARTING; /* unless the crew has ended already */
     atomic_compare_exchange_strong_explicit(&k->owner, &starting, us | SFID__KEEPER_RUNNING, memory_order_acq_rel,
                                             memory_order_relaxed);
     return 0;
@@ -329,7 +321,7 @@ static bool has_ended(const struct sfid__keeper *k) {
 }
 
 static void end_thread(struct sfid__keeper *k) {
-    atomic_store_explicit(&k->bell, STOPS, memory_order_relaxed);
+    atomic_store_explicit(&k->bell, 1, memory_order_relaxed);
     sfid__futex_wake(&k->bell, SFID__FUTEX_PRIVATE, 1);
     if (!sfid__keeper_shares(k))
         sfid__page_wake(k->generator->page);

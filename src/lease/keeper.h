@@ -16,22 +16,20 @@
  * child whose calls find half of the window gone starts its own if the earlier
  * one is dead, or does not answer.
  *
- * Processes that share a page have one keeper among them. Each has a thread that
- * sleeps until a call needs a keeper, and then keeps if nobody does: a call that
- * may not sleep can start none. Any of them may replace a keeper that does not
- * wake: it takes another seat. So several locks of one page may be held, and the
- * keeper that sat down last counts.
+ * Processes that share a page have one keeper among them. A process that joins one
+ * has no thread. Its call that finds half of the window gone starts one if nobody
+ * keeps, and that thread stays while it keeps. A thread with on_event stays for
+ * good. Any process may replace a keeper that does not wake: it takes another
+ * seat. So several locks of one page may be held, and the keeper that sat down
+ * last counts.
  */
 #ifndef SFID_LEASE_KEEPER_H
 #define SFID_LEASE_KEEPER_H
 
 #include "lease/keeper_parts.h"
 
-/* Starts this process's thread unless it runs. 0, SFID_EAGAIN if another process's keeper is alive, or SFID_ENOMEM. */
+/* Starts this process's keeper unless it runs. 0, SFID_EAGAIN if another process keeps and no on_event waits, or SFID_ENOMEM. */
 int sfid__keeper_start(struct sfid__keeper *k);
-
-/* For a page that is shared: has this process's thread look whether a keeper is needed. Async-signal-safe. */
-void sfid__keeper_ring(struct sfid__keeper *k);
 
 /* Ends this process's thread, if there is one, and waits for that. Not beside a start, and not from the thread itself. */
 void sfid__keeper_stop(struct sfid__keeper *k);

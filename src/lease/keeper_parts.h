@@ -37,7 +37,7 @@ struct sfid__keeper {
 
     _Atomic uint64_t owner; /* sfid__process() << 2 | state: see keeper.c */
     _Atomic int stop;
-    _Atomic uint32_t bell; /* futex: not 0 once it has to look; for a thread that waits for its turn to keep */
+    _Atomic uint32_t bell; /* futex: 1 once the thread has to end; for one that waits for its turn to keep */
     pthread_t thread;
 
     _Atomic uint64_t failures; /* renewals that failed since the last success */

@@ -107,7 +107,7 @@ static int read_store(const char *store, struct sfid__settings *out, struct sfid
     sfid__printable(shown, sizeof shown, store, strcspn(store, ":?"));
     sfid__uri_hint(store, hint);
     return sfid__fail(err, SFID_EINVAL, "unknown store \"%s\"%s", shown,
-                      hint[0] ? hint : "; expected \"local\" or the URL of a Redis server");
+                      hint[0] ? hint : "; expected \"local\", \"ordinal:\" or the URL of a Redis server");
 }
 
 /* Cuts a range that reaches to the layout's end down to the pids that the store can name. */
@@ -129,6 +129,7 @@ static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
     out->lead_ms = SFID__MARK_LEAD_MS;
     out->synced = true;
     out->shared = o->share != 0;
+    out->joins = o->share == 2;
     out->store_min = out->store_max = -1;
     if (o->pid >= 0 && o->store)
         return sfid__fail(err, SFID_EINVAL,
@@ -147,7 +148,8 @@ static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
 
 static int finish_store(struct sfid__settings *out, struct sfid__error *err) {
     if (out->shared && out->store == NULL)
-        return bad(err, "share is 1, but app is not given: processes share the page of an app");
+        return sfid__fail(err, SFID_EINVAL,
+                          "share is %" PRIu64 ", but app is not given: processes share the page of an app", out->opt.share);
     if (out->store == NULL)
         return 0;
     keep_to_names(out);
@@ -180,8 +182,10 @@ static int check_policy(const sfid_options *o, const sfid_layout *l, struct sfid
     if (o->max_ahead_ms > DAY_MS)
         return sfid__fail(err, SFID_EINVAL, "max_ahead_ms %" PRIu32 " is over a day (%d)", o->max_ahead_ms, DAY_MS);
     const uint64_t half = (l->max_seq + 1) / 2;
-    if (o->share > 1)
-        return sfid__fail(err, SFID_EINVAL, "share %" PRIu64 " is not 0 or 1", o->share);
+    if (o->share > 2)
+        return sfid__fail(err, SFID_EINVAL, "share %" PRIu64 " is not 0, 1 or 2", o->share);
+    if (o->share == 2 && o->on_event)
+        return bad(err, "share is 2, so there is no thread to call on_event; leave it NULL, or give share 1");
     if (o->random_start > half)
         return sfid__fail(err, SFID_EINVAL, "random_start %" PRIu64 " is over half the sequence (%" PRIu64 ")", o->random_start,
                           half);

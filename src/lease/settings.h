@@ -22,6 +22,7 @@ struct sfid__settings {
     uint32_t lead_ms;                     /* local: how far the mark lies ahead of use, before max_ahead */
     bool synced;                          /* the mark is synced */
     bool shared;                          /* all processes of the app on this host share pages */
+    bool joins;                           /* shared: only with a process that keeps, and without a thread */
     unsigned page;                        /* shared: the first of them to try */
     int64_t store_min;                    /* pid_min and pid_max given with the store, also in opt; -1: not given there */
     int64_t store_max;
@@ -31,7 +32,8 @@ struct sfid__settings {
     uint64_t short_ms;    /* redis: the same of the short window; 0: there are no short pids */
     uint32_t share;       /* redis: one pid in so many is short */
     bool lends_range;     /* redis: the server of a pool, which lends these pids and no others */
-    /* redis: the URL as an operator knows it */
+    bool elsewhere;       /* local: another host may have used the pid; where there is no mark, its last use is waited out */
+    /* redis: the URL as an operator knows it. ordinal: where the number stands, and what is there */
     char shown[SFID__URI_SHOWN];
 
     /* For wide IDs, if opt.wide is set: */

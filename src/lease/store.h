@@ -122,6 +122,7 @@ struct sfid__store {
  */
 #define SFID__STORES(STORE) \
     STORE(sfid__store_local) \
+    STORE(sfid__store_ordinal) \
     STORE(sfid__store_pool) \
     STORE(sfid__store_redis)
 

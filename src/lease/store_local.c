@@ -21,6 +21,7 @@
 #include "id/layout.h"
 #include "lease/settings.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,12 +33,14 @@ struct local_store {
     uint64_t fingerprint; /* of layout */
     char *state_dir, *app;
     bool fixed, synced, strict, shared;
-    bool had;         /* a pid was held: only that one is claimed again */
-    bool by_fd;       /* shared: a mapping does not keep the mark's lock */
-    bool let_in;      /* shared: others may take part: a mark that is made anew is for them, too */
-    uint64_t pid;     /* that one */
-    uint64_t page;    /* nonce of the page in use; for release() */
-    uint64_t durable; /* tick up to which this process saw the mark synced: what it read may be in memory only */
+    bool elsewhere;    /* another host may have used the pid */
+    uint64_t furthest; /* how many ticks ahead of our clock a process that nothing is known of may have come */
+    bool had;          /* a pid was held: only that one is claimed again */
+    bool by_fd;        /* shared: a mapping does not keep the mark's lock */
+    bool let_in;       /* shared: others may take part: a mark that is made anew is for them, too */
+    uint64_t pid;      /* that one */
+    uint64_t page;     /* nonce of the page in use; for release() */
+    uint64_t durable;  /* tick up to which this process saw the mark synced: what it read may be in memory only */
     struct sfid__mark mark;
 };
 
@@ -47,11 +50,8 @@ static struct local_store *self(struct sfid__store *store) { return (struct loca
 
 /* Opens the app's directory, and makes it if it is gone. A keeper that lost it comes here only after go_on() allowed it. */
 static int open_app(const struct local_store *s, struct sfid__dir *app, struct sfid__error *err) {
-    char machine[SFID__MACHINE_ID];
     struct sfid__dir state = SFID__DIR_NONE;
     int rc = sfid__dir_open_state(&state, s->state_dir, err);
-    if (rc == 0)
-        rc = sfid__machine_id(&state, machine, err);
     if (rc == 0)
         rc = sfid__dir_open_sub(app, &state, s->app, err);
     if (rc == 0)
@@ -87,6 +87,18 @@ struct quest {
     uint64_t spare; /* the first pid that would do if there is nothing better */
 };
 
+/*
+ * What a mark says may be too little: a newer entry of a damaged one may be lost, and where the mark is missing, another host may
+ * have used the pid. But no window that was granted goes beyond this. A pid that this process had was used nowhere else.
+ */
+static bool guess(const struct local_store *s, uint64_t now, struct sfid__position *at) {
+    if (!at->damaged && !(s->elsewhere && at->word == 0 && !s->had))
+        return false;
+    at->word = SFID__MAX(at->word, SFID__MIN(now + s->furthest, s->store.terms.end) << s->layout.seq_bits);
+    at->exact = false;
+    return true;
+}
+
 /* Takes one pid if it is free and the caller accepts it. 0 with the mark held, or a code. */
 static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
     const struct sfid__ask *ask = q->ask;
@@ -95,13 +107,9 @@ static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
     int rc = sfid__mark_take(&s->mark, q->app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced, s->shared}, &at, q->err);
     if (rc < 0)
         return rc;
-    if (at.damaged) { /* a newer entry may be lost, but no granted window goes beyond this */
-        const uint64_t bound = SFID__MIN(ask->now + s->store.terms.window, s->store.terms.end) << s->layout.seq_bits;
-        at.word = SFID__MAX(at.word, bound);
-        at.exact = false;
-    }
+    const bool guessed = guess(s, ask->now, &at);
     *reply = reply_of(s, pid, &at);
-    reply->guessed = at.damaged;
+    reply->guessed = guessed;
     if (s->strict && reply->limit > ask->now + s->store.terms.window)
         rc = refuse_far(s, q->app, reply->limit - ask->now, q->err);
     else
@@ -323,7 +331,7 @@ static int share(struct sfid__store *store, uint64_t page, bool *by_fd, struct s
     struct sfid__position at;
     int rc = 0;
     if (!sfid__mark_in_place(&s->mark, &at))
-        return sfid__fail(err, SFID_ESTATE, "the mark of pid %" PRIu64 " is gone", s->pid);
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot use the mark of pid %" PRIu64, s->pid);
     if (at.page != page)
         rc = sfid__mark_write(&s->mark, (struct sfid__position){at.word, page, false, false}, err);
     s->page = page;
@@ -381,6 +389,8 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     }
     const uint64_t max_ahead = sfid__ms_to_ticks(&s->layout, opt->max_ahead_ms); /* may be borrowed, so the window covers it */
     const uint64_t window = SFID__MAX(sfid__ms_to_ticks(&s->layout, settings->lead_ms) + max_ahead, 2) + 1;
+    s->elsewhere = settings->elsewhere && opt->on_unknown == SFID_WAIT_OUT;
+    s->furthest = window + (s->elsewhere ? sfid__ms_to_ticks(&s->layout, opt->skew_budget_ms) : 0);
     s->store.ops = &ops;
     s->store.terms = (struct sfid__lease_terms){.window = window,
                                                 .first_window = window,
@@ -407,35 +417,35 @@ static bool is_meant(const char *text) { return strcmp(text, "local") == 0 || st
 #define LEAD_MIN_MS 100
 #define LEAD_MAX_MS 86400000
 
-static int bad_parameter(struct sfid__error *err, const char *text, size_t len) {
+static int bad_parameter(struct sfid__error *err, const char *title, const char *text, size_t len) {
     char shown[60];
     sfid__printable(shown, sizeof shown, text, len);
-    return sfid__fail(
-        err, SFID_EINVAL,
-        "store \"local\": bad parameter \"%s\"; expected mark=none, share=1, lead_ms=%d to %d, pid_min=N or pid_max=N", shown,
-        LEAD_MIN_MS, LEAD_MAX_MS);
+    return sfid__fail(err, SFID_EINVAL,
+                      "%s: bad parameter \"%s\"; expected mark=none, share=1, lead_ms=%d to %d, pid_min=N or pid_max=N", title,
+                      shown, LEAD_MIN_MS, LEAD_MAX_MS);
 }
 
 /* "mark=none", or one of the eight-byte names and a decimal. */
 static int read_parameter(const char *text, size_t len, struct sfid__settings *out, struct sfid__error *err) {
     enum { NAME = 8 };
+    const char *title = out->store->title;
     uint64_t n;
     if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0)
         return out->synced = false, 0;
     if (len == strlen("share=1") && strncmp(text, "share=1", len) == 0)
         return out->shared = true, 0;
     if (len <= NAME || !sfid__number(text + NAME, len - NAME, 999999999, &n))
-        return bad_parameter(err, text, len);
+        return bad_parameter(err, title, text, len);
     int64_t *max = strncmp(text, "pid_max=", NAME) == 0 ? &out->store_max : NULL;
     int64_t *pid = strncmp(text, "pid_min=", NAME) == 0 ? &out->store_min : max;
     if (pid && *pid >= 0)
-        return sfid__fail(err, SFID_EINVAL, "store \"local\": parameter \"%.7s\" is given twice", text);
+        return sfid__fail(err, SFID_EINVAL, "%s: parameter \"%.7s\" is given twice", title, text);
     if (pid)
         *pid = (int64_t)n;
     else if (strncmp(text, "lead_ms=", NAME) == 0 && n >= LEAD_MIN_MS && n <= LEAD_MAX_MS)
         out->lead_ms = (uint32_t)n;
     else
-        return bad_parameter(err, text, len);
+        return bad_parameter(err, title, text, len);
     return 0;
 }
 
@@ -451,7 +461,8 @@ static int read_parameters(const char *text, struct sfid__settings *out, struct 
 }
 
 static int read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
-    return text[5] == '?' ? read_parameters(text + 6, out, err) : 0;
+    const char *parameters = strchr(text, '?');
+    return parameters ? read_parameters(parameters + 1, out, err) : 0;
 }
 
 /* The general rules are all there are. */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sfid/options.h - how a generator is opened.
+ */
+#ifndef SFID_OPTIONS_H
+#define SFID_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "layout.h"
+#include "wide.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a call does when the sequence of the current tick is used up. */
+typedef enum sfid_exhaustion {
+    SFID_WAIT = 0, /**< sleep until the tick of the next free ID begins, at most max_wait_ms */
+    SFID_BORROW,   /**< issue IDs ahead of the clock, by at most max_ahead_ms; beyond that act as SFID_WAIT */
+    SFID_FAIL      /**< return SFID_EAGAIN */
+} sfid_exhaustion;
+
+/** What sfid_open() does when Redis does not know the app, or when a pid of "ordinal:" has no mark. */
+typedef enum sfid_on_unknown {
+    SFID_WAIT_OUT = 0, /**< wait until every window that may have been granted before has ended */
+    SFID_TRUST         /**< treat the app as new: no process of it ("ordinal:": of the pid) is running anywhere */
+} sfid_on_unknown;
+
+/**
+ * Options of sfid_open(). Start from SFID_OPTIONS_INIT, which sets every member
+ * to its default. The size tells the library which version of this struct it
+ * reads. sfid_open() copies strings and layouts; they need not outlive the call.
+ */
+typedef struct sfid_options {
+    size_t size;                /**< sizeof(sfid_options), set by SFID_OPTIONS_INIT */
+    const char *app;            /**< names the pid space: 1 to 64 of [A-Za-z0-9_.{}-], no dot first. May be NULL only with pid
+                                     and without store; IDs are then unique only within this process and this copy of the
+                                     library, see sfid_open() */
+    const char *store;          /**< where pids are leased, see sfid_open(); NULL with pid, and only then */
+    int64_t pid;                /**< -1 (default): lease a pid; else this pid, fixed by the caller */
+    int64_t pid_min, pid_max;   /**< the pids to lease from, both inclusive. Both 0 (default): all pids of the layout, or of a
+                                     preset from the first that its makers use (icicle: 1). The store may name the range
+                                     instead, see sfid_open() */
+    const sfid_layout *layout;  /**< NULL: SFID_LAYOUT_DEFAULT */
+    const char *run_dir;        /**< directory of slot files; NULL: $SFID_RUN_DIR, else /dev/shm/sfid-UID */
+    const char *state_dir;      /**< directory of locks and durable marks; NULL: $SFID_STATE_DIR, else $STATE_DIRECTORY, else
+                                     /var/lib/sfid for root, ~/.local/state/sfid for others. A Redis store works without it,
+                                     see SFID_EVENT_NO_STATE_DIR */
+    sfid_exhaustion exhaustion; /**< what a call does when the sequence is used up; default SFID_WAIT */
+    uint32_t max_wait_ms;       /**< how long one call may sleep in all; 0: never; default 2000. With SFID_WAIT a tick at least */
+    uint32_t max_ahead_ms;      /**< how far ahead of the clock IDs may be issued (SFID_BORROW, clock steps); 0: never; default
+                                     10000, at most 86400000 */
+    uint64_t random_start;      /**< 0 (default): each tick starts at sequence 0. N: each tick starts at a random sequence below
+                                     N, so that low bits spread at low rates; at most half the sequence */
+    uint32_t ttl_ms;            /**< how long a lease from Redis lasts without renewal: 1000 to 86400000, default 600000 */
+    uint32_t heartbeat_ms;      /**< how often a lease is renewed: at least 100, at most ttl_ms / 3, default 180000 */
+    uint32_t open_timeout_ms;   /**< how long sfid_open() may wait for a lease: at least 1, default 5000 */
+    uint32_t max_skew_ms;       /**< how far this host's clock may be from that of Redis; default 300000. 0, or more than half
+                                     of ttl_ms, means that half */
+    uint32_t skew_budget_ms;    /**< how far an app's servers' clocks (ordinal: hosts') may differ, and how long a superseded server
+                                     may go on granting; default 15000, at most 3600000. An app's processes need the same value */
+    sfid_on_unknown on_unknown; /**< when Redis does not know the app, or ordinal: has no mark; default SFID_WAIT_OUT */
+    void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called for each event, in order, from a background
+                                     thread of this generator only. It may call sfid_status, sfid_parse and sfid_next, but not
+                                     sfid_open; sfid_close of this generator does nothing there */
+    void *user;                                            /**< passed to on_event */
+    const sfid_wide_layout *wide; /**< NULL, or in place of layout: a layout of IDs of up to 128 bits, which sfid_next_wide() and
+                                     its siblings generate, see wide.h */
+    uint32_t short_ms;            /**< how long a claim from Redis lasts until its first renewal, and each grant of a short pid (one
+                                     in eight); default 30000. 0: a claim lasts ttl_ms, and there are no short pids. New processes
+                                     get a short pid short_ms + skew_budget_ms after the server has forgotten the app. Has no
+                                     effect above half of ttl_ms, with fewer than 5 pid bits or with registration=mixed. All
+                                     processes of an app need the same value */
+    uint32_t keep_pid;            /**< 0 (default): the holder of a short pid takes an ordinary one at its next renewal, if one is
+                                     free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
+    uint64_t share;               /**< 0 (default): a pid of its own. 1: all processes of this user on this host that open the app
+                                     with share generate from one page, under one pid; if it is used up, from up to four, each with
+                                     a pid. Processes of another word size or C library have other pages. Needs an app; with a
+                                     server all need the same settings. Threads of two pages may call on_event at once. 2: joins
+                                     such a page, never keeps it, and has no on_event; IDs end with the window if none has 1 */
+} sfid_options;
+
+#define SFID_OPTIONS_INIT \
+    { \
+        sizeof(sfid_options), SFID__NULL, SFID__NULL, -1, 0, 0, SFID__NULL, SFID__NULL, SFID__NULL, SFID_WAIT, 2000, 10000, 0, \
+            600000, 180000, 5000, 300000, 15000, SFID_WAIT_OUT, SFID__NULL, SFID__NULL, SFID__NULL, 30000, 0, 0 \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
