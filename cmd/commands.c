@@ -10,9 +10,6 @@
 #include "serve/all.h"
 #endif
 
-#include <stdio.h>
-#include <string.h>
-
 static const struct command command_help;
 
 static const struct command *const commands[] = {&command_gen,   &command_decode, &command_encode, &command_convert,
@@ -23,8 +20,9 @@ static const struct command *const commands[] = {&command_gen,   &command_decode
 #endif
                                                  &command_get,   &command_bench,  &command_doctor, &command_help};
 
-/* Finds a command by name or alias. Returns NULL if there is none. */
-static const struct command *command_of(const char *name) {
+const struct command *command_at(size_t i) { return i < COUNT_OF(commands) ? commands[i] : NULL; }
+
+const struct command *command_of(const char *name) {
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         if (strcmp(name, commands[i]->name) == 0 || (commands[i]->alias && strcmp(name, commands[i]->alias) == 0))
             return commands[i];

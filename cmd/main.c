@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - sfid(1): begins and ends the process. */
 #include "commands.h"
+#include "complete.h"
 #include "io/all.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 /*
  * A parent may have closed a standard descriptor. The next file opened would
@@ -20,7 +20,8 @@ static void fill_standard_descriptors(void) {
 int main(int argc, char **argv) {
     fill_standard_descriptors();
     signals_begin(); /* write(2) then reports a broken pipe, and the generator is closed before the end */
-    const int status = command_run(argc, argv);
+    const bool asked = argc > 1 && strcmp(argv[1], "complete") == 0; /* by a shell */
+    const int status = asked ? complete(argc - 2, argv + 2) : command_run(argc, argv);
     progress_clear();
     return close_output(status);
 }

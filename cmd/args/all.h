@@ -6,9 +6,6 @@
 #include "io/all.h"
 
 #include <sfid.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- the description of a command and its options ------------------------ */
 
@@ -106,19 +103,16 @@ uint64_t any_layout_max_pid(const struct any_layout *any);
 
 /* ---- store.c: lease options of commands that use a server ---------------- */
 
-/* Options of commands that use a server. All but the last must be the same for all processes of an app. */
-#define OPTION_TTL \
-    { "ttl-ms", 0, "MS", NULL, "how long a lease lasts; the same for all processes of APP (600000)" }
-#define OPTION_SHORT \
-    { "short-ms", 0, "MS", NULL, "how long a claim or short pid lasts; the same for all of APP (30000)" }
-#define OPTION_BUDGET \
-    { "skew-budget-ms", 0, "MS", NULL, "how far the clocks of servers may differ; the same for all of APP (15000)" }
-#define OPTION_TIMEOUT \
-    { "timeout-ms", 0, "MS", NULL, "how long to wait for the server (5000)" }
-
-/* The same as a list, in which store_options() wants the first. */
+/*
+ * Options of commands that use a server, as a list, in which store_options() wants the first. All but the last must be the same
+ * for all processes of an app.
+ */
 #define STORE_OPTIONS(first) \
-    [first] = OPTION_TTL, [(first) + 1] = OPTION_SHORT, [(first) + 2] = OPTION_BUDGET, [(first) + 3] = OPTION_TIMEOUT
+    [first] = {"ttl-ms", 0, "MS", NULL, "how long a lease lasts; the same for all processes of APP (600000)"}, \
+    [(first) + 1] = {"short-ms", 0, "MS", NULL, "how long a claim or short pid lasts; the same for all of APP (30000)"}, \
+    [(first) + 2] = {"skew-budget-ms", 0, "MS", NULL, \
+                     "how far the clocks of servers may differ; the same for all of APP (15000)"}, \
+    [(first) + 3] = {"timeout-ms", 0, "MS", NULL, "how long to wait for the server (5000)"}
 
 /* Reads their values and derives the rest. Returns false, with a message, if one is invalid. */
 bool store_options(const struct args *args, int first, sfid_options *opt);

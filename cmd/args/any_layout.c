@@ -2,10 +2,6 @@
 /* any_layout.c - an option that takes a layout of 64 or 128 bits. */
 #include "args/all.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- $AWSFLAKE_EPOCH ------------------------------------------------------- */
 
 /*

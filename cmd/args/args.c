@@ -8,10 +8,6 @@
  */
 #include "args/all.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- reading the arguments ----------------------------------------------- */
 
 static int find_long(const struct command *command, const char *name, size_t len) {

@@ -2,11 +2,6 @@
 /* layout_fault.c - finds what is wrong with the text of a layout. */
 #include "args/all.h"
 
-#include <sfid.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Copies the text from *p up to one of the marks or the end, and moves *p there. Returns false if it does not fit the room. */
 static bool take_piece(const char **p, const char *marks, char *piece, size_t size) {
     const size_t len = strcspn(*p, marks);

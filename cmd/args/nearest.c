@@ -2,8 +2,6 @@
 /* nearest.c - suggestions for misspelt names. */
 #include "args/all.h"
 
-#include <string.h>
-
 static unsigned min3(unsigned a, unsigned b, unsigned c) {
     const unsigned ab = a < b ? a : b;
     return ab < c ? ab : c;

@@ -2,9 +2,6 @@
 /* store.c - lease options, and errors from a server. */
 #include "args/all.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define DAY_MS 86400000
 #define BUDGET_MAX_MS 3600000
 

@@ -2,8 +2,6 @@
 /* usage.c - usage and help, from the same table that reads the options. */
 #include "args/all.h"
 
-#include <stdio.h>
-
 int usage(const struct command *command) {
     say("usage: sfid %s %s", command->name, command->synopsis);
     say("more: sfid %s --help", command->name);

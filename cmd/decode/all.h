@@ -5,11 +5,6 @@
 
 #include "text/all.h"
 
-#include <sfid.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- decode.c: sfid decode ----------------------------------------------- */
 
 extern const struct command command_decode;
@@ -177,7 +172,7 @@ bool guess_find_mixture(const struct guess *guess, struct mixture *out);
 /* Ranks and prints the layouts that fit. */
 void guess_report(struct guess *guess, enum view_format format, bool header);
 
-/* ---- order.c: arrays of 64-bit or 128-bit numbers, and their order ------- */
+/* ---- order.c: arrays of 64-bit or 128-bit numbers ------------------------ */
 
 struct numbers {
     uint64_t *words; /* a wide number takes two, the high one first */
@@ -200,6 +195,8 @@ static inline bool is_same(sfid_wide a, sfid_wide b) { return a.high == b.high &
 
 /* Sorts the numbers in place. */
 void sort_numbers(struct numbers *numbers);
+
+/* ---- disorder.c: finds IDs that are out of order ------------------------- */
 
 #define STATS_SHOWN 10 /* entries in each list: duplicates, breaks, pids, gaps */
 

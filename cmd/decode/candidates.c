@@ -2,8 +2,6 @@
 /* candidates.c - reads the same IDs with every layout. */
 #include "decode/all.h"
 
-#include <string.h>
-
 #define DAY INT64_C(86400000)
 
 /* 2010, the year of Twitter's Snowflake, the first such IDs. */

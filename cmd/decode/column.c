@@ -2,10 +2,7 @@
 /* column.c - IDs in a column of CSV or TSV. */
 #include "decode/all.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #define PREFIX "sfid_" /* prefix of added columns: a record may have a "time" of its own */
 
@@ -137,7 +134,6 @@ static bool find_name(struct source *source, unsigned long long line) {
 
 /* Writes the name of a member, from the header if the column has a name there. *at is the read position in the header. */
 static void write_name(const struct source *source, size_t column, size_t *at) {
-    static struct dec cache;
     struct field name = {.seen = 0};
     const bool named = source->header_len > 0 && (column == 0 || *at > 0);
     out_bytes("\"", 1);
@@ -146,7 +142,7 @@ static void write_name(const struct source *source, size_t column, size_t *at) {
     if (named)
         csv_write(VIEW_JSON, &name);
     else
-        out_until(put_dec(&cache, out_room(DEC_ROOM), column + 1));
+        out_until(put_dec(out_room(DEC_ROOM), column + 1));
     out_bytes("\":\"", 3);
 }
 

@@ -2,10 +2,6 @@
 /* decode.c - sfid decode: takes IDs apart, in any kind of input. */
 #include "decode/all.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- errors -------------------------------------------------------------- */
 
 /* Explains why a readable ID does not belong to the layout. */

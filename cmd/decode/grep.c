@@ -9,8 +9,6 @@
  */
 #include "decode/all.h"
 
-#include <string.h>
-
 #define LEAST_DECIMALS 10
 
 static bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

@@ -10,8 +10,6 @@
 #include "decode/all.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #define DAY INT64_C(86400000)
 #define YEAR (365 * DAY + DAY / 4)

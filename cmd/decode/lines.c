@@ -2,8 +2,6 @@
 /* lines.c - reads IDs, one a line. */
 #include "decode/all.h"
 
-#include <unistd.h>
-
 #define LONGEST 256 /* longer than any ID */
 
 /* Skips empty lines, since files often end with one. */

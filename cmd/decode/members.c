@@ -8,9 +8,6 @@
  */
 #include "decode/all.h"
 
-#include <stdio.h>
-#include <string.h>
-
 struct scan {
     const char *p, *end;
 };

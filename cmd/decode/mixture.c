@@ -9,9 +9,6 @@
  */
 #include "decode/all.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define DAY (INT64_C(24) * 3600 * 1000)
 #define MONTH (30 * DAY)
 #define YEAR (365 * DAY)

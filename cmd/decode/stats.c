@@ -3,12 +3,10 @@
  * stats.c - collects statistics of many IDs.
  *
  * All IDs stay in memory, with eight or sixteen bytes each, since duplicates
- * may be any distance apart. Everything else comes from sorting them in place.
+ * may be any distance apart. Their order takes one or two more, see disorder.c.
+ * Everything else comes from sorting them in place.
  */
 #include "decode/all.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define BURST 4 /* a burst is a second with more than this many times the mean */
 

@@ -2,8 +2,6 @@
 /* summary.c - writes statistics of IDs as text and JSON. */
 #include "decode/all.h"
 
-#include <inttypes.h>
-
 /* A pid with more than this many times its share is hot. */
 #define HOT 2
 

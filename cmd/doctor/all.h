@@ -6,8 +6,6 @@
 #include "layout/all.h"
 #include "lease/all.h"
 
-#include <sfid.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 /* ---- doctor.c: sfid doctor ----------------------------------------------- */

@@ -3,9 +3,6 @@
 #define _GNU_SOURCE /* CLOCK_MONOTONIC_RAW, and all of sys/timex.h */
 #include "doctor/all.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/timex.h>
 #include <time.h>

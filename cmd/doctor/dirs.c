@@ -2,15 +2,10 @@
 /* dirs.c - checks the directories, their file systems, and the machine ID. */
 #include "doctor/all.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/magic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * 1024)

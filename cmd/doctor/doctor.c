@@ -2,8 +2,7 @@
 /* doctor.c - sfid doctor: finds what prevents generating IDs on this host, or soon will. */
 #include "doctor/all.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <sys/stat.h>
 
 enum { APP, STORE, LAYOUT, FORMAT, STRICT, SERVER_ONLY, RUN_DIR, STATE_DIR, HEARTBEAT, TTL };
 
@@ -76,8 +75,36 @@ static void look_at_host(struct report *report, const sfid_options *opt, const c
         doctor_apps(report, no_run < 0 ? NULL : run, state, app, opt->store != NULL);
 }
 
-/* Reads the store; only a URL names a server. Returns false, with a message, if a value is invalid or missing. */
-static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout) {
+/* The pid that the platform numbers, and whether it has to wait here. */
+static void look_at_ordinal(struct report *report, const sfid_options *given, const char *store) {
+    char why[SFID_WHY_LEN], state[PATH_ROOM], path[PATH_ROOM + 100];
+    struct stat st;
+    sfid_app_info info;
+    sfid_options opt = *given;
+    opt.store = store;
+    const int code = sfid_app_look(&opt, &info, NULL, NULL, why, sizeof why);
+    report_topic(report, "ordinal");
+    if (code != SFID_EUNSUPPORTED) {
+        report_problem(report, code == SFID_EINVAL ? STATUS_CONFIG : status_of(code), NULL, "%s",
+                       why[0] ? why : sfid_strerror(code));
+        return;
+    }
+    if (sfid_directories(&opt, NULL, 0, state, sizeof state) < 0)
+        return; /* reported already */
+    snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, state, opt.app, info.pid_min);
+    if (stat(path, &st) == 0)
+        report_fine(report, "pid %" PRIu64 ", with a mark on this host", info.pid_min);
+    else
+        report_problem(
+            report, STATUS_GOOD,
+            "nothing, if a pause of lead_ms + max_ahead_ms + skew_budget_ms at each start is acceptable; else keep the state "
+            "directory in a volume that goes where the ordinal goes",
+            "pid %" PRIu64 ": %s is missing, so the first process waits until what another host may have issued is past",
+            info.pid_min, path);
+}
+
+/* Reads the store: the URL of a server, or an ordinal. Returns false, with a message, if a value is invalid or missing. */
+static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout, const char **ordinal) {
     const char *store = args->value[STORE];
     if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, opt) ||
         !args_between(args, HEARTBEAT, 100, 86400000, &opt->heartbeat_ms))
@@ -85,9 +112,10 @@ static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *
     opt->layout = layout;
     if (store == NULL || strncmp(store, "local", 5) == 0 || (args->from_env[STORE] && opt->app == NULL))
         return true;
+    const bool numbered = strncmp(store, "ordinal:", 8) == 0;
     if (opt->app == NULL)
-        say("%s needs --app: a server is examined for one app", args->label[STORE]);
-    opt->store = store;
+        say("%s needs --app: %s is examined for one app", args->label[STORE], numbered ? "an ordinal" : "a server");
+    *(numbered ? ordinal : &opt->store) = store;
     return opt->app != NULL;
 }
 
@@ -103,11 +131,12 @@ static int run(const struct args *args) {
     sfid_options opt = SFID_OPTIONS_INIT;
     sfid_layout layout;
     struct report report;
+    const char *ordinal = NULL;
     if (!args_no_operands(args, "; use --app to name the app"))
         return usage(args->command);
     const int format = args_choice(args, FORMAT, formats);
     if (format < 0 || !args_app(args, APP, &opt.app) || !args_directory(args, RUN_DIR, &opt.run_dir) ||
-        !args_directory(args, STATE_DIR, &opt.state_dir) || !read_store(args, &opt, &layout) || !has_topic(args, &opt))
+        !args_directory(args, STATE_DIR, &opt.state_dir) || !read_store(args, &opt, &layout, &ordinal) || !has_topic(args, &opt))
         return STATUS_USAGE;
     report_begin(&report, format == 1);
     report.strict = args->value[STRICT] != NULL;
@@ -115,6 +144,8 @@ static int run(const struct args *args) {
         look_at_host(&report, &opt, opt.app);
     if (opt.store)
         doctor_server(&report, &opt);
+    if (ordinal)
+        look_at_ordinal(&report, &opt, ordinal);
     return report_end(&report);
 }
 
@@ -129,7 +160,8 @@ const struct command command_doctor = {
              "changes nothing. It watches the clock for a fifth of a second.\n\n"
              "If STORE is the URL of a Redis server, it also examines that server: whether it can be\n"
              "reached, lets the user in and grants leases; eviction, replicas and clocks; whether lease,\n"
-             "heartbeat and layout fit each other and those of APP; and who holds its pids.\n\n"
+             "heartbeat and layout fit each other and those of APP; and who holds its pids. With ordinal:\n"
+             "it shows the pid, and whether its mark is on this host.\n\n"
              "Each line begins with ok, warning or error. Exit status: 0 without errors, even with\n"
              "warnings (1 with --strict); else that of the first error: 69 the server, 70 clocks, or a\n"
              "layout that has ended or not begun, 73 a directory or file, 77 password or permission, 78\n"

@@ -3,13 +3,9 @@
 #include "doctor/all.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <pwd.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define SYSTEM_UID_MAX 999 /* logind keeps what these users have */
 

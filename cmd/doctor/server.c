@@ -2,8 +2,6 @@
 /* server.c - checks the server that leases an app's pids, through the library. */
 #include "doctor/all.h"
 
-#include <string.h>
-
 static const char *topic_of(sfid_check_kind kind) {
     static const char *const topics[] = {
         [SFID_CHECK_SERVER] = "server",      [SFID_CHECK_PERMISSIONS] = "permissions",

@@ -3,7 +3,6 @@
 #include "doctor/all.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 bool doctor_trust(struct report *report, const char *path, const struct stat *st, bool directory) {
     const unsigned mode = (unsigned)st->st_mode & 07777;

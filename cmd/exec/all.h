@@ -5,8 +5,6 @@
 
 #include "args/all.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 /* ---- exec.c: sfid exec --------------------------------------------------- */

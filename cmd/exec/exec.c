@@ -15,23 +15,17 @@
 #define _GNU_SOURCE /* execvpe */
 #include "exec/all.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR, STATE_DIR, TTL };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease the process ID: a Redis URL or local"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease a pid: a Redis URL, local or ordinal:"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
     [GRACE] = {"grace-ms", 0, "MS", NULL, "time from TERM to KILL when the lease is lost (5000)"},
     [END_ALL] = {"end-all", 0, NULL, NULL, "when COMMAND has ended, also end the processes it left running"},
@@ -45,6 +39,8 @@ enum {
     ROUND_MS = 200,     /* interval between looks at the lease */
     SPARE_MS = 1000,    /* left of the window when all have been killed */
     LATE_MS = 10000,    /* how far the clock may be behind the used ticks */
+    SLOW_MS = 2000,     /* a wait that long has its reason shown */
+    WAIT_MS = 120000,   /* how long it waits for the end of a window that another process may have had */
     NOT_EXECUTED = 126, /* as in shells */
     NOT_FOUND = 127
 };
@@ -85,8 +81,13 @@ static int64_t tick_now(const struct exec *e) {
 /* An earlier holder of the pid, here or elsewhere, may have used all of the current tick. */
 static int wait_for_tick(const struct exec *e) {
     const struct timespec nap = {.tv_sec = 0, .tv_nsec = 1000000};
-    const int64_t until = monotonic_ms() + e->layout.unit_ms + LATE_MS;
-    int64_t used = mark(e);
+    int64_t until = monotonic_ms() + e->layout.unit_ms + LATE_MS, used = mark(e);
+    const int retry = sfid_retry_ms(e->g);
+    if (used == SFID_EAGAIN && retry <= WAIT_MS) {
+        if (retry > SLOW_MS)
+            say("exec: %s", sfid_last_error(e->g));
+        until += retry + e->layout.unit_ms;
+    }
     while (used == SFID_EAGAIN && monotonic_ms() < until) {
         nanosleep(&nap, NULL);
         used = mark(e);

@@ -2,10 +2,6 @@
 /* get.c - sfid get: gets IDs from a service. */
 #include "get/all.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { COUNT, TIMEOUT };
 
 static const struct option_spec options[] = {

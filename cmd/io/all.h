@@ -3,10 +3,16 @@
 #ifndef CMD_IO_ALL_H
 #define CMD_IO_ALL_H
 
+/* What nearly every file of the command needs of the C library. */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- macros for all files of the command --------------------------------- */
 
@@ -152,21 +158,26 @@ void signals_restore(void);
 
 /* ---- digits.c: numbers as text and back ---------------------------------- */
 
-/* A 64-bit number has at most this many digits. The writers below may overwrite this much room. */
+/* A 64-bit number has at most this many digits, and a sign. The writers below may overwrite this much room. */
 #define DEC_ROOM 24
 
-/* Caches all but the last four digits, which neighbours share. Each output column has one, all zero at first. */
-struct dec {
-    uint64_t base; /* multiple of 10000 */
-    size_t len;    /* of text; 0: base is 0 */
-    char text[DEC_ROOM];
-};
-
 /* Each writes at p, without a NUL, and returns the end. */
-char *put_dec(struct dec *cache, char *p, uint64_t value);
-char *put_int(struct dec *cache, char *p, int64_t value);
-char *put_text(char *p, const char *text);
-char *put_spaces(char *p, const char *until);
+char *put_dec(char *p, uint64_t value);
+char *put_int(char *p, int64_t value);
+
+/* The numbers from 0000 to 9999. */
+extern const char four_digits[];
+
+/* Exactly four digits of value < 10^4, and two of value < 100. */
+static inline char *put_four(char *p, unsigned value) { return (char *)memcpy(p, four_digits + (size_t)value * 4, 4) + 4; }
+static inline char *put_two(char *p, unsigned value) { return (char *)memcpy(p, four_digits + (size_t)value * 4 + 2, 2) + 2; }
+
+/* Inline, since a constant text becomes a few stores. */
+static inline char *put_text(char *p, const char *text) {
+    const size_t len = strlen(text);
+    memcpy(p, text, len);
+    return p + len;
+}
 
 /* Reads digits only, at most max. Returns false for anything else. */
 bool read_u64(const char *text, uint64_t max, uint64_t *value);
@@ -194,11 +205,10 @@ int32_t zone_shift(struct zone *zone, int64_t second);
 struct date {
     bool known;
     struct zone zone;
-    int64_t second; /* since 1970: the second that the text shows */
-    int64_t day;
-    size_t len, day_len, tail_len;
-    char text[DATE_ROOM]; /* YYYY-MM-DDTHH:MM:SS. */
-    char tail[8];         /* Z or +HH:MM */
+    int64_t second, day; /* since 1970: those that the text shows */
+    int32_t shift;
+    size_t len, day_len;
+    char text[32]; /* YYYY-MM-DDTHH:MM:SS */
 };
 char *put_date(struct date *cache, char *p, int64_t unix_ms);
 void date_text(char text[DATE_ROOM], int64_t unix_ms);

@@ -2,7 +2,6 @@
 /* date.c - RFC 3339 times as text and back, in the proleptic Gregorian calendar. */
 #include "io/all.h"
 
-#include <string.h>
 #include <time.h>
 
 #define DAY INT64_C(86400)
@@ -21,10 +20,9 @@ struct ymd {
 static struct ymd date_of_day(int64_t day) {
     day += MARCH_0_TO_1970;
     const int64_t era = floor_div(day, DAYS_OF_400_YEARS);
-    const unsigned n = (unsigned)(day - era * DAYS_OF_400_YEARS); /* 0 to 146096 */
-    /* Remove the leap days: the days that end 4 years (1460), centuries (36524) and the era (146096) are extra. */
-    const unsigned year = (n - n / 1460 + n / 36524 - n / 146096) / 365;
-    const unsigned of_year = n - (365 * year + year / 4 - year / 100);
+    /* In quarters of a day a century is 36524.25 days, and a year of a century 365.25. Each day ends with its last quarter. */
+    const unsigned n = (unsigned)(day - era * DAYS_OF_400_YEARS) * 4 + 3, of_century = n % 146097 | 3;
+    const unsigned year = n / 146097 * 100 + of_century / 1461, of_year = of_century % 1461 / 4;
     const unsigned month = (5 * of_year + 2) / 153; /* 0: March. Any five months from March or August have 153 days */
     return (struct ymd){
         .year = era * 400 + year + (month >= 10),
@@ -43,50 +41,20 @@ static int64_t day_of_date(struct ymd d) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-static char *put_two(char *p, unsigned value) {
-    *p++ = (char)('0' + value / 10);
-    *p++ = (char)('0' + value % 10);
-    return p;
-}
-
 static char *put_year(char *p, int64_t year) {
     if (year < 0 || year > 9999)
         *p++ = year < 0 ? '-' : '+';
-    uint64_t left = year < 0 ? -(uint64_t)year : (uint64_t)year;
-    char digits[DEC_ROOM];
-    size_t at = sizeof digits;
-    while (left > 0 || at > sizeof digits - 4) {
-        digits[--at] = (char)('0' + left % 10);
-        left /= 10;
-    }
-    memcpy(p, digits + at, sizeof digits - at);
-    return p + sizeof digits - at;
+    const uint64_t number = year < 0 ? -(uint64_t)year : (uint64_t)year;
+    return number > 9999 ? put_dec(p, number) : put_four(p, (unsigned)number);
 }
 
 static void cache_day(struct date *cache, int64_t day) {
     const struct ymd d = date_of_day(day);
-    char *p = put_year(cache->text, d.year);
-    *p++ = '-';
-    p = put_two(p, d.month);
-    *p++ = '-';
-    p = put_two(p, d.day);
-    *p++ = 'T';
+    char *p = put_text(put_year(cache->text, d.year), "-");
+    p = put_text(put_two(p, d.month), "-");
+    p = put_text(put_two(p, d.day), "T");
     cache->day = day;
     cache->day_len = (size_t)(p - cache->text);
-}
-
-static void cache_zone(struct date *cache, int32_t shift) {
-    char *p = cache->tail;
-    if (cache->zone.kind == ZONE_UTC) {
-        *p++ = 'Z';
-    } else {
-        const unsigned minutes = (unsigned)(shift < 0 ? -shift : shift) / 60;
-        *p++ = shift < 0 ? '-' : '+';
-        p = put_two(p, minutes / 60);
-        *p++ = ':';
-        p = put_two(p, minutes % 60);
-    }
-    cache->tail_len = (size_t)(p - cache->tail);
 }
 
 static void cache_second(struct date *cache, int64_t second) {
@@ -95,35 +63,35 @@ static void cache_second(struct date *cache, int64_t second) {
     if (!cache->known || day != cache->day)
         cache_day(cache, day);
     const unsigned of_day = (unsigned)(second + shift - day * DAY);
-    char *p = put_two(cache->text + cache->day_len, of_day / 3600);
-    *p++ = ':';
-    p = put_two(p, of_day / 60 % 60);
-    *p++ = ':';
+    char *p = put_text(put_two(cache->text + cache->day_len, of_day / 3600), ":");
+    p = put_text(put_two(p, of_day / 60 % 60), ":");
     p = put_two(p, of_day % 60);
-    *p++ = '.';
     cache->len = (size_t)(p - cache->text);
-    cache_zone(cache, shift);
     cache->second = second;
+    cache->shift = shift;
     cache->known = true;
+}
+
+static char *put_shift(char *p, int32_t shift) {
+    const unsigned minutes = (unsigned)(shift < 0 ? -shift : shift) / 60;
+    *p++ = shift < 0 ? '-' : '+';
+    return put_two(put_text(put_two(p, minutes / 60), ":"), minutes % 60);
 }
 
 char *put_date(struct date *cache, char *p, int64_t unix_ms) {
     const int64_t second = floor_div(unix_ms, 1000);
     if (!cache->known || second != cache->second)
         cache_second(cache, second);
-    memcpy(p, cache->text, DATE_ROOM);
+    memcpy(p, cache->text, sizeof cache->text);
     p += cache->len;
-    const unsigned ms = (unsigned)(unix_ms - second * 1000);
-    *p++ = (char)('0' + ms / 100);
-    p = put_two(p, ms % 100);
-    memcpy(p, cache->tail, sizeof cache->tail);
-    return p + cache->tail_len;
+    char *end = put_four(p, (unsigned)(unix_ms - second * 1000));
+    *p = '.'; /* in place of the first of four digits */
+    return cache->zone.kind == ZONE_UTC ? put_text(end, "Z") : put_shift(end, cache->shift);
 }
 
 char *put_partition(const struct date *cache, char *p, bool hour) {
-    const size_t len = hour ? cache->day_len + 2 : cache->day_len - 1;
-    memcpy(p, cache->text, len);
-    return p + len;
+    memcpy(p, cache->text, sizeof cache->text);
+    return hour ? p + cache->day_len + 2 : p + cache->day_len - 1; /* without the T */
 }
 
 void date_text(char text[DATE_ROOM], int64_t unix_ms) {

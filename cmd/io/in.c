@@ -2,10 +2,7 @@
 /* in.c - reads lines and blocks of any length in constant memory. */
 #include "io/all.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
-#include <unistd.h>
 
 void in_begin(struct in *in, int fd, size_t max) {
     in->fd = fd;

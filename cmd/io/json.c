@@ -2,9 +2,6 @@
 /* json.c - writes JSON piece by piece. text/show.c has a faster writer, for IDs. */
 #include "io/all.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 static bool follows; /* a value of the same object or list precedes */
 
 size_t utf8_length(const char *text, size_t len) {

@@ -3,13 +3,9 @@
 #define _GNU_SOURCE /* O_NOATIME */
 #include "io/all.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sfid.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 int look_open(const char *path, int flags) {
     flags |= O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;

@@ -8,12 +8,7 @@
  */
 #include "io/all.h"
 
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define FIRST_MS 1000 /* shorter runs show no progress */
 #define EVERY_MS 200

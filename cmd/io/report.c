@@ -3,7 +3,6 @@
 #include "io/all.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 static const char *const severities[] = {[FINE] = "ok", [WARNING] = "warning", [FAULT] = "error"};
 

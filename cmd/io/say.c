@@ -2,12 +2,8 @@
 /* say.c - messages, exit statuses, and the end of the output. */
 #include "io/all.h"
 
-#include <errno.h>
 #include <sfid.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 int status_of(int code) {
     switch (code) {

@@ -2,9 +2,6 @@
 /* zone.c - time zones: how far local time is ahead of UTC. */
 #include "io/all.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 

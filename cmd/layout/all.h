@@ -5,9 +5,6 @@
 
 #include "args/all.h"
 
-#include <sfid.h>
-#include <stdbool.h>
-
 /* ---- layout.c: sfid layout ----------------------------------------------- */
 
 extern const struct command command_layout;

@@ -2,10 +2,6 @@
 /* check.c - sfid layout check: whether a layout is suitable, and for how long. */
 #include "layout/all.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #define DAY_MS INT64_C(86400000)
 #define YEAR_MS (DAY_MS * 146097 / 400)
 #define END_IS_NEAR_MS (5 * YEAR_MS)

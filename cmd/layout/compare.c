@@ -4,10 +4,6 @@
 
 #include "layout/id_set.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { OLD_SINCE, OLD_UNTIL, OLD_PIDS, NEW_SINCE, NEW_UNTIL, NEW_PIDS }; /* the order in COMPARE_OPTIONS */
 
 /* OLD or NEW: a layout, its IDs, and those of them that count. */

@@ -2,10 +2,6 @@
 /* layout.c - sfid layout: lists, shows, checks and compares layouts. */
 #include "layout/all.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { FORMAT, HEADER, SQL, COLUMN, COMPARE };
 
 static const struct option_spec options[] = {

@@ -2,10 +2,6 @@
 /* show.c - writes a layout, or all of them, as text, JSON and TSV. */
 #include "layout/all.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 bool layout_look_at(struct shown *shown, const sfid_layout *layout) {
     shown->wide = false;
     shown->layout = *layout;

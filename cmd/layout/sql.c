@@ -11,10 +11,6 @@
  */
 #include "layout/all.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #define EXPRESSION SQL_EXPRESSION
 
 const char *const sql_dialects[] = {[SQL_POSTGRES] = "postgres", [SQL_MYSQL] = "mysql",           [SQL_SQLITE] = "sqlite",

@@ -9,10 +9,6 @@
  */
 #include "layout/all.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #define EXPRESSION SQL_EXPRESSION
 #define YEAR_1_US INT64_C(62135596800000000) /* before 1970 */
 

@@ -5,11 +5,6 @@
 
 #include "args/all.h"
 
-#include <sfid.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- commands about leases ----------------------------------------------- */
 
 extern const struct command command_init, command_keep, command_lease;

@@ -2,13 +2,11 @@
 /* init.c - sfid init: states that no process of an app is running. */
 #include "lease/all.h"
 
-#include <inttypes.h>
-
 enum { APP, STORE, LAYOUT, FORCE, TTL };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server, or ordinal:"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "its layout (sfid)"},
     [FORCE] = {"force", 0, NULL, NULL, "go ahead even if pids are held"},
     STORE_OPTIONS(TTL),
@@ -47,6 +45,33 @@ static int report(const sfid_options *opt, const sfid_app_info *found) {
     return STATUS_GOOD;
 }
 
+/* ---- ordinal: --------------------------------------------------------------- */
+
+/* Opens and closes a generator that waits for nothing: its mark is here then, and the next process does not wait either. */
+static int begin_ordinal(sfid_options *opt) {
+    sfid *g = NULL;
+    sfid_status_info st;
+    char open[DATE_ROOM];
+    opt->on_unknown = SFID_TRUST;
+    const int code = sfid_open(&g, opt);
+    if (code < 0 || sfid_status(g, &st) < 0) {
+        const int status = store_failure(code, sfid_last_error(g));
+        sfid_close(g);
+        return status;
+    }
+    out_print("app       %s\npid       %" PRId64 "\n"
+              "asserted  no process with this pid runs on another host, or ended there less than a window\n"
+              "          (lead_ms + max_ahead_ms) and the skew budget (%" PRIu32 " ms) ago\n",
+              opt->app, st.pid, opt->skew_budget_ms);
+    if (st.ahead_ms > 0) {
+        date_text(open, moment_now().unix_ms + st.ahead_ms);
+        out_print("found     a mark up to %s; it stays\n", open);
+    }
+    sfid_close(g);
+    out_print("done      the pid has a mark on this host\n");
+    return STATUS_GOOD;
+}
+
 static int run(const struct args *args) {
     static const int needed[] = {APP, STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
@@ -59,6 +84,8 @@ static int run(const struct args *args) {
         return STATUS_USAGE;
     opt.store = args->value[STORE];
     any_layout_option(&layout, &opt);
+    if (strncmp(opt.store, "ordinal:", 8) == 0)
+        return begin_ordinal(&opt);
     const int code = sfid_app_init(&opt, args->value[FORCE] != NULL, &found, why, sizeof why);
     if (code == 0)
         return report(&opt, &found);
@@ -72,7 +99,7 @@ const struct command command_init = {
     .name = "init",
     .synopsis = "--app APP --store STORE [--layout LAYOUT] [--force] [--ttl-ms MS] [--short-ms MS] "
                 "[--skew-budget-ms MS] [--timeout-ms MS]",
-    .summary = "let a new app at a Redis server begin at once",
+    .summary = "let a new app at a Redis server, or a new ordinal, begin at once",
     .about = "Run it only if one of these is true: no process of APP is running anywhere, and none will\n"
              "resume an unended lease that a killed process or gen left behind; or none of them has\n"
              "reached the server for the time of a lease and the skew budget. The server then grants\n"
@@ -81,6 +108,8 @@ const struct command command_init = {
              "While a pid is held, init names the holders and ends with status 75. --force goes ahead\n"
              "all the same; if a process is running, IDs may then repeat. Leases stay as they are, and\n"
              "repeating the command does no harm.\n\n"
+             "With ordinal: it states the same of the pid alone, for other hosts: the pid then needs no\n"
+             "wait on this host, although its mark was not here.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
     .run = run,

@@ -8,10 +8,8 @@
  */
 #include "lease/all.h"
 
-#include <inttypes.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <time.h>
 
 enum { APP, STORE, LAYOUT, SPARES, RUN_DIR, STATE_DIR, TTL };

@@ -2,8 +2,6 @@
 /* lease.c - sfid lease: lists and releases leases of an app. */
 #include "lease/all.h"
 
-#include <string.h>
-
 static const struct option_spec options[] = {
     [LEASE_APP] = {"app", 0, "APP", "SFID_APP", "the app"},
     [LEASE_STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server"},

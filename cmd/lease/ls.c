@@ -2,15 +2,10 @@
 /* ls.c - sfid lease ls: lists leases, once or repeatedly. */
 #include "lease/all.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static const char *const formats[] = {"text", "json", "tsv", "csv", "prometheus", NULL};
 

@@ -2,8 +2,6 @@
 /* metrics.c - writes leases for Prometheus (prometheus.io, "Exposition formats"). Times and spans are in seconds. */
 #include "lease/all.h"
 
-#include <inttypes.h>
-
 static void head(const char *name, const char *help) { out_print("# HELP %s %s\n# TYPE %s gauge\n", name, help, name); }
 
 static void label(const char *name, const char *value, bool first) {
@@ -61,13 +59,12 @@ static void put_leases(const sfid_options *opt, const struct leases *leases) {
     char pid[24];
     for (size_t i = 0; i < leases->count && out_good(); i++) {
         const struct lease *lease = &leases->all[i];
-        struct dec cache = {.base = 0};
         if (!lease_is_busy(lease->kind) || lease->until_unix_ms < 0)
             continue;
         if (first)
             head("sfid_lease_expiry_timestamp_seconds", "When a lease ends unless it is renewed, by the server's clock.");
         first = false;
-        *put_dec(&cache, pid, lease->pid) = '\0';
+        *put_dec(pid, lease->pid) = '\0';
         begin("sfid_lease_expiry_timestamp_seconds", opt);
         label("pid", pid, false);
         label("state", lease_kind_name(lease->kind), false);

@@ -2,13 +2,8 @@
 /* pid.c - sfid lease show and release: shows all about one pid, and ends its lease. */
 #include "lease/all.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 static const char *const formats[] = {"text", "json", NULL};
 

@@ -2,11 +2,6 @@
 /* show.c - looks up and lists leases. */
 #include "lease/all.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 const char *lease_kind_name(sfid_lease_kind kind) {
     static const char *const names[] = {[SFID_LEASE_HELD] = "held",
                                         [SFID_LEASE_RUN_OUT] = "run-out",

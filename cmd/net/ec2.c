@@ -2,9 +2,6 @@
 /* ec2.c - asks the metadata service of EC2, version 2: a token first, which the other requests name. */
 #include "net/all.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #define LIMIT_MS 1000

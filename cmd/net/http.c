@@ -2,9 +2,6 @@
 /* http.c - a client of HTTP/1.0: one request on a connection, and its whole answer. */
 #include "net/all.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 static bool failed(struct peer *peer, const char *why) {

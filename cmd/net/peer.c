@@ -2,16 +2,11 @@
 /* peer.c - connections to an address, over which no call waits for longer than the deadline. */
 #include "net/all.h"
 
-#include <errno.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 /* ---- addresses ------------------------------------------------------------- */
 

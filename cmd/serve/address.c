@@ -3,9 +3,6 @@
 #include "serve/all.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #define FORMS "use an address such as 127.0.0.1:3525, [::1]:3525 or unix:/run/sfid.sock"
 

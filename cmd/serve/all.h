@@ -217,9 +217,6 @@ void http_answer(struct client *client, int status, const char *type, struct sli
 void http_error(struct client *client, int status, const char *code, struct slice target, bool with_body, const char *fmt, ...)
     CLI_PRINTF(6, 7);
 
-/* Writes a text as the inside of a JSON string, at most `most` bytes of it. */
-char *json_put(char *p, struct slice text, size_t most);
-
 /* Begins with the next second; sets what Date says. */
 void http_clock(void);
 

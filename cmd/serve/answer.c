@@ -8,8 +8,6 @@
  */
 #include "serve/all.h"
 
-#include <inttypes.h>
-
 enum { SMALL = 4096 }; /* answers up to this size, with what is pending, do not wait for memory */
 
 /* What clients read; the reason is in the log alone, since it may name hosts of the store. */
@@ -41,17 +39,15 @@ static size_t most_bytes(const struct job *job) {
 }
 
 static char *put_bulk(char *p, size_t i, unsigned least) {
-    enum { HEAD_MOST = 6 }; /* $NNN\r\n */
+    enum { HEAD_MOST = 16 }; /* $NNN\r\n, and what put_dec() writes behind its digits */
     char *text = p + HEAD_MOST, *end = source_put(text, i, least);
     const size_t len = (size_t)(end - text);
-    struct dec cache = {.len = 0};
-    char *head = put_text(put_dec(&cache, put_text(p, "$"), len), "\r\n");
+    char *head = put_text(put_dec(put_text(p, "$"), len), "\r\n");
     memmove(head, text, len);
     return put_text(head + len, "\r\n");
 }
 
 static char *put_one(char *p, const struct job *job, size_t i, bool first) {
-    struct dec cache = {.len = 0};
     switch (job->answer) {
     case ANSWER_FLAKEID:
         return source_put_hex(first ? p : put_text(p, "\n"), i);
@@ -63,7 +59,7 @@ static char *put_one(char *p, const struct job *job, size_t i, bool first) {
     case ANSWER_ARRAY:
         return put_bulk(p, i, job->least);
     case ANSWER_INTEGER:
-        return put_text(put_dec(&cache, put_text(p, ":"), (uint64_t)source_integer(i)), "\r\n");
+        return put_text(put_dec(put_text(p, ":"), (uint64_t)source_integer(i)), "\r\n");
     default:
         return source_put(p, i, job->least);
     }
@@ -81,9 +77,8 @@ static void put_drawn(struct client *client, size_t count) {
 /* ---- what surrounds them ---------------------------------------------------------- */
 
 static char *put_before(char *p, const struct job *job) {
-    struct dec cache = {.len = 0};
     if (job->answer == ANSWER_ARRAY)
-        return put_text(put_dec(&cache, put_text(p, "*"), job->n), "\r\n");
+        return put_text(put_dec(put_text(p, "*"), job->n), "\r\n");
     if (is_http(job->answer))
         p += HEAD_ROOM; /* the head follows at the end, when the length is known */
     return job->answer == ANSWER_JSON ? put_text(p, "{\"ids\":[") : p;

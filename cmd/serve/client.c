@@ -3,8 +3,6 @@
 #include "serve/all.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { FIRST_ROOM = 512, PRINT_ROOM = 2048 };
 

@@ -8,11 +8,6 @@
  */
 #include "serve/all.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 enum {
     IN_ROOM = 9 * 1024,   /* the most bytes that are read and not yet answered: longer than any request */
     PENDING_MOST = 65536, /* with more to send, nothing is read */
@@ -190,9 +185,9 @@ static uint64_t retry_ms(void) {
     return ms < 1 ? 1 : ms > RETRY_MOST_MS ? RETRY_MOST_MS : (uint64_t)ms;
 }
 
-/* The job goes on later, from the end of a queue. */
+/* The job goes on later, from the end of a queue. Whoever finds no IDs waits behind those in turn, who came before. */
 static void park(struct connection *c, enum progress progress) {
-    if (progress == PROGRESS_TURN) {
+    if (progress == PROGRESS_TURN || (c->place.queue != QUEUE_TURN && queue_length(QUEUE_TURN) > 0)) {
         if (c->place.queue != QUEUE_TURN)
             move(c, QUEUE_TURN, 0);
         uv_idle_start(&all.turns, on_turn);

@@ -2,8 +2,6 @@
 /* http_serve.c - answers requests of HTTP. */
 #include "serve/all.h"
 
-#include <stdio.h>
-
 enum { LEAST_MOST = 128, VALUE = 128 };
 
 /* ---- parameters -------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #include "serve/all.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <time.h>
 
 enum { HREF_MOST = 256, DATE = 30 };
@@ -44,12 +43,11 @@ static const char *reason_of(int status) {
 
 char *http_head(char *p, const struct client *client, int status, const char *type, int64_t length, const char *extra) {
     const bool keep = client->keep && !client->closing && !state.stopping;
-    struct dec cache = {.len = 0};
     p = put_text(put_text(p, "HTTP/1.1 "), reason_of(status));
     p = put_text(put_text(p, "\r\nDate: "), date);
     p = put_text(put_text(p, "\r\nContent-Type: "), type);
     if (length >= 0)
-        p = put_dec(&cache, put_text(p, "\r\nContent-Length: "), (uint64_t)length);
+        p = put_dec(put_text(p, "\r\nContent-Length: "), (uint64_t)length);
     p = put_text(put_text(p, "\r\nCache-Control: no-store\r\n"), extra);
     if (!keep)
         p = put_text(p, "Connection: close\r\n");
@@ -74,7 +72,8 @@ void http_answer(struct client *client, int status, const char *type, struct sli
     answer(client, status, type, "", body, with_body);
 }
 
-char *json_put(char *p, struct slice text, size_t most) {
+/* Writes a text as the inside of a JSON string, at most `most` bytes of it. */
+static char *json_put(char *p, struct slice text, size_t most) {
     for (size_t i = 0; i < text.len && i < most; i++) {
         const unsigned char c = (unsigned char)text.at[i];
         if (c == '"' || c == '\\')

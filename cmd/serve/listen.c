@@ -2,13 +2,9 @@
 /* listen.c - the sockets that are listened on: our own, and those that the service manager passes. */
 #include "serve/all.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct listener listeners[2 * LISTEN_MOST];
 int listener_count;

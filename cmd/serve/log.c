@@ -4,10 +4,7 @@
 
 #include <poll.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { QUIET_MS = 10000, KEPT = 32, LINE = 1024 };
 

@@ -3,10 +3,6 @@
 #include "serve/all.h"
 
 #include <dirent.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 struct page {
     struct client *client;

@@ -3,12 +3,6 @@
 #include "serve/all.h"
 
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 static int notify_fd = -1;
 static struct sockaddr_un manager = {.sun_family = AF_UNIX};

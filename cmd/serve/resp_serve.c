@@ -2,9 +2,6 @@
 /* resp_serve.c - answers commands of Redis's protocol, RESP2 and RESP3. */
 #include "serve/all.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* The Redis version that clients see. They send only commands that it has, and those are answered here. */
 #define SERVER_VERSION "7.0.0"
 

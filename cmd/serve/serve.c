@@ -2,12 +2,8 @@
 /* serve.c - sfid serve: a daemon that hands out IDs, from its start to its end. */
 #include "serve/all.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <unistd.h>
 
 enum { ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, TICK_MS = 1000 };
 

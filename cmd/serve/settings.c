@@ -2,9 +2,6 @@
 /* settings.c - the options of sfid serve. */
 #include "serve/all.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #define DAY_MS 86400000
 #define MODE_MOST 0777
 
@@ -43,14 +40,11 @@ const struct option_spec serve_options[] = {
     [PROTOCOL_LIST] = {"protocols", 0, "LIST", NULL, "the protocols to speak (http,resp,flakeid)"},
     [MODE] = {"mode", 0, "OCTAL", NULL, "the mode of Unix sockets (0660)"},
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease the process ID: local or a Redis URL (local)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease a pid: local, ordinal: or a Redis URL (local)"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "a fixed process ID instead"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, uuid (the layout's own)"},
-    [MAC] = OPTION_MAC,
-    [INTERFACE] = OPTION_INTERFACE,
-    [REGION] = OPTION_REGION,
-    [IP] = OPTION_IP,
+    HOST_OPTIONS(MAC),
     [EC2] = OPTION_EC2,
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},

@@ -2,13 +2,10 @@
 /* source.c - the generator, and its IDs as text. */
 #include "serve/all.h"
 
-#include <stdio.h>
-
 static struct {
     sfid *g;
     struct view view;
     struct reader reader;
-    struct dec cache;
     union {
         int64_t ids[SOURCE_TURN];
         sfid_wide wide[SOURCE_TURN];
@@ -78,7 +75,7 @@ char *source_put(char *p, size_t i, unsigned least) {
     const sfid_wide id = drawn(i);
     char *end = p;
     if (!settings.layout.wide && settings.form == SFID_DEC) {
-        end = put_dec(&source.cache, p, id.low);
+        end = put_dec(p, id.low);
     } else {
         const int len = settings.layout.wide ? sfid_wide_to_text(settings.form, id, settings.width, p, SOURCE_ROOM)
                                              : sfid_to_text(settings.form, (int64_t)id.low, p, SOURCE_ROOM);

@@ -2,12 +2,9 @@
 /* unix.c - Unix sockets with a path: one server at a time, and no file of others is removed. */
 #include "serve/all.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Holds PATH.lock while the path is tested, removed and bound. The file stays: removing it would let two servers hold one each. */
 static int lock_path(const char *path) {

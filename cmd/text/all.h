@@ -5,11 +5,6 @@
 
 #include "args/all.h"
 
-#include <sfid.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- commands that generate, write and convert IDs ----------------------- */
 
 extern const struct command command_bench, command_convert, command_encode, command_gen, command_range;
@@ -50,6 +45,8 @@ void say_bad(const char *unit, uint64_t number, const char *text, size_t len, co
 
 /* ---- view.c: takes an ID apart ------------------------------------------- */
 
+#define VIEW_LABEL 32 /* the widest label of a layout, and two spaces, fit */
+
 enum partition { PARTITION_NONE, PARTITION_DAY, PARTITION_HOUR };
 
 struct view {
@@ -64,11 +61,11 @@ struct view {
     bool age;
     bool later; /* the text form puts an empty line before all but the first ID */
     char name[SFID_LAYOUT_STR_LEN];
+    size_t name_len;
     sfid_field own[SFID_LAYOUT_FIELDS]; /* the fields that their makers call by another name, and the parts of a split pid */
     int own_count;
-    int label_width;                    /* of a line of VIEW_TEXT */
+    int label_width;                    /* of a line of VIEW_TEXT; two spaces follow */
     int id_width, pid_width, seq_width; /* column widths of the table */
-    struct dec id, unix_ms, tick, pid, seq, rest;
     struct date date;
 };
 
@@ -109,9 +106,6 @@ char *view_put_members(struct view *view, char *p, const struct taken *taken);
 /* Writes " [2026-11-21T10:30:00.000Z pid 1 seq 2]". */
 char *view_put_note(struct view *view, char *p, const struct taken *taken);
 
-/* Returns the bits of a field. */
-uint64_t view_part(const sfid_field *field, sfid_wide id);
-
 /* Writes the common name of a wide ID's pid: a MAC address or a region. Returns false if it has none. */
 #define VIEW_PID_NAME 32
 bool view_pid_name(const struct view *view, const struct taken *taken, char name[VIEW_PID_NAME]);
@@ -135,7 +129,6 @@ bool view_id(struct view *view, int64_t id);
 struct ids {
     int format;     /* index into the formats */
     unsigned width; /* least number of digits; 0: that of the form or layout */
-    struct dec cache;
     struct view view;
 };
 
@@ -149,14 +142,11 @@ void ids_show_wide(struct ids *ids, const sfid_wide *list, size_t n);
 
 /* ---- host.c: options for the host in IDs of flake, flake-go, awsflake ---- */
 
-#define OPTION_MAC \
-    { "mac", 0, "ADDRESS", NULL, "flake, flake-go: the worker, a MAC address (of the first interface)" }
-#define OPTION_INTERFACE \
-    { "interface", 0, "NAME", NULL, "flake, flake-go, awsflake: the interface whose address to use" }
-#define OPTION_REGION \
-    { "region", 0, "REGION", "AWSFLAKE_REGION", "awsflake: the region, such as us-east-1" }
-#define OPTION_IP \
-    { "ip", 0, "ADDRESS", "AWSFLAKE_IP", "awsflake: the host's address (that of the first interface)" }
+#define HOST_OPTIONS(first) \
+    [first] = {"mac", 0, "ADDRESS", NULL, "flake, flake-go: the worker, a MAC address (of the first interface)"}, \
+    [(first) + 1] = {"interface", 0, "NAME", NULL, "flake, flake-go, awsflake: the interface whose address to use"}, \
+    [(first) + 2] = {"region", 0, "REGION", "AWSFLAKE_REGION", "awsflake: the region, such as us-east-1"}, \
+    [(first) + 3] = {"ip", 0, "ADDRESS", "AWSFLAKE_IP", "awsflake: the host's address (that of the first interface)"}
 
 #define OPTION_EC2 \
     { "ec2", 0, NULL, NULL, "awsflake: ask EC2 for the region and address that are not given" }

@@ -3,17 +3,15 @@
 #include "text/all.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-enum { LAYOUT, THREADS, SECONDS, FORMAT };
+enum { LAYOUT, THREADS, LANES, SECONDS, FORMAT };
 enum { BATCH = 4096, BURST = 200000, THREADS_MAX = 64, ROUNDS_MAX = 400 };
 
 static const struct option_spec options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
     [THREADS] = {"threads", 0, "N", NULL, "how many threads share a generator, 1 to 64 (2)"},
+    [LANES] = {"lanes", 0, NULL, NULL, "compare lanes with one word that all threads share, by 1, 2, 4 … threads"},
     [SECONDS] = {"seconds", 0, "N", NULL, "how many seconds to measure each line, 1 to 60 (1)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
     {NULL, 0, NULL, NULL, NULL},
@@ -277,6 +275,17 @@ static void measure_costs(struct bench *b, unsigned threads, uint64_t seconds) {
     }
 }
 
+/* Threads that share the generator's word, and as many with a lane each. */
+static void measure_lanes(struct bench *b, unsigned threads, uint64_t seconds) {
+    static const enum way ways[] = {WAY_NEXT, WAY_LANE};
+    for (unsigned n = 1; n <= threads; n = n < threads && 2 * n > threads ? threads : 2 * n)
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0] && out_good(); i++) {
+            b->way = ways[i];
+            b->threads = n;
+            tell(b, cost_ns(b, seconds));
+        }
+}
+
 static int run(const struct args *args) {
     static const char *const formats[] = {"text", "json", NULL};
     struct bench b = {.g = NULL};
@@ -302,7 +311,10 @@ static int run(const struct args *args) {
     } else {
         out_print("nanoseconds per ID, median of bursts; with several threads: the time until all are done, per ID\n\n");
     }
-    measure_costs(&b, threads, seconds);
+    if (args->value[LANES])
+        measure_lanes(&b, threads, seconds);
+    else
+        measure_costs(&b, threads, seconds);
     sfid_close(b.g);
     b.g = open_generator(&layout, SFID_WAIT, &status);
     if (b.g)
@@ -313,11 +325,12 @@ static int run(const struct args *args) {
 
 const struct command command_bench = {
     .name = "bench",
-    .synopsis = "[--layout LAYOUT] [--threads N] [--seconds N] [--format text|json]",
+    .synopsis = "[--layout LAYOUT] [--threads N] [--lanes] [--seconds N] [--format text|json]",
     .summary = "measure what IDs of a layout cost on this machine",
     .about = "Generates in memory, without app and store: these do not change what an ID costs. Reading\n"
              "the clock is measured for comparison. Costs are measured while a tick has room. The last\n"
-             "line shows how many IDs one thread generates at full speed, waiting for ticks in between.\n",
+             "line shows how many IDs one thread generates at full speed, waiting for ticks in between.\n"
+             "With --lanes, only threads that share a generator's word and threads with a lane each.\n",
     .options = options,
     .run = run,
 };

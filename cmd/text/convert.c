@@ -2,11 +2,6 @@
 /* convert.c - sfid convert: writes IDs in another form. */
 #include "text/all.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { TO, FROM, WIDTH, WIDE };
 
 static const struct option_spec options[] = {

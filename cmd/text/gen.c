@@ -2,11 +2,7 @@
 /* gen.c - sfid gen: generates IDs. */
 #include "text/all.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define BATCH 4096
 #define STORE_LEN 4200 /* longer than any URL that the library takes */
@@ -37,7 +33,7 @@ enum {
 static const struct option_spec options[] = {
     [COUNT] = {"count", 'n', "COUNT", NULL, "how many IDs (1)"},
     [APP] = {"app", 0, "APP", "SFID_APP", "the app (cli- and the layout's fingerprint)"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease the process ID: local or a Redis URL (local)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease a pid: local, ordinal: or a Redis URL (local)"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "a fixed process ID instead"},
     [PID_FIRST] = {"pid-min", 0, "PID", NULL, "the lowest process ID to lease (the layout's first)"},
     [PID_LAST] = {"pid-max", 0, "PID", NULL, "the highest process ID to lease (the layout's last)"},
@@ -47,10 +43,7 @@ static const struct option_spec options[] = {
     [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "write at least this many digits, with leading zeros"},
     [EXHAUSTION] = {"exhaustion", 0, "HOW", NULL, "when a tick's sequence is used up: wait, borrow or fail (wait)"},
     [RANDOM_START] = {"random-start", 0, "N", NULL, "begin each tick's sequence at a random number below N (0)"},
-    [MAC] = OPTION_MAC,
-    [INTERFACE] = OPTION_INTERFACE,
-    [REGION] = OPTION_REGION,
-    [IP] = OPTION_IP,
+    HOST_OPTIONS(MAC),
     [EC2] = OPTION_EC2,
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},

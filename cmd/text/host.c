@@ -5,7 +5,6 @@
 #include "net/all.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 
 /* ---- valid options ---------------------------------------------------------- */
 

@@ -50,20 +50,46 @@ bool ids_read(struct ids *ids, const struct args *args, int format, int length, 
 }
 
 /* Bytes have a fixed length and no line ends, since a newline may be part of an ID. */
-static void put_end(struct ids *ids, char *p) {
+static void put_end(const struct ids *ids, char *p) {
     if (ids->format != BYTES)
         *p++ = '\n';
     out_until(p);
 }
 
-static char *put_id(struct ids *ids, char *p, int64_t id) {
-    if (ids->format == DEC && ids->width == 0)
-        return put_dec(&ids->cache, p, (uint64_t)id);
+static char *put_id(const struct ids *ids, char *p, int64_t id) {
     const int len = sfid_to_text_padded(forms[ids->format], id, ids->width, p, SFID_TEXT_LEN);
     return p + (len > 0 ? len : 0);
 }
 
+/* Neighbours share all but their last four digits. */
+static char *put_lines(char *p, const int64_t *list, size_t n) {
+    char shared[DEC_ROOM] = "";
+    size_t len = 0;
+    uint64_t base = 0; /* the lowest number that begins like this; 0: none does */
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t id = (uint64_t)list[i];
+        if (id - base >= 10000 || base == 0) {
+            base = id / 10000 * 10000;
+            len = base == 0 ? 0 : (size_t)(put_dec(shared, id / 10000) - shared);
+        }
+        memcpy(p, shared, sizeof shared); /* a constant length takes two moves; the excess is overwritten */
+        p = base == 0 ? put_dec(p, id) : put_four(p + len, (unsigned)(id - base));
+        *p++ = '\n';
+    }
+    return p;
+}
+
+static void show_decimals(const int64_t *list, size_t n) {
+    enum { LINES = OUT_ROOM / DEC_ROOM };
+    for (size_t i = 0; i < n; i += LINES)
+        out_until(put_lines(out_room(OUT_ROOM), list + i, n - i < LINES ? n - i : LINES));
+}
+
 void ids_show(struct ids *ids, const int64_t *list, size_t n) {
+    if (ids->format == DEC && ids->width == 0) {
+        show_decimals(list, n);
+        return;
+    }
     for (size_t i = 0; i < n; i++)
         if (ids->format == JSON)
             view_id(&ids->view, list[i]);

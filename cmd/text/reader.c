@@ -2,8 +2,6 @@
 /* reader.c - reads IDs in all their forms. */
 #include "text/all.h"
 
-#include <stdio.h>
-
 const char *const id_forms[] = {[SFID_DEC] = "dec",       [SFID_HEX] = "hex",   [SFID_BASE62] = "base62", [SFID_BASE32] = "base32",
                                 [SFID_BASE58] = "base58", [SFID_UUID] = "uuid", [SFID_BYTES] = "bytes",   NULL};
 

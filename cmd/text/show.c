@@ -2,12 +2,10 @@
 /* show.c - shows the parts of an ID as aligned text, a table, JSON, TSV or CSV. */
 #include "text/all.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* ---- parts ---------------------------------------------------------------- */
 
-uint64_t view_part(const sfid_field *field, sfid_wide id) {
+/* Returns the bits of a field. */
+static uint64_t view_part(const sfid_field *field, sfid_wide id) {
     const uint64_t value = field->shift >= 64  ? id.high >> (field->shift - 64)
                            : field->shift == 0 ? id.low
                                                : id.low >> field->shift | id.high << (64 - field->shift);
@@ -35,8 +33,9 @@ char *view_put_age(char *p, int64_t ms) {
     if (ms < 0)
         *p++ = '-';
     if (seconds >= 86400)
-        p += sprintf(p, "%llud ", (unsigned long long)(seconds / 86400));
-    return p + sprintf(p, "%02u:%02u:%02u", of_day / 3600, of_day / 60 % 60, of_day % 60);
+        p = put_text(put_dec(p, seconds / 86400), "d ");
+    p = put_text(put_two(p, of_day / 3600), ":");
+    return put_two(put_text(put_two(p, of_day / 60 % 60), ":"), of_day % 60);
 }
 
 /* ---- columns -------------------------------------------------------------- */
@@ -61,16 +60,16 @@ char *view_put_columns(struct view *view, char *p, const struct taken *taken, ch
     *p++ = separator;
     p = put_date(&view->date, p, taken->unix_ms);
     *p++ = separator;
-    p = put_int(&view->unix_ms, p, taken->unix_ms);
+    p = put_int(p, taken->unix_ms);
     *p++ = separator;
-    p = put_dec(&view->tick, p, taken->tick);
+    p = put_dec(p, taken->tick);
     *p++ = separator;
-    p = put_dec(&view->pid, p, taken->pid);
+    p = put_dec(p, taken->pid);
     *p++ = separator;
-    p = put_dec(&view->seq, p, taken->seq);
+    p = put_dec(p, taken->seq);
     if (view->age) {
         *p++ = separator;
-        p = put_int(&view->rest, p, view_age(taken));
+        p = put_int(p, view_age(taken));
     }
     if (view->partition) {
         *p++ = separator;
@@ -81,10 +80,8 @@ char *view_put_columns(struct view *view, char *p, const struct taken *taken, ch
 
 /* ---- members -------------------------------------------------------------- */
 
-static char *put_member(struct dec *cache, char *p, const char *name, uint64_t value) {
-    p = put_text(p, ",\"");
-    p = put_text(p, name);
-    return put_dec(cache, put_text(p, "\":"), value);
+static char *put_member(char *p, const char *name, uint64_t value) {
+    return put_dec(put_text(put_text(put_text(p, ",\""), name), "\":"), value);
 }
 
 static char *put_string(char *p, const char *name, const char *value) {
@@ -96,18 +93,18 @@ static char *put_string(char *p, const char *name, const char *value) {
 char *view_put_members(struct view *view, char *p, const struct taken *taken) {
     char name[VIEW_PID_NAME];
     p = put_date(&view->date, put_text(p, "\"time\":\""), taken->unix_ms);
-    p = put_int(&view->unix_ms, put_text(p, "\",\"unix_ms\":"), taken->unix_ms);
-    p = put_member(&view->tick, p, "tick", taken->tick);
-    p = put_member(&view->pid, p, "pid", taken->pid);
-    p = put_member(&view->seq, p, "seq", taken->seq);
+    p = put_int(put_text(p, "\",\"unix_ms\":"), taken->unix_ms);
+    p = put_dec(put_text(p, ",\"tick\":"), taken->tick);
+    p = put_dec(put_text(p, ",\"pid\":"), taken->pid);
+    p = put_dec(put_text(p, ",\"seq\":"), taken->seq);
     for (int i = 0; i < view->own_count; i++)
-        p = put_member(&view->rest, p, view->own[i].name, view_part(&view->own[i], taken->id));
+        p = put_member(p, view->own[i].name, view_part(&view->own[i], taken->id));
     if (view->wide && view_pid_name(view, taken, name))
         p = put_string(p, view_pid_label(view), name);
     if (view->random)
-        p = put_member(&view->rest, p, "random", taken->random);
+        p = put_member(p, "random", taken->random);
     if (view->age)
-        p = put_int(&view->rest, put_text(p, ",\"age_ms\":"), view_age(taken));
+        p = put_int(put_text(p, ",\"age_ms\":"), view_age(taken));
     if (view->partition)
         p = put_text(put_partition(&view->date, put_text(p, ",\"partition\":\""), view->partition == PARTITION_HOUR), "\"");
     if (view_is_future(taken))
@@ -119,8 +116,8 @@ char *view_put_members(struct view *view, char *p, const struct taken *taken) {
 
 char *view_put_note(struct view *view, char *p, const struct taken *taken) {
     p = put_date(&view->date, put_text(p, " ["), taken->unix_ms);
-    p = put_dec(&view->pid, put_text(p, " pid "), taken->pid);
-    p = put_dec(&view->seq, put_text(p, " seq "), taken->seq);
+    p = put_dec(put_text(p, " pid "), taken->pid);
+    p = put_dec(put_text(p, " seq "), taken->seq);
     if (view->age)
         p = view_put_age(put_text(p, " age "), view_age(taken));
     if (view->partition)
@@ -128,33 +125,35 @@ char *view_put_note(struct view *view, char *p, const struct taken *taken) {
     return put_text(p, "]");
 }
 
+/* Copies all of the room, whose length is constant. */
+static char *put_name(const struct view *view, char *p) {
+    memcpy(p, view->name, sizeof view->name);
+    return p + view->name_len;
+}
+
 /* ---- JSON ----------------------------------------------------------------- */
 
 char *view_put_json(struct view *view, char *p, const struct taken *taken) {
     p = view_put_id(view, put_text(p, "{\"id\":\""), taken->id);
-    p = put_text(p, "\",\"layout\":\"");
-    p = put_text(p, view->name);
+    p = put_name(view, put_text(p, "\",\"layout\":\""));
     p = view_put_members(view, put_text(p, "\","), taken);
     return put_text(p, "}\n");
 }
 
 /* ---- aligned text --------------------------------------------------------- */
 
-static char *put_label(const struct view *view, char *p, const char *label) {
-    char *value = p + view->label_width + 2;
-    return put_spaces(put_text(put_text(p, label), " "), value);
+static inline char *put_label(const struct view *view, char *p, const char *label) {
+    memset(p, ' ', VIEW_LABEL);
+    put_text(p, label);
+    return p + view->label_width + 2;
 }
 
-static char *put_text_row(const struct view *view, char *p, const char *label, const char *value) {
-    return put_text(put_text(put_label(view, p, label), value), "\n");
-}
-
-static char *put_row(struct view *view, char *p, const char *label, uint64_t value) {
-    return put_text(put_dec(&view->rest, put_label(view, p, label), value), "\n");
+static inline char *put_row(const struct view *view, char *p, const char *label, uint64_t value) {
+    return put_text(put_dec(put_label(view, p, label), value), "\n");
 }
 
 /* Writes the fields of a kind under the names of their makers. */
-static char *put_own_rows(struct view *view, char *p, const struct taken *taken, sfid_field_kind kind) {
+static char *put_own_rows(const struct view *view, char *p, const struct taken *taken, sfid_field_kind kind) {
     for (int i = 0; i < view->own_count; i++)
         if (view->own[i].kind == kind)
             p = put_row(view, p, view->own[i].name, view_part(&view->own[i], taken->id));
@@ -166,14 +165,14 @@ static char *put_rows(struct view *view, char *p, const struct taken *taken) {
     if (view->later)
         *p++ = '\n';
     p = put_text(view_put_id(view, put_label(view, p, "id"), taken->id), "\n");
-    p = put_text_row(view, p, "layout", view->name);
+    p = put_text(put_name(view, put_label(view, p, "layout")), "\n");
     p = put_date(&view->date, put_label(view, p, "time"), taken->unix_ms);
     p = put_text(p, view_is_future(taken) ? " (in the future)\n" : "\n");
-    p = put_text(put_int(&view->unix_ms, put_label(view, p, "unix_ms"), taken->unix_ms), "\n");
+    p = put_text(put_int(put_label(view, p, "unix_ms"), taken->unix_ms), "\n");
     p = put_own_rows(view, put_row(view, p, "tick", taken->tick), taken, SFID_FIELD_TIME);
     p = put_own_rows(view, put_row(view, p, "pid", taken->pid), taken, SFID_FIELD_PID);
     if (view->wide && view_pid_name(view, taken, name))
-        p = put_text_row(view, p, view_pid_label(view), name);
+        p = put_text(put_text(put_label(view, p, view_pid_label(view)), name), "\n");
     p = put_own_rows(view, put_row(view, p, "seq", taken->seq), taken, SFID_FIELD_SEQ);
     if (view->random)
         p = put_row(view, p, "random", taken->random);
@@ -208,10 +207,13 @@ static char *put_cells(struct view *view, char *p, const struct taken *taken) {
     p = to_the_right(p, view_put_id(view, p, taken->id), view->id_width);
     p = put_text(p, "  ");
     char *until = p + date_width(view);
-    p = put_text(put_spaces(put_date(&view->date, p, taken->unix_ms), until), "  ");
-    p = to_the_right(p, put_dec(&view->pid, p, taken->pid), view->pid_width);
+    p = put_date(&view->date, p, taken->unix_ms);
+    while (p < until)
+        *p++ = ' ';
     p = put_text(p, "  ");
-    p = to_the_right(p, put_dec(&view->seq, p, taken->seq), view->seq_width);
+    p = to_the_right(p, put_dec(p, taken->pid), view->pid_width);
+    p = put_text(p, "  ");
+    p = to_the_right(p, put_dec(p, taken->seq), view->seq_width);
     if (view->partition)
         p = put_partition(&view->date, put_text(p, "  "), view->partition == PARTITION_HOUR);
     if (view->age)
