@@ -43,6 +43,7 @@ int main(int argc, char **argv) {
     }
     begin_rows();
     bench_draw();
+    bench_wide();
     bench_shared();
     bench_lanes();
     bench_pack();

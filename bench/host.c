@@ -157,6 +157,29 @@ static void one_by_one(int count) {
     }
 }
 
+/* A process that keeps the shared page, so that this one joins. It ends when this one does. */
+static void start_keeper(void) {
+    int ready[2], end[2];
+    char byte;
+    if (pipe(ready) < 0 || pipe(end) < 0)
+        fail("pipe", strerror(errno));
+    const pid_t child = fork();
+    if (child < 0)
+        fail("fork", strerror(errno));
+    if (child == 0) {
+        close(end[1]);
+        sfid *g = open_one("shared");
+        if (write(ready[1], "", 1) == 1 && read(end[0], &byte, 1) == 0)
+            sfid_close(g);
+        _exit(0);
+    }
+    close(ready[1]);
+    close(end[0]);
+    if (read(ready[0], &byte, 1) != 1)
+        fail("a process", "it failed");
+    close(ready[0]);
+}
+
 static void at_once(const char *app, const char *name) {
     pid_t children[AT_ONCE];
     int outs[AT_ONCE];
@@ -185,6 +208,7 @@ int main(int argc, char **argv) {
     snprintf(dir, sizeof dir, "/dev/shm/sfid-bench-XXXXXX");
     if (mkdtemp(dir) == NULL)
         fail(dir, strerror(errno));
+    start_keeper();
     sfid *alone = open_one("alone");
     const int fds = count_in("/proc/self/fd"), threads = count_in("/proc/self/task"), mappings = count_mappings();
     sfid *shared = open_one("shared");

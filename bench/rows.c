@@ -37,24 +37,28 @@ bool make_directory(void) {
     return mkdtemp(directory) != NULL && atexit(remove_directory) == 0;
 }
 
-sfid *open_pid(const char *app, const sfid_layout *l, const char *store) {
+sfid *open_options(sfid_options *opt) {
     sfid *g = NULL;
-    sfid_options opt = SFID_OPTIONS_INIT;
     char run[80], state[80];
     snprintf(run, sizeof run, "%s/run", directory);
     snprintf(state, sizeof state, "%s/state", directory);
-    opt.app = app;
-    opt.layout = l;
-    opt.run_dir = run;
-    opt.state_dir = state;
-    opt.store = store;
-    opt.pid = store ? -1 : 1;
-    opt.on_unknown = SFID_TRUST;
-    if (sfid_open(&g, &opt) < 0) {
+    opt->run_dir = run;
+    opt->state_dir = state;
+    if (sfid_open(&g, opt) < 0) {
         fprintf(stderr, "bench: %s\n", sfid_last_error(g));
         exit(1);
     }
     return g;
+}
+
+sfid *open_pid(const char *app, const sfid_layout *l, const char *store) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.app = app;
+    opt.layout = l;
+    opt.store = store;
+    opt.pid = store ? -1 : 1;
+    opt.on_unknown = SFID_TRUST;
+    return open_options(&opt);
 }
 
 /* ---- rows ------------------------------------------------------------------ */
@@ -64,7 +68,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median(double *values, int n) {
+double median_of(double *values, int n) {
     qsort(values, (size_t)n, sizeof *values, by_value);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
@@ -88,8 +92,8 @@ void run_row(const struct row *row) {
         costs[i] = row->subject(row->subject_arg, row->n);
         ratios[i] = costs[i] / floors[i];
     }
-    const double floor = median(floors, settings.rounds), cost = median(costs, settings.rounds);
-    const double ratio = median(ratios, settings.rounds);
+    const double floor = median_of(floors, settings.rounds), cost = median_of(costs, settings.rounds);
+    const double ratio = median_of(ratios, settings.rounds);
     begin_line();
     if (settings.json)
         printf("{\"name\":\"%s\",\"floor\":\"%s\",\"unit\":\"ns/%s\",\"rounds\":%d,\"floor_min\":%.3f,\"floor_median\":%.3f,"
@@ -102,7 +106,7 @@ void run_row(const struct row *row) {
 }
 
 void tell_figure(const char *name, const char *unit, double *values, int n, double target, bool at_least) {
-    const double middle = median(values, n);
+    const double middle = median_of(values, n);
     begin_line();
     if (settings.json)
         printf("{\"name\":\"%s\",\"unit\":\"%s\",\"rounds\":%d,\"min\":%.3f,\"median\":%.3f,\"max\":%.3f,\"target\":%.2f}", name,

@@ -4,6 +4,7 @@
 #define SFID_BENCH_SUBJECTS_H
 
 void bench_draw(void);
+void bench_wide(void);
 void bench_shared(void);
 void bench_lanes(void);
 void bench_saturated(void);

@@ -3,6 +3,7 @@
  * threads.c - several threads on one word, compared with threads that only add
  * to one word; and with a lane each, compared with threads that share nothing.
  */
+#include "floor.h"
 #include "rows.h"
 #include "subjects.h"
 
@@ -16,7 +17,7 @@ static const sfid_layout layout = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS);
 enum { DRAWS = 5000000 };
 
 enum { THREADS = 8 };
-enum kind { FLOOR_OWN, FLOOR_SHARED, LANE, SHARED };
+enum kind { FLOOR_OWN, FLOOR_SHARED, FLOOR_EXPORTED, LANE, SHARED };
 
 struct worker {
     enum kind kind;
@@ -31,6 +32,13 @@ static uint64_t add(_Atomic uint64_t *word) {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < DRAWS; i++)
         sum += (uint64_t)time(NULL) + atomic_fetch_add_explicit(word, 1, memory_order_relaxed);
+    return sum;
+}
+
+static uint64_t add_exported(_Atomic uint64_t *word) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < DRAWS; i++)
+        sum += (uint64_t)floor_next(word);
     return sum;
 }
 
@@ -56,9 +64,10 @@ static void *work(void *arg) {
         abort();
     while (atomic_load_explicit(&go, memory_order_acquire) == 0)
         ;
-    const uint64_t sum = w->kind == LANE     ? draw_lane(lane)
-                         : w->kind == SHARED ? draw(w->g)
-                                             : add(w->kind == FLOOR_OWN ? &own : &shared_word);
+    const uint64_t sum = w->kind == LANE             ? draw_lane(lane)
+                         : w->kind == SHARED         ? draw(w->g)
+                         : w->kind == FLOOR_EXPORTED ? add_exported(&shared_word)
+                                                     : add(w->kind == FLOOR_OWN ? &own : &shared_word);
     KEEP(sum);
     sfid_lane_close(lane);
     return NULL;
@@ -87,6 +96,11 @@ static double shared_floor(void *none, uint64_t n) {
     return 1 / rate(FLOOR_SHARED, NULL, threads_now);
 }
 
+static double exported_floor(void *none, uint64_t n) {
+    (void)none, (void)n;
+    return 1 / rate(FLOOR_EXPORTED, NULL, threads_now);
+}
+
 static double shared_draw(void *g, uint64_t n) {
     (void)n;
     return 1 / rate(SHARED, g, threads_now);
@@ -97,26 +111,31 @@ void bench_shared(void) {
     sfid *g = open_pid("bench-shared", &layout, NULL);
     for (int i = 0; i < 3; i++) {
         threads_now = 2 << i;
-        run_row(&(struct row){names[i], "time() + fetch_add on one word", shared_floor, shared_draw, NULL, g, DRAWS, 0, "ID"});
+        run_row(&(struct row){names[i], "time() + fetch_add on one word", shared_floor, shared_draw, NULL, g, DRAWS, 1.5, "ID"});
     }
+    threads_now = 2;
+    run_row(&(struct row){"sfid_next, 1 s, 2 threads, beside exported", "the same in an exported function", exported_floor,
+                          shared_draw, NULL, g, DRAWS, 1.3, "ID"});
     sfid_close(g);
 }
 
+static double own_floor(void *none, uint64_t n) {
+    (void)none, (void)n;
+    return threads_now / rate(FLOOR_OWN, NULL, threads_now);
+}
+
+static double lane_draw(void *g, uint64_t n) {
+    (void)n;
+    return threads_now / rate(LANE, g, threads_now);
+}
+
+/* Nanoseconds of each thread, not of all together. */
 void bench_lanes(void) {
-    static const char name[] = "lanes: gain of a second thread, of the floor's";
-    double gains[ROUNDS_MAX], costs[ROUNDS_MAX], both[ROUNDS_MAX];
-    if (!wanted(name))
-        return;
     sfid *g = open_pid("bench-lanes", &layout, NULL);
-    for (int i = 0; i < settings.rounds; i++) {
-        const double floor_one = rate(FLOOR_OWN, NULL, 1), one = rate(LANE, g, 1), floor_two = rate(FLOOR_OWN, NULL, 2),
-                     two = rate(LANE, g, 2);
-        gains[i] = two / one / (floor_two / floor_one);
-        costs[i] = 1 / one;
-        both[i] = 2 / two;
-    }
-    tell_figure(name, "time() + private add: 1", gains, settings.rounds, 0.95, true);
-    tell_figure("lanes: one thread", "ns an ID", costs, settings.rounds, 0, false);
-    tell_figure("lanes: each of two threads", "ns an ID", both, settings.rounds, 0, false);
+    threads_now = 1;
+    run_row(&(struct row){"lane, 1 s, one thread", "sfid_next, 1 s, one thread", shared_draw, lane_draw, g, g, DRAWS, 1.0, "ID"});
+    threads_now = 2;
+    run_row(&(struct row){"lane, 1 s, each of 2 threads", "time() + private fetch_add", own_floor, lane_draw, NULL, g, DRAWS, 1.2,
+                          "ID"});
     sfid_close(g);
 }
