@@ -4,11 +4,25 @@ package sfid
 
 /*
 #include <sfid.h>
-#include <stdlib.h>
+#include <string.h>
 
 static int go_from_text(sfid_form form, _GoString_ text, int64_t *id, size_t *at) {
     const size_t len = _GoStringLen(text);
     return sfid_from_text_at(form, len ? _GoStringPtr(text) : "", len, id, at);
+}
+// Of the two layouts one is wanted. Its text is short, and has no NUL.
+static int go_layout(_GoString_ text, sfid_layout *l, sfid_wide_layout *wide) {
+    char copy[2 * SFID_LAYOUT_STR_LEN] = "";
+    const size_t len = _GoStringLen(text);
+    strncat(copy, len ? _GoStringPtr(text) : "", len < sizeof copy ? len : sizeof copy - 1);
+    return strlen(copy) < len ? SFID_EINVAL : l ? sfid_layout_parse(copy, l) : sfid_wide_layout_parse(copy, wide);
+}
+// Writes nothing if the layout is unusable.
+static int go_wide_bounds(const sfid_wide_layout *l, int64_t ms, void *low, void *high) {
+    sfid_wide a, b;
+    if (sfid_wide_min_at(l, ms, &a) < 0 || sfid_wide_max_at(l, ms, &b) < 0)
+        return SFID_EINVAL;
+    return sfid_wide_to_text(SFID_BYTES, a, 0, low, 16) + sfid_wide_to_text(SFID_BYTES, b, 0, high, 16);
 }
 */
 import "C"
@@ -56,8 +70,7 @@ type ID int64
 // A Form is how an ID is written.
 type Form int
 
-const Dec, Hex, Base62 Form = C.SFID_DEC, C.SFID_HEX, C.SFID_BASE62
-const Base32, Base58, Bytes Form = C.SFID_BASE32, C.SFID_BASE58, C.SFID_BYTES
+const Dec, Hex, Base62, Base32, Base58, Bytes Form = C.SFID_DEC, C.SFID_HEX, C.SFID_BASE62, C.SFID_BASE32, C.SFID_BASE58, C.SFID_BYTES
 
 // Text writes an ID with at least width digits. 0 is the form's own width, in which texts sort as IDs do.
 func (id ID) Text(f Form, width uint) (string, error) {
@@ -70,13 +83,12 @@ func (id ID) Text(f Form, width uint) (string, error) {
 }
 
 // ParseID reads an ID. Each byte has to be a digit of the form.
-func ParseID(f Form, text string) (ID, error) {
-	var id C.int64_t
+func ParseID(f Form, text string) (id ID, err error) {
 	var at C.size_t
-	if code := C.go_from_text(C.sfid_form(f), text, &id, &at); code < 0 {
-		return 0, &Error{Code: Code(code), At: int(at), Text: fmt.Sprintf("%q is no ID, from byte %d on", text, at)}
+	if code := C.go_from_text(C.sfid_form(f), text, (*C.int64_t)(&id), &at); code < 0 {
+		err = &Error{Code: Code(code), At: int(at), Text: fmt.Sprintf("%q is no ID, from byte %d on", text, at)}
 	}
-	return ID(id), nil
+	return id, err
 }
 
 // String writes an ID in decimal.
@@ -104,16 +116,14 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads an ID from a bigint or a decimal text.
 func (id *ID) Scan(from any) error {
-	var text string
 	switch v := from.(type) {
 	case []byte:
-		text = string(v)
+		from = string(v)
 	case int64, string:
-		text = fmt.Sprint(v)
 	default:
 		return &Error{Code: ErrInval, Text: fmt.Sprintf("a %T is no ID", from)}
 	}
-	got, err := ParseID(Dec, text)
+	got, err := ParseID(Dec, fmt.Sprint(from))
 	if err == nil {
 		*id = got
 	}
@@ -127,9 +137,8 @@ func (l *Layout) c() *C.sfid_layout { return (*C.sfid_layout)(l) }
 
 // ParseLayout reads a preset's name, or TIME:PID:SEQ[/UNIT][@EPOCH_MS].
 func ParseLayout(text string) (*Layout, error) {
-	c, l := C.CString(strings.ReplaceAll(text, "\x00", "?")), &Layout{}
-	defer C.free(unsafe.Pointer(c))
-	return l, explained(C.sfid_layout_parse(c, l.c()), "layout %q", text)
+	l := &Layout{}
+	return l, explained(C.go_layout(text, l.c(), nil), "layout %q", text)
 }
 
 // Parts are what an ID is made of. Time is when its tick began.
@@ -148,21 +157,36 @@ func (l *Layout) Parse(id ID) (Parts, error) {
 }
 
 // Compose puts an ID together from tick, pid and sequence. It may not be unique.
-func (l *Layout) Compose(p Parts) (ID, error) {
-	var id C.int64_t
+func (l *Layout) Compose(p Parts) (id ID, err error) {
 	c := C.sfid_parts{tick: C.uint64_t(p.Tick), pid: C.uint64_t(p.Pid), seq: C.uint64_t(p.Seq)}
-	return ID(id), explained(C.sfid_compose(l.c(), &c, &id), "%+v", p)
+	err = explained(C.sfid_compose(l.c(), &c, (*C.int64_t)(&id)), "%+v", p)
+	return id, err
 }
 
 // TickAt finds the tick that contains a moment.
 func (l *Layout) TickAt(t time.Time) (tick uint64, err error) {
-	var c C.uint64_t
-	err = explained(C.sfid_tick_at(l.c(), C.int64_t(t.UnixMilli()), &c), "%v", t)
-	return uint64(c), err
+	err = explained(C.sfid_tick_at(l.c(), C.int64_t(t.UnixMilli()), (*C.uint64_t)(&tick)), "%v", t)
+	return tick, err
 }
 
 // Bounds returns the lowest and the highest ID of the tick that contains a moment, for range queries.
 func (l *Layout) Bounds(t time.Time) (lowest, highest ID) {
 	ms := C.int64_t(t.UnixMilli())
 	return ID(C.sfid_min_at(l.c(), ms)), ID(C.sfid_max_at(l.c(), ms))
+}
+
+// A WideLayout is one of IDs of 128 bits: UUIDs of version 7, and flakes.
+type WideLayout C.sfid_wide_layout
+
+// ParseWideLayout reads uuid7, flake, flake-go, awsflake or awsflake@EPOCH_MS.
+func ParseWideLayout(text string) (*WideLayout, error) {
+	l := &WideLayout{}
+	return l, explained(C.go_layout(text, nil, (*C.sfid_wide_layout)(l)), "wide layout %q", text)
+}
+
+// Bounds returns the lowest and the highest ID of the millisecond that contains a moment, for range queries. All UUIDs of version
+// 7 lie between these bounds, whoever made them. Both are zero if ParseWideLayout failed.
+func (l *WideLayout) Bounds(t time.Time) (lowest, highest [16]byte) {
+	C.go_wide_bounds((*C.sfid_wide_layout)(l), C.int64_t(t.UnixMilli()), unsafe.Pointer(&lowest), unsafe.Pointer(&highest))
+	return lowest, highest
 }

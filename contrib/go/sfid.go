@@ -20,6 +20,7 @@ static uint32_t go_milliseconds(int64_t ns) {
     return ms < 0 ? 0 : ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
 }
 // No call sleeps: goroutines wait in Go, where that takes no thread. The layout is Go's memory, which Go's options may not hold.
+// Returns the most IDs of a batch: as of a lane, a 64th of the sequence. One if processes share a page: they have one order of IDs.
 static int go_open(sfid **out, sfid_options o, const sfid_layout *layout, bool borrow, bool trust, bool keep_pid, bool share) {
     o.layout = layout;
     o.exhaustion = borrow ? SFID_BORROW : SFID_FAIL;
@@ -27,18 +28,15 @@ static int go_open(sfid **out, sfid_options o, const sfid_layout *layout, bool b
     o.on_unknown = trust ? SFID_TRUST : SFID_WAIT_OUT;
     o.keep_pid = keep_pid;
     o.share = share;
-    return sfid_open(out, &o);
+    const int rc = sfid_open(out, &o);
+    const uint64_t most = (layout ? layout : &SFID_LAYOUT_DEFAULT)->max_seq / 64 + 1;
+    sfid_status_info s;
+    return rc < 0 ? rc : sfid_status(*out, &s) < 0 || s.shared ? 1 : most < 256 ? (int)most : 256;
 }
 // The sentence belongs to the thread, and Go may move a goroutine to another thread after any call.
 static void go_explain(const sfid *g, int code, char *text, size_t size) {
     const char *why = sfid_last_error(g);
     strncat(text, *why ? why : sfid_strerror(code), size - 1);
-}
-// The most IDs of a batch: as of a lane, a 64th of the sequence. One: processes that share a page have one order of IDs.
-static int go_most(const sfid *g, const sfid_layout *l) {
-    const uint64_t most = (l ? l : &SFID_LAYOUT_DEFAULT)->max_seq / 64 + 1;
-    sfid_status_info s;
-    return sfid_status(g, &s) < 0 || s.shared ? 1 : most < 256 ? (int)most : 256;
 }
 */
 import "C"
@@ -100,8 +98,7 @@ func Open(o Options) (*Generator, error) {
 			defer C.free(unsafe.Pointer(*to))
 		}
 	}
-	wait := c.max_wait_ms
-	for to, d := range map[*C.uint32_t]time.Duration{&wait: o.MaxWait, &c.max_ahead_ms: o.MaxAhead, &c.ttl_ms: o.TTL,
+	for to, d := range map[*C.uint32_t]time.Duration{&c.max_wait_ms: o.MaxWait, &c.max_ahead_ms: o.MaxAhead, &c.ttl_ms: o.TTL,
 		&c.open_timeout_ms: o.OpenTimeout, &c.heartbeat_ms: o.Heartbeat, &c.max_skew_ms: o.MaxSkew,
 		&c.skew_budget_ms: o.SkewBudget, &c.short_ms: o.Short} {
 		if d != 0 {
@@ -112,16 +109,14 @@ func Open(o Options) (*Generator, error) {
 		c.pid = C.int64_t(*o.Pid)
 	}
 	c.pid_min, c.pid_max, c.random_start = C.int64_t(o.PidMin), C.int64_t(o.PidMax), C.uint64_t(o.RandomStart)
-	g := &Generator{fail: o.Fail, maxWait: time.Duration(wait) * time.Millisecond, maxAge: time.Millisecond, size: 1}
-	if code := C.go_open(&g.c, c, o.Layout.c(), C.bool(o.Borrow), C.bool(o.Trust), C.bool(o.KeepPid), C.bool(o.Share)); code < 0 {
-		defer C.sfid_close(g.c)
-		return nil, g.failure(int64(code))
-	}
+	g := &Generator{fail: o.Fail, maxWait: time.Duration(c.max_wait_ms) * time.Millisecond, maxAge: time.Millisecond, size: 1}
 	if o.MaxAge != 0 {
 		g.maxAge = o.MaxAge
 	}
-	if g.most = int(C.go_most(g.c, o.Layout.c())); g.most == 1 {
-		g.maxAge = -1
+	g.most = int(C.go_open(&g.c, c, o.Layout.c(), C.bool(o.Borrow), C.bool(o.Trust), C.bool(o.KeepPid), C.bool(o.Share)))
+	if g.most < 0 {
+		defer C.sfid_close(g.c)
+		return nil, g.failure(int64(g.most))
 	}
 	return g, nil
 }
@@ -176,7 +171,7 @@ func (g *Generator) GenerateBatch(ctx context.Context, n int) ([]ID, error) {
 
 // draw returns how many IDs the library has written, or a code.
 func (g *Generator) draw(ids []ID) int64 {
-	return int64(C.sfid_next_n(g.c, (*C.int64_t)(unsafe.Pointer(&ids[0])), C.size_t(len(ids))))
+	return int64(C.sfid_next_n(g.c, (*C.int64_t)(&ids[0]), C.size_t(len(ids))))
 }
 
 // pop takes an ID that is ready.
@@ -192,7 +187,7 @@ func (g *Generator) pop() (ID, bool) {
 // refill returns an ID or a code. A batch used up in less than half of its time is followed by one of twice its size, one that
 // became too old by one of half: at a steady rate no ID is lost, and at a low one none is ready.
 func (g *Generator) refill() int64 {
-	if g.maxAge < 0 {
+	if g.maxAge < 0 || g.most == 1 {
 		return int64(C.sfid_next(g.c))
 	}
 	g.mu.Lock()

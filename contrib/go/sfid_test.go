@@ -244,6 +244,12 @@ func TestErrors(t *testing.T) {
 	if _, err := Open(Options{App: "x\x00y", Store: "local"}); !errors.Is(err, ErrInval) {
 		t.Errorf("NUL: %v", err)
 	}
+	if _, err := ParseWideLayout("uuid7\x00"); !errors.Is(err, ErrInval) {
+		t.Errorf("NUL: %v", err)
+	}
+	if _, err := ParseLayout(strings.Repeat("0", 500) + "41:10:12"); !errors.Is(err, ErrInval) {
+		t.Errorf("a layout of 508 bytes: %v", err)
+	}
 	if _, err := ParseLayout("ms\x00"); !errors.Is(err, ErrInval) {
 		t.Errorf("NUL: %v", err)
 	}

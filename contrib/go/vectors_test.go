@@ -3,9 +3,11 @@
 package sfid
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math/big"
 	"os"
 	"strconv"
 	"strings"
@@ -70,6 +72,16 @@ func TestVectors(t *testing.T) {
 		wide[v.Name] = true
 	}
 	is_wide := func(layout string) bool { return wide[strings.Split(layout, "@")[0]] }
+	if len(all.WideLayouts) == 0 {
+		t.Error("there are no wide layouts")
+	}
+	for _, v := range all.WideLayouts {
+		for _, id := range all.IDs {
+			if id.Layout == v.Name {
+				wideVector(t, v, id)
+			}
+		}
+	}
 	count, left_out := 0, 0
 	run := func(list []vector, check func(t *testing.T, v vector), is_wide func(v vector) bool) {
 		if len(list) == 0 {
@@ -89,6 +101,40 @@ func TestVectors(t *testing.T) {
 	run(all.Texts, textVector, func(v vector) bool { return v.Bits == 128 })
 	run(all.Refused, refusedVector, func(v vector) bool { return v.Bits == 128 || is_wide(v.Layout) })
 	t.Logf("%d vectors agree, %d are of 128 bits", count, left_out)
+}
+
+// The bounds of an ID's millisecond are the ID with the bits of pid, sequence and chance all clear and all set.
+func wideVector(t *testing.T, v, id vector) {
+	l, err := ParseWideLayout(v.Name)
+	if err != nil {
+		t.Fatalf("%s: %v", v.Name, err)
+	}
+	var fields [][4]any
+	if err := json.Unmarshal(v.Fields, &fields); err != nil {
+		t.Fatal(err)
+	}
+	free := new(big.Int)
+	for _, f := range fields {
+		if kind := f[3].(string); kind == "pid" || kind == "seq" || kind == "random" {
+			ones := new(big.Int).Lsh(big.NewInt(1), uint(f[2].(float64)))
+			free.Or(free, ones.Lsh(ones.Sub(ones, big.NewInt(1)), uint(f[1].(float64))))
+		}
+	}
+	n, _ := new(big.Int).SetString(id.ID, 10)
+	low, high := l.Bounds(time.UnixMilli(id.UnixMS).Add(999 * time.Microsecond))
+	var want_low, want_high [16]byte
+	new(big.Int).AndNot(n, free).FillBytes(want_low[:])
+	new(big.Int).Or(n, free).FillBytes(want_high[:])
+	if low != want_low || high != want_high {
+		t.Errorf("%s %s: from %x to %x, want %x to %x", v.Name, id.ID, low, high, want_low, want_high)
+	}
+	first, _ := l.Bounds(time.UnixMilli(v.EpochMS - 1))
+	if next, _ := l.Bounds(time.UnixMilli(v.EpochMS)); first != next {
+		t.Errorf("%s: before the epoch %x", v.Name, first)
+	}
+	if next, _ := l.Bounds(time.UnixMilli(id.UnixMS + 1)); next != low && bytes.Compare(next[:], high[:]) <= 0 {
+		t.Errorf("%s: the next millisecond begins at %x", v.Name, next) // the last one is its own next
+	}
 }
 
 func preset(t *testing.T, name string) *Layout {
@@ -202,7 +248,9 @@ func refusedVector(t *testing.T, v vector) {
 			at = e.At
 		}
 	case "layout_parse":
-		_, err = ParseLayout(v.Text)
+		if _, err = ParseWideLayout(v.Text); errors.Is(err, codes[v.Error]) {
+			_, err = ParseLayout(v.Text)
+		}
 	case "tick_at":
 		_, err = l.TickAt(time.UnixMilli(v.UnixMS))
 	case "compose":

@@ -4,13 +4,12 @@
 const native = require('./build/Release/sfid.node');
 const FORMS = ['dec', 'hex', 'base62', 'base32', 'base58', 'uuid', 'bytes'];
 const KINDS = ['reserved', 'time', 'pid', 'seq', 'fixed', 'random'];
-const NUMBERS = ['pid', 'pidMin', 'pidMax', 'randomStart', 'share', 'exhaustion', 'onUnknown', 'maxWaitMs', 'maxAheadMs', 'ttlMs',
-  'heartbeatMs', 'openTimeoutMs', 'maxSkewMs', 'skewBudgetMs', 'shortMs', 'keepPid'];
+const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+const [CODES, NUMBERS, STATUS] = native.names.split('|').map((list) => list.trim().split(' ').map(camel));
 const TEXTS = ['app', 'store', 'runDir', 'stateDir'];
 const WORDS = { exhaustion: ['wait', 'borrow', 'fail'], onUnknown: ['waitOut', 'trust'] };
-const STATUS = ['open', 'lastCode', 'pid', 'windowMs', 'aheadMs', 'issued', 'waits', 'refused', 'regressions', 'largestRegressionMs',
-  'losses', 'renewals', 'renewFailures', 'keeperHere', 'connected', 'skewMs', 'firstTick', 'limitTick', 'replicas', 'shared'];
 const EINVAL = -1;
+const ECLOCK = -5;
 const EOVERFLOW = -6;
 const MOST = { 64: (1n << 64n) - 1n, 128: (1n << 128n) - 1n };
 // Scratch: no call of ours is made inside another.
@@ -19,9 +18,8 @@ const buffer = Buffer.alloc(512);
 
 class SfidError extends Error {
   constructor(errno, message, handle, at) {
-    const [, code, text] = /^(\S+) (.*)$/s.exec(buffer.toString('utf8', 0, native.errorText(errno, handle, buffer)));
-    super(message ?? text);
-    this.code = code;
+    super(message ?? buffer.toString('utf8', 0, native.errorText(errno, handle, buffer)));
+    this.code = `SFID_${CODES[-errno - 1] ?? 'E'}`; // of a newer library: no name
     this.errno = errno;
     if (at !== undefined) this.at = at;
   }
@@ -72,11 +70,12 @@ class Layout {
 
   constructor(text = 'sfid') {
     if (native.layout(this.#c, zero(text, 'a layout')) < 0) throw new SfidError(EINVAL, `'${text}' is no layout`);
-    const about = new Float64Array(32);
-    const [own, ...names] = buffer.toString('latin1', 0, check(native.describe(this.#c, about, buffer))).split(' ');
-    [this.text, this.epochMs, this.unitMs, this.wide] = [own, about[0], about[1], about[2] === 1];
-    this.fields = Object.freeze(names.map((name, i) => Object.freeze(
-      { name, shift: about[3 * i + 3], bits: about[3 * i + 4], kind: KINDS[about[3 * i + 5]] })));
+    const [own, epoch, unit, wide, ...fields] = buffer.toString('latin1', 0, check(native.describe(this.#c, buffer))).split(' ');
+    [this.text, this.epochMs, this.unitMs, this.wide] = [own, Number(epoch), Number(unit), wide === '1'];
+    this.fields = Object.freeze(fields.map((field) => {
+      const [name, shift, bits, kind] = field.split(':');
+      return Object.freeze({ name, shift: Number(shift), bits: Number(bits), kind: KINDS[kind] });
+    }));
     Object.freeze(this);
   }
 
@@ -97,14 +96,20 @@ class Layout {
     return joined();
   }
 
-  #bound(which, moment) {
-    check(native.bound(this.#c, which, milliseconds(moment), number));
-    return number[0];
+  #bound(highest, moment) {
+    native.bound(this.#c, highest, milliseconds(moment), pair);
+    return joined();
   }
 
-  tickAt(moment) { return this.#bound(0, moment); }
-  minAt(moment) { return this.#bound(1, moment); }
-  maxAt(moment) { return this.#bound(2, moment); }
+  minAt(moment) { return this.#bound(0, moment); }
+  maxAt(moment) { return this.#bound(1, moment); }
+
+  tickAt(moment) {
+    const nearest = this.decode(this.minAt(moment));
+    const past = milliseconds(moment)[0] - nearest.unixMs;
+    if (past < 0n || past >= BigInt(this.unitMs)) throw new SfidError(past < 0n ? ECLOCK : EOVERFLOW);
+    return nearest.tick;
+  }
 }
 
 const layouts = (layout) => (layout instanceof Layout ? layout : new Layout(layout));
@@ -129,16 +134,16 @@ function opening(options, later) {
   const texts = new Array(TEXTS.length);
   native.defaults(numbers);
   for (const [name, value] of Object.entries(rest)) {
-    if (TEXTS.includes(name)) {
-      texts[TEXTS.indexOf(name)] = value === undefined ? undefined : zero(value, name);
-    } else if (!NUMBERS.includes(name)) {
-      throw new TypeError(`there is no option ${name}`);
-    } else if (value !== undefined) {
-      const number = BigInt(name in WORDS ? WORDS[name].indexOf(value) : value);
-      const small = NUMBERS.indexOf(name) > NUMBERS.indexOf('share');
-      if (BigInt[small ? 'asUintN' : 'asIntN'](small ? 32 : 64, number) !== number) throw new SfidError(EINVAL, `${name} is out of range`);
-      numbers[NUMBERS.indexOf(name)] = number;
+    const [text, at] = [TEXTS.indexOf(name), NUMBERS.indexOf(name)];
+    if (text < 0 && at < 0) throw new TypeError(`there is no option ${name}`);
+    if (value === undefined) continue;
+    if (text >= 0) {
+      texts[text] = zero(value, name);
+      continue;
     }
+    const wanted = BigInt(name in WORDS ? WORDS[name].indexOf(value) : value);
+    numbers[at] = wanted;
+    if (numbers[at] !== wanted || native.fit(numbers) <= at) throw new SfidError(EINVAL, `${name} is out of range`);
   }
   return native.open(numbers, raw(layout), ...texts, Number(later));
 }

@@ -16,6 +16,20 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* What index.js has as lists of numbers, in this order and under these names. */
+#define OPTIONS(ONE) \
+    ONE(pid) ONE(pid_min) ONE(pid_max) ONE(random_start) ONE(share) ONE(exhaustion) ONE(on_unknown) ONE(max_wait_ms) \
+    ONE(max_ahead_ms) ONE(ttl_ms) ONE(heartbeat_ms) ONE(open_timeout_ms) ONE(max_skew_ms) ONE(skew_budget_ms) ONE(short_ms) \
+    ONE(keep_pid)
+#define STATUS(ONE) \
+    ONE(open) ONE(last_code) ONE(pid) ONE(window_ms) ONE(ahead_ms) ONE(issued) ONE(waits) ONE(refused) ONE(regressions) \
+    ONE(largest_regression_ms) ONE(losses) ONE(renewals) ONE(renew_failures) ONE(keeper_here) ONE(connected) ONE(skew_ms) \
+    ONE(first_tick) ONE(limit_tick) ONE(replicas) ONE(shared)
+#define CODE(name, value, text) #name " "
+#define NAME(member) #member " "
+static const char names[] = SFID_ERROR_LIST(CODE) "|" OPTIONS(NAME) "|" STATUS(NAME);
+#define READ(member) *n++ = (int64_t)s.member;
+
 /* In index.js an array of 16 words. */
 struct layout {
     bool wide;
@@ -41,23 +55,18 @@ static int parse_layout(const char *text, struct layout *l) {
     return l->wide ? sfid_wide_layout_parse(text, &l->w) : 0;
 }
 
-/* Writes the text and the fields' names into text, the rest into about: epoch, unit, wide, then shift, bits and kind of each field. */
-static int describe(const struct layout *l, double *about, char *text, size_t size) {
+/* Writes the text, epoch, unit, whether it is wide, and name:shift:bits:kind of each field. */
+static int describe(const struct layout *l, char *text, size_t size) {
     sfid_field f[SFID_LAYOUT_FIELDS];
     const int count = l->wide ? sfid_wide_layout_fields(&l->w, f, COUNT(f)) : sfid_layout_fields(&l->l, f, COUNT(f));
     const int rc = l->wide ? sfid_wide_layout_format(&l->w, text, size) : sfid_layout_format(&l->l, text, size);
     if (count < 0 || rc < 0)
         return SFID_EINVAL;
-    *about++ = (double)(l->wide ? l->w.epoch_ms : l->l.epoch_ms);
-    *about++ = l->wide ? 1 : l->l.unit_ms;
-    *about++ = l->wide;
     size_t length = strlen(text);
-    for (int i = 0; i < count; i++) {
-        length += (size_t)snprintf(text + length, size - length, " %s", f[i].name);
-        *about++ = f[i].shift;
-        *about++ = f[i].bits;
-        *about++ = f[i].kind;
-    }
+    length += (size_t)snprintf(text + length, size - length, " %lld %lu %d", (long long)(l->wide ? l->w.epoch_ms : l->l.epoch_ms),
+                               l->wide ? 1ul : l->l.unit_ms, l->wide);
+    for (int i = 0; i < count; i++)
+        length += (size_t)snprintf(text + length, size - length, " %s:%u:%u:%d", f[i].name, f[i].shift, f[i].bits, (int)f[i].kind);
     return (int)length;
 }
 
@@ -80,14 +89,13 @@ static int compose(const struct layout *l, const sfid_wide_parts *in, sfid_wide 
     return rc;
 }
 
-/* The tick (0), the lowest (1) or the highest ID (2) of a moment. */
-static int bound(const struct layout *l, int64_t which, int64_t ms, int64_t *out) {
-    uint64_t tick = 0;
+/* The lowest ID of a moment's tick, or the highest. */
+static int bound(const struct layout *l, bool highest, int64_t ms, sfid_wide *id) {
     if (l->wide)
-        return SFID_EUNSUPPORTED;
-    const int rc = which == 0 ? sfid_tick_at(&l->l, ms, &tick) : 0;
-    *out = which == 0 ? (int64_t)tick : which == 1 ? sfid_min_at(&l->l, ms) : sfid_max_at(&l->l, ms);
-    return rc < 0 ? rc : *out < 0 ? (int)*out : 0;
+        *id = highest ? sfid_inline_wide_max_at(&l->w, ms) : sfid_inline_wide_min_at(&l->w, ms);
+    else
+        *id = (sfid_wide){0, (uint64_t)(highest ? sfid_inline_max_at(&l->l, ms) : sfid_inline_min_at(&l->l, ms))};
+    return 0;
 }
 
 static int to_text(int64_t form, const sfid_wide *id, int64_t width, bool wide, char *text, size_t size) {
@@ -110,18 +118,8 @@ static int from_text(int64_t form, const char *text, size_t length, bool wide, s
     return rc;
 }
 
-/* "SFID_EAGAIN sequence used up…" */
 static int error_text(int code, const struct handle *h, char *text, size_t size) {
-    const char *name = "SFID_E"; /* of a newer library */
-    switch (code) {
-#define NAME(error, value, text) \
-    case SFID_##error: \
-        name = "SFID_" #error; \
-        break;
-        SFID_ERROR_LIST(NAME)
-#undef NAME
-    }
-    const int n = snprintf(text, size, "%s %s", name, h && h->g ? sfid_last_error(h->g) : sfid_strerror(code));
+    const int n = snprintf(text, size, "%s", h && h->g ? sfid_last_error(h->g) : sfid_strerror(code));
     return n < (int)size ? n : (int)size - 1;
 }
 
@@ -135,49 +133,33 @@ static int64_t draw(struct handle *h, bool sleeps, sfid_wide *id) {
     return narrow < 0 ? narrow : 0;
 }
 
-/* The numbers of sfid_status_info, in the order of index.js, and the identity. */
-static int status(const struct handle *h, int64_t *out, char *identity, size_t size) {
+static int status(const struct handle *h, int64_t *n, char *identity, size_t size) {
     sfid_status_info s;
     const int rc = sfid_status(h->g, &s);
     if (rc < 0)
         return rc;
-    const int64_t all[] = {s.open, s.last_code, s.pid, s.window_ms, s.ahead_ms, (int64_t)s.issued, (int64_t)s.waits,
-                           (int64_t)s.refused, (int64_t)s.regressions, s.largest_regression_ms, (int64_t)s.losses,
-                           (int64_t)s.renewals, (int64_t)s.renew_failures, s.keeper_here, s.connected, s.skew_ms,
-                           (int64_t)s.first_tick, (int64_t)s.limit_tick, s.replicas, s.shared};
-    memcpy(out, all, sizeof all);
+    STATUS(READ)
     return snprintf(identity, size, "%s", s.identity);
 }
 
 /* ---- opening and closing -------------------------------------------------- */
 
-/* The options that are numbers, in the order of index.js; written into opt or read from it. */
-static int numbers(sfid_options *opt, int64_t *n, bool write) {
-    const struct {
-        void *at;
-        size_t size;
-    } all[] = {
-#define ONE(member) {&opt->member, sizeof opt->member}
-        ONE(pid), ONE(pid_min), ONE(pid_max), ONE(random_start), ONE(share), ONE(exhaustion), ONE(on_unknown), ONE(max_wait_ms),
-        ONE(max_ahead_ms), ONE(ttl_ms), ONE(heartbeat_ms), ONE(open_timeout_ms), ONE(max_skew_ms), ONE(skew_budget_ms), ONE(short_ms),
-        ONE(keep_pid)
-#undef ONE
-    };
-    for (size_t i = 0; i < COUNT(all); i++) {
-        uint32_t half = (uint32_t)n[i];
-        if (write)
-            memcpy(all[i].at, all[i].size == sizeof half ? (void *)&half : (void *)&n[i], all[i].size);
-        else if (all[i].size == sizeof half)
-            memcpy(&half, all[i].at, sizeof half), n[i] = half;
-        else
-            memcpy(&n[i], all[i].at, sizeof n[i]);
-    }
+static int defaults(int64_t *n) {
+    const sfid_options s = SFID_OPTIONS_INIT;
+    OPTIONS(READ)
     return 0;
 }
 
-static int defaults(int64_t *n) {
-    sfid_options opt = SFID_OPTIONS_INIT;
-    return numbers(&opt, n, false);
+/* Returns how many numbers fit their options: all, or as many as come before the first that does not. */
+static int set(sfid_options *opt, const int64_t *n) {
+    int good = 0;
+#define WRITE(member) \
+    opt->member = (__typeof__(opt->member))n[good]; \
+    if ((int64_t)opt->member != n[good]) \
+        return good; \
+    good++;
+    OPTIONS(WRITE)
+    return good;
 }
 
 /* A handle whose opening failed is gone after this; one that was open stays, for calls that come late. */
@@ -260,7 +242,7 @@ static napi_value number(napi_env env, int64_t n) {
         return arguments(env, info, a, count) ? number(env, expression) : NULL; \
     }
 CALL(layout, 2, parse_layout(a[1].data, a[0].data))
-CALL(describe, 3, describe(a[0].data, a[1].data, a[2].data, a[2].length))
+CALL(describe, 2, describe(a[0].data, a[1].data, a[1].length))
 CALL(parse, 3, parse(a[0].data, a[1].data, a[2].data))
 CALL(compose, 3, compose(a[0].data, a[1].data, a[2].data))
 CALL(bound, 4, bound(a[0].data, a[1].number, *(int64_t *)a[2].data, a[3].data))
@@ -268,6 +250,7 @@ CALL(toText, 5, to_text(a[0].number, a[1].data, a[2].number, a[3].number, a[4].d
 CALL(fromText, 4, from_text(a[0].number, a[1].data ? a[1].data : "", a[1].length, a[2].number, a[3].data))
 CALL(errorText, 3, error_text((int)a[0].number, a[1].data, a[2].data, a[2].length))
 CALL(defaults, 1, defaults(a[0].data))
+CALL(fit, 1, set(&(sfid_options){0}, a[0].data))
 CALL(opened, 1, ((struct handle *)a[0].data)->rc)
 CALL(close, 1, end(a[0].data))
 CALL(draw, 3, draw(a[0].data, a[1].number, a[2].data))
@@ -296,7 +279,7 @@ static napi_value js_open(napi_env env, napi_callback_info info) {
     if (h == NULL)
         return NULL;
     h->opt = (sfid_options)SFID_OPTIONS_INIT;
-    numbers(&h->opt, a[0].data, true);
+    set(&h->opt, a[0].data);
     memcpy(&h->layout, a[1].data, sizeof h->layout);
     if (h->layout.wide)
         h->opt.wide = &h->layout.w;
@@ -321,14 +304,14 @@ NAPI_MODULE_INIT() {
     } calls[] = {
 #define ONE(name) {#name, js_##name}
         ONE(layout), ONE(describe), ONE(parse), ONE(compose), ONE(bound), ONE(toText), ONE(fromText), ONE(errorText), ONE(defaults),
-        ONE(open), ONE(opened), ONE(close), ONE(draw), ONE(next), ONE(nextN), ONE(pid), ONE(retryMs), ONE(ready), ONE(status)
+        ONE(fit), ONE(open), ONE(opened), ONE(close), ONE(draw), ONE(next), ONE(nextN), ONE(pid), ONE(retryMs), ONE(ready), ONE(status)
 #undef ONE
     };
-    for (size_t i = 0; i < COUNT(calls); i++) {
-        napi_value call;
-        if (napi_create_function(env, calls[i].name, NAPI_AUTO_LENGTH, calls[i].call, NULL, &call) != napi_ok ||
-            napi_set_named_property(env, exports, calls[i].name, call) != napi_ok)
+    napi_value v;
+    for (size_t i = 0; i < COUNT(calls); i++)
+        if (napi_create_function(env, calls[i].name, NAPI_AUTO_LENGTH, calls[i].call, NULL, &v) != napi_ok ||
+            napi_set_named_property(env, exports, calls[i].name, v) != napi_ok)
             return NULL;
-    }
-    return exports;
+    const bool named = napi_create_string_utf8(env, names, NAPI_AUTO_LENGTH, &v) == napi_ok;
+    return named && napi_set_named_property(env, exports, "names", v) == napi_ok ? exports : NULL;
 }

@@ -2,7 +2,7 @@
 // Generators: no ID twice and all in order, over calls and worker threads; options, errors, the end.
 'use strict';
 const assert = require('node:assert/strict');
-const { mkdtempSync, readdirSync, rmSync } = require('node:fs');
+const { mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs');
 const { createServer } = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -147,7 +147,8 @@ if (!isMainThread) {
       assert.throws(() => new Generator({ app: 't', store: 'local', ...options }), code('EINVAL'), JSON.stringify(Object.keys(options)));
       await assert.rejects(Generator.open({ app: 't', store: 'local', ...options }), code('EINVAL'));
     }
-    assert.throws(() => new Generator({ app: 't', store: 'local', maxWiatMs: 5 }), TypeError);
+    for (const maxWiatMs of [5, undefined]) assert.throws(() => new Generator({ app: 't', store: 'local', maxWiatMs }), TypeError);
+    assert.throws(() => new Generator({ app: 't', store: 'local', keepPid: 2 ** 32 }), { message: 'keepPid is out of range' });
     assert.throws(() => new Generator({ app: 5, store: 'local' }), TypeError);
     assert.throws(() => new Generator({ app: 't', store: 'local', maxWaitMs: 1.5 }), RangeError);
     const nobody = { app: 't', store: 'redis://127.0.0.1:1/0', openTimeoutMs: 200 };
@@ -194,7 +195,9 @@ if (!isMainThread) {
     assert.ok(increasing(ids));
     assert.equal(fromText(toText(ids[0], 'uuid', { bits: 128 }), 'uuid', { bits: 128 }), ids[0]);
     assert.ok(Math.abs(g.layout.decode(ids[600]).time - Date.now()) < 20000);
-    assert.throws(() => g.layout.minAt(0), code('EUNSUPPORTED'));
+    const { unixMs } = g.layout.decode(ids[0]);
+    assert.ok(g.layout.minAt(unixMs) <= ids[0] && ids[0] <= g.layout.maxAt(unixMs) && g.layout.maxAt(unixMs) < g.layout.minAt(unixMs + 1n));
+    assert.throws(() => g.layout.tickAt(1n << 48n), code('EOVERFLOW'));
   });
 
   test('moments', () => {
@@ -204,6 +207,14 @@ if (!isMainThread) {
     assert.equal(layout.maxAt(BigInt(ms)) + 1n, layout.minAt(ms + 1));
     assert.equal(layout.decode(layout.maxAt(ms)).time.getTime(), ms);
     assert.throws(() => layout.minAt(new Date(NaN)), RangeError);
+  });
+
+  test('names are those of index.d.ts', (t) => {
+    const types = readFileSync(join(__dirname, '../index.d.ts'), 'utf8');
+    const members = (name) => [...types.split(`interface ${name} {`)[1].split('}')[0].matchAll(/^  (\w+)\??:/gm)].map((m) => m[1]).sort();
+    assert.deepEqual(Object.keys(open(t).status()).sort(), members('Status'));
+    assert.ok(members('Options').length > 20);
+    for (const name of members('Options')) assert.throws(() => new Generator({ app: 'a/b', store: 'local', [name]: undefined }), code('EINVAL'), name);
   });
 
   test('as a module', async () => {

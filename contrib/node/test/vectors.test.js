@@ -33,10 +33,10 @@ test('layouts', () => {
     assert.deepEqual([layout.text, layout.epochMs, layout.unitMs, layout.wide],
       [v.name, v.epoch_ms, v.unit_ms, vectors.wide_layouts.includes(v)]);
     assert.deepEqual(layout.fields.map((f) => [f.name, f.shift, f.bits, f.kind]), v.fields, v.name);
-    if (!layout.wide) {
-      assert.equal(layout.decode(layout.maxAt(1n << 70n)).unixMs, BigInt(v.last_ms));
-      assert.equal(layout.decode(layout.minAt(-1n << 70n)).tick, 0n);
-    }
+    if (!layout.wide) assert.equal(layout.decode(layout.maxAt(1n << 70n)).unixMs, BigInt(v.last_ms));
+    assert.equal(layout.decode(layout.minAt(-1n << 70n)).tick, 0n);
+    assert.equal(layout.decode(layout.maxAt(v.epoch_ms)).tick, 0n);
+    assert.throws(() => layout.tickAt(v.epoch_ms - 1), { code: 'SFID_ECLOCK' });
   }
 });
 
@@ -50,10 +50,12 @@ test('ids', () => {
     }
     if ('time' in v) assert.equal(parts.time.toISOString(), v.time);
     assert.equal(layout.compose(parts), id);
-    if (!layout.wide) {
-      assert.equal(layout.tickAt(parts.unixMs), parts.tick);
-      assert.ok(layout.minAt(parts.time) <= id && id <= layout.maxAt(parts.time));
-    }
+    assert.equal(layout.tickAt(parts.unixMs), parts.tick);
+    // The bounds of a tick: the ID with the bits of pid, sequence and chance all clear and all set.
+    const free = layout.fields.filter((f) => ['pid', 'seq', 'random'].includes(f.kind))
+      .reduce((bits, f) => bits | (((1n << BigInt(f.bits)) - 1n) << BigInt(f.shift)), 0n);
+    assert.equal(layout.minAt(parts.unixMs), id & ~free, `${v.layout} ${v.id}`);
+    assert.equal(layout.maxAt(parts.unixMs + BigInt(layout.unitMs) - 1n), id | free, `${v.layout} ${v.id}`);
     for (const [name, value] of Object.entries(v.fields ?? {})) assert.equal(layout.split(id)[name], BigInt(value));
     for (const [form, t] of Object.entries(v.texts ?? {})) {
       checkText(form, t.text ?? t, id, layout.wide ? 128 : 64, t.width);

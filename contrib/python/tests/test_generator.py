@@ -308,9 +308,11 @@ class Generators(unittest.TestCase):
         self.assertEqual(sfid.from_text(sfid.to_text(ids[0], "uuid", bits=128), "uuid", 128), ids[0])
         age = datetime.datetime.now(datetime.timezone.utc) - g.layout.decode(ids[-1]).time
         self.assertLess(abs(age.total_seconds()), 20)
+        when = g.layout.decode(ids[0]).time
+        self.assertTrue(g.layout.min_at(when) <= ids[0] <= g.layout.max_at(when) < g.layout.min_at(when + datetime.timedelta(milliseconds=1)))
         with self.assertRaises(Error) as caught:
-            g.layout.min_at(0)
-        self.assertEqual(caught.exception.code, Code.EUNSUPPORTED)
+            g.layout.tick_at(1 << 48)
+        self.assertEqual(caught.exception.code, Code.EOVERFLOW)
 
     def test_moments(self):
         layout, when = Layout("ms"), datetime.datetime(2026, 1, 2, 3, 4, 5, 678900, datetime.timezone.utc)

@@ -49,7 +49,11 @@ class Vectors(unittest.TestCase):
                 self.assertEqual(layout.wide, v in VECTORS["wide_layouts"])
                 if not layout.wide:
                     self.assertEqual(layout.decode(layout.max_at(1 << 70)).unix_ms, v["last_ms"])
-                    self.assertEqual(layout.decode(layout.min_at(-1 << 70)).tick, 0)
+                self.assertEqual(layout.decode(layout.min_at(-1 << 70)).tick, 0)
+                self.assertEqual(layout.decode(layout.max_at(v["epoch_ms"])).tick, 0)
+                with self.assertRaises(sfid.Error) as caught:
+                    layout.tick_at(v["epoch_ms"] - 1)
+                self.assertEqual(caught.exception.code, Code.ECLOCK)
 
     def test_ids(self):
         for v in VECTORS["ids"]:
@@ -61,9 +65,11 @@ class Vectors(unittest.TestCase):
                 if "time" in v:
                     self.assertEqual(parts.time.isoformat(timespec="milliseconds").replace("+00:00", "Z"), v["time"])
                 self.assertEqual(layout.compose(parts.tick, parts.pid, parts.seq, parts.random), id)
-                if not layout.wide:
-                    self.assertEqual(layout.tick_at(parts.unix_ms), parts.tick)
-                    self.assertTrue(layout.min_at(parts.unix_ms) <= id <= layout.max_at(parts.unix_ms))
+                self.assertEqual(layout.tick_at(parts.unix_ms), parts.tick)
+                # The bounds of a tick: the ID with the bits of pid, sequence and chance all clear and all set.
+                free = sum((1 << f.bits) - 1 << f.shift for f in layout.fields if f.kind in ("pid", "seq", "random"))
+                self.assertEqual(layout.min_at(parts.unix_ms), id & ~free)
+                self.assertEqual(layout.max_at(parts.unix_ms + layout.unit_ms - 1), id | free)
                 for name, value in v.get("fields", {}).items():
                     self.assertEqual(layout.split(id)[name], value)
                 for form, t in v.get("texts", {}).items():

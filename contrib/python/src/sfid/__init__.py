@@ -5,7 +5,7 @@ import os
 import weakref
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, List, NamedTuple, Optional, Union
+from typing import Any, ContextManager, Dict, List, NamedTuple, Optional, Union
 
 from . import _c
 from ._c import FORMS, Code, Error, lib
@@ -27,6 +27,10 @@ def _fits(value: int, bits: int, code: Code = Code.EINVAL) -> int:
     if not 0 <= value < 1 << bits:  # ctypes would drop the rest
         raise Error(code, f"{value} is out of range")
     return value
+
+
+def _id(id: int, wide: bool) -> Any:
+    return _c.Wide(_fits(id, 128) >> 64, id) if wide else _fits(id, 63)
 
 
 def _string(value: Path) -> bytes:
@@ -83,10 +87,10 @@ class Layout:
         result: int = getattr(lib, "wide_" + name if self.wide else name)(self._c, *arguments)
         return result
 
-    def _bound(self, name: str, *arguments: Any) -> int:
-        if self.wide:
-            raise Error(Code.EUNSUPPORTED, f"{self} has more than 64 bits")
-        return _check(self._call(name, *arguments))
+    def _bound(self, name: str, moment: Moment) -> int:
+        id = _c.Wide()
+        code = _check(self._call(name, _ms(moment), *[id] * self.wide))
+        return int(id.value) if self.wide else code
 
     def __str__(self) -> str:
         text = ctypes.create_string_buffer(64)
@@ -96,7 +100,7 @@ class Layout:
     def decode(self, id: int) -> Parts:
         """Takes an ID apart."""
         p = _c.WideParts() if self.wide else _c.Parts()
-        _check(self._call("parse", _c.Wide(_fits(id, 128) >> 64, id) if self.wide else _fits(id, 63), p))
+        _check(self._call("parse", _id(id, self.wide), p))
         return Parts(id, p.tick, p.pid, p.seq, p.unix_ms, p.random if self.wide else 0)
 
     def split(self, id: int) -> Dict[str, int]:
@@ -108,21 +112,22 @@ class Layout:
         numbers = _fits(tick, 64, Code.EOVERFLOW), _fits(pid, 64), _fits(seq, 64), _fits(random, 64 if self.wide else 0)
         id, parts = (_c.Wide(), _c.WideParts(*numbers)) if self.wide else (ctypes.c_int64(), _c.Parts(*numbers[:3]))
         _check(self._call("compose", parts, id))
-        return int(id.high << 64 | id.low if self.wide else id.value)
+        return int(id.value)
 
     def tick_at(self, moment: Moment) -> int:
         """The tick of a moment; an error before the epoch and past the end."""
-        tick = ctypes.c_uint64()
-        self._bound("tick_at", _ms(moment), tick)
-        return tick.value
+        ms, nearest = _ms(moment), self.decode(self.min_at(moment))
+        if not 0 <= ms - nearest.unix_ms < self.unit_ms:
+            raise Error(Code.ECLOCK if ms < nearest.unix_ms else Code.EOVERFLOW)
+        return nearest.tick
 
     def min_at(self, moment: Moment) -> int:
         """The lowest ID of a moment's tick, for BETWEEN. Outside the layout's range the nearer end counts."""
-        return self._bound("min_at", _ms(moment))
+        return self._bound("min_at", moment)
 
     def max_at(self, moment: Moment) -> int:
         """The highest ID of a moment's tick."""
-        return self._bound("max_at", _ms(moment))
+        return self._bound("max_at", moment)
 
 
 def decode(id: int, layout: Union[Layout, str] = "sfid") -> Parts:
@@ -132,27 +137,22 @@ def decode(id: int, layout: Union[Layout, str] = "sfid") -> Parts:
 
 def to_text(id: int, form: str = "base62", width: int = 0, bits: int = 64) -> str:
     """Writes an ID, padded with zeros to a width; 0: the form's own. For the form bytes there is int.to_bytes()."""
-    text, number = ctypes.create_string_buffer(40), _c.Wide(_fits(id, 128) >> 64, id) if bits == 128 else _fits(id, 63)
+    text, known = ctypes.create_string_buffer(40), FORMS.index(form) if form in FORMS[:-1] else -1
     write = lib.wide_to_text if bits == 128 else lib.to_text_padded
-    _check(write(_form(form if form != "bytes" else ""), number, _fits(width, 32), text, len(text)))
+    _check(write(known, _id(id, bits == 128), _fits(width, 32), text, len(text)))
     return text.value.decode()
 
 
 def from_text(text: Union[str, bytes], form: str = "base62", bits: int = 64) -> int:
     """Reads an ID; form bytes: from bytes. An error says at which byte the text goes wrong."""
-    raw = text if isinstance(text, bytes) else text.encode()
-    wide, id, at = _c.Wide(), ctypes.c_int64(), ctypes.c_size_t()
-    read, number = (lib.wide_from_text, wide) if bits == 128 else (lib.from_text_at, id)
-    code = read(_form(form), raw, len(raw), number, at)
+    raw, at = text if isinstance(text, bytes) else text.encode(), ctypes.c_size_t()
+    read, id = (lib.wide_from_text, _c.Wide()) if bits == 128 else (lib.from_text_at, ctypes.c_int64())
+    code = read(FORMS.index(form) if form in FORMS else -1, raw, len(raw), id, at)
     _check(code, at.value)
-    return int(wide.high << 64 | wide.low if bits == 128 else id.value)
+    return int(id.value)
 
 
-def _form(name: str) -> int:
-    return FORMS.index(name) if name in FORMS else -1
-
-
-class Generator:
+class Generator(ContextManager["Generator"]):
     """Generates IDs of an app, for any number of threads and forked children. README.md lists the options.
 
     Each ID is a call of the library: so what sfid.h promises about order, time and fork holds without an exception. IDs drawn in
@@ -175,15 +175,12 @@ class Generator:
             setattr(options, name, number)
             if getattr(options, name) != number:  # ctypes has dropped a part
                 raise Error(Code.EINVAL, f"{name} is out of range")
-        code = lib.open(self._handle, options)
         self._end = weakref.finalize(self, lib.close, self._handle)  # by close(), when it is collected, or at exit
-        if code < 0:
-            error = self._error(code)
+        try:
+            self._good(lib.open(self._handle, options))
+        except Error:
             self._end()
-            raise error
-
-    def __enter__(self) -> "Generator":
-        return self
+            raise
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -192,18 +189,15 @@ class Generator:
         """Ends the generator, and gives its pid back unless a forked child still uses it. Calls then raise Code.ECLOSED."""
         self._end()
 
-    def _error(self, code: int) -> Error:
-        return Error(code, lib.last_error(self._handle).decode(errors="replace"))
-
     def _good(self, code: int) -> int:
         if code < 0:
-            raise self._error(code)
+            raise Error(code, lib.last_error(self._handle).decode(errors="replace"))
         return code
 
     def _draw_wide(self, draw: Any) -> int:
-        wide = _c.Wide()
-        self._good(draw(self._handle, wide))
-        return int(wide.high << 64 | wide.low)
+        id = _c.Wide()
+        self._good(draw(self._handle, id))
+        return int(id.value)
 
     def next(self) -> int:
         """An ID. It may sleep, at most max_wait_ms: if a tick is used up, the clock went back or the window has to be renewed."""
@@ -221,7 +215,7 @@ class Generator:
         kind: Any = _c.Wide if self._wide else ctypes.c_int64
         ids = (kind * n)()
         got = self._good((lib.next_n_wide if self._wide else lib.next_n)(self._handle, ids, n))
-        return [id.high << 64 | id.low for id in ids[:got]] if self._wide else list(ids[:got])
+        return [id.value for id in ids[:got]] if self._wide else list(ids[:got])
 
     def retry_ms(self) -> int:
         """How long until try_next() may succeed again."""

@@ -2,6 +2,7 @@
 """The C interface of sfid.h: structs, functions, errors. tests/test_header.py compares what is written here with the header."""
 import ctypes
 import enum
+from types import SimpleNamespace
 from typing import Any, Dict, Optional, Type
 
 
@@ -21,7 +22,7 @@ _types: Dict[str, Any] = {
     "i": ctypes.c_int, "u": ctypes.c_uint32, "q": ctypes.c_int64, "Q": ctypes.c_uint64, "b": ctypes.c_uint8, "z": ctypes.c_size_t,
     "s": ctypes.c_char_p, "v": ctypes.c_void_p, "-": None, "a": ctypes.c_char * 160, "r": ctypes.c_uint8 * 5,
     "R": ctypes.c_uint64 * 10, "N": ctypes.POINTER(ctypes.c_int64), "Z": ctypes.POINTER(ctypes.c_size_t),
-    "T": ctypes.POINTER(ctypes.c_uint64), "H": ctypes.POINTER(ctypes.c_void_p)}
+    "H": ctypes.POINTER(ctypes.c_void_p)}
 
 
 def _struct(letter: str, name: str, *fields: str) -> Type[Any]:
@@ -39,6 +40,7 @@ WideLayout = _struct("M", "sfid_wide_layout", "i kind", "u reserved", "q epoch_m
 Parts = _struct("P", "sfid_parts", "Q tick pid seq", "q unix_ms")
 WideParts = _struct("Y", "sfid_wide_parts", "Q tick pid seq random", "q unix_ms")
 Wide = _struct("W", "sfid_wide", "Q high low")
+Wide.value = property(lambda wide: wide.high << 64 | wide.low)  # as a c_int64 has it
 Field = _struct("F", "sfid_field", "s name", "u shift bits", "i kind")
 Options = _struct(
     "O", "sfid_options", "z size", "s app store", "q pid pid_min pid_max", "L layout", "s run_dir state_dir", "i exhaustion",
@@ -57,28 +59,22 @@ def options() -> Any:
                    open_timeout_ms=5000, max_skew_ms=300000, skew_budget_ms=15000, short_ms=30000)
 
 
-class _Library:
-    """The functions, by their names without sfid_. A prototype is the letters of the result and of the arguments."""
-
-    # Calls that may sleep let other threads run meanwhile. For the others that would cost more than the call.
-    sleep = ctypes.CDLL("libsfid.so.0"), dict(
-        open="iHO", next="qv", next_n="qvNz", next_wide="ivW", next_n_wide="qvWz", close="-v")
-    short = ctypes.PyDLL("libsfid.so.0"), dict(
+# The functions, by their names without sfid_. A prototype is the letters of the result and of the arguments. Calls that may sleep
+# let other threads run meanwhile (CDLL). For the others that would cost more than the call (PyDLL).
+lib: Any = SimpleNamespace()
+for _library, _prototypes in (
+    (ctypes.CDLL("libsfid.so.0"), dict(open="iHO", next="qv", next_n="qvNz", next_wide="ivW", next_n_wide="qvWz", close="-v")),
+    (ctypes.PyDLL("libsfid.so.0"), dict(
         try_next="qv", try_next_wide="ivW", retry_ms="iv", ready="iv", pid="qv", status="ivX", last_error="sv", strerror="si",
-        layout_preset="sz", wide_layout_preset="sz", tick_at="iLqT", min_at="qLq", max_at="qLq", from_text_at="iiszNZ",
-        to_text_padded="iiqusz", wide_from_text="iiszWZ", wide_to_text="iiwusz", layout_parse="isL", layout_format="iLsz",
-        layout_fields="iLFz", parse="iLqP", compose="iLPN", wide_layout_parse="isM", wide_layout_format="iMsz",
-        wide_layout_fields="iMFz", wide_parse="iMwY", wide_compose="iMYW")
-
-    def __getattr__(self, name: str) -> Any:
-        library, prototypes = self.sleep if name in self.sleep[1] else self.short
-        function = library["sfid_" + name]
-        function.restype, *function.argtypes = (_types[letter] for letter in prototypes[name])
-        setattr(self, name, function)
-        return function
-
-
-lib = _Library()
+        from_text_at="iiszNZ", to_text_padded="iiqusz", wide_from_text="iiszWZ", wide_to_text="iiwusz", layout_parse="isL",
+        layout_format="iLsz", layout_fields="iLFz", parse="iLqP", compose="iLPN", min_at="qLq", max_at="qLq",
+        wide_layout_parse="isM", wide_layout_format="iMsz", wide_layout_fields="iMFz", wide_parse="iMwY", wide_compose="iMYW",
+        wide_min_at="iMqW", wide_max_at="iMqW")),
+):
+    for _name, _letters in _prototypes.items():
+        _function = _library["sfid_" + _name]
+        _function.restype, *_function.argtypes = (_types[letter] for letter in _letters)
+        setattr(lib, _name, _function)
 
 
 class Error(Exception):

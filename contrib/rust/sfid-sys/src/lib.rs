@@ -101,6 +101,8 @@ extern "C" {
     pub fn sfid_wide_layout_fields(l: *const sfid_wide_layout, fields: *mut sfid_field, max: usize) -> c_int;
     pub fn sfid_wide_parse(l: *const sfid_wide_layout, id: sfid_wide, out: *mut sfid_wide_parts) -> c_int;
     pub fn sfid_wide_compose(l: *const sfid_wide_layout, parts: *const sfid_wide_parts, id: *mut sfid_wide) -> c_int;
+    pub fn sfid_wide_min_at(l: *const sfid_wide_layout, unix_ms: i64, id: *mut sfid_wide) -> c_int;
+    pub fn sfid_wide_max_at(l: *const sfid_wide_layout, unix_ms: i64, id: *mut sfid_wide) -> c_int;
     pub fn sfid_wide_from_text(form: c_uint, text: *const c_char, len: usize, id: *mut sfid_wide, at: *mut usize) -> c_int;
     pub fn sfid_wide_to_text(form: c_uint, id: sfid_wide, width: c_uint, buf: *mut c_char, size: usize) -> c_int;
 }

@@ -171,6 +171,31 @@ impl FromStr for Layout {
     }
 }
 
+/// A layout of IDs of 128 bits, from text: `uuid7`, `flake`, `flake-go`, `awsflake` or `awsflake@EPOCH_MS`.
+#[derive(Clone, Copy, Debug)]
+pub struct WideLayout(sys::sfid_wide_layout);
+
+impl WideLayout {
+    /// The lowest and the highest ID of the millisecond that contains a moment, for range queries. All UUIDs of version 7 lie
+    /// between these bounds, whoever made them.
+    pub fn bounds(&self, t: SystemTime) -> (u128, u128) {
+        let bound = |of: unsafe extern "C" fn(*const sys::sfid_wide_layout, i64, *mut sys::sfid_wide) -> c_int| {
+            let mut id = sys::sfid_wide { high: 0, low: 0 };
+            unsafe { of(&self.0, unix_ms(t), &mut id) }; // it fails for an unusable layout alone
+            (id.high as u128) << 64 | id.low as u128
+        };
+        (bound(sys::sfid_wide_min_at), bound(sys::sfid_wide_max_at))
+    }
+}
+impl FromStr for WideLayout {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<WideLayout, Error> {
+        let text = CString::new(text).map_err(|_| Error::Invalid)?;
+        let mut l = sys::sfid_wide_layout { kind: 0, reserved: 0, epoch_ms: 0 };
+        checked(unsafe { sys::sfid_wide_layout_parse(text.as_ptr(), &mut l) }).map(|_| WideLayout(l))
+    }
+}
+
 /// What a call does when the sequence of the current tick is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[rustfmt::skip]

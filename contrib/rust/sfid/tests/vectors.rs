@@ -3,7 +3,7 @@
 mod json;
 
 use json::Json;
-use sfid::{Error, Form, Id, Layout, Parts};
+use sfid::{Error, Form, Id, Layout, Parts, WideLayout};
 use sfid_sys as sys;
 use std::ffi::{c_char, CStr, CString};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -162,6 +162,28 @@ fn wide_layout_vector(v: &Json) {
     assert_eq!(got, want, "{}", v.text("name"));
 }
 
+/// The bounds of an ID's millisecond are the ID with the bits of pid, sequence and chance all clear and all set.
+fn wide_bounds(v: &Json, id: &Json) {
+    let name = v.text("name");
+    let free: u128 = v.list("fields").iter().fold(0, |free, f| match f {
+        Json::List(f) => match &f[..] {
+            [_, Json::Number(shift), Json::Number(bits), Json::Text(kind)] if ["pid", "seq", "random"].contains(&&kind[..]) => {
+                free | ((1 << bits.parse::<u32>().unwrap()) - 1) << shift.parse::<u32>().unwrap()
+            }
+            _ => free,
+        },
+        other => panic!("{other:?}"),
+    });
+    let l: WideLayout = name.parse().unwrap();
+    let (n, unix_ms): (u128, i64) = (id.text("id").parse().unwrap(), id.number("unix_ms").unwrap());
+    let (low, high) = l.bounds(moment(unix_ms) + Duration::from_micros(999));
+    assert_eq!((low, high), (n & !free, n | free), "{name} {n}");
+    let next = l.bounds(moment(unix_ms + 1)).0;
+    assert!(next > high || next == low, "{name} {n}"); // the last millisecond is its own next
+    let epoch = moment(v.number("epoch_ms").unwrap());
+    assert_eq!(l.bounds(epoch - Duration::from_millis(1)), l.bounds(epoch), "{name}: before the epoch");
+}
+
 fn id_vector(v: &Json) {
     let (name, text) = (v.text("layout"), v.text("id"));
     let number = |key| v.number::<u64>(key).unwrap();
@@ -209,7 +231,7 @@ fn refused(v: &Json) -> (i32, Option<Error>) {
     let mut wp = wide_parts;
     match (v.text("call"), wide_l) {
         ("layout_parse", _) => {
-            assert!(wide_layout(v.text("text")).is_none());
+            assert_eq!(v.text("text").parse::<WideLayout>().err(), Some(Error::Invalid));
             (0, v.text("text").parse::<Layout>().err())
         }
         ("compose", Some(l)) => (unsafe { sys::sfid_wide_compose(&l, &wide_parts, &mut w) }, None),
@@ -246,6 +268,11 @@ fn all_vectors() {
     assert_eq!(all.number("format"), Some(1));
     all.list("layouts").iter().for_each(layout_vector);
     all.list("wide_layouts").iter().for_each(wide_layout_vector);
+    for v in all.list("wide_layouts") {
+        let ids: Vec<_> = all.list("ids").iter().filter(|id| id.text("layout") == v.text("name")).collect();
+        assert!(!ids.is_empty());
+        ids.into_iter().for_each(|id| wide_bounds(v, id));
+    }
     all.list("ids").iter().for_each(id_vector);
     for v in all.list("texts") {
         text_vector(v.text("form"), v.number("bits").unwrap(), v.text("id").parse().unwrap(), v, v.text("text"));
@@ -256,6 +283,7 @@ fn all_vectors() {
 #[test]
 fn what_is_never_in_a_vector() {
     assert_eq!("ms\0".parse::<Layout>().err(), Some(Error::Invalid));
+    assert_eq!("uuid7\0".parse::<WideLayout>().err(), Some(Error::Invalid));
     assert_eq!(Id::from_text(Form::Dec, "5é"), Err((Error::Invalid, 1)));
     let l: Layout = "51:10:2/1ms@-62135596800000".parse().unwrap();
     let before = moment(-1) - Duration::from_nanos(1); // rounded down, not towards 0
