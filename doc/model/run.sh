@@ -142,6 +142,13 @@ row dup "shared; the kind of a lock changes outside the door" -DCONV=0
 model=marks.pml
 row ok "a keeper is late, each with a seat of its own"
 row dup "a keeper is late, both on one seat" -DSEATS=1
+model=look.pml
+row ok "one look a tick"
+row ok "one look a tick; more calls, the record stays" -DCALLS=8 -DCLOSES=0
+row ok "one look a tick; three threads, the record stays" -DK=3 -DCALLS=3 -DCLOSES=0
+row dup "one look a tick; reachable: more adds fail than there are threads" -DCLOSES=0 -DREACH
+row dup "one look a tick; a call that fails leaves word_tick" -DCALLS=8 -DCLOSES=0 -DNO_CLEAR
+row dup "one look a tick; the tick is not compared after the add" -DNO_CHECK
 finish
 echo "1..$number"
 exit $failed
