@@ -63,6 +63,9 @@ static void a_page(const uint8_t *data, size_t size) {
     uint32_t count = 77;
     const char *wrong = sfid__page_check(copy, &id, bytes, &count);
     HOLDS(wrong ? wrong[0] != '\0' && count == 77 : count <= RECORDS);
+    count = 77;
+    wrong = sfid__page_check_live(copy, &id, bytes, &count);
+    HOLDS(wrong ? wrong[0] != '\0' && count == 77 : count >= 1 && count <= RECORDS);
     free(copy);
 }
 
@@ -112,6 +115,22 @@ static void a_noted_layout(const uint8_t *data, size_t size) {
         check_failure(rc, &err);
 }
 
+/* A good mark is shared, and joined by those whose page it names. */
+static void share_mark(uint64_t page) {
+    const struct sfid__mark_want want = {5, UINT64_C(0x0707070707070707), false, true};
+    struct sfid__mark mark, other;
+    struct sfid__position at;
+    struct sfid__error err = {.code = 0};
+    bool by_fd;
+    HOLDS(sfid__mark_take(&mark, &dir, &want, &at, &err) == 0 && sfid__mark_share(&mark, &by_fd, &err) == 0);
+    const int rc = sfid__mark_join(&other, &dir, &want, page + 1, by_fd, &err);
+    HOLDS(rc == SFID_ESTATE);
+    check_failure(rc, &err);
+    HOLDS(sfid__mark_join(&other, &dir, &want, page, by_fd, &err) == 0);
+    sfid__mark_drop(&other);
+    sfid__mark_drop(&mark);
+}
+
 /*
  * Takes two entries, a block apart, and six blank ones. A bit of the first byte says for each of the two whether its magic and
  * checksum are corrected, another one for both whether the format is the one before.
@@ -158,9 +177,12 @@ static void a_mark(const uint8_t *data, size_t size) {
           0);
     HOLDS(again.word == next && again.page == at.page + 1 && !again.exact && !again.damaged);
     sfid__mark_drop(&mark);
+    share_mark(again.page);
 }
 
 /* ---- options ---------------------------------------------------------------------------- */
+
+static void hear_nothing(void *user, const sfid_event *event) { (void)user, (void)event; }
 
 /* Most numbers among the options keep their defaults. */
 static void set_numbers(sfid_options *opt, const uint8_t **data, size_t *size) {
@@ -179,6 +201,10 @@ static void set_numbers(sfid_options *opt, const uint8_t **data, size_t *size) {
         opt->on_unknown = (sfid_on_unknown)(value & 7);
     else if (which == 12)
         opt->random_start = value;
+    else if (which == 13)
+        opt->share = value;
+    else if (which == 14)
+        opt->on_event = hear_nothing;
 }
 
 static void an_option(const uint8_t *data, size_t size) {
