@@ -4,16 +4,13 @@
 #include "lease/script.h"
 #include "support/tap.h"
 
-#include <stdarg.h>
-
 enum { COMMON = 14, NUMBERS = COMMON - 2, OP_ARGS = 8 };
 
 static char *file_text(const char *path) {
     char *text = NULL;
     size_t room = 0;
     FILE *f = fopen(path, "re");
-    if (!f || getdelim(&text, &room, '\0', f) <= 0)
-        bail("%s: %s", path, strerror(errno));
+    need(f && getdelim(&text, &room, '\0', f) > 0, "%s: %s", path, strerror(errno));
     fclose(f);
     return text;
 }
@@ -43,8 +40,7 @@ struct app app_new(struct redis *r) {
 
 struct app app_ready(struct redis *r) {
     struct app a = app_new(r);
-    if (strcmp(app_say(&a, "init", "", NULL), "OK") != 0)
-        bail("init: %s", a.said);
+    need(strcmp(app_say(&a, "init", "", NULL), "OK") == 0, "init: %s", a.said);
     return a;
 }
 
@@ -180,8 +176,7 @@ char *app_contents(struct app *a) {
     size_t size = 0;
     struct reply *reply = redis_ask(a->redis, "HGETALL", a->key, NULL);
     FILE *f = open_memstream(&text, &size);
-    if (!f)
-        bail("open_memstream: %s", strerror(errno));
+    need(f, "open_memstream: %s", strerror(errno));
     if (reply->type == '*')
         qsort(reply->list, reply->count / 2, 2 * sizeof *reply->list, by_field);
     for (size_t i = 0; i < reply->count; i++)

@@ -11,9 +11,14 @@ int64_t worst_overrun_ms;
 struct sfid__connection *new_connection(const char *url) {
     struct sfid__uri uri;
     struct sfid__connection *c;
-    if (sfid__uri_parse(url, &uri, &err) < 0 || sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "orders", &err) < 0)
-        bail("%s: %s", url, err.text);
+    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "orders", &err) >= 0, "%s: %s",
+         url, err.text);
     return c;
+}
+
+void end_asking(struct sfid__connection *c, struct peer *p) {
+    sfid__connection_drop(c);
+    stop_peer(p);
 }
 
 int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *stop, int argc, const char *const *argv) {
@@ -66,15 +71,8 @@ bool within(int64_t least_ms, int64_t most_ms) {
 /* ---- looking at this process --------------------------------------------- */
 
 bool memory_is_own(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    return false;
-#endif
-#endif
     const char *preload = getenv("LD_PRELOAD"); /* set by valgrind for the program it runs */
-    return preload == NULL || strstr(preload, "vgpreload") == NULL;
+    return !SANITIZED && (preload == NULL || strstr(preload, "vgpreload") == NULL);
 }
 
 int socket_fd(void) {

@@ -22,6 +22,9 @@ extern int64_t took_ms;
 extern int64_t worst_overrun_ms;
 
 struct sfid__connection *new_connection(const char *url);
+
+/* Ends both. */
+void end_asking(struct sfid__connection *c, struct peer *p);
 int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *stop, int argc, const char *const *argv);
 
 /* Sends one command of up to six words. */

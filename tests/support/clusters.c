@@ -56,8 +56,7 @@ static bool has_replica(void *arg) {
 
 int cluster_replica(struct cluster *c, int master) {
     struct replica_wait w = {c, master, -1};
-    if (!tap_wait_until(has_replica, &w, START_MS))
-        bail("node %d has no replica in step with it", master);
+    need(tap_wait_until(has_replica, &w, START_MS), "node %d has no replica in step with it", master);
     return w.replica;
 }
 
@@ -144,8 +143,7 @@ static void meet(struct cluster *c) {
         if (i > 0)
             redis_do(&c->node[0], "CLUSTER", "MEET", "127.0.0.1", redis_port_text(&c->node[i]), NULL);
     }
-    if (!tap_wait_until(have_met, c, START_MS))
-        bail("the nodes of a cluster do not meet");
+    need(tap_wait_until(have_met, c, START_MS), "the nodes of a cluster do not meet");
 }
 
 /* One by one, as Redis 6.0 has no ranges. */
@@ -182,8 +180,7 @@ void cluster_start(struct cluster *c, const char *program, unsigned node_timeout
     snprintf(c->url, sizeof c->url, "redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", c->node[0].port, c->node[1].port,
              c->node[2].port);
     for (int i = 0; i < CLUSTER_MASTERS; i++) {
-        if (!cluster_whole(c, SLOTS * i / CLUSTER_MASTERS, START_MS))
-            bail("%s: no cluster comes together", program);
+        need(cluster_whole(c, SLOTS * i / CLUSTER_MASTERS, START_MS), "%s: no cluster comes together", program);
         cluster_replica(c, i);
     }
 }
@@ -205,8 +202,7 @@ static void move_key(struct cluster *c, const struct reply *key, int from, int t
     const char *const args[] = {"MIGRATE", "127.0.0.1", redis_port_text(&c->node[to]), key->text, "0", "5000", "REPLACE"};
     const size_t sizes[] = {7, 9, strlen(args[2]), key->size, 1, 4, 7};
     const char *said = redis_text_n(&c->node[from], 7, args, sizes);
-    if (strcmp(said, "OK") != 0 && strcmp(said, "NOKEY") != 0)
-        bail("a key does not move: %s", said);
+    need(strcmp(said, "OK") == 0 || strcmp(said, "NOKEY") == 0, "a key does not move: %s", said);
 }
 
 /* Moves all keys of the slot; or all but the one with the shortest name. */
@@ -242,6 +238,5 @@ void cluster_move(struct cluster *c, int slot, int from, int to, void (*midway)(
         midway(arg, CLUSTER_ALL);
     redis_do(&c->node[to], "CLUSTER", "SETSLOT", number, "NODE", c->id[to], NULL);
     redis_do(&c->node[from], "CLUSTER", "SETSLOT", number, "NODE", c->id[to], NULL);
-    if (cluster_next_owner(c, slot, from, START_MS) != to)
-        bail("slot %d does not move", slot);
+    need(cluster_next_owner(c, slot, from, START_MS) == to, "slot %d does not move", slot);
 }

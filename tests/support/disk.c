@@ -20,8 +20,7 @@ static int disk_note(const char *path, const struct stat *st, int kind, struct F
     struct shim_note note;
     (void)st, (void)kind, (void)walk;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || !shim_note_begin(&note, fd, disk.notes))
-        die("%s: %s", path, strerror(errno));
+    must(fd >= 0 && shim_note_begin(&note, fd, disk.notes), "%s: %s", path, strerror(errno));
     shim_note_end(&note, disk.notes, true);
     close(fd);
     return 0;
@@ -60,8 +59,7 @@ static void disk_restore_file(uint64_t inode, const char *lost, const char *to) 
             memcpy(synced.at + at, last.at + at, 8 * (1 + draw_random(disk.rng) % 7));
     }
     const int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, synced.at, synced.size) != (ssize_t)synced.size)
-        die("%s: %s", to, strerror(errno));
+    must(fd >= 0 && write(fd, synced.at, synced.size) == (ssize_t)synced.size, "%s: %s", to, strerror(errno));
     close(fd);
 }
 
@@ -95,8 +93,7 @@ void disk_restore_dir(uint64_t inode, const char *lost, const char *to) {
     char path[SHIM_PATH], line[600], name[300], kind;
     uint64_t entry;
     snprintf(path, sizeof path, "%s/dir-%" PRIu64, disk.notes, inode);
-    if (mkdir(to, 0700) < 0)
-        die("%s: %s", to, strerror(errno));
+    must(mkdir(to, 0700) >= 0, "%s: %s", to, strerror(errno));
     FILE *f = fopen(path, "re");
     while (f && fgets(line, sizeof line, f))
         if (sscanf(line, "%" SCNu64 " %c %299s", &entry, &kind, name) == 3)
@@ -110,8 +107,7 @@ void disk_lose_power(void) {
     char lost[sizeof dirs.state + 8];
     struct stat st;
     snprintf(lost, sizeof lost, "%s-lost", dirs.state);
-    if (stat(dirs.state, &st) < 0 || rename(dirs.state, lost) < 0)
-        die("%s: %s", dirs.state, strerror(errno));
+    must(stat(dirs.state, &st) >= 0 && rename(dirs.state, lost) >= 0, "%s: %s", dirs.state, strerror(errno));
     disk_restore_dir(st.st_ino, lost, dirs.state);
     remove_tree(lost);
     disk_settle();

@@ -76,8 +76,7 @@ void lead_to(const char *link, const char *socket) {
     char next[160];
     snprintf(next, sizeof next, "%s.next", link);
     unlink(next);
-    if (symlink(socket, next) < 0 || rename(next, link) < 0)
-        bail("%s: %s", link, strerror(errno));
+    need(symlink(socket, next) >= 0 && rename(next, link) >= 0, "%s: %s", link, strerror(errno));
 }
 
 void cut_clients(struct redis *r) { redis_do(r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL); }

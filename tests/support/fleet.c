@@ -8,10 +8,9 @@ struct servers servers;
 void servers_find(void) { servers.n = redis_installed_ones(servers.installed, COUNT_OF(servers.installed)); }
 
 void on_servers(unsigned number, unsigned flags, void (*test)(struct redis *r)) {
-    const bool all = getenv("SFID_TEST_LONG") != NULL;
     for (size_t i = 0; i < servers.n; i++) {
         struct redis r;
-        if (!all && i != number % servers.n)
+        if (!getenv("SFID_TEST_LONG") && i != number % servers.n)
             continue;
         redis_start(&r, servers.installed[i], "fleet", flags, NULL);
         diag("%s", servers.installed[i]);
@@ -75,14 +74,12 @@ char *files_text(const char *const *names) {
     for (; out && *names; names++) {
         snprintf(path, sizeof path, "%s/%s", getenv("srcdir") ? getenv("srcdir") : "..", *names);
         FILE *in = fopen(path, "re");
-        if (in == NULL)
-            bail("%s: %s", path, strerror(errno));
+        need(in != NULL, "%s: %s", path, strerror(errno));
         for (int c = getc(in); c != EOF; c = getc(in))
             putc(c, out);
         fclose(in);
     }
-    if (out == NULL || fclose(out) != 0)
-        bail("out of memory");
+    need(out != NULL && fclose(out) == 0, "out of memory");
     return text;
 }
 
@@ -157,12 +154,10 @@ void witness_begin(struct witness *w, sfid *g) {
     snprintf(path, sizeof path, "%s/windows-%" PRIu64, dirs.logs, w->process);
     pthread_mutex_lock(&w->lock);
     w->last = (struct winlog_window){.pid = UINT64_MAX};
-    if (stat(w->m->opt.run_dir, &st) < 0 || sfid_status(g, &status) != 0)
-        die("%s: %s", w->m->opt.run_dir, strerror(errno));
+    must(stat(w->m->opt.run_dir, &st) >= 0 && sfid_status(g, &status) == 0, "%s: %s", w->m->opt.run_dir, strerror(errno));
     w->holder =
         text_hash(w->m->by_slot ? strrchr(status.identity, ':') : status.identity, (uint64_t)st.st_dev * 1000003 + st.st_ino);
-    if (!winlog_open(&w->log, path, WINDOWS_ROOM, w->process))
-        die("%s: %s", path, strerror(errno));
+    must(winlog_open(&w->log, path, WINDOWS_ROOM, w->process), "%s: %s", path, strerror(errno));
     atomic_store(&w->g, g);
     witness_note(w, 0);
     pthread_mutex_unlock(&w->lock);
@@ -298,22 +293,17 @@ void member_start(struct member *m) {
 
 int member_open_one(struct member *m) {
     member_start(m);
-    if (!flag_wait(&m->opened, 1, m->opt.open_timeout_ms + patience(10000)))
-        die("a member does not open");
+    must(flag_wait(&m->opened, 1, m->opt.open_timeout_ms + patience(10000)), "a member does not open");
     return m->rc;
 }
 
-void member_open_or_die(struct member *m) {
-    if (member_open_one(m) != 0)
-        die("open: %s", m->text);
-}
+void member_open_or_die(struct member *m) { must(member_open_one(m) == 0, "open: %s", m->text); }
 
 struct member *member_drawing(const sfid_options *opt) {
     struct member *m = members_new(1, opt);
     member_open_or_die(m);
-    if (!member_draws(m, 1, patience(5000)))
-        die("a member does not draw: %" PRIi64 " calls failed, the last one with %" PRIi64, atomic_load(&m->errors),
-            atomic_load(&m->error));
+    must(member_draws(m, 1, patience(5000)), "a member does not draw: %" PRIi64 " calls failed, the last one with %" PRIi64,
+         atomic_load(&m->errors), atomic_load(&m->error));
     return m;
 }
 
@@ -417,12 +407,24 @@ bool member_had(struct member *m, sfid_event_kind kind, int least, unsigned limi
 sfid_layout layout;
 
 uint64_t fleet_begin(const char *layout_text) {
-    const uint64_t random = seed();
     layout = layout_of(layout_text);
     dirs_make();
     servers_find();
     processes = shared_memory(sizeof *processes);
-    return random;
+    return seed();
+}
+
+int fleet_main(const char *layout_text, unsigned number, unsigned flags, void (*test)(struct redis *r)) {
+    fleet_begin(layout_text);
+    on_servers(number, flags, test);
+    return done_testing();
+}
+
+sfid_options fleet_lease(const struct redis *r, const char *app, uint32_t ttl_ms, uint32_t heartbeat_ms) {
+    sfid_options opt = fleet_options(r, app, &layout);
+    opt.ttl_ms = ttl_ms;
+    opt.heartbeat_ms = heartbeat_ms;
+    return opt;
 }
 
 /* ---- a crowd ------------------------------------------------------------ */
@@ -490,8 +492,7 @@ void crowd_end(struct crowd *c) {
     for (unsigned i = 0; i < c->n; i++)
         atomic_store(&c->m[i].may_end, 1);
     for (unsigned i = 0; i < c->n; i++) {
-        if (member_end(&c->m[i]) != 0)
-            die("a member ends with status %d", c->m[i].ended);
+        must(member_end(&c->m[i]) == 0, "a member ends with status %d", c->m[i].ended);
         ids += atomic_load(&c->m[i].ids);
     }
     diag("figure: %s: %" PRIi64 " IDs by %u processes", c->program, ids, c->n);

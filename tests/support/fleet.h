@@ -174,6 +174,12 @@ extern sfid_layout layout;
 /* Begins each test: sets the layout and finds the servers. Returns the seed. */
 uint64_t fleet_begin(const char *layout_text);
 
+/* Is main() of a test that needs no more than this: fleet_begin(), on_servers(), done_testing(). */
+int fleet_main(const char *layout_text, unsigned number, unsigned flags, void (*test)(struct redis *r));
+
+/* As fleet_options() with the layout of the test; a lease lasts ttl_ms and is renewed each heartbeat_ms. */
+sfid_options fleet_lease(const struct redis *r, const char *app, uint32_t ttl_ms, uint32_t heartbeat_ms);
+
 /* ---- a crowd: it leases from the current server and follows a change ----- */
 
 enum { CROWD_MOST = 32 };

@@ -121,6 +121,11 @@ const char *wake_when_due(void) {
     return wake(false);
 }
 
+const char *fail_and_wake(void) {
+    answer(SFID__FAILED);
+    return wake_when_due();
+}
+
 void begin(const struct sfid__lease_terms *terms) {
     sfid__lease_init(&l, terms);
     now = NOW;
@@ -130,16 +135,19 @@ void begin(const struct sfid__lease_terms *terms) {
     idle = false;
 }
 
-void begin_held(const struct sfid__lease_terms *terms) {
+void begin_open(const struct sfid__lease_terms *terms) {
     begin(terms);
     open_lease();
+}
+
+void begin_held(const struct sfid__lease_terms *terms) {
+    begin_open(terms);
     grant(4, TICK, TICK + WINDOW);
     adopted(TICK + WINDOW, true);
 }
 
 void begin_first(uint64_t pid) {
-    begin(&two_windows);
-    open_lease();
+    begin_open(&two_windows);
     grant(pid, TICK, TICK + FIRST_WINDOW);
     adopted(TICK + FIRST_WINDOW, true);
 }

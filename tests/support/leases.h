@@ -47,7 +47,13 @@ const char *close_lease(void);
 
 /* Moves the time on to when the machine wants to look again. */
 const char *wake_when_due(void);
+
+/* What is under way fails, and is tried again. */
+const char *fail_and_wake(void);
 void begin(const struct sfid__lease_terms *terms);
+
+/* The first claim is under way. */
+void begin_open(const struct sfid__lease_terms *terms);
 void begin_held(const struct sfid__lease_terms *terms);
 
 /* With two windows: the pid was claimed and not renewed yet. */

@@ -42,6 +42,12 @@ struct lives_tally {
 void lives_rage(int64_t for_ns, int64_t every_ns, uint64_t *rng, const char *argument, void (*meanwhile)(void *arg), void *arg,
                 struct lives_tally *t);
 
+/*
+ * Lives one after another, a third of them closed, exited and killed each, draw two IDs under these options: one check that the
+ * numbers have no gap. Returns how many had another pid than the one before.
+ */
+unsigned lives_without_gap(const sfid_options *opt, int lives);
+
 /* Prints the figures, and checks what holds in any storm: no life hangs or fails, no call and no open fails, the order. */
 void lives_judge(struct lives_report *report, const struct lives_tally *t);
 

@@ -55,8 +55,7 @@ struct holder *holder_start(const sfid_options *opt, bool closing) {
     h->pid = h->first = h->last = -1;
     let_threads_start();
     h->child = child_start(hold, h);
-    if (!flag_wait(&h->held, 1, patience(20000)))
-        die("a child does not open");
+    must(flag_wait(&h->held, 1, patience(20000)), "a child does not open");
     return h;
 }
 

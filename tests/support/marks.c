@@ -13,14 +13,11 @@ int take(struct sfid__mark *m) {
 }
 
 void write_to(struct sfid__mark *m, uint64_t to) {
-    if (sfid__mark_write(m, (struct sfid__position){.word = to, .page = 5}, &mark_err) != 0)
-        bail("cannot write the mark: %s", mark_err.text);
+    need(sfid__mark_write(m, (struct sfid__position){.word = to, .page = 5}, &mark_err) == 0, "cannot write the mark: %s",
+         mark_err.text);
 }
 
-void take_or_bail(struct sfid__mark *m) {
-    if (take(m) != 0)
-        bail("cannot take the mark: %s", mark_err.text);
-}
+void take_or_bail(struct sfid__mark *m) { need(take(m) == 0, "cannot take the mark: %s", mark_err.text); }
 
 int64_t found(void) {
     struct sfid__mark m;
@@ -35,8 +32,8 @@ void marks_begin(void) {
     struct sfid__dir state;
     char dir[4200];
     snprintf(dir, sizeof dir, "%s/state", tap_tmpdir());
-    if (sfid__dir_open_state(&state, dir, &mark_err) < 0 || sfid__dir_open_sub(&mark_app, &state, "orders", &mark_err) < 0)
-        bail("%s", mark_err.text);
+    need(sfid__dir_open_state(&state, dir, &mark_err) >= 0 && sfid__dir_open_sub(&mark_app, &state, "orders", &mark_err) >= 0, "%s",
+         mark_err.text);
     sfid__dir_close(&state);
     snprintf(mark_path, sizeof mark_path, "%s/pid-1", mark_app.path);
 }

@@ -72,8 +72,8 @@ int listen_unix(struct peer *p, int backlog) {
     snprintf(p->path, sizeof p->path, "%.90s/s%d", tap_tmpdir(), number++);
     memcpy(at.sun_path, p->path, sizeof at.sun_path);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, backlog) < 0)
-        bail("cannot listen at %s: %s", p->path, strerror(errno));
+    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) >= 0 && listen(fd, backlog) >= 0, "cannot listen at %s: %s",
+         p->path, strerror(errno));
     snprintf(p->url, sizeof p->url, "unix://%s", p->path);
     return fd;
 }
@@ -82,9 +82,9 @@ int listen_tcp(struct peer *p, int backlog) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof at;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, backlog) < 0 ||
-        getsockname(fd, (struct sockaddr *)&at, &len) < 0)
-        bail("cannot listen on the loopback: %s", strerror(errno));
+    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) >= 0 && listen(fd, backlog) >= 0 &&
+             getsockname(fd, (struct sockaddr *)&at, &len) >= 0,
+         "cannot listen on the loopback: %s", strerror(errno));
     p->port = ntohs(at.sin_port);
     snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d", p->port);
     return fd;
@@ -93,12 +93,9 @@ int listen_tcp(struct peer *p, int backlog) {
 struct peer start_peer(bool tcp, serve_function *serve) {
     struct peer p = {.pid = -1, .listener = -1};
     const int fd = tcp ? listen_tcp(&p, 64) : listen_unix(&p, 64);
-    p.s = mmap(NULL, sizeof *p.s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p.s == MAP_FAILED)
-        bail("no shared memory");
+    p.s = shared_memory(sizeof *p.s);
     p.pid = fork();
-    if (p.pid < 0)
-        bail("fork: %s", strerror(errno));
+    need(p.pid >= 0, "fork: %s", strerror(errno));
     if (p.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         serve_all(fd, serve, p.s);

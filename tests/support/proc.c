@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/proc.h"
 
+#include <sys/ptrace.h>
+
 /*
  * ThreadSanitizer objects to threads in a forked child of a threaded process, and to threads left at exit. Both are tested here.
  * tests/tsan.supp has all suppressions; a program run by hand needs TSAN_OPTIONS=suppressions=…/tests/tsan.supp.
@@ -92,8 +94,7 @@ void dirs_make(void) {
         snprintf(dirs.logs, sizeof dirs.logs, "%s", logs);
     } else {
         snprintf(dirs.shm, sizeof dirs.shm, "/dev/shm/sfid-test-XXXXXX");
-        if (!mkdtemp(dirs.shm))
-            bail("no directory on /dev/shm: %s", strerror(errno));
+        need(mkdtemp(dirs.shm), "no directory on /dev/shm: %s", strerror(errno));
         dirs.tmp = tap_tmpdir();
         snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.tmp);
         snprintf(dirs.logs, sizeof dirs.logs, "%s/logs", roomy_place());
@@ -106,8 +107,7 @@ void dirs_make(void) {
         signal(SIGINT, dirs_on_signal);
     }
     snprintf(dirs.run, sizeof dirs.run, "%.60s/run", dirs.shm);
-    if (mkdir(dirs.logs, 0700) < 0 && errno != EEXIST)
-        bail("%s: %s", dirs.logs, strerror(errno));
+    need(mkdir(dirs.logs, 0700) >= 0 || errno == EEXIST, "%s: %s", dirs.logs, strerror(errno));
 }
 
 int count_entries(const char *path) {
@@ -159,8 +159,7 @@ void die(const char *fmt, ...) {
 pid_t child_start(int (*fn)(void *), void *arg) {
     fflush(NULL);
     const pid_t child = fork();
-    if (child < 0)
-        die("fork: %s", strerror(errno));
+    must(child >= 0, "fork: %s", strerror(errno));
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         _exit(fn(arg));
@@ -208,23 +207,56 @@ void child_kill(pid_t child) {
     waitpid(child, NULL, 0);
 }
 
-void *shared_memory(size_t size) {
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
-        die("mmap: %s", strerror(errno));
-    return at;
+/* ---- tracing ------------------------------------------------------------ */
+
+static int ask_for_a_trace(void *arg) {
+    (void)arg;
+    return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1;
 }
+
+bool can_trace(void) { return child_run(ask_for_a_trace, NULL, patience(5000)) == 0; }
+
+bool trace_step(pid_t child, int request, unsigned n) {
+    int status = 0, sig = 0;
+    while (n > 0) {
+        if (ptrace(request, child, NULL, (void *)(intptr_t)sig) < 0 || waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
+            return false;
+        sig = WSTOPSIG(status) & ~0x80;
+        if (sig == SIGTRAP) {
+            sig = 0;
+            n--;
+        }
+    }
+    return true;
+}
+
+bool trace_seize(pid_t thread) {
+    int status = 0;
+    return thread != 0 && ptrace(PTRACE_SEIZE, thread, NULL, NULL) == 0 && ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) == 0 &&
+           waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status);
+}
+
+static bool next_call(pid_t thread) {
+    int status = 0;
+    return ptrace(PTRACE_SYSCALL, thread, NULL, NULL) == 0 && waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status);
+}
+
+void trace_hold(pid_t thread, unsigned n) {
+    must(trace_seize(thread), "cannot trace the keeper");
+    for (unsigned i = 0; i < n && next_call(thread); i++)
+        ;
+}
+
+/* ---- what children share ------------------------------------------------ */
 
 void *shared_file(const char *name, size_t size) {
     char path[160];
     snprintf(path, sizeof path, "%s/%s", dirs.shm, name);
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
-        die("%s: %s", path, strerror(errno));
+    must(fd >= 0 && ftruncate(fd, (off_t)size) >= 0, "%s: %s", path, strerror(errno));
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    if (at == MAP_FAILED)
-        die("%s: %s", path, strerror(errno));
+    must(at != MAP_FAILED, "%s: %s", path, strerror(errno));
     return at;
 }
 
@@ -239,16 +271,14 @@ bool flag_wait(_Atomic int *flag, int want, unsigned limit_ms) {
 
 void start_thread(pthread_t *thread, void *(*fn)(void *), void *arg) {
     const int rc = pthread_create(thread, NULL, fn, arg);
-    if (rc != 0)
-        die("pthread_create: %s", strerror(rc));
+    must(rc == 0, "pthread_create: %s", strerror(rc));
 }
 
 /* ---- generators --------------------------------------------------------- */
 
 sfid_layout layout_of(const char *text) {
     sfid_layout l;
-    if (sfid_layout_parse(text, &l) != 0)
-        die("no layout: %s", text);
+    must(sfid_layout_parse(text, &l) == 0, "no layout: %s", text);
     return l;
 }
 
@@ -268,8 +298,7 @@ sfid_options options_of(const char *app, int64_t pid, const sfid_layout *l) {
 sfid *open_or_die(const sfid_options *opt) {
     sfid *g = NULL;
     const int rc = sfid_open(&g, opt);
-    if (rc != 0)
-        die("sfid_open: %s: %s", sfid_strerror(rc), sfid_last_error(g));
+    must(rc == 0, "sfid_open: %s: %s", sfid_strerror(rc), sfid_last_error(g));
     return g;
 }
 
@@ -310,8 +339,7 @@ void log_start(struct idlog *log, uint64_t capacity, uint64_t life, uint64_t pid
     vsnprintf(name, sizeof name, fmt, args);
     va_end(args);
     snprintf(path, sizeof path, "%s/%s", dirs.logs, name);
-    if (!idlog_open(log, path, capacity, life, pid))
-        die("%s: %s", path, strerror(errno));
+    must(idlog_open(log, path, capacity, life, pid), "%s: %s", path, strerror(errno));
 }
 
 void log_ids(struct idlog *log, const int64_t *ids, int64_t n) {
@@ -330,8 +358,7 @@ FILE *checker_start(const char *options, ...) {
     vsnprintf(command + n, sizeof command - (size_t)n, options, args);
     va_end(args);
     FILE *out = popen(command, "re");
-    if (!out)
-        die("popen: %s", strerror(errno));
+    must(out, "popen: %s", strerror(errno));
     return out;
 }
 
@@ -348,7 +375,6 @@ bool judge(const char *layout, const char *order, uint64_t count, const char *wh
     }
     const bool good = ok(pclose(out) == 0, "%s: the checker finds nothing", what);
     remove_tree(dirs.logs);
-    if (mkdir(dirs.logs, 0700) < 0)
-        bail("%s: %s", dirs.logs, strerror(errno));
+    need(mkdir(dirs.logs, 0700) >= 0, "%s: %s", dirs.logs, strerror(errno));
     return good;
 }

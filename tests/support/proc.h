@@ -84,6 +84,9 @@ bool threads_are(void *n);
 /* Ends a child; in the test itself, ends everything. */
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/* Ends it unless cond holds. */
+#define must(cond, ...) ((cond) ? (void)0 : die(__VA_ARGS__))
+
 /* Runs fn in a forked child. The child ends by _exit() with fn's result, or with its parent. */
 pid_t child_start(int (*fn)(void *), void *arg);
 
@@ -106,10 +109,17 @@ int child_wait(pid_t child, unsigned limit_ms);
 int child_run(int (*fn)(void *), void *arg, unsigned limit_ms);
 void child_kill(pid_t child);
 
-/* Returns zeroed memory that forked children share. */
-void *shared_memory(size_t size);
+/* Whether ptrace(2) is allowed here. */
+bool can_trace(void);
 
-/* The same for child programs: a file in the test's directories. */
+/* Lets a traced process make n stops, as PTRACE_SYSCALL. False once it has ended. Signals but SIGTRAP are its own and passed on. */
+bool trace_step(pid_t child, int request, unsigned n);
+
+/* Seizes a thread and stops it: at once, or false; at its n-th stop at a system call from then on. */
+bool trace_seize(pid_t thread);
+void trace_hold(pid_t thread, unsigned n);
+
+/* As shared_memory(), for child programs: a file in the test's directories. */
 void *shared_file(const char *name, size_t size);
 
 /* Waits until *flag is at least `want`. */

@@ -203,10 +203,9 @@ struct proxy proxy_start(const struct redis *r, unsigned seed) {
     struct proxy p = {.pid = -1};
     const int listener = listen_tcp(&at, 64);
     p.port = at.port;
-    p.rules = mmap(NULL, sizeof *p.rules, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    p.rules = shared_memory(sizeof *p.rules);
     fflush(NULL);
-    if (p.rules == MAP_FAILED || fcntl(listener, F_SETFL, O_NONBLOCK) < 0 || (p.pid = fork()) < 0)
-        bail("no proxy: %s", strerror(errno));
+    need(fcntl(listener, F_SETFL, O_NONBLOCK) >= 0 && (p.pid = fork()) >= 0, "no proxy: %s", strerror(errno));
     if (p.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         srandom(seed);

@@ -13,9 +13,7 @@
 #include "support/peer.h"
 #include "support/redis.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <time.h>
 
 struct proxy_rules {
     _Atomic int refuse;         /* closes connections as soon as they come */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/redis.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 enum { ASK_MS = 10000, START_MS = 20000, PROGRAMS = 8, ALIVE = 48 };
 
@@ -110,8 +108,8 @@ static int some_port(void) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) < 0 || getsockname(fd, (struct sockaddr *)&at, &size) < 0)
-        bail("no free port: %s", strerror(errno));
+    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, size) >= 0 && getsockname(fd, (struct sockaddr *)&at, &size) >= 0,
+         "no free port: %s", strerror(errno));
     close(fd);
     return ntohs(at.sin_port);
 }
@@ -184,8 +182,7 @@ static void spawn(struct redis *r) {
     unlink(r->socket);
     fflush(NULL);
     r->pid = fork();
-    if (r->pid < 0)
-        bail("fork: %s", strerror(errno));
+    need(r->pid >= 0, "fork: %s", strerror(errno));
     if (r->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == parent)
@@ -234,24 +231,20 @@ static void make_clock(struct redis *r) {
     char path[128];
     snprintf(path, sizeof path, "%s/clock", r->dir);
     const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || ftruncate(fd, sizeof *r->clock) < 0)
-        bail("%s: %s", path, strerror(errno));
+    need(fd >= 0 && ftruncate(fd, sizeof *r->clock) >= 0, "%s: %s", path, strerror(errno));
     r->clock = mmap(NULL, sizeof *r->clock, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    if (r->clock == MAP_FAILED)
-        bail("%s: %s", path, strerror(errno));
+    need(r->clock != MAP_FAILED, "%s: %s", path, strerror(errno));
 }
 
 void redis_start_n(struct redis *r, const char *program, const char *name, unsigned flags, size_t n, const char *const *args) {
     static int started;
     *r = (struct redis){.program = program, .flags = flags};
     const int size = snprintf(r->dir, sizeof r->dir, "%s/%s-%d", tap_tmpdir(), name, ++started);
-    if (size >= (int)sizeof r->dir || snprintf(r->socket, sizeof r->socket, "%s/sock", r->dir) >= (int)sizeof r->socket)
-        bail("%s is too long a path for a socket: set TMPDIR to a shorter one", tap_tmpdir());
-    if (mkdir(r->dir, 0700) < 0)
-        bail("%s: %s", r->dir, strerror(errno));
-    if (n > REDIS_ARGS)
-        bail("more than %d arguments for a server", REDIS_ARGS);
+    need(size < (int)sizeof r->dir && snprintf(r->socket, sizeof r->socket, "%s/sock", r->dir) < (int)sizeof r->socket,
+         "%s is too long a path for a socket: set TMPDIR to a shorter one", tap_tmpdir());
+    need(mkdir(r->dir, 0700) >= 0, "%s: %s", r->dir, strerror(errno));
+    need(n <= REDIS_ARGS, "more than %d arguments for a server", REDIS_ARGS);
     for (size_t i = 0; i < n; i++)
         snprintf(r->args[i], sizeof r->args[i], "%s", args[i]);
     if (flags & REDIS_CLOCK)
@@ -274,8 +267,7 @@ void redis_restart(struct redis *r, bool empty) {
     char path[128];
     redis_kill(r);
     snprintf(path, sizeof path, "%s/dump.rdb", r->dir);
-    if (empty && unlink(path) < 0 && errno != ENOENT)
-        bail("%s: %s", path, strerror(errno));
+    need(!empty || unlink(path) >= 0 || errno == ENOENT, "%s: %s", path, strerror(errno));
     bring_up(r);
 }
 
@@ -398,12 +390,11 @@ void redis_replicate(struct redis *r, const struct redis *master) {
 void redis_promote(struct redis *r) { redis_do(r, "REPLICAOF", "NO", "ONE", NULL); }
 
 void redis_resume_promoted(struct redis *r) {
-    if (r->conn == NULL || !resp_send(r->conn, 3, (const char *const[]){"REPLICAOF", "NO", "ONE"}, NULL))
-        bail("%s is not asked over a connection from before it was paused", r->program);
+    need(r->conn != NULL && resp_send(r->conn, 3, (const char *const[]){"REPLICAOF", "NO", "ONE"}, NULL),
+         "%s is not asked over a connection from before it was paused", r->program);
     redis_resume(r);
     struct reply *reply = resp_read(r->conn, 10000);
-    if (reply == NULL || reply->type == '-')
-        bail("%s does not become master", r->program);
+    need(reply != NULL && reply->type != '-', "%s does not become master", r->program);
     reply_free(reply);
 }
 

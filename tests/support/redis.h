@@ -21,17 +21,10 @@
 #include "support/shim.h"
 #include "support/tap.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     REDIS_PORT = 1,     /* also listens on a port; replicas need one */

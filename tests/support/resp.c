@@ -3,17 +3,10 @@
 
 #include "support/tap.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { BUFFER = 65536, LIST_MOST = 1 << 20, TEXT_MOST = 1 << 28 };
 

@@ -13,10 +13,7 @@ void place_name(struct place *p, const char *name) {
         snprintf(paths[i], WHERE, "%s/%s", p->base, names[i]);
 }
 
-void make_dir(const char *path) {
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        die("%s: %s", path, strerror(errno));
-}
+void make_dir(const char *path) { must(mkdir(path, 0700) >= 0 || errno == EEXIST, "%s: %s", path, strerror(errno)); }
 
 bool copy_as_it_goes(const char *from, const char *to) {
     fflush(NULL);
@@ -30,15 +27,9 @@ bool copy_as_it_goes(const char *from, const char *to) {
     return child > 0 && child_wait(child, patience(20000)) == 0;
 }
 
-void copy_tree(const char *from, const char *to) {
-    if (!copy_as_it_goes(from, to))
-        die("cannot copy %s", from);
-}
+void copy_tree(const char *from, const char *to) { must(copy_as_it_goes(from, to), "cannot copy %s", from); }
 
-void move(const char *from, const char *to) {
-    if (rename(from, to) < 0)
-        die("%s to %s: %s", from, to, strerror(errno));
-}
+void move(const char *from, const char *to) { must(rename(from, to) >= 0, "%s to %s: %s", from, to, strerror(errno)); }
 
 void remove_all(const char *path) {
     for (int i = 0; i < 100 && access(path, F_OK) == 0; i++)

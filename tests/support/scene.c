@@ -4,25 +4,16 @@
 int entries(const char *dir) {
     int n = 0;
     DIR *d = opendir(dir);
-    if (d == NULL)
-        bail("cannot read %s", dir);
+    need(d != NULL, "cannot read %s", dir);
     while (readdir(d))
         n++;
     closedir(d);
     return n;
 }
 
-void *shared_memory(size_t size) {
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
-        bail("no shared memory");
-    return at;
-}
-
 pid_t spawn(int (*body)(void *), void *arg) {
     const pid_t child = fork();
-    if (child < 0)
-        bail("fork: %s", strerror(errno));
+    need(child >= 0, "fork: %s", strerror(errno));
     if (child == 0)
         _exit(body(arg));
     return child;

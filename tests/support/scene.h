@@ -11,9 +11,6 @@
 /* Counts the entries of a directory, with "." and "..". */
 int entries(const char *dir);
 
-/* Returns zeroed memory that forked children share. */
-void *shared_memory(size_t size);
-
 /* Runs body in a forked child, which ends with its result. */
 pid_t spawn(int (*body)(void *), void *arg);
 

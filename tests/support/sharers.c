@@ -4,10 +4,8 @@
 enum { TTL = SHARERS_TTL, HEARTBEAT = SHARERS_HEARTBEAT };
 
 sfid_options sharing(const struct redis *r, const char *app) {
-    sfid_options opt = fleet_options(r, app, &layout);
+    sfid_options opt = fleet_lease(r, app, TTL, HEARTBEAT);
     opt.share = 1;
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.max_wait_ms = 1000;
     return opt;
 }
@@ -35,8 +33,7 @@ struct member *sharers_open(const sfid_options *opt, size_t n) {
         snprintf(m[i].name, sizeof m[i].name, "process %zu", i);
     }
     for (size_t i = 0; i < n; i++)
-        if (!member_opens(&m[i], 10000) || !flag_wait(&m[i].opened, 1, 1))
-            die("%s", m[i].text);
+        must(member_opens(&m[i], 10000) && flag_wait(&m[i].opened, 1, 1), "%s", m[i].text);
     return m;
 }
 

@@ -13,11 +13,8 @@
 #include <errno.h>
 #include <netdb.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timex.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { NS = 1000000000 };
 

@@ -3,6 +3,7 @@
 
 #include <ftw.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <time.h>
 
 enum { NAME_ROOM = 512, BAILED = 255 };
@@ -129,8 +130,7 @@ void bail(const char *why, ...) {
 }
 
 int done_testing(void) {
-    if (run == 0)
-        bail("no check was made");
+    need(run != 0, "no check was made");
     if (planned == 0)
         printf("1..%u\n", run);
     else if (planned != run)
@@ -160,11 +160,16 @@ const char *tap_tmpdir(void) {
         return tmpdir;
     const char *base = getenv("TMPDIR");
     snprintf(tmpdir, sizeof tmpdir, "%s/sfid-test-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(tmpdir))
-        bail("no temporary directory: %s", tmpdir);
+    need(mkdtemp(tmpdir), "no temporary directory: %s", tmpdir);
     tmpdir_owner = getpid();
     atexit(remove_tmpdir);
     return tmpdir;
+}
+
+void *shared_memory(size_t size) {
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    need(at != MAP_FAILED, "no shared memory: %s", strerror(errno));
+    return at;
 }
 
 int64_t tap_now_ms(void) {

@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,9 @@ void diag(const char *text, ...) TAP_PRINTF(1, 2);
 /** Ends the test at once, as a failure, since what follows would make no sense. */
 void bail(const char *why, ...) TAP_PRINTF(1, 2) __attribute__((noreturn));
 
+/** Ends the test as bail() does unless cond holds; the text is evaluated only then. */
+#define need(cond, ...) ((cond) ? (void)0 : bail(__VA_ARGS__))
+
 /** Prints the plan. Returns the exit status: 0 if there were checks, as many as planned, and none failed. */
 int done_testing(void) __attribute__((warn_unused_result));
 
@@ -91,6 +95,9 @@ int by_i64(const void *a, const void *b);
 
 /** Returns the monotonic clock in milliseconds. */
 int64_t tap_now_ms(void);
+
+/** Returns zeroed memory that forked children share. */
+void *shared_memory(size_t size);
 
 /** Removes a directory with all in it, but stays on its file system. */
 void remove_tree(const char *path);

@@ -8,8 +8,7 @@ static void certificates_make(void) {
     const char *source = getenv("srcdir");
     snprintf(certificates, sizeof certificates, "%s/tls", tap_tmpdir());
     snprintf(command, sizeof command, "'%s/tests/tls/certificates' '%s'", source ? source : "..", certificates);
-    if (system(command) != 0)
-        bail("no certificates: %s", command);
+    need(system(command) == 0, "no certificates: %s", command);
 }
 
 void tls_show(struct tls_server *s, const char *certificate) {
@@ -33,8 +32,7 @@ bool tls_listen(struct tls_server *s, const char *certificate) {
         const bool good = strcmp(redis_text(&s->r, "CONFIG", "SET", "tls-port", port, NULL), "OK") == 0;
         if (!good && tries < 5) /* another process has taken the port */
             continue;
-        if (!good)
-            bail("%s: no port for TLS", s->r.program);
+        need(good, "%s: no port for TLS", s->r.program);
         s->port = at;
         snprintf(s->name, sizeof s->name, "localhost:%d", at);
         return true;
@@ -63,8 +61,7 @@ const char *tls_url(const struct tls_server *s, const char *more, char url[URL])
             url[n] = '\0';
         }
     }
-    if (n >= URL - 1)
-        bail("%s is too long a path: set TMPDIR to a shorter one", certificates);
+    need(n < URL - 1, "%s is too long a path: set TMPDIR to a shorter one", certificates);
     return url;
 }
 

@@ -10,8 +10,7 @@ const struct kind kinds[4] = {
 
 sfid_wide_layout wide_layout(const char *name) {
     sfid_wide_layout l;
-    if (sfid_wide_layout_parse(name, &l) != 0)
-        die("no wide layout: %s", name);
+    must(sfid_wide_layout_parse(name, &l) == 0, "no wide layout: %s", name);
     return l;
 }
 
@@ -63,13 +62,11 @@ static int by_value(const void *a, const void *b) { return sfid_wide_compare(*(c
 uint64_t repeated(struct drawn *const *lists, size_t n, const sfid_wide_layout *l) {
     sfid_wide_facts facts;
     uint64_t total = 0, twice = 0;
-    if (sfid_wide_layout_describe(l, &facts) < 0)
-        die("no such layout");
+    must(sfid_wide_layout_describe(l, &facts) >= 0, "no such layout");
     for (size_t i = 0; i < n; i++)
         total += lists[i]->count;
     sfid_wide *all = malloc((total + 1) * sizeof *all);
-    if (all == NULL)
-        die("out of memory");
+    must(all != NULL, "out of memory");
     total = 0;
     for (size_t i = 0; i < n; i++)
         for (uint64_t k = 0; k < lists[i]->count; k++, total++)

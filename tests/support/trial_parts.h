@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/** trial_parts.h - between trial.c and trial_work.c. */
+#ifndef SFID_TESTS_TRIAL_PARTS_H
+#define SFID_TESTS_TRIAL_PARTS_H
+
+#include "support/trial.h"
+
+/* Rounds of the work in one process: what grows from the last but one to the last grows for ever. */
+enum { TRIAL_ROUNDS = 4, TRIAL_IDS = 400, TRIAL_LIMIT_MS = 30000 };
+
+/* Shared by the processes of a trial. */
+struct trial_state {
+    struct inject_shared inject; /* first: all of it */
+    _Atomic int ids_count;
+    int64_t ids[TRIAL_IDS];                    /* of both processes */
+    char wrong[4000];                          /* complaints */
+    char had[400];                             /* the neighbour's last error */
+    char said[400];                            /* the error of the work, or of the first failed renewal */
+    struct inject_live round[TRIAL_ROUNDS];    /* what the library had after each round */
+    uint32_t most[INJECT_SIDES][INJECT_KINDS]; /* calls in a round */
+    uint32_t hits, failed;                     /* failed: rounds in which the open did */
+    _Atomic int reported_failures, parent_left;
+    bool survived; /* the work went well although a call failed */
+};
+extern struct trial_state *trial_state;
+
+/* Which trial it is. */
+struct trial_now {
+    const struct scenario *s;
+    enum trial_work work;
+    unsigned number;
+    char run[120], home[120], app[40];
+    struct inject_live good[TRIAL_ROUNDS]; /* if no call failed */
+    bool is_good;                          /* no call fails */
+};
+extern struct trial_now trial_now;
+
+void trial_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool trial_is_verbose(void);
+
+/* Complain of descriptors that were not there; of files that only a maker sees; at the end, of all that is left. */
+void trial_same_fds(int had, const char *when);
+void trial_look_at_files(void);
+void trial_look_around(int fds);
+
+/* The process with the failing call, for child_run(). */
+int trial_run(void *unused);
+
+#endif

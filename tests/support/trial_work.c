@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/* trial_work.c - one trial: what its process and the neighbour do, and how that is judged. */
+#include "support/local.h"
+#include "support/trial_parts.h"
+
+#include <sys/socket.h>
+
+enum { EACH = 3, PATIENCE_MS = 5000 };
+
+struct trial_state *trial_state;
+struct trial_now trial_now;
+
+void trial_wrong(const char *format, ...) {
+    const size_t used = strlen(trial_state->wrong);
+    va_list args;
+    va_start(args, format);
+    if (used + 3 < sizeof trial_state->wrong) {
+        const int n = vsnprintf(trial_state->wrong + used, sizeof trial_state->wrong - used - 2, format, args);
+        if (n > 0)
+            strcat(trial_state->wrong, "; ");
+    }
+    va_end(args);
+}
+
+bool trial_is_verbose(void) { return getenv("SFID_TEST_VERBOSE") != NULL; }
+
+static void pass_ms(int64_t ms) {
+    atomic_fetch_add(&inject->clock_ns, ms * 1000000);
+    if (trial_now.s->server_clock_ns)
+        atomic_store(trial_now.s->server_clock_ns, atomic_load(&inject->clock_ns));
+}
+
+/* ---- one process ------------------------------------------------------------ */
+
+static void on_event(void *user, const sfid_event *e) {
+    (void)user;
+    if ((e->kind == SFID_EVENT_RENEW_FAILED || e->kind == SFID_EVENT_LOST) &&
+        atomic_fetch_add(&trial_state->reported_failures, 1) == 0)
+        snprintf(trial_state->said, sizeof trial_state->said, "%s", e->text);
+}
+
+static sfid_options options(const char *app) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.app = app;
+    opt.store = trial_now.s->store;
+    opt.pid = trial_now.s->pid;
+    opt.share = trial_now.s->share;
+    opt.run_dir = trial_now.run;
+    opt.state_dir = trial_now.home;
+    opt.exhaustion = SFID_FAIL;
+    opt.max_wait_ms = 0;
+    opt.open_timeout_ms = 5000;
+    if (trial_now.s->events)
+        opt.on_event = on_event;
+    if (trial_now.s->adjust)
+        trial_now.s->adjust(&opt);
+    return opt;
+}
+
+static int open_at(sfid **g, const char *app) {
+    const sfid_options opt = options(app);
+    inject_enter();
+    const int rc = sfid_open(g, &opt);
+    inject_leave();
+    return rc;
+}
+
+static void close_it(sfid *g) {
+    inject_enter();
+    sfid_close(g);
+    inject_leave();
+}
+
+static int64_t next(sfid *g) {
+    inject_enter();
+    const int64_t id = sfid_next(g);
+    inject_leave();
+    return id;
+}
+
+/* An ID; the clock goes on while a mark is ahead of it. Complains if there is none in time. */
+static void draw(sfid *g, const char *who) {
+    const int64_t end = mono_ns() + (int64_t)PATIENCE_MS * NS_PER_MS;
+    for (int n = 0; n < EACH;) {
+        const int64_t id = next(g);
+        const int at = id < 0 ? 0 : atomic_fetch_add(&trial_state->ids_count, 1);
+        if (id >= 0 && at < TRIAL_IDS)
+            trial_state->ids[at] = id;
+        n += id >= 0;
+        if (id < 0 && mono_ns() > end) {
+            trial_wrong("%s: no ID: %s (%s)", who, sfid_strerror((int)id), sfid_last_error(g));
+            return;
+        }
+        if (id == SFID_EAGAIN)
+            pass_ms(1000);
+        if (id < 0)
+            nap_us(200);
+    }
+}
+
+/* ---- the neighbour ---------------------------------------------------------- */
+
+static struct {
+    pid_t process;
+    int fd;
+    bool asked; /* it has opened before, and was asked once more */
+} neighbour;
+
+static int be_neighbour(int fd) {
+    sfid *g = NULL;
+    char what;
+    while (read(fd, &what, 1) == 1 && what != 'q') {
+        int rc = 0;
+        if (what == 'o')
+            rc = open_at(&g, trial_now.app);
+        else if (what == 'd')
+            draw(g, "neighbour");
+        if (what == 'c' || rc < 0) {
+            if (rc < 0)
+                snprintf(trial_state->had, sizeof trial_state->had, "%s", sfid_last_error(g));
+            sfid_close(g);
+            g = NULL;
+        }
+        if (write(fd, &rc, sizeof rc) != sizeof rc)
+            return 1;
+    }
+    return 0;
+}
+
+static void start_neighbour(void) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        _exit(DIED);
+    neighbour.process = fork();
+    if (neighbour.process == 0) {
+        close(ends[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(be_neighbour(ends[1]));
+    }
+    close(ends[1]);
+    neighbour.fd = ends[0];
+}
+
+static int ask_neighbour(char what) {
+    int rc = DIED;
+    if (write(neighbour.fd, &what, 1) != 1 || read(neighbour.fd, &rc, sizeof rc) != sizeof rc)
+        trial_wrong("the neighbour is gone");
+    return rc;
+}
+
+static void end_neighbour(void) {
+    if (write(neighbour.fd, "q", 1) != 1 || (neighbour.process && child_wait(neighbour.process, TRIAL_LIMIT_MS) != 0))
+        trial_wrong("the neighbour did not end well");
+}
+
+/* What was there before the process with the failing call. */
+static void set_scene(void) {
+    start_neighbour();
+    if (trial_now.s->resumes) {
+        if (ask_neighbour('o') == 0)
+            ask_neighbour('d');
+        child_kill(neighbour.process);
+        close(neighbour.fd);
+        start_neighbour();
+    }
+    if (trial_now.s->joins && ask_neighbour('o') == 0)
+        ask_neighbour('d');
+}
+
+/* It opens while this process has a generator, or has none. Returns whether it has one trial_now. */
+static bool neighbour_opens(bool beside_ours, const char *when) {
+    if (trial_now.s->joins && !neighbour.asked) {
+        neighbour.asked = true;
+        ask_neighbour('d');
+        return true;
+    }
+    const int rc = ask_neighbour('o');
+    const int want = beside_ours && trial_now.s->alone ? SFID_EBUSY : 0;
+    if (rc != want)
+        trial_wrong("neighbour %s: %s (%s)", when, rc ? sfid_strerror(rc) : "it got in", rc ? trial_state->had : "");
+    if (rc == 0)
+        ask_neighbour('d');
+    return rc == 0;
+}
+
+/* ---- the work --------------------------------------------------------------- */
+
+/* An error says what is wrong, so that an operator can mend it: in the words of the kernel, or in these. */
+static bool names(const char *text, int error) {
+    return strstr(text, strerror(error)) || strstr(text, "out of memory") || strstr(text, "cannot start the background thread");
+}
+
+static void look_at_text(int rc, const char *text) {
+    const int why = inject->plan.error;
+    const bool plain = why == EIO || why == ENOSPC || why == EMFILE || why == ENOMEM;
+    if (text[0] == '\0' || (plain && rc != SFID_ENOPID && !names(text, why))) /* some pids may be held, and others unusable */
+        trial_wrong("error %d has the text \"%s\"", rc, text);
+    snprintf(trial_state->said, sizeof trial_state->said, "%s", text);
+}
+
+/* What is not written may not be believed. */
+static void look_at_success(bool done) {
+    const enum inject_kind kind = inject->plan.kind;
+    trial_state->survived = done;
+    if (done && atomic_load(&inject->hits) > 0 &&
+        (kind == INJECT_write || kind == INJECT_pwritev64 || kind == INJECT_fdatasync || kind == INJECT_ftruncate64 ||
+         (kind == INJECT_pwrite64 && trial_now.s->alone))) /* others write hints, too */
+        trial_wrong("nobody notices");
+}
+
+/* NULL with a complaint. */
+static sfid *open_ours(void) {
+    sfid *g = NULL;
+    const int rc = open_at(&g, trial_now.app);
+    if (rc == 0) {
+        draw(g, "ours");
+        return g;
+    }
+    trial_wrong("open: %s", sfid_last_error(g));
+    close_it(g);
+    return NULL;
+}
+
+/* What a process keeps for good is there from now on. */
+static void warm_up(void) {
+    sfid *g = NULL;
+    if (open_at(&g, "warm") < 0)
+        trial_wrong("warm: %s", sfid_last_error(g));
+    close_it(g);
+}
+
+static void open_again(void) {
+    sfid *g = NULL;
+    const int rc = open_at(&g, trial_now.app);
+    if (rc < 0)
+        trial_wrong("the next open: %s (%s)", sfid_strerror(rc), sfid_last_error(g));
+    else
+        draw(g, "the next open");
+    close_it(g);
+}
+
+static void neighbour_after(bool is_open) {
+    if (is_open)
+        ask_neighbour('c');
+    if (neighbour_opens(false, "at the end"))
+        ask_neighbour('c');
+}
+
+/* The first round makes files that later ones find. */
+static void arm(void) {
+    memset((void *)inject->calls, 0, sizeof inject->calls);
+    atomic_store(&inject->hits, 0);
+    inject_arm();
+}
+
+static void disarm(void) {
+    inject_disarm();
+    trial_state->hits += atomic_load(&inject->hits);
+    for (int side = 0; side < INJECT_SIDES; side++)
+        for (int kind = 0; kind < INJECT_KINDS; kind++) {
+            const uint32_t calls = atomic_load(&inject->calls[side][kind]);
+            if (trial_state->most[side][kind] < calls)
+                trial_state->most[side][kind] = calls;
+        }
+}
+
+/* One open with the plan. NULL if it failed; then nothing of it is left. */
+static sfid *open_by_plan(void) {
+    const int fds = count_fds();
+    sfid *g = NULL;
+    arm();
+    const int rc = open_at(&g, trial_now.app);
+    disarm();
+    look_at_success(rc == 0);
+    if (rc == 0)
+        return g;
+    look_at_text(rc, g ? sfid_last_error(g) : rc == SFID_ENOMEM ? "out of memory" : "");
+    if (inject->plan.kind == INJECT_clock_gettime)
+        trial_wrong("no other clock is read: %s", trial_state->said);
+    close_it(g);
+    trial_same_fds(fds, "after the failure");
+    trial_look_at_files();
+    trial_state->failed++;
+    return NULL;
+}
+
+static void work_open(void) {
+    bool is_open = false;
+    for (int round = 0; round < TRIAL_ROUNDS; round++) {
+        sfid *g = open_by_plan();
+        if (g)
+            draw(g, "ours");
+        if (round == 0)
+            is_open = neighbour_opens(g != NULL, "beside");
+        if (is_open && trial_now.s->alone) {
+            ask_neighbour('c');
+            is_open = false;
+        }
+        if (g) {
+            draw(g, "ours");
+            close_it(g);
+        }
+        trial_state->round[round] = inject_live();
+    }
+    open_again();
+    neighbour_after(is_open);
+}
+
+static bool has_renewed(sfid *g, uint64_t before) {
+    sfid_status_info info;
+    return sfid_status(g, &info) == 0 && info.renewals > before;
+}
+
+static bool has_failed(sfid *g) {
+    sfid_status_info info;
+    return sfid_status(g, &info) == 0 && (info.renew_failures > 0 || info.losses > 0);
+}
+
+static uint64_t renewals(sfid *g) {
+    sfid_status_info info;
+    return sfid_status(g, &info) == 0 ? info.renewals : 0;
+}
+
+/* Generates IDs until the window was extended; with `failing` also until that failed, or for a while. */
+static bool renews(sfid *g, bool failing) {
+    const uint64_t before = renewals(g);
+    const int64_t end = mono_ns() + (int64_t)(failing ? 200 : PATIENCE_MS) * NS_PER_MS;
+    pass_ms(trial_now.s->renews_ms);
+    for (;;) {
+        const int64_t id = next(g);
+        const int at = id < 0 ? 0 : atomic_fetch_add(&trial_state->ids_count, 1);
+        if (id >= 0 && at < TRIAL_IDS)
+            trial_state->ids[at] = id;
+        for (int i = 0; i < 20; i++) {
+            if (has_renewed(g, before))
+                return true;
+            if (failing && has_failed(g))
+                return false;
+            nap_us(500);
+        }
+        if (mono_ns() > end)
+            return false;
+    }
+}
+
+static bool has_reported(void *unused) {
+    (void)unused;
+    return atomic_load(&trial_state->reported_failures) > 0;
+}
+
+static void renew_and_go_on(sfid *g) {
+    const bool done = renews(g, true);
+    disarm();
+    look_at_success(done);
+    if (trial_now.s->events && has_failed(g) && !tap_wait_until(has_reported, NULL, PATIENCE_MS))
+        trial_wrong("a renewal failed without an event");
+    draw(g, "after the failure");
+    if (!renews(g, false))
+        trial_wrong("no renewal after the failure: %s", sfid_last_error(g));
+}
+
+static void renew_rounds(sfid *g) {
+    for (int round = 0; round < TRIAL_ROUNDS; round++) {
+        arm();
+        renew_and_go_on(g);
+        trial_state->round[round] = inject_live();
+    }
+}
+
+static void work_renew(void) {
+    sfid *g = open_ours();
+    if (g == NULL)
+        return;
+    const bool is_open = neighbour_opens(true, "beside");
+    renew_rounds(g);
+    if (is_open)
+        ask_neighbour('d');
+    draw(g, "ours at the end");
+    close_it(g);
+    open_again();
+    neighbour_after(is_open);
+}
+
+static void work_close(void) {
+    bool is_open = false;
+    for (int round = 0; round < TRIAL_ROUNDS; round++) {
+        const int fds = count_fds();
+        sfid *g = open_ours();
+        if (g == NULL)
+            return;
+        arm();
+        close_it(g);
+        disarm();
+        trial_state->survived = true;
+        if (sfid_next(g) != SFID_ECLOSED)
+            trial_wrong("not closed");
+        trial_same_fds(fds, "after the close");
+        trial_state->round[round] = inject_live();
+        if (round == 0)
+            is_open = neighbour_opens(false, "after the close");
+        if (is_open && trial_now.s->alone) {
+            ask_neighbour('c');
+            is_open = false;
+        }
+    }
+    open_again();
+    neighbour_after(is_open);
+}
+
+/* The parent leaves; its child goes on with the pid, begins a keeper of its own, and closes. */
+static void work_fork(void) {
+    sfid *g = open_ours();
+    if (g == NULL)
+        return;
+    let_threads_start();
+    arm();
+    inject_enter();
+    const pid_t child = fork();
+    inject_leave();
+    if (child != 0) {
+        inject_disarm();
+        close_it(g);
+        atomic_store(&trial_state->parent_left, 1);
+        const int status = child_wait(child, TRIAL_LIMIT_MS);
+        _exit(status >= KILLED ? DIED : status);
+    }
+    inject_begin();
+    neighbour.process = 0;
+    flag_wait(&trial_state->parent_left, 1, PATIENCE_MS);
+    const bool is_open = neighbour_opens(true, "beside");
+    renew_and_go_on(g);
+    close_it(g);
+    open_again();
+    neighbour_after(is_open);
+}
+
+int trial_run(void *arg) {
+    (void)arg;
+    set_scene();
+    inject_begin();
+    if (!trial_now.s->cold)
+        warm_up();
+    const int fds = count_fds();
+    switch (trial_now.work) {
+    case TRIAL_OPEN:
+        work_open();
+        break;
+    case TRIAL_RENEW:
+        work_renew();
+        break;
+    case TRIAL_CLOSE:
+        work_close();
+        break;
+    case TRIAL_FORK:
+        work_fork();
+        break;
+    }
+    trial_look_around(fds);
+    trial_look_at_files();
+    end_neighbour();
+    return 0;
+}
