@@ -4,8 +4,13 @@
 
 #include "support/tap.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define READS 2000000
 #define THREADS 3
@@ -85,7 +90,48 @@ static void doubts(void) {
     free(t);
 }
 
+/* In a child: what sfid__counter_is_good() says, without the right to read the counter if it has to do without. */
+static bool is_good_in_child(bool permitted) {
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+#ifdef __x86_64__
+        if (!permitted && prctl(PR_SET_TSC, PR_TSC_SIGSEGV) < 0)
+            _exit(2);
+#else
+        (void)permitted; /* the right to read the counter can be taken away on x86-64 alone */
+#endif
+        _exit(sfid__counter_is_good());
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
+        bail("a child did not say whether the counter is good");
+    return WEXITSTATUS(status) == 1;
+}
+
+static void good(void) {
+#if SFID__HAVE_COUNTER
+    char name[64] = "";
+    const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+    const bool kernel_uses_it = fd >= 0 && read(fd, name, sizeof name - 1) > 0 && strcmp(name, SFID__COUNTER_SOURCE "\n") == 0;
+    if (fd >= 0)
+        close(fd);
+    is_u64(is_good_in_child(true), kernel_uses_it, "the counter is good if the kernel keeps time by it");
+#ifdef __x86_64__
+    is_u64(is_good_in_child(false), 0, "and not in a process that may not read it");
+#endif
+#else
+    is_u64(is_good_in_child(true), 0, "no counter is no good one");
+#endif
+    const int before = dup(0);
+    close(before);
+    sfid__counter_is_good();
+    const int after = dup(0);
+    close(after);
+    is_i64(after, before, "asking leaves no descriptor open");
+}
+
 int main(void) {
+    good();
     compare(1);
     compare(10);
     doubts();
