@@ -61,8 +61,7 @@ static void test_taken(serve_function *serve, const char *how) {
        "the largest reply is taken in %s", how);
     is_i64(atomic_load(&p.s->accepted), 1, "all over one connection");
     ok(atomic_load(&p.s->greeted_name), "which was given its name");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* Each is a protocol error at once, whatever may follow. */
@@ -135,8 +134,7 @@ static void test_refused(void) {
     is_i64(atomic_load(&p.s->accepted), (int64_t)COUNT(refused) + 6, "each on a connection of its own");
     set_words(&p, "+PONG\r\n", 7);
     ok(said(ping(c, LONG_MS), "PONG"), "and the next good reply is taken");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* Greets with one answer too many, and then as it should. */
@@ -158,8 +156,7 @@ static void test_one_more(void) {
        "an answer too many to the greeting is not that to the command");
     ok(atomic_load(&p.s->commands) == 0, "which was not sent");
     ok(said(ping(c, LONG_MS), "PONG"), "the next one is");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* Any bytes, then the end: no reply, whatever they are. */
@@ -184,8 +181,7 @@ static void test_random(void) {
     for (int i = 0; i < 200; i++)
         wrong += ping(c, LONG_MS) != SFID_EREDIS || reply.class == SFID__REPLY_OK || reply.count != 0 || took_ms > SLACK_MS;
     is_i64(wrong, 0, "200 times random bytes are no reply");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* ---- errors, and what must not be in them -------------------------------- */
@@ -223,8 +219,7 @@ static void test_error_lines(void) {
     set_words(&p, words, 907);
     rc = ping(c, LONG_MS);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "ERR yyyy") && strlen(reply.strings[0]) == 255, "a long line is cut off");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* A user who is called like an error. */
@@ -239,8 +234,7 @@ static void test_odd_user(void) {
     set_words(&p, "-READONLY You can't\r\n", 21);
     rc = ping(c, LONG_MS);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "PING: *** You can't"), "and a password READONLY change no class");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* Repeats what it was sent, in answer to the step that the test chose: 0 AUTH, 1 the name, 2 the command. */
@@ -296,8 +290,7 @@ static void test_secrets(void) {
         ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "something other than OK"), "a greeting is answered by OK, step %d",
            step);
     }
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* ---- descriptors, fork --------------------------------------------------- */
@@ -445,8 +438,7 @@ static void test_limits_of_a_command(void) {
     const int rc =
         sfid__connection_exchange(c, &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL, sfid__deadline_now_ms() + LONG_MS, NULL}, &reply, &err);
     ok(failed_with(rc, SFID_EINVAL, SFID__REPLY_CONFIG, "too many"), "one more is refused");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 int main(void) {

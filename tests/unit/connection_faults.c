@@ -71,8 +71,7 @@ static void test_slow(bool tcp, serve_function *serve, const char *what) {
        "%s ends at the deadline", what);
     ok(tells_time(DEADLINE_MS), "and tells of it (%s)", err.text);
     ok(!sfid__connection_is_up(c) && reply.count == 0, "and with it the connection");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 static void test_too_much(serve_function *serve, const char *what) {
@@ -83,8 +82,7 @@ static void test_too_much(serve_function *serve, const char *what) {
     const long growth = resident_kb() - before;
     if (memory_is_own())
         ok(growth < 1024, "and takes no memory (%ld kB)", growth);
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 static void test_large_command(void) {
@@ -100,8 +98,7 @@ static void test_large_command(void) {
     took_ms = sfid__deadline_now_ms() - began;
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(DEADLINE_MS, DEADLINE_MS),
        "also under a command that does not fit the socket");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* Greets at once and answers after 400 ms. */
@@ -119,8 +116,7 @@ static void test_two_limits(void) {
     snprintf(url, sizeof url, "%s?connect_timeout=200", p.url);
     struct sfid__connection *c = new_connection(url);
     ok(said(ping(c, LONG_MS), "PONG") && within(400, 400), "an answer may take longer than connecting may");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* Greets at once, and answers once the client's thread has told that it hangs. */
@@ -144,8 +140,7 @@ static void test_told(void) {
     sfid__thread_on_hang(note_hang, p.s);
     ok(said(ask_with(c, 20000, &stop, 1, argv), "PONG"), "a wait that lasts is told meanwhile");
     sfid__thread_on_hang(NULL, NULL);
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 static void test_past_deadline(void) {
@@ -153,8 +148,7 @@ static void test_past_deadline(void) {
     struct sfid__connection *c = new_connection(p.url);
     ok(ping(c, 0) == SFID_EREDIS && within(0, 0), "a deadline of now is over at once");
     ok(ping(c, -5000) == SFID_EREDIS && within(0, 0), "and one that is past");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* ---- nobody there -------------------------------------------------------- */
@@ -256,8 +250,7 @@ static void test_ends(bool tcp) {
                 ok(!sfid__connection_is_up(c), "%s: end %d is told at once, 20 times", how, step);
         }
     }
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* Closes without reading: what is sent then meets a closed socket. */
@@ -278,8 +271,7 @@ static void test_sigpipe(void) {
     for (int i = 0; i < 20; i++)
         bad += sfid__connection_exchange(c, &(struct sfid__question){2, argv, lengths, sfid__deadline_now_ms() + LONG_MS, NULL}, &reply, &err) != SFID_EREDIS;
     is_i64(bad, 0, "sending to who has closed fails, and raises no SIGPIPE");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* ---- late, idle ---------------------------------------------------------- */
@@ -304,8 +296,7 @@ static void test_late(void) {
     ok(said(ping(c, LONG_MS), "2"), "and is not taken for that of the next exchange");
     ok(said(ping(c, LONG_MS), "2"), "which has a connection of its own");
     is_i64(atomic_load(&p.s->accepted), 2, "two were made");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* Answers; and when the test says so speaks unasked (step 1) or closes (step 2). */
@@ -335,8 +326,7 @@ static void test_idle(int step, const char *what) {
     is_i64(entries("/proc/self/fd"), fds, "then its descriptor is gone");
     ok(said(ping(c, LONG_MS), "PONG"), "and the next exchange has a new one");
     is_i64(atomic_load(&p.s->accepted), 2, "the second");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* ---- being closed -------------------------------------------------------- */
@@ -356,8 +346,7 @@ static void test_stop(void) {
     struct sfid__connection *c = new_connection(p.url);
     pthread_t thread;
     atomic_store(&stop, 0);
-    if (pthread_create(&thread, NULL, stop_soon, NULL) != 0)
-        bail("no thread");
+    need(pthread_create(&thread, NULL, stop_soon, NULL) == 0, "no thread");
     int rc = ask_with(c, LONG_MS, &stop, 1, argv);
     pthread_join(thread, NULL);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "being closed") && within(500, 620),
@@ -370,8 +359,7 @@ static void test_stop(void) {
     rc = ask_with(c, DEADLINE_MS, &stop, 1, argv);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time") && within(DEADLINE_MS, DEADLINE_MS),
        "a flag that is not set changes nothing");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 static void serve_pong(int fd, struct resp *in, struct peer_shared *s) {
@@ -386,8 +374,7 @@ static void test_stop_answered(void) {
     struct sfid__connection *c = new_connection(p.url);
     atomic_store(&stop, 1);
     ok(said(ask_with(c, LONG_MS, &stop, 1, argv), "PONG"), "within that half second an answer is taken");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* ---- a thousand times ---------------------------------------------------- */

@@ -44,8 +44,7 @@ static void set_config(struct redis *r, const char *name, const char *value) {
     char command[200];
     snprintf(command, sizeof command, "CONFIG SET %s %s", name, value);
     const char *answer = run(r, command);
-    if (strcmp(answer, "OK") != 0)
-        bail("%s: %s", command, answer);
+    need(strcmp(answer, "OK") == 0, "%s: %s", command, answer);
 }
 
 static int eval(struct sfid__connection *c, const char *script) { return ask(c, LONG_MS, "EVAL", script, "0", NULL, NULL, NULL); }

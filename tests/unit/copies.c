@@ -24,8 +24,7 @@ static void load(void) {
     *(void **)&other.open = dlsym(library, "sfid_open");
     *(void **)&other.close = dlsym(library, "sfid_close");
     *(void **)&other.next = dlsym(library, "sfid_next");
-    if (!other.open || !other.close || !other.next || other.open == sfid_open)
-        bail("it is no second copy");
+    need(other.open && other.close && other.next && other.open != sfid_open, "it is no second copy");
 }
 
 static void refused(int64_t pid, const char *store, const char *what) {

@@ -129,8 +129,7 @@ static void leaves(void) {
     atomic_store(&a->hangs, 1);
     sfid__crew_join(&a->berth);
     ok(wait_for(had_turns, a), "leave: in its turn");
-    if (pthread_create(&thread, NULL, leave_it, a) != 0)
-        bail("thread");
+    need(pthread_create(&thread, NULL, leave_it, a) == 0, "thread");
     nap(50);
     is_i64(atomic_load(&a->left), 0, "leave: waits for its own turn");
     atomic_store(&a->hangs, 0);
@@ -183,8 +182,7 @@ static void forks(void) {
     int bad = 0, wrong = 0;
     atomic_store(&churning, 1);
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&thread[i], NULL, churn, fresh(i, INT64_MAX)) != 0)
-            bail("thread");
+        need(pthread_create(&thread[i], NULL, churn, fresh(i, INT64_MAX)) == 0, "thread");
     for (int i = 0; i < (SANITIZED ? 0 : 100); i++) /* a sanitizer's own locks would be copied as well */
         bad += status_of(spawn(child_of_churn, NULL)) != 0;
     is_i64(bad, 0, "fork: each child has a crew of its own, whatever its parent's was at");
@@ -230,8 +228,7 @@ static bool rings_through(void *before) {
 
 static void relatives_know(void) {
     shared = shared_memory(sizeof *shared);
-    if (!sfid__watch_prepare())
-        bail("no memory");
+    need(sfid__watch_prepare(), "no memory");
     const pid_t child = spawn(live_on, NULL);
     ok(tap_wait_until(has_watch, NULL, 20000), "watch: a relative has one");
     const uint64_t watch = atomic_load(&shared->watch);

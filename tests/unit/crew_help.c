@@ -2,8 +2,6 @@
 /* crew_help.c - helpers beside turns that hang: when there are some, how many, and what is not lost when they come and go. */
 #include "crew_scene.h"
 
-#include <stdio.h>
-
 static bool no_helper(void *unused) { return unused == NULL && threads_named(HELPER) == 0; }
 
 static bool is_out(void *arg) { return atomic_load(&((struct guest *)arg)->inside) == 0; }
@@ -291,10 +289,8 @@ static void leaves_though_poked(void) {
     fresh(0, INT64_MAX)->berth.ops = &restless;
     sfid__crew_join(&guests[0].berth);
     ok(wait_for(had_three, &guests[0]), "poked: one that is poked in each turn has turn after turn");
-    if (pthread_create(&thread, NULL, leave_it, &guests[0]) != 0)
-        bail("thread");
-    if (!ok(wait_for(is_gone, &guests[0]), "poked: it can leave"))
-        bail("it cannot");
+    need(pthread_create(&thread, NULL, leave_it, &guests[0]) == 0, "thread");
+    need(ok(wait_for(is_gone, &guests[0]), "poked: it can leave"), "it cannot");
     pthread_join(thread, NULL);
     ok(no_threads(NULL), "poked: no thread is left");
 }

@@ -131,15 +131,30 @@ static void only_its_own_record(void) {
 
 /* ---- moved ------------------------------------------------------------------ */
 
-static void slow_only(void) {
+static void in_a_tick(void) {
     begin();
-    ok(atomic_load(&a.g.record) == &sfid__shared_only, "no call gets past the slow path");
+    ok(atomic_load(&a.g.record) == &sfid__shared_only, "no call stays on the hot path");
     const int64_t first = fake_next(&a), second = fake_next(&a);
     is_i64(second, first + 1, "the next number of the tick");
     is_u64(atomic_load(&a.g.crowd.mine), 2, "this process's positions are counted");
-    int64_t ids[5];
+    int64_t ids[4096];
     is_i64(sfid_next_n(fake_handle(&a), ids, 5), 5, "five at once");
     is_u64(atomic_load(&a.g.crowd.mine), 7, "are counted, too");
+    struct sfid__record *r = fake_record(&a);
+    atomic_store(&r->hi, START - 1); /* the slow path raises it */
+    ok(fake_next(&a) == first + 7 && fake_try(&a) == first + 8 && sfid_next_n(fake_handle(&a), ids, 5) == 5 &&
+           atomic_load(&r->hi) == START - 1,
+       "within a tick nothing takes the slow path");
+    atomic_store(&a.page->asked_ms, 1);
+    ok(fake_next(&a) == first + 14 && atomic_load(&r->hi) == START, "unless the keeper was asked and has not answered");
+    atomic_store(&a.page->asked_ms, 0);
+    atomic_store(&r->hi, START - 1);
+    atomic_store(&r->limit, START);
+    ok(fake_try(&a) < 0, "or the window is over");
+    atomic_store(&r->limit, START + 2);
+    ok(sfid_next_n(fake_handle(&a), ids, 4096) == 4096 && ids[0] == first + 15 && fake_tick_of(&a, ids[4080]) == START &&
+           fake_tick_of(&a, ids[4081]) == START + 1 && pid_of(ids[4080]) == pid_of(first),
+       "a batch ends with the tick and goes on in the next one");
     end();
 }
 
@@ -267,7 +282,7 @@ static void with_a_lane(void) {
 }
 
 int main(void) {
-    slow_only();
+    in_a_tick();
     when_wanted();
     only_its_own_record();
     above_the_old();

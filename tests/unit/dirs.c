@@ -29,10 +29,7 @@ static int mode_of(const char *path) {
     return lstat(path, &st) < 0 ? -1 : (int)(st.st_mode & 07777);
 }
 
-static void must(bool done, const char *what) {
-    if (!done)
-        bail("%s: %s", what, strerror(errno));
-}
+static void must(bool done, const char *what) { need(done, "%s: %s", what, strerror(errno)); }
 
 static void no_environment(void) {
     unsetenv("SFID_RUN_DIR");
@@ -135,8 +132,8 @@ static void look_as_root(void) {
     seen->empty_run = chosen(sfid__dir_open_run, NULL, "/dev/shm/sfid-0");
     seen->empty_state = chosen(sfid__dir_open_state, NULL, "/var/lib/sfid");
     no_environment();
-    struct sfid__dir dir = {open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL},
-                     proc = {open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL};
+    struct sfid__dir dir = {.fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)},
+                     proc = {.fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     seen->user_tmpfs = sfid__dir_is_tmpfs(&dir);
     seen->not_tmpfs = !sfid__dir_is_tmpfs(&proc);
     if (mkdir("/dev/shm/home", 0700) < 0 || chown("/dev/shm/home", NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)

@@ -4,6 +4,7 @@
  * explains, a number in hand, and the run of a lane when its tick, its record or its window has gone.
  */
 #include "base/process.h"
+#include "draw/hot.h"
 #include "draw/slow.h"
 
 #include "support/fake.h"
@@ -113,6 +114,7 @@ static void in_hand_of_the_inline_form(void) {
     fake_switch(&f, 9, 0, f.g.end);
     const int64_t newer = sfid__next_in_hand(fake_handle(&f), r, number(START + 1, 2) | SFID__CLOSED);
     ok(pid_of(newer) == 9 && newer > id, "inline: a number of a closed record is dropped for one of the newer");
+    is_i64(fake_try(&f), newer + 1, "inline: which is taken then");
     fake_close(&f);
 }
 
@@ -128,11 +130,22 @@ static void both_paths(void) {
     fake_close(&f);
 }
 
+static void lane_of_pid_lowest(int64_t first, int64_t step) {
+    sfid_lane *lane = NULL;
+    const struct sfid__record *r = fake_record(&f);
+    if (sfid_lane_open(&lane, fake_handle(&f)) != 0)
+        bail("no lane");
+    const uint64_t before = sfid__record_issued(r);
+    ok(sfid_lane_next(lane) == first && sfid_lane_next(lane) == first + step && sfid_lane_next(lane) == first + 2 * step,
+       "a lane of a layout with the pid lowest");
+    sfid_lane_close(lane);
+    is_u64(sfid__record_issued(r), before + 3, "and has issued three");
+}
+
 static void pid_lowest(void) {
     int64_t ids[3];
     fake_open(&f, NULL, SFID_WAIT, 0, 10000);
-    if (sfid_layout_parse("sonyflake", &f.g.layout) < 0)
-        bail("no such layout");
+    need(sfid_layout_parse("sonyflake", &f.g.layout) >= 0, "no such layout");
     f.g.layout.epoch_ms = FAKE_EPOCH;
     f.g.end = sfid__layout_end(&f.g.layout);
     f.records = 0;
@@ -141,6 +154,7 @@ static void pid_lowest(void) {
     ok(step > 1 && sfid_next_n(fake_handle(&f), ids, 3) == 3 && ids[0] == first + step && ids[1] == first + 2 * step &&
            pid_of(ids[2]) == 7,
        "a batch of a layout with the pid lowest");
+    lane_of_pid_lowest(ids[2] + step, step);
     fake_close(&f);
 }
 
@@ -166,14 +180,59 @@ static void closed_meanwhile(void) {
     fake_close(&f);
 }
 
+static void other_width(void) {
+    fake_open(&f, NULL, SFID_WAIT, 0, 10000);
+    is_i64(sfid__wrong_width(&f.g), SFID_EINVAL, "a call for IDs of the other width is wrong");
+    is_i64(atomic_load(&f.g.last_code), SFID_EINVAL, "and noted");
+    sfid__generator_stop(&f.g);
+    is_i64(sfid__wrong_width(&f.g), SFID_ECLOSED, "unless the handle is closed");
+    fake_close(&f);
+}
+
+/* The number of a wide ID, by the hot path and by the slow one. */
+static void numbers(void) {
+    struct sfid__call call = {.n = 0};
+    fake_open(&f, NULL, SFID_WAIT, 0, 10000);
+    sfid__generator_widen(&f.g);
+    sfid__generator_start(&f.g, fake_record(&f));
+    ok(sfid__next_number(&f.g, false, &call) == 0 && call.from == fake_record(&f) && call.n == number(START, 0),
+       "a number is told with its record");
+    call = (struct sfid__call){.n = 0};
+    fake_pass_ms(&f, 5);
+    ok(sfid__next_number(&f.g, false, &call) == 0 && call.from == fake_record(&f) && call.n == number(START + 5, 0),
+       "so is the first of a tick");
+    fake_close(&f);
+}
+
+/* Before it is started, a generator of each kind answers, and is closed. */
+static void not_started(void) {
+    for (int kind = 0; kind < 4; kind++) {
+        struct sfid__generator *g = aligned_alloc(SFID__LINE, sizeof *g);
+        if (g == NULL)
+            bail("out of memory");
+        memset((void *)g, 0, sizeof *g);
+        sfid__generator_init(g);
+        if (kind & 1)
+            sfid__generator_widen(g);
+        if (kind & 2)
+            sfid__generator_share(g);
+        const bool wide = kind & 1, shared = kind & 2;
+        ok(sfid__is_closed(g) && sfid__is_wide(g) == wide && g->shared == shared, "%s%s: closed before it is started",
+           wide ? "wide" : "narrow", shared ? ", shared" : "");
+        struct sfid__record *hot = atomic_load(wide ? &g->wide_record : &g->record);
+        ok(hot == (shared ? &sfid__shared_only : &sfid__no_record), "%s: and its hot path finds a closed record",
+           wide ? "wide" : "narrow");
+        free(g);
+    }
+}
+
 /* ---- lanes --------------------------------------------------------------- */
 
 /* A lane with the first number of a run drawn. */
 static sfid_lane *lane_begin(sfid_exhaustion policy, int64_t *first) {
     sfid_lane *lane = NULL;
     fake_open(&f, NULL, policy, 0, 10000);
-    if (sfid_lane_open(&lane, fake_handle(&f)) != 0)
-        bail("no lane");
+    need(sfid_lane_open(&lane, fake_handle(&f)) == 0, "no lane");
     *first = sfid_lane_next(lane);
     is_u64(sfid__record_position(fake_record(&f)), number(START, RUN), "a lane takes a run of %d", RUN);
     return lane;
@@ -244,8 +303,7 @@ static void lanes_share_a_tick(void) {
     unsigned twice = 0, outside = 0;
     sfid_lane *lanes[2] = {NULL, NULL};
     fake_open(&f, NULL, SFID_WAIT, 0, 10000);
-    if (sfid_lane_open(&lanes[0], fake_handle(&f)) != 0 || sfid_lane_open(&lanes[1], fake_handle(&f)) != 0)
-        bail("no lane");
+    need(sfid_lane_open(&lanes[0], fake_handle(&f)) == 0 && sfid_lane_open(&lanes[1], fake_handle(&f)) == 0, "no lane");
     const int64_t first = sfid__compose(fake_record(&f), number(START, 0));
     for (int i = 0; i < 4 * RUN; i++) {
         const int64_t at = sfid_lane_next(lanes[i % 2]) - first;
@@ -267,8 +325,7 @@ static void lanes_share_a_tick(void) {
 static void lane_of_a_short_sequence(void) {
     sfid_lane *lane = NULL;
     fake_open(&f, "41:10:3/1ms", SFID_WAIT, 0, 10000);
-    if (sfid_lane_open(&lane, fake_handle(&f)) != 0)
-        bail("no lane");
+    need(sfid_lane_open(&lane, fake_handle(&f)) == 0, "no lane");
     const int64_t first = sfid_lane_next(lane);
     is_i64(sfid_lane_next(lane), first + 1, "a lane of a short sequence takes one number at a time");
     is_u64(sfid__record_position(fake_record(&f)), (uint64_t)START << 3 | 2, "and no more");
@@ -286,6 +343,58 @@ static void lane_with_more_time(void) {
     lane_end(lane);
 }
 
+static void lane_waits(void) {
+    sfid_lane *lane = NULL;
+    fake_open(&f, NULL, SFID_WAIT, 2000, 0);
+    if (sfid_lane_open(&lane, fake_handle(&f)) != 0)
+        bail("no lane");
+    fake_set_word(&f, START + 1, 0);
+    const int64_t first = sfid_lane_next(lane);
+    is_u64(fake_tick_of(&f, first), START + 1, "a lane waits for the tick of its run");
+    is_i64(f.slept_ns, 1000000, "until that begins");
+    lane_end(lane);
+
+    int64_t id;
+    lane = lane_begin(SFID_BORROW, &id);
+    fake_set_word(&f, START + 3, 0);
+    fake_pass_ms(&f, 1);
+    id = sfid_lane_next(lane);
+    f.g.exhaustion = SFID_WAIT; /* as if the lead that let it have the run had shrunk since */
+    f.g.max_wait_ms = 2000;
+    is_i64(sfid_lane_next(lane), id + 1, "and for that of a number that it has");
+    is_i64(f.slept_ns, 2000000, "as long");
+    lane_end(lane);
+}
+
+/* Pages of memory that the process has mapped. */
+static long mapped(void) {
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (statm == NULL || fscanf(statm, "%ld", &pages) != 1)
+        bail("cannot read /proc/self/statm");
+    fclose(statm);
+    return pages;
+}
+
+static void lanes_open_and_close(void) {
+    sfid_lane *lane = NULL;
+    long before = 0;
+    fake_open(&f, NULL, SFID_WAIT, 0, 0);
+    is_i64(sfid_lane_open(NULL, fake_handle(&f)), SFID_EINVAL, "a lane has to go somewhere");
+    lane = (sfid_lane *)(void *)&f;
+    ok(sfid_lane_open(&lane, NULL) == SFID_EINVAL && lane == NULL, "and come from somewhere, or there is none");
+    for (int i = 0; i < 2048; i++) {
+        if (i == 1024)
+            before = mapped();
+        if (sfid_lane_open(&lane, fake_handle(&f)) != 0)
+            bail("no lane");
+        sfid_lane_close(lane);
+    }
+    const long more = mapped() - before;
+    ok(more < 512, "1024 lanes that were closed leave nothing mapped (%ld pages)", more);
+    fake_close(&f);
+}
+
 /* What is left of a run must not reach a forked child: where the kernel wipes no memory on fork, a run is one number. */
 static void lanes_with_runs(void) {
     void *page = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -300,6 +409,7 @@ static void lanes_with_runs(void) {
     lane_over_a_pid_change();
     lane_at_the_limit();
     lane_ahead_of_the_clock();
+    lane_waits();
 }
 
 int main(void) {
@@ -312,6 +422,10 @@ int main(void) {
     both_paths();
     pid_lowest();
     closed_meanwhile();
+    other_width();
+    numbers();
+    not_started();
+    lanes_open_and_close();
     lanes_share_a_tick();
     lane_of_a_short_sequence();
     lanes_with_runs();

@@ -7,7 +7,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 
 static _Atomic uint32_t word;
@@ -62,8 +61,7 @@ int main(void) {
     ok(true, "a word of another value is not waited for");
     pthread_t thread;
     int one = 1;
-    if (pthread_create(&thread, NULL, wake_it, &one) != 0)
-        bail("no thread");
+    need(pthread_create(&thread, NULL, wake_it, &one) == 0, "no thread");
     while (atomic_load(&word) == 0)
         sfid__futex_wait(&word, SFID__FUTEX_PRIVATE, 0, INT64_MAX);
     pthread_join(thread, NULL);

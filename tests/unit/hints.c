@@ -15,8 +15,7 @@ static void write_file(const void *bytes, size_t n) {
     char name[4400];
     snprintf(name, sizeof name, "%s/lock", app.path);
     FILE *f = fopen(name, "we");
-    if (f == NULL || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
-        bail("%s: %s", name, strerror(errno));
+    need(f != NULL && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "%s: %s", name, strerror(errno));
 }
 
 /* Takes a number as slots and pids are. Returns it, or -1; *tries: how many were looked at. */
@@ -26,8 +25,7 @@ static int64_t take(uint64_t first, uint64_t last, unsigned *tries) {
     *tries = 0;
     sfid__search_begin(&s, &app, first, last);
     for (uint64_t n; got < 0 && sfid__search_next(&s, &n); ++*tries) {
-        if (n < first || n > last || n >= MOST)
-            bail("%" PRIu64 " is out of range", n);
+        need(n >= first && n <= last && n < MOST, "%" PRIu64 " is out of range", n);
         sfid__search_taken(&s, n);
         if (!held[n])
             got = (int64_t)n;
@@ -115,8 +113,7 @@ static void test_lowest(void) {
     unsigned tries;
     reset("", 0);
     for (int i = 0; i < 8; i++)
-        if (take(1, 20, &tries) != i + 1)
-            bail("not %d", i + 1);
+        need(take(1, 20, &tries) == i + 1, "not %d", i + 1);
     held[5] = held[7] = false; /* killed */
     is_i64(take(1, 20, &tries), 5, "of a few the lowest free one is had, though its holder was killed");
     is_i64(take(1, 20, &tries), 7, "then the next");
@@ -177,16 +174,14 @@ static void test_no_file(void) {
     unsigned tries;
     reset("", 0);
     snprintf(name, sizeof name, "%s/lock", app.path);
-    if (unlink(name) < 0 || mkdir(name, 0700) < 0)
-        bail("%s: %s", name, strerror(errno));
+    need(unlink(name) >= 0 && mkdir(name, 0700) >= 0, "%s: %s", name, strerror(errno));
     held[0] = true;
     is_i64(take(0, MOST - 1, &tries), 1, "with a directory in its place");
     char other[4400];
     struct stat st;
     snprintf(other, sizeof other, "%s/other", app.path);
     const int fd = open(other, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || rmdir(name) < 0 || symlink(other, name) < 0)
-        bail("%s: %s", name, strerror(errno));
+    need(fd >= 0 && rmdir(name) >= 0 && symlink(other, name) >= 0, "%s: %s", name, strerror(errno));
     is_i64(take(0, MOST - 1, &tries), 2, "with a link");
     leave(2);
     ok(fstat(fd, &st) == 0 && st.st_size == 0, "with a link nothing is written where it leads");
@@ -200,8 +195,7 @@ int main(void) {
     struct sfid__dir run = SFID__DIR_NONE;
     char path[4300];
     snprintf(path, sizeof path, "%s/run", tap_tmpdir());
-    if (sfid__dir_open_run(&run, path, &err) < 0 || sfid__dir_open_sub(&app, &run, "orders", &err) < 0)
-        bail("%s", err.text);
+    need(sfid__dir_open_run(&run, path, &err) >= 0 && sfid__dir_open_sub(&app, &run, "orders", &err) >= 0, "%s", err.text);
     test_once_each();
     test_few_tries();
     test_lowest();

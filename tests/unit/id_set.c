@@ -109,8 +109,7 @@ static void list(const struct small *s, int64_t since, int64_t until, struct sma
         if ((number & ~used) != s->fixed || tick > s->max_tick || pid < s->pid_least || pid > s->pid_most || begin > until ||
             end <= since)
             continue;
-        if (out->count == MOST_IDS)
-            bail("more IDs than there is room for");
+        need(out->count != MOST_IDS, "more IDs than there is room for");
         out->ids[out->count++] = (struct small_id){number, pid, value_of(s, number, SFID_FIELD_SEQ), begin, end};
     }
 }
@@ -267,8 +266,7 @@ static struct id_set text_set(const char *text) {
     sfid_layout l;
     sfid_layout_facts facts;
     sfid_field fields[SFID_LAYOUT_FIELDS];
-    if (sfid_layout_parse(text, &l) < 0 || sfid_layout_describe(&l, &facts) < 0)
-        bail("%s is not a layout", text);
+    need(sfid_layout_parse(text, &l) >= 0 && sfid_layout_describe(&l, &facts) >= 0, "%s is not a layout", text);
     const int count = sfid_layout_fields(&l, fields, SFID_LAYOUT_FIELDS);
     struct id_set set = {.epoch_ms = l.epoch_ms, .unit_ms = l.unit_ms};
     id_set_fields(&set, fields, count, facts.last_ms, (sfid_wide){0, 0});

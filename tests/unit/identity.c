@@ -17,8 +17,7 @@ static int files(void) { return entries(state.path) - 2; /* . and .. */ }
 
 static void put(const char *name, const char *content, size_t n) {
     const int fd = openat(state.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, content, n) != (ssize_t)n)
-        bail("cannot write %s", name);
+    need(fd >= 0 && write(fd, content, n) == (ssize_t)n, "cannot write %s", name);
     close(fd);
 }
 
@@ -101,8 +100,7 @@ static void machine_id_refused(void) {
     is_i64(sfid__machine_id(&state, id, &err), SFID_ESTATE, "one that others may write is refused");
     unlinkat(state.fd, "machine_id", 0);
     put("elsewhere", "web-1\n", 6);
-    if (symlinkat("elsewhere", state.fd, "machine_id") < 0)
-        bail("symlink");
+    need(symlinkat("elsewhere", state.fd, "machine_id") >= 0, "symlink");
     is_i64(sfid__machine_id(&state, id, &err), SFID_ESTATE, "and so is a link");
     unlinkat(state.fd, "machine_id", 0);
     unlinkat(state.fd, "elsewhere", 0);
@@ -149,8 +147,7 @@ static void app_layout(void) {
 int main(void) {
     char dir[4200];
     snprintf(dir, sizeof dir, "%s/state", tap_tmpdir());
-    if (sfid__dir_open_state(&state, dir, &err) < 0)
-        bail("%s", err.text);
+    need(sfid__dir_open_state(&state, dir, &err) >= 0, "%s", err.text);
     made_once();
     its_form();
     machine_id_refused();

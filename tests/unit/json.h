@@ -98,8 +98,7 @@ static inline bool json_word(struct json_text *t, const char *word) {
 static inline struct json *json_value(struct json_text *t, int depth) {
     static struct json pool[1 << 14];
     static size_t used;
-    if (used == sizeof pool / sizeof pool[0] || depth > 20)
-        bail("JSON: too many values, or too deep");
+    need(used != sizeof pool / sizeof pool[0] && depth <= 20, "JSON: too many values, or too deep");
     struct json *v = &pool[used++];
     switch (json_peek(t)) {
     case '{':
@@ -136,12 +135,10 @@ static inline struct json *json_file(const char *name) {
     const char *dir = getenv("srcdir");
     snprintf(path, sizeof path, "%s/%s", dir ? dir : "..", name);
     FILE *f = fopen(path, "rb");
-    if (f == NULL)
-        bail("cannot open %s (by hand: srcdir=… in the environment)", path);
+    need(f != NULL, "cannot open %s (by hand: srcdir=… in the environment)", path);
     static char text[1 << 20];
     const size_t len = fread(text, 1, sizeof text - 1, f);
-    if (len == 0 || !feof(f))
-        bail("cannot read %s", path);
+    need(len != 0 && feof(f), "cannot read %s", path);
     fclose(f);
     text[len] = '\0';
     struct json_text t = {text, text};
@@ -161,15 +158,13 @@ static inline const struct json *json_get(const struct json *v, const char *key)
 
 static inline const struct json *json_need(const struct json *v, const char *key) {
     const struct json *m = json_get(v, key);
-    if (m == NULL)
-        bail("JSON: an object lacks \"%s\"", key);
+    need(m != NULL, "JSON: an object lacks \"%s\"", key);
     return m;
 }
 
 static inline const char *json_text(const struct json *v, const char *key) {
     const struct json *m = json_need(v, key);
-    if (m->type != JSON_STRING)
-        bail("JSON: \"%s\" is no string", key);
+    need(m->type == JSON_STRING, "JSON: \"%s\" is no string", key);
     return m->string;
 }
 

@@ -4,8 +4,8 @@
 
 static bool renewed(void *arg) { return atomic_load(&store->renewals) >= *(int *)arg; }
 
-static void child_wants_keeper(struct sfid__generator *g, bool may_sleep) {
-    (void)g, (void)may_sleep;
+static void child_wants_keeper(struct sfid__generator *g) {
+    (void)g;
     sfid__keeper_start(&k);
 }
 
@@ -267,8 +267,7 @@ static void looks_after_it_again(bool later) {
 }
 
 int main(void) {
-    if (!sfid__watch_prepare())
-        bail("no memory");
+    need(sfid__watch_prepare(), "no memory");
     forks();
     survives_a_killed_keeper();
     ends_where_another_reigns(true);

@@ -74,6 +74,7 @@ static bool is_closed(const struct sfid__record *r) { return (atomic_load(&r->wo
 
 /* Pid 7 is held under token 70 and nonce 1, with a third of its window left. This process's keeper has sat down. */
 static void begin(uint64_t pid) {
+    free(f.page); /* of the scene before */
     fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
     memset(&server, 0, sizeof server);
     told = 0;
@@ -117,13 +118,16 @@ static void begin(uint64_t pid) {
     sfid__holder_sit(&h, REIGN % SFID__SEATS);
 }
 
-static void end(void) {
-    f.g.page = NULL;
-    free(f.page);
-    f.page = NULL;
-}
-
 static void step(void) { sfid__holder_step(&h, true); }
+
+/* The keeper of such a pid renews, and is answered so; at the renewal, or the claim, this happens. */
+static void renewal(uint64_t pid, enum sfid__lease_answer answer, void (*at_renewal)(void), void (*at_claim)(void)) {
+    begin(pid);
+    server.renewal = answer;
+    server.at_renewal = at_renewal;
+    server.at_claim = at_claim;
+    step();
+}
 
 static bool nothing_new(void) { return current() == &f.page->records[0] && server.releases == 0 && told == 0; }
 
@@ -146,9 +150,7 @@ static void publishes(void) {
 /* ---- in time --------------------------------------------------------------------- */
 
 static void in_time(void) {
-    begin(6);
-    server.renewal = SFID__GRANTED;
-    step();
+    renewal(6, SFID__GRANTED, NULL, NULL);
     ok(server.renewals == 1 && server.renewed.token == 70 && server.renewed.nonce == 1 && server.renewed.next_nonce > 1,
        "a keeper renews under what the page has");
     is_u64(atomic_load(&current()->limit), fake_tick(&f) + WINDOW, "and raises the limit");
@@ -159,91 +161,59 @@ static void in_time(void) {
     fake_pass_ms(&f, 200);
     step();
     ok(server.renewals == 2 && server.renewed.next_nonce == 500, "a nonce that another keeper has noted is shown");
-    end();
 
-    begin(6);
-    server.renewal = SFID__LOST;
-    step();
+    renewal(6, SFID__LOST, NULL, NULL);
     ok(server.claims == 1 && sfid__record_pid(current()) == CLAIMED && is_closed(&f.page->records[0]),
        "a lease that is lost is replaced for all");
     ok(told == 2 && server.releases == 0, "which is told");
-    end();
 }
 
 /* ---- late -------------------------------------------------------------------------- */
 
 static void late(void) {
-    begin(6);
-    server.renewal = SFID__GRANTED;
-    server.at_renewal = sits_down;
-    step();
+    renewal(6, SFID__GRANTED, sits_down, NULL);
     ok(atomic_load(&current()->limit) == fake_tick(&f) + WINDOW && sfid__nonces_of(current()).next == 0,
        "late, granted: the limit is raised, and the nonce answered");
     ok(nothing_new(), "late, granted: and nothing is told");
-    end();
 
-    begin(6);
-    server.renewal = SFID__LOST;
-    server.at_renewal = sits_down;
-    step();
+    renewal(6, SFID__LOST, sits_down, NULL);
     ok(server.claims == 0 && nothing_new() && !is_closed(current()), "late, lost: nothing is claimed, or told");
-    end();
 
-    begin(6);
-    server.renewal = SFID__FOREIGN;
-    server.at_renewal = sits_down;
-    step();
+    renewal(6, SFID__FOREIGN, sits_down, NULL);
     ok(server.claims == 0 && nothing_new(), "late, a stranger's: nothing is claimed, or told");
     ok(is_closed(current()), "late, a stranger's: the record is closed at once");
-    end();
 
-    begin(7);
-    server.renewal = SFID__SWITCHED;
-    server.at_renewal = sits_down;
-    step();
+    renewal(7, SFID__SWITCHED, sits_down, NULL);
     ok(server.renewed.move_token != 0 && current() == &f.page->records[0] && told == 0,
        "late, another pid: is not published, or told");
     ok(server.releases == 1 && server.released.pid == MOVED_TO && server.released.token == server.renewed.move_token &&
            server.released.nonce == server.renewed.move_nonce && server.released.floor == fake_tick(&f),
        "late, another pid: is given back");
-    end();
 
-    begin(6);
-    server.renewal = SFID__LOST;
-    server.at_claim = sits_down;
-    step();
+    renewal(6, SFID__LOST, NULL, sits_down);
     ok(server.claims == 1 && current() == &f.page->records[0], "late, claimed: is not published");
     ok(server.releases == 1 && server.released.pid == CLAIMED && server.released.token == server.claimed.token &&
            server.released.nonce == server.claimed.nonce && server.released.floor == fake_tick(&f),
        "late, claimed: is given back");
-    end();
 }
 
 /* ---- beside one that is late --------------------------------------------------------- */
 
 static void beside(void) {
-    begin(6);
-    server.renewal = SFID__LOST;
-    server.at_renewal = renews;
-    step();
+    renewal(6, SFID__LOST, renews, NULL);
     ok(server.claims == 0 && nothing_new(), "lost, but another keeper has renewed meanwhile: the lease is not lost");
     server.renewal = SFID__GRANTED;
     server.at_renewal = NULL;
     step();
     ok(server.renewals == 2 && server.renewed.nonce == 500, "it is renewed under that keeper's nonce");
-    end();
 
-    begin(6);
-    server.renewal = SFID__LOST;
-    server.at_claim = publishes;
-    step();
+    renewal(6, SFID__LOST, NULL, publishes);
     ok(sfid__record_pid(current()) == ITS_PID, "claimed, but another keeper has published a record: that stands");
     ok(server.releases == 1 && server.released.pid == CLAIMED && server.released.nonce == server.claimed.nonce,
        "and the claim is given back");
     server.renewal = SFID__GRANTED;
     step();
     ok(server.renewed.token == 110 && server.renewed.nonce == 3, "the keeper goes on with that record");
-    end();
 
     begin(6);
     server.renewal = SFID__LOST;
@@ -253,12 +223,12 @@ static void beside(void) {
     server.renewal = SFID__GRANTED;
     step();
     ok(server.renewed.token == 110, "a keeper that sits down goes by the page");
-    end();
 }
 
 int main(void) {
     in_time();
     late();
     beside();
+    free(f.page);
     return done_testing();
 }

@@ -82,6 +82,9 @@ static void check_has_teeth(void) {
     REFUSED(seq_shift, 64);
     REFUSED(pid_low, 11);
     REFUSED(reserved[0], 1);
+    REFUSED(reserved[1], 1);
+    REFUSED(reserved[2], 1);
+    REFUSED(reserved[3], 1);
     REFUSED(reserved[4], 1);
     REFUSED(max_tick, ms.max_tick - 1);
     REFUSED(max_tick, ms.max_tick + 1);
@@ -182,6 +185,25 @@ static void ids_go_apart_and_together(const char *name, const sfid_layout *l) {
        "%s: a tick one too large is SFID_EOVERFLOW", name);
 }
 
+/* The last places where a field may stand, and the longest unit. */
+static void bounds_of_the_check(void) {
+    sfid_layout l = sfid__layout_make(41, 0, 0, 1, 0);
+    l.pid_shift = l.seq_shift = 63;
+    is_i64(sfid_layout_check(&l), 0, "fields without bits may stand at the top bit");
+    l.seq_shift = 64;
+    is_i64(sfid_layout_check(&l), SFID_EINVAL, "and not above it");
+    l = sfid__layout_make(31, 0, 0, (uint32_t)(SFID__ALL_MS / SFID__ONES(31)), 0);
+    ok(SFID__ALL_MS / l.unit_ms == SFID__ONES(31) && sfid_layout_check(&l) == SFID_EINVAL, "a unit with which unix_ms overflows");
+    l.unit_ms -= 2; /* with one less the quotient is the same */
+    is_i64(sfid_layout_check(&l), 0, "and one with which it does not");
+    const sfid_layout odd = {0, 1, 41, 11, 11, 22, 0, 11, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(11), SFID__ONES(11)};
+    const sfid_parts in = {.tick = 5, .pid = 2047, .seq = 1};
+    sfid_parts out;
+    int64_t id = 0;
+    ok(sfid_compose(&odd, &in, &id) == 0 && sfid_parse(&odd, id, &out) == 0 && out.tick == 5 && out.pid == 2047 && out.seq == 1,
+       "a sequence at an odd place");
+}
+
 static void bad_ids(void) {
     sfid_parts out = {1, 2, 3, 4};
     int64_t id = 5;
@@ -194,8 +216,7 @@ static void bad_ids(void) {
 
 static void many_at_once(void) {
     sfid_layout js;
-    if (sfid_layout_parse("32:8:13/1s", &js) < 0)
-        bail("32:8:13/1s is not read");
+    need(sfid_layout_parse("32:8:13/1s", &js) >= 0, "32:8:13/1s is not read");
     const int64_t ids[] = {0, -1, INT64_C(1) << 52, INT64_C(1) << 53, INT64_C(5) << 21 | 3 << 13 | 9};
     sfid_parts out[5], first;
     memset(out, 0x77, sizeof out);
@@ -212,8 +233,7 @@ static void many_at_once(void) {
 
 static void published_vectors(void) {
     sfid_layout twitter;
-    if (sfid_layout_parse("twitter", &twitter) < 0)
-        bail("twitter is no preset");
+    need(sfid_layout_parse("twitter", &twitter) >= 0, "twitter is no preset");
     const struct {
         const char *name;
         const sfid_layout *l;
@@ -259,8 +279,8 @@ static void ranges_saturate(const char *name, const sfid_layout *l) {
     const sfid_parts first = {0, l->max_pid, l->max_seq, 0}, last = {l->max_tick, 0, 0, 0},
                      very_last = {l->max_tick, l->max_pid, l->max_seq, 0};
     int64_t id[3] = {-1, -1, -1};
-    if (sfid_compose(l, &first, &id[0]) < 0 || sfid_compose(l, &last, &id[1]) < 0 || sfid_compose(l, &very_last, &id[2]) < 0)
-        bail("%s: no IDs at the ends", name);
+    need(sfid_compose(l, &first, &id[0]) >= 0 && sfid_compose(l, &last, &id[1]) >= 0 && sfid_compose(l, &very_last, &id[2]) >= 0,
+         "%s: no IDs at the ends", name);
     ok(sfid_min_at(l, INT64_MIN) == 0 && sfid_min_at(l, l->epoch_ms - 1) == 0 && sfid_max_at(l, INT64_MIN) == id[0] &&
            sfid_max_at(l, l->epoch_ms - 1) == id[0],
        "%s: before the epoch counts as its first tick", name);
@@ -315,8 +335,7 @@ static void facts_of(const char *text, const char *name, uint64_t per_tick, uint
                      uint64_t fleet) {
     sfid_layout l;
     sfid_layout_facts f;
-    if (sfid_layout_parse(text, &l) < 0 || sfid_layout_describe(&l, &f) < 0)
-        bail("%s is not read", text);
+    need(sfid_layout_parse(text, &l) >= 0 && sfid_layout_describe(&l, &f) >= 0, "%s is not read", text);
     is_str(f.name, name, "%s: name", text);
     is_u64(f.ids_per_tick, per_tick, "%s: IDs per tick", text);
     is_u64(f.ids_per_second, per_second, "%s: IDs per second", text);
@@ -327,8 +346,7 @@ static void facts_of(const char *text, const char *name, uint64_t per_tick, uint
 
 static void facts(void) {
     sfid_layout_facts f;
-    if (sfid_layout_describe(NULL, &f) < 0)
-        bail("the default has no facts");
+    need(sfid_layout_describe(NULL, &f) >= 0, "the default has no facts");
     is_i64(f.last_ms, SFID_EPOCH_MS + (INT64_C(1) << 35) * 1000, "the default ends 2^35 seconds after its epoch");
     is_i64(1970 + f.last_ms / 1000 / 31556952, 3114, "that is in 3114"); /* years of mean length: a time_t may end before */
     facts_of("sfid", "sfid", 131072, 131072, 2048, 268435456);
@@ -360,8 +378,7 @@ static void fingerprints(void) {
     sfid_layout_facts f;
     unsigned same = 0;
     for (size_t i = 0; i < COUNT(texts); i++) {
-        if (sfid_layout_parse(texts[i], &l) < 0 || sfid_layout_describe(&l, &f) < 0)
-            bail("%s is not read", texts[i]);
+        need(sfid_layout_parse(texts[i], &l) >= 0 && sfid_layout_describe(&l, &f) >= 0, "%s is not read", texts[i]);
         seen[i] = f.fingerprint;
         for (size_t j = 0; j < i; j++)
             same += seen[i] == seen[j];
@@ -432,6 +449,7 @@ int main(void) {
         if (i != 1 && i != 3) /* said before */
             ids_go_apart_and_together(known[i].text, &known[i].layout);
     ids_go_apart_and_together("sonyflake", &sonyflake);
+    bounds_of_the_check();
     bad_ids();
     many_at_once();
     published_vectors();

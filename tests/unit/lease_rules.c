@@ -5,19 +5,16 @@
 /* ---- what is shown --------------------------------------------------------- */
 
 static void tokens_of_claims(void) {
-    begin(&usual);
-    open_lease();
+    begin_open(&usual);
     const struct sfid__lease_action first = *last();
     is_u64(first.start, 5, "claim: looks first where open said");
     ok(first.token != 0 && first.nonce != 0 && first.token != first.nonce, "claim: token and nonce are there");
-    answer(SFID__FAILED);
-    wake_when_due();
+    fail_and_wake();
     const struct sfid__lease_action second = *last();
     is_u64(second.token, first.token, "R6: made again it has the same token");
     ok(second.nonce > first.nonce, "R6: and a nonce of its own, above the one before");
     ok(second.exchange != first.exchange, "R1: and a number of its own");
-    step((struct sfid__lease_event){
-        .kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = SFID__LATER, .start = 8, .after_ms = 700});
+    later(700, 8);
     wake_when_due();
     is_u64(last()->token, first.token, "R6: all taken for now: still the same token");
     is_u64(last()->start, 8, "R6: it goes on where the answer said");
@@ -28,7 +25,7 @@ static void tokens_of_claims(void) {
     is_u64(last()->token, first.token, "granted: under the token it was claimed with");
     is_u64(last()->nonce, l.nonce, "granted: and the nonce of the attempt that was answered");
     is_u64(last()->next_nonce, 0, "granted: with none unanswered");
-    step((struct sfid__lease_event){.kind = SFID__LEASE_UNFIT});
+    unfit();
     ok(l.gave_up, "unfit: there is no other record to be had");
 }
 
@@ -40,8 +37,7 @@ static void nonces_of_renewals(void) {
     ok(sent.next_nonce > nonce, "R2: a renewal has a new nonce, above the one before");
     ok(noted.kind == SFID__DO_NOTE && noted.nonce == nonce && noted.next_nonce == sent.next_nonce, "R3: noted before with the old");
     ok(sent.pid == 4 && sent.token == token && sent.nonce == nonce && sent.limit == TICK + WINDOW, "a renewal shows what is held");
-    answer(SFID__FAILED);
-    wake_when_due();
+    fail_and_wake();
     ok(last()->next_nonce == sent.next_nonce && last()->nonce == nonce, "R2: the same until it is answered");
     ok(last()->exchange != sent.exchange, "R1: as another exchange");
     answer(SFID__LATER);
@@ -110,8 +106,7 @@ static void what_is_lost(void) {
     is_str(adopted(TICK + WINDOW, true), "h MS", "lost: another one is told as such");
     wake_when_due();
     is_str(grant(6, 0, TICK + WINDOW), "h ENWS", "lost: once");
-    begin(&usual);
-    open_lease();
+    begin_open(&usual);
     grant(4, TICK, TICK);
     adopted(TICK, false);
     is_str(answer(SFID__LOST), "w XC", "lost before it was sure");
@@ -134,8 +129,7 @@ static void what_is_released(void) {
     is_str(close_lease(), "e S", "R7: not twice");
     is_str(answer(SFID__FAILED), "e S", "R7: not again when it failed");
     is_i64(last()->due_ms, SFID__FOREVER, "R7: nor ever");
-    begin(&usual);
-    open_lease();
+    begin_open(&usual);
     grant(4, TICK, TICK);
     adopted(TICK, false);
     answer(SFID__REFUSED);
@@ -145,8 +139,7 @@ static void what_is_released(void) {
 /* ---- R4, R8: what is possible ---------------------------------------------- */
 
 static void claim_is(bool possible, uint64_t pid, uint64_t floor, uint64_t limit, const char *what) {
-    begin(&usual);
-    open_lease();
+    begin_open(&usual);
     is_str(grant(pid, floor, limit), possible ? "w A" : "w FS", "R8: %s", what);
 }
 
@@ -165,8 +158,7 @@ static void possible_claims(void) {
     claim_is(false, 4, UINT64_MAX - WINDOW, UINT64_MAX, "one at the end of all numbers");
     struct sfid__lease_terms terms = usual;
     terms.reach = 0;
-    begin(&terms);
-    open_lease();
+    begin_open(&terms);
     is_str(grant(4, 9000, 9100), "w A", "R8: any distance, for a store that has no clock of its own");
 }
 
@@ -193,10 +185,8 @@ static void possible_renewals(void) {
                                                {FIRST + 1, FIRST + 1},     {1000, 1000},          {POLL_MOST, POLL_MOST},
                                                {POLL_MOST + 1, POLL_MOST}, {INT64_MAX, POLL_MOST}};
     for (unsigned i = 0; i < sizeof said_and_done / sizeof said_and_done[0]; i++) {
-        begin(&usual);
-        open_lease();
-        step((struct sfid__lease_event){
-            .kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = SFID__LATER, .after_ms = said_and_done[i][0]});
+        begin_open(&usual);
+        later(said_and_done[i][0], 0);
         is_i64(last()->due_ms - now, said_and_done[i][1], "R8: all pids taken for %" PRId64 " ms", said_and_done[i][0]);
     }
 }
@@ -220,10 +210,8 @@ static void pauses(void) {
     answer(SFID__FAILED);
     is_i64(last()->due_ms - now, FIRST, "answered: the next failure is a first one");
 
-    begin(&usual);
-    open_lease();
-    answer(SFID__FAILED);
-    wake_when_due();
+    begin_open(&usual);
+    fail_and_wake();
     answer(SFID__FAILED);
     is_i64(last()->due_ms - now, 100, "claims pause in the same way");
     wake_when_due();
@@ -365,15 +353,12 @@ static void raises_a_bound(void) {
 }
 
 static void gives_up(void) {
-    begin(&usual);
-    open_lease();
-    answer(SFID__FAILED);
-    wake_when_due();
+    begin_open(&usual);
+    fail_and_wake();
     is_str(answer(SFID__REFUSED), "w G", "gives up when refused");
     is_str(wake_when_due(), "w S", "and asks no more");
     is_i64(last()->due_ms, SFID__FOREVER, "ever");
-    begin(&usual);
-    open_lease();
+    begin_open(&usual);
     grant(4, TICK, TICK);
     adopted(TICK, false);
     is_str(answer(SFID__REFUSED), "h G", "gives up a pid that it never could use");
@@ -387,8 +372,7 @@ static void gives_up(void) {
     begin(&usual);
     resume(TICK - 10, 0);
     is_str(answer(SFID__REFUSED), "h FS", "never in a later life");
-    begin(&usual);
-    open_lease();
+    begin_open(&usual);
     grant(4, TICK - WINDOW, TICK);
     is_str(adopted(TICK, true), "h NR", "a window that is over when it comes is renewed");
     ok(!l.opened, "and nothing is told before");

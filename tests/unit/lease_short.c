@@ -31,8 +31,7 @@ static void heartbeats(void) {
     ok(!sfid__lease_is_brief(&l), "an ordinary pid that was found: its window is a whole one");
     is_i64((grant(3, 0, TICK + WINDOW), last()->due_ms - now), HEARTBEAT, "an ordinary pid that was found: the whole heartbeat");
     terms.share = 0;
-    begin(&terms);
-    open_lease();
+    begin_open(&terms);
     grant(SHORT_PID, TICK, TICK + FIRST_WINDOW);
     adopted(TICK + FIRST_WINDOW, true);
     wake_when_due();
@@ -94,10 +93,8 @@ static void polls(void) {
                                                {FIRST - 1, 49},   {FIRST_HEARTBEAT + 1, FIRST_HEARTBEAT + 1},
                                                {31999, 31999},    {POLL_MOST + 1, POLL_MOST}};
     for (unsigned i = 0; i < sizeof said_and_done / sizeof said_and_done[0]; i++) {
-        begin(&two_windows);
-        open_lease();
-        answer(SFID__FAILED);
-        wake_when_due();
+        begin_open(&two_windows);
+        fail_and_wake();
         is_str(later(said_and_done[i][0], 5), "w S", "all pids are taken");
         is_i64(last()->due_ms - now, said_and_done[i][1], "all pids are taken for %" PRId64 " ms", said_and_done[i][0]);
     }
@@ -110,18 +107,14 @@ static void polls(void) {
 static void possible_claims(void) {
     static const uint64_t pids[] = {ORDINARY_PID, SHORT_PID};
     for (unsigned i = 0; i < 2; i++) {
-        begin(&two_windows);
-        open_lease();
+        begin_open(&two_windows);
         is_str(grant(pids[i], TICK, TICK + FIRST_WINDOW), "w A", "R8: pid %" PRIu64 ": a first window", pids[i]);
-        begin(&two_windows);
-        open_lease();
+        begin_open(&two_windows);
         is_str(grant(pids[i], TICK, TICK + FIRST_WINDOW + 1), "w FS", "R8: pid %" PRIu64 ": one tick more", pids[i]);
     }
-    begin(&two_windows);
-    open_lease();
+    begin_open(&two_windows);
     is_str(switched(ORDINARY_PID, TICK, TICK + FIRST_WINDOW), "w FS", "R8: no claim is answered with a move");
-    begin(&two_windows);
-    open_lease();
+    begin_open(&two_windows);
     is_str(answer(SFID__FOREIGN), "w FS", "R8: nor with a stranger");
 }
 
@@ -144,8 +137,7 @@ static void what_is_asked(void) {
     ok(first.pid == SHORT_PID && first.limit == TICK + FIRST_WINDOW, "R11: and shows what it holds");
     is_u64(first.start, 5, "R11: it looks where the claim looked");
     ok(out.list[0].move_token == 0 && out.list[0].next_nonce == first.next_nonce, "R3: only the renewal's nonces are noted");
-    answer(SFID__FAILED);
-    wake_when_due();
+    fail_and_wake();
     is_u64(last()->move_token, first.move_token, "R6: made again it has the same token");
     ok(last()->move_nonce > first.move_nonce, "R6: and a nonce of its own, above the one before");
     is_u64(last()->next_nonce, first.next_nonce, "R2: the renewal's nonce stays");
@@ -169,8 +161,7 @@ static void what_is_asked(void) {
     resume_cold(TICK - 20);
     is_u64(last()->move_token, 0, "R9: what no ID was generated from is renewed first");
     is_str(switched(ORDINARY_PID, TICK, TICK + FIRST_WINDOW), "h FS", "R8: so it cannot be moved");
-    begin(&two_windows);
-    open_lease();
+    begin_open(&two_windows);
     grant(SHORT_PID, TICK, TICK + FIRST_WINDOW);
     is_str(adopted(TICK + FIRST_WINDOW, false), "h NR", "a claim that is not sure is renewed");
     is_u64(last()->move_token, 0, "R11: before another pid is asked for");
@@ -266,8 +257,7 @@ static void moves_without_a_record(void) {
 static void a_lost_move(void) {
     const struct sfid__lease_action asked = begin_move();
     const uint64_t unheard = l.exchange;
-    answer(SFID__FAILED);
-    wake_when_due();
+    fail_and_wake();
     const uint64_t nonce = last()->move_nonce;
     is_str(step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
                                            .exchange = unheard,
@@ -279,8 +269,7 @@ static void a_lost_move(void) {
     is_str(switched(5, TICK, TICK + FIRST_WINDOW), "w A", "the next attempt brings it");
     ok(last()->token == asked.move_token && last()->nonce == nonce, "R6: under the nonce of the attempt that was answered");
     begin_move();
-    answer(SFID__FAILED);
-    wake_when_due();
+    fail_and_wake();
     is_str(grant(SHORT_PID, 0, TICK + FIRST_WINDOW), "h ENWS", "or the short lease is renewed after all");
 }
 
@@ -307,8 +296,7 @@ static void strangers(void) {
         answer(SFID__FOREIGN);
         is_str(close_lease(), "e S", "R12: a stranger's pid is not given back");
     }
-    begin(&two_windows);
-    open_lease();
+    begin_open(&two_windows);
     grant(ORDINARY_PID, TICK, TICK);
     adopted(TICK, false);
     is_str(answer(SFID__FOREIGN), "w ZXC", "R12: before it was sure");

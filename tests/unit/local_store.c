@@ -29,8 +29,7 @@ static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
     s.opt.pid_min = min;
     s.opt.pid_max = max;
     s.opt.max_ahead_ms = AHEAD;
-    if (sfid__store_local.make(&store, &s, "host", &err) < 0)
-        bail("%s", err.text);
+    need(sfid__store_local.make(&store, &s, "host", &err) >= 0, "%s", err.text);
     return store;
 }
 
@@ -42,8 +41,7 @@ static int accept(void *accepter, const struct sfid__reply *r, bool picky, struc
     o->seen++;
     if (into_the_door) { /* after the mark is taken, another process of the app comes in between */
         struct sfid__dir app, state;
-        if (sfid__dir_open_state(&state, state_dir, e) < 0 || sfid__dir_open_sub(&app, &state, "orders", e) < 0)
-            bail("%s", e->text);
+        need(sfid__dir_open_state(&state, state_dir, e) >= 0 && sfid__dir_open_sub(&app, &state, "orders", e) >= 0, "%s", e->text);
         door = sfid__door_enter(&app, r->pid, e);
         sfid__dir_close(&app);
         sfid__dir_close(&state);
@@ -198,8 +196,7 @@ static void lost(void) {
     ok(renew(s, NOW, 1, NOW, 7) == SFID__LOST, "another that somebody else of the family got is not");
     snprintf(path, sizeof path, "%s/orders", state_dir);
     snprintf(moved, sizeof moved, "%s/moved", state_dir);
-    if (rename(path, moved) < 0)
-        bail("cannot move %s", path);
+    need(rename(path, moved) >= 0, "cannot move %s", path);
     ok(renew(s, NOW, 0, NOW, 7) == SFID__LOST, "with its directory gone it is lost");
     ok(strstr(err.text, "orders/pid-0 was removed") != NULL, "it says \"%s\"", err.text);
     is_i64(claim_with(other), 0, "somebody else gets it in a new directory");
@@ -228,20 +225,17 @@ static void lost_with_its_page(void) {
     snprintf(moved, sizeof moved, "%s.moved", state_dir);
     is_i64(claim_with(s), 3, "a pid is held");
     ok(renew(s, NOW, 3, 0, 9) == SFID__GRANTED, "and renewed");
-    if (rename(state_dir, moved) < 0)
-        bail("cannot move %s", state_dir);
+    need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
     ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__LOST, "with the state directory gone it is lost");
     ok(s->ops->claim(s, &ask, &reply, &err) == SFID__REFUSED && err.code == SFID_ELEASE, "with its page gone, too, it stays lost");
     ok(strstr(err.text, state_dir) && strstr(err.text, "put the directories back"), "it says \"%s\"", err.text);
     ok(stat(state_dir, &st) < 0, "and no state directory is made");
-    if (rename(moved, state_dir) < 0)
-        bail("cannot move %s back", state_dir);
+    need(rename(moved, state_dir) >= 0, "cannot move %s back", state_dir);
     is_i64(claim_with(other), SFID_ENOPID, "the directory comes back: the mark was locked all the time");
     ok(s->ops->claim(s, &ask, &reply, &err) == SFID__GRANTED && reply.page == 9 && reply.position == (uint64_t)(NOW + WINDOW) << 12,
        "and its holder goes on with it as it was");
     ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__GRANTED, "and renews it");
-    if (rename(state_dir, moved) < 0)
-        bail("cannot move %s", state_dir);
+    need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
     ask.slot = NULL;
     ok(s->ops->claim(s, &ask, &reply, &err) == SFID__GRANTED && reply.position == 0, "with its page there the mark is made anew");
     drop(s);
@@ -257,8 +251,7 @@ static void shared_anew(void) {
     is_i64(claim_with(s), 6, "a pid to be shared");
     is_i64(s->ops->share(s, 9, &by_fd, &err), 0, "is shared");
     snprintf(moved, sizeof moved, "%s.away", state_dir);
-    if (rename(state_dir, moved) < 0)
-        bail("cannot move %s", state_dir);
+    need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
     into_the_door = true;
     ok(claim(s) == SFID__REFUSED, "its mark is lost, and the new one's door is closed: %s", err.text);
     into_the_door = false;

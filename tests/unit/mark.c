@@ -16,15 +16,13 @@
 
 static void patch(off_t at, const void *from, size_t n) {
     const int fd = open(mark_path, O_WRONLY);
-    if (fd < 0 || pwrite(fd, from, n, at) != (ssize_t)n)
-        bail("cannot write %s", mark_path);
+    need(fd >= 0 && pwrite(fd, from, n, at) == (ssize_t)n, "cannot write %s", mark_path);
     close(fd);
 }
 
 static void peek(off_t at, void *to, size_t n) {
     const int fd = open(mark_path, O_RDONLY);
-    if (fd < 0 || pread(fd, to, n, at) != (ssize_t)n)
-        bail("cannot read %s", mark_path);
+    need(fd >= 0 && pread(fd, to, n, at) == (ssize_t)n, "cannot read %s", mark_path);
     close(fd);
 }
 
@@ -70,8 +68,8 @@ static void write_and_read(void) {
 /* A life that begins behind all that was written before: marks go back by a clean close alone. */
 static void begin_at(struct sfid__mark *m, uint64_t word) {
     take_or_bail(m);
-    if (sfid__mark_write(m, (struct sfid__position){.word = word, .page = 5, .exact = true}, &mark_err) != 0)
-        bail("cannot write the mark: %s", mark_err.text);
+    need(sfid__mark_write(m, (struct sfid__position){.word = word, .page = 5, .exact = true}, &mark_err) == 0,
+         "cannot write the mark: %s", mark_err.text);
 }
 
 /* Two writers of one page, of which one knows less. */
@@ -180,8 +178,7 @@ static void both_lost(void) {
     is_i64(found(), SFID_ESTATE, "nor by an entry of another format");
     static const char *const rests[] = {"x", "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"};
     for (size_t i = 0; i < 2; i++) {
-        if (truncate(mark_path, 0) < 0)
-            bail("cannot truncate %s", mark_path);
+        need(truncate(mark_path, 0) >= 0, "cannot truncate %s", mark_path);
         patch(0, rests[i], i ? 24 : 1);
         is_i64(found(), SFID_ESTATE, "nor with a file too short for an entry");
     }
@@ -191,8 +188,7 @@ static void never_written(void) {
     static const off_t sizes[] = {0, 1, ENTRY, BLOCK, 2 * BLOCK, 3 * BLOCK + 5};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct sfid__mark m;
-        if (truncate(mark_path, 0) < 0 || truncate(mark_path, sizes[i]) < 0)
-            bail("cannot truncate %s", mark_path);
+        need(truncate(mark_path, 0) >= 0 && truncate(mark_path, sizes[i]) >= 0, "cannot truncate %s", mark_path);
         ok(take(&m) == 0 && mark_said.word == 0, "a file of %lld zeros is that of a pid never used", (long long)sizes[i]);
         write_to(&m, 7);
         sfid__mark_drop(&m);
@@ -209,12 +205,10 @@ static void of_another(void) {
     is_i64(found(), 200, "for its own it is good");
     char other[4300];
     snprintf(other, sizeof other, "%s/pid-2", mark_app.path);
-    if (rename(mark_path, other) < 0)
-        bail("cannot rename %s", mark_path);
+    need(rename(mark_path, other) >= 0, "cannot rename %s", mark_path);
     is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){2, 77, true, false}, &mark_said, &mark_err), SFID_ELAYOUT,
            "and so is that of another pid");
-    if (rename(other, mark_path) < 0)
-        bail("cannot rename %s", other);
+    need(rename(other, mark_path) >= 0, "cannot rename %s", other);
 }
 
 /* Cut off by a full disk or a restored copy: it is refused or made whole, and never a SIGBUS later. */
@@ -232,8 +226,7 @@ static int take_and_write_twice(void *unused) {
 static void cut_off(void) {
     static const off_t sizes[] = {ENTRY, 4095, BLOCK, BLOCK + 1, BLOCK + ENTRY, 2 * BLOCK - 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (newest_after(100, 200) < 0 || truncate(mark_path, sizes[i]) < 0)
-            bail("cannot truncate %s", mark_path);
+        need(newest_after(100, 200) >= 0 && truncate(mark_path, sizes[i]) >= 0, "cannot truncate %s", mark_path);
         is_i64(status_of(spawn(take_and_write_twice, NULL)), 0, "a file cut to %lld bytes is refused, or written well",
                (long long)sizes[i]);
         unlink(mark_path);
@@ -294,8 +287,7 @@ static void old_entry(int i, uint64_t serial, uint64_t position, uint64_t exact,
 
 static void old_file(uint64_t first, uint64_t second, uint64_t exact) {
     static const char zero[BLOCK] = {0};
-    if (truncate(mark_path, 0) < 0)
-        bail("cannot truncate %s", mark_path);
+    need(truncate(mark_path, 0) >= 0, "cannot truncate %s", mark_path);
     patch(BLOCK, zero, BLOCK);
     old_entry(0, 7, first, 0, "sfidmrk1");
     old_entry(1, 8, second, exact, "sfidmrk1");

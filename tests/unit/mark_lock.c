@@ -40,8 +40,7 @@ static void locked(void) {
 static void inherited(void) {
     struct sfid__mark m;
     int end[2];
-    if (pipe(end) < 0)
-        bail("pipe");
+    need(pipe(end) >= 0, "pipe");
     take_or_bail(&m);
     const pid_t child = spawn(wait_for_end_of, end);
     sfid__mark_drop(&m);
@@ -77,8 +76,7 @@ static void last_holder(void) {
     take_or_bail(&m);
     is_i64(status_of(spawn(leave, &m)), false, "a child that leaves is not the last while its parent holds it");
     is_i64(found(), SFID_EBUSY, "the parent does");
-    if (pipe(end) < 0)
-        bail("pipe");
+    need(pipe(end) >= 0, "pipe");
     const pid_t child = spawn(wait_for_end_of, end);
     is_i64(leave(&m), false, "nor is a parent while its child does");
     is_i64(found(), SFID_EBUSY, "which goes on holding it");
@@ -91,8 +89,7 @@ static void last_holder(void) {
 static void let_go_but_not_dropped(void) {
     struct sfid__mark m;
     int end[2];
-    if (pipe(end) < 0)
-        bail("pipe");
+    need(pipe(end) >= 0, "pipe");
     take_or_bail(&m);
     const pid_t child = spawn(wait_for_end_of, end);
     ok(!sfid__mark_is_last(&m), "asking gives up this process's share");
@@ -106,12 +103,10 @@ static void let_go_but_not_dropped(void) {
 static void child_is_last(void) {
     struct sfid__mark m;
     int gate[2];
-    if (pipe(gate) < 0)
-        bail("pipe");
+    need(pipe(gate) >= 0, "pipe");
     take_or_bail(&m);
     const pid_t child = fork();
-    if (child < 0)
-        bail("fork");
+    need(child >= 0, "fork");
     if (child == 0)
         _exit(wait_for_end_of(gate) ? 99 : leave(&m));
     is_i64(leave(&m), false, "the parent goes first");
@@ -131,9 +126,9 @@ static int leave_in_a_moment(void *mark) {
 static void left_by_two(void) {
     struct sfid__mark m;
     bool by_fd;
-    if (sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, true, true}, &mark_said, &mark_err) < 0 ||
-        sfid__mark_share(&m, &by_fd, &mark_err) < 0)
-        bail("%s", mark_err.text);
+    need(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, true, true}, &mark_said, &mark_err) >= 0 &&
+             sfid__mark_share(&m, &by_fd, &mark_err) >= 0,
+         "%s", mark_err.text);
     const pid_t child = spawn(leave_in_a_moment, &m);
     ok(sfid__mark_is_last(&m), "of two that leave a shared mark at once, one is the last");
     kill(child, SIGKILL);
@@ -161,8 +156,7 @@ static void newcomers(void) {
     struct sfid__mark m;
     pid_t rivals[RIVALS];
     int end[2], taken = 0, last = 0;
-    if (pipe(end) < 0)
-        bail("pipe");
+    need(pipe(end) >= 0, "pipe");
     for (int i = 0; i < RIVALS; i++)
         rivals[i] = spawn(try_again_and_again, end);
     while (taken < ROUNDS) {
@@ -210,18 +204,15 @@ static void blocked_door(void) {
     int ready[2];
     char c;
     take_or_bail(&m);
-    if (pipe(ready) < 0)
-        bail("pipe");
+    need(pipe(ready) >= 0, "pipe");
     const pid_t child = fork();
-    if (child < 0)
-        bail("fork");
+    need(child >= 0, "fork");
     if (child == 0) {
         sfid__mark_drop(&m); /* no child of ours in the lock's sense */
         _exit(stand_in_the_door(ready));
     }
     close(ready[1]);
-    if (read(ready[0], &c, 1) != 1)
-        bail("the child is not at the door");
+    need(read(ready[0], &c, 1) == 1, "the child is not at the door");
     close(ready[0]);
     ok(!sfid__mark_is_last(&m), "with the door blocked a holder cannot know that it is the last");
     is_i64(found(), SFID_EBUSY, "and a newcomer is refused: %s", mark_err.text);
@@ -308,8 +299,7 @@ static void replaced(void) {
     char aside[4300];
     snprintf(aside, sizeof aside, "%s.aside", mark_path);
     take_or_bail(&m);
-    if (rename(mark_path, aside) < 0)
-        bail("cannot rename %s", mark_path);
+    need(rename(mark_path, aside) >= 0, "cannot rename %s", mark_path);
     is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
            "a mark that was removed is not written");
     ok(strstr(mark_err.text, mark_path) != NULL, "the text names it");
@@ -318,8 +308,9 @@ static void replaced(void) {
 
     take_or_bail(&m);
     struct sfid__mark other;
-    if (unlink(mark_path) < 0 || sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true, false}, &mark_said, &mark_err) < 0)
-        bail("cannot take a new file");
+    need(unlink(mark_path) >= 0 &&
+             sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true, false}, &mark_said, &mark_err) >= 0,
+         "cannot take a new file");
     is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
            "nor is one that was replaced");
     ok(strstr(mark_err.text, "replaced") != NULL, "the text says so");
@@ -342,13 +333,11 @@ static void copied_over(void) {
     write_to(&m, 700);
     write_to(&m, 701);
     const int fd = open(mark_path, O_RDWR | O_CLOEXEC);
-    if (fd < 0 || read(fd, content, sizeof content) != sizeof content || ftruncate(fd, 0) < 0)
-        bail("cannot cut %s", mark_path);
+    need(fd >= 0 && read(fd, content, sizeof content) == sizeof content && ftruncate(fd, 0) >= 0, "cannot cut %s", mark_path);
     is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 702, .page = 5}, &mark_err), SFID_ESTATE,
            "a mark that is cut to nothing cannot be written: %s", mark_err.text);
     ok(!sfid__mark_in_place(&m, &at), "nor does it say anything");
-    if (pwrite(fd, content, sizeof content, 0) != sizeof content)
-        bail("cannot fill %s", mark_path);
+    need(pwrite(fd, content, sizeof content, 0) == sizeof content, "cannot fill %s", mark_path);
     close(fd);
     write_to(&m, 703);
     ok(sfid__mark_in_place(&m, &at) && at.word == 703, "with its content back it goes on");
@@ -370,27 +359,22 @@ static void not_a_file_of_ours(void) {
     refused("writable by all", "0600");
     chmod(mark_path, 0600);
     if (geteuid() == 0) {
-        if (chown(mark_path, 65534, 65534) < 0)
-            bail("chown");
+        need(chown(mark_path, 65534, 65534) >= 0, "chown");
         refused("somebody else's", "another user");
-        if (chown(mark_path, 0, 0) < 0)
-            bail("chown");
+        need(chown(mark_path, 0, 0) >= 0, "chown");
     } else {
         skip(1, "takes root to be another user");
     }
     ok(found() >= 0, "as it was it is good");
     unlink(mark_path);
-    if (symlink(other, mark_path) < 0)
-        bail("symlink");
+    need(symlink(other, mark_path) >= 0, "symlink");
     refused("a link to nowhere", "symbolic link");
     ok(stat(other, &st) < 0, "nothing was made behind it");
     unlink(mark_path);
-    if (mkfifo(mark_path, 0600) < 0)
-        bail("mkfifo");
+    need(mkfifo(mark_path, 0600) >= 0, "mkfifo");
     refused("a pipe", "not a plain file");
     unlink(mark_path);
-    if (mkdir(mark_path, 0700) < 0)
-        bail("mkdir");
+    need(mkdir(mark_path, 0700) >= 0, "mkdir");
     refused("a directory", "not a plain file");
     rmdir(mark_path);
     is_i64(found(), 0, "with the place free again a new mark is made");

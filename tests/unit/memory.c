@@ -24,8 +24,7 @@ static int open_pid(sfid **g, int64_t pid, const sfid_layout *l) {
 
 static sfid *open_or_bail(int64_t pid, const sfid_layout *l) {
     sfid *g = NULL;
-    if (open_pid(&g, pid, l) != 0)
-        bail("pid %lld: %s", (long long)pid, sfid_last_error(g));
+    need(open_pid(&g, pid, l) == 0, "pid %lld: %s", (long long)pid, sfid_last_error(g));
     return g;
 }
 
@@ -193,8 +192,7 @@ static void racing(void) {
     pthread_barrier_init(&start, NULL, THREADS);
     for (unsigned i = 0; i < THREADS; i++) {
         racers[i].number = i;
-        if (pthread_create(&racers[i].thread, NULL, race, &racers[i]) != 0)
-            bail("no thread");
+        need(pthread_create(&racers[i].thread, NULL, race, &racers[i]) == 0, "no thread");
     }
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(racers[i].thread, NULL);

@@ -191,6 +191,8 @@ static void refused_store(size_t i) {
     ok(untouched(), "and nothing is left");
 }
 
+static void no_event(void *user, const sfid_event *e) { (void)user, (void)e; }
+
 static void stores(void) {
     sfid_options o = good();
     for (size_t i = 0; i < COUNT(wrong_stores); i++)
@@ -212,8 +214,14 @@ static void stores(void) {
     o.store = "local";
     o.share = 1;
     ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "or by the option");
+    ok(!out.joins, "which begins a page");
     o.share = 2;
-    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share 2"), "which is 0 or 1: %s", err.text);
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared && out.joins, "or only joins one");
+    o.on_event = no_event;
+    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share is 2"), "without events: %s", err.text);
+    o.on_event = NULL;
+    o.share = 3;
+    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share 3"), "which is 0, 1 or 2: %s", err.text);
     o.share = 1;
     o.store = "redis://127.0.0.1:1/0";
     ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "with a server, too");
@@ -381,8 +389,7 @@ static void edges(void) {
 /* Exactly size bytes on the heap, for the memory checkers: no byte behind them is read. */
 static sfid_options *cut(const sfid_options *from, size_t size) {
     sfid_options *o = malloc(size);
-    if (o == NULL)
-        bail("out of memory");
+    need(o != NULL, "out of memory");
     memcpy((void *)o, from, size);
     memcpy((void *)o, &size, sizeof size);
     return o;

@@ -37,8 +37,7 @@ static void redis_stores(void) {
     ok(strstr(err.text, "70000") && strstr(err.text, "65535"), "it says \"%s\"", err.text);
     is_i64(read_redis(&wide, 1500, 0), SFID_EINVAL, "a window of less than two ticks");
     ok(strstr(err.text, "1500") && strstr(err.text, "2000"), "it says \"%s\"", err.text);
-    if (sfid_layout_parse("icicle", &icicle) < 0)
-        bail("no layout icicle");
+    need(sfid_layout_parse("icicle", &icicle) >= 0, "no layout icicle");
     is_i64(read_redis(&icicle, 600000, 0), 0, "pids of Icicle");
     is_i64(out.opt.pid_min, 1, "begin with 1");
 }

@@ -5,7 +5,9 @@
 #include "draw/record.h"
 #include "id/layout.h"
 
+#include "base/futex.h"
 #include "base/hash.h"
+#include "base/watch.h"
 #include "support/scene.h"
 
 #define RECORDS 3
@@ -124,6 +126,40 @@ static void truncated(void) {
     ok(sfid__page_check(page, &want, sfid__page_bytes(RECORDS), &count) == NULL && count == RECORDS, "right behind it one does");
 }
 
+/* Of a page in use only the current record counts, and what lies behind it may be half written. */
+static const char *check_live(size_t size) {
+    uint32_t count = 99;
+    const char *why = sfid__page_check_live(page, &want, size, &count);
+    return why || count == atomic_load(&page->current) + 1 ? why : "the number of records is wrong";
+}
+
+static void in_use(void) {
+    memset((void *)&page->records[RECORDS], 0xee, sizeof page->records[0]);
+    for (uint32_t i = 0; i < RECORDS; i++) {
+        atomic_store(&page->current, i);
+        ok(check_live(sfid__page_bytes(i + 1)) == NULL, "in use: record %u is the current one, and the last with memory", i);
+        ok(check_live(sfid__page_bytes(i + 1) - 1) != NULL, "in use: all of record %u has to have memory", i);
+    }
+    page->records[RECORDS - 1].floor++;
+    ok(check_live(bytes) != NULL, "in use: the current record is checked");
+    page->records[RECORDS - 1].floor--;
+    want.layout++;
+    ok(check_live(bytes) != NULL, "in use: so is the header");
+    want.layout--;
+    static const uint32_t beyond[] = {RECORDS, SFID__PAGE_RECORDS, UINT32_MAX};
+    for (size_t i = 0; i < COUNT(beyond); i++) {
+        atomic_store(&page->current, beyond[i]);
+        ok(check_live(i == 0 ? bytes : SIZE_MAX) != NULL, "in use: no record %u", beyond[i]);
+    }
+    atomic_store(&page->current, RECORDS - 1);
+    ok(sfid__page_check(page, &want, sfid__page_bytes(RECORDS), &(uint32_t){0}) == NULL,
+       "what lies behind the memory is not looked at");
+    memset((void *)&page->records[RECORDS], 0, sizeof page->records[0]);
+    ((char *)&page->records[RECORDS + 1])[0] = 1;
+    ok(check() == NULL, "nor is what lies behind the blank record");
+    ((char *)&page->records[RECORDS + 1])[0] = 0;
+}
+
 /* The page is right in itself, but not the one that was looked for. */
 static void another_identity(void) {
     const struct sfid__page_id is = want;
@@ -163,6 +199,8 @@ static void another_header(void) {
     atomic_store(&page->current, 0);
     uint32_t count = 9;
     ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == 0, "a page without records passes");
+    ok(sfid__page_check(page, &want, sfid__page_bytes(1), &count) == NULL, "with room for one");
+    ok(sfid__page_check(page, &want, sfid__page_bytes(1) - 1, &count) != NULL, "but not for less");
     REFUSED("another magic", id->magic[7] = 'E');
     REFUSED("another version", id->version = SFID__PAGE_VERSION + 1);
     REFUSED("another size", id->size = 2 * SFID__MAP_SIZE);
@@ -219,10 +257,83 @@ static int die_with_lock(void *unused) {
 }
 
 static void keeper_lock(void) {
+    atomic_store(&page->window, 77);
+    atomic_store(&page->watch, 5);
     is_i64(sfid__page_reset_keeper(page), 0, "the keeper's lock can be made afresh");
+    ok(atomic_load(&page->watch) == 0 && atomic_load(&page->window) == 77, "no crew serves the page then, and its window stays");
     is_i64(status_of(spawn(die_with_lock, NULL)), 0, "a child takes it");
     is_i64(pthread_mutex_trylock(&page->seat[0].lock), EOWNERDEAD, "and when it dies the next one learns of that");
     ok(pthread_mutex_consistent(&page->seat[0].lock) == 0 && pthread_mutex_unlock(&page->seat[0].lock) == 0, "and can go on");
+}
+
+/* ---- calls for the keeper -------------------------------------------------- */
+
+static _Atomic unsigned awake;
+
+/* Nothing but a wake ends this within the limit. */
+static void *sleep_on(void *value) {
+    const int64_t begin = tap_now_ms();
+    sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, *(const uint32_t *)value, 30000);
+    atomic_fetch_add(&awake, tap_now_ms() - begin < 20000);
+    return NULL;
+}
+
+/* Called again and again, as the sleeper may not have begun to sleep. */
+static bool poked(void *unused) {
+    (void)unused;
+    atomic_store(&page->poke, 0);
+    sfid__page_poke(page);
+    atomic_store(&page->poke, 0);
+    return atomic_load(&awake) > 0;
+}
+
+struct caller {
+    void (*call)(struct sfid__page *);
+};
+
+static bool woken(void *caller) {
+    ((struct caller *)caller)->call(page);
+    return atomic_load(&awake) > 0;
+}
+
+/* A thread that sleeps while the word is `value` wakes by the call. */
+static void wakes(uint32_t value, bool (*cond)(void *), void *caller, const char *name) {
+    pthread_t thread;
+    atomic_store(&awake, 0);
+    atomic_store(&page->poke, value);
+    if (pthread_create(&thread, NULL, sleep_on, &value) != 0)
+        bail("no thread");
+    ok(tap_wait_until(cond, caller, 10000), "%s", name);
+    pthread_join(thread, NULL);
+}
+
+static void calls(void) {
+    struct caller wake = {sfid__page_wake}, wake_all = {sfid__page_wake_all};
+    atomic_store(&page->watch, 0);
+    wakes(0, poked, NULL, "a poke wakes the keeper");
+    wakes(1, woken, &wake, "a wake does, poked or not");
+    wakes(1, woken, &wake_all, "so does one for all");
+    atomic_store(&page->poke, 0);
+    sfid__page_wake(page);
+    is_u64(atomic_load(&page->poke), 1, "a wake is noted");
+    atomic_store(&page->poke, 0);
+    sfid__page_wake_all(page);
+    is_u64(atomic_load(&page->poke), 1, "so is one for all");
+
+    const uint64_t name = sfid__watch_prepare() ? sfid__watch_take() : 0;
+    if (name == 0)
+        bail("no watch");
+    atomic_store(&page->watch, name | SFID__IN_TURN);
+    atomic_store(&page->berth, 3);
+    atomic_store(&page->poke, 0);
+    sfid__page_poke(page);
+    is_u64(sfid__watch_hear(name), 3, "the crew that serves the page hears its number");
+    sfid__page_poke(page);
+    is_u64(sfid__watch_hear(name), 0, "once for all pokes");
+    sfid__page_wake(page);
+    is_u64(sfid__watch_hear(name), 3, "and for each wake");
+    sfid__watch_leave(name);
+    atomic_store(&page->watch, 0);
 }
 
 static void poke(void) {
@@ -237,6 +348,7 @@ static void poke(void) {
 int main(void) {
     build();
     every_byte_counts();
+    in_use();
     what_may_change();
     no_return_to_an_older_record();
     truncated();
@@ -244,6 +356,7 @@ int main(void) {
     another_header();
     ranges();
     keeper_lock();
+    calls();
     poke();
     return done_testing();
 }

@@ -14,8 +14,7 @@ static void fill(const char *name, const char *bytes, size_t n) {
     snprintf(path, sizeof path, "%s/%s", tap_tmpdir(), name);
     unlink(path);
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
-        bail("%s: %s", path, strerror(errno));
+    need(fd >= 0 && write(fd, bytes, n) == (ssize_t)n, "%s: %s", path, strerror(errno));
     close(fd);
 }
 
@@ -83,18 +82,15 @@ static void test_kinds(void) {
     snprintf(path, sizeof path, "%s", tap_tmpdir());
     is_refused("is not a regular file", "a directory");
     snprintf(path, sizeof path, "%s/pipe", tap_tmpdir());
-    if (mkfifo(path, 0600) < 0)
-        bail("mkfifo: %s", strerror(errno));
+    need(mkfifo(path, 0600) >= 0, "mkfifo: %s", strerror(errno));
     is_refused("is not a regular file", "a pipe that nobody writes to");
     snprintf(path, sizeof path, "/dev/zero");
     is_refused("is not a regular file", "a device");
     fill_text("target", "sesame\n");
-    if (chmod(path, 0444) < 0)
-        bail("chmod: %s", strerror(errno));
+    need(chmod(path, 0444) >= 0, "chmod: %s", strerror(errno));
     is_str(read_path(), "sesame", "a file that all may read");
     snprintf(path, sizeof path, "%s/link", tap_tmpdir());
-    if (symlink("target", path) < 0)
-        bail("symlink: %s", strerror(errno));
+    need(symlink("target", path) >= 0, "symlink: %s", strerror(errno));
     is_str(read_path(), "sesame", "a symbolic link");
     const int before = entries("/proc/self/fd");
     for (int i = 0; i < 3; i++) {
@@ -202,8 +198,7 @@ static void test_connection(void) {
     set_wanted(&p, "alice second sesame");
     c = new_connection(url);
     ok(said(ping(c, LONG_MS), "PONG"), "a user alone before @, and a relative name");
-    sfid__connection_drop(c);
-    stop_peer(&p);
+    end_asking(c, &p);
 }
 
 /* Sentinel and master in one; each AUTH is noted. */
@@ -234,16 +229,14 @@ static void test_sentinel(void) {
     fill_text("sentinel", "of the sentinel\n");
     snprintf(url, sizeof url,
              "redis+sentinel://m@127.0.0.1:%d/x?password_file=master&sentinel_user=s&sentinel_password_file=sentinel", p.port);
-    if (sfid__uri_parse(url, &uri, &err) < 0 || sfid__sentinel_new(&s, &uri, "orders", &err) < 0)
-        bail("%s", err.text);
+    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__sentinel_new(&s, &uri, "orders", &err) >= 0, "%s", err.text);
     const int rc = sfid__sentinel_exchange(s, &q, &reply, &err);
     if (!ok(rc == 0, "a sentinel and a master, each with a password in a file"))
         diag("%s", err.text);
     is_str(p.s->send, "s of the sentinel;m of the master;", "each gets its own");
     sfid__sentinel_drop(s);
     unlink(path);
-    if (sfid__sentinel_new(&s, &uri, "orders", &err) < 0)
-        bail("%s", err.text);
+    need(sfid__sentinel_new(&s, &uri, "orders", &err) >= 0, "%s", err.text);
     ok(sfid__sentinel_exchange(s, &q, &reply, &err) < 0 && strstr(err.text, "parameter sentinel_password_file: ") &&
            strstr(err.text, path),
        "no file for the sentinel: the error names that parameter");

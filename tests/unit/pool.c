@@ -109,8 +109,7 @@ static void counts(void) {
 }
 
 static uint64_t pages(const char *text) {
-    if (read_pool(text) < 0)
-        bail("%s: %s", text, err.text);
+    need(read_pool(text) >= 0, "%s: %s", text, err.text);
     return out.of_pages;
 }
 

@@ -82,8 +82,7 @@ static void all_presets(void) {
         sfid_layout l;
         sfid_layout_facts facts;
         const char *name = sfid_layout_preset(i);
-        if (sfid_layout_parse(name, &l) < 0 || sfid_layout_describe(&l, &facts) < 0)
-            bail("%s is no layout", name);
+        need(sfid_layout_parse(name, &l) >= 0 && sfid_layout_describe(&l, &facts) >= 0, "%s is no layout", name);
         if (facts.last_ms <= now_ms()) {
             has_ended(name, &l);
             ended++;
@@ -105,8 +104,7 @@ static void goes_on(const char *name) {
     unsigned wrong_ids = 0;
     snprintf(run, sizeof run, "%s/run", tap_tmpdir());
     snprintf(state, sizeof state, "%s/state", tap_tmpdir());
-    if (sfid_layout_parse(name, &l) < 0)
-        bail("%s is no layout", name);
+    need(sfid_layout_parse(name, &l) >= 0, "%s is no layout", name);
     for (int round = 0; round < 3; round++) {
         sfid *g = NULL;
         sfid_options opt = SFID_OPTIONS_INIT;

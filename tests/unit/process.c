@@ -24,8 +24,7 @@ static unsigned threads_that_differ(void) {
     unsigned differ = 0;
     pthread_barrier_init(&start, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&thread[i], NULL, ask, &number[i]) != 0)
-            bail("no thread");
+        need(pthread_create(&thread[i], NULL, ask, &number[i]) == 0, "no thread");
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     for (int i = 0; i < THREADS; i++)

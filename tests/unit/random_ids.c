@@ -90,8 +90,7 @@ static void preset(const char *name, uint64_t count) {
     uint64_t lost = 0;
     sfid_layout l;
     sfid_layout_facts facts;
-    if (sfid_layout_parse(name, &l) < 0 || sfid_layout_describe(&l, &facts) < 0)
-        bail("%s is no layout", name);
+    need(sfid_layout_parse(name, &l) >= 0 && sfid_layout_describe(&l, &facts) >= 0, "%s is no layout", name);
     int64_t before = 0;
     sfid_parts last = {0, 0, 0, 0};
     for (uint64_t i = 0; i < count; i++) {
@@ -116,8 +115,7 @@ static void wide_preset(const char *name, uint64_t count) {
     uint64_t lost = 0;
     sfid_wide_layout l;
     sfid_wide_facts f;
-    if (sfid_wide_layout_parse(name, &l) < 0 || sfid_wide_layout_describe(&l, &f) < 0)
-        bail("%s is no wide layout", name);
+    need(sfid_wide_layout_parse(name, &l) >= 0 && sfid_wide_layout_describe(&l, &f) >= 0, "%s is no wide layout", name);
     for (uint64_t i = 0; i < count; i++) {
         const sfid_wide_parts p = {rnd() & f.max_tick, rnd() & f.max_pid, rnd() & f.max_seq, rnd() & f.max_random, 0};
         sfid_wide_parts back = {9, 9, 9, 9, 9};

@@ -68,8 +68,7 @@ int main(void) {
     is_i64(atomic_load(&asked), CALLS, "the kernel is asked each time");
     is_u64(repeated(CALLS), 0, "and refuses: no two calls return the same");
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, fill, numbers + i * CALLS) != 0)
-            bail("no thread");
+        need(pthread_create(&threads[i], NULL, fill, numbers + i * CALLS) == 0, "no thread");
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     is_u64(repeated(THREADS * CALLS), 0, "nor do two threads");

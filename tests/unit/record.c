@@ -21,14 +21,12 @@ static void fresh_page(void) {
     static const struct sfid__page_id blank;
     free(page);
     page = aligned_alloc(SFID__LINE, sizeof *page + ROOM * sizeof page->records[0]);
-    if (page == NULL)
-        bail("out of memory");
+    need(page != NULL, "out of memory");
     memset((void *)page, 0, sizeof *page + ROOM * sizeof page->records[0]);
     struct sfid__page_id id = blank;
     id.boot_id[0] = 1;
     sfid__page_id_seal(&id);
-    if (sfid__page_init(page, &id) != 0)
-        bail("no page");
+    need(sfid__page_init(page, &id) == 0, "no page");
 }
 
 /* A page whose last record is good and current. */
@@ -47,6 +45,7 @@ static struct sfid__record *append(uint32_t count, uint64_t pid, uint64_t positi
 
 static void the_first(void) {
     fresh_page();
+    memset((void *)page->records, 0xee, sizeof page->records[0]);
     struct sfid__record *r = append(0, 1023, AT(500, 9), 700, 500, 10);
     ok(r == &page->records[0] && in_order(1), "the first record is the current one of a good page");
     is_u64(sfid__record_position(r), AT(500, 9), "it starts where it was told to");
@@ -170,6 +169,12 @@ static void limits(void) {
 
 static void counts(void) {
     fresh_page();
+    append(0, 9, AT(600, 3), 900, 500, 10);
+    append(1, 8, AT(700, 0), 900, 500, 10);
+    is_u64(sfid__record_furthest(page, 2, 9), AT(600, 3), "the furthest of a pid is that of its own records, be it the first");
+    is_u64(sfid__record_furthest(page, 2, 7), 0, "of a pid without a record it is 0");
+    is_u64(sfid__record_furthest(page, 1, 8), 0, "or with one behind those that count");
+    fresh_page();
     for (uint32_t i = 0; i < 4; i++) {
         struct sfid__record *r = append(i, i / 2, AT(500 + 10 * i, 0), 900, 500, 10);
         is_u64(atomic_load(&page->earlier_issued), 100 * i, "record %u: what those before it issued is kept", i);
@@ -206,6 +211,10 @@ static void hints(void) {
             }
         }
     is_u64(wrong, 0, "the tick of every moment, whatever unit and epoch");
+    const sfid_layout hours = sfid__layout_make(35, 8, 12, 3600000, 0);
+    const struct sfid__start start = {&hours, 0, 0, 900, 0, 0, 0, 0};
+    fresh_page();
+    is_u64(sfid__record_append(page, 0, &start)->unit, 3600, "an hour has 3600 seconds");
     is_u64(in_seconds, 4 * 3, "by time() where unit and epoch are whole seconds");
 }
 
@@ -258,7 +267,7 @@ static void nonces(void) {
 /* Two keepers of a shared page replace the same record. One of them was stopped on the way. */
 static void beside_another(void) {
     fresh_page();
-    append(0, 7, AT(500, 0), 700, 500, 10);
+    atomic_fetch_add(&append(0, 7, AT(500, 0), 700, 500, 10)->word, 3);
     const struct sfid__start start = {&SFID_LAYOUT_DEFAULT, 7, AT(500, 3), 900, 500, 10, 0, 0};
     struct sfid__record *r = sfid__record_replace(page, 1, 0, &start);
     ok(r == &page->records[1] && atomic_load(&page->current) == 1 && (atomic_load(&page->records[0].word) & SFID__CLOSED),
@@ -266,6 +275,7 @@ static void beside_another(void) {
     atomic_store(&r->word, AT(600, 0));
     ok(sfid__record_replace(page, 2, 0, &start) == NULL && atomic_load(&page->current) == 1 && sfid__page_current(page) == r,
        "a late keeper does not, and the current record stays");
+    is_u64(atomic_load(&page->earlier_issued), 3, "what the first record issued is counted once");
     ok(!(atomic_load(&r->word) & SFID__CLOSED) && (atomic_load(&page->records[2].word) & SFID__CLOSED),
        "what it wrote is closed, and never used");
 
@@ -275,6 +285,43 @@ static void beside_another(void) {
     const struct sfid__reply reply = {.pid = 7, .page = page->id.nonce};
     is_u64(sfid__grant_position(&alone, &page->records[2], &reply, 0), AT(600, 0),
            "a process that is alone goes on behind the one in use");
+}
+
+/* Where a grant begins: what the page, a page beside it and the mark say, or the server. */
+static void granted(void) {
+    fresh_page();
+    page->id.nonce = 55;
+    struct sfid__record *r = append(0, 7, AT(500, 0), 700, 500, 10);
+    atomic_store(&r->word, AT(600, 5));
+    struct sfid__holder h = {.slot = {.page = page, .records = 1}, .beside = {.nonce = 66, .position = AT(590, 0)}};
+    struct sfid__reply reply = {.pid = 7, .page = 55, .position = AT(900, 0)};
+    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(600, 5), "the mark names this page, which is exact");
+    reply.page = 66;
+    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(600, 5), "or the page beside it");
+    reply.page = 77;
+    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(900, 0), "of another page the mark is the bound");
+    reply.page = 55;
+    reply.exact = true;
+    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(900, 0), "so is an exact one");
+    reply = (struct sfid__reply){.pid = 7, .page = 77};
+    h.beside.position = AT(610, 0);
+    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(610, 0), "of two pages the further one counts");
+    h.beside.position = 0;
+    reply.pid = 8;
+    is_u64(sfid__grant_position(&h, r, &reply, 42), 42, "if nobody knows anything, it begins where it may");
+
+    h.lease.terms.testifies = true;
+    is_u64(sfid__grant_position(&h, r, &reply, AT(650, 0)), AT(650, 0), "a server's grant of another pid begins where it says");
+    is_u64(sfid__grant_position(&h, NULL, &reply, AT(650, 0)), AT(650, 0), "and so without a record");
+    reply.pid = 7;
+    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 0)), AT(601, 0), "beside an open record as well");
+    sfid__record_close(r);
+    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 0)), AT(600, 5), "with a closed one the rest of its tick is used");
+    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 4)), AT(600, 5), "up to the length of a tick");
+    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 5)), AT(601, 5), "and not beyond");
+    is_u64(sfid__grant_position(&h, r, &reply, AT(600, 0)), AT(600, 5), "nor is anything below it");
+    atomic_store(&r->limit, 600);
+    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 0)), AT(601, 0), "nor the rest of a tick that was not granted");
 }
 
 int main(void) {
@@ -290,6 +337,7 @@ int main(void) {
     other_orders();
     nonces();
     beside_another();
+    granted();
     free(page);
     return done_testing();
 }

@@ -90,8 +90,7 @@ static void add_address(const char *host, int port) {
     char text[16];
     struct addrinfo *a;
     snprintf(text, sizeof text, "%d", port);
-    if (listed == MOST || numeric(host, text, &a) != 0)
-        bail("no address: %s", host);
+    need(listed != MOST && numeric(host, text, &a) == 0, "no address: %s", host);
     memcpy(&list[listed++], a->ai_addr, sizeof list[0]);
     freeaddrinfo(a);
 }
@@ -107,8 +106,7 @@ static bool asked(void *arg) { return atomic_load(&calls) >= *(const int *)arg &
 static bool is_being_asked(int times) { return tap_wait_until(asked, &times, LONG_MS); }
 
 static void reset(void) {
-    if (!tap_wait_until(nobody_inside, NULL, LONG_MS))
-        bail("a question that does not end");
+    need(tap_wait_until(nobody_inside, NULL, LONG_MS), "a question that does not end");
     listed = 0;
     atomic_store(&calls, 0);
     atomic_store(&name_error, 0);

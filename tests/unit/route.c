@@ -81,8 +81,7 @@ static struct sfid__route route_of(const char *format, ...) {
     va_start(args, format);
     vsnprintf(url, sizeof url, format, args);
     va_end(args);
-    if (sfid__uri_parse(url, &uri, &err) < 0 || sfid__route_begin(&r, &uri, APP, &err) < 0)
-        bail("%s: %s", url, err.text);
+    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__route_begin(&r, &uri, APP, &err) >= 0, "%s: %s", url, err.text);
     return r;
 }
 

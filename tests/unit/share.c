@@ -7,8 +7,6 @@
 
 #include "support/scene.h"
 
-#include <unistd.h>
-
 #define NAME "page"
 #define STAY_MS 300
 
@@ -68,9 +66,9 @@ static void begin(int deadline_ms) {
     bool live;
     g.clock = &sfid__system_clock;
     h = (struct sfid__holder){.generator = &g, .store = &store, .deadline_ms = sfid__monotonic_ms(g.clock) + deadline_ms};
-    if (sfid__dir_open_sub(&app, &run, "app", &h.error) < 0 || sfid__slot_join(&h.slot, &app, NAME, &want, &live, &h.error) < 0 ||
-        live)
-        bail("no page: %s", h.error.text);
+    need(sfid__dir_open_sub(&app, &run, "app", &h.error) >= 0 &&
+             sfid__slot_join(&h.slot, &app, NAME, &want, &live, &h.error) >= 0 && !live,
+         "no page: %s", h.error.text);
     sfid__record_append(h.slot.page, h.slot.records++, &start);
 }
 
@@ -112,8 +110,7 @@ int main(void) {
     char dir[4200];
     snprintf(dir, sizeof dir, "%s/run", tap_tmpdir());
     inside = shared_memory(sizeof *inside);
-    if (sfid__dir_open_run(&run, dir, &h.error) < 0)
-        bail("%s", h.error.text);
+    need(sfid__dir_open_run(&run, dir, &h.error) >= 0, "%s", h.error.text);
     let_others_in();
     memory_behind_records();
     sfid__dir_close(&run);

@@ -1,53 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Slot files: taken again at the stored word, locked by their mapping, full at last, and left without a trace. */
-#include "host/slot.h"
-
-#include "draw/record.h"
-#include "id/layout.h"
-
-#include "support/scene.h"
+#include "slot_scene.h"
 
 #include <sys/file.h>
-#include <sys/mman.h>
 
-#define BLOCK 4096
-#define LAYOUT 77
-#define LIMIT 9000 /* of every record here, and what take is told to allow */
-
-static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, SFID_EPOCH_MS);
-static struct sfid__dir run;
-static char path[4300];
-static struct sfid__error err;
-
-static int take_as(struct sfid__slot *s, const char *name, uint64_t pid) {
-    const struct sfid__slot_want want = {LAYOUT, pid, LIMIT};
-    struct sfid__dir app = SFID__DIR_NONE;
-    err = (struct sfid__error){.code = 0};
-    if (sfid__dir_open_sub(&app, &run, "orders", &err) < 0)
-        bail("%s", err.text);
-    const int rc = sfid__slot_take(s, &app, name, &want, &err);
-    if (app.fd != -1 || app.path)
-        bail("the directory was not taken over");
-    return rc;
-}
-
-static int take_name(struct sfid__slot *s, const char *name) { return take_as(s, name, 1); }
-
-static int take(struct sfid__slot *s) { return take_name(s, "pid-1"); }
-
-static void take_or_bail(struct sfid__slot *s) {
-    if (take(s) != 0)
-        bail("cannot take the slot: %s", err.text);
-}
-
-/* The next record of a slot, of pid 1, which has drawn n numbers. */
-static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
-    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10, 0, 0};
-    if (sfid__slot_reserve(s, s->records, &err) < 0)
-        bail("%s", err.text);
-    struct sfid__record *r = sfid__record_append(s->page, s->records++, &start);
-    atomic_fetch_add(&r->word, n);
-    return r;
+static int take_pid(struct sfid__slot *s, const char *name, uint64_t pid) {
+    return take_as(s, name, &(struct sfid__slot_want){LAYOUT, pid, LIMIT});
 }
 
 static struct sfid__record *last(const struct sfid__slot *s) { return &s->page->records[s->records - 1]; }
@@ -58,18 +16,12 @@ static int mappings(const char *word) {
     char *line = NULL;
     size_t room = 0;
     FILE *f = fopen("/proc/self/maps", "re");
-    if (f == NULL)
-        bail("cannot read the mappings");
+    need(f != NULL, "cannot read the mappings");
     while (getline(&line, &room, f) > 0)
         n += strstr(line, word) != NULL;
     free(line);
     fclose(f);
     return n;
-}
-
-static ino_t inode(const char *name) {
-    struct stat st;
-    return stat(name, &st) < 0 ? 0 : st.st_ino;
 }
 
 /* ---- taking ---------------------------------------------------------------- */
@@ -196,8 +148,7 @@ static void full_page(void) {
     ok(s.page->current == 21, "records that need another block are appended with every descriptor closed");
     while ((sfid__page_bytes(s.records) + 4095) / 4096 == (sfid__page_bytes(s.records + 1) + 4095) / 4096)
         append(&s, 1);
-    if (unlink(path) < 0)
-        bail("unlink");
+    need(unlink(path) >= 0, "unlink");
     is_i64(sfid__slot_reserve(&s, s.records, &err), SFID_ESTATE, "a file that is gone cannot grow");
     const int other = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     is_i64(sfid__slot_reserve(&s, s.records, &err), SFID_ESTATE, "nor does another in its place");
@@ -231,20 +182,17 @@ static int draw_when_told(void *arg) {
 
 static pid_t begin_child(struct child *c, struct sfid__page *page) {
     c->page = page;
-    if (pipe(c->gate) < 0 || pipe(c->done) < 0)
-        bail("pipe");
+    need(pipe(c->gate) >= 0 && pipe(c->done) >= 0, "pipe");
     return spawn(draw_when_told, c);
 }
 
 static void let_draw(struct child *c) {
     char byte;
-    if (write(c->gate[1], "x", 1) != 1 || read(c->done[0], &byte, 1) != 1)
-        bail("the child is dead");
+    need(write(c->gate[1], "x", 1) == 1 && read(c->done[0], &byte, 1) == 1, "the child is dead");
 }
 
 static int end_child(struct child *c, pid_t child) {
-    if (write(c->gate[1], "x", 1) != 1)
-        bail("the child is dead");
+    need(write(c->gate[1], "x", 1) == 1, "the child is dead");
     const int status = status_of(child);
     for (int i = 0; i < 2; i++) {
         close(c->gate[i]);
@@ -273,7 +221,7 @@ static void child_goes_on(void) {
     sfid__slot_drop(&s);
 }
 
-static int take_numbered(struct sfid__slot *s) { return take_as(s, "7", SFID__ANY_PID); }
+static int take_numbered(struct sfid__slot *s) { return take_pid(s, "7", SFID__ANY_PID); }
 
 /* Two rivals ask for the slot all the while: none of them passes for a child. */
 static int try_until_told(void *gate) {
@@ -292,8 +240,7 @@ static void last_holder(void) {
     struct sfid__slot s;
     struct child c;
     int gate[2], taken = 0, last_one = 0;
-    if (take_numbered(&s) != 0)
-        bail("%s", err.text);
+    need(take_numbered(&s) == 0, "%s", err.text);
     append(&s, 3);
     struct sfid__page *page = s.page;
     ok(sfid__slot_is_last(&s) && s.page == page, "who is alone is the last holder");
@@ -305,8 +252,7 @@ static void last_holder(void) {
     is_i64(take_numbered(&second), SFID_EBUSY, "the child holds it");
     let_draw(&c);
     is_i64(end_child(&c, child), 0, "until it ends");
-    if (pipe(gate) < 0)
-        bail("pipe");
+    need(pipe(gate) >= 0, "pipe");
     const pid_t rivals[2] = {spawn(try_until_told, gate), spawn(try_until_told, gate)};
     while (taken < ROUNDS) {
         if (take_numbered(&s) < 0)
@@ -330,8 +276,7 @@ static void file_is_gone(void) {
     struct sfid__record *r = last(&s);
     const uint64_t stood = sfid__record_position(r);
     const pid_t child = begin_child(&c, page);
-    if (unlink(path) < 0)
-        bail("unlink");
+    need(unlink(path) >= 0, "unlink");
     ok(take(&new_one) == 0 && new_one.page != page && new_one.records == 0, "a slot whose file is gone can be made anew");
     append(&new_one, 1);
     sfid__slot_drop(&new_one);
@@ -354,8 +299,7 @@ static void descriptor_taken(void) {
     const int ours = s.dir.fd;
     close(ours);
     const int theirs = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (theirs != ours && dup2(theirs, ours) != ours)
-        bail("dup2");
+    need(theirs == ours || dup2(theirs, ours) == ours, "dup2");
     sfid__slot_drop(&s);
     ok(fcntl(ours, F_GETFD) >= 0, "a descriptor that is somebody else's by now is not closed");
     close(ours);
@@ -375,15 +319,14 @@ static void pages_keep_their_places(void) {
     struct sfid__page *page = one.page;
     const uint64_t nonce = page->id.nonce;
     sfid__slot_drop(&one);
-    if (take_name(&two, "pid-2") < 0)
-        bail("%s", err.text);
+    need(take_pid(&two, "pid-2", 1) >= 0, "%s", err.text);
     ok(two.page != page && page->id.nonce == nonce, "another slot gets another place, when the first one is left as well");
     struct sfid__page *second = two.page;
     sfid__slot_drop(&two);
     take_or_bail(&one);
     /* But where the second lies in the room that the first gave up: valgrind places a mapping in the first hole. */
     const bool in_the_way = (uintptr_t)second - (uintptr_t)page < SFID__MAP_SIZE;
-    ok(take_name(&two, "pid-2") == 0 && (in_the_way || (one.page == page && two.page == second)), "and each its own ever after");
+    ok(take_pid(&two, "pid-2", 1) == 0 && (in_the_way || (one.page == page && two.page == second)), "and each its own ever after");
     sfid__slot_drop(&two);
     sfid__slot_drop(&one);
 }
@@ -394,8 +337,7 @@ static size_t mapped_from(const void *at) {
     char *line = NULL;
     size_t room = 0;
     FILE *f = fopen("/proc/self/maps", "re");
-    if (f == NULL)
-        bail("cannot read the mappings");
+    need(f != NULL, "cannot read the mappings");
     for (unsigned long from, to; getline(&line, &room, f) > 0;)
         if (sscanf(line, "%lx-%lx", &from, &to) == 2 && from <= end && end < to)
             end = to;
@@ -409,8 +351,7 @@ static void narrow(void) {
     struct sfid__slot s, again;
     const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
     const char *name = "pid-9";
-    if (take_as(&s, name, 1) < 0)
-        bail("%s", err.text);
+    need(take_pid(&s, name, 1) >= 0, "%s", err.text);
     struct sfid__page *page = s.page;
     struct sfid__record *first = append(&s, 5);
     while (sfid__page_bytes(s.records) <= 3 * unit)
@@ -425,16 +366,14 @@ static void narrow(void) {
 
     struct sfid__record *open = &page->records[page->current];
     ok(!(atomic_load(&open->word) & SFID__CLOSED), "what was not closed is not");
-    if (take_as(&s, name, 1) < 0)
-        bail("%s", err.text);
+    need(take_pid(&s, name, 1) >= 0, "%s", err.text);
     ok(s.page == page && (atomic_load(&open->word) & SFID__CLOSED) && s.records == page->current + 1,
        "taken again, it is: no handle draws from a record of one before it");
     append(&s, 2);
     sfid__slot_drop(&s);
 
     fence = mmap((char *)page + kept, unit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (take_as(&again, name, 1) < 0)
-        bail("%s", err.text);
+    need(take_pid(&again, name, 1) >= 0, "%s", err.text);
     ok(fence == (char *)page + kept && again.page != page && again.page->id.nonce == page->id.nonce,
        "where other memory has the room behind it by now, the page is mapped elsewhere");
     ok(mapped_from(fence) >= unit && (atomic_load(&first->word) & SFID__CLOSED) && sfid__record_pid(first) == 1,
@@ -443,8 +382,7 @@ static void narrow(void) {
     ok(again.page->current == page->current, "it is the same page");
     struct sfid__page *second = again.page;
     sfid__slot_drop(&again);
-    if (take_as(&s, name, 1) < 0)
-        bail("%s", err.text);
+    need(take_pid(&s, name, 1) >= 0, "%s", err.text);
     ok(s.page == second, "and its new place is its place from then on");
     sfid__slot_drop(&s);
     munmap(fence, unit);
@@ -469,11 +407,7 @@ static void cycles(void) {
 }
 
 int main(void) {
-    char dir[4200];
-    snprintf(dir, sizeof dir, "%s/run", tap_tmpdir());
-    if (sfid__dir_open_run(&run, dir, &err) < 0)
-        bail("%s", err.text);
-    snprintf(path, sizeof path, "%s/orders/pid-1", run.path);
+    begin();
     fresh();
     again();
     locked();

@@ -1,80 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* Slot files that are damaged, copied, of another boot or layout are put aside for a new one; what is no file of ours is refused. */
-#include "host/slot.h"
+#include "slot_scene.h"
 
-#include "draw/record.h"
 #include "host/numbered.h"
-#include "id/layout.h"
 
-#include "support/scene.h"
+static char aside[4300];
 
-#define BLOCK 4096
-#define LAYOUT 77
-#define LIMIT 9000 /* of every record here, and what take is told to allow */
-
-static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, SFID_EPOCH_MS);
-static struct sfid__dir run;
-static char path[4300], aside[4300];
-static struct sfid__error err;
-
-static const struct sfid__slot_want all = {LAYOUT, 1, LIMIT};
-
-static int take_as(struct sfid__slot *s, const struct sfid__slot_want *want) {
-    struct sfid__dir app = SFID__DIR_NONE;
-    err = (struct sfid__error){.code = 0};
-    if (sfid__dir_open_sub(&app, &run, "orders", &err) < 0)
-        bail("%s", err.text);
-    const int rc = sfid__slot_take(s, &app, "pid-1", want, &err);
-    if (app.fd != -1 || app.path)
-        bail("the directory was not taken over");
-    return rc;
-}
-
-static int take(struct sfid__slot *s) { return take_as(s, &all); }
-
-static void take_or_bail(struct sfid__slot *s) {
-    if (take(s) != 0)
-        bail("cannot take the slot: %s", err.text);
-}
-
-/* The next record of a slot, of pid 1, which has drawn n numbers. */
-static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
-    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10, 0, 0};
-    if (sfid__slot_reserve(s, s->records, &err) < 0)
-        bail("%s", err.text);
-    struct sfid__record *r = sfid__record_append(s->page, s->records++, &start);
-    atomic_fetch_add(&r->word, n);
-    return r;
-}
-
-static ino_t inode(const char *name) {
-    struct stat st;
-    return stat(name, &st) < 0 ? 0 : st.st_ino;
-}
-
-static void cut(off_t size) {
-    if (truncate(path, size) < 0)
-        bail("truncate");
-}
+static void cut(off_t size) { need(truncate(path, size) >= 0, "truncate"); }
 
 /* Changes the header of the file so that its checksum still fits. */
 static void edit(void (*change)(struct sfid__page_id *id)) {
     struct sfid__page_id id;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0 || pread(fd, &id, sizeof id, 0) != (ssize_t)sizeof id)
-        bail("cannot read %s", path);
+    need(fd >= 0 && pread(fd, &id, sizeof id, 0) == (ssize_t)sizeof id, "cannot read %s", path);
     change(&id);
     sfid__page_id_seal(&id);
-    if (pwrite(fd, &id, sizeof id, 0) != (ssize_t)sizeof id)
-        bail("cannot write %s", path);
+    need(pwrite(fd, &id, sizeof id, 0) == (ssize_t)sizeof id, "cannot write %s", path);
     close(fd);
 }
 
 static void store_word(uint64_t word) {
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     const off_t at = (off_t)(offsetof(struct sfid__page, records) + offsetof(struct sfid__record, word));
-    if (fd < 0 || pwrite(fd, &word, sizeof word, at) != (ssize_t)sizeof word)
-        bail("cannot write %s", path);
+    need(fd >= 0 && pwrite(fd, &word, sizeof word, at) == (ssize_t)sizeof word, "cannot write %s", path);
     close(fd);
 }
 
@@ -87,12 +35,10 @@ static void another_layout(struct sfid__page_id *id) { id->layout++; }
 static void copy_over(void) {
     static char bytes[SFID__MAP_SIZE];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, bytes, sizeof bytes) != (ssize_t)sizeof bytes)
-        bail("cannot read %s", path);
+    need(fd >= 0 && read(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes, "cannot read %s", path);
     close(fd);
     fd = open(aside, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, bytes, sizeof bytes) != (ssize_t)sizeof bytes || rename(aside, path) < 0)
-        bail("cannot copy %s", path);
+    need(fd >= 0 && write(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes && rename(aside, path) >= 0, "cannot copy %s", path);
     close(fd);
 }
 
@@ -158,7 +104,7 @@ static void not_wanted(const char *what, struct sfid__slot_want want) {
     if (s.records == 0)
         append(&s, 1);
     sfid__slot_drop(&s);
-    ok(take_as(&s, &want) == 0 && s.put_aside[0] && s.records == 0, "%s: put aside, \"%s\"", what, s.put_aside);
+    ok(take_as(&s, "pid-1", &want) == 0 && s.put_aside[0] && s.records == 0, "%s: put aside, \"%s\"", what, s.put_aside);
     sfid__slot_drop(&s);
 }
 
@@ -168,7 +114,8 @@ static void not_what_is_wanted(void) {
     const uint64_t nonce = s.page->id.nonce;
     append(&s, 1);
     sfid__slot_drop(&s);
-    ok(take_as(&s, &(struct sfid__slot_want){LAYOUT, 1, LIMIT}) == 0 && s.put_aside[0] == '\0' && s.page->id.nonce == nonce,
+    ok(take_as(&s, "pid-1", &(struct sfid__slot_want){LAYOUT, 1, LIMIT}) == 0 && s.put_aside[0] == '\0' &&
+           s.page->id.nonce == nonce,
        "the very page that is asked for is taken");
     sfid__slot_drop(&s);
     not_wanted("another pid", (struct sfid__slot_want){LAYOUT, 2, LIMIT});
@@ -192,8 +139,7 @@ static void left_behind(void) {
     unlink(other);
     close(a);
     close(b);
-    if (link(path, there) < 0)
-        bail("link");
+    need(link(path, there) >= 0, "link");
     ok(take(&s) == 0 && s.put_aside[0] == '\0' && s.records == 1, "nor does a second name of the slot");
     sfid__slot_drop(&s);
     unlink(there);
@@ -211,21 +157,17 @@ static void not_a_file_of_ours(void) {
     refused("writable by the group", "0600");
     chmod(path, 0600);
     if (geteuid() == 0) {
-        if (chown(path, 65534, 65534) < 0)
-            bail("chown");
+        need(chown(path, 65534, 65534) >= 0, "chown");
         refused("somebody else's", "another user");
-        if (chown(path, 0, 0) < 0)
-            bail("chown");
+        need(chown(path, 0, 0) >= 0, "chown");
     } else {
         skip(1, "takes root to be another user");
     }
     unlink(path);
-    if (symlink("/etc/passwd", path) < 0)
-        bail("symlink");
+    need(symlink("/etc/passwd", path) >= 0, "symlink");
     refused("a symbolic link", "symbolic link");
     unlink(path);
-    if (mkdir(path, 0700) < 0)
-        bail("mkdir");
+    need(mkdir(path, 0700) >= 0, "mkdir");
     refused("a directory", "not a plain file");
     rmdir(path);
     ok(take(&s) == 0 && s.records == 0, "with the place free again a new one is made");
@@ -245,8 +187,8 @@ static void slots_of_no_use(void) {
     for (int i = 0; i < SLOTS; i++)
         snprintf(name[i], sizeof name[i], "%s/numbers/%d", run.path, i);
     struct sfid__dir app = SFID__DIR_NONE;
-    if (sfid__dir_open_sub(&app, &run, "numbers", &err) < 0 || mkdir(name[0], 0700) < 0 || symlink("nowhere", name[1]) < 0)
-        bail("cannot make slots of no use");
+    need(sfid__dir_open_sub(&app, &run, "numbers", &err) >= 0 && mkdir(name[0], 0700) >= 0 && symlink("nowhere", name[1]) >= 0,
+         "cannot make slots of no use");
     sfid__dir_close(&app);
     is_i64(sfid__numbered_take(&s, &row, &want, &err), 0, "a slot that is a directory, or a link");
     ok(row.number == 2 && over.count == 2 && strstr(over.first.text, name[0]), "is passed over: %s", over.first.text);
@@ -258,11 +200,7 @@ static void slots_of_no_use(void) {
 }
 
 int main(void) {
-    char dir[4200];
-    snprintf(dir, sizeof dir, "%s/run", tap_tmpdir());
-    if (sfid__dir_open_run(&run, dir, &err) < 0)
-        bail("%s", err.text);
-    snprintf(path, sizeof path, "%s/orders/pid-1", run.path);
+    begin();
     snprintf(aside, sizeof aside, "%s/orders.aside", run.path);
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++)
         put_aside(&damages[i]);

@@ -7,11 +7,9 @@ static char said[4096];
 /* Runs body in a child with a standard output of its own; its exit status, its output in `said`. */
 static int run(int (*body)(void)) {
     int fd[2];
-    if (pipe(fd) < 0)
-        bail("pipe");
+    need(pipe(fd) >= 0, "pipe");
     const pid_t child = fork();
-    if (child < 0)
-        bail("fork");
+    need(child >= 0, "fork");
     if (child == 0) {
         dup2(fd[1], STDOUT_FILENO);
         close(fd[0]);

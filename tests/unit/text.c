@@ -54,8 +54,7 @@ static void both_ways(void) {
 
         /* On the heap, for the memory checkers: not a byte behind the end is touched. */
         char *exact = malloc(len + 1), *bare = malloc(len);
-        if (exact == NULL || bare == NULL)
-            bail("out of memory");
+        need(exact != NULL && bare != NULL, "out of memory");
         memcpy(bare, pairs[i].text, len);
         id = -1;
         ok(sfid_to_text(pairs[i].form, pairs[i].id, exact, len + 1) == (int)len && strcmp(exact, pairs[i].text) == 0,
@@ -146,6 +145,7 @@ static const struct {
     {SFID_HEX, SFID_EINVAL, 0, "-1"},
     {SFID_HEX, SFID_EINVAL, 0, " f"},
     {SFID_HEX, SFID_EINVAL, 16, "000000000000000f "},
+    {SFID_HEX, SFID_EOVERFLOW, 16, "7fffffffffffffff0"},
     {SFID_HEX, SFID_EOVERFLOW, 15, "8000000000000000"},
     {SFID_HEX, SFID_EOVERFLOW, 15, "ffffffffffffffff"},
     {SFID_HEX, SFID_EOVERFLOW, 16, "10000000000000000"},
@@ -261,6 +261,18 @@ static void padding(void) {
     }
 }
 
+/* The least and the greatest ID of each number of digits. */
+static void decimal_lengths(void) {
+    unsigned wrong = 0;
+    for (uint64_t least = 1; least <= INT64_MAX / 10; least *= 10)
+        for (uint64_t id = least * 10 - 1; id <= least * 10; id++) {
+            char buf[1 + SFID_TEXT_LEN] = "#", want[1 + SFID_TEXT_LEN]; /* and nothing in front of the text is touched */
+            const int len = snprintf(want, sizeof want, "#%llu", (unsigned long long)id);
+            wrong += sfid_to_text(SFID_DEC, (int64_t)id, buf + 1, SFID_TEXT_LEN) != len - 1 || strcmp(buf, want) != 0;
+        }
+    is_u64(wrong, 0, "9, 10, 99, 100 and so on are written with as many digits as they have");
+}
+
 static void bytes_and_names(void) {
     char buf[SFID_TEXT_LEN];
     int64_t id = 0;
@@ -291,6 +303,7 @@ int main(void) {
     for (size_t f = 0; f < NAIVE_FORMS; f++)
         every_byte(&naive_forms[f]);
     padding();
+    decimal_lengths();
     bytes_and_names();
     return done_testing();
 }

@@ -6,6 +6,7 @@
  */
 #include "draw/ticks.h"
 
+#include "base/process.h"
 #include "support/tap.h"
 
 #include <time.h>
@@ -72,8 +73,7 @@ static void begin_known(void) {
     begin();
     for (int i = 0; i < 3; i++)
         refresh(4 * MS, 10, 10);
-    if (span() == 0)
-        bail("the rate is not known after three readings");
+    need(span() != 0, "the rate is not known after three readings");
 }
 
 /* The count at which the tick that the page names is over. */
@@ -148,6 +148,35 @@ static void blunt(void) {
     ok(ticks->rate == before && span() != 0, "a sharp one after it is as good as ever");
 }
 
+/* Both widths lie beside an eighth of the margin of 4 ms, which is 488 ns. */
+static void nearly_sharp(void) {
+    begin();
+    refresh(0, 0, 0);
+    refresh(4 * MS, 520, 0);
+    is_u64(ticks->rate, 0, "a reading that took more than an eighth of the margin makes no rate");
+    begin();
+    refresh(0, 0, 520);
+    refresh(4 * MS, 0, 0);
+    is_u64(ticks->rate, 0, "nor does the one after it");
+    begin();
+    refresh(0, 0, 0);
+    refresh(4 * MS, 480, 0);
+    ok(ticks->rate != 0, "one that took less does");
+}
+
+/* Half of the margin is one in 2,048. */
+static void nearly_agreed(void) {
+    for (uint64_t rate = 1500; rate <= 2100; rate += 600) {
+        begin();
+        set_rate(rate);
+        refresh(0, 0, 0);
+        refresh(4 * MS, 0, 0);
+        set_rate(rate + 1);
+        refresh(4 * MS, 0, 0);
+        ok((span() != 0) == (rate == 2100), "%d and one more: agreed only within half of the margin", (int)rate);
+    }
+}
+
 static void another_rate(void) {
     begin_known();
     const uint64_t before = end();
@@ -159,6 +188,13 @@ static void another_rate(void) {
         refresh(1500 * (int64_t)MS, 10, 10);
     ok(span() >= 4 * UNIT_MS * (uint64_t)MS && span() < 4 * UNIT_MS * (uint64_t)MS + 40 && ends_in_time(),
        "the new one is known by two readings of its own");
+}
+
+static void epoch(void) {
+    begin();
+    sfid__ticks_init(ticks, 400, UNIT_MS);
+    ticks->counter = world_counter;
+    is_u64(refresh(0, 0, 0), 60, "ticks count from the epoch");
 }
 
 /* ---- the counter --------------------------------------------------------- */
@@ -175,6 +211,16 @@ static void late_thread(void) {
     world.stale_ns = 0;
     refresh(1 * MS, 10, 10);
     ok(tick() == t && end() != e && ends_in_time(), "the next look goes on from there");
+}
+
+/* A signal handler that interrupted the thread with the lock. */
+static void own_lock(void) {
+    begin_known();
+    refresh(20 * MS, 10, 10);
+    const uint64_t t = tick(), e = end();
+    atomic_store(&ticks->lock, sfid__process());
+    is_u64(refresh(20 * MS, 10, 10), t + 2, "while this process has the lock, the tick is the clock's");
+    ok(tick() == t && end() == e && atomic_load(&ticks->lock) == sfid__process(), "and nothing is published");
 }
 
 static void counter_went_back(void) {
@@ -200,13 +246,16 @@ static void long_pause(void) {
 
 int main(void) {
     ticks = aligned_alloc(SFID__LINE, sizeof *ticks);
-    if (ticks == NULL)
-        bail("out of memory");
+    need(ticks != NULL, "out of memory");
     first_readings();
     margin();
     blunt();
+    nearly_sharp();
+    nearly_agreed();
     another_rate();
+    epoch();
     late_thread();
+    own_lock();
     counter_went_back();
     long_pause();
     free(ticks);

@@ -4,9 +4,6 @@
 
 #include "support/tap.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MANY = 1000, ALIKE = 7 };
 #define OF_LIKE_HASH (ALIKE + (UINT64_C(1) << 40)) /* has the same place in the table of doubt */
 
@@ -28,8 +25,7 @@ static void end(void) {
 static struct sfid__berth *enter(int i, bool remote, uint64_t group, int64_t due_ms) {
     berth[i].remote = remote;
     berth[i].group = group;
-    if (!sfid__turns_grow(&t))
-        bail("no memory");
+    need(sfid__turns_grow(&t), "no memory");
     sfid__turns_enter(&t, &berth[i], due_ms);
     return &berth[i];
 }

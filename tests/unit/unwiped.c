@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where madvise() says that it wipes memory on fork and does nothing, as user-mode emulators do: processes are told apart all
- * the same, a lane's run is in one process only, and a child starts a keeper of its own once its parent is gone.
+ * the same, a child of fork() has other random bits, a lane's run is in one process only, and a child starts a keeper of its own
+ * once its parent is gone.
  */
+#include "base/keyed.h"
 #include "base/process.h"
 
 #include "support/scene.h"
@@ -59,6 +61,28 @@ static void numbers(const char *what) {
     is_u64(sfid__process(), mine, "%s: so does the parent", what);
 }
 
+/* ---- random bits --------------------------------------------------------------- */
+
+/* The fork handler takes the key from a child. A child of clone(2) keeps it, but has no positions of its parent's. */
+static void random_bits(void) {
+    unsigned bad = 0, same = 0;
+    sfid__keyed_prepare();
+    shared->number[0] = sfid__keyed(1, 2);
+    for (int i = 1; i <= CHILDREN; i++) {
+        const pid_t child = split(false);
+        if (child == 0) {
+            sfid__keyed_prepare();
+            shared->number[i] = sfid__keyed(1, 2);
+            _exit(sfid__keyed(1, 2) == shared->number[i] ? 0 : 1);
+        }
+        bad += status_of(child) != 0;
+        for (int k = 0; k < i; k++)
+            same += shared->number[k] == shared->number[i];
+    }
+    is_u64(bad + same, 0, "fork: each child has random bits of its own, and keeps its key");
+    is_u64(sfid__keyed(1, 2), shared->number[0], "so does the parent");
+}
+
 /* ---- lanes --------------------------------------------------------------------- */
 
 static bool draw(sfid_lane *lane, int64_t *ids) {
@@ -77,8 +101,7 @@ static void lanes(bool raw) {
     o.pid = 1;
     o.layout = &slow;
     o.exhaustion = SFID_FAIL;
-    if (sfid_open(&g, &o) < 0 || sfid_lane_open(&lane, g) < 0 || sfid_lane_next(lane) < 0)
-        bail("no lane");
+    need(sfid_open(&g, &o) >= 0 && sfid_lane_open(&lane, g) >= 0 && sfid_lane_next(lane) >= 0, "no lane");
     for (int i = 0; i < CHILDREN; i++) {
         const pid_t child = split(raw);
         if (child == 0)
@@ -154,6 +177,7 @@ int main(void) {
     one_pid = true;
     numbers("fork, all of one process ID");
     one_pid = false;
+    random_bits();
     lanes(false);
     lanes(true);
     keepers();

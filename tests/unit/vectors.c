@@ -23,8 +23,7 @@ static sfid_form form_of(const char *name) {
 
 static sfid_wide number(const char *decimal) {
     sfid_wide v;
-    if (sfid_wide_from_text(SFID_DEC, decimal, strlen(decimal), &v, NULL) < 0)
-        bail("vectors: %s is no number", decimal);
+    need(sfid_wide_from_text(SFID_DEC, decimal, strlen(decimal), &v, NULL) >= 0, "vectors: %s is no number", decimal);
     return v;
 }
 
@@ -36,15 +35,13 @@ struct given {
 
 static struct given given(sfid_form form, const char *text) {
     struct given g = {.len = strlen(text)};
-    if (g.len >= sizeof g.bytes)
-        bail("vectors: %s is too long", text);
+    need(g.len < sizeof g.bytes, "vectors: %s is too long", text);
     memcpy(g.bytes, text, g.len + 1);
     if (form == SFID_BYTES) {
         g.len /= 2;
         for (size_t i = 0; i < g.len; i++) {
             unsigned byte;
-            if (sscanf(text + 2 * i, "%2x", &byte) != 1)
-                bail("vectors: %s are no bytes", text);
+            need(sscanf(text + 2 * i, "%2x", &byte) == 1, "vectors: %s are no bytes", text);
             g.bytes[i] = (char)byte;
         }
     }
@@ -167,10 +164,10 @@ static int64_t days_since_1970(int year, int month, int day) {
 static int64_t moment(const char *text) {
     struct tm tm = {.tm_isdst = 0};
     int ms, end = 0;
-    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec,
-               &ms, &end) != 7 ||
-        text[end] != '\0')
-        bail("vectors: %s is no time", text);
+    need(sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec,
+                &ms, &end) == 7 &&
+             text[end] == '\0',
+         "vectors: %s is no time", text);
     return days_since_1970(tm.tm_year, tm.tm_mon, tm.tm_mday) * 86400000 +
            ((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * INT64_C(1000) + ms;
 }
@@ -266,8 +263,7 @@ static int refused_call(const struct json *v, const char *call) {
     sfid_parts out;
     sfid_wide_parts wide_out;
     uint64_t any;
-    if (narrow < 0 && wide < 0)
-        bail("vectors: %s is no layout", name);
+    need(narrow >= 0 || wide >= 0, "vectors: %s is no layout", name);
     if (strcmp(call, "tick_at") == 0 && narrow == 0)
         return sfid_tick_at(&l, json_i64(v, "unix_ms"), &any);
     if (strcmp(call, "compose") == 0)

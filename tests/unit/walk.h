@@ -272,8 +272,7 @@ static bool chance(unsigned of_thousand) { return below(1000) < of_thousand; }
 
 /* Never 0, never the same, growing. */
 static uint64_t fresh(void) {
-    if (w.fresh + 1 >= COUNTERS)
-        bail("out of numbers");
+    need(w.fresh + 1 < COUNTERS, "out of numbers");
     return ++w.fresh << 24 | below(1 << 24);
 }
 
@@ -307,8 +306,7 @@ static uint64_t tick_of(int64_t ms) { return ms < 0 ? 0 : (uint64_t)ms / UNIT_MS
 /* Of a token; made at its first use. */
 static struct lease_info *lease_info(uint64_t token) {
     const uint64_t counter = token >> 24;
-    if (counter >= COUNTERS || paper.leases + 1 >= LEASES)
-        bail("no room for another lease");
+    need(counter < COUNTERS && paper.leases + 1 < LEASES, "no room for another lease");
     if (paper.lease_of[counter] == 0) {
         paper.lease_of[counter] = (uint16_t)++paper.leases;
         paper.lease[paper.leases] = (struct lease_info){.want = 0};

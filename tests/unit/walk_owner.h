@@ -108,8 +108,7 @@ static void count_number(struct owner *o, uint64_t number) {
     figures.drawn++;
     if (!counts(o))
         return;
-    if (tick >= TICKS)
-        bail("tick %" PRIu64 " is past the walk's paper", tick);
+    need(tick < TICKS, "tick %" PRIu64 " is past the walk's paper", tick);
     unsigned by;
     if (is_spent(o, tick, &by))
         broken(DRAWN_TWICE, "owner %u drew tick %" PRIu64 " of pid %" PRIu64 ", as owner %u did under another lease", place_of(o),

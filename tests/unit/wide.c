@@ -10,8 +10,7 @@ static const char *const names[] = {"flake", "awsflake", "uuid7", "flake-go"};
 
 static sfid_wide_layout layout(const char *text) {
     sfid_wide_layout l = {(sfid_wide_kind)0, 0, 0};
-    if (sfid_wide_layout_parse(text, &l) < 0)
-        bail("%s is no wide layout", text);
+    need(sfid_wide_layout_parse(text, &l) >= 0, "%s is no wide layout", text);
     return l;
 }
 
@@ -155,8 +154,7 @@ static uint64_t rnd(void);
 static void ranges(const char *name) {
     const sfid_wide_layout l = layout(name);
     sfid_wide_facts f;
-    if (sfid_wide_layout_describe(&l, &f) < 0)
-        bail("%s has no facts", name);
+    need(sfid_wide_layout_describe(&l, &f) >= 0, "%s has no facts", name);
     const uint64_t ticks[] = {0, 1, 2, 3, f.max_tick / 3, f.max_tick / 2, f.max_tick - 2, f.max_tick - 1, f.max_tick};
     unsigned wrong = 0, astray = 0;
     for (size_t i = 0; i < COUNT(ticks); i++) {
@@ -243,8 +241,7 @@ static bool round_trips(const sfid_wide_layout *l, sfid_wide_parts in) {
 static void apart_and_together(const char *name) {
     const sfid_wide_layout l = layout(name);
     sfid_wide_facts f;
-    if (sfid_wide_layout_describe(&l, &f) < 0)
-        bail("%s has no facts", name);
+    need(sfid_wide_layout_describe(&l, &f) >= 0, "%s has no facts", name);
     unsigned lost = 0, unordered = 0;
     for (int i = 0; i < 16; i++)
         lost += !round_trips(&l, (sfid_wide_parts){i & 1 ? f.max_tick : 0, i & 2 ? f.max_pid : 0, i & 4 ? f.max_seq : 0,

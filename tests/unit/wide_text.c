@@ -46,8 +46,7 @@ static void both_ways(void) {
         size_t at = 999;
         const size_t len = strlen(pairs[i].text);
         char *exact = malloc(len + 1), *bare = malloc(len); /* for the memory checkers */
-        if (exact == NULL || bare == NULL)
-            bail("out of memory");
+        need(exact != NULL && bare != NULL, "out of memory");
         memcpy(bare, pairs[i].text, len);
         ok(sfid_wide_to_text(pairs[i].form, want, pairs[i].width, exact, len + 1) == (int)len && strcmp(exact, pairs[i].text) == 0,
            "%s is written where it just fits", pairs[i].text);
@@ -167,6 +166,13 @@ static void every_byte(const struct naive_form *f) {
     is_u64(wrong, 0, "%s: each byte at each place is read rightly or refused there", sfid_form_name(f->form));
 }
 
+static void beginning_of_a_uuid(void) {
+    sfid_wide id;
+    size_t at = 99;
+    ok(sfid_wide_from_text(SFID_UUID, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", 5, &id, &at) == SFID_EINVAL && at == 5,
+       "of a text that is told to be short, the rest is not looked at");
+}
+
 static void every_byte_of_a_uuid(void) {
     unsigned wrong = 0;
     for (size_t place = 0; place < 36; place++)
@@ -241,6 +247,7 @@ int main(void) {
     reading();
     for (size_t f = 0; f < NAIVE_FORMS; f++)
         every_byte(&naive_forms[f]);
+    beginning_of_a_uuid();
     every_byte_of_a_uuid();
     padding();
     odd_ones();
