@@ -8,12 +8,6 @@
 #include "support/redis.h"
 #include "support/tap.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-
 static int ask(const char *socket, size_t n, char **args) {
     char line[65536];
     struct resp *c = resp_unix(socket);

@@ -178,6 +178,36 @@ static void answers_of_wide_layouts() {
         tap::thrown<libsfid::error>([&] { static_cast<void>(wide_layout(bad)); }, "an unusable wide layout is refused");
 }
 
+/* As spans(). Each tick is a millisecond. */
+static void wide_spans() {
+    using microseconds = std::chrono::microseconds;
+    const libsfid::milliseconds one_ms(1);
+    std::uint64_t wrong = 0, inside = 0, outside = 0;
+    for (int i = 0; i < 50000; i++) {
+        const wide_layout l(some_wide_layout());
+        const std::uint64_t last = std::min(l.max_tick(), sfid__ones(48)); /* the last of flake's are beyond microseconds */
+        const std::uint64_t tick = i % 8 == 0 ? 0 : i % 8 == 1 ? last : dice() % (last + 1);
+        const wide_id one =
+            l.compose({tick, some_bits() & l.max_pid(), some_bits() & l.max_seq(), some_bits() & l.max_random(), {}});
+        const auto since = l.time(one) + microseconds(i % 3 == 0 ? 0 : static_cast<std::int64_t>(dice() % 6000) - 3000);
+        const auto until = since + microseconds(i % 5 == 0 ? 1 : static_cast<std::int64_t>(dice() % 6000));
+        const libsfid::wide_id_range r = l.between(since, until);
+        const bool within = l.time(one) >= since && l.time(one) < until;
+        wrong += r.contains(one) != within;
+        inside += within;
+        outside += !within;
+        if (!r.empty()) {
+            wrong += l.time(r.first) < since || l.time(r.last) >= until;
+            wrong += r.first != l.min_at(l.time(r.first)) || r.last != l.max_at(l.time(r.last));
+            wrong += l.time(r.first) - one_ms >= since && l.parse(r.first).tick != 0;
+            wrong += l.time(r.last) + one_ms < until && l.parse(r.last).tick != l.max_tick();
+        }
+    }
+    ok(inside > 10000 && outside > 10000,
+       "wide IDs inside and outside: " + std::to_string(inside) + ", " + std::to_string(outside));
+    is(wrong, 0U, "spans of wide IDs have the milliseconds that begin in them");
+}
+
 static std::string some_text(form f) {
     static const std::string likely = "0123456789abcdefABCDEFghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ-+ \t";
     std::string s;
@@ -344,6 +374,7 @@ int main() {
     answers_of_layouts();
     spans();
     answers_of_wide_layouts();
+    wide_spans();
     answers_of_texts();
     values();
     errors();

@@ -12,6 +12,15 @@ static constexpr sfid_layout own = SFID_LAYOUT(41, bits, 12UL, 1LL, epoch);
 static_assert(own.max_pid == 1023 && SFID_MAX_PID(own) == 1023, "a layout of constants of several types");
 static_assert(SFID_LAYOUT_DEFAULT.max_tick == (UINT64_C(1) << 35) - 1, "the default in a constant expression");
 
+#if __cplusplus >= 201402L
+static constexpr sfid_wide_layout uuid7 = {SFID_UUID7, 0, 0};
+static_assert(sfid_inline_layout_check(&own) == 0 && sfid_inline_max_at(&own, 1) == (INT64_C(2) << 22) - 1, "bounds, too");
+static_assert(sfid_inline_wide_layout_check(&uuid7) == 0 &&
+                  sfid_inline_wide_min_at(&uuid7, INT64_C(1645557742000)).high == UINT64_C(0x017f22e279b07000) &&
+                  sfid_inline_wide_max_at(&uuid7, INT64_C(1645557742000)).low == UINT64_C(0xbfffffffffffffff),
+              "those of a UUID as well");
+#endif
+
 extern int64_t use(int region, uint32_t ip, uint64_t wide, const sfid_event &event);
 
 template <class Name> using opener = int (*)(Name **, const sfid_options *);

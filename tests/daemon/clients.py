@@ -233,6 +233,14 @@ def patient():
         ends.append(max(map(int, body)))
     same((len(ids), len(set(ids))), (6 * 65365, 6 * 65365), "with time to wait all are answered, no ID twice")
     same(ends, sorted(ends), "first come, first served")
+    clients = [d.connect() for _ in range(20)]
+    d.freeze()  # so that all come at once: IDs run out while requests that came before are in turn
+    for s in clients:
+        s.sendall(b"GET /ids?n=8193 HTTP/1.1\r\nHost: a\r\n\r\n")
+    d.process.send_signal(signal.SIGCONT)
+    spans = [[int(i) for i in parse(read_http(s))[2].split()] for s in clients]
+    ends = [max(ids) for ids in sorted(spans, key=min)]  # in the order in which the daemon began with them
+    same(ends, sorted(ends), "those that find no IDs wait behind those in turn")
     d.stop()
 
 

@@ -7,7 +7,6 @@
 #include "support/peer.h"
 
 #include <poll.h>
-#include <sched.h>
 
 /* With user and password before the host. */
 static void url_with_secrets(const struct peer *p, char *url, size_t size) {

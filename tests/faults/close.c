@@ -6,8 +6,6 @@
  */
 #include "support/faults.h"
 
-#include <sched.h>
-
 enum { CLOSE_MS = 1000, GRACE_MS = SANITIZED ? 1000 : 100, TRIES = 3 };
 
 static int64_t slowest_ms;
@@ -53,8 +51,7 @@ static int64_t close_without(const char *program, void (*goes)(struct redis *r),
     m->opt.ttl_ms = 15000; /* room for that timeout */
     m->opt.heartbeat_ms = under_way ? 300 : HEARTBEAT_MS;
     member_open_or_die(m);
-    if (!member_draws(m, 20, patience(5000)))
-        bail("%s: no IDs", program);
+    need(member_draws(m, 20, patience(5000)), "%s: no IDs", program);
     goes(&r);
     if (under_way && goes == kill_server)
         member_had(m, SFID_EVENT_RENEW_FAILED, 1, 5000);

@@ -31,15 +31,14 @@ static bool has_released(void *arg) {
 /* Gives its pid back; the replica hears of that. */
 static void give_back(struct pair *p, int i) {
     member_end(&p->m[i]);
-    if (!tap_wait_until(has_released, &(struct known){&p->node[1 - p->master], &p->m[i]}, 10000))
-        bail("%s: the replica does not hear of a release", p->program);
+    need(tap_wait_until(has_released, &(struct known){&p->node[1 - p->master], &p->m[i]}, 10000),
+         "%s: the replica does not hear of a release", p->program);
 }
 
 /* Claims, draws, and is stopped. */
 static void claim_unheard(struct pair *p, int i) {
     member_open_or_die(&p->m[i]);
-    if (!member_draws(&p->m[i], 10, patience(WINDOW_MS)))
-        bail("%s: no IDs", p->program);
+    need(member_draws(&p->m[i], 10, patience(WINDOW_MS)), "%s: no IDs", p->program);
     member_stop(&p->m[i]);
     is_str(known_of(&p->node[p->master], &p->m[i]), "held", "%s: the master has a claim", p->program);
 }

@@ -68,12 +68,10 @@ static void restart_from_cut_log(struct scene *s) {
     snprintf(pattern, sizeof pattern, "%s/appendonlydir/*.incr.aof", s->r.dir);
     if (glob(pattern, 0, NULL, &found) != 0) { /* before Redis 7 there is one */
         snprintf(pattern, sizeof pattern, "%s/appendonly.aof", s->r.dir);
-        if (glob(pattern, 0, NULL, &found) != 0)
-            bail("%s: no log to cut", s->program);
+        need(glob(pattern, 0, NULL, &found) == 0, "%s: no log to cut", s->program);
     }
     const char *path = found.gl_pathv[found.gl_pathc - 1];
-    if (stat(path, &st) < 0 || st.st_size < 1000 || truncate(path, st.st_size - 100) < 0)
-        bail("cannot cut %s", path);
+    need(stat(path, &st) >= 0 && st.st_size >= 1000 && truncate(path, st.st_size - 100) >= 0, "cannot cut %s", path);
     globfree(&found);
     redis_restart(&s->r, false);
 }
@@ -109,8 +107,7 @@ static void begin(struct scene *s, const struct way *way, const char *program, s
 
 static void wait_for_renewals(struct scene *s) {
     for (int i = HOLDER; i <= SLEEPER; i++)
-        if (!member_had(&s->m[i], SFID_EVENT_RENEWED, 1, WINDOW_MS))
-            bail("%s, %s: no renewal", s->program, s->way->name);
+        need(member_had(&s->m[i], SFID_EVENT_RENEWED, 1, WINDOW_MS), "%s, %s: no renewal", s->program, s->way->name);
 }
 
 static void happen(struct scene *s) {

@@ -115,8 +115,7 @@ static char *contents(struct redis *r, const char *app) {
     struct reply *dump = redis_ask(r, "DUMP", key, NULL);
     const size_t size = dump->type == '$' ? dump->size : 0;
     char *text = calloc(1, 2 * size + 1);
-    if (text == NULL)
-        bail("out of memory");
+    need(text != NULL, "out of memory");
     for (size_t i = 0; i < size; i++)
         snprintf(text + 2 * i, 3, "%02x", (unsigned char)dump->text[i]);
     reply_free(dump);

@@ -52,8 +52,7 @@ static void begin(struct scene *s, const char *program, const struct outage *out
 
 static void go(struct scene *s) {
     for (int i = 0; i < HOLDERS; i++) {
-        if (!member_had(&s->m[i], SFID_EVENT_RENEWED, 1, W))
-            bail("%s: no renewal", s->program);
+        need(member_had(&s->m[i], SFID_EVENT_RENEWED, 1, W), "%s: no renewal", s->program);
         member_forget(&s->m[i]);
         s->pid[i] = atomic_load(&s->m[i].pid);
     }

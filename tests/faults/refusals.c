@@ -143,10 +143,8 @@ static bool answers_busy(void *arg) { return strncmp(redis_text(arg, "PING", NUL
 
 static void busy_begins(struct redis *r) {
     struct resp *c = resp_unix(r->socket);
-    if (!c || !resp_send(c, 3, (const char *const[]){"EVAL", "while true do end", "0"}, NULL))
-        bail("%s: cannot be kept busy", program);
-    if (!tap_wait_until(answers_busy, r, 10000))
-        bail("%s: is not busy", program);
+    need(c && resp_send(c, 3, (const char *const[]){"EVAL", "while true do end", "0"}, NULL), "%s: cannot be kept busy", program);
+    need(tap_wait_until(answers_busy, r, 10000), "%s: is not busy", program);
     resp_close(c);
 }
 
@@ -155,10 +153,7 @@ static bool answers(void *arg) {
     return strcmp(redis_text(arg, "PING", NULL), "PONG") == 0;
 }
 
-static void busy_ends(struct redis *r) {
-    if (!tap_wait_until(answers, r, 10000))
-        bail("%s: goes on being busy", program);
-}
+static void busy_ends(struct redis *r) { need(tap_wait_until(answers, r, 10000), "%s: goes on being busy", program); }
 
 /* New connections want a password that they lack; those there are ended. */
 static void password_begins(struct redis *r) {
@@ -296,8 +291,7 @@ static void test_misconf(void) {
     unlink(r.socket);
     rmdir(r.dir);
     command(&r, "BGSAVE");
-    if (!tap_wait_until(meets_misconf, &r, 10000))
-        bail("%s: saves all the same", program);
+    need(tap_wait_until(meets_misconf, &r, 10000), "%s: saves all the same", program);
     snprintf(what, sizeof what, "%s: cannot save", program);
     fails_with(url, "orders", SFID_EREDIS, moved, "MISCONF", what);
     redis_kill(&r);

@@ -55,8 +55,7 @@ static void live_one(struct life *life, int drawn) {
     life->drawn = drawn;
     life->number = ++number;
     life->first = life->last = 0;
-    if (child_run(live, life, patience(20000)) != 0)
-        die("life %" PRIu64 ": %d: %s", life->number, life->rc, life->text);
+    must(child_run(live, life, patience(20000)) == 0, "life %" PRIu64 ": %d: %s", life->number, life->rc, life->text);
 }
 
 /* ---- the same slot ---------------------------------------------------------- */
@@ -180,8 +179,4 @@ static void test_again(struct redis *r) {
     test_past_window(r);
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(0, 0, test_again);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 0, 0, test_again); }

@@ -21,8 +21,7 @@ static struct apps apps;
 
 static uint64_t renewals_of(const sfid *g) {
     sfid_status_info st;
-    if (sfid_status(g, &st) < 0)
-        die("no status");
+    must(sfid_status(g, &st) >= 0, "no status");
     return st.renewals;
 }
 
@@ -112,8 +111,4 @@ static void test_apps(struct redis *r) {
     redis_kill(&other);
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(0, 0, test_apps);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 0, 0, test_apps); }

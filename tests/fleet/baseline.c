@@ -22,8 +22,7 @@ static struct member *start_together(const sfid_options *opt, size_t n) {
         member_start(&all[i]);
     }
     for (size_t i = 0; i < n; i++)
-        if (!flag_wait(&all[i].ready, 1, patience(10000)))
-            die("a member does not start");
+        must(flag_wait(&all[i].ready, 1, patience(10000)), "a member does not start");
     for (size_t i = 0; i < n; i++)
         atomic_store(&all[i].may_open, 1);
     return all;
@@ -149,8 +148,4 @@ static void test_together(struct redis *r) {
     judge(LAYOUT, "pid", UINT64_MAX, "together");
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(0, 0, test_together);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 0, 0, test_together); }

@@ -10,8 +10,6 @@
 #include "support/fleet.h"
 #include "support/own_clock.h"
 
-#include <dirent.h>
-
 #define LAYOUT "36:11:17/1s"
 
 enum { TTL = 200000, HEARTBEAT = 1000, EACH = 4, MORE = 2, PIDS = 2 * EACH + MORE, ROOM = 1 << 20 };
@@ -74,14 +72,9 @@ static void crate_draw(struct world *w, struct crate *c, int n) {
 
 /* ---- counting ------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static size_t sort_out(int64_t *ids, size_t n) {
     size_t kept = 0;
-    qsort(ids, n, sizeof *ids, compare);
+    qsort(ids, n, sizeof *ids, by_i64);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || ids[kept - 1] != ids[i])
             ids[kept++] = ids[i];
@@ -237,12 +230,10 @@ static void begin(struct world *w) {
     static char store[240];
     static int rows;
     snprintf(w->app, sizeof w->app, "beside-%d", ++rows);
-    sfid_options opt = fleet_options(w->r, w->app, &layout);
+    sfid_options opt = fleet_lease(w->r, w->app, TTL, HEARTBEAT);
     snprintf(store, sizeof store, "unix://%s?timeout=300ms&registration=mixed", w->r->socket);
     opt.store = store;
     opt.pid_max = PIDS;
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.skew_budget_ms = 1000;
     opt.max_wait_ms = patience(10000);
     redis_do(w->r, "FLUSHALL", NULL);
@@ -287,8 +278,4 @@ static void test_beside(struct redis *r) {
     row(&world, "the crate's begin again", crate_restarted, 'e');
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(1, REDIS_CLOCK, test_beside);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 1, REDIS_CLOCK, test_beside); }

@@ -96,8 +96,7 @@ static void test_kept(struct redis *r) {
 static uint64_t in_use(const sfid_options *opt) {
     sfid_app_info info;
     char why[SFID_WHY_LEN];
-    if (sfid_app_look(opt, &info, NULL, NULL, why, sizeof why) != 0)
-        die("look: %s", why);
+    must(sfid_app_look(opt, &info, NULL, NULL, why, sizeof why) == 0, "look: %s", why);
     return info.held;
 }
 
@@ -108,8 +107,7 @@ static void test_crash_loop(struct redis *r) {
     struct member *m = members_new(1, &opt);
     for (int i = 0; i < STARTS; i++) {
         const int64_t next_ns = mono_ns() + 1000 * (int64_t)NS_PER_MS;
-        if (member_open_one(m) != 0 || !member_draws(m, 10, patience(2000)))
-            die("start %d: %s", i, m->text);
+        must(member_open_one(m) == 0 && member_draws(m, 10, patience(2000)), "start %d: %s", i, m->text);
         member_kill(m);
         remove_tree(opt.run_dir);
         held = in_use(&opt);
@@ -129,8 +127,4 @@ static void test_brief(struct redis *r) {
     test_crash_loop(r);
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(0, 0, test_brief);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 0, 0, test_brief); }

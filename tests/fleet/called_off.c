@@ -24,11 +24,9 @@ struct scene {
 };
 
 static sfid_options options_at(const struct scene *s) {
-    sfid_options opt = fleet_options(&s->c.node[0], APP, &layout);
+    sfid_options opt = fleet_lease(&s->c.node[0], APP, TTL, HEARTBEAT);
     opt.store = s->store;
     opt.pid_min = opt.pid_max = PID; /* who comes second has no other */
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.skew_budget_ms = BUDGET;
     opt.open_timeout_ms = patience(20000);
     return opt;

@@ -138,9 +138,7 @@ static void rage(struct chaos *c, int64_t for_ns) {
 
 /* The app is there from here on: nobody says again that it is new. */
 static struct member *make_members(struct redis *r) {
-    sfid_options opt = fleet_options(r, APP, &layout);
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
+    sfid_options opt = fleet_lease(r, APP, TTL, HEARTBEAT);
     opt.skew_budget_ms = BUDGET;
     opt.max_wait_ms = 50;
     opt.open_timeout_ms = 4000;

@@ -25,10 +25,8 @@ struct scene {
 
 /* Apps of one scene have pids of their own: what one of them draws the other must not. */
 static sfid_options scene_options(const struct scene *s, const char *app) {
-    sfid_options opt = fleet_options(&s->c.node[0], app, &layout);
+    sfid_options opt = fleet_lease(&s->c.node[0], app, TTL, HEARTBEAT);
     opt.store = s->store;
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.skew_budget_ms = BUDGET;
     opt.open_timeout_ms = patience(10000);
     if (strcmp(app, APP) == 0)
@@ -49,8 +47,7 @@ static void scene_begin(struct scene *s, const char *program) {
 }
 
 static void whole(struct scene *s) {
-    if (!cluster_whole(&s->c, s->slot, patience(LIMIT_MS)))
-        die("the cluster does not come together again");
+    must(cluster_whole(&s->c, s->slot, patience(LIMIT_MS)), "the cluster does not come together again");
 }
 
 /* ---- names ---------------------------------------------------------------------- */

@@ -23,12 +23,10 @@ static sfid_options crate_options(const struct redis *r, const char *app, const 
     static char stores[8][240];
     static unsigned used;
     char *store = stores[used++ % COUNT_OF(stores)];
-    sfid_options opt = fleet_options(r, app, &layout);
+    sfid_options opt = fleet_lease(r, app, TTL, HEARTBEAT);
     snprintf(store, sizeof stores[0], "unix://%s?timeout=300ms%s", r->socket, registration);
     opt.store = store;
     opt.pid_max = PIDS;
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.max_wait_ms = patience(10000); /* calls wait while a pid is being replaced */
     return opt;
 }
@@ -114,8 +112,7 @@ static void evict(struct redis *r, const char *app, int64_t pid) { registration_
 static void test_first(struct redis *r) {
     const sfid_options opt = crate_options(r, "first", "&registration=mixed");
     for (int64_t pid = 1; pid < PIDS; pid++)
-        if (!crate_takes(r, "first", pid))
-            die("the crate gets no pid");
+        must(crate_takes(r, "first", pid), "the crate gets no pid");
     struct member *m = member_drawing(&opt);
     is_i64(atomic_load(&m->pid), PIDS, "the crate has all pids but one: ours gets that");
     is_i64(member_end(m), 0, "and ends well");
@@ -127,8 +124,7 @@ static void test_default(struct redis *r) {
     sfid_options opt = crate_options(r, "plain", "");
     struct member *m = members_new(1, &opt);
     for (int64_t pid = 1; pid <= PIDS; pid++)
-        if (!crate_takes(r, "plain", pid))
-            die("the crate gets no pid");
+        must(crate_takes(r, "plain", pid), "the crate gets no pid");
     m->opt.open_timeout_ms = patience(20000);
     member_start(m);
     nap_us(500000);
@@ -162,8 +158,4 @@ static void test_crate(struct redis *r) {
     test_layout(r, "35:10:19/1s");
 }
 
-int main(void) {
-    fleet_begin("36:11:17/1s");
-    on_servers(0, 0, test_crate);
-    return done_testing();
-}
+int main(void) { return fleet_main("36:11:17/1s", 0, 0, test_crate); }

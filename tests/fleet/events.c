@@ -11,12 +11,7 @@
 
 enum { TTL = 6000, HEARTBEAT = 300, SKEW_MS = 2000, LATE_MS = 400 };
 
-static sfid_options event_options(struct redis *r, const char *app) {
-    sfid_options opt = fleet_options(r, app, &layout);
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
-    return opt;
-}
+static sfid_options event_options(struct redis *r, const char *app) { return fleet_lease(r, app, TTL, HEARTBEAT); }
 
 /* The next event of a kind; a zeroed one, and a failed check, when it does not come. */
 static struct seen told(struct member *m, sfid_event_kind kind, int from, const char *name) {

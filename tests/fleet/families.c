@@ -2,9 +2,10 @@
 /*
  * Forked children share pid and window: when the parent exits, closes or is killed first, they go on, renew, and the last one
  * out gives the pid back; a child that closes first gives nothing back. A daemon that closes all descriptors after opening, the
- * connection's too, goes on and renews.
+ * connection's too, goes on and renews. Children that are forked one after another while their parent waits for a server that is
+ * stopped draw, close and end.
  *
- * Sizes: the child goes on for two windows (long: five).
+ * Sizes: the child goes on for two windows (long: five); 60 forks (long: 1000; sanitizer: 20).
  */
 #include "support/fleet.h"
 
@@ -20,12 +21,7 @@ struct family {
     char app[40];
 };
 
-static sfid_options family_options(struct redis *r, const char *app) {
-    sfid_options opt = fleet_options(r, app, &layout);
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
-    return opt;
-}
+static sfid_options family_options(struct redis *r, const char *app) { return fleet_lease(r, app, TTL, HEARTBEAT); }
 
 /* ---- inside ------------------------------------------------------------------- */
 
@@ -44,8 +40,7 @@ static int parent_life(void *arg) {
     struct family *f = arg;
     sfid *g = NULL;
     member_open(&f->m[0], &g);
-    if (f->m[0].rc != 0)
-        die("open: %s", f->m[0].text);
+    must(f->m[0].rc == 0, "open: %s", f->m[0].text);
     let_threads_start();
     const pid_t child = fork();
     struct member *m = &f->m[child == 0];
@@ -170,10 +165,68 @@ static void test_daemon(struct redis *r) {
     judge(LAYOUT, "per-file", UINT64_MAX, "daemon");
 }
 
+/* ---- forks while a renewal is under way ------------------------------------------- */
+
+struct renewing {
+    sfid *g;
+    uint64_t number;
+};
+
+static int draw_and_close(void *arg) {
+    const struct renewing *f = arg;
+    struct idlog log;
+    int64_t ids[8];
+    log_start(&log, 8, 1, IDLOG_ANY_PID, "forked-%" PRIu64, f->number);
+    const int64_t n = sfid_next_n(f->g, ids, COUNT_OF(ids));
+    log_ids(&log, ids, n > 0 ? n : 0);
+    if (f->number % 2)
+        sfid_close(f->g);
+    return n == (int64_t)COUNT_OF(ids) ? 0 : 1;
+}
+
+static bool fails_to_renew(void *g) {
+    sfid_status_info st;
+    return sfid_status(g, &st) == 0 && st.renew_failures > 0;
+}
+
+static bool renews(void *g) { return !fails_to_renew(g); }
+
+static void no_event(void *user, const sfid_event *e) { (void)user, (void)e; }
+
+/* With a thread of its own (events), or by the one of the process. */
+static void test_renewing(struct redis *r, bool events) {
+    const uint64_t forks = sized(60, 1000, 20);
+    sfid_options opt = family_options(r, events ? "renewing-own" : "renewing");
+    struct renewing f = {.g = NULL};
+    sfid_status_info st = {.pid = -1};
+    unsigned bad = 0;
+    opt.ttl_ms = 20000;
+    opt.on_event = events ? no_event : NULL;
+    f.g = open_or_die(&opt);
+    redis_pause(r);
+    ok(tap_wait_until(fails_to_renew, f.g, patience(5000)), "%s: the server is stopped, and renewals fail", opt.app);
+    for (f.number = 1; f.number <= forks; f.number++) {
+        let_threads_start();
+        bad += child_run(draw_and_close, &f, patience(5000)) != 0;
+    }
+    is_u64(bad, 0, "%s: %" PRIu64 " children forked meanwhile draw and end", opt.app, forks);
+    redis_resume(r);
+    ok(tap_wait_until(renews, f.g, patience(10000)), "%s: the server goes on, and the parent renews", opt.app);
+    ok(sfid_status(f.g, &st) == 0 && st.losses == 0, "%s: and has lost nothing", opt.app);
+    sfid_close(f.g);
+    judge(LAYOUT, "per-file", UINT64_MAX, opt.app);
+}
+
+static void test_forks(struct redis *r) {
+    test_renewing(r, false);
+    test_renewing(r, true);
+}
+
 int main(void) {
     fleet_begin(LAYOUT);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     on_servers(0, 0, test_families);
     on_servers(1, 0, test_daemon);
+    on_servers(0, 0, test_forks);
     return done_testing();
 }

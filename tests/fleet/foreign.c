@@ -100,8 +100,4 @@ static void test_beside(struct redis *r) {
     judge(LAYOUT, "per-file", UINT64_MAX, "beside");
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(1, 0, test_beside);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 1, 0, test_beside); }

@@ -150,8 +150,4 @@ static void test_handover(struct redis *r) {
     hand_over(r, false, 1, 2, "at-will");
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(1, 0, test_handover);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 1, 0, test_handover); }

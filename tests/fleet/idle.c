@@ -23,11 +23,9 @@ static void test_idle(struct redis *r) {
     char line[RECORD], store[200];
     for (int closing = 0; closing < 2; closing++) {
         const char *what = closing ? "close" : "keep";
-        sfid_options opt = fleet_options(r, what, &layout);
+        sfid_options opt = fleet_lease(r, what, TTL, HEARTBEAT);
         snprintf(store, sizeof store, "%s&idle=%s", opt.store, what);
         opt.store = store;
-        opt.ttl_ms = TTL;
-        opt.heartbeat_ms = HEARTBEAT;
         opt.pid_min = opt.pid_max = 1 + closing; /* the checker knows no apps */
         struct member *m = member_drawing(&opt);
         const uint64_t limit = atomic_load(&m->limit);
@@ -45,8 +43,4 @@ static void test_idle(struct redis *r) {
     judge(LAYOUT, "per-file", UINT64_MAX, "idle");
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(0, 0, test_idle);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 0, 0, test_idle); }

@@ -18,14 +18,11 @@ static uint64_t rng;
 
 /* A member that never closes: it is killed. */
 static struct member *new_holder(struct redis *r, const char *app) {
-    sfid_options opt = fleet_options(r, app, &layout);
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
+    sfid_options opt = fleet_lease(r, app, TTL, HEARTBEAT);
     opt.max_wait_ms = 20;
     struct member *m = members_new(1, &opt);
     m->leaves = true;
-    if (member_open_one(m) != 0 || !member_draws(m, 1, patience(5000)))
-        die("open: %s", m->text);
+    must(member_open_one(m) == 0 && member_draws(m, 1, patience(5000)), "open: %s", m->text);
     return m;
 }
 

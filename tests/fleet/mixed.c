@@ -130,17 +130,14 @@ static uint64_t end_drawers(struct family *f) {
 static void mixed(struct redis *r) {
     static struct family f;
     const int64_t ms = (int64_t)sized(5000, 600000, getenv("SFID_TEST_LONG") ? 600000 : 5000);
-    sfid_options opt = fleet_options(r, APP, &layout);
+    sfid_options opt = fleet_lease(r, APP, 3000, 300);
     sfid_status_info st;
     memset((void *)&f, 0, sizeof f);
-    opt.ttl_ms = 3000;
-    opt.heartbeat_ms = 300;
     f.g = open_or_die(&opt);
     for (int i = 0; i < THREADS; i++) {
         struct drawer *d = &f.drawers[i];
         *d = (struct drawer){.g = f.g, .way = ways[i], .rng = (uint64_t)i + 1, .stop = &f.stop};
-        if (d->way == LANE && sfid_lane_open(&d->lane, f.g) != 0)
-            die("no lane");
+        must(d->way != LANE || sfid_lane_open(&d->lane, f.g) == 0, "no lane");
         log_start(&d->log, (uint64_t)ms * 100 + 100000, 1, IDLOG_ANY_PID, "thread-%d", i);
         start_thread(&d->thread, work, d);
     }
@@ -156,8 +153,4 @@ static void mixed(struct redis *r) {
     judge(LAYOUT, "per-file", UINT64_MAX, "mixed");
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(0, 0, mixed);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 0, 0, mixed); }

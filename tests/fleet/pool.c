@@ -54,11 +54,9 @@ static const char *list_of(const unsigned at[SERVERS], const char *user) {
 static const unsigned as_is[SERVERS] = {0, 1, 2};
 
 static sfid_options options_at(const char *list) {
-    sfid_options opt = fleet_options(&server[0], APP, &layout);
+    sfid_options opt = fleet_lease(&server[0], APP, TTL, HEARTBEAT);
     opt.store = list;
     opt.pid_min = opt.pid_max = 0;
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.short_ms = SHORT;
     opt.skew_budget_ms = BUDGET;
     opt.max_wait_ms = patience(100);
@@ -69,8 +67,7 @@ static sfid_options options_at(const char *list) {
 /* Nobody holds a pid of the app yet. */
 static void app_begin(const sfid_options *opt) {
     char why[SFID_WHY_LEN];
-    if (sfid_app_init(opt, 0, NULL, why, sizeof why) != 0)
-        bail("init: %s", why);
+    need(sfid_app_init(opt, 0, NULL, why, sizeof why) == 0, "init: %s", why);
 }
 
 /* ---- members ------------------------------------------------------------------ */
@@ -89,8 +86,7 @@ static void fleet_opens(struct member *all, unsigned n, const char *what) {
     unsigned good = 0;
     for (unsigned i = 0; i < n; i++)
         good += member_opens(&all[i], 10000) && member_draws(&all[i], 1, patience(5000));
-    if (!is_u64(good, n, "%s: all have a pid, and draw", what))
-        bail("%s", what);
+    need(is_u64(good, n, "%s: all have a pid, and draw", what), "%s", what);
 }
 
 static void fleet_ends(struct member *all, unsigned n) {

@@ -42,8 +42,7 @@ static void begin(const sfid_options *opt) {
     scene.opt = *opt;
     scene.opt.on_event = hear_all;
     scene.from = atomic_load(&scene.n);
-    if (sfid_open(&scene.g, &scene.opt) != 0)
-        die("open: %s", sfid_last_error(scene.g));
+    must(sfid_open(&scene.g, &scene.opt) == 0, "open: %s", sfid_last_error(scene.g));
 }
 
 /* Whether an event of the kind is there; calls are made meanwhile. */
@@ -108,8 +107,7 @@ static void spoil_slot(void) {
     scene.g = NULL;
     snprintf(path, sizeof path, "%s/raised/0", dirs.run);
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || pwrite(fd, "nonsense", 8, 8) != 8 || close(fd) != 0)
-        die("%s: %s", path, strerror(errno));
+    must(fd >= 0 && pwrite(fd, "nonsense", 8, 8) == 8 && close(fd) == 0, "%s: %s", path, strerror(errno));
     open_with_server();
 }
 

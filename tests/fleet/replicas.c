@@ -74,8 +74,4 @@ static void test_replicas(struct redis *master) {
     redis_kill(&replica);
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(1, REDIS_PORT, test_replicas);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 1, REDIS_PORT, test_replicas); }

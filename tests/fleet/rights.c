@@ -19,8 +19,8 @@ static void write_password(const struct scene *s, const char *password) {
     char next[220];
     snprintf(next, sizeof next, "%s.next", s->file);
     FILE *out = fopen(next, "we");
-    if (out == NULL || fprintf(out, "%s\n", password) < 0 || fclose(out) != 0 || rename(next, s->file) != 0)
-        die("%s: %s", next, strerror(errno));
+    must(out != NULL && fprintf(out, "%s\n", password) >= 0 && fclose(out) == 0 && rename(next, s->file) == 0, "%s: %s", next,
+         strerror(errno));
 }
 
 static void user(struct scene *s, const char *rule) { redis_do(s->r, "ACL", "SETUSER", "fleet", rule, NULL); }
@@ -107,12 +107,11 @@ static void test_rights(struct redis *r) {
     s = (struct scene){.r = r};
     snprintf(s.file, sizeof s.file, "%s/password", tap_tmpdir());
     write_password(&s, "first-word");
-    redis_do(r, "ACL", "SETUSER", "fleet", "on", ">first-word", "~sfid:*", "+@all", "-@dangerous", "+info", "+client|setname", NULL);
-    sfid_options opt = fleet_options(r, "rights", &layout);
+    redis_do(r, "ACL", "SETUSER", "fleet", "on", ">first-word", "~sfid:*", "+@all", "-@dangerous", "+info", "+client|setname",
+             NULL);
+    sfid_options opt = fleet_lease(r, "rights", TTL, HEARTBEAT);
     snprintf(store, sizeof store, "unix://fleet@%s?timeout=500ms&password_file=%s", r->socket, s.file);
     opt.store = store;
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     crowd_begin(&s.crowd, "rights", MEMBERS, &opt);
     test_password(&s);
     test_permissions(&s);
@@ -120,8 +119,4 @@ static void test_rights(struct redis *r) {
     judge(LAYOUT, "per-file", UINT64_MAX, "rights");
 }
 
-int main(void) {
-    fleet_begin(LAYOUT);
-    on_servers(0, 0, test_rights);
-    return done_testing();
-}
+int main(void) { return fleet_main(LAYOUT, 0, 0, test_rights); }

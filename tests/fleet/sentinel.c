@@ -31,10 +31,8 @@ struct scene {
 /* ---- the scene -------------------------------------------------------------- */
 
 static sfid_options scene_options(const struct scene *s, const char *app) {
-    sfid_options opt = fleet_options(&s->s.node[0], app, &layout);
+    sfid_options opt = fleet_lease(&s->s.node[0], app, TTL, HEARTBEAT);
     opt.store = s->store;
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.skew_budget_ms = BUDGET;
     opt.open_timeout_ms = patience(15000);
     opt.pid_max = CROWD_MAX;
@@ -69,8 +67,7 @@ static bool follows(struct scene *s, const char *what) {
 }
 
 static void whole(struct scene *s) {
-    if (!sentinels_whole(&s->s, patience(LIMIT_MS)))
-        die("servers and sentinels do not come together again");
+    must(sentinels_whole(&s->s, patience(LIMIT_MS)), "servers and sentinels do not come together again");
 }
 
 /* ---- what is done to masters ------------------------------------------------- */

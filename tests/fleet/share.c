@@ -6,6 +6,7 @@
  *
  * Sizes: 8 processes, 24 lives one after another, 3 keepers killed and 2 stopped (long: 30, 10; sanitizer: 2, 1).
  */
+#include "support/lives.h"
 #include "support/sharers.h"
 
 #define LAYOUT "39:3:14/10ms"
@@ -41,47 +42,15 @@ static void one_pid(struct redis *r) {
 
 /* ---- lives one after another -------------------------------------------------------- */
 
-static struct life_told { int64_t first, last, pid; } * told;
-
-enum way { CLOSED, EXITED, KILLED_THEN, WAYS };
-
-static const sfid_options *life;
 static const sfid_layout *const slow = &SFID_LAYOUT_DEFAULT; /* ticks of a second */
 
-static int live(void *arg) {
-    sfid *g = open_or_die(life);
-    told->pid = sfid_pid(g);
-    told->first = sfid_next(g);
-    told->last = sfid_next(g);
-    if (*(enum way *)arg == CLOSED)
-        sfid_close(g);
-    if (*(enum way *)arg == KILLED_THEN)
-        raise(SIGKILL);
-    return 0;
-}
-
 static void leaves_no_gap(struct redis *r) {
-    unsigned gaps = 0, ticks = 0, moved = 0;
-    int64_t before = -1, pid = -1;
     sfid_options opt = sharing(r, "exact");
     opt.layout = slow;
     opt.pid_max = (int64_t)slow->max_pid;
     opt.ttl_ms = 4000;
     opt.heartbeat_ms = 1000;
-    life = &opt;
-    for (int i = 0; i < LIVES; i++) {
-        enum way way = (enum way)(i * 7 % WAYS);
-        memset(told, 0, sizeof *told);
-        child_run(live, &way, patience(10000));
-        const bool same_tick = before >= 0 && id_tick(slow, told->first) == id_tick(slow, before);
-        moved += before >= 0 && told->pid != pid;
-        ticks += before >= 0 && !same_tick;
-        gaps += (same_tick && told->first != before + 1) || told->last != told->first + 1 || told->first <= before;
-        before = told->last;
-        pid = told->pid;
-    }
-    is_u64(gaps, 0, "%d lives, closed, exited and killed: numbers without a gap (%u ticks began)", LIVES, ticks);
-    is_u64(moved, 0, "and with one pid");
+    is_u64(lives_without_gap(&opt, LIVES), 0, "and with one pid");
 }
 
 /* ---- keepers -------------------------------------------------------------------------- */
@@ -135,7 +104,7 @@ static void keepers_stopped(struct redis *r) {
     judge(LAYOUT, "per-file", UINT64_MAX, "keepers stopped");
 }
 
-/* Nobody wants an ID. The lease would end, and another host would get the pid. */
+/* Nobody wants an ID. The lease would end, and another host would get the pid. The processes have callbacks, so threads. */
 static void idle(struct redis *r) {
     sfid_options opt = sharing(r, "idle");
     struct member *m = members_new(FEW, &opt);
@@ -149,6 +118,12 @@ static void idle(struct redis *r) {
         member_kill(k);
     k = sharers_keeper(m, FEW, NULL);
     ok(k && member_had(k, SFID_EVENT_RENEWED, 3, 5000), "idle: and when that one is killed, another one");
+    if (k)
+        member_stop(k);
+    struct member *next = sharers_keeper(m, FEW, k);
+    ok(next && member_had(next, SFID_EVENT_RENEWED, 3, 5000), "idle: and when that one is stopped, another one");
+    if (k)
+        member_go_on(k);
     int lost = 0;
     for (int i = 0; i < FEW; i++) {
         atomic_store(&m[i].may_draw, 1);
@@ -255,7 +230,6 @@ static void test(struct redis *r) {
 
 int main(void) {
     rng = fleet_begin(LAYOUT);
-    told = shared_memory(sizeof *told);
     on_servers(0, 0, test);
     return done_testing();
 }

@@ -16,20 +16,11 @@ enum { TTL = 1100, HEARTBEAT = 300, PROCESSES = 3, STOPS = 30 };
 
 static struct member *m;
 
-static bool next_call(pid_t thread) {
-    int status = 0;
-    return ptrace(PTRACE_SYSCALL, thread, NULL, NULL) == 0 && waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status);
-}
-
 /* False if nobody else keeps meanwhile, or it does not go on. */
 static bool held_at(unsigned n, struct member *k) {
-    int count = 0, status = 0;
+    int count = 0;
     const pid_t thread = thread_named(k->child, "sfid-keeper", &count);
-    if (thread == 0 || ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0 || ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) < 0 ||
-        waitpid(thread, &status, __WALL) != thread)
-        die("cannot trace the keeper");
-    for (unsigned i = 0; i < n && next_call(thread); i++)
-        ;
+    trace_hold(thread, n);
     const bool kept = sharers_keeper(m, PROCESSES, k) != NULL;
     nap_us(3000L * TTL); /* what it was told is older than any window */
     ptrace(PTRACE_DETACH, thread, NULL, NULL);
@@ -39,10 +30,8 @@ static bool held_at(unsigned n, struct member *k) {
 }
 
 static void test(struct redis *r) {
-    sfid_options opt = fleet_options(r, "held", &layout);
+    sfid_options opt = fleet_lease(r, "held", TTL, HEARTBEAT);
     opt.share = 1;
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.max_wait_ms = 1000;
     unsigned trials = 0, bad = 0;
     int64_t failed = 0, moved = 0;
@@ -51,10 +40,8 @@ static void test(struct redis *r) {
         for (int i = 0; i < PROCESSES; i++)
             member_open_or_die(&m[i]);
         struct member *k = sharers_keeper(m, PROCESSES, NULL);
-        if (k == NULL)
-            die("nobody keeps");
-        if (!member_had(k, SFID_EVENT_RENEWED, 1, 5000))
-            die("the keeper does not renew");
+        must(k != NULL, "nobody keeps");
+        must(member_had(k, SFID_EVENT_RENEWED, 1, 5000), "the keeper does not renew");
         const int64_t pid = atomic_load(&m[0].pid);
         bad += !held_at(n, k);
         for (int i = 0; i < PROCESSES; i++) {
@@ -69,14 +56,9 @@ static void test(struct redis *r) {
     judge(LAYOUT, "per-file", UINT64_MAX, "held");
 }
 
-static int can_trace(void *arg) {
-    (void)arg;
-    return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1;
-}
-
 int main(void) {
     fleet_begin(LAYOUT);
-    if (child_run(can_trace, NULL, patience(5000)) != 0) {
+    if (!can_trace()) {
         skip(4, "cannot trace processes here");
         return done_testing();
     }

@@ -60,8 +60,7 @@ static void away_and_no_lease(struct redis *r) {
     for (int i = 0; i < CROWD; i++)
         member_start(&m[i]);
     for (int i = 0; i < CROWD; i++) {
-        if (!flag_wait(&m[i].opened, 1, opt.open_timeout_ms + patience(10000)))
-            die("a member does not open");
+        must(flag_wait(&m[i].opened, 1, opt.open_timeout_ms + patience(10000)), "a member does not open");
         other += m[i].rc != SFID_EREDIS;
         if (m[i].rc != SFID_EREDIS)
             diag("%d: %s", m[i].rc, m[i].text);

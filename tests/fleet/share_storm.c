@@ -18,10 +18,8 @@
 enum { TTL = 3000, HEARTBEAT = 500, EVERY_MS = 1200, AWAY_MS = 250 };
 
 static sfid_options options(const struct redis *r, const char *app) {
-    sfid_options opt = fleet_options(r, app, &layout);
+    sfid_options opt = fleet_lease(r, app, TTL, HEARTBEAT);
     opt.share = 1;
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.max_wait_ms = 5000;
     opt.open_timeout_ms = patience(15000);
     return opt;
@@ -95,7 +93,7 @@ static void storm(struct redis *r, const char *app, uint64_t seconds, struct tro
     lives_rage((int64_t)seconds * 1000 * NS_PER_MS, 1000 * (int64_t)NS_PER_MS / (SANITIZED ? 16 : 64), &rng, argument,
                trouble ? make_trouble : NULL, trouble, &t);
     lives_judge(report, &t);
-    diag("figure: %" PRIi64 " lives had another pid than the first", report->other_pids);
+    diag("figure: %" PRIi64 " lives had another pid than the one before", report->other_pids);
     if (trouble == NULL) {
         /* One that is killed between the end of its record and the release leaves a pid that nobody can go on with. */
         ok(report->other_pids <= (int64_t)t.kills, "few, if any, have another pid");

@@ -13,8 +13,6 @@
  */
 #include "support/fleet.h"
 
-#include <sched.h>
-
 #define LAYOUT "39:3:14/10ms"
 #define ADDRESS "10.77.1.1"
 
@@ -40,10 +38,7 @@ static int home;
 
 /* ---- the two sides -------------------------------------------------------- */
 
-static void enter(int network) {
-    if (setns(network, CLONE_NEWNET) < 0)
-        die("setns: %s", strerror(errno));
-}
+static void enter(int network) { must(setns(network, CLONE_NEWNET) >= 0, "setns: %s", strerror(errno)); }
 
 /* Runs ip(8) in a network. */
 __attribute__((format(printf, 2, 3))) static bool ip(int network, const char *fmt, ...) {
@@ -79,16 +74,16 @@ static bool networks_make(struct brain *b) {
 }
 
 static void cut(struct brain *b) {
-    if (!ip(b->network[A], "ip link set cable down") || !ip(b->network[B], "ip address add " ADDRESS "/32 dev lo"))
-        die("the cable is not cut");
+    must(ip(b->network[A], "ip link set cable down") && ip(b->network[B], "ip address add " ADDRESS "/32 dev lo"),
+         "the cable is not cut");
     b->cut_ns = mono_ns();
 }
 
 /* The cable is whole again, and the address leads to side B. */
 static void heal(struct brain *b) {
-    if (!ip(b->network[A],
-            "ip address del " ADDRESS "/32 dev lo && ip link set cable up && ip route add " ADDRESS "/32 via 10.77.0.2"))
-        die("the cable is not mended");
+    must(ip(b->network[A],
+            "ip address del " ADDRESS "/32 dev lo && ip link set cable up && ip route add " ADDRESS "/32 via 10.77.0.2"),
+         "the cable is not mended");
 }
 
 /* ---- servers and members --------------------------------------------------- */
@@ -101,8 +96,7 @@ static bool follows(void *arg) {
 
 static void follow(struct redis *r, const char *host) {
     redis_do(r, "REPLICAOF", host, "6379", NULL);
-    if (!tap_wait_until(follows, r, patience(20000)))
-        die("the replica does not follow");
+    must(tap_wait_until(follows, r, patience(20000)), "the replica does not follow");
 }
 
 static bool has_good_replica(void *arg) {
@@ -128,8 +122,7 @@ static void servers_start(struct brain *b) {
     server_start(b, SPARE, "6380");
     follow(&b->node[B], "10.77.0.1");
     follow(&b->node[SPARE], "10.77.0.1");
-    if (!tap_wait_until(has_good_replica, &b->node[A], patience(20000)))
-        die("the master has no replica");
+    must(tap_wait_until(has_good_replica, &b->node[A], patience(20000)), "the master has no replica");
 }
 
 /* In the member's process: its side, and its scene's logs. */
@@ -144,10 +137,8 @@ static void take_side(struct member *m) {
 }
 
 static void members_make(struct brain *b) {
-    sfid_options opt = fleet_options(&b->node[A], b->app, &layout);
+    sfid_options opt = fleet_lease(&b->node[A], b->app, TTL, HEARTBEAT);
     opt.store = "redis://" ADDRESS "?timeout=300ms&connect_timeout=300ms";
-    opt.ttl_ms = TTL;
-    opt.heartbeat_ms = HEARTBEAT;
     opt.skew_budget_ms = BUDGET;
     opt.pid_max = 2;
     opt.open_timeout_ms = patience(3 * (TTL + BUDGET));
@@ -165,8 +156,7 @@ static bool begin(struct brain *b, const char *program, bool guarded) {
     *b = (struct brain){.guarded = guarded, .program = program};
     snprintf(b->app, sizeof b->app, "split-%d", guarded);
     snprintf(b->logs, sizeof b->logs, "%.4000s/%s", dirs.logs, b->app);
-    if (mkdir(b->logs, 0700) < 0)
-        die("%s: %s", b->logs, strerror(errno));
+    must(mkdir(b->logs, 0700) >= 0, "%s: %s", b->logs, strerror(errno));
     if (!networks_make(b))
         return false;
     servers_start(b);
@@ -213,8 +203,7 @@ static void away_goes_on(const struct brain *b) {
 
 static void newcomer_gets(struct brain *b) {
     struct member *m = &b->m[NEWCOMER];
-    if (!flag_wait(&m->opened, 1, patience(4 * (TTL + BUDGET))))
-        die("a newcomer does not open");
+    must(flag_wait(&m->opened, 1, patience(4 * (TTL + BUDGET))), "a newcomer does not open");
     is_i64(m->rc, 0, "%s: a newcomer there gets a pid", named(b));
     ok(m->rc == 0 && atomic_load(&m->pid) == atomic_load(&b->m[HOLDER].pid), "%s: that of who was cut off", named(b));
     ok(m->open_ns >= (TTL + BUDGET - 500) * (int64_t)NS_PER_MS, "%s: after W + S (%" PRIi64 " ms)", named(b),
@@ -243,8 +232,7 @@ static void guarded_again(struct brain *b) {
     member_end(&b->m[AWAY]);
     ok(member_event(holder, SFID_EVENT_LEASED_AGAIN, 0, patience(20000)) && member_draws(holder, 50, patience(TTL)),
        "%s: one again, who was cut off has a pid again", named(b));
-    if (!flag_wait(&late->opened, 1, patience(20000)))
-        die("who came late does not open");
+    must(flag_wait(&late->opened, 1, patience(20000)), "who came late does not open");
     ok(late->rc == SFID_EREDIS || late->rc == 0, "%s: who came too early was told, or has one now: %s", named(b), late->text);
 }
 
@@ -253,8 +241,7 @@ static void unguarded_apart(struct brain *b) {
     away_goes_on(b);
     newcomer_gets(b);
     is_i64(atomic_load(&b->m[HOLDER].errors), 0, "%s: while who was cut off draws, too", named(b));
-    if (!flag_wait(&b->m[LATE].opened, 1, patience(4 * TTL)))
-        die("nobody gets a pid from the master that was cut off");
+    must(flag_wait(&b->m[LATE].opened, 1, patience(4 * TTL)), "nobody gets a pid from the master that was cut off");
     is_i64(b->m[LATE].rc, 0, "%s: and somebody new does", named(b));
 }
 
@@ -294,8 +281,7 @@ static void judge_both(struct brain *guarded, struct brain *not_guarded) {
     judge(LAYOUT, "per-file", UINT64_MAX, named(guarded));
     snprintf(dirs.logs, sizeof dirs.logs, "%s", whole);
     remove_tree(whole);
-    if (mkdir(whole, 0700) < 0)
-        die("%s: %s", whole, strerror(errno));
+    must(mkdir(whole, 0700) >= 0, "%s: %s", whole, strerror(errno));
 }
 
 /* Both scenes at once, since most of it is waiting. */

@@ -14,8 +14,8 @@ enum { TWINS = 4 };
 /* ---- namespaces -------------------------------------------------------------- */
 
 static void mount_run_dir(struct member *m) {
-    if (!own_mounts() || !mount_tmpfs(m->opt.run_dir, "size=8m"))
-        die("cannot mount a file system on %s: %s", m->opt.run_dir, strerror(errno));
+    must(own_mounts() && mount_tmpfs(m->opt.run_dir, "size=8m"), "cannot mount a file system on %s: %s", m->opt.run_dir,
+         strerror(errno));
 }
 
 static void test_namespaces(struct redis *r) {
@@ -56,8 +56,7 @@ __attribute__((format(printf, 1, 2))) static void command(const char *fmt, ...) 
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    if (system(text) != 0)
-        die("%s", text);
+    must(system(text) == 0, "%s", text);
 }
 
 /* What opens on the copy: not with the pid of the original, which goes on, or whose window is not over. */
@@ -79,8 +78,7 @@ static void test_copies(struct redis *r) {
     const sfid_options opt = fleet_options(r, "copies", &layout);
     struct member *m = members_new(1, &opt);
     m->leaves = true;
-    if (member_open_one(m) != 0 || !member_draws(m, 100, patience(5000)))
-        die("open: %s", m->text);
+    must(member_open_one(m) == 0 && member_draws(m, 100, patience(5000)), "open: %s", m->text);
     const int64_t pid = atomic_load(&m->pid);
     command("cp -a %s/copies/0 %s/copies/1", dirs.run, dirs.run);
     open_copy(&opt, pid, atomic_load(&m->last_id), "under another number");

@@ -70,8 +70,7 @@ static struct host *host_new(const struct redis *r, const char *app, unsigned nu
 static pid_t host_start(struct host *h) {
     const int before = atomic_load(&h->opened);
     const pid_t child = child_start(live, h);
-    if (before == 0 && !flag_wait(&h->opened, 1, patience(20000)))
-        die("a process does not open");
+    must(before != 0 || flag_wait(&h->opened, 1, patience(20000)), "a process does not open");
     return child;
 }
 
@@ -80,8 +79,7 @@ static void wait_for(struct host *h, uint64_t count) {
     const int64_t patient = mono_ns() + (int64_t)patience(20000) * NS_PER_MS;
     while (atomic_load(&h->drawn->count) < count && mono_ns() < patient)
         nap_us(100);
-    if (atomic_load(&h->drawn->count) < count)
-        die("a process does not draw");
+    must(atomic_load(&h->drawn->count) >= count, "a process does not draw");
 }
 
 /* How many pids the UUIDs of a list have. */

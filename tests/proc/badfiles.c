@@ -30,8 +30,7 @@ static void listen_to(void *user, const sfid_event *e) {
 static void damaged(const char *path) {
     static const char nonsense[8192] = "nonsense";
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, nonsense, sizeof nonsense) != sizeof nonsense || close(fd) < 0)
-        die("cannot damage %s", path);
+    must(fd >= 0 && write(fd, nonsense, sizeof nonsense) == sizeof nonsense && close(fd) >= 0, "cannot damage %s", path);
 }
 static void directory(const char *path) { mkdir(path, 0700); }
 static void dangling(const char *path) { (void)!symlink("nowhere", path); }
@@ -42,8 +41,7 @@ static void open_to_all(const char *path) {
 }
 static void of_another(const char *path) {
     damaged(path);
-    if (chown(path, 65534, 65534) < 0)
-        die("chown: %s", strerror(errno));
+    must(chown(path, 65534, 65534) >= 0, "chown: %s", strerror(errno));
 }
 
 static const struct way {

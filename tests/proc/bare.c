@@ -165,8 +165,8 @@ static void test_no_home(void) {
         return;
     }
     snprintf(theirs, sizeof theirs, "%s/theirs", dirs.shm);
-    if (chmod(dirs.shm, 0755) < 0 || mkdir(theirs, 0700) < 0 || chown(theirs, NOBODY, NOBODY) < 0)
-        bail("%s: %s", theirs, strerror(errno));
+    need(chmod(dirs.shm, 0755) >= 0 && mkdir(theirs, 0700) >= 0 && chown(theirs, NOBODY, NOBODY) >= 0, "%s: %s", theirs,
+         strerror(errno));
     visit(&v, false, "HOME", "HOME is not set");
 }
 

@@ -136,8 +136,7 @@ static int draw_some(void *arg) {
     sfid *g = open_or_die(&opt);
     for (int i = 0; i < 1000; i++) {
         const int64_t id = next_within(g, WAITED_FOR_S * 1000);
-        if (id <= l->highest)
-            die("%s: got %" PRId64 ", issued before %" PRId64, l->app, id, l->highest);
+        must(id > l->highest, "%s: got %" PRId64 ", issued before %" PRId64, l->app, id, l->highest);
         l->highest = id;
     }
     if (l->closing)

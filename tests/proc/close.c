@@ -81,8 +81,7 @@ static void *draw_until_closed(void *arg) {
 /* A holder starts in the current tick, or in the next where its predecessor has used that up. */
 static void look_at_start(struct race *race, const sfid *g) {
     sfid_status_info status;
-    if (sfid_status(g, &status) < 0 || !status.open)
-        die("status of a handle just opened");
+    must(sfid_status(g, &status) >= 0 && status.open, "status of a handle just opened");
     raise_to(&race->latest_start, status.ahead_ms);
     atomic_fetch_add(&race->late_starts, status.ahead_ms > race->layout.unit_ms);
 }
@@ -128,8 +127,7 @@ static int rival(void *arg) {
             continue;
         }
         sfid_close(g);
-        if (rc != SFID_EBUSY)
-            die("open: %s", sfid_strerror(rc));
+        must(rc == SFID_EBUSY, "open: %s", sfid_strerror(rc));
         sched_yield();
     }
     return 0;
@@ -248,8 +246,7 @@ struct library {
 /* What dlsym() returns is a function in truth: POSIX says so, ISO C does not. */
 static void find(void *handle, const char *name, void *function) {
     void *at = dlsym(handle, name);
-    if (!at)
-        die("%s: %s", name, dlerror());
+    must(at, "%s: %s", name, dlerror());
     memcpy(function, &at, sizeof at);
 }
 

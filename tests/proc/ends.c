@@ -140,8 +140,7 @@ static void test_end(sfid_layout layout, sfid_exhaustion exhaustion, const char 
     sfid_options opt = options_of(what, 1, &layout);
     opt.exhaustion = exhaustion;
     opt.max_ahead_ms = 50;
-    if (sfid_layout_check(&layout) != 0 || sfid_layout_format(&layout, text, sizeof text) != 0)
-        bail("%s: no layout", what);
+    need(sfid_layout_check(&layout) == 0 && sfid_layout_format(&layout, text, sizeof text) == 0, "%s: no layout", what);
     draw_by_threads(&opt, drawers, 50, true, what);
     for (unsigned i = 0; i < THREADS; i++) {
         const struct drawer *d = &drawers[i];

@@ -96,8 +96,7 @@ static void listen_to(void *user, const sfid_event *e) {
 
 static struct listener *listener_new(sfid_options *opt) {
     struct listener *l = calloc(1, sizeof *l);
-    if (!l)
-        die("out of memory");
+    must(l, "out of memory");
     l->app = opt->app;
     opt->on_event = listen_to;
     opt->user = l;
@@ -159,8 +158,8 @@ static int64_t refuse_writes_until(struct wanted *w) {
     struct rlimit files;
     int64_t id = 0;
     signal(SIGXFSZ, SIG_IGN);
-    if (getrlimit(RLIMIT_FSIZE, &files) < 0 || setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) < 0)
-        die("setrlimit: %s", strerror(errno));
+    must(getrlimit(RLIMIT_FSIZE, &files) >= 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) >= 0, "setrlimit: %s",
+         strerror(errno));
     tap_wait_until(has_come, w, patience(5000));
     for (const int64_t end = mono_ns() + patience(2000) * NS_PER_MS; id >= 0 && mono_ns() < end; nap_us(100))
         id = sfid_next(w->g);
@@ -257,8 +256,7 @@ static void test_apps(void) {
     sfid_options opts[3] = {local_options(app, "local", &layout), SFID_OPTIONS_INIT, SFID_OPTIONS_INIT};
     opts[1].pid = opts[2].pid = 3;
     opts[2].wide = &flake;
-    if (sfid_wide_layout_parse("flake", &flake) < 0)
-        die("no flake");
+    must(sfid_wide_layout_parse("flake", &flake) >= 0, "no flake");
     for (size_t i = 0; i < COUNT_OF(opts); i++) {
         struct listener *l = listener_new(&opts[i]);
         l->app = i == 0 ? "copied" : NULL;

@@ -56,8 +56,7 @@ __attribute__((noreturn)) static void child_life(struct family *f, sfid *g, int 
     for (uint64_t i = 0; i < f->each; i++)
         draw(f, g, &log);
     atomic_fetch_add(&f->drawn, 1);
-    if (!flag_wait(&f->parent_gone, 1, patience(30000)))
-        die("the parent stays");
+    must(flag_wait(&f->parent_gone, 1, patience(30000)), "the parent stays");
     for (const int64_t end = mono_ns() + f->after_ms * NS_PER_MS; mono_ns() < end; nap_us(2000))
         for (int i = 0; i < BURST; i++)
             draw(f, g, &log);
@@ -74,8 +73,7 @@ static int parent_life(void *arg) {
     log_start(&log, f->each, 1, 2, "parent");
     for (int i = 0; i < CHILDREN; i++) {
         const pid_t child = fork();
-        if (child < 0)
-            die("fork: %s", strerror(errno));
+        must(child >= 0, "fork: %s", strerror(errno));
         if (child == 0)
             child_life(f, g, i);
         atomic_fetch_add(&f->born, 1);

@@ -67,8 +67,7 @@ static void fork_one(struct family *f) {
     atomic_fetch_add(&f->alive, 1);
     let_threads_start();
     const pid_t child = fork();
-    if (child < 0)
-        die("fork: %s", strerror(errno));
+    must(child >= 0, "fork: %s", strerror(errno));
     if (child == 0)
         live(f, number);
 }

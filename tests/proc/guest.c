@@ -12,8 +12,7 @@
 
 static void limit_files(rlim_t bytes) {
     const struct rlimit limit = {bytes, RLIM_INFINITY};
-    if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
-        die("setrlimit");
+    must(setrlimit(RLIMIT_FSIZE, &limit) >= 0, "setrlimit");
 }
 
 static bool is_pending(int number) {
@@ -163,8 +162,7 @@ static void test_cancelled(void) {
         flag_wait(&c.begun, 1, patience(10000));
         pthread_cancel(thread);
         pthread_join(thread, &result);
-        if (result != PTHREAD_CANCELED)
-            die("not cancelled");
+        must(result == PTHREAD_CANCELED, "not cancelled");
     }
     ok(true, "threads that sleep in sfid_next() can be cancelled");
     sfid_close(c.g);

@@ -15,8 +15,8 @@ static char other[120]; /* a place for what is not ours */
 static void place(char *path, size_t size, const char *name) { snprintf(path, size, "%s/%s", dirs.shm, name); }
 
 static void own_dir(const char *path, uid_t user, mode_t mode) {
-    if ((mkdir(path, mode) < 0 && errno != EEXIST) || chown(path, user, user) < 0 || chmod(path, mode) < 0)
-        die("%s: %s", path, strerror(errno));
+    must((mkdir(path, mode) >= 0 || errno == EEXIST) && chown(path, user, user) >= 0 && chmod(path, mode) >= 0, "%s: %s", path,
+         strerror(errno));
 }
 
 /* All is well: what a test has left does not stand in the next one's way. */
@@ -78,8 +78,7 @@ static void test_owned_files(void) {
     for (size_t i = 0; i <= COUNT_OF(names); i++) {
         const bool page = i == COUNT_OF(names);
         snprintf(path, sizeof path, "%s/%s", page ? dirs.run : dirs.state, page ? "hostile/pid-0" : names[i]);
-        if (chown(path, NOBODY, NOBODY) < 0)
-            die("%s: %s", path, strerror(errno));
+        must(chown(path, NOBODY, NOBODY) >= 0, "%s: %s", path, strerror(errno));
         visit(&(struct visit){.run_dir = dirs.run, .state_dir = dirs.state}, true, path, strrchr(path, '/') + 1);
         ok(told->rc != 0 || page || told->pid != 0, "a file of another user is not used");
         if (chown(path, 0, 0) < 0)
@@ -96,8 +95,7 @@ static void victim_make(void) {
     mkdir(other, 0700);
     snprintf(path, sizeof path, "%s/victim", other);
     FILE *f = fopen(path, "we");
-    if (!f || fputs("victim", f) < 0 || fclose(f) != 0)
-        die("%s: %s", path, strerror(errno));
+    must(f && fputs("victim", f) >= 0 && fclose(f) == 0, "%s: %s", path, strerror(errno));
 }
 
 static bool victim_unharmed(void) {
@@ -115,13 +113,11 @@ static void test_link_to_directory(const char *link, const char *what) {
     snprintf(aside, sizeof aside, "%s-aside", link);
     const bool there = rename(link, aside) == 0;
     victim_make();
-    if (symlink(other, link) < 0)
-        die("%s: %s", link, strerror(errno));
+    must(symlink(other, link) >= 0, "%s: %s", link, strerror(errno));
     visit(&(struct visit){.run_dir = dirs.run, .state_dir = dirs.state}, false, link, what);
     ok(victim_unharmed(), "%s: nothing happens behind it", what);
     unlink(link);
-    if (there && rename(aside, link) < 0)
-        die("%s: %s", link, strerror(errno));
+    must(!there || rename(aside, link) >= 0, "%s: %s", link, strerror(errno));
 }
 
 static void test_links(void) {
@@ -141,8 +137,7 @@ static void test_links_above(void) {
     place(real, sizeof real, "real");
     place(link, sizeof link, "link");
     mkdir(real, 0700);
-    if (symlink(real, link) < 0)
-        die("%s: %s", link, strerror(errno));
+    must(symlink(real, link) >= 0, "%s: %s", link, strerror(errno));
     snprintf(run, sizeof run, "%s/run", link);
     snprintf(state, sizeof state, "%s/state", link);
     memset(told->highest, 0, sizeof told->highest);
@@ -169,13 +164,11 @@ static void test_file(const char *path, bool page, enum kind kind) {
     snprintf(aside, sizeof aside, "%s-aside", dirs.shm);
     snprintf(what, sizeof what, "%s %.40s is %s", page ? "page" : "file", strrchr(path, '/') + 1, kinds[kind]);
     victim_make();
-    if (rename(path, aside) < 0 || !put_in_place(kind, path))
-        die("%s: %s", path, strerror(errno));
+    must(rename(path, aside) >= 0 && put_in_place(kind, path), "%s: %s", path, strerror(errno));
     visit(&(struct visit){.run_dir = dirs.run, .state_dir = dirs.state}, true, path, what);
     ok(victim_unharmed() && (told->rc != 0 || page || told->pid != 0), "%s: it is not used", what);
     remove(path); /* or what has replaced it */
-    if (rename(aside, path) < 0)
-        die("%s: %s", path, strerror(errno));
+    must(rename(aside, path) >= 0, "%s: %s", path, strerror(errno));
 }
 
 static void test_files(void) {
@@ -195,8 +188,7 @@ static void test_files(void) {
 
 static int lock_file(const char *path, bool make) {
     const int fd = open(path, O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0600);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-        die("%s: %s", path, strerror(errno));
+    must(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) >= 0, "%s: %s", path, strerror(errno));
     return fd;
 }
 

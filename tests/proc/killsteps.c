@@ -80,21 +80,6 @@ static int victim(void *arg) {
 
 /* ---- stepping ----------------------------------------------------------- */
 
-/* One step of the kind asked for. False when the process has ended. Signals but SIGTRAP are its own and passed on. */
-static bool step(pid_t child, int request, unsigned n) {
-    int status = 0, sig = 0;
-    while (n > 0) {
-        if (ptrace(request, child, NULL, (void *)(intptr_t)sig) < 0 || waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
-            return false;
-        sig = WSTOPSIG(status) & ~0x80;
-        if (sig == SIGTRAP) {
-            sig = 0;
-            n--;
-        }
-    }
-    return true;
-}
-
 static bool at_marker(pid_t child) {
     struct __ptrace_syscall_info info = {.op = 0};
     return ptrace(PTRACE_GET_SYSCALL_INFO, child, (void *)sizeof info, &info) > 0 && info.op == PTRACE_SYSCALL_INFO_ENTRY &&
@@ -115,11 +100,11 @@ static bool kill_at(struct life *life, const struct point *p) {
     ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
     bool alive = true;
     if (p->to_marker)
-        while ((alive = step(child, PTRACE_SYSCALL, 1)) && !at_marker(child))
+        while ((alive = trace_step(child, PTRACE_SYSCALL, 1)) && !at_marker(child))
             ;
     else
-        alive = step(child, PTRACE_SYSCALL, p->calls);
-    alive = alive && step(child, PTRACE_SINGLESTEP, p->single);
+        alive = trace_step(child, PTRACE_SYSCALL, p->calls);
+    alive = alive && trace_step(child, PTRACE_SINGLESTEP, p->single);
     child_kill(child);
     return alive && !told->ended;
 }
@@ -227,7 +212,7 @@ static void test_descriptors(enum past past) {
     const pid_t child = child_start(victim, &life);
     waitpid(child, NULL, __WALL);
     ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
-    for (; step(child, PTRACE_SYSCALL, 1); stops++)
+    for (; trace_step(child, PTRACE_SYSCALL, 1); stops++)
         seen += inheritable(child);
     ok(stops > 20 && seen == 0, "%s: no descriptor that an exec would pass on, at any of %u stops", past_names[past], stops);
 }
@@ -246,15 +231,10 @@ static void test_random(unsigned stops, uint64_t *rng) {
     end_tally("instructions at random");
 }
 
-static int can_trace(void *arg) {
-    (void)arg;
-    return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1;
-}
-
 int main(void) {
     uint64_t rng = seed();
     unsigned stops = 0;
-    if (child_run(can_trace, NULL, patience(5000)) != 0)
+    if (!can_trace())
         skip_all("cannot trace processes here");
     dirs_make();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* a kill loses nothing that was written, on any disk */

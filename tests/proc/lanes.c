@@ -43,8 +43,7 @@ static void *work(void *arg) {
     struct worker *w = arg;
     sfid_lane *lane = NULL;
     int64_t last = -1;
-    if (w->has_lane && sfid_lane_open(&lane, w->g) != 0)
-        die("no lane");
+    must(!w->has_lane || sfid_lane_open(&lane, w->g) == 0, "no lane");
     while (w->log.count < w->most && mono_ns() < w->end_ns && w->first_error == 0)
         judge_one(w, lane ? sfid_lane_next(lane) : sfid_next(w->g), &last, &layout);
     sfid_lane_close(lane);
@@ -133,8 +132,7 @@ static void forks(void) {
     sfid_options opt = options_of("lane-forks", 1, &l);
     struct family f = {.g = open_or_die(&opt)};
     int failed = 0;
-    if (sfid_lane_open(&f.lane, f.g) != 0)
-        die("no lane");
+    must(sfid_lane_open(&f.lane, f.g) == 0, "no lane");
     log_start(&f.log, (uint64_t)count * 20, 1, IDLOG_ANY_PID, "fork-parent");
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < 10; k++)
@@ -162,8 +160,7 @@ static void ends(void) {
     is_i64(sfid_lane_open(&lane, NULL), SFID_EINVAL, "no generator");
     ok(lane == NULL, "and no lane");
     sfid_lane_close(NULL);
-    if (sfid_lane_open(&lane, g) != 0)
-        die("no lane");
+    must(sfid_lane_open(&lane, g) == 0, "no lane");
     const int64_t first = sfid_lane_next(lane), shared = sfid_next(g), second = sfid_lane_next(lane);
     ok(first >= 0 && second > first && shared > second, "a run is drawn at once: what others draw lies behind it");
     sfid_close(g);

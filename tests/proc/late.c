@@ -78,8 +78,7 @@ static void judge_usage(struct usage before, unsigned opens, const char *what) {
 static void cycle(const sfid_options *opt, unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         sfid *g = open_or_die(opt);
-        if (sfid_next(g) < 0)
-            die("no ID");
+        must(sfid_next(g) >= 0, "no ID");
         sfid_close(g);
     }
 }

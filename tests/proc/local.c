@@ -407,8 +407,7 @@ static int open_by_name(void *arg) {
     sfid *g = NULL;
     setenv("SFID_RUN_DIR", dirs.run, 1);
     setenv("SFID_STATE_DIR", dirs.state, 1);
-    if (sfid_open_app(&g, "by-name", "local") != 0)
-        die("%s", sfid_last_error(g));
+    must(sfid_open_app(&g, "by-name", "local") == 0, "%s", sfid_last_error(g));
     const int64_t id = sfid_next(g);
     const bool good = id > 0 && id_pid(&SFID_LAYOUT_DEFAULT, id) == 0 && sfid_pid(g) == 0;
     sfid_close(g);

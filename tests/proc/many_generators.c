@@ -84,8 +84,7 @@ static uint64_t renewals(void) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < count; i++) {
         sfid_status_info st;
-        if (sfid_status(all[i], &st) < 0)
-            die("no status of generator %u", i);
+        must(sfid_status(all[i], &st) >= 0, "no status of generator %u", i);
         sum += st.renewals;
     }
     return sum;

@@ -53,8 +53,7 @@ static sfid *open_here(bool borrows) {
 /* Generates all that may be generated, until it is killed. */
 __attribute__((noreturn)) static void use_up(void) {
     sfid *g = open_here(true);
-    if (g == NULL)
-        die("no generator: %s", report->text);
+    must(g != NULL, "no generator: %s", report->text);
     for (;;) {
         const int64_t id = sfid_try_next(g);
         if (id >= 0)
@@ -96,8 +95,7 @@ static void find_dirty(void) {
     char path[SHIM_PATH];
     struct stat st;
     snprintf(path, sizeof path, "%s/" MARK, left.lost);
-    if (stat(path, &st) < 0)
-        die("%s: %s", path, strerror(errno));
+    must(stat(path, &st) >= 0, "%s: %s", path, strerror(errno));
     disk_read(&left.last, path);
     snprintf(path, sizeof path, "%s/data-%" PRIu64, disk.notes, (uint64_t)st.st_ino);
     disk_read(&left.synced, path);
@@ -111,8 +109,7 @@ static void find_dirty(void) {
 static void lose_power(void) {
     struct stat st;
     snprintf(left.lost, sizeof left.lost, "%s-lost", dirs.state);
-    if (stat(dirs.state, &st) < 0 || rename(dirs.state, left.lost) < 0)
-        die("%s: %s", dirs.state, strerror(errno));
+    must(stat(dirs.state, &st) >= 0 && rename(dirs.state, left.lost) >= 0, "%s: %s", dirs.state, strerror(errno));
     left.inode = st.st_ino;
     find_dirty();
 }
@@ -121,8 +118,7 @@ static void write_mark(const struct disk_bytes *b) {
     char path[SHIM_PATH];
     snprintf(path, sizeof path, "%s/" MARK, dirs.state);
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, b->at, b->size) != (ssize_t)b->size)
-        die("%s: %s", path, strerror(errno));
+    must(fd >= 0 && write(fd, b->at, b->size) == (ssize_t)b->size, "%s: %s", path, strerror(errno));
     close(fd);
 }
 
@@ -150,8 +146,7 @@ static void judge_next(const char *settings, int64_t back_ms, const char *what, 
     atomic_store(&disk.control->clock_offset_ns, died_ns - wall_ns() - back_ms * NS_PER_MS);
     report->first = -1;
     const pid_t child = self_start("succeed", settings, NULL, NULL, NULL);
-    if (child_wait(child, patience(30000)) != 0)
-        die("the next process does not come to its end");
+    must(child_wait(child, patience(30000)) == 0, "the next process does not come to its end");
     tally.trials++;
     tally.refused += report->first < 0;
     if (report->first >= 0 && report->first <= atomic_load(&report->highest) && tally.repeated++ == 0)
@@ -179,10 +174,8 @@ static void die_in_sync(uint64_t syncs) {
     atomic_store(&report->at_limit, 0);
     atomic_store(&disk.control->mark_hangs, atomic_load(&disk.control->mark_begun) + syncs);
     const pid_t child = self_start("use-up", NULL, NULL, NULL, NULL);
-    if (!tap_wait_until(hangs, NULL, patience(20000)))
-        die("no sync of a mark");
-    if (syncs == ENTRIES && !flag_wait(&report->at_limit, 1, patience(20000)))
-        die("the window does not end");
+    must(tap_wait_until(hangs, NULL, patience(20000)), "no sync of a mark");
+    must(syncs != ENTRIES || flag_wait(&report->at_limit, 1, patience(20000)), "the window does not end");
     child_kill(child);
     died_ns = wall_ns();
 }

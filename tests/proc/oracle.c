@@ -39,8 +39,7 @@ static int run_checker(const char *options) {
     said[fread(said, 1, sizeof said - 1, out)] = '\0';
     const int status = pclose(out);
     remove_tree(dirs.logs);
-    if (mkdir(dirs.logs, 0700) < 0)
-        bail("%s: %s", dirs.logs, strerror(errno));
+    need(mkdir(dirs.logs, 0700) >= 0, "%s: %s", dirs.logs, strerror(errno));
     return WIFEXITED(status) ? WEXITSTATUS(status) : KILLED;
 }
 
@@ -165,8 +164,7 @@ static void write_process(uint64_t process, const uint64_t *ticks, size_t n, con
     idlog_close(&log);
     snprintf(name, sizeof name, "windows-%" PRIu64, process);
     snprintf(path, sizeof path, "%s/%s", dirs.logs, name);
-    if (!winlog_open(&granted, path, windows_n, process))
-        bail("%s: %s", path, strerror(errno));
+    need(winlog_open(&granted, path, windows_n, process), "%s: %s", path, strerror(errno));
     for (size_t i = 0; i < windows_n; i++)
         winlog_put(&granted, &windows[i]);
 }
@@ -249,8 +247,7 @@ static void test_window_files(void) {
     const struct winlog_window window = {1, 10, 20, MINE, 0};
     write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}));
     snprintf(path, sizeof path, "%s/short", dirs.logs);
-    if (!winlog_open(&short_one, path, 1, 1))
-        bail("%s: %s", path, strerror(errno));
+    need(winlog_open(&short_one, path, 1, 1), "%s: %s", path, strerror(errno));
     winlog_put(&short_one, &window);
     winlog_put(&short_one, &window);
     is_i64(run_checker("--layout " LAYOUT), CANNOT, "nor where there was no room for them all");

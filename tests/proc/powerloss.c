@@ -91,8 +91,7 @@ __attribute__((noreturn)) static void live(enum variant v, unsigned number, uint
         struct idlog log;
         atomic_store(&told, 0);
         sfid *g = open_one(v, &rng, &told);
-        if (g == NULL)
-            die("no generator");
+        must(g != NULL, "no generator");
         const uint64_t life = atomic_fetch_add(&report->life, 1) + 1;
         log_start(&log, LOG_ROOM, life, (uint64_t)sfid_pid(g), "%" PRIu64, life);
         const int64_t id = next_within(g, 30000);

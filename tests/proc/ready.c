@@ -66,8 +66,8 @@ static void window(const char *name, bool wide) {
     sfid *g = open_or_die(&opt);
     ok(comes_to(g, wide, 0), "%s: it generates IDs", name);
     is_said(g, 1, name, "open");
-    if (getrlimit(RLIMIT_FSIZE, &files) < 0 || setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) < 0)
-        die("setrlimit: %s", strerror(errno));
+    must(getrlimit(RLIMIT_FSIZE, &files) >= 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) >= 0, "setrlimit: %s",
+         strerror(errno));
     const bool over = comes_to(g, wide, SFID_ELEASE);
     const int then = said(g, &st);
     setrlimit(RLIMIT_FSIZE, &files);

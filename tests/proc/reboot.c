@@ -41,8 +41,7 @@ __attribute__((noreturn)) static void live(unsigned number) {
     dirs_make();
     report = shared_file("report", sizeof *report);
     layout = layout_of(LAYOUT);
-    if (!boot_anew())
-        die("no boot ID of its own: %s", strerror(errno));
+    must(boot_anew(), "no boot ID of its own: %s", strerror(errno));
     sfid_options opt = local_options(APP, STORE, &layout);
     opt.pid_min = 1;
     opt.pid_max = PROCESSES;
@@ -75,8 +74,7 @@ struct moment {
 static void run_command(const char *fmt, const char *a, const char *b) {
     char command[9000];
     snprintf(command, sizeof command, fmt, a, b);
-    if (system(command) != 0)
-        die("%s", command);
+    must(system(command) == 0, "%s", command);
 }
 
 static void page_path(char *path, size_t size, int pid) { snprintf(path, size, "%s/%s/pid-%d", dirs.run, APP, pid); }
@@ -99,32 +97,30 @@ static void remember(struct moment *m) {
 static void bring_back_state(const struct moment *m) {
     run_command("cp -p '%s'/" APP "/pid-* '%s'/" APP "/", dirs.state, m->state);
     remove_tree(dirs.state);
-    if (rename(m->state, dirs.state) < 0)
-        die("%s: %s", dirs.state, strerror(errno));
+    must(rename(m->state, dirs.state) >= 0, "%s: %s", dirs.state, strerror(errno));
 }
 
 static void new_boot_id(uint64_t *rng) {
     char path[100];
     snprintf(path, sizeof path, "%s/boot", dirs.shm);
     FILE *f = fopen(path, "we");
-    if (!f || fprintf(f, "%08" PRIx64 "-0000-4000-8000-%012" PRIx64 "\n", draw_random(rng) >> 32, draw_random(rng) >> 16) < 0 ||
-        fclose(f) != 0)
-        die("%s: %s", path, strerror(errno));
+    must(f && fprintf(f, "%08" PRIx64 "-0000-4000-8000-%012" PRIx64 "\n", draw_random(rng) >> 32, draw_random(rng) >> 16) >= 0 &&
+             fclose(f) == 0,
+         "%s: %s", path, strerror(errno));
 }
 
 static void bring_back_run(const struct moment *m, enum way way, uint64_t *rng) {
     char path[200];
     if (way == COPIES) {
         remove_tree(dirs.run);
-        if (rename(m->path, dirs.run) < 0)
-            die("%s: %s", dirs.run, strerror(errno));
+        must(rename(m->path, dirs.run) >= 0, "%s: %s", dirs.run, strerror(errno));
         return;
     }
     for (int i = 0; i < PROCESSES; i++) {
         page_path(path, sizeof path, i + 1);
         const int fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || pwrite(fd, m->pages[i].at, m->pages[i].size, 0) != (ssize_t)m->pages[i].size)
-            die("%s: %s", path, strerror(errno));
+        must(fd >= 0 && pwrite(fd, m->pages[i].at, m->pages[i].size, 0) == (ssize_t)m->pages[i].size, "%s: %s", path,
+             strerror(errno));
         close(fd);
     }
     new_boot_id(rng);

@@ -78,8 +78,8 @@ static int fill_but(const char *where, unsigned pages) {
     while (write(fd, page, sizeof page) == (ssize_t)sizeof page)
         ;
     struct stat st;
-    if (fstat(fd, &st) < 0 || ftruncate(fd, st.st_size > (off_t)pages * 4096 ? st.st_size - (off_t)pages * 4096 : 0) < 0)
-        die("%s: %s", path, strerror(errno));
+    must(fstat(fd, &st) >= 0 && ftruncate(fd, st.st_size > (off_t)pages * 4096 ? st.st_size - (off_t)pages * 4096 : 0) >= 0,
+         "%s: %s", path, strerror(errno));
     close(fd);
     return 0;
 }
@@ -172,9 +172,9 @@ static void test_link(const char *link, const char *run_dir, bool may_work, cons
     snprintf(victim, sizeof victim, "%s/victim", target);
     mkdir(target, 0700);
     const int fd = open(victim, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, "victim", 6) != 6 || close(fd) < 0 ||
-        symlink(link[0] == '!' ? victim : target, link + (link[0] == '!')) < 0)
-        die("%s: %s", link, strerror(errno));
+    must(fd >= 0 && write(fd, "victim", 6) == 6 && close(fd) >= 0 &&
+             symlink(link[0] == '!' ? victim : target, link + (link[0] == '!')) >= 0,
+         "%s: %s", link, strerror(errno));
     struct plan p = {.run_dir = run_dir, .state_dir = dirs.state};
     expect(plainly, &p, may_work, what);
     ok(count_entries(target) == 1 && stat(victim, &st) == 0 && st.st_size == 6, "%s: nothing happens behind it", what);
@@ -294,9 +294,9 @@ static void test_shared_files(void) {
         free(names[i]);
         for (int way = 0; lstat(path, &st) == 0 && S_ISREG(st.st_mode) && way < 4; way++) {
             const int fd = open(path, O_WRONLY | O_CLOEXEC);
-            if (fd < 0 || ftruncate(fd, way < 2 ? way * st.st_size / 2 : 0) < 0 ||
-                (way == 2 && write(fd, garbage, sizeof garbage) < 0))
-                die("%s: %s", path, strerror(errno));
+            must(fd >= 0 && ftruncate(fd, way < 2 ? way * st.st_size / 2 : 0) >= 0 &&
+                     !(way == 2 && write(fd, garbage, sizeof garbage) < 0),
+                 "%s: %s", path, strerror(errno));
             close(fd);
             if (way == 3)
                 unlink(path);
@@ -324,6 +324,41 @@ static void test_one_directory(void) {
     }
 }
 
+/* ---- a cleaner ------------------------------------------------------------ */
+
+static void clean(const char *conf) {
+    char command[200];
+    snprintf(command, sizeof command, "systemd-tmpfiles --clean %s", conf);
+    if (system(command) != 0)
+        die("%s", command);
+}
+
+/* systemd-tmpfiles removes all that is old, here at once, but keeps out of directories that are in use. */
+static void test_cleaner(void) {
+    char run[100], app[120], conf[120];
+    if (system("command -v systemd-tmpfiles >/dev/null") != 0) {
+        skip(1, "no systemd-tmpfiles");
+        return;
+    }
+    snprintf(run, sizeof run, "%s/cleaned", dirs.shm);
+    snprintf(app, sizeof app, "%s/dir", run);
+    snprintf(conf, sizeof conf, "%s/cleaned.conf", dirs.shm);
+    FILE *f = fopen(conf, "we");
+    if (f == NULL || fprintf(f, "d %s 0700 - - 0\n", run) < 0 || fclose(f) != 0)
+        die("%s: %s", conf, strerror(errno));
+    sfid_options opt = options_of("dir", 1, layout);
+    opt.run_dir = run;
+    sfid *g = open_or_die(&opt);
+    const int files = count_entries(app);
+    const int64_t id = sfid_next(g);
+    clean(conf);
+    is_i64(count_entries(app), files, "a cleaner removes nothing from a directory that is in use");
+    ok(id >= 0 && sfid_next(g) > id, "IDs go on");
+    sfid_close(g);
+    clean(conf);
+    ok(count_entries(app) < files, "after the close it would have removed files");
+}
+
 int main(void) {
     dirs_make();
     told = shared_memory(sizeof *told);
@@ -337,5 +372,6 @@ int main(void) {
     told->highest = 0; /* directories of their own */
     test_file_systems();
     test_one_directory();
+    test_cleaner();
     return done_testing();
 }

@@ -46,8 +46,7 @@ static void next_is_above(bool killed, const char *what) {
 static void copy(const char *from, const char *to) {
     char command[9000];
     snprintf(command, sizeof command, "rm -rf '%s' && cp -a '%s' '%s'", to, from, to);
-    if (system(command) != 0)
-        die("cannot copy %s", from);
+    must(system(command) == 0, "cannot copy %s", from);
 }
 
 static void state_is_set_back(bool before, bool between, const char *what) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that share a page: one pid, one order, a thread and one descriptor at open; the last one out gives the pid back
- * with the exact position, so that lives one after another leave no gap, however they end; terms that differ; a fixed pid;
- * processes beside them that do not share; forked children; directories that are removed under them.
+ * Processes that share a page: one pid, one order, one descriptor and no thread for who joins, a keeper when it is needed; the
+ * last one out gives the pid back with the exact position, so that lives one after another leave no gap, however they end; one
+ * that never keeps; terms that differ; a fixed pid; processes beside them that do not share; forked children; directories that
+ * are removed under them.
  */
-#include "support/local.h"
+#include "support/lives.h"
 
 #include <glob.h>
 
 #define LAYOUT "41:10:12/1ms"
 #define STORE "local?share=1"
 
-enum { LIVES = 24 };
+enum { LIVES = 24, JOINS = 20 };
 
 static sfid_layout layout;
 static const sfid_layout *const slow = &SFID_LAYOUT_DEFAULT; /* ticks of a second */
@@ -28,16 +29,33 @@ static void lose(const char *root, const char *app) {
 
 /* ---- two processes -------------------------------------------------------- */
 
+/* A keeper's thread has this name once it has sat down. */
+static bool is_keeper(void *process) {
+    int count = 0;
+    return thread_named(*(pid_t *)process, "sfid-keeper", &count) != 0;
+}
+
+static struct holder *keeper_start(const sfid_options *opt) {
+    struct holder *h = holder_start(opt, true);
+    ok(tap_wait_until(is_keeper, &h->child, patience(5000)), "the process that opens first keeps");
+    return h;
+}
+
+static bool keeps_here(void *g) {
+    sfid_status_info st;
+    return sfid_status(g, &st) == 0 && st.shared == 1 && st.keeper_here == 1;
+}
+
 static void in_one_order(void) {
     const sfid_options opt = shared("order");
     const int threads = count_threads(), fds = count_fds();
+    struct holder *h = keeper_start(&opt);
     sfid *g = open_or_die(&opt);
     sfid_status_info st;
-    struct holder *h = holder_start(&opt, true);
     ok(h->rc == 0 && h->pid == 0 && sfid_pid(g) == 0, "two processes have one pid");
     const int64_t id = one(g);
     ok(h->first > 0 && id > h->first, "an ID is above those that the other process had before");
-    ok(tap_wait_until(threads_are, &(int){threads + 1}, patience(5000)), "one thread is started");
+    is_i64(count_threads(), threads, "no thread is started");
     is_i64(count_fds(), fds + 1, "one descriptor more is open");
     ok(sfid_status(g, &st) == 0 && st.shared == 1 && st.keeper_here == 0, "the status says that the page is shared");
     is_i64(holder_end(h, false), 0, "the other closes");
@@ -51,37 +69,143 @@ static void in_one_order(void) {
     is_i64(count_fds(), fds, "after the close no descriptor is left");
 }
 
+static void hear(void *user, const sfid_event *e) { (void)user, (void)e; }
+
+/* Counted again and again: a thread that finds another keeper ends at once. */
+static void joins_without_a_thread(bool with_events) {
+    const sfid_options opt = shared("threads");
+    sfid_options first = opt;
+    if (with_events)
+        first.on_event = hear;
+    const int threads = count_threads();
+    struct holder *h = keeper_start(&first);
+    unsigned more = 0;
+    for (int i = 0; i < JOINS; i++) {
+        sfid *g = open_or_die(&opt);
+        more += count_threads() > threads;
+        sfid_close(g);
+    }
+    is_u64(more, 0, "%d opens beside it%s start no thread", JOINS, with_events ? ", which has events," : "");
+    is_i64(holder_end(h, false), 0, "it closes");
+}
+
+/* The other process, which has opened first, ends. Nothing but try is called here, and the window is 0.3 s. */
+static void keeps_in_need(bool killed, bool asks_status) {
+    sfid_options opt = local_options("in-need", "local?share=1&lead_ms=300", &layout);
+    opt.max_ahead_ms = 0;
+    const int threads = count_threads();
+    struct holder *h = keeper_start(&opt);
+    sfid *g = open_or_die(&opt);
+    const bool none = count_threads() == threads;
+    int64_t last = h->first, id;
+    sfid_status_info st;
+    holder_end(h, killed);
+    const int64_t end = mono_ns() + patience(5000) * (int64_t)NS_PER_MS;
+    while ((id = sfid_try_next(g)) >= 0 && mono_ns() < end) {
+        last = id;
+        nap_us(1000);
+    }
+    ok(id == SFID_EAGAIN && none && count_threads() == threads, "the keeper's process has %s: a call that may not sleep starts none",
+       killed ? "been killed" : "closed");
+    id = asks_status ? sfid_status(g, &st) : sfid_next(g);
+    ok(id >= 0 && tap_wait_until(keeps_here, g, patience(5000)), "%s starts one", asks_status ? "sfid_status()" : "sfid_next()");
+    is_i64(count_threads(), threads + 1, "it is the only thread");
+    ok(next_within(g, patience(5000)) > last, "and IDs go on");
+    sfid_close(g);
+    is_i64(count_threads(), threads, "no thread is left");
+}
+
 /* ---- the last one out ------------------------------------------------------ */
 
-static struct life_told { int64_t first, last; } * told;
-
-enum way { CLOSED, EXITED, KILLED_THEN, WAYS };
-
-static int live(void *arg) {
+static void leaves_no_gap(void) {
     const sfid_options opt = local_options("exact", STORE, slow);
+    lives_without_gap(&opt, LIVES);
+}
+
+/* ---- a process without a thread ---------------------------------------------- */
+
+static void refused(const sfid_options *opt, int code, const char *word, const char *what);
+
+struct hogging {
+    const sfid_options *opt;
+    _Atomic int *may_end; /* -1 until it has opened */
+};
+
+/* The window is 0.3 s: IDs go on only if the other process's thread extends it, for calls of this one alone. */
+static void joins(void) {
+    sfid_options keeping = local_options("joins", "local?share=1&lead_ms=300", &layout), opt = keeping;
+    keeping.max_ahead_ms = opt.max_ahead_ms = 0;
+    opt.share = 2;
+    opt.open_timeout_ms = 1000;
+    const int threads = count_threads();
+    refused(&opt, SFID_ELEASE, "share 1", "a process that only joins finds nobody");
+    struct holder *h = holder_start(&keeping, true);
     sfid *g = open_or_die(&opt);
-    told->first = sfid_next(g);
-    told->last = sfid_next(g);
-    if (*(enum way *)arg == CLOSED)
-        sfid_close(g);
-    if (*(enum way *)arg == KILLED_THEN)
-        raise(SIGKILL);
+    sfid_status_info st;
+    int64_t last = h->first;
+    unsigned failed = 0;
+    ok(sfid_pid(g) == h->pid && sfid_status(g, &st) == 0 && st.shared == 1 && st.keeper_here == 0, "beside another it has its pid");
+    for (const int64_t until = mono_ns() + 1500 * (int64_t)NS_PER_MS; mono_ns() < until; nap_us(1000)) {
+        const int64_t id = next_within(g, patience(5000));
+        failed += id <= last;
+        last = id;
+    }
+    is_u64(failed, 0, "it generates for five windows, which the other extends");
+    is_i64(count_threads(), threads, "and starts no thread");
+    holder_end(h, true);
+    sfid *again;
+    const int rc = sfid_open(&again, &opt); /* the window lasts, unless the machine is slow */
+    ok((rc == 0 || rc == SFID_ELEASE) && count_threads() == threads, "nor does another handle where nobody keeps");
+    sfid_close(again);
+    const int64_t end = mono_ns() + patience(10000) * (int64_t)NS_PER_MS;
+    while ((last = sfid_try_next(g)) >= 0 && mono_ns() < end)
+        nap_us(1000);
+    ok(last < 0 && sfid_next(g) < 0 && sfid_status(g, &st) == 0 && st.window_ms == 0,
+       "the other is killed: IDs end with the window");
+    is_i64(count_threads(), threads, "without a thread still");
+    h = holder_start(&keeping, true);
+    ok(h->rc == 0 && next_within(g, patience(10000)) > h->first, "they go on when somebody keeps again");
+    sfid_close(g);
+    is_i64(holder_end(h, false), 0, "and the last one out gives the pid back");
+    g = open_or_die(&keeping);
+    ok(sfid_pid(g) == h->pid && sfid_try_next(g) > h->last, "to be used at once");
+    sfid_close(g);
+}
+
+/* Uses up each tick of a page. */
+static int hog(void *arg) {
+    _Atomic int *may_end = ((struct hogging *)arg)->may_end;
+    int64_t ids[64];
+    sfid *g = open_or_die(((struct hogging *)arg)->opt);
+    atomic_store(may_end, 0);
+    while (atomic_load(may_end) == 0)
+        if (sfid_next_n(g, ids, COUNT_OF(ids)) < 0)
+            nap_us(100);
+    sfid_close(g);
     return 0;
 }
 
-static void leaves_no_gap(void) {
-    unsigned gaps = 0, ticks = 0;
-    int64_t before = -1;
-    for (int i = 0; i < LIVES; i++) {
-        enum way way = (enum way)(i * 7 % WAYS);
-        memset(told, 0, sizeof *told);
-        child_run(live, &way, patience(10000));
-        const bool same_tick = before >= 0 && id_tick(slow, told->first) == id_tick(slow, before);
-        ticks += before >= 0 && !same_tick;
-        gaps += (same_tick && told->first != before + 1) || told->last != told->first + 1 || told->first <= before;
-        before = told->last;
+static void joins_beside_a_hog(void) {
+    const sfid_layout few = layout_of("41:16:6/1ms");
+    const sfid_options keeping = local_options("hogged", STORE, &few);
+    sfid_options opt = keeping;
+    struct hogging hogging = {&keeping, shared_memory(sizeof *hogging.may_end)};
+    const int threads = count_threads();
+    opt.share = 2;
+    atomic_store(hogging.may_end, -1);
+    const pid_t child = child_start(hog, &hogging);
+    flag_wait(hogging.may_end, 0, patience(20000));
+    sfid *g = open_or_die(&opt);
+    unsigned failed = 0, more = 0;
+    for (int i = 0; i < 1000; i++) {
+        failed += next_within(g, patience(5000)) < 0;
+        more += count_threads() > threads;
     }
-    is_u64(gaps, 0, "%d lives, closed, exited and killed: numbers without a gap (%u ticks began)", LIVES, ticks);
+    is_u64(failed, 0, "beside one that uses up the page it waits for IDs");
+    ok(more == 0 && sfid_pid(g) == 0, "and stays with the page");
+    sfid_close(g);
+    atomic_store(hogging.may_end, 1);
+    is_i64(child_wait(child, patience(20000)), 0, "the other one ends");
 }
 
 /* ---- terms ------------------------------------------------------------------ */
@@ -176,6 +300,8 @@ static int64_t many(sfid *g) {
         id = sfid_next(g);
     return id;
 }
+
+static struct { int64_t last; } * told; /* what the killed one had */
 
 /* Does not share, draws ahead of the clock, and is killed. */
 static int die_ahead(void *opt) {
@@ -332,7 +458,13 @@ int main(void) {
     layout = layout_of(LAYOUT);
     told = shared_memory(sizeof *told);
     in_one_order();
+    joins_without_a_thread(false);
+    joins_without_a_thread(true);
+    keeps_in_need(false, false);
+    keeps_in_need(true, true);
     leaves_no_gap();
+    joins();
+    joins_beside_a_hog();
     terms();
     fixed_pid();
     beside_others();

@@ -150,11 +150,6 @@ static int polite(void *arg) {
 
 /* ---- rows of the table ------------------------------------------------------- */
 
-static int compare(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 enum { SETTLED_IDS = 200 };
 
 struct row {
@@ -199,7 +194,7 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
         bad += child_wait(guest, patience(20000)) != 0;
     const size_t n = (size_t)scene->polite_ids, from = (size_t)scene->apart_at, settled = n - from;
     if (with_polite && settled > 0) {
-        qsort(scene->waits + from, settled, sizeof scene->waits[0], compare);
+        qsort(scene->waits + from, settled, sizeof scene->waits[0], by_i64);
         row.p50 = scene->waits[from + settled / 2];
         row.p99 = scene->waits[from + settled * 99 / 100];
     }
@@ -268,8 +263,7 @@ static void *move_along(void *arg) {
     struct mover *m = arg;
     sfid_lane *lane = NULL;
     int64_t last = 0;
-    if (m->number == 0 && sfid_lane_open(&lane, m->g) < 0)
-        die("no lane");
+    must(m->number != 0 || sfid_lane_open(&lane, m->g) >= 0, "no lane");
     const int64_t until = mono_ns() + (int64_t)patience(5000) * NS_PER_MS;
     for (unsigned left = 2000; left > 0 && !idlog_full(&m->log) && mono_ns() < until; left -= atomic_load(m->moved) != 0) {
         const int64_t before = lane ? last : atomic_load(m->highest), id = lane ? sfid_lane_next(lane) : sfid_next(m->g);

@@ -72,8 +72,7 @@ static bool has_drawn(void *arg) { return atomic_load(&((struct worker *)arg)->d
 static void start_all(int n) {
     for (int i = 0; i < n; i++) {
         start(i);
-        if (!tap_wait_until(has_drawn, &workers[i], patience(10000)))
-            die("a worker does not draw: %" PRIi64, workers[i].an_error);
+        must(tap_wait_until(has_drawn, &workers[i], patience(10000)), "a worker does not draw: %" PRIi64, workers[i].an_error);
     }
 }
 
@@ -277,26 +276,16 @@ static void without_directories(void) {
 
 /* ---- late writes ------------------------------------------------------------ */
 
-static bool next_call(pid_t thread) {
-    int status = 0;
-    return ptrace(PTRACE_SYSCALL, thread, NULL, NULL) == 0 && waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status);
-}
-
 /* Holds the keeper's thread at its n-th stop, for three windows. False if nobody else keeps meanwhile. */
 static bool held_at(unsigned n) {
     struct search any = {.found = 0}, others = {.skip = {true}};
-    int count = 0, status = 0;
+    int count = 0;
     start_all(1);
-    if (keeper_beside(&any) != 0)
-        die("nobody keeps");
+    must(keeper_beside(&any) == 0, "nobody keeps");
     const pid_t thread = thread_named(process_of[0], "sfid-keeper", &count);
     for (int i = 1; i < 3; i++)
         start(i);
-    if (thread == 0 || ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0 || ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) < 0 ||
-        waitpid(thread, &status, __WALL) != thread)
-        die("cannot trace the keeper");
-    for (unsigned i = 0; i < n && next_call(thread); i++)
-        ;
+    trace_hold(thread, n);
     const bool kept = keeper_beside(&others) > 0;
     nap_us(3000L * LEAD_MS);
     ptrace(PTRACE_DETACH, thread, NULL, NULL);
@@ -343,11 +332,6 @@ static void late_writes(void) {
     is_u64(repeated, 0, "what a late keeper writes does not set the mark back");
 }
 
-static int can_trace(void *arg) {
-    (void)arg;
-    return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1;
-}
-
 int main(void) {
     seed();
     dirs_make();
@@ -363,7 +347,7 @@ int main(void) {
     after_idling(true);
     without_directories();
     judge(LAYOUT, "per-file", UINT64_MAX, "killed and stopped");
-    if (child_run(can_trace, NULL, patience(5000)) != 0) {
+    if (!can_trace()) {
         skip(4, "cannot trace processes here");
         return done_testing();
     }

@@ -97,21 +97,6 @@ static int victim(void *arg) {
     return status;
 }
 
-static bool step(pid_t child, unsigned n) {
-    int status = 0, sig = 0;
-    while (n > 0) {
-        if (ptrace(PTRACE_SYSCALL, child, NULL, (void *)(intptr_t)sig) < 0 || waitpid(child, &status, __WALL) < 0 ||
-            !WIFSTOPPED(status))
-            return false;
-        sig = WSTOPSIG(status) & ~0x80;
-        if (sig == SIGTRAP) {
-            sig = 0;
-            n--;
-        }
-    }
-    return true;
-}
-
 /* ---- a trial ---------------------------------------------------------------- */
 
 static void fault(const char *what, enum past past, bool killing, unsigned stop, int64_t got) {
@@ -119,16 +104,11 @@ static void fault(const char *what, enum past past, bool killing, unsigned stop,
         diag("%s: %s, %s at stop %u: %" PRIi64 " %s", what, past_names[past], killing ? "killed" : "held", stop, got, told->text);
 }
 
-static int by_id(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void judge_ids(enum past past, bool killing, unsigned stop) {
     int64_t ids[MOST_IDS];
     const int n = told->n;
     memcpy(ids, told->ids, sizeof ids);
-    qsort(ids, (size_t)n, sizeof ids[0], by_id);
+    qsort(ids, (size_t)n, sizeof ids[0], by_i64);
     for (int i = 0; i < n; i++)
         if (ids[i] <= 0 || (i > 0 && ids[i] == ids[i - 1]))
             fault(ids[i] <= 0 ? "a call fails" : "an ID comes twice", past, killing, stop, ids[i]);
@@ -168,7 +148,7 @@ static bool trial(enum past past, bool killing, unsigned stop) {
     const pid_t child = child_start(victim, &life);
     waitpid(child, NULL, __WALL);
     ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
-    const bool alive = step(child, stop) && !told->ended;
+    const bool alive = trace_step(child, PTRACE_SYSCALL, stop) && !told->ended;
     if (killing || !alive)
         child_kill(child);
     run_another(&life, past, killing, stop);
@@ -196,13 +176,8 @@ static void test(enum past past, bool killing) {
     diag("figure: %u trials; the longest life of another process took %.0f ms", tally.trials, (double)tally.longest_ns / 1e6);
 }
 
-static int can_trace(void *arg) {
-    (void)arg;
-    return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1;
-}
-
 int main(void) {
-    if (child_run(can_trace, NULL, patience(5000)) != 0)
+    if (!can_trace())
         skip_all("cannot trace processes here");
     dirs_make();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* what is tested is not the disk */

@@ -147,8 +147,7 @@ static bool spoil(const struct life *life, const struct spoil *s) {
     if (!find_file(s->place, life->app, s->file, path, sizeof path))
         return false;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        die("%s: %s", path, strerror(errno));
+    must(fd >= 0 && fstat(fd, &st) >= 0, "%s: %s", path, strerror(errno));
     const off_t word = word_at(fd, told->highest);
     bool done = false;
     switch (s->how) {
@@ -283,11 +282,9 @@ static void copy_file(const char *from, const char *to) {
     char buffer[BLOCK];
     ssize_t n;
     const int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (in < 0 || out < 0)
-        die("%s: %s", from, strerror(errno));
+    must(in >= 0 && out >= 0, "%s: %s", from, strerror(errno));
     while ((n = read(in, buffer, sizeof buffer)) > 0)
-        if (write(out, buffer, (size_t)n) != n)
-            die("%s: %s", to, strerror(errno));
+        must(write(out, buffer, (size_t)n) == n, "%s: %s", to, strerror(errno));
     close(in);
     close(out);
 }

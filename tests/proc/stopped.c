@@ -211,18 +211,12 @@ static void test_stopped(uint32_t max_wait_ms, const char *what) {
 
 /* ---- the keeper alone --------------------------------------------------- */
 
-static bool stop_thread(pid_t thread) {
-    int status = 0;
-    return ptrace(PTRACE_SEIZE, thread, NULL, NULL) == 0 && ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) == 0 &&
-           waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status);
-}
-
 static void test_keeper_stopped(enum way way, uint32_t max_wait_ms, const char *what) {
     const pid_t child = begin(&(struct scene){.way = way, .max_wait_ms = max_wait_ms}, what);
     int keepers = 0;
     const pid_t keeper = thread_named(child, "sfid-keeper", &keepers);
     is_i64(keepers, 1, "%s: there is a keeper", what);
-    if (keeper && stop_thread(keeper)) {
+    if (trace_seize(keeper)) {
         const int64_t drawn = scene->drawn;
         const uint64_t mark = sit_out(what);
         ok(scene->drawn > drawn, "%s: its absence is not noticed at once", what);
@@ -239,11 +233,9 @@ static void test_keeper_stopped(enum way way, uint32_t max_wait_ms, const char *
 
 static void limit_files(pid_t child, rlim_t bytes) {
     struct rlimit limit;
-    if (prlimit(child, RLIMIT_FSIZE, NULL, &limit) < 0)
-        die("prlimit: %s", strerror(errno));
+    must(prlimit(child, RLIMIT_FSIZE, NULL, &limit) >= 0, "prlimit: %s", strerror(errno));
     limit.rlim_cur = bytes;
-    if (prlimit(child, RLIMIT_FSIZE, &limit, NULL) < 0)
-        die("prlimit: %s", strerror(errno));
+    must(prlimit(child, RLIMIT_FSIZE, &limit, NULL) >= 0, "prlimit: %s", strerror(errno));
 }
 
 static void test_renewals_fail(const char *what) {

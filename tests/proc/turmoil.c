@@ -129,8 +129,7 @@ static void step_clock(struct god *god) {
 
 static void put_back(struct god *god, const char *there) {
     remove_all(there);
-    if (rename(god->away, there) < 0 && errno != ENOTEMPTY && errno != EEXIST)
-        die("%s: %s", there, strerror(errno));
+    must(rename(god->away, there) >= 0 || errno == ENOTEMPTY || errno == EEXIST, "%s: %s", there, strerror(errno));
     if (access(god->away, F_OK) == 0) /* somebody made one again in between */
         return;
     god->away[0] = '\0';
@@ -224,8 +223,8 @@ static void write_logs(const char *dir) {
         const size_t size = l->head.count * sizeof l->ids[0];
         snprintf(path, sizeof path, "%s/%s-log-%" PRIu32, dir, l->who, i);
         const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        if (fd < 0 || write(fd, l, sizeof l->head) != sizeof l->head || write(fd, l->ids, size) != (ssize_t)size)
-            die("%s: %s", path, strerror(errno));
+        must(fd >= 0 && write(fd, l, sizeof l->head) == sizeof l->head && write(fd, l->ids, size) == (ssize_t)size, "%s: %s", path,
+             strerror(errno));
         close(fd);
     }
 }
@@ -293,8 +292,7 @@ static void create(const struct order *o, struct god *god) {
                                 here->place.jail, here->place.state_copy, here->place.run_copy};
     for (size_t i = 0; i < COUNT_OF(made); i++)
         make_dir(made[i]);
-    if (chmod(here->place.jail, 0777) < 0)
-        die("%s: %s", here->place.jail, strerror(errno));
+    must(chmod(here->place.jail, 0777) >= 0, "%s: %s", here->place.jail, strerror(errno));
     const unsigned store = o->number % (server.pid ? 5 : 4);
     here->fixed = store == 3;
     here->side = o->number / 2 % 2 ? RUN_SIDE : STATE_SIDE;
@@ -321,8 +319,7 @@ static int run_world(void *arg) {
     for (; mono_ns() < o->ends_at; nap_us(3000))
         rule(&god);
     atomic_store(&here->over, 1);
-    if (!tap_wait_until(all_gone, &god, patience(20000)))
-        die("somebody stays alive");
+    must(tap_wait_until(all_gone, &god, patience(20000)), "somebody stays alive");
     judge_world();
     add_up();
     remove_all(here->place.base);

@@ -181,8 +181,7 @@ static void go_to_jail(struct life *l) {
         return;
     l->in_jail = true;
     count(&here->tally.jails);
-    if (geteuid() == 0 && draw_random(&l->rng) % 3 == 0 && !become_somebody())
-        die("cannot become somebody else");
+    must(geteuid() != 0 || draw_random(&l->rng) % 3 != 0 || become_somebody(), "cannot become somebody else");
 }
 
 /* The side that things happen to is covered; for this process and its children alone. */
@@ -311,8 +310,7 @@ static int live(void *arg) {
         nap_us(20000);
     }
     count(&here->tally.opened);
-    if (draw_random(&l->rng) % 2 && sfid_lane_open(&l->lane, l->g) < 0)
-        die("no lane");
+    must(draw_random(&l->rng) % 2 == 0 || sfid_lane_open(&l->lane, l->g) >= 0, "no lane");
     live_on(l);
 }
 

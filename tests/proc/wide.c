@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Generators of wide IDs: flake, awsflake, uuid7, flake-go. Each alone: no duplicate, increasing, also as text, of the tick and pid
- * that they say. Then two processes at once, a process killed at any moment and the next, a forked family, threads: none
- * equal, whatever the random bits of a UUID are, and all of one generator increasing; nor when a signal handler draws as well.
+ * that they say; the random bits of UUIDs as if thrown. Then two processes at once, a process killed at any moment and the
+ * next, a forked family, threads: none equal, whatever the random bits of a UUID are, and all of one generator increasing; nor
+ * when a signal handler draws as well.
  *
  * Sizes: a million of each alone, 200,000 by each of two processes, 30 kills (long: ten times as many of the latter two;
  * sanitizer: 100,000, 20,000, 6).
@@ -39,6 +40,47 @@ static uint64_t text_faults(const sfid_wide *ids, uint64_t n) {
     return faults;
 }
 
+/* The most that any random bit is off from being set in half of the IDs, in thousandths. */
+static uint64_t random_faults(const sfid_wide *ids, uint64_t n) {
+    uint64_t worst = 0;
+    for (uint64_t bit = 1; bit <= facts.max_random; bit <<= 1) {
+        uint64_t set = 0, changed = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            set += (ids[i].low & bit) != 0;
+            changed += i > 0 && ((ids[i].low ^ ids[i - 1].low) & bit) != 0;
+        }
+        const uint64_t off = 2 * set > n ? 2 * set - n : n - 2 * set, twice = 2 * changed > n ? 2 * changed - n : n - 2 * changed;
+        worst = off * 1000 / n > worst ? off * 1000 / n : worst;
+        worst = twice * 1000 / n > worst ? twice * 1000 / n : worst;
+    }
+    return worst;
+}
+
+static int by_value(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* How many have the random bits of another. By chance: three of half a million in one of a million runs. */
+static uint64_t random_repeats(const sfid_wide *ids, uint64_t n) {
+    uint64_t *bits = malloc(n * sizeof *bits), same = 0;
+    for (uint64_t i = 0; bits && i < n; i++)
+        bits[i] = ids[i].low & facts.max_random;
+    if (bits)
+        qsort(bits, n, sizeof *bits, by_value);
+    for (uint64_t i = 1; bits && i < n; i++)
+        same += bits[i] == bits[i - 1];
+    free(bits);
+    return bits ? same : UINT64_MAX;
+}
+
+static void random_bits(const sfid_wide *ids, uint64_t n) {
+    ok(random_faults(ids, n / 2) < 30 && random_faults(ids + n / 2, n - n / 2) < 30,
+       "%s: each random bit is set in half of them, and changes as often", kind->name);
+    const uint64_t same = random_repeats(ids, n / 2) + random_repeats(ids + n / 2, n - n / 2);
+    ok(same < 3, "%s: no two of them have the same (%" PRIu64 " have)", kind->name, same);
+}
+
 static void alone(void) {
     const uint64_t n = sized(1000000, 1000000, 100000);
     const sfid_options opt = wide_options(kind, &layout);
@@ -57,11 +99,37 @@ static void alone(void) {
     is_u64(wrong, 0, "%s: each of the tick and pid that it should be", kind->name);
     ok(increases(d->ids, d->count), "%s: increasing", kind->name);
     is_u64(text_faults(d->ids, d->count), 0, "%s: as text as well, and read back as they were", kind->name);
+    if (facts.max_random)
+        random_bits(d->ids, d->count);
     is_u64(repeated(&d, 1, &layout), 0, "%s: none twice", kind->name);
     diag("figure: %s: %.1f million a second", kind->name, (double)n * 1000 / (double)took);
     sfid_close(g);
     is_i64(sfid_next_wide(g, d->ids), SFID_ECLOSED, "%s: closed, it gives none", kind->name);
     is_i64(sfid_pid(g), SFID_ECLOSED, "%s: and has no pid", kind->name);
+}
+
+/* Two generators of one process, at the same positions: each has a nonce, so their random bits have nothing in common. */
+static void two_handles(void) {
+    enum { EACH = 1000 };
+    const sfid_options opt = wide_options(kind, &layout);
+    struct drawn *d[2] = {drawn_new(EACH), drawn_new(EACH)};
+    sfid *g[2] = {open_or_die(&opt), open_or_die(&opt)};
+    uint64_t met = 0, same = 0;
+    for (int i = 0; i < EACH; i++)
+        for (int k = 0; k < 2; k++)
+            drawn_add(d[k], g[k]);
+    for (int i = 0; i < EACH; i++)
+        for (int k = 0; k < EACH; k++) {
+            sfid_wide_parts a, b;
+            if (sfid_wide_parse(&layout, d[0]->ids[i], &a) < 0 || sfid_wide_parse(&layout, d[1]->ids[k], &b) < 0)
+                die("no ID of the layout");
+            met += a.tick == b.tick && a.seq == b.seq;
+            same += a.random == b.random;
+        }
+    ok(met > 0, "%s: two generators meet at one position (%" PRIu64 " times)", kind->name, met);
+    is_u64(same, 0, "%s: and each handle has other random bits there", kind->name);
+    sfid_close(g[0]);
+    sfid_close(g[1]);
 }
 
 /* ---- two at once --------------------------------------------------------- */
@@ -92,8 +160,7 @@ static void two_at_once(void) {
     for (int i = 0; i < 2; i++) {
         ones[i] = (struct one){.drawn = drawn_new(n), .go = go};
         children[i] = child_start(draw_all, &ones[i]);
-        if (!flag_wait(&ones[i].opened, 1, patience(20000)))
-            die("a process does not open");
+        must(flag_wait(&ones[i].opened, 1, patience(20000)), "a process does not open");
     }
     atomic_store(go, 1);
     for (int i = 0; i < 2; i++)
@@ -253,9 +320,10 @@ int main(void) {
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         kind = &kinds[i];
         layout = wide_layout(kind->name);
-        if (sfid_wide_layout_describe(&layout, &facts) < 0)
-            bail("no facts of %s", kind->name);
+        need(sfid_wide_layout_describe(&layout, &facts) >= 0, "no facts of %s", kind->name);
         alone();
+        if (facts.max_random)
+            two_handles();
         two_at_once();
         killed();
         let_threads_start();

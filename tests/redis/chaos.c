@@ -147,8 +147,7 @@ static void may_issue(uint64_t token, int pid, int64_t lo, int64_t end) {
     struct window *w = window_of(token);
     char text[200];
     if (!w || w->pid != pid) {
-        if (game.windows == LEASES)
-            bail("more than %d leases", LEASES);
+        need(game.windows != LEASES, "more than %d leases", LEASES);
         w = &game.window[game.windows++];
         *w = (struct window){token, pid, lo, end};
     }
@@ -245,8 +244,7 @@ static void ask(struct client *c, const char *op) {
 /* Closed first, then sent, once: what it says it has issued is all it ever will. */
 static void give_back(struct client *c) {
     struct window *w = window_of(c->token);
-    if (!w)
-        bail("a lease without a window");
+    need(w, "a lease without a window");
     const int64_t end = w->lo + below(w->end - w->lo + 1);
     w->end = end;
     c->closing = true;

@@ -138,8 +138,7 @@ static struct app searched(struct redis *r) {
     struct app a = full(r, 1000, -1);
     int64_t most;
     until(&a, "0", "m:0:A", false, &most);
-    if (!is_str(a.said, "RETRY 1000010 0", "all are taken"))
-        bail("they are not");
+    need(is_str(a.said, "RETRY 1000010 0", "all are taken"), "they are not");
     return a;
 }
 
@@ -274,8 +273,7 @@ struct lease {
 static void keep(struct lease *l, const struct app *a, const char *base) {
     long long lo, limit;
     int pid;
-    if (sscanf(a->said, "OK %lld %lld %d", &lo, &limit, &pid) != 3)
-        bail("no grant: %s", a->said);
+    need(sscanf(a->said, "OK %lld %lld %d", &lo, &limit, &pid) == 3, "no grant: %s", a->said);
     snprintf(l->base, sizeof l->base, "%s", base);
     snprintf(l->pid, sizeof l->pid, "%d", pid);
     snprintf(l->limit, sizeof l->limit, "%lld", limit);

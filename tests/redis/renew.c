@@ -6,8 +6,7 @@
 static struct app leased(struct redis *r) {
     struct app a = app_ready(r);
     a.pid_max = 0;
-    if (!says(&a, "OK 1000000 1000010 0", "a lease", "claim", "0", "n1", "m:0:A", NULL))
-        bail("there is none");
+    need(says(&a, "OK 1000000 1000010 0", "a lease", "claim", "0", "n1", "m:0:A", NULL), "there is none");
     return a;
 }
 

@@ -52,8 +52,7 @@ static void test(struct redis *r) {
     }
     refused(&a, 1, "two replicas, which the server does not count");
     demands("1", "3");
-    if (!tap_wait_until(are_good, (char[]){"2"}, LIMIT_MS))
-        bail("no two replicas are good");
+    need(tap_wait_until(are_good, (char[]){"2"}, LIMIT_MS), "no two replicas are good");
     granted(&a, 0, "two good ones");
     has(&a, a.key, "lay", "36:11:17/1000@1766361600000 10000 2000", "the settings");
     granted(&a, 2, "two good ones");

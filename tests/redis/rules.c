@@ -9,7 +9,6 @@
 #include "support/app.h"
 #include "rules.h"
 
-#include <fcntl.h>
 #include <libgen.h>
 
 enum { PASSED, FOUND, OTHER };
@@ -24,15 +23,13 @@ static char *without(const struct rule *rule) {
     char *edited = NULL;
     if (!at || strstr(at + 1, rule->from))
         return NULL;
-    if (asprintf(&edited, "%.*s%s%s", (int)(at - script), script, rule->to, at + strlen(rule->from)) < 0)
-        bail("out of memory");
+    need(asprintf(&edited, "%.*s%s%s", (int)(at - script), script, rule->to, at + strlen(rule->from)) >= 0, "out of memory");
     return edited;
 }
 
 static void write_file(const char *path, const char *text) {
     FILE *f = fopen(path, "we");
-    if (!f || fputs(text, f) == EOF || fclose(f) == EOF)
-        bail("%s: %s", path, strerror(errno));
+    need(f && fputs(text, f) != EOF && fclose(f) != EOF, "%s: %s", path, strerror(errno));
 }
 
 /* An edit that no server can run would be found by anything. */
@@ -75,8 +72,7 @@ static int outcome(const char *test, const char *script, const char *server, cha
     const pid_t child = fork();
     if (child == 0)
         run(test, script, server, output);
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        bail("fork: %s", strerror(errno));
+    need(child >= 0 && waitpid(child, &status, 0) == child, "fork: %s", strerror(errno));
     FILE *f = fopen(output, "re");
     snprintf(said, size, "nothing");
     bool failed = false;

@@ -55,8 +55,7 @@ static void pauses(const char *program) {
 
 static int64_t server_ms(struct redis *r) {
     struct reply *reply = redis_ask(r, "EVAL", "return redis.call('TIME')", "0", NULL);
-    if (reply->count != 2)
-        bail("TIME: no time");
+    need(reply->count == 2, "TIME: no time");
     const int64_t ms = strtoll(reply->list[0].text, NULL, 10) * 1000 + strtoll(reply->list[1].text, NULL, 10) / 1000;
     reply_free(reply);
     return ms;
@@ -91,8 +90,7 @@ static bool hears_nobody(void *path) {
 static void ends_with_its_parent(const char *program) {
     int ready[2];
     struct redis r = {.pid = 0};
-    if (pipe(ready) < 0)
-        bail("pipe: %s", strerror(errno));
+    need(pipe(ready) >= 0, "pipe: %s", strerror(errno));
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* to wait for the server, which is its child's */
     fflush(NULL);
     const pid_t child = fork();

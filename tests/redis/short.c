@@ -16,8 +16,7 @@ static struct app fresh(struct redis *r) { return shorter(app_new(r)); }
 
 static struct app ready(struct redis *r) {
     struct app a = fresh(r);
-    if (strcmp(app_say(&a, "init", "", NULL), "OK") != 0)
-        bail("init: %s", a.said);
+    need(strcmp(app_say(&a, "init", "", NULL), "OK") == 0, "init: %s", a.said);
     return a;
 }
 

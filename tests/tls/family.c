@@ -65,23 +65,18 @@ static int parent(void *arg) {
     opt.on_unknown = SFID_TRUST;
     opt.on_event = family_event;
     opt.user = house->f;
-    if (sfid_open(&g, &opt) < 0)
-        die("%s", sfid_last_error(g));
+    must(sfid_open(&g, &opt) >= 0, "%s", sfid_last_error(g));
     struct tls_server server = *house->s;
     server.r.conn = NULL; /* the test's, in this process */
     const int64_t before = tls_connections(&server);
     for (int i = 0; i < 8; i++) {
         const int status = child_wait(child_start(visit, g), patience(10000));
-        if (status != 0)
-            die("a child ended with %d", status);
+        must(status == 0, "a child ended with %d", status);
     }
-    if (!renews(house->f, 2))
-        die("no renewals after children");
-    if (tls_connections(&server) != before)
-        die("a child cost the connection");
+    must(renews(house->f, 2), "no renewals after children");
+    must(tls_connections(&server) == before, "a child cost the connection");
     child_start(inherit, &(struct heir){g, house->f});
-    if (!flag_wait(&house->f->heir, 1, patience(10000)))
-        die("no heir");
+    must(flag_wait(&house->f->heir, 1, patience(10000)), "no heir");
     return 0; /* without a close */
 }
 

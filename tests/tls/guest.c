@@ -8,7 +8,6 @@
 #include "redis/wire.h"
 #include "support/tls.h"
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -22,8 +21,8 @@ static struct sfid__connection *connection_to(const char *url) {
     struct sfid__connection *c;
     struct sfid__uri uri;
     struct sfid__error err;
-    if (sfid__uri_parse(url, &uri, &err) < 0 || sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "guest", &err) < 0)
-        bail("%s", err.text);
+    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "guest", &err) >= 0, "%s",
+         err.text);
     return c;
 }
 
@@ -90,8 +89,7 @@ static bool write_to_nobody(struct tls_server *s, const struct sfid__uri *uri) {
     struct sfid__wire w = SFID__WIRE_NONE;
     struct sfid__resolver resolver = {0};
     struct sfid__error why = {0};
-    if (sfid__wire_open(&w, uri, &resolver, 0, &deadline, &why) != SFID__REPLY_OK)
-        die("%s", why.text);
+    must(sfid__wire_open(&w, uri, &resolver, 0, &deadline, &why) == SFID__REPLY_OK, "%s", why.text);
     cut_clients(&s->r);
     if (!tap_wait_until(has_hung_up, &w, patience(10000)))
         return false;

@@ -80,8 +80,7 @@ static void test_restart(struct tls_server *s, struct member *m) {
     redis_do(&s->r, "SAVE", NULL);
     redis_kill(&s->r);
     redis_restart(&s->r, false);
-    if (!tls_listen(s, "chain"))
-        bail("no TLS any more");
+    need(tls_listen(s, "chain"), "no TLS any more");
     ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, 3 * WINDOW_MS), "a restarted server, with another certificate: renewed");
     is_i64(atomic_load(&m->errors), 0, "nothing failed meanwhile");
     is_i64(atomic_load(&m->pid), pid, "the pid is the same");

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store "ordinal:" in whole processes: a pid that another host may have used waits without a mark, until all that may have
+ * been issued there is past, however often it starts meanwhile; with its mark it goes on at once. On one host it is held once.
+ *
+ * One size.
+ */
+#include "support/local.h"
+
+#define LAYOUT "41:4:12/1ms"
+
+enum { LEAD_MS = 300, BUDGET_MS = 200, WAIT_MS = LEAD_MS + 1 + BUDGET_MS };
+
+static sfid_layout layout;
+
+/* Short waits, and nothing ahead of the clock. */
+static sfid_options options(const char *app, const char *store) {
+    sfid_options opt = local_options(app, store, &layout);
+    opt.max_ahead_ms = 0;
+    opt.skew_budget_ms = BUDGET_MS;
+    return opt;
+}
+
+static void number(const char *text) { must(setenv("SFID_TEST_ORDINAL", text, 1) >= 0, "setenv: %s", strerror(errno)); }
+
+#define ENV "ordinal:env=SFID_TEST_ORDINAL?lead_ms=300"
+
+static void lose(const char *below, const char *app) {
+    char path[4400];
+    snprintf(path, sizeof path, "%s/%s", below, app);
+    remove_tree(path);
+}
+
+/* ---- no mark ---------------------------------------------------------------- */
+
+static void waits(void) {
+    const sfid_options opt = options("waits", ENV);
+    number("orders-3");
+    const uint64_t begin = tick_now(&layout);
+    sfid *g = open_or_die(&opt);
+    const int64_t refused = sfid_try_next(g);
+    const int ready = sfid_ready(g), retry_ms = sfid_retry_ms(g);
+    ok(strstr(sfid_last_error(g), "may have been issued before the run directory or the mark was lost") != NULL, "it says \"%s\"",
+       sfid_last_error(g));
+    const uint64_t soon = tick_now(&layout), bound = mark_tick("waits", 3, &layout);
+    is_i64(sfid_pid(g), 3, "host orders-3 has pid 3");
+    if (soon < begin + WAIT_MS) { /* otherwise this machine was too slow to see it */
+        is_i64(refused, SFID_EAGAIN, "without a mark it has no ID at first");
+        is_i64(ready, 0, "it is not ready");
+        ok(retry_ms > 0 && retry_ms <= WAIT_MS + 1, "sfid_retry_ms says %d", retry_ms);
+    }
+    const int64_t id = next_within(g, patience(5000));
+    ok(id >= 0 && id_tick(&layout, id) >= begin + WAIT_MS, "its first ID comes after window and skew budget");
+    ok(bound >= begin + WAIT_MS && bound <= soon + WAIT_MS, "which its mark said, and not later");
+    is_i64(id_pid(&layout, id), 3, "and bears the pid");
+    is_i64(sfid_ready(g), 1, "now it is ready");
+    sfid_close(g);
+    g = open_or_die(&opt);
+    ok(sfid_try_next(g) > id, "closed and opened, it has an ID at once");
+    sfid_close(g);
+}
+
+/* The operator says that the pid was used nowhere else. */
+static void trusts(void) {
+    sfid_options opt = options("trusts", ENV);
+    opt.on_unknown = SFID_TRUST;
+    sfid *g = open_or_die(&opt);
+    ok(sfid_try_next(g) >= 0, "SFID_TRUST: an ID at once, without a mark");
+    sfid_close(g);
+    lose(dirs.state, "trusts");
+    opt.on_unknown = SFID_WAIT_OUT;
+    g = open_or_die(&opt);
+    is_i64(sfid_ready(g), 0, "the mark is lost: the page of this host does not say what others did, so it waits");
+    sfid_close(g);
+}
+
+static int open_and_die(void *arg) {
+    (void)!open_or_die(arg);
+    return 0;
+}
+
+/* Each start would find a later moment, if the first had not left it in the mark. */
+static void starts_again_and_again(void) {
+    sfid_options opt = options("again", "ordinal:env=SFID_TEST_ORDINAL?lead_ms=60000");
+    opt.skew_budget_ms = 60000;
+    const uint64_t begin = tick_now(&layout);
+    is_i64(child_run(open_and_die, &opt, patience(20000)), 0, "a process without a mark dies before its first ID");
+    const uint64_t first = mark_tick("again", 3, &layout);
+    ok(first >= begin + 120000, "its mark says what it waits for");
+    for (int i = 0; i < 3; i++) {
+        lose(dirs.run, "again");
+        is_i64(child_run(open_and_die, &opt, patience(20000)), 0, "so does the next, its page lost");
+    }
+    is_u64(mark_tick("again", 3, &layout), first, "the moment stays the same");
+    is_i64(pid_of_open(&opt), 3, "one is closed before it");
+    is_u64(mark_tick("again", 3, &layout), first, "and stays the same");
+}
+
+/* One host draws as far ahead as it may, and ends. The pid comes to another host at once, which has neither mark nor page. */
+static void moves(void) {
+    sfid_options opt = options("moves", ENV);
+    int64_t last = 0, ids[512];
+    char run[4400], state[4400];
+    opt.exhaustion = SFID_BORROW;
+    opt.max_ahead_ms = 1000;
+    opt.on_unknown = SFID_TRUST;
+    sfid *g = open_or_die(&opt);
+    sfid_status_info st = {.ahead_ms = 0};
+    while (last >= 0 && st.ahead_ms < 950 && sfid_status(g, &st) == 0) {
+        const int64_t n = sfid_next_n(g, ids, COUNT_OF(ids));
+        last = n > 0 ? ids[n - 1] : -1;
+    }
+    ok(last > 0, "a host issues %" PRId64 " ms ahead of the clock", st.ahead_ms);
+    sfid_close(g);
+    snprintf(run, sizeof run, "%s.other", dirs.run);
+    snprintf(state, sizeof state, "%s.other", dirs.state);
+    opt.run_dir = run;
+    opt.state_dir = state;
+    opt.on_unknown = SFID_WAIT_OUT;
+    g = open_or_die(&opt);
+    const int64_t first = next_within(g, patience(10000));
+    ok(first > last, "the pid comes to another host: its IDs lie above");
+    diag("figure: the first one %" PRId64 " ms above", (int64_t)id_tick(&layout, first) - (int64_t)id_tick(&layout, last));
+    sfid_close(g);
+    remove_tree(run);
+    remove_tree(state);
+}
+
+/* ---- the mark is here ------------------------------------------------------- */
+
+static void continues(void) {
+    sfid_options opt = options("continues", ENV);
+    opt.on_unknown = SFID_TRUST;
+    struct holder *h = holder_start(&opt, false);
+    const int64_t last = h->last;
+    ok(h->pid == 3 && last >= 0, "a process has pid 3");
+    opt.on_unknown = SFID_WAIT_OUT;
+    is_i64(holder_end(h, true), 0, "it is killed");
+    munmap(h, sizeof *h);
+    sfid *g = open_or_die(&opt);
+    const int64_t id = sfid_try_next(g);
+    ok(id_pid(&layout, id) == 3 && id > last, "the next one goes on at once, above");
+    sfid_close(g);
+    lose(dirs.run, "continues");
+    g = open_or_die(&opt);
+    is_i64(sfid_ready(g), 1, "where its state directory has moved to, with no page, it goes on at once");
+    ok(next_within(g, patience(5000)) > id, "above");
+    sfid_close(g);
+}
+
+static void is_held_once(void) {
+    const sfid_options opt = options("once", ENV), fixed = options_of("once", 3, &layout);
+    sfid *g = NULL;
+    struct holder *h = holder_start(&opt, true);
+    is_i64(h->pid, 3, "a process has pid 3");
+    is_i64(sfid_open(&g, &opt), SFID_EBUSY, "another one with the same ordinal on this host does not get it");
+    ok(strstr(sfid_last_error(g), "pid 3 is in use") != NULL, "it says \"%s\"", sfid_last_error(g));
+    sfid_close(g);
+    is_i64(try_open(&fixed), SFID_EBUSY, "nor does one that fixes the pid");
+    number("orders-4");
+    is_i64(pid_of_open(&opt), 4, "another ordinal is another pid");
+    number("orders-16");
+    is_i64(try_open(&opt), SFID_EINVAL, "a number that no pid has is refused");
+    number("orders");
+    is_i64(try_open(&opt), SFID_EINVAL, "so is a name without one");
+    number("orders-3");
+    holder_end(h, false);
+    is_i64(pid_of_open(&opt), 3, "it is given back");
+    munmap(h, sizeof *h);
+}
+
+/* A process that holds the pid has used it alone: for a lost mark it does not stop. */
+static void loses_its_mark(void) {
+    sfid_options opt = options("loses", ENV);
+    opt.on_unknown = SFID_TRUST;
+    opt.max_wait_ms = 1;
+    sfid *g = open_or_die(&opt);
+    sfid_status_info st = {.losses = 0};
+    const int64_t end = mono_ns() + patience(20000) * NS_PER_MS;
+    int64_t id = next_within(g, patience(5000));
+    sfid_close(g);
+    opt.on_unknown = SFID_WAIT_OUT;
+    opt.skew_budget_ms = 3600000;
+    g = open_or_die(&opt);
+    lose(dirs.state, "loses");
+    while (st.losses == 0 && mono_ns() < end && sfid_status(g, &st) == 0)
+        id = next_within(g, patience(5000));
+    ok(id >= 0 && st.losses > 0, "the state directory is removed under a process");
+    const uint64_t then = tick_now(&layout) + 2 * (LEAD_MS + 1); /* what it had before is used up by then */
+    while (id >= 0 && id_tick(&layout, id) < then)
+        id = next_within(g, patience(5000));
+    ok(id >= 0, "it makes the mark anew, and goes on");
+    sfid_close(g);
+}
+
+/* Processes of one host, with one pid. */
+static void shares_it(void) {
+    sfid_options opt = options("shares", ENV "&share=1");
+    opt.on_unknown = SFID_TRUST;
+    struct holder *a = holder_start(&opt, true), *b = holder_start(&opt, true);
+    ok(a->pid == 3 && b->pid == 3, "share=1: two processes have pid 3");
+    ok(a->first >= 0 && b->first >= 0 && a->first != b->first, "and different IDs");
+    holder_end(a, false);
+    holder_end(b, false);
+    munmap(a, sizeof *a);
+    munmap(b, sizeof *b);
+}
+
+int main(void) {
+    dirs_make();
+    layout = layout_of(LAYOUT);
+    number("orders-3");
+    waits();
+    trusts();
+    starts_again_and_again();
+    moves();
+    continues();
+    is_held_once();
+    loses_its_mark();
+    shares_it();
+    return done_testing();
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The disk of the state directory hangs: a sync of the mark does not return. No call waits for it: IDs flow from what is left of
+ * the window, at the same cost, then a call that may not wait returns SFID_ELEASE. When the disk goes on, so do IDs, by
+ * themselves. Without "local?share=1" and with it.
+ *
+ * One size. The program has a fsync() and a fdatasync() of its own, which the library calls instead of the system's.
+ */
+#include "support/local.h"
+
+#include <sys/syscall.h>
+
+#define LAYOUT "41:10:12/1ms"
+
+enum { CALLS = 5000 };
+
+static atomic_int hangs, hanging; /* syncs hang; this many do */
+
+static void hang(void) {
+    atomic_fetch_add(&hanging, 1);
+    while (atomic_load(&hangs))
+        nap_us(500);
+    atomic_fetch_sub(&hanging, 1);
+}
+
+int fsync(int fd) {
+    hang();
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd) {
+    hang();
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+static void log_one(struct idlog *log, int64_t id) {
+    if (id >= 0)
+        log_ids(log, &id, 1);
+}
+
+/* Draws until the keeper is in a sync that hangs. Idle processes write nothing. */
+static bool keeper_hangs(sfid *g, struct idlog *log) {
+    const int64_t end = mono_ns() + patience(10000) * (int64_t)NS_PER_MS;
+    while (atomic_load(&hanging) == 0 && mono_ns() < end) {
+        log_one(log, sfid_next(g));
+        nap_us(200);
+    }
+    return atomic_load(&hanging) > 0;
+}
+
+static int by_time(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void calls_go_on(sfid *g, struct idlog *log, const char *what) {
+    static int64_t took[CALLS];
+    unsigned failed = 0;
+    for (int i = 0; i < CALLS; i++) {
+        const int64_t begin = mono_ns(), id = sfid_next(g);
+        took[i] = mono_ns() - begin;
+        failed += id < 0;
+        log_one(log, id);
+    }
+    qsort(took, CALLS, sizeof took[0], by_time);
+    ok(atomic_load(&hanging) > 0, "%s: the sync hangs over %d calls", what, CALLS);
+    is_u64(failed, 0, "%s: none of them fails", what);
+    diag("figure: %s: of %d calls half took %" PRIi64 " ns, 99.9 %% up to %" PRIi64 " ns", what, CALLS, took[CALLS / 2],
+         took[CALLS - CALLS / 1000]);
+}
+
+static bool window_ends(sfid *g, struct idlog *log) {
+    const int64_t end = mono_ns() + patience(10000) * (int64_t)NS_PER_MS;
+    int64_t id;
+    while ((id = sfid_next(g)) != SFID_ELEASE && mono_ns() < end) {
+        log_one(log, id);
+        nap_us(200);
+    }
+    return id == SFID_ELEASE;
+}
+
+static void test_hanging(const char *store, const char *what) {
+    struct idlog log;
+    const sfid_layout layout = layout_of(LAYOUT);
+    sfid_options opt = local_options(what, store, &layout);
+    opt.max_ahead_ms = 0;
+    opt.max_wait_ms = 1;
+    sfid *g = open_or_die(&opt);
+    log_start(&log, 1 << 17, 1, IDLOG_ANY_PID, "%s", what);
+    ok(next_within(g, patience(5000)) >= 0, "%s: an ID", what);
+    atomic_store(&hangs, 1);
+    ok(keeper_hangs(g, &log), "%s: the keeper is in a sync that hangs", what);
+    calls_go_on(g, &log, what);
+    ok(window_ends(g, &log), "%s: when the window is over calls return SFID_ELEASE", what);
+    ok(atomic_load(&hanging) > 0, "%s: the sync hangs all the while", what);
+    atomic_store(&hangs, 0);
+    ok(next_within(g, patience(10000)) >= 0, "%s: the disk goes on, and so do IDs", what);
+    sfid_close(g);
+    idlog_close(&log);
+    judge(LAYOUT, "per-file", UINT64_MAX, what);
+}
+
+int main(void) {
+    dirs_make();
+    test_hanging("local?lead_ms=600", "alone");
+    test_hanging("local?lead_ms=600&share=1", "shared");
+    return done_testing();
+}
