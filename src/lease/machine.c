@@ -150,6 +150,7 @@ static void claim_answered(lease *l, const event *e, actions *out) {
 
 /* R2: an unanswered nonce stays the one to show. R3: it is noted before it is sent. */
 static void renew(lease *l, const event *e, actions *out) {
+    l->soonest_ms = e->now_ms;
     if (l->next_nonce == 0)
         l->next_nonce = nonce_after(l->nonce, e->random[1]);
     push_lease(out, SFID__DO_NOTE, l);
@@ -215,7 +216,7 @@ static void renewed(lease *l, const event *e, actions *out) {
     if (l->told)
         push(out, SFID__DO_TELL_RENEWED);
     usable(l, out);
-    l->soonest_ms = e->now_ms + heartbeat_ms(l) / 8;
+    l->soonest_ms += heartbeat_ms(l) / 8; /* from when it was asked: a process may be stopped until the answer is old */
     rest_till_heartbeat(l, e, out);
 }
 

@@ -258,6 +258,10 @@ static void half_windows(void) {
     is_str(wake(true), "h NR", "short: but before the heartbeat");
     grant(4, 0, TICK + WINDOW);
     is_str(resume(TICK + WINDOW, 0), "h NR", "short: a restart asks anew");
+    now += HEARTBEAT / 8; /* this process is stopped, and the clocks go on */
+    tick = TICK + 3 * WINDOW;
+    grant(4, 0, TICK + 2 * WINDOW);
+    is_str(wake(true), "h NR", "short: at once, if the answer was read long after it was asked for");
 
     struct sfid__lease_terms terms = usual;
     terms.end = TICK + WINDOW;
