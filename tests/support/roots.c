@@ -27,7 +27,12 @@ bool copy_as_it_goes(const char *from, const char *to) {
     return child > 0 && child_wait(child, patience(20000)) == 0;
 }
 
-void copy_tree(const char *from, const char *to) { must(copy_as_it_goes(from, to), "cannot copy %s", from); }
+/* A process that is running may remove a temporary file between cp's look and its read. */
+void copy_tree(const char *from, const char *to) {
+    const int64_t end = mono_ns() + patience(20000) * (int64_t)NS_PER_MS;
+    while (!copy_as_it_goes(from, to))
+        must(mono_ns() < end, "cannot copy %s", from);
+}
 
 void move(const char *from, const char *to) { must(rename(from, to) >= 0, "%s to %s: %s", from, to, strerror(errno)); }
 
