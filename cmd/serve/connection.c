@@ -185,7 +185,7 @@ static uint64_t retry_ms(void) {
     return ms < 1 ? 1 : ms > RETRY_MOST_MS ? RETRY_MOST_MS : (uint64_t)ms;
 }
 
-/* The job goes on later, from the end of a queue. Whoever finds no IDs waits behind those in turn, who came before. */
+/* The job goes on later, from the end of a queue. A job that finds no IDs waits behind those in turn, which came before. */
 static void park(struct connection *c, enum progress progress) {
     if (progress == PROGRESS_TURN || (c->place.queue != QUEUE_TURN && queue_length(QUEUE_TURN) > 0)) {
         if (c->place.queue != QUEUE_TURN)

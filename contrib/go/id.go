@@ -185,7 +185,7 @@ func ParseWideLayout(text string) (*WideLayout, error) {
 }
 
 // Bounds returns the lowest and the highest ID of the millisecond that contains a moment, for range queries. All UUIDs of version
-// 7 lie between these bounds, whoever made them. Both are zero if ParseWideLayout failed.
+// 7 lie between these bounds, also those of other makers. Both are zero if ParseWideLayout failed.
 func (l *WideLayout) Bounds(t time.Time) (lowest, highest [16]byte) {
 	C.go_wide_bounds((*C.sfid_wide_layout)(l), C.int64_t(t.UnixMilli()), unsafe.Pointer(&lowest), unsafe.Pointer(&highest))
 	return lowest, highest

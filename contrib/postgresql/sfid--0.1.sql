@@ -42,7 +42,7 @@ AS 'MODULE_PATHNAME', 'pgsfid_from_base32' LANGUAGE C IMMUTABLE STRICT PARALLEL 
 CREATE FUNCTION sfid_from_base62(id text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'pgsfid_from_base62' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- UUIDs of version 7, whoever made them.
+-- UUIDs of version 7, also those of other makers.
 CREATE FUNCTION sfid_uuid7_time(id uuid) RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'pgsfid_uuid7_time' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION sfid_uuid7_min(moment timestamptz) RETURNS uuid

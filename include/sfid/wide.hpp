@@ -7,7 +7,7 @@
  *     constexpr auto l = libsfid::wide_layout::uuid7();
  *     libsfid::wide_id_range day = l.between(midnight, midnight + std::chrono::hours(24));
  *
- * The bounds hold for all UUIDs of version 7, whoever made them. Times are as in
+ * The bounds hold for all UUIDs of version 7, also those of other makers. Times are as in
  * sfid/layout.hpp. Except from_text() and to_string(), there is no library to
  * link.
  *

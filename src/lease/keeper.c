@@ -220,7 +220,7 @@ static bool keep(struct sfid__keeper *k) {
     return true;
 }
 
-/* True if this process's thread stays, whoever keeps: its callback wants to hear of this process's events. */
+/* True if this process's thread stays even while another keeps: its callback wants to hear of this process's events. */
 static bool attends(const struct sfid__keeper *k) { return sfid__keeper_shares(k) && k->on_event; }
 
 /* Sleeps until the next look. It is soon if the keeper of another process was asked: that one may answer, or be deaf. */

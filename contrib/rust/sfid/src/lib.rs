@@ -177,7 +177,7 @@ pub struct WideLayout(sys::sfid_wide_layout);
 
 impl WideLayout {
     /// The lowest and the highest ID of the millisecond that contains a moment, for range queries. All UUIDs of version 7 lie
-    /// between these bounds, whoever made them.
+    /// between these bounds, also those of other makers.
     pub fn bounds(&self, t: SystemTime) -> (u128, u128) {
         let bound = |of: unsafe extern "C" fn(*const sys::sfid_wide_layout, i64, *mut sys::sfid_wide) -> c_int| {
             let mut id = sys::sfid_wide { high: 0, low: 0 };
