@@ -14,18 +14,24 @@
  *        do not share.
  *   8-   records, append-only, three lines each.
  *
- * A record is what one lease allows. Its first line has only the state word,
- * the only line that every ID writes to. Its second line is written once, but
- * for the limit, which only rises. Its third line belongs to the slow path.
+ * A record is what one lease allows. Its first line has the state word, the
+ * only line that every ID writes to, and what only the slow path reads: the
+ * signs of the machine (base/signs.h). Its second line is written once, but for
+ * the limit, which only rises. Its third line belongs to the slow path.
  *
  *     word   bit 63: closed. Below it: tick << seq_bits | seq of the next ID.
  *     limit  the first tick that may not be issued.
  *     hi     the highest clock tick seen.
  *     lead   how many ticks ahead of the clock an ID may be issued at once.
+ *     signs  of the machine, read before the lease was asked for. Where the
+ *            machine shows others, it is a copy, and the record is void: what it
+ *            allows, another copy may issue. seal covers them. Damaged signs
+ *            count as none, so a changed byte makes no record void.
  */
 #ifndef SFID_DRAW_PAGE_H
 #define SFID_DRAW_PAGE_H
 
+#include "base/signs.h"
 #include "base/watch.h"
 
 #include <pthread.h>
@@ -38,6 +44,7 @@
 
 struct sfid__record {
     _Alignas(SFID__LINE) _Atomic uint64_t word;
+    struct sfid__signs signs;
 
     _Alignas(SFID__LINE) _Atomic uint64_t limit;
     uint64_t pid_field;   /* the pid, shifted to its place */
@@ -45,8 +52,8 @@ struct sfid__record {
     uint64_t epoch_units; /* the hint subtracts it from the clock: seconds or milliseconds, see hint.h */
     uint32_t unit;        /* the hint divides by it, in the same units */
     uint8_t seq_bits, time_shift, seq_shift, pid_shift;
-    uint64_t token; /* the token of the lease, if it has one */
-    uint64_t zero;
+    uint64_t token;    /* the token of the lease, if it has one */
+    uint64_t seal;     /* checksum of signs; 0: there are none */
     uint64_t checksum; /* covers this line but for limit, the place in the page, and the identity of the page */
 
     _Alignas(SFID__LINE) _Atomic uint64_t hi;

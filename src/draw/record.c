@@ -15,6 +15,7 @@
  */
 #include "draw/record.h"
 
+#include "base/hash.h"
 #include "id/layout.h"
 
 #include <string.h>
@@ -56,6 +57,16 @@ uint64_t sfid__record_issued(const struct sfid__record *r) {
     return position - first >= skipped ? position - first - skipped : 0;
 }
 
+static uint64_t seal_of(const struct sfid__signs *signs) { return sfid__hash(SFID__HASH_SEED, signs, sizeof *signs) | 1; }
+
+bool sfid__record_is_void(const struct sfid__record *r, uint64_t boot) {
+    return r->seal != 0 && sfid__signs_changed(&r->signs, boot) && r->seal == seal_of(&r->signs);
+}
+
+struct sfid__signs sfid__record_signs(const struct sfid__record *r) {
+    return r->seal != 0 && r->seal == seal_of(&r->signs) ? r->signs : (struct sfid__signs){.boot = 0};
+}
+
 /* Fills in a record, but for its word. All relaxed: nobody can see the record before [publish]. */
 static void fill(struct sfid__record *r, const struct sfid__start *start, uint64_t floor) {
     const sfid_layout *l = start->layout;
@@ -71,6 +82,10 @@ static void fill(struct sfid__record *r, const struct sfid__start *start, uint64
     r->seq_shift = l->seq_shift;
     r->pid_shift = l->pid_shift;
     r->token = start->token;
+    if (start->signs) {
+        r->signs = *start->signs;
+        r->seal = seal_of(&r->signs);
+    }
     atomic_store_explicit(&r->nonce, start->nonce, memory_order_relaxed);
 }
 

@@ -4,7 +4,8 @@
  *
  * One thread at a time per page may call these functions: the one that opens
  * the page (alone, with its lock), its keeper (while it keeps the page), or the
- * one that closes it (after the keeper's end, alone with the lock again).
+ * one that closes it (after the keeper's end, alone with the lock again). Only
+ * sfid__record_close() may come from any thread, for a record that is void.
  * Threads that generate run beside all of them. Of a page that processes share,
  * a keeper that was stopped may come late with any of its stores. So for those
  * pages there is sfid__record_replace(), and limits only rise.
@@ -23,6 +24,7 @@ struct sfid__start {
     uint64_t now;          /* clock tick */
     uint64_t max_ahead;    /* ticks: a position further ahead waits for the clock */
     uint64_t token, nonce; /* of a lease, else 0 */
+    const struct sfid__signs *signs; /* NULL: the record is never void */
 };
 
 /*
@@ -42,6 +44,15 @@ struct sfid__record *sfid__record_replace(struct sfid__page *page, uint32_t i, u
 
 /* Closes a record for good. Returns the position where it stopped: every one below is taken or lost. Idempotent. */
 uint64_t sfid__record_close(struct sfid__record *r);
+
+/*
+ * True if the machine shows other signs than when the lease of the record was asked for (page.h). boot: as in signs.h. That does not
+ * depend on what any process noticed before, so all processes of a page agree, and a new record is not taken for a void one.
+ */
+bool sfid__record_is_void(const struct sfid__record *r, uint64_t boot);
+
+/* The signs of a record; all zero if it has none. */
+struct sfid__signs sfid__record_signs(const struct sfid__record *r);
 
 /* The position of a record, closed or not. */
 static inline uint64_t sfid__record_position(const struct sfid__record *r) {

@@ -32,6 +32,7 @@
  *   10  in hand, not due                          sleep until it is due
  *   11  word closed, a newer record published     use that one
  *   12  word closed, none newer                   being replaced: as 3 (a closed handle is seen before row 1)
+ *   20  record void (page.h), before row 3        drop what is in hand, close the word: 11, 12 (in a tick of the hot path, unseen)
  *   19  tick of clock and word below `from`,      sleep until it is due, or as 9 (generator.h, struct sfid__crowd)
  *       and that not due
  *   13  word behind the clock, or `from`          move it to that tick and take a position; 14 if that is at the limit
@@ -48,6 +49,7 @@
  */
 #include "draw/slow.h"
 
+#include "draw/record.h"
 #include "id/layout.h"
 
 #include <limits.h>
@@ -212,6 +214,13 @@ static int take_newer(struct sfid__generator *g, struct sfid__call *call, const 
     return use_newest(g, v->r) ? AGAIN /* 11 */ : wait_for_keeper(g, call, v); /* 12 */
 }
 
+/* Row 20: another copy of this machine may issue what is in hand. A keeper may be closing, too: closing is idempotent. */
+static int leave_void(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
+    sfid__record_close(v->r);
+    call->in_hand = false;
+    return take_newer(g, call, v);
+}
+
 /* How far ahead of the clock a call may issue. */
 static uint64_t lead_of(const struct sfid__generator *g, const struct sfid__record *r) {
     const uint64_t lead = SFID__MIN(load(&r->lead), SFID__MAX(g->max_ahead, g->max_skew));
@@ -282,6 +291,8 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     const int rc = look_at_clock(g, v);
     if (rc != GO)
         return rc;
+    if (sfid__record_is_void(v->r, 0))
+        return leave_void(g, call, v); /* 20 */
     v->hi = load(&v->r->hi);
     if (v->clock >= v->limit && !(call->in_hand && tick_of(v->r, call->n) < v->limit)) {
         if (!(load(&v->r->word) & SFID__CLOSED))
@@ -449,6 +460,9 @@ static struct sfid__record *in_use(const struct sfid__generator *g) {
     return atomic_load_explicit(sfid__record_at(g), memory_order_acquire); /* as in look() */
 }
 
+/* Row 20, but for the tick of the word: the hot path goes on there. */
+static bool enters_void(const struct view *v, uint64_t wt) { return wt != v->clock && sfid__record_is_void(v->r, 0); }
+
 int sfid__draw_retry_ms(const struct sfid__generator *g) {
     struct view v = {.r = in_use(g)};
     const int rc = glance(g, &v);
@@ -459,7 +473,7 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
     const bool may_now = !held_back && (wt <= v.clock || due(&v, wt));
     if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)
         return SFID_EOVERFLOW;
-    if ((w & SFID__CLOSED) || v.clock >= v.limit || (may_now && wt >= v.limit))
+    if ((w & SFID__CLOSED) || v.clock >= v.limit || (may_now && wt >= v.limit) || enters_void(&v, wt))
         return (int)(NAP_LONGEST_NS / 1000000);
     if (may_now)
         return 0;
@@ -476,8 +490,8 @@ bool sfid__draw_ready(const struct sfid__generator *g) {
         return false;
     const bool awaited = is_awaited(g);
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
-    if ((w & SFID__CLOSED) || v.clock >= v.limit)
-        return awaited; /* 3, 12 */
+    if ((w & SFID__CLOSED) || v.clock >= v.limit || enters_void(&v, wt))
+        return awaited; /* 3, 12, 20 */
     if (wt >= v.limit && v.limit >= g->end)
         return false; /* 14: the layout has ended */
     if (wt <= v.clock || due(&v, wt))

@@ -130,7 +130,7 @@ void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const str
     uint64_t limit = granted ? a->limit : position >> seq_bits;
     if (!found) {
         const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit, now,
-                                          h->generator->max_ahead, a->token, a->nonce};
+                                          h->generator->max_ahead, a->token, a->nonce, NULL};
         r = append_record(h, &start);
         if (r && granted)
             follow_server(h, r, a->floor, now);

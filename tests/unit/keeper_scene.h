@@ -99,7 +99,8 @@ static void begin(bool events) {
                                                   .rests = true},
                                         .exchange_ms = 2000};
     sfid__page_reset_keeper(f.page);
-    const struct sfid__start start = {&f.g.layout, 7, real_tick() << 12, real_tick() + (uint64_t)window_ms, real_tick(), f.g.max_ahead, 0, 0};
+    const struct sfid__start start = {
+        &f.g.layout, 7, real_tick() << 12, real_tick() + (uint64_t)window_ms, real_tick(), f.g.max_ahead, 0, 0, NULL};
     sfid__record_append(f.page, 0, &start);
     f.records = 1;
     f.g.page = f.page;

@@ -39,7 +39,7 @@ static bool in_order(uint32_t count) {
 
 static struct sfid__record *append(uint32_t count, uint64_t pid, uint64_t position, uint64_t limit, uint64_t now,
                                    uint64_t max_ahead) {
-    const struct sfid__start start = {&layout, pid, position, limit, now, max_ahead, 0, 0};
+    const struct sfid__start start = {&layout, pid, position, limit, now, max_ahead, 0, 0, NULL};
     return sfid__record_append(page, count, &start);
 }
 
@@ -199,7 +199,7 @@ static void hints(void) {
     for (size_t e = 0; e < COUNT(epochs); e++)
         for (size_t u = 0; u < COUNT(units); u++) {
             const sfid_layout l = sfid__layout_make(35, 8, 12, units[u], epochs[e]);
-            const struct sfid__start start = {&l, 0, 0, 900, 0, 0, 0, 0};
+            const struct sfid__start start = {&l, 0, 0, 900, 0, 0, 0, 0, NULL};
             fresh_page();
             const struct sfid__record *r = sfid__record_append(page, 0, &start);
             const bool seconds = sfid__layout_in_seconds(&l);
@@ -212,7 +212,7 @@ static void hints(void) {
         }
     is_u64(wrong, 0, "the tick of every moment, whatever unit and epoch");
     const sfid_layout hours = sfid__layout_make(35, 8, 12, 3600000, 0);
-    const struct sfid__start start = {&hours, 0, 0, 900, 0, 0, 0, 0};
+    const struct sfid__start start = {&hours, 0, 0, 900, 0, 0, 0, 0, NULL};
     fresh_page();
     is_u64(sfid__record_append(page, 0, &start)->unit, 3600, "an hour has 3600 seconds");
     is_u64(in_seconds, 4 * 3, "by time() where unit and epoch are whole seconds");
@@ -220,7 +220,7 @@ static void hints(void) {
 
 static void other_orders(void) {
     const sfid_layout l = {0, 10, 39, 16, 8, 24, 0, 16, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(16), SFID__ONES(8)};
-    const struct sfid__start start = {&l, 65535, UINT64_C(5) << 8 | 200, 900, 5, 0, 0, 0};
+    const struct sfid__start start = {&l, 65535, UINT64_C(5) << 8 | 200, 900, 5, 0, 0, 0, NULL};
     fresh_page();
     const struct sfid__record *r = sfid__record_append(page, 0, &start);
     ok(r->pid_field == 65535 && sfid__record_pid(r) == 65535 && r->seq_bits == 8 && r->seq_shift == 16 && r->time_shift == 24 &&
@@ -268,7 +268,7 @@ static void nonces(void) {
 static void beside_another(void) {
     fresh_page();
     atomic_fetch_add(&append(0, 7, AT(500, 0), 700, 500, 10)->word, 3);
-    const struct sfid__start start = {&SFID_LAYOUT_DEFAULT, 7, AT(500, 3), 900, 500, 10, 0, 0};
+    const struct sfid__start start = {&SFID_LAYOUT_DEFAULT, 7, AT(500, 3), 900, 500, 10, 0, 0, NULL};
     struct sfid__record *r = sfid__record_replace(page, 1, 0, &start);
     ok(r == &page->records[1] && atomic_load(&page->current) == 1 && (atomic_load(&page->records[0].word) & SFID__CLOSED),
        "a keeper replaces the record that it saw");
