@@ -19,7 +19,7 @@ uint64_t sfid__grant_clock_tick(const struct sfid__holder *h) { return sfid__gra
  * That rest belongs to r alone. It lies below r's limit, so it was granted to r. A release gives ticks back from the
  * next one on (first_unused). If no release arrived, the server keeps all of r's window. So no other holder was or will
  * be granted the rest, even if the pid had one in between. If that holder used anything, the grant begins above it, and
- * there is a gap.
+ * there is a gap. Of a void record the rest belongs to each copy of the machine.
  *
  * The caller is alone with the page, and a new record takes the place of r: the rest is used once. The difference wraps
  * if `first` is below.
@@ -30,9 +30,18 @@ static bool joins(const struct sfid__record *r, uint64_t first) {
 }
 
 /* A server grants from `first` on. Below it the pid may have had another holder since, except for what joins() shows. */
-static uint64_t granted_position(const struct sfid__record *r, uint64_t pid, uint64_t first) {
+static uint64_t granted_position(const struct sfid__holder *h, const struct sfid__record *r, uint64_t pid, uint64_t first) {
     const uint64_t on_page = r && sfid__record_pid(r) == pid ? sfid__record_position(r) : 0;
-    return on_page && joins(r, first) ? on_page : SFID__MAX(on_page, first);
+    return on_page && joins(r, first) && !sfid__grant_is_void(h, r) ? on_page : SFID__MAX(on_page, first);
+}
+
+/*
+ * Above what another copy of this machine may have issued under a pid of this host, if that one has ended: it had the same mark,
+ * and issued at most max_ahead_ms above a clock that was no later than ours is now. If it goes on, nothing here can keep the two apart.
+ */
+static uint64_t position_after_copy(const struct sfid__holder *h, uint64_t known) {
+    const uint64_t tick = SFID__MIN(h->tick + h->generator->max_ahead + 1, h->store->terms.end);
+    return SFID__MAX(known, tick << h->generator->layout.seq_bits);
 }
 
 /*
@@ -42,10 +51,12 @@ static uint64_t granted_position(const struct sfid__record *r, uint64_t pid, uin
 uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__record *r, const struct sfid__reply *reply,
                               uint64_t first) {
     if (h->lease.terms.testifies)
-        return granted_position(r, reply->pid, first);
+        return granted_position(h, r, reply->pid, first);
     const struct sfid__slot *slot = &h->slot;
     const uint64_t here = slot->page ? sfid__record_furthest(slot->page, slot->records, reply->pid) : 0;
     const uint64_t on_page = SFID__MAX(here, h->beside.position);
+    if (h->shunned || sfid__grant_is_void(h, r))
+        return position_after_copy(h, SFID__MAX(on_page, reply->position));
     if (on_page && !reply->exact && reply->page && (reply->page == slot->page->id.nonce || reply->page == h->beside.nonce))
         return on_page;
     const uint64_t position = SFID__MAX(on_page, reply->position);
@@ -125,12 +136,12 @@ void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const str
     const uint8_t seq_bits = h->generator->layout.seq_bits;
     const uint64_t position = sfid__grant_position(h, r, reply, SFID__MAX(now, a->floor) << seq_bits);
     const bool found = r && !sfid__grant_is_closed(r) && !h->lease.opened && !h->lease.terms.testifies &&
-                       sfid__record_pid(r) == reply->pid && sfid__record_position(r) == position;
+                       sfid__record_pid(r) == reply->pid && sfid__record_position(r) == position && !sfid__grant_is_void(h, r);
     const bool granted = a->limit > a->floor;
     uint64_t limit = granted ? a->limit : position >> seq_bits;
     if (!found) {
-        const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit, now,
-                                          h->generator->max_ahead, a->token, a->nonce, NULL};
+        const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit,    now,
+                                          h->generator->max_ahead, a->token, a->nonce, &h->signs};
         r = append_record(h, &start);
         if (r && granted)
             follow_server(h, r, a->floor, now);
@@ -141,6 +152,7 @@ void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const str
     *next = (struct sfid__lease_event){.kind = r ? SFID__LEASE_ADOPTED : SFID__LEASE_UNFIT};
     if (r == NULL)
         return;
+    h->shunned = false;
     next->limit = SFID__MAX(limit, a->limit);
     next->bare = reply->guessed || position > reply->position;
     /* A record may go on past its mark, if that was set back or lost. It issues IDs once the mark is ahead of it again. */

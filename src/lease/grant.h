@@ -29,6 +29,11 @@ static inline void sfid__grant_mend_highest(struct sfid__record *r) {
         atomic_store_explicit(&r->hi, sfid__grant_limit(r), memory_order_relaxed);
 }
 
+/* True if the record r is void (page.h), as far as this step knows; false for NULL. */
+static inline bool sfid__grant_is_void(const struct sfid__holder *h, const struct sfid__record *r) {
+    return r && sfid__record_is_void(r, h->boot);
+}
+
 /*
  * The position at which a reply's pid continues, by page and store; `first`, the first one granted, if neither knows.
  * r: the last record of the slot, or NULL.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lease/holder.h"
 
+#include "base/hash.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "draw/record.h"
@@ -43,13 +44,59 @@ static void tell_renewed(const struct sfid__holder *h) {
                       "the window was extended");
 }
 
-/* ---- carrying out ---------------------------------------------------------- */
-
 static void look_at_clock(struct sfid__holder *h) {
     h->now_ms = sfid__holder_monotonic_ms(h);
     h->wall_ms = sfid__now(h->generator->clock).ms;
     h->tick = sfid__tick_of_ms(&h->generator->layout, h->wall_ms);
 }
+
+/* ---- copies of this machine --------------------------------------------------- */
+
+/* By a hash; 0 if it cannot be read. */
+void sfid__holder_look_at_boot(struct sfid__holder *h) {
+    static const uint8_t unknown[16];
+    uint8_t id[16];
+    h->boot = sfid__boot_id(id) == 0 && memcmp(id, unknown, sizeof id) != 0 ? sfid__hash(SFID__HASH_SEED, id, sizeof id) | 1 : 0;
+}
+
+/*
+ * Copies have the kernel's random state in common until it gathers more, and so might make one token. What the machine shows and
+ * the clocks to the nanosecond tell most of them apart; a kernel that knows its generation (vmgenid) has done so already.
+ */
+static void stir(const struct sfid__holder *h, uint64_t random[2]) {
+    const struct sfid__time now = sfid__now(&sfid__system_clock);
+    const uint64_t seen[] = {h->signs.generation, (uint64_t)now.ms, (uint64_t)now.ns,
+                             (uint64_t)sfid__system_clock.monotonic_ns(&sfid__system_clock)};
+    random[0] ^= sfid__hash_words(SFID__HASH_SEED, seen, sizeof seen / sizeof seen[0]);
+    random[1] ^= sfid__hash_words(random[0], seen, sizeof seen / sizeof seen[0]);
+}
+
+/*
+ * R13. True if this machine is a copy of the one that asked for the lease. Of a page that is not shared, the record is closed by
+ * its keeper alone, or by a call that noticed it: perhaps of a child that sees more of the machine than this process.
+ */
+static bool is_copied(const struct sfid__holder *h) {
+    const struct sfid__record *r = sfid__holder_last_record(h);
+    if (sfid__signs_changed(&h->signs, h->boot) || sfid__grant_is_void(h, r))
+        return true;
+    return !h->shared && sfid__holder_has_pid(h) && r && sfid__grant_is_closed(r);
+}
+
+/* The event that says so. The record that it closes is this process's last: a newer one is not void. */
+static struct sfid__lease_event found_copied(struct sfid__holder *h) {
+    h->shunned = true;
+    sfid__fail(&h->error, SFID_ELEASE,
+               "this machine was suspended, or is a copy of another, which may go on with the same pid: no ID of before is used");
+    return (struct sfid__lease_event){.kind = SFID__LEASE_COPIED};
+}
+
+/* Before a token is made. */
+static void begin_token(struct sfid__holder *h) {
+    sfid__signs_read(&h->signs);
+    h->signs.boot = h->boot;
+}
+
+/* ---- carrying out ---------------------------------------------------------- */
 
 static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
     const struct sfid__record *r = sfid__holder_last_record(h);
@@ -66,6 +113,7 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
         e->tick = SFID__MAX(e->tick, tick);
     }
     sfid__random(e->random, sizeof e->random);
+    stir(h, e->random);
     e->random[0] |= 1;
     e->random[1] |= 1;
 }
@@ -113,6 +161,8 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
                                        .limit = h->reply.limit,
                                        .start = h->reply.start,
                                        .after_ms = h->reply.after_ms};
+    if (sfid__signs_changed(&h->signs, 0)) /* the other copy may have the same answer */
+        *next = found_copied(h);
 }
 
 static void release(struct sfid__holder *h, const struct sfid__lease_action *a) {
@@ -144,7 +194,8 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, stru
         extend(h);
         return false;
     case SFID__DO_SHUT:
-        sfid__record_close(sfid__holder_last_record(h));
+        if (sfid__holder_last_record(h))
+            sfid__record_close(sfid__holder_last_record(h));
         return false;
     case SFID__DO_TELL_LEASED:
         tell_pid(h, SFID_EVENT_LEASED, "held");
@@ -191,6 +242,8 @@ int64_t sfid__holder_feed(struct sfid__holder *h, struct sfid__lease_event e) {
     for (;;) {
         struct sfid__lease_actions actions;
         bool more = false;
+        if (e.kind == SFID__LEASE_OPEN || e.kind == SFID__LEASE_COPIED)
+            begin_token(h);
         fill_event(h, &e);
         sfid__lease_step(&h->lease, &e, &actions);
         for (unsigned i = 0; i < actions.count; i++)
@@ -202,6 +255,18 @@ int64_t sfid__holder_feed(struct sfid__holder *h, struct sfid__lease_event e) {
             return actions.count ? actions.list[actions.count - 1].due_ms : SFID__FOREVER;
         }
     }
+}
+
+/* The lease of a record that is taken up began under the signs that stand there. What they leave open is as it is now. */
+void sfid__holder_follow_signs(struct sfid__holder *h, const struct sfid__record *r) {
+    const struct sfid__signs then = sfid__record_signs(r);
+    begin_token(h);
+    if (then.generation)
+        h->signs.generation = then.generation;
+    if (then.clocks && then.clocks == h->signs.clocks)
+        h->signs.slept_ms = then.slept_ms;
+    if (then.boot)
+        h->signs.boot = then.boot;
 }
 
 /* The lease that the page's current record describes. */
@@ -224,8 +289,14 @@ void sfid__holder_resume(struct sfid__holder *h) {
         return;
     h->process = sfid__process();
     struct sfid__lease_event begin = sfid__holder_found_on_page(h);
-    if (sfid__grant_is_closed(sfid__holder_last_record(h))) /* R12: the keeper that closed it died before its next claim */
+    struct sfid__record *r = sfid__holder_last_record(h);
+    sfid__holder_look_at_boot(h);
+    if (sfid__grant_is_void(h, r)) /* R13: nothing is renewed that was found on it */
+        sfid__record_close(r);
+    if (sfid__grant_is_closed(r)) /* R12, R13: the keeper that closed it died before its next claim */
         begin = (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = h->store->start};
+    else
+        sfid__holder_follow_signs(h, r);
     sfid__holder_feed(h, begin);
 }
 
@@ -251,6 +322,9 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */
     if (h->shared)
         sfid__holder_resume(h);
+    sfid__holder_look_at_boot(h);
+    if (h->process == sfid__process() && is_copied(h)) /* not if an answer that came late has just shown that another one keeps */
+        return sfid__holder_feed(h, found_copied(h));
     return sfid__holder_feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }
 
@@ -282,6 +356,9 @@ void sfid__holder_close(struct sfid__holder *h) {
             const struct sfid__lease_event found = sfid__holder_found_on_page(h);
             sfid__lease_step(&h->lease, &found, &none);
         }
+        sfid__holder_look_at_boot(h);
+        if (sfid__grant_is_void(h, r)) /* R13: the pid is not this copy's to release, and its mark stays ahead */
+            h->lease.state = SFID__LEASE_WANTED;
         h->stopped = sfid__record_close(r);
         close.position = first_unused(h, r);
         sfid__numbered_leave(&h->slot); /* for a slot with a pid's name, nothing */

@@ -66,11 +66,12 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
 static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
     struct sfid__record *r = sfid__holder_last_record(h);
     const bool by_mark = h->shared && !h->lease.terms.testifies; /* then the page is not the right to its pid */
-    if (r == NULL || by_mark || sfid__grant_is_closed(r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
-        sfid__record_pid(r) > h->lease.terms.pid_max)
+    if (r == NULL || by_mark || sfid__grant_is_closed(r) || sfid__grant_is_void(h, r) ||
+        sfid__record_pid(r) < h->lease.terms.pid_min || sfid__record_pid(r) > h->lease.terms.pid_max)
         return false;
     sfid__grant_mend_highest(r);
     *found = sfid__holder_found_on_page(h);
+    sfid__holder_follow_signs(h, r);
     found->cold =
         sfid__grant_limit(r) <= SFID__MAX(sfid__grant_clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
     return true;
@@ -91,6 +92,7 @@ static int out_of_time(struct sfid__holder *h) {
 /* Drives the machine until IDs can be generated, it gives up, or time is over. */
 static int get_pid(struct sfid__holder *h) {
     struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
+    sfid__holder_look_at_boot(h);
     if (goes_on(h, &begin) && !begin.cold) {
         h->lease.state = SFID__LEASE_HELD;
         h->lease.opened = true;

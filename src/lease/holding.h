@@ -21,6 +21,9 @@ struct sfid__holder {
     uint64_t tick;                         /* the clock's when the step began, or after its last question to the store */
     int64_t now_ms, wall_ms;               /* the same moment: monotonic, and by the clock */
     uint64_t stopped;                      /* the word, once closed */
+    struct sfid__signs signs;              /* of the machine, read before the token of the lease was made */
+    uint64_t boot;                         /* sign of the present boot, when the step began */
+    bool shunned;                          /* another copy of this machine may have used the pid: it goes on above all that may be */
     bool gave_up;                          /* no pid can be had */
     uint64_t of_pages;                     /* as in the settings */
     uint64_t process;                      /* the process whose machine follows the page; 0: none */

@@ -247,6 +247,24 @@ static void shut_out(lease *l, const event *e, actions *out) {
     lost(l, e, out);
 }
 
+/*
+ * R13. The other copy has the same memory: token, nonces, and what a claim under way will be granted. One that renewed first would
+ * share its pid with the other till that one renews. So nothing of before is used, not even what is left of a lost lease's window.
+ */
+static void copied(lease *l, const event *e, actions *out) {
+    if (l->gave_up) {
+        sleep_until(out, SFID__FOREVER);
+        return;
+    }
+    push(out, SFID__DO_SHUT);
+    if (l->state == SFID__LEASE_HELD) {
+        lost(l, e, out);
+        return;
+    }
+    want(l, e->random[0], 0, l->start);
+    claim(l, e, out);
+}
+
 /* R4, R8. A limit that stays where it is was possible once, even if the clock has been set since. */
 static bool renewal_is_possible(const lease *l, const event *e) {
     return e->limit == l->limit || (e->limit > l->limit && is_within_reach(l, e));
@@ -394,6 +412,9 @@ void sfid__lease_step(struct sfid__lease *l, const struct sfid__lease_event *e, 
         break;
     case SFID__LEASE_UNFIT:
         unfit(l, e, out);
+        break;
+    case SFID__LEASE_COPIED:
+        copied(l, e, out);
         break;
     case SFID__LEASE_CLOSE:
         closed(l, e, out);

@@ -30,6 +30,9 @@
  *       lease is never shown again, neither renewed nor released. IDs come from
  *       its record until the new one is published, at most up to its limit.
  *   R12 Once a stranger has the pid, its record is closed before anything else.
+ *   R13 A copy of a machine that was resumed closes its record, and claims anew
+ *       under a new token. It never shows the old one again, nor releases it:
+ *       that may be the original's, which notices nothing.
  */
 #ifndef SFID_LEASE_MACHINE_H
 #define SFID_LEASE_MACHINE_H
@@ -96,6 +99,7 @@ enum sfid__lease_event_kind {
     SFID__LEASE_ANSWER,  /* the store answered: exchange, answer, and that answer's members */
     SFID__LEASE_ADOPTED, /* the grant has its record: limit, and whether the store knows that limit (sure) */
     SFID__LEASE_UNFIT,   /* the grant could not get a record */
+    SFID__LEASE_COPIED,  /* this machine is a copy of the one that asked for the lease; no answer of before counts */
     SFID__LEASE_CLOSE    /* the record is closed, and this process was the last to use it: position is the tick to give back */
 };
 

@@ -55,6 +55,8 @@ bool sfid__takeover_counts(struct sfid__holder *h, const struct sfid__lease_acti
     if (e->kind == SFID__LEASE_UNFIT && sfid__share_is_replaced(h)) {
         give_back(h, a->token, a->nonce);
         counts = false;
+    } else if (e->kind == SFID__LEASE_COPIED) {
+        counts = !sfid__holder_is_late(h); /* the one that counts notices it, too */
     } else if (e->kind == SFID__LEASE_ANSWER) {
         counts = !sfid__holder_is_late(h) || late_answer(h, a, e);
         if (e->answer == SFID__LOST && a->kind == SFID__DO_RENEW && is_outdated(h, a))

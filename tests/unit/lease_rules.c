@@ -53,6 +53,37 @@ static void nonces_of_renewals(void) {
     is_u64(last()->limit, TICK + WINDOW + 30, "and testifies with the limit answered");
 }
 
+static const char *copied(void) { return step((struct sfid__lease_event){.kind = SFID__LEASE_COPIED}); }
+
+static void what_copies_show(void) {
+    begin_held(&usual);
+    const uint64_t token = l.token;
+    is_str(copied(), "w ZXC", "R13: a copy closes its record, tells of the loss and claims");
+    ok(last()->token != token && last()->token != 0, "R13: under another token");
+    is_u64(last()->start, 4, "R13: where it was");
+    const uint64_t second = l.token, exchange = l.exchange;
+    is_str(copied(), "w ZC", "R13: the like in the middle of a claim");
+    ok(last()->token != second && last()->token != token, "R13: under a third one");
+    step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
+                                    .exchange = exchange,
+                                    .answer = SFID__GRANTED,
+                                    .pid = 7,
+                                    .floor = TICK,
+                                    .limit = TICK + WINDOW});
+    is_str(actions_said(), "w S", "R13: and what the first claim was granted does not count");
+    grant(7, TICK, TICK + WINDOW);
+    is_str(adopted(TICK + WINDOW, true), "h MS", "R13: it has a pid of its own, and says so");
+    begin_held(&usual);
+    wake_when_due();
+    is_str(copied(), "w ZXC", "R13: the like in the middle of a renewal");
+    begin_open(&usual);
+    answer(SFID__REFUSED);
+    is_str(copied(), "w S", "R13: one that gave up goes on waiting");
+    begin_held(&usual);
+    close_lease();
+    is_str(copied(), "e S", "R13: and one that has ended is at its end");
+}
+
 static void what_restarts_show(void) {
     begin(&usual);
     is_str(resume(TICK + 20, 73), "h NR", "R9: what is found is renewed at once");
@@ -388,6 +419,7 @@ static void gives_up(void) {
 int main(void) {
     tokens_of_claims();
     nonces_of_renewals();
+    what_copies_show();
     what_restarts_show();
     what_is_lost();
     what_is_released();

@@ -190,10 +190,10 @@ static void run(uint64_t seed) {
 /* x: reached; r: but in a long walk only; .: by no caller that keeps to machine.h. */
 static const char *const reachable[SITUATIONS] = {
     /* OPEN RESUME WAKE | awaited: granted later switched lost foreign failed refused | too late: the same | adopted sure, not;
-       unfit; close */
-    [SFID__LEASE_WANTED * 2] = "xxx.......xxxxxxxxxxx", [SFID__LEASE_WANTED * 2 + 1] = "xxxxxxxxxxxxxxxxx...x",
-    [SFID__LEASE_HELD * 2] = "xxx.......xxxxxxx...x",   [SFID__LEASE_HELD * 2 + 1] = "xxxxxxxxxxxxxxxxx...x",
-    [SFID__LEASE_ENDED * 2] = "xxx.......xxxxrxxxxxx",  [SFID__LEASE_ENDED * 2 + 1] = "xxxx..x.xxxxxxrxxxxxx",
+       unfit; close; copied */
+    [SFID__LEASE_WANTED * 2] = "xxx.......xxxxxxxxxxxr", [SFID__LEASE_WANTED * 2 + 1] = "xxxxxxxxxxxxxxxxx...xx",
+    [SFID__LEASE_HELD * 2] = "xxx.......xxxxxxx...xx",   [SFID__LEASE_HELD * 2 + 1] = "xxxxxxxxxxxxxxxxx...xx",
+    [SFID__LEASE_ENDED * 2] = "xxx.......xxxxrxxxxxxx",  [SFID__LEASE_ENDED * 2 + 1] = "xxxx..x.xxxxxxrxxxxxxx",
 };
 
 static void report_coverage(bool demanded) {
@@ -224,9 +224,9 @@ static void report_figures(void) {
          figures.epochs, figures.failovers, figures.crashes, figures.restarts, figures.takeovers, figures.pages_lost, figures.stops,
          figures.closes, figures.gave_up, figures.unfit);
     diag("%" PRIu64 " pids lost: forgotten %" PRIu64 " times, succeeded %" PRIu64 ", set back by a late request %" PRIu64
-         "; %" PRIu64 " copies, a copied lease found out %" PRIu64 " times; second pid taken by the store's own order %" PRIu64
-         " times",
-         figures.losses, figures.gone, figures.superseded, figures.set_back, figures.copies, figures.copies_found,
+         "; %" PRIu64 " copies, %" PRIu64 " of them noticed it, a copied lease found out %" PRIu64
+         " times; second pid taken by the store's own order %" PRIu64 " times",
+         figures.losses, figures.gone, figures.superseded, figures.set_back, figures.copies, figures.noticed, figures.copies_found,
          figures.second_pids);
     diag("%" PRIu64 " claims of short pids, %" PRIu64 " moves granted, %" PRIu64 " heard of, %" PRIu64
          " of them without a record; %" PRIu64 " strangers met",

@@ -47,6 +47,7 @@ enum {
     X(LOST_TOKEN, "the token of a lost pid is not shown again") \
     X(BOTH_RENEWED, "of two copies of one owner one is renewed") \
     X(RESTART, "what a restart finds is renewed before anything is claimed") \
+    X(RESUMED, "a copy that notices what it is closes its record, and shows nothing that the other copy has") \
     X(STRANGER, "who hears of a stranger closes the record before anything else") \
     X(TOLD, "leased, renewed, lost, leased again are told in that order") \
     X(GIVEN_UP, "nobody gives up who had a pid, or goes on claiming after giving up") \
@@ -146,6 +147,8 @@ struct owner {
     uint64_t foreign_token;           /* heard that a stranger has its pid */
     uint64_t answered_nonce;          /* of its last renewal */
     bool is_copy, gated;              /* gated: a copy whose first renewal was not answered */
+    bool notices;                     /* a copy that is going to notice what it is, before it does anything else */
+    uint64_t both_have[2];            /* tokens that the other copy has, too, and may show */
     bool released, gave_up, may_not_give_up, told, lost_told;
     bool hears_lost;          /* it steps by an answer that it waits for, and that is SFID__LOST */
     int64_t sends_allowed_ms; /* spent by each exchange, earned by time */
@@ -253,7 +256,7 @@ static struct {
     uint64_t steps, runs, claims, renewals, releases, answers, lost_messages, late_requests, spoilt, stale_answers;
     uint64_t epochs, failovers, crashes, restarts, takeovers, pages_lost, copies, copies_found, stops, losses, gone, superseded;
     uint64_t closes, gave_up, drawn, set_back, second_pids, unfit, longest_calm_ms;
-    uint64_t moves, moves_heard, moves_unfit, strangers_met, short_claims;
+    uint64_t noticed, moves, moves_heard, moves_unfit, strangers_met, short_claims;
 } figures;
 
 /* ---- random, trace, judgement ---------------------------------------------- */

@@ -23,7 +23,7 @@ static bool is_stopped(const struct owner *o) { return w.now < o->stopped_till; 
 
 /* ---- coverage -------------------------------------------------------------- */
 
-enum { EVENTS = 21, SITUATIONS = 6 };
+enum { EVENTS = 22, SITUATIONS = 6 };
 static uint64_t covered[SITUATIONS][EVENTS];
 
 static void cover(const struct owner *o, const struct sfid__lease_event *e) {
@@ -39,6 +39,9 @@ static void cover(const struct owner *o, const struct sfid__lease_event *e) {
         break;
     case SFID__LEASE_UNFIT:
         event = 19;
+        break;
+    case SFID__LEASE_COPIED:
+        event = 21;
         break;
     case SFID__LEASE_CLOSE:
         event = 20;
@@ -176,6 +179,9 @@ static void check_send(struct owner *o, const struct sfid__lease_action *a) {
     if (o->page.open && o->page.token == o->foreign_token)
         broken(STRANGER, "owner %u asks on and has not closed its record", place_of(o));
     o->found_token = 0;
+    for (unsigned i = 0; i < 2; i++)
+        if (o->both_have[i] && (a->token == o->both_have[i] || a->move_token == o->both_have[i] || (o->gated && o->page.open)))
+            broken(RESUMED, "owner %u shows what the other copy has, or has not closed its record", place_of(o));
     check_pace(o);
 }
 
@@ -282,7 +288,7 @@ static void tell(struct owner *o, enum sfid__lease_action_kind kind) {
         o->lost_told = false;
         break;
     case SFID__DO_TELL_LOST:
-        if (!o->hears_lost)
+        if (!o->hears_lost && !o->notices)
             broken(LOST_UNHEARD, "owner %u was told by nobody", place_of(o));
         if (o->page.open && o->page.token == o->foreign_token)
             broken(STRANGER, "owner %u tells of a loss and has not closed its record", place_of(o));
@@ -292,7 +298,7 @@ static void tell(struct owner *o, enum sfid__lease_action_kind kind) {
         o->want = ++w.wants;
         o->move_want = 0;
         figures.losses++;
-        figures.copies_found += lease_info(o->page.token)->cloned;
+        figures.copies_found += !o->notices && lease_info(o->page.token)->cloned;
         break;
     case SFID__DO_TELL_RENEWED:
         good = o->told;
@@ -380,6 +386,20 @@ static void step(struct owner *o, struct sfid__lease_event e) {
         step(o, (struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED, .limit = o->page.limit, .sure = !chance(w.unsure_rate)});
 }
 
+/* R13. All that the other copy has is void; a restart finds the record void, too. */
+static void notice(struct owner *o) {
+    note(o, "notices that it is a copy", o->page.pid, o->machine.token, o->machine.move_token, 0);
+    o->both_have[0] = o->machine.token;
+    o->both_have[1] = o->machine.move_token;
+    o->exchange = 0;
+    o->move_want = 0;
+    if (o->machine.state != SFID__LEASE_HELD)
+        o->want = ++w.wants;
+    figures.noticed++;
+    step(o, (struct sfid__lease_event){.kind = SFID__LEASE_COPIED});
+    o->notices = false;
+}
+
 /* An answer reaches the process that asked; whether it waits for that one still, the machine has to know. */
 static void hear(struct owner *o, uint64_t exchange, const struct reply *r) {
     const bool awaited = o->exchange != 0 && o->exchange == exchange;
@@ -416,6 +436,9 @@ static void start(struct owner *o, bool takes_over) {
     o->exchange = 0;
     o->stopped_till = 0;
     o->lost_token = o->found_token = o->answered_nonce = o->foreign_token = o->move_want = 0;
+    o->both_have[0] = o->both_have[1] = 0;
+    if (o->notices)
+        o->page.open = o->notices = false;
     o->released = o->gave_up = o->poked = false;
     o->server = chance(800) ? w.master : 1 - w.master;
     if (takes_over)
@@ -464,9 +487,10 @@ static void leave(struct owner *o) {
 /* What an ended machine is told by a careless caller changes nothing. */
 static void disturb(struct owner *o) {
     static const enum sfid__lease_event_kind kinds[] = {SFID__LEASE_OPEN,    SFID__LEASE_RESUME, SFID__LEASE_WAKE,
-                                                        SFID__LEASE_ADOPTED, SFID__LEASE_UNFIT,  SFID__LEASE_CLOSE};
+                                                        SFID__LEASE_ADOPTED, SFID__LEASE_UNFIT,  SFID__LEASE_COPIED,
+                                                        SFID__LEASE_CLOSE};
     const struct page *p = &o->page;
-    step(o, (struct sfid__lease_event){.kind = kinds[below(6)],
+    step(o, (struct sfid__lease_event){.kind = kinds[below(7)],
                                        .pid = p->pid,
                                        .limit = p->limit,
                                        .token = p->token,
@@ -478,7 +502,9 @@ static void disturb(struct owner *o) {
 static void live(struct owner *o) {
     if (is_stopped(o) || o->phase == NOBODY || o->phase == DOWN)
         return;
-    if (o->exchange && (w.now - o->sent_ms > w.patience_ms || (!w.calm && chance(5)))) {
+    if (o->notices && o->phase == UP) {
+        notice(o);
+    } else if (o->exchange && (w.now - o->sent_ms > w.patience_ms || (!w.calm && chance(5)))) {
         hear(o, o->exchange, &(struct reply){.answer = SFID__FAILED}); /* its time is over, or the connection broke */
     } else if (o->phase == LEAVING) {
         if (!w.calm && chance(300))

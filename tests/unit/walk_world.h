@@ -150,16 +150,23 @@ static void share(const struct owner *o, uint64_t token, uint64_t nonce) {
 /*
  * A second process with the same memory, or with the same page. Its connection
  * is not the first one's. Not of one that claims: the store cannot tell a claim
- * that two make under one token from one that is made twice.
+ * that two make under one token from one that is made twice; unless it notices
+ * what it is. Then the first one goes on as if there were no second.
  */
 static void copy(struct owner *o) {
     struct owner *second = any_owner(NOBODY);
-    if (second == NULL || o->machine.state != SFID__LEASE_HELD || lease_info(o->page.token)->cloned)
+    const bool notices = chance(500);
+    if (second == NULL || o->notices || o->gave_up)
         return;
-    if (o->machine.move_token != 0 && o->machine.next_nonce != 0) /* it claims an ordinary pid */
+    if (!notices && (o->machine.state != SFID__LEASE_HELD || lease_info(o->page.token)->cloned))
         return;
-    share(o, o->page.token, o->machine.next_nonce == o->answered_nonce ? 0 : o->machine.next_nonce);
+    if (!notices && o->machine.move_token != 0 && o->machine.next_nonce != 0) /* it claims an ordinary pid */
+        return;
+    if (!notices)
+        share(o, o->page.token, o->machine.next_nonce == o->answered_nonce ? 0 : o->machine.next_nonce);
     *second = *o;
+    second->notices = notices;
+    second->both_have[0] = second->both_have[1] = 0;
     second->is_copy = second->gated = true;
     second->has_child = false;
     second->life = ++w.lives;
@@ -202,7 +209,7 @@ static void fault_of_owner(enum fault kind) {
     case LEAVES:
         for (unsigned i = (unsigned)below(3); i > 0 && !w.broken; i--)
             draw(o, true);
-        if (!is_stopped(o) && !w.broken)
+        if (!is_stopped(o) && !o->notices && !w.broken)
             leave(o);
         break;
     default:
