@@ -130,12 +130,13 @@ static _Atomic int *askers_of(const struct sfid__slot *slot) {
 static void ask_cleaners(struct sfid__slot *slot) {
     static _Atomic unsigned slots;
     const bool one_of_many = atomic_fetch_add_explicit(&slots, 1, memory_order_relaxed) % ASKS_EACH == 0;
-    if (atomic_load_explicit(askers_of(slot), memory_order_relaxed) >= ASKERS && !one_of_many)
+    _Atomic int *ask = askers_of(slot);
+    if (atomic_load_explicit(ask, memory_order_relaxed) >= ASKERS && !one_of_many)
         return;
     if (flock(slot->dir.fd, LOCK_SH | LOCK_NB) < 0)
         return;
     slot->asks = true;
-    atomic_fetch_add_explicit(askers_of(slot), 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(ask, 1, memory_order_relaxed);
 }
 
 void sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name) {
