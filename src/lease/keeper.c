@@ -149,12 +149,10 @@ static bool lock_seat(struct sfid__seat *seat) {
     return rc == 0;
 }
 
-/* True if the keeper that counts is alive, and answers. */
+/* True if the thread that counts is alive, and answers. */
 static bool is_kept(const struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
     struct sfid__seat *seat = &page->seat[reign_of(page) % SFID__SEATS];
-    if (sfid__keeper_in_crew(k))
-        return sfid__berth_is_served(k);
     if (!lock_seat(seat))
         return !sfid__keeper_shares(k) || !sfid__keeper_is_deaf(k);
     pthread_mutex_unlock(&seat->lock);
@@ -284,7 +282,8 @@ int sfid__keeper_start(struct sfid__keeper *k) {
     const uint64_t us = sfid__keeper_own();
     if (owner == (us | SFID__KEEPER_RUNNING) || owner == (us | SFID__KEEPER_STARTING))
         return 0;
-    if (k->holding && !attends(k) && is_kept(k))
+    const bool in_crew = sfid__keeper_in_crew(k);
+    if (in_crew ? sfid__berth_is_served(k) : k->holding && !attends(k) && is_kept(k))
         return SFID_EAGAIN;
     /* I1. Acq_rel, with the release in thread_main() and has_left(): k->thread and k->berth pass from the last start to this one,
        and a thread is joined only after its last store. */
@@ -292,7 +291,7 @@ int sfid__keeper_start(struct sfid__keeper *k) {
                                                  memory_order_relaxed))
         return 0;
     atomic_store_explicit(&k->stop, 0, memory_order_relaxed); /* before the thread is made */
-    if (!(sfid__keeper_in_crew(k) ? sfid__berth_join(k) : make_thread(k, owner == (us | SFID__KEEPER_ENDED)))) {
+    if (!(in_crew ? sfid__berth_join(k) : make_thread(k, owner == (us | SFID__KEEPER_ENDED)))) {
         atomic_store_explicit(&k->owner, us | SFID__KEEPER_IDLE, memory_order_release);
         return SFID_ENOMEM;
     }
