@@ -334,7 +334,8 @@ static bool goes_on_above(void) {
     sfid *g = open_or_die(&opt);
     const int64_t id = next_within(g, patience(10000));
     const int64_t last = atomic_load(highest); /* of another pid: in the same tick, perhaps */
-    const bool above = id > last || (id_pid(&layout, id) != id_pid(&layout, last) && id_tick(&layout, id) == id_tick(&layout, last));
+    const bool above =
+        id > last || (id_pid(&layout, id) != id_pid(&layout, last) && id_tick(&layout, id) == id_tick(&layout, last));
     if (!above)
         diag("got %" PRIi64 " after %" PRIi64, id, atomic_load(highest));
     sfid_close(g);
