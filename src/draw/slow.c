@@ -316,7 +316,8 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     return GO;
 }
 
-static bool due(const struct view *v, uint64_t tick) { return tick <= SFID__MAX(v->clock + v->lead, v->hi); }
+/* Another call may have raised hi since the look, and moved the word there. Relaxed: a tick seen late is only waited for. */
+static bool due(const struct view *v, uint64_t tick) { return tick <= SFID__MAX(v->clock + v->lead, load(&v->r->hi)); }
 
 /* ---- rows 7 to 10: a position is in hand --------------------------------- */
 
@@ -383,7 +384,7 @@ static int64_t held_back_ns(const struct sfid__generator *g, const struct view *
     if (from == UINT64_MAX)
         return NAP_FIRST_NS;
     const uint64_t ahead = from - v->clock, lead = SFID__MAX(v->lead, ahead > 1 ? SFID__MIN(ahead, g->max_ahead) : 0);
-    return from <= SFID__MAX(v->clock + lead, v->hi) ? 0 : until_ns(g, v, from - lead);
+    return from <= SFID__MAX(v->clock + lead, load(&v->r->hi)) ? 0 : until_ns(g, v, from - lead);
 }
 
 static int take(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
@@ -450,7 +451,6 @@ static int glance(const struct sfid__generator *g, struct view *v) {
     const int rc = look_at_clock(g, v);
     if (rc != GO)
         return rc;
-    v->hi = SFID__MAX(load(&v->r->hi), v->clock);
     v->behind = v->clock < v->hi_before;
     v->lead = lead_of(g, v->r);
     return GO;

@@ -246,6 +246,26 @@ static void rows_8_to_10(void) {
     fake_close(&f);
 }
 
+/* Between a call's look at hi and at the word: the clock goes on, and another call draws. */
+static void meanwhile(struct sfid__generator *g) {
+    g->keeper_wanted = NULL;
+    fake_pass_ms(&f, 5);
+    fake_try(&f);
+}
+
+static void row_15_looks_again(void) {
+    begin(SFID_WAIT, 2000, 0);
+    fake_next(&f);
+    fake_pass_ms(&f, 1);
+    f.g.half_window = f.g.end;
+    f.g.keeper_wanted = meanwhile;
+    const int64_t id = fake_next(&f);
+    is_u64(fake_tick_of(&f, id), START + 6, "row 15: the tick that another call has begun meanwhile is due");
+    is_i64(f.sleeps, 0, "row 15: so the call does not sleep");
+    is_u64(atomic_load(&f.g.exhausted), 0, "row 15: and no sequence was used up");
+    fake_close(&f);
+}
+
 static void rows_11_and_12(void) {
     begin(SFID_WAIT, 100, 10000);
     sfid__record_close(fake_record(&f));
@@ -373,6 +393,7 @@ int main(void) {
     rows_5_and_6();
     row_7();
     rows_8_to_10();
+    row_15_looks_again();
     rows_11_and_12();
     row_11_after_3();
     row_14();
