@@ -15,6 +15,13 @@
 
 void sfid__random(void *bytes, size_t n);
 
+/*
+ * For copies of a machine. They have the kernel's random state in common until it gathers more, and so might draw the same bytes.
+ * The clocks to the nanosecond and sign, which the machine shows, tell most of them apart; a kernel that knows its generation
+ * (vmgenid) has done so already.
+ */
+void sfid__random_stirred(void *bytes, size_t n, uint64_t sign);
+
 /* A random UUID (RFC 9562, version 4) as text in lower case. */
 void sfid__random_uuid(char text[UUID_STR_LEN]);
 

@@ -60,18 +60,6 @@ void sfid__holder_look_at_boot(struct sfid__holder *h) {
 }
 
 /*
- * Copies have the kernel's random state in common until it gathers more, and so might make one token. What the machine shows and
- * the clocks to the nanosecond tell most of them apart; a kernel that knows its generation (vmgenid) has done so already.
- */
-static void stir(const struct sfid__holder *h, uint64_t random[2]) {
-    const struct sfid__time now = sfid__now(&sfid__system_clock);
-    const uint64_t seen[] = {h->signs.generation, (uint64_t)now.ms, (uint64_t)now.ns,
-                             (uint64_t)sfid__system_clock.monotonic_ns(&sfid__system_clock)};
-    random[0] ^= sfid__hash_words(SFID__HASH_SEED, seen, sizeof seen / sizeof seen[0]);
-    random[1] ^= sfid__hash_words(random[0], seen, sizeof seen / sizeof seen[0]);
-}
-
-/*
  * R13. True if this machine is a copy of the one that asked for the lease. Of a page that is not shared, the record is closed by
  * its keeper alone, or by a call that noticed it: perhaps of a child that sees more of the machine than this process.
  */
@@ -112,8 +100,7 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
             e->position = position;
         e->tick = SFID__MAX(e->tick, tick);
     }
-    sfid__random(e->random, sizeof e->random);
-    stir(h, e->random);
+    sfid__random_stirred(e->random, sizeof e->random, h->signs.generation);
     e->random[0] |= 1;
     e->random[1] |= 1;
 }
