@@ -253,7 +253,7 @@ static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__
     for (unsigned i = 0; i < SFID__ADDRESSES; i++)
         r.wires[i] = SFID__WIRE_NONE;
     class = run_race(&r, w, deadline, why);
-    for (unsigned i = 0; i < SFID__ADDRESSES; i++)
+    for (unsigned i = 0; i < r.running; i++)
         sfid__wire_close(&r.wires[i]);
     return class;
 }
