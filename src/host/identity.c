@@ -63,9 +63,9 @@ int sfid__boot_id(uint8_t out[16]) {
     const ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
     /* Not uuid_parse(): its first use takes two page faults in libc, as long as reading the file. */
-    if (n != (ssize_t)sizeof text - 1 || sfid_wide_from_text(SFID_UUID, text, (size_t)n, &id, NULL) < 0 ||
-        sfid_wide_to_text(SFID_BYTES, id, 0, (char *)out, 16) < 0)
-        memset(out, 0, 16);
+    if (n == (ssize_t)sizeof text - 1 && sfid_wide_from_text(SFID_UUID, text, (size_t)n, &id, NULL) == 0)
+        for (int i = 0; i < 16; i++)
+            out[i] = (uint8_t)((i < 8 ? id.high : id.low) >> 8 * (7 - i % 8));
     return 0;
 }
 
