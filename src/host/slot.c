@@ -118,8 +118,7 @@ static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *w
 static _Atomic int askers[256];
 
 static _Atomic int *askers_of(const struct sfid__slot *slot) {
-    const uint64_t device = sfid__hash(SFID__HASH_SEED, &slot->dir.device, sizeof slot->dir.device);
-    return &askers[sfid__hash(device, &slot->dir.inode, sizeof slot->dir.inode) % (sizeof askers / sizeof askers[0])];
+    return &askers[(slot->dir.device + slot->dir.inode) % (sizeof askers / sizeof askers[0])];
 }
 
 /*
