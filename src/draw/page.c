@@ -39,8 +39,10 @@ int sfid__page_reset_keeper(struct sfid__page *page) {
 }
 
 int sfid__page_init(struct sfid__page *page, const struct sfid__page_id *id) {
+    const int rc = sfid__page_reset_keeper(page);
     page->id = *id;
-    return sfid__page_reset_keeper(page);
+    sfid__page_id_seal(&page->id);
+    return rc;
 }
 
 uint64_t sfid__record_checksum(const struct sfid__page *page, uint32_t i) {

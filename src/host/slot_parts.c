@@ -87,7 +87,6 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
         return sfid__fail_errno(err, SFID_ESTATE, why, "cannot make slot file %s/%s", slot->dir.path, slot->name);
     sfid__random(&id.nonce, sizeof id.nonce);
     id.nonce |= 1; /* never 0 */
-    sfid__page_id_seal(&id);
     slot->id = (struct sfid__file_id){id.device, id.inode};
     slot->records = 0;
     if (sfid__slot_map(slot, fd, id.nonce, err) < 0)
