@@ -35,6 +35,8 @@ struct sfid__time sfid__now(const struct sfid__clock *clock) { return clock->now
 
 int64_t sfid__monotonic_ms(const struct sfid__clock *clock) { return clock->monotonic_ns(clock) / 1000000; }
 
+int64_t sfid__deadline_now_ns(void) { return system_monotonic_ns(NULL); }
+
 int64_t sfid__deadline_now_ms(void) { return system_monotonic_ns(NULL) / 1000000; }
 
 int sfid__deadline_left_ms(struct sfid__deadline *d) {

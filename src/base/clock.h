@@ -44,6 +44,7 @@ struct sfid__deadline {
 #define SFID__STOP_LOOK_MS 20   /* longest wait between two looks at the flag */
 #define SFID__STOP_GRACE_MS 500 /* what remains of a deadline once the flag was seen */
 
+int64_t sfid__deadline_now_ns(void);
 int64_t sfid__deadline_now_ms(void);
 
 /* Returns how many milliseconds to wait before the next call; 0 when the deadline has passed. */

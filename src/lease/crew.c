@@ -141,16 +141,7 @@ static struct sfid__crew *make_ours(void) {
     return fresh;
 }
 
-static int64_t now_ms(void) { return sfid__deadline_now_ms(); }
-
 /* ---- berths --------------------------------------------------------------------- */
-
-static void enter(struct sfid__crew *c, struct sfid__berth *b) {
-    b->crew = c;
-    b->failed = b->leaves = false;
-    b->group = b->ops->group(b);
-    sfid__turns_enter(&c->turns, b, now_ms());
-}
 
 /* I2: the berth is out. */
 static void take_out(struct sfid__crew *c, struct sfid__berth *b) {
@@ -160,7 +151,7 @@ static void take_out(struct sfid__crew *c, struct sfid__berth *b) {
 
 /* One that is due already stays so late: helpers go by that. */
 static void heed_one(struct sfid__crew *c, struct sfid__berth *b) {
-    const int64_t now = now_ms();
+    const int64_t now = sfid__deadline_now_ms();
     if (b && b->place && b->due_ms > now && b->ops->is_poked(b))
         sfid__turns_wait(&c->turns, b, now);
 }
@@ -264,7 +255,7 @@ static void begin_turn(struct sfid__crew *c, struct worker *w, struct sfid__bert
     w->hangs = false;
     w->risky = b->doubtful;
     c->turns.risky[b->remote] += w->risky;
-    w->began_ms = now_ms();
+    w->began_ms = sfid__deadline_now_ms();
     if (b->group != 0 && !b->remote)
         note_hang(c, w); /* perhaps */
 }
@@ -294,8 +285,8 @@ static void give_turn(struct sfid__crew *c, struct worker *w, struct sfid__berth
         take_out(c, b);
         b->ops->left(b);
     } else {
-        const int64_t soon_ms = now_ms() + 1; /* behind those that are due now */
-        sfid__turns_wait(&c->turns, b, b->ops->is_poked(b) ? now_ms() : SFID__MAX(due_ms, soon_ms));
+        const int64_t soon_ms = sfid__deadline_now_ms() + 1; /* behind those that are due now */
+        sfid__turns_wait(&c->turns, b, b->ops->is_poked(b) ? sfid__deadline_now_ms() : SFID__MAX(due_ms, soon_ms));
     }
     pthread_cond_broadcast(&c->changed);
     have_one_look(c, number);
@@ -309,7 +300,7 @@ static void sleep_on_bell(struct sfid__crew *c, int64_t ms) {
 }
 
 static void sleep_beside_main(struct sfid__crew *c, int64_t ms) {
-    const int64_t until_ns = sfid__system_clock.monotonic_ns(&sfid__system_clock) + ms * 1000000;
+    const int64_t until_ns = sfid__deadline_now_ns() + ms * 1000000;
     const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
     pthread_cond_timedwait(&c->idle, &c->lock, &until);
 }
@@ -320,7 +311,7 @@ static bool goes_on(const struct sfid__crew *c) { return c->turns.count > 0 && !
 static void serve(struct sfid__crew *c) {
     while (goes_on(c)) {
         heed(c, sfid__watch_hear(c->watch));
-        const int64_t now = now_ms(), look_ms = doubt_slow_disks(c, now);
+        const int64_t now = sfid__deadline_now_ms(), look_ms = doubt_slow_disks(c, now);
         struct sfid__berth *b = sfid__turns_next(&c->turns, now);
         if (b == NULL || b->due_ms > now) {
             const int64_t until_ms = b ? SFID__MIN(look_ms, b->due_ms) : look_ms;
@@ -352,13 +343,13 @@ static bool is_needed(const struct sfid__crew *c) { return c->hung + 1 >= c->wor
  * main thread, unless that is in a turn.
  */
 static void help(struct sfid__crew *c, struct worker *w) {
-    int64_t end_ms = now_ms() + HELPER_IDLE_MS;
+    int64_t end_ms = sfid__deadline_now_ms() + HELPER_IDLE_MS;
     while (goes_on(c)) {
         const uint32_t what = sfid__watch_hear(c->watch);
         heed(c, what);
         if (what != 0 && !c->main_in_turn) /* the bell woke this thread in place of the main one */
             sfid__watch_ring(c->watch, what);
-        const int64_t now = now_ms();
+        const int64_t now = sfid__deadline_now_ms();
         const int64_t look_ms = doubt_slow_disks(c, now);
         if (end_ms <= now && is_needed(c))
             end_ms = now + HELPER_IDLE_MS;
@@ -366,7 +357,7 @@ static void help(struct sfid__crew *c, struct worker *w) {
         const int64_t late_ms = b && b->due_ms < end_ms ? SFID__MAX(b->due_ms + LATE_MS, untold_ms(c, b)) : FOREVER;
         if (late_ms <= now) {
             give_turn(c, w, b);
-            end_ms = now_ms() + HELPER_IDLE_MS;
+            end_ms = sfid__deadline_now_ms() + HELPER_IDLE_MS;
         } else if (end_ms <= now) {
             pthread_cond_signal(&c->idle); /* another helper may have to hear the bell now */
             return;
@@ -447,7 +438,10 @@ int sfid__crew_join(struct sfid__berth *b) {
     join_threads(c); /* I1: of a main thread that has ended, or of the crew before */
     bool good = sfid__turns_grow(&c->turns);
     if (good) {
-        enter(c, b);
+        b->crew = c;
+        b->failed = b->leaves = false;
+        b->group = b->ops->group(b);
+        sfid__turns_enter(&c->turns, b, sfid__deadline_now_ms());
         good = c->worker[0].made || make_worker(c, &c->worker[0]);
         if (!good)
             take_out(c, b);

@@ -43,8 +43,6 @@ static int fail(struct exchange *x, enum sfid__reply_class class, int code, cons
     return sfid__fail(x->err, code, "%s: %s: %s", server, what, why);
 }
 
-static int64_t now_ns(void) { return sfid__system_clock.monotonic_ns(&sfid__system_clock); }
-
 /* Below 10 ms with one decimal, behind a point in any locale. */
 static void show_ms(int64_t ns, char out[24]) {
     const int64_t tenths = ns / 100000;
@@ -57,7 +55,7 @@ static void show_ms(int64_t ns, char out[24]) {
 /* Says what stopped the wire and how long that took; if the deadline did, also how long it had. */
 static int fail_wire(struct exchange *x, enum sfid__reply_class class, const struct sfid__error *why, const char *what) {
     char text[SFID__ERROR_TEXT], took[24], had[24], of[48] = "";
-    const int64_t now = now_ns(), given = SFID__MIN(x->until_ms, INT64_MAX / 1000000) * 1000000 - x->began_ns;
+    const int64_t now = sfid__deadline_now_ns(), given = SFID__MIN(x->until_ms, INT64_MAX / 1000000) * 1000000 - x->began_ns;
     sfid__reply_empty(x->reply);
     show_ms(now - x->began_ns, took);
     show_ms(given, had);
@@ -233,7 +231,7 @@ static int fail_greeting(struct exchange *x) {
     if (x->heard || c->suspected || c->uri.tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
         return x->err->code;
     c->suspected = true; /* once only: a server that does not answer this either costs time */
-    const int64_t whole = shorten_to_connect(x, now_ns());
+    const int64_t whole = shorten_to_connect(x, sfid__deadline_now_ns());
     const bool tls = sfid__wire_speaks_tls(&c->uri, &c->resolver, c->turn, &x->deadline);
     x->deadline.at_ms = whole;
     return tls ? fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, "connecting",
@@ -306,7 +304,7 @@ static int converse(struct exchange *x, const char *command) {
     if (connects && connect_and_greet(x) < 0)
         return x->err->code;
     /* No command goes out after its deadline. Without connecting nothing has waited yet. */
-    const int64_t left = x->deadline.at_ms - (connects ? now_ns() : x->began_ns) / 1000000;
+    const int64_t left = x->deadline.at_ms - (connects ? sfid__deadline_now_ns() : x->began_ns) / 1000000;
     if (left <= 0) {
         sfid__fail(&why, SFID_EREDIS, "no answer in time");
         return fail_wire(x, SFID__REPLY_RETRY, &why, command);
@@ -326,7 +324,6 @@ int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__que
                               struct sfid__error *err) {
     struct exchange x = {.c = c,
                          .deadline = {.at_ms = q->deadline_ms, .stop = q->stop},
-                         .began_ns = now_ns(),
                          .until_ms = q->deadline_ms,
                          .reply = reply,
                          .err = err};
@@ -336,6 +333,7 @@ int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__que
         return fail(&x, SFID__REPLY_CONFIG, SFID_EINVAL, q->argv[0], "no arguments, or too many");
     }
     sfid__connection_is_up(c); /* closes a connection that cannot be used any more */
+    x.began_ns = sfid__deadline_now_ns();
     const bool begun = sfid__resp_begin(&x.resp, reply, &c->uri, q->argc, q->argv, q->lengths);
     const int rc = begun ? converse(&x, q->argv[0]) : fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
     sfid__resp_end(&x.resp);
