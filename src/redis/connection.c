@@ -94,10 +94,6 @@ static int fail_reply(struct exchange *x, const char *what) {
     char text[SFID__REPLY_STRING + 80];
     if (strcmp(what, "AUTH") == 0)
         return fail_auth(x);
-    if (strcmp(what, "EVALSHA") == 0 && strcmp(m->known, "NOSCRIPT") == 0) { /* EVAL comes next: no failure to report */
-        x->reply->class = m->class;
-        return m->code;
-    }
     const char *hint = x->c->peer == SFID__PEER_SENTINEL
                            ? " (the URL has neither sentinel_password= nor sentinel_password_file=)"
                            : " (the URL has neither user:password@ before the host nor password_file=)";
@@ -315,6 +311,10 @@ static int converse(struct exchange *x, const char *command) {
         return x->err->code;
     if (x->resp.rest > 0)
         return fail_protocol(x, command, LEFT_OVER);
+    if (x->resp.is_error && strcmp(command, "EVALSHA") == 0 && strcmp(x->resp.meaning.known, "NOSCRIPT") == 0) {
+        x->reply->class = x->resp.meaning.class; /* EVAL comes next: no failure to report */
+        return x->resp.meaning.code;
+    }
     if (x->resp.is_error)
         return fail_reply(x, command);
     return sent ? 0 : fail_protocol(x, command, UNASKED);
