@@ -96,10 +96,17 @@ static int choose_range(struct sfid__settings *out, struct sfid__error *err) {
 static const struct sfid__store_kind *const stores[] = {SFID__STORES(STORE)};
 #undef STORE
 
+static bool is_meant(const struct sfid__store_kind *kind, const char *text) {
+    const size_t n = kind->word ? strlen(kind->word) : 0;
+    if (n == 0)
+        return strstr(text, "://") != NULL;
+    return strncmp(text, kind->word, n) == 0 && (kind->word[n - 1] == ':' || text[n] == '\0' || text[n] == '?');
+}
+
 /* Errors show only the scheme of a URL: what follows may hold a password. */
 static int read_store(const char *store, struct sfid__settings *out, struct sfid__error *err) {
     for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++)
-        if (stores[i]->is_meant(store)) {
+        if (is_meant(stores[i], store)) {
             out->store = stores[i];
             return out->store->read(store, out, err);
         }

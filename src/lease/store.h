@@ -131,8 +131,8 @@ struct sfid__store_kind {
     int64_t pid_most;  /* the highest pid that the store can name */
     bool slot_first;   /* a process takes a slot by its number first, and gets a pid for it; otherwise each pid has its own slot */
 
-    /* True if the option `store` means this kind. */
-    bool (*is_meant)(const char *text);
+    /* The option `store` means this kind if it begins with this word. Behind one without a colon a '?' may follow. NULL: any URL. */
+    const char *word;
 
     /* Reads that option. 0 or SFID_EINVAL, SFID_EUNSUPPORTED. */
     int (*read)(const char *text, struct sfid__settings *out, struct sfid__error *err);

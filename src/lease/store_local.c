@@ -412,8 +412,6 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
 
 /* ---- options --------------------------------------------------------------- */
 
-static bool is_meant(const char *text) { return strcmp(text, "local") == 0 || strncmp(text, "local?", 6) == 0; }
-
 #define LEAD_MIN_MS 100
 #define LEAD_MAX_MS 86400000
 
@@ -474,7 +472,7 @@ static int finish(struct sfid__settings *out, struct sfid__error *err) {
 const struct sfid__store_kind sfid__store_local = {
     .title = "store \"local\"",
     .pid_most = INT64_MAX,
-    .is_meant = is_meant,
+    .word = "local",
     .read = read_option,
     .finish = finish,
     .make = make,

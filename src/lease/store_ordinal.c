@@ -33,8 +33,6 @@
 #define ROOM (MOST + 3) /* one byte more shows that a text is longer; and a newline, and the end */
 #define SOURCE 160
 
-static bool is_meant(const char *text) { return strncmp(text, PREFIX, strlen(PREFIX)) == 0; }
-
 /* ---- where the number is ----------------------------------------------------- */
 
 /* A host's name without its domain. */
@@ -144,7 +142,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
 const struct sfid__store_kind sfid__store_ordinal = {
     .title = TITLE,
     .pid_most = INT64_MAX,
-    .is_meant = is_meant,
+    .word = PREFIX,
     .read = read_option,
     .finish = finish,
     .make = make,

@@ -331,8 +331,6 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
 
 /* ---- options --------------------------------------------------------------- */
 
-static bool is_meant(const char *text) { return strncmp(text, PREFIX, strlen(PREFIX)) == 0; }
-
 /* Two ranges with one user could be lent by one server after the list was changed. */
 static int check_users(const struct sfid__uri *a, const struct sfid__uri *b, struct sfid__error *err) {
     if (strcmp(a->user, b->user) != 0)
@@ -397,7 +395,7 @@ const struct sfid__store_kind sfid__store_pool = {
     .title = "the pool",
     .pid_most = SFID__REDIS_PID_MAX,
     .slot_first = true,
-    .is_meant = is_meant,
+    .word = PREFIX,
     .read = read_option,
     .finish = finish,
     .make = make,

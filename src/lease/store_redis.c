@@ -408,8 +408,6 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
 
 #define BUDGET_MAX_MS 3600000
 
-static bool is_meant(const char *text) { return strstr(text, "://") != NULL; }
-
 static int read_option(const char *url, struct sfid__settings *out, struct sfid__error *err) {
     if (sfid__uri_parse(url, &out->uri, err) < 0)
         return err->code;
@@ -460,7 +458,6 @@ const struct sfid__store_kind sfid__store_redis = {
     .title = "the store's URL",
     .pid_most = SFID__REDIS_PID_MAX,
     .slot_first = true,
-    .is_meant = is_meant,
     .read = read_option,
     .finish = finish,
     .make = make,
