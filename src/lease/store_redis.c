@@ -355,13 +355,6 @@ static void drop(struct sfid__store *store) {
 static const struct sfid__store_ops ops = {
     .claim = claim, .renew = renew, .is_last = is_last, .release = release, .name = name, .probe = probe, .drop = drop};
 
-/* Processes that share a lease have to give the script the same of all this. App and layout are compared elsewhere. */
-static uint64_t settings_hash(const struct sfid__redis_app *app, enum sfid__registration registration) {
-    const uint64_t words[] = {app->window_ms, app->short_ms, app->share,   app->min_good,
-                              app->budget_ms, app->pid_min,  app->pid_max, registration};
-    return sfid__hash(SFID__HASH_SEED, words, sizeof words) | 1;
-}
-
 static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
     const sfid_options *opt = &settings->opt;
     const sfid_layout *l = opt->layout;
@@ -395,8 +388,12 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
                                                 .retry_first_ms = SFID__MIN(RETRY_FIRST_MS, opt->heartbeat_ms),
                                                 .retry_longest_ms = SFID__MIN(RETRY_LONGEST_MS, opt->heartbeat_ms),
                                                 .testifies = true};
-    s->store.settings = settings_hash(&s->app, settings->uri.registration);
     name(&s->store, identity);
+    /* Processes that share a lease have to give the script the same of all this. App and layout are compared elsewhere. */
+    const struct sfid__redis_app *a = &s->app;
+    const uint64_t same[] = {a->window_ms, a->short_ms, a->share,   a->min_good,
+                             a->budget_ms, a->pid_min,  a->pid_max, settings->uri.registration};
+    s->store.settings = sfid__hash(SFID__HASH_SEED, same, sizeof same) | 1;
     s->store.exchange_ms = s->app.timeout_ms;
     s->store.server = s->app.shown;
     s->store.group = sfid__hash(SFID__HASH_SEED, s->app.shown, strlen(s->app.shown));
