@@ -92,6 +92,7 @@ static int out_of_time(struct sfid__holder *h) {
 /* Drives the machine until IDs can be generated, it gives up, or time is over. */
 static int get_pid(struct sfid__holder *h) {
     struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
+    sfid__lease_init(&h->lease, &h->store->terms);
     sfid__holder_look_at_boot(h);
     if (goes_on(h, &begin) && !begin.cold) {
         h->lease.state = SFID__LEASE_HELD;
@@ -126,11 +127,6 @@ static int take_first_slot(struct sfid__holder *h, const char *machine) {
     return rc;
 }
 
-static int get_own(struct sfid__holder *h) {
-    sfid__lease_init(&h->lease, &h->store->terms);
-    return get_pid(h);
-}
-
 /* A keeper of any of the processes goes on from the page. */
 static int get_shared(struct sfid__holder *h, const char *machine) {
     bool live;
@@ -154,7 +150,7 @@ static int get_shared(struct sfid__holder *h, const char *machine) {
     if (h->settings->joins)
         return sfid__fail(&h->error, SFID_ELEASE,
                           "no process shares app \"%s\" now; share 2 joins one that was opened with share 1", h->settings->opt.app);
-    rc = get_own(h);
+    rc = get_pid(h);
     if (rc == 0)
         rc = sfid__share_let_in(h);
     sfid__holder_unfollow(h);
@@ -169,7 +165,7 @@ static int open_store(struct sfid__holder *h, const char *machine) {
     if (rc < 0)
         return rc;
     atomic_init(&h->store->replicas, -1);
-    rc = h->shared ? get_shared(h, machine) : get_own(h);
+    rc = h->shared ? get_shared(h, machine) : get_pid(h);
     if (!slot_first)
         snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
     return rc;
