@@ -45,9 +45,10 @@ static void tell_renewed(const struct sfid__holder *h) {
 }
 
 static void look_at_clock(struct sfid__holder *h) {
-    h->now_ms = sfid__holder_monotonic_ms(h);
-    h->wall_ms = sfid__now(h->generator->clock).ms;
-    h->tick = sfid__tick_of_ms(&h->generator->layout, h->wall_ms);
+    const struct sfid__generator *g = h->generator;
+    h->now_ms = sfid__monotonic_ms(g->clock);
+    h->wall_ms = sfid__now(g->clock).ms;
+    h->tick = sfid__tick_of_ms(&g->layout, h->wall_ms);
 }
 
 /* ---- copies of this machine --------------------------------------------------- */
@@ -235,7 +236,7 @@ int64_t sfid__holder_feed(struct sfid__holder *h, struct sfid__lease_event e) {
         sfid__lease_step(&h->lease, &e, &actions);
         for (unsigned i = 0; i < actions.count; i++)
             more = carry_out(h, &actions.list[i], &e);
-        if (more && !sfid__takeover_counts(h, &actions.list[actions.count - 1], &e))
+        if (more && h->shared && !sfid__takeover_counts(h, &actions.list[actions.count - 1], &e))
             return h->now_ms;
         if (!more) {
             note_window(h);
