@@ -123,8 +123,8 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
     g->random_start = opt->random_start;
     if (opt->random_start && !g->shared)
         sfid__generator_seed(g);
-    const struct sfid__time now = sfid__now(g->clock);
     const int64_t end_ms = sfid__tick_begin_ms(l, g->end);
+    const struct sfid__time now = sfid__now(g->clock);
     k->ends_soon = end_ms - now.ms < END_OF_LIFE_MS;
     if (now.ms < l->epoch_ms)
         return sfid__fail(err, SFID_ECLOCK, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", now.ms,
@@ -136,9 +136,9 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
 }
 
 /* With an app: a lock or lease holds the pid, and the page outlives the process. */
-static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, struct sfid__record **r) {
+static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, int64_t deadline_ms,
+                    struct sfid__record **r) {
     struct sfid__holder *h = &rest->holding;
-    const int64_t deadline_ms = sfid__monotonic_ms(g->generator.clock) + settings->opt.open_timeout_ms;
     if (sfid__holder_open(h, &g->generator, settings, deadline_ms) < 0) {
         rest->error = h->error;
         return rest->error.code;
@@ -225,8 +225,10 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
     if (settings->shared)
         sfid__generator_share(&g->generator);
     int rc = configure(&g->generator, &rest->keeper, opt, &rest->error);
-    if (rc == 0)
-        rc = settings->store ? open_app(g, rest, settings, &r) : open_memory(&g->generator, rest, settings, &r);
+    if (rc == 0 && settings->store)
+        rc = open_app(g, rest, settings, sfid__monotonic_ms(g->generator.clock) + opt->open_timeout_ms, &r);
+    else if (rc == 0)
+        rc = open_memory(&g->generator, rest, settings, &r);
     if (rc == 0)
         rc = start(&g->generator, rest, settings, r);
     if (rc < 0)

@@ -279,10 +279,10 @@ static bool make_thread(struct sfid__keeper *k, bool another) {
 
 int sfid__keeper_start(struct sfid__keeper *k) {
     uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed); /* the exchange below decides, and acquires */
+    const bool in_crew = sfid__keeper_in_crew(k);
     const uint64_t us = sfid__keeper_own();
     if (owner == (us | SFID__KEEPER_RUNNING) || owner == (us | SFID__KEEPER_STARTING))
         return 0;
-    const bool in_crew = sfid__keeper_in_crew(k);
     if (in_crew ? sfid__berth_is_served(k) : k->holding && !attends(k) && is_kept(k))
         return SFID_EAGAIN;
     /* I1. Acq_rel, with the release in thread_main() and has_left(): k->thread and k->berth pass from the last start to this one,
