@@ -372,7 +372,7 @@ static int read_unix(struct reader *r, struct sfid__part rest, struct sfid__part
 }
 
 /* Returns the scheme as text of our own: the text before :// may be anything. */
-static const struct scheme *find_scheme(struct sfid__part name) {
+static const struct scheme *find_scheme(const char *text, size_t len) {
     static const struct scheme schemes[] = {
         {"redis", SFID__URI_SERVER, false, false},
         {"valkey", SFID__URI_SERVER, false, false},
@@ -389,7 +389,7 @@ static const struct scheme *find_scheme(struct sfid__part name) {
         {"valkeys+cluster", SFID__URI_CLUSTER, true, false},
     };
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
-        if (sfid__part_is(name, schemes[i].name))
+        if (strlen(schemes[i].name) == len && memcmp(schemes[i].name, text, len) == 0)
             return &schemes[i];
     return NULL;
 }
@@ -410,7 +410,7 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
     if (len > LONGEST)
         return sfid__fail(err, SFID_EINVAL, "the store's URL is longer than %d bytes", LONGEST);
     const char *end = strstr(text, "://");
-    const struct scheme *scheme = find_scheme((struct sfid__part){text, end ? (size_t)(end - text) : 0});
+    const struct scheme *scheme = find_scheme(text, end ? (size_t)(end - text) : 0);
     if (scheme == NULL)
         return fail_scheme(text, end, err);
     struct reader r = {.scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls}};
