@@ -66,12 +66,18 @@ int sfid_layout_parse(const char *text, sfid_layout *out) {
     return 0;
 }
 
+/* Finds the preset that means the same; NULL: there is none. What a preset has to the last bit is valid. */
+static int check(const sfid_layout *l, const struct sfid__preset **preset) {
+    *preset = sfid__preset_of(l);
+    return *preset && memcmp(l, &(*preset)->layout, sizeof *l) == 0 ? 0 : sfid_layout_check(l);
+}
+
 int sfid_layout_format(const sfid_layout *l, char *buf, size_t size) {
+    const struct sfid__preset *preset;
     l = sfid__layout_or_default(l);
-    if (buf == NULL || sfid_layout_check(l) < 0)
+    if (buf == NULL || check(l, &preset) < 0)
         return SFID_EINVAL;
     int n;
-    const struct sfid__preset *preset = sfid__preset_of(l);
     if (preset)
         n = snprintf(buf, size, "%s", preset->name);
     else if (l->seq_shift != 0 || l->pid_shift != l->seq_bits || l->time_shift != l->pid_bits + l->seq_bits)
@@ -94,10 +100,10 @@ static uint64_t per_second(uint64_t n, uint32_t unit_ms) {
 }
 
 int sfid_layout_describe(const sfid_layout *l, sfid_layout_facts *out) {
+    const struct sfid__preset *preset;
     l = sfid__layout_or_default(l);
-    if (out == NULL || sfid_layout_check(l) < 0)
+    if (out == NULL || check(l, &preset) < 0)
         return SFID_EINVAL;
-    const struct sfid__preset *preset = sfid__preset_of(l);
     *out = (sfid_layout_facts){
         .name = preset ? preset->name : NULL,
         .last_ms = sfid__tick_begin_ms(l, l->max_tick + 1),
@@ -126,12 +132,12 @@ static const char *word(const char *own, const char *general) { return own ? own
 
 int sfid_layout_fields(const sfid_layout *l, sfid_field *fields, size_t max) {
     static const struct sfid__preset nameless;
+    const struct sfid__preset *preset;
     l = sfid__layout_or_default(l);
-    if (fields == NULL || sfid_layout_check(l) < 0)
+    if (fields == NULL || check(l, &preset) < 0)
         return SFID_EINVAL;
     sfid_field all[SFID_LAYOUT_FIELDS];
     int count = 0;
-    const struct sfid__preset *preset = sfid__preset_of(l);
     if (preset == NULL)
         preset = &nameless;
     const unsigned low = preset->layout.pid_low, high = l->pid_bits - low;
