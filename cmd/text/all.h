@@ -88,10 +88,10 @@ int64_t view_age(const struct taken *taken);
 /* Returns whether the time is more than a minute past now, which only a wrong clock gives. */
 bool view_is_future(const struct taken *taken);
 
+/* ---- show.c: shows the parts of IDs -------------------------------------- */
+
 /* Writes the ID as its layout usually does: at most DEC_ROOM or SFID_WIDE_TEXT_LEN bytes. */
 char *view_put_id(struct view *view, char *p, sfid_wide id);
-
-/* ---- show.c: shows the parts of IDs -------------------------------------- */
 
 /* Each writes at most OUT_ROOM bytes at p. A separator precedes each column; with taken NULL, columns are empty. */
 char *view_put_names(const struct view *view, char *p, const char *prefix, char separator);

@@ -40,6 +40,13 @@ char *view_put_age(char *p, int64_t ms) {
 
 /* ---- columns -------------------------------------------------------------- */
 
+char *view_put_id(struct view *view, char *p, sfid_wide id) {
+    if (!view->wide)
+        return put_dec(p, id.low);
+    const int n = sfid_wide_to_text(view->form, id, view->width, p, SFID_WIDE_TEXT_LEN);
+    return p + (n > 0 ? n : 0);
+}
+
 char *view_put_names(const struct view *view, char *p, const char *prefix, char separator) {
     static const char *const names[] = {"time", "unix_ms", "tick", "pid", "seq"};
     for (size_t i = 0; i < COUNT_OF(names); i++)

@@ -7,13 +7,15 @@
 /* A later ID came from a wrong clock. */
 #define FUTURE_MS 60000
 
-static int digits_of(uint64_t value) {
+/* How wide a column is whose largest value this is. */
+static int width_of(uint64_t value) {
+    const int least = 3;
     int n = 1;
     while (value >= 10) {
         value /= 10;
         n++;
     }
-    return n;
+    return n < least ? least : n;
 }
 
 static int at_least(int least, int n) { return n < least ? least : n; }
@@ -45,9 +47,9 @@ void view_begin(struct view *view, const sfid_layout *layout, enum view_format f
         view->name[0] = '\0'; /* the layout has no text form */
     view->name_len = strlen(view->name);
     find_own(view, fields, sfid_layout_fields(layout, fields, COUNT_OF(fields)), layout->seq_bits);
-    view->id_width = digits_of(INT64_MAX);
-    view->pid_width = at_least(3, digits_of(layout->max_pid));
-    view->seq_width = at_least(3, digits_of(layout->max_seq));
+    view->id_width = width_of(INT64_MAX);
+    view->pid_width = width_of(layout->max_pid);
+    view->seq_width = width_of(layout->max_seq);
 }
 
 void view_begin_wide(struct view *view, const sfid_wide_layout *layout, enum view_format format) {
@@ -65,8 +67,8 @@ void view_begin_wide(struct view *view, const sfid_wide_layout *layout, enum vie
     view->width = facts.width;
     view->random = facts.max_random > 0;
     view->id_width = at_least(AWSFLAKE_DIGITS, (int)facts.width);
-    view->pid_width = at_least(3, digits_of(facts.max_pid));
-    view->seq_width = at_least(3, digits_of(facts.max_seq));
+    view->pid_width = width_of(facts.max_pid);
+    view->seq_width = width_of(facts.max_seq);
     const unsigned seq_bits = 64 - (unsigned)__builtin_clzll(facts.max_seq | 1);
     find_own(view, fields, sfid_wide_layout_fields(layout, fields, COUNT_OF(fields)), seq_bits);
 }
@@ -80,7 +82,7 @@ bool view_take(const struct view *view, sfid_wide id, struct taken *taken) {
         *taken = (struct taken){id, wide.tick, wide.pid, wide.seq, wide.random, wide.unix_ms};
         return true;
     }
-    if (sfid_parse(&view->layout, (int64_t)id.low, &parts) < 0)
+    if (sfid_inline_parse(&view->layout, (int64_t)id.low, &parts) < 0)
         return false;
     *taken = (struct taken){id, parts.tick, parts.pid, parts.seq, 0, parts.unix_ms};
     return true;
@@ -101,11 +103,4 @@ bool view_is_future(const struct taken *taken) {
         return false;
     now = taken->unix_ms + ms_since(taken->unix_ms, CLOCK_REALTIME_COARSE);
     return taken->unix_ms - FUTURE_MS > now;
-}
-
-char *view_put_id(struct view *view, char *p, sfid_wide id) {
-    if (!view->wide)
-        return put_dec(p, id.low);
-    const int n = sfid_wide_to_text(view->form, id, view->width, p, SFID_WIDE_TEXT_LEN);
-    return p + (n > 0 ? n : 0);
 }
