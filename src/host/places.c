@@ -7,9 +7,7 @@
 #include <sys/resource.h>
 
 /* Pages and marks have the same names. If one directory serves both, pages get a subdirectory whose name no app can have. */
-static int keep_apart(struct sfid__dir *run, const struct sfid__dir *state, struct sfid__error *err) {
-    if (run->device != state->device || run->inode != state->inode)
-        return 0;
+static int keep_apart(struct sfid__dir *run, struct sfid__error *err) {
     struct sfid__dir both = *run;
     *run = (struct sfid__dir)SFID__DIR_NONE;
     const int rc = sfid__dir_open_sub(run, &both, ".run", err);
@@ -27,18 +25,6 @@ static int check_file_size(struct sfid__error *err) {
                       (uint64_t)limit.rlim_cur, SFID__MAP_SIZE);
 }
 
-/* Reads the machine ID of a state directory, and keeps that apart from the run directory. */
-static int read_state(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const char *option, struct sfid__error *err) {
-    struct sfid__dir state = SFID__DIR_NONE;
-    int rc = sfid__dir_open_state(&state, option, err);
-    if (rc == 0)
-        rc = keep_apart(run, &state, err);
-    if (rc == 0)
-        rc = sfid__machine_id(&state, machine, err);
-    sfid__dir_close(&state);
-    return rc;
-}
-
 /* Reads the machine ID of a run directory, from a subdirectory whose name no app can have. */
 static int read_run(const struct sfid__dir *run, char machine[SFID__MACHINE_ID], struct sfid__error *err) {
     struct sfid__dir place;
@@ -52,12 +38,18 @@ static int read_run(const struct sfid__dir *run, char machine[SFID__MACHINE_ID],
 
 int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *stateless,
                       struct sfid__error *err) {
+    struct sfid__dir state = SFID__DIR_NONE;
     *run = (struct sfid__dir)SFID__DIR_NONE;
     int rc = check_file_size(err);
     if (rc == 0)
         rc = sfid__dir_open_run(run, opt->run_dir, err);
     if (rc == 0)
-        rc = read_state(run, machine, opt->state_dir, err);
+        rc = sfid__dir_open_state(&state, opt->state_dir, err);
+    if (rc == 0 && run->device == state.device && run->inode == state.inode)
+        rc = keep_apart(run, err);
+    if (rc == 0)
+        rc = sfid__machine_id(&state, machine, err);
+    sfid__dir_close(&state);
     if (stateless)
         stateless->code = 0;
     if (rc != SFID_ESTATE || stateless == NULL || run->fd < 0)
