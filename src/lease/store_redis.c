@@ -417,7 +417,7 @@ static int read_option(const char *url, struct sfid__settings *out, struct sfid_
 /* One script uses both kinds of an app's keys: in a cluster they have to lie in one slot. */
 static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
     const struct sfid__uri *uri = &s->uri;
-    if (uri->kind != SFID__URI_CLUSTER || uri->registration == SFID__REGISTRATION_OFF || sfid__has_hash_tag(s->opt.app))
+    if (uri->registration == SFID__REGISTRATION_OFF || sfid__has_hash_tag(s->opt.app))
         return 0;
     return sfid__fail(err, SFID_EINVAL,
                       "app \"%s\": in a cluster the keys of an app have to lie in one hash slot; put a part of its name in braces, "
@@ -448,7 +448,7 @@ static int finish(struct sfid__settings *out, struct sfid__error *err) {
         server = whole;
     }
     out->of_pages = sfid__hash(out->fingerprint, server, strlen(server));
-    return check_tag(out, err);
+    return out->uri.kind == SFID__URI_CLUSTER ? check_tag(out, err) : 0;
 }
 
 const struct sfid__store_kind sfid__store_redis = {
