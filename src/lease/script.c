@@ -26,7 +26,7 @@ static void add(struct question *q, const char *text) { q->argv[q->argc++] = tex
 static void add_number(struct question *q, int64_t n) {
     char *out = q->numbers[q->written++];
     snprintf(out, NUMBER, "%" PRId64, n);
-    add(q, out);
+    q->argv[q->argc++] = out;
 }
 
 /* The widths of the fields, and their places unless they are time, pid, sequence from the top. */
@@ -223,11 +223,12 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struc
         return fail_key(app, err);
     if (rc < 0)
         return rc;
+    const bool known = read_word(app);
     if (!sfid__redis_app_numbers(app, 1, 1, &now_ms))
         return sfid__redis_app_nonsense(app, op, err);
     app->now_ms = (int64_t)now_ms;
     app->skew_ms = host_ms + app->round_ms / 2 - app->now_ms;
-    if (!read_word(app))
+    if (!known)
         return fail_by_word(app, op, err);
     return app->reply.count >= strings || app->word != SFID__REDIS_OK ? 0 : sfid__redis_app_nonsense(app, op, err);
 }
