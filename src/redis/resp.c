@@ -101,9 +101,10 @@ static void *take_error(struct sfid__resp *r, const char *text, size_t len) {
         return r->leaves_out_errors ? r : NULL;
     snprintf(line, sizeof line, "%.*s", (int)SFID__MIN(len, sizeof line - 1), text);
     r->is_error = true;
-    r->reply->redirect = read_redirect(line); /* from the line as sent: take_line() may blot out a password like 127 */
     take_line(r, text, len, out);
-    r->meaning = sfid__reply_classify(line); /* or a user called OOM */
+    /* By the line as sent: take_line() may have blotted out a password like 127 or a user called OOM. */
+    r->reply->redirect = read_redirect(line);
+    r->meaning = sfid__reply_classify(line);
     return r;
 }
 
