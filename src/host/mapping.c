@@ -13,6 +13,10 @@
 #define MAP_FIXED_NOREPLACE 0
 #endif
 
+#ifndef MADV_POPULATE_WRITE /* older headers */
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define BUCKETS 512 /* a process may have thousands of generators */
 
 static _Atomic(struct sfid__mapping *) mappings[BUCKETS]; /* by nonce, which is random */
@@ -99,6 +103,11 @@ struct sfid__mapping *sfid__mapping_take(int fd, uint64_t nonce, bool *again) {
 
 bool sfid__mapping_replace(struct sfid__mapping *m, int fd) {
     return mmap(m->page, SFID__MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+}
+
+bool sfid__mapping_populate(const struct sfid__mapping *m, size_t from, size_t to) {
+    const size_t before = from % (size_t)sysconf(_SC_PAGESIZE); /* a page of the kernel may have several blocks */
+    return madvise((char *)m->page + from - before, to - from + before, MADV_POPULATE_WRITE) == 0;
 }
 
 void sfid__mapping_narrow(struct sfid__mapping *m, uint32_t n) { narrow(m, bytes_kept(n)); }

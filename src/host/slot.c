@@ -175,6 +175,8 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
         return 0;
     const int fd = sfid__slot_open_again(slot);
     int why = fd < 0 ? errno : 0;
+    if (why != 0 && sfid__mapping_populate(slot->map, (size_t)from, (size_t)to)) /* somebody removed the file */
+        return 0;
     if (why == 0 && beside)
         why = fallocate(fd, 0, from, to - from) < 0 ? errno : 0;
     else if (why == 0)

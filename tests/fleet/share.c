@@ -216,6 +216,26 @@ static void settings_differ(struct redis *r) {
     sharers_end(m, 1);
 }
 
+/* Nobody else finds the page any more. Those who have it go on there, also with another lease. */
+static void without_directory(struct redis *r) {
+    const sfid_options opt = sharing(r, "gone");
+    struct member *m = sharers_open(&opt, FEW);
+    char run[4500];
+    snprintf(run, sizeof run, "%s/gone", opt.run_dir ? opt.run_dir : dirs.run);
+    remove_tree(run);
+    redis_pause(r);
+    ok(member_fails(&m[0], 8000), "the run directory is gone and the server away: the window ends");
+    redis_resume(r);
+    redis_do(r, "FLUSHALL", NULL);
+    int64_t pid = -1;
+    for (int i = 0; i < FEW; i++) {
+        ok(member_draws(&m[i], 5, 20000), "the server is back and empty: process %d goes on with a new lease", i);
+        pid = i == 0 ? atomic_load(&m[i].pid) : pid;
+        is_i64(atomic_load(&m[i].pid), pid, "and the pid of the others");
+    }
+    sharers_end(m, FEW);
+}
+
 static void test(struct redis *r) {
     one_pid(r);
     leaves_no_gap(r);
@@ -224,6 +244,7 @@ static void test(struct redis *r) {
     idle(r);
     forked(r);
     settings_differ(r);
+    without_directory(r);
     judge(LAYOUT, "per-file", UINT64_MAX, "settings");
     crowded(r);
 }
