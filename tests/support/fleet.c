@@ -178,19 +178,20 @@ static void hear(void *user, const sfid_event *e) {
 }
 
 void member_note(struct member *m, struct idlog *log, int64_t id) {
+    const sfid_layout *l = m->noted ? m->noted : m->opt.layout;
     if (id < 0) {
         atomic_store(&m->error, id);
         atomic_store(&m->error_at_ns, mono_ns());
         atomic_fetch_add(&m->errors, 1);
         return;
     }
-    witness_id(&witness, m->opt.layout, id);
+    witness_id(&witness, l, id);
     idlog_put(log, id);
     int64_t none = 0;
     if (atomic_load(&m->first_id) == 0 && atomic_compare_exchange_strong(&m->first_id, &none, id))
         atomic_store(&m->first_ns, mono_ns() - witness.begin_ns);
     atomic_store(&m->last_id, id);
-    atomic_store(&m->pid, id_pid(m->opt.layout, id));
+    atomic_store(&m->pid, id_pid(l, id));
     atomic_store(&m->ok_at_ns, mono_ns());
     atomic_fetch_add(&m->ids, 1);
 }
@@ -288,7 +289,7 @@ struct member *members_new(size_t n, const sfid_options *opt) {
 void member_start(struct member *m) {
     const size_t told = offsetof(struct member, may_end);
     memset((char *)m + told, 0, sizeof *m - told);
-    m->child = child_start(member_live, m);
+    m->child = child_start(m->live ? m->live : member_live, m);
 }
 
 int member_open_one(struct member *m) {

@@ -79,6 +79,8 @@ struct member {
     _Atomic int64_t clock_offset_ns;   /* for tests that give members clocks of their own */
     bool by_slot;                      /* tells the checker only its slot, for tests that change the machine's name */
     bool closes_fds;                   /* closes all but the standard ones after opening */
+    int (*live)(void *m);              /* its process, in place of the one that draws in threads; NULL: that one */
+    const sfid_layout *noted;          /* of the IDs for member_note(), if that is not opt.layout */
 
     atomic_int may_open, may_draw, may_end; /* may_draw: 1 at first */
 
