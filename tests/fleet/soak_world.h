@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * soak_world.h - part of tests/fleet/soak: the apps, each with another store or layout, their hosts and servers, and what happens to
- * hosts and servers.
+ * soak_world.h - part of tests/fleet/soak: the apps, each with another store or layout, their hosts and servers, and what happens
+ * to these.
  */
 #ifndef SFID_TESTS_SOAK_WORLD_H
 #define SFID_TESTS_SOAK_WORLD_H
@@ -58,8 +58,12 @@ static struct server {
 } servers_of[SERVERS];
 
 static uint64_t rng, counts[FAULTS];
+static uint64_t pace; /* faults are so much rarer than in the short form, so that some come alone */
 
 static uint64_t up_to(uint64_t n) { return draw_random(&rng) % n; }
+
+/* One time in n, at this pace. */
+static bool comes(uint64_t n) { return up_to(n * pace) == 0; }
 
 static int64_t ms_from_now(int64_t ms) { return mono_ns() + ms * NS_PER_MS; }
 
@@ -126,9 +130,9 @@ static void remove_something(unsigned host) {
 }
 
 static void attend_hosts(void) {
-    if (up_to(400) == 0)
+    if (comes(400))
         step_clock((unsigned)up_to(hosts_n));
-    if (up_to(200) == 0)
+    if (comes(200))
         remove_something((unsigned)up_to(hosts_n));
 }
 
@@ -160,7 +164,7 @@ static void attend_server(unsigned k) {
             come_back(s);
         return;
     }
-    switch (up_to(9000)) {
+    switch (up_to(9000 * pace)) {
     case 0:
     case 1:
         redis_do(&s->r, "FLUSHALL", NULL);
