@@ -29,7 +29,7 @@ enum {
 
 static struct stay {
     enum { NOBODY, ALIVE, LEAVING } is;
-    bool killed, ended_by_us;
+    bool killed;
     int64_t ends_at, spared_till, goes_on_at, gone_by, begins_at; /* goes_on_at 0: it is not stopped */
     int64_t ids_before;                                           /* when all was healed */
 } stays[SEATS];
@@ -102,7 +102,6 @@ static void leave(unsigned i, bool killing) {
     struct stay *s = &stays[i];
     killing = killing || s->goes_on_at != 0 || !atomic_load(&members[i].opened);
     s->is = LEAVING;
-    s->ended_by_us = true;
     s->killed = killing;
     s->gone_by = ms_from_now(patience(LEAVE_MS));
     feel(i, killing ? KILLED_OFF : CLOSED);
@@ -144,11 +143,12 @@ static void attend_living(unsigned i) {
         want_fork(i);
 }
 
+/* Who could not open tries again a little later, as a supervisor would start it. */
 static void attend(unsigned i, bool again) {
     struct stay *s = &stays[i];
-    if (s->is != NOBODY && (is_gone(i)))
-        s->is = NOBODY;
-    if (s->is == NOBODY && again && !is_child(i))
+    if (s->is != NOBODY && is_gone(i))
+        *s = (struct stay){.is = NOBODY, .begins_at = ms_from_now(members[i].rc < 0 ? AGAIN_MS : 0)};
+    if (s->is == NOBODY && again && !is_child(i) && mono_ns() >= s->begins_at)
         start_life(i);
     else if (s->is == ALIVE)
         attend_living(i);
@@ -318,6 +318,9 @@ static void report(int64_t ns, unsigned rounds) {
     diag("figure: %" PRIu64 " lives, %" PRIu64 " opened, %" PRIu64 " opens refused, %" PRIu64 " calls refused, %" PRIu64
          " pids lost, %" PRIu64 " sharers closed and opened again",
          lives, board->opened, board->refused_opens, board->refusals, board->lost, reopened);
+    for (int code = 0; code < CODES; code++)
+        if (board->opens_by[code] > 0)
+            diag("figure: %" PRIu64 " opens: %s", board->opens_by[code], sfid_strerror(-code));
     for (int f = 0; f <= FAULTS; f++) {
         const struct stall *s = &board->stalls[f];
         diag("figure: %s: %" PRIu64 " times; longest stall %" PRIi64 " ms, %" PRIi64 " ms with no other fault on", fault_names[f],

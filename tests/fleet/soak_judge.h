@@ -2,7 +2,7 @@
 /**
  * soak_judge.h - part of tests/fleet/soak: the checker judges the logs of a round, app by app. All IDs of earlier rounds are judged
  * with them: they stay in a sorted file a round, 8 bytes an ID. So no duplicate is missed, however far apart its two IDs are, and
- * an hour takes about 150 MB. Windows and the order in a process are judged within the round; no process lives longer.
+ * an hour takes about 220 MB. Windows and the order in a process are judged within the round; no process lives longer.
  */
 #ifndef SFID_TESTS_SOAK_JUDGE_H
 #define SFID_TESTS_SOAK_JUDGE_H

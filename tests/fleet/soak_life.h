@@ -10,6 +10,7 @@
 #include "support/own_clock.h"
 
 enum { APPS = 9, MEMBERS = 32, SEATS = 2 * MEMBERS, HOSTS = 16, SERVERS = 2 };
+enum { CODES = 16 }; /* more than there are */
 enum { LOG_ROOM = 1 << 16, BURST = 8, NAP_US = 35000 };
 
 /* What is done. A fault of a process counts for the stalls of this process, any other for its app's. */
@@ -59,6 +60,7 @@ struct board {
     struct stall stalls[FAULTS + 1];
     _Atomic uint64_t opened, refused_opens, refusals, odd, order_breaks, lost;
     _Atomic int64_t odd_code;
+    _Atomic uint64_t opens_by[CODES];
 };
 
 static struct board *board;
@@ -201,6 +203,7 @@ static int live(void *arg) {
         return 0;
     }
     note_refusal(&board->refused_opens, m->rc, m->text);
+    count(&board->opens_by[-m->rc % CODES]);
     sfid_close(g);
     return 0;
 }
