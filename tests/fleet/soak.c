@@ -16,16 +16,7 @@
  */
 #include "soak_world.h"
 
-enum {
-    ROUND_S = 60,
-    LIFE_MS = 16000,
-    BRIEF_MS = 300,
-    SPARED_MS = 6000,
-    LEAVE_MS = 20000,
-    DRAW_MS = 40000,
-    SOON_MS = 5000,
-    AGAIN_MS = 50
-};
+enum { ROUND_S = 60, LIFE_MS = 16000, BRIEF_MS = 300, SPARED_MS = 6000, LEAVE_MS = 20000, DRAW_MS = 40000, AGAIN_MS = 50 };
 
 static struct stay {
     enum { NOBODY, ALIVE, LEAVING } is;
@@ -35,7 +26,7 @@ static struct stay {
 } stays[SEATS];
 
 static struct verdict verdicts[APPS];
-static uint64_t lives, crashed, hung, late_rounds, reopened;
+static uint64_t lives, crashed, hung, late_rounds;
 static bool calm; /* nobody ends, nothing happens */
 
 /* ---- lives -------------------------------------------------------------- */
@@ -200,23 +191,6 @@ static void explain(unsigned i) {
         diag("  %.1f s ago: %s", (double)(mono_ns() - m->seen[e % EVENTS_KEPT].at_ns) / 1e9, m->seen[e % EVENTS_KEPT].text);
 }
 
-/*
- * The keeper of a shared page takes a new lease by a path: once the run directory was removed under it, and the lease was lost, its
- * calls are refused with events that say why, until the generator is closed and opened again.
- */
-static unsigned reopen_stuck(void) {
-    unsigned n = 0;
-    for (unsigned i = 0; i < MEMBERS; i++) {
-        if (draws_again(i) || stays[i].is != ALIVE || !apps[board->seats[i].app].share)
-            continue;
-        explain(i);
-        leave(i, false);
-        n++;
-    }
-    reopened += n;
-    return n;
-}
-
 static void all_recover(unsigned round) {
     unsigned drawing = 0;
     calm = true;
@@ -229,10 +203,7 @@ static void all_recover(unsigned round) {
     for (unsigned i = 0; i < MEMBERS; i++)
         stays[i].ids_before = atomic_load(&members[i].ids);
     const int64_t begin = mono_ns();
-    bool all = tap_wait_until(all_draw, &drawing, patience(SOON_MS));
-    if (!all && reopen_stuck() > 0)
-        all = tap_wait_until(all_draw, &drawing, patience(SOON_MS));
-    all = all || tap_wait_until(all_draw, &drawing, patience(DRAW_MS));
+    const bool all = tap_wait_until(all_draw, &drawing, patience(DRAW_MS));
     if (all)
         diag("round %u: all draw again after %" PRIi64 " ms", round, (mono_ns() - begin) / NS_PER_MS);
     for (unsigned i = 0; !all && i < MEMBERS; i++)
@@ -316,8 +287,8 @@ static void report(int64_t ns, unsigned rounds) {
         diag("figure: %s: %" PRIu64 " IDs, %" PRIu64 " windows, %" PRIu64 " overlaps", apps[a].name, verdicts[a].ids,
              verdicts[a].windows, verdicts[a].overlaps);
     diag("figure: %" PRIu64 " lives, %" PRIu64 " opened, %" PRIu64 " opens refused, %" PRIu64 " calls refused, %" PRIu64
-         " pids lost, %" PRIu64 " sharers closed and opened again",
-         lives, board->opened, board->refused_opens, board->refusals, board->lost, reopened);
+         " pids lost",
+         lives, board->opened, board->refused_opens, board->refusals, board->lost);
     for (int code = 0; code < CODES; code++)
         if (board->opens_by[code] > 0)
             diag("figure: %" PRIu64 " opens: %s", board->opens_by[code], sfid_strerror(-code));
