@@ -101,9 +101,9 @@ static void *take_error(struct sfid__resp *r, const char *text, size_t len) {
         return r->leaves_out_errors ? r : NULL;
     snprintf(line, sizeof line, "%.*s", (int)SFID__MIN(len, sizeof line - 1), text);
     r->is_error = true;
-    take_line(r, text, len, out);
-    /* By the line as sent: take_line() may have blotted out a password like 127 or a user called OOM. */
+    /* Both go by the line as it was sent: in what take_line() keeps, a password like 127 or a user called OOM may be blotted out. */
     r->reply->redirect = read_redirect(line);
+    take_line(r, text, len, out);
     r->meaning = sfid__reply_classify(line);
     return r;
 }
