@@ -149,7 +149,7 @@ static bool is_orphan(void *parent) { return getppid() != *(pid_t *)parent; }
 /* One that closes in place of the last process of its slot would release the lease; so that one has ended then. */
 static void be_copy(sfid *g) {
     struct vmclock_page *vmclock = make_private("/vmclock");
-    struct sfid__page *page = make_private("/resumed-");
+    struct sfid__page *page = make_private("/run/resumed-"); /* not the mark, which is mapped for its lock */
     atomic_store(&page->watch, 0);    /* the copy of the crew's thread is not there: */
     atomic_store(&page->asked_ms, 1); /* a call is to start another */
     atomic_store(&s->made, 1);
