@@ -75,10 +75,10 @@ static void make_machine(enum sign sign) {
     write_file(boot_path, boot_id, sizeof boot_id - 1);
 }
 
-/* Replaces all mappings of a file whose name has the text by private copies. Returns the last one's address. */
+/* Replaces all mappings of files whose name has the text by private copies. Returns the largest: others are there for a lock. */
 static void *make_private(const char *text) {
     static struct { uintptr_t from, to; } at[16];
-    unsigned n = 0;
+    unsigned n = 0, largest = 0;
     char line[4400];
     FILE *maps = fopen("/proc/self/maps", "re");
     while (maps && n < COUNT(at) && fgets(line, sizeof line, maps))
@@ -89,6 +89,7 @@ static void *make_private(const char *text) {
     must(n > 0, "no mapping of %s", text);
     for (unsigned i = 0; i < n; i++) {
         const size_t size = at[i].to - at[i].from;
+        largest = size > at[largest].to - at[largest].from ? i : largest;
         void *copy = malloc(size), *place = (void *)at[i].from;
         must(copy != NULL, "out of memory");
         memcpy(copy, place, size);
@@ -96,7 +97,7 @@ static void *make_private(const char *text) {
         memcpy(place, copy, size);
         free(copy);
     }
-    return (void *)at[n - 1].from;
+    return (void *)at[largest].from;
 }
 
 /* ---- the two -------------------------------------------------------------------- */
@@ -149,7 +150,7 @@ static bool is_orphan(void *parent) { return getppid() != *(pid_t *)parent; }
 /* One that closes in place of the last process of its slot would release the lease; so that one has ended then. */
 static void be_copy(sfid *g) {
     struct vmclock_page *vmclock = make_private("/vmclock");
-    struct sfid__page *page = make_private("/run/resumed-"); /* not the mark, which is mapped for its lock */
+    struct sfid__page *page = make_private("/resumed-");
     atomic_store(&page->watch, 0);    /* the copy of the crew's thread is not there: */
     atomic_store(&page->asked_ms, 1); /* a call is to start another */
     atomic_store(&s->made, 1);
