@@ -121,8 +121,7 @@ static void decode_argument(struct decode *decode, int number, const char *text)
 /* Reports what needs all IDs. Returns the exit status. */
 static int finish(struct decode *decode) {
     const enum view_format format = decode->view.format;
-    if (decode->task != TASK_SHOW)
-        progress_clear();
+    progress_clear();
     if (decode->task == TASK_GUESS)
         guess_report(&decode->guess, format, decode->header);
     if (decode->task != TASK_STATS)

@@ -45,7 +45,7 @@ static int one_of(const struct args *args, const int *list, size_t count) {
 /* ---- layout and form ------------------------------------------------------- */
 
 static bool read_from(const struct args *args, struct decode *decode, const sfid_wide_layout *wide) {
-    const int from = args->value[FROM] ? args_choice(args, FROM, id_forms) : 0;
+    const int from = args_choice(args, FROM, id_forms);
     if (from < 0)
         return false;
     if (from == SFID_UUID && wide == NULL) {
@@ -74,8 +74,7 @@ static bool read_kind(const struct args *args, struct decode *decode, enum view_
 
 static bool read_times(const struct args *args, struct view *view) {
     static const int zones[] = {UTC, LOCAL, ZONE};
-    const int zone = one_of(args, zones, COUNT_OF(zones));
-    const int unit = args->value[PARTITION] ? args_choice(args, PARTITION, units) : 0;
+    const int zone = one_of(args, zones, COUNT_OF(zones)), unit = args_choice(args, PARTITION, units);
     if (zone == -2 || unit < 0)
         return false;
     view->age = args->value[AGE] != NULL;
@@ -172,8 +171,8 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
     static const int sources[] = {CSV, TSV, KEY, GREP};
     const int from = one_of(args, sources, COUNT_OF(sources));
     const bool shown = args->value[GUESS] == NULL && args->value[STATS] == NULL;
-    int format = 0;
-    if (from == -2 || (args->value[FORMAT] && (format = args_choice(args, FORMAT, formats)) < 0))
+    int format = args_choice(args, FORMAT, formats);
+    if (from == -2 || format < 0)
         return false;
     if (args->value[FORMAT] == NULL && shown)
         format = from == CSV ? VIEW_CSV : from == TSV ? VIEW_TSV : from == KEY ? VIEW_JSON : VIEW_TEXT;

@@ -26,7 +26,7 @@ sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned se
     };
 }
 
-int sfid_layout_check(const sfid_layout *l) { return sfid_inline_layout_check(l ? l : &SFID_LAYOUT_DEFAULT); }
+int sfid_layout_check(const sfid_layout *l) { return sfid_inline_layout_check(sfid__layout_or_default(l)); }
 
 int sfid_parse(const sfid_layout *l, int64_t id, sfid_parts *out) {
     return sfid_inline_parse(sfid__layout_or_default(l), id, out);

@@ -33,8 +33,8 @@ void sfid__holder_sit(struct sfid__holder *h, unsigned seat);
 bool sfid__holder_is_due(const struct sfid__holder *h);
 
 /*
- * For holder_open.c, as are the two below. feed gives an event to the machine, then the events that result, until the machine wants to sleep, and returns
- * until when. found_on_page is the lease that the page's current record describes.
+ * For holder_open.c, as are the two below. feed gives an event to the machine, then the events that result, until the machine wants
+ * to sleep, and returns until when. found_on_page is the lease that the page's current record describes.
  */
 int64_t sfid__holder_feed(struct sfid__holder *h, struct sfid__lease_event e);
 struct sfid__lease_event sfid__holder_found_on_page(struct sfid__holder *h);

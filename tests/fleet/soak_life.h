@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * soak_life.h - part of tests/fleet/soak: a process. It opens, generates at a slow pace, forks when it is told, and closes. It
+/*
+ * soak_life.h - what a process of tests/fleet/soak does. It opens, generates at a slow pace, forks when it is told, and closes. It
  * measures how long it wanted an ID and got none, and which faults were on meanwhile.
  */
 #ifndef SFID_TESTS_SOAK_LIFE_H
