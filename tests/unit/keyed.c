@@ -17,11 +17,10 @@
 
 enum { NUMBERS = 1000, BITS = 64, THREADS = 4, EACH = 2000, CHILDREN = 6 };
 
-static void (*in_getrandom)(void);
+static _Atomic(void (*)(void)) in_getrandom;
 
 ssize_t getrandom(void *bytes, size_t n, unsigned flags) {
-    void (*then)(void) = in_getrandom;
-    in_getrandom = NULL;
+    void (*then)(void) = atomic_exchange(&in_getrandom, NULL);
     const ssize_t got = syscall(SYS_getrandom, bytes, n, flags);
     if (then)
         then();
