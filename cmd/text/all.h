@@ -67,6 +67,12 @@ struct view {
     int label_width;                    /* of a line of VIEW_TEXT; two spaces follow */
     int id_width, pid_width, seq_width; /* column widths of the table */
     struct date date;
+    struct {
+        bool known;
+        uint64_t tick;
+        size_t len;
+        char text[DATE_ROOM + 2 * DEC_ROOM];
+    } moment; /* the columns of the last tick: IDs of one tick mostly come one after another */
 };
 
 void view_begin(struct view *view, const sfid_layout *layout, enum view_format format);

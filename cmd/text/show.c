@@ -58,12 +58,9 @@ char *view_put_names(const struct view *view, char *p, const char *prefix, char 
     return p;
 }
 
-char *view_put_columns(struct view *view, char *p, const struct taken *taken, char separator) {
-    if (taken == NULL) {
-        const int count = 5 + view->age + (view->partition != PARTITION_NONE);
-        memset(p, separator, (size_t)count);
-        return p + count;
-    }
+/* The columns that follow from the tick, and the separators around them. */
+static void keep_moment(struct view *view, const struct taken *taken, char separator) {
+    char *p = view->moment.text;
     *p++ = separator;
     p = put_date(&view->date, p, taken->unix_ms);
     *p++ = separator;
@@ -71,7 +68,21 @@ char *view_put_columns(struct view *view, char *p, const struct taken *taken, ch
     *p++ = separator;
     p = put_dec(p, taken->tick);
     *p++ = separator;
-    p = put_dec(p, taken->pid);
+    view->moment.known = true;
+    view->moment.tick = taken->tick;
+    view->moment.len = (size_t)(p - view->moment.text);
+}
+
+char *view_put_columns(struct view *view, char *p, const struct taken *taken, char separator) {
+    if (taken == NULL) {
+        const int count = 5 + view->age + (view->partition != PARTITION_NONE);
+        memset(p, separator, (size_t)count);
+        return p + count;
+    }
+    if (!view->moment.known || view->moment.tick != taken->tick)
+        keep_moment(view, taken, separator);
+    memcpy(p, view->moment.text, sizeof view->moment.text);
+    p = put_dec(p + view->moment.len, taken->pid);
     *p++ = separator;
     p = put_dec(p, taken->seq);
     if (view->age) {
