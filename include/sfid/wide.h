@@ -87,7 +87,7 @@ typedef enum sfid_wide_kind {
 typedef struct sfid_wide_layout {
     sfid_wide_kind kind;
     uint32_t reserved; /**< zero */
-    int64_t epoch_ms;  /**< tick 0 begins here, Unix milliseconds; any value for SFID_AWSFLAKE, else 0 */
+    int64_t epoch_ms;  /**< tick 0 begins here, Unix milliseconds; years 1 to 9999 for SFID_AWSFLAKE, else 0 */
 } sfid_wide_layout;
 
 /** 2020-01-01T00:00:00Z in Unix milliseconds: the default epoch of awsflake. */

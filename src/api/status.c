@@ -123,7 +123,7 @@ static void explain_wait(const struct sfid__generator *g, const struct sfid__res
     snprintf(
         out, size,
         "IDs up to %s may have been issued before the run directory or the mark was lost; the next one can be generated in %d s",
-        until, (sfid__draw_retry_ms(g) + 999) / 1000);
+        until, sfid__draw_retry_ms(g) / 1000 + 1);
 }
 
 /* Says why a call failed, from how things stand now: the slow path writes no text. */

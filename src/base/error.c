@@ -59,6 +59,11 @@ void sfid__printable(char *out, size_t size, const char *text, size_t len) {
     out[i] = '\0';
 }
 
+const char *sfid__behind_password(const char *text, size_t len) {
+    const char *at = memrchr(text, '@', len);
+    return at ? at + 1 : text;
+}
+
 int sfid__fail(struct sfid__error *err, int code, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);

@@ -28,6 +28,9 @@ int sfid__fail(struct sfid__error *err, int code, const char *fmt, ...) SFID__PR
  */
 void sfid__printable(char *out, size_t size, const char *text, size_t len);
 
+/* Where text begins that may be shown: behind the last @ of len bytes. What stands before it in a URL may be a password. */
+const char *sfid__behind_password(const char *text, size_t len);
+
 /* Counts an error of one file, and keeps the first. */
 void sfid__pass_over(struct sfid__passed_over *over, const struct sfid__error *err);
 

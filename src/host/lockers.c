@@ -34,19 +34,32 @@ long sfid__file_locker(const struct stat *st) {
     return process;
 }
 
+enum { LOCKERS = 12, LOOKS = 255 }; /* a look reads the whole list */
+
+static bool is_among(long process, const long *seen, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        if (seen[i] == process)
+            return true;
+    return false;
+}
+
 void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, uint64_t first, uint64_t last, char *out,
                              size_t size) {
+    long seen[LOCKERS];
+    unsigned count = 0;
     size_t used = 0;
     FILE *list = fopen("/proc/locks", "re");
     out[0] = '\0';
-    for (uint64_t n = first; list && used + 40 < size; n++) {
+    for (uint64_t n = first; list && count < LOCKERS && used + 40 < size; n++) {
         char name[64];
         struct stat st;
         snprintf(name, sizeof name, "%s%" PRIu64, prefix, n);
         const long process = fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? locker_of(list, &st) : 0;
-        if (process)
+        if (process && !is_among(process, seen, count)) {
             used += (size_t)snprintf(out + used, size - used, "%s%ld", used ? ", " : "", process);
-        if (n == last)
+            seen[count++] = process;
+        }
+        if (n == last || n - first == LOOKS)
             break;
     }
     if (list)

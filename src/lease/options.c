@@ -14,6 +14,7 @@
 
 #define APP_MAX 64
 #define DAY_MS 86400000
+#define BUDGET_MAX_MS 3600000
 
 static int bad(struct sfid__error *err, const char *what) { return sfid__fail(err, SFID_EINVAL, "%s", what); }
 
@@ -103,7 +104,7 @@ static bool is_meant(const struct sfid__store_kind *kind, const char *text) {
     return strncmp(text, kind->word, n) == 0 && (kind->word[n - 1] == ':' || text[n] == '\0' || text[n] == '?');
 }
 
-/* Errors show only the scheme of a URL: what follows may hold a password. */
+/* An error shows only a word of what is given: the rest may hold a password. */
 static int read_store(const char *store, struct sfid__settings *out, struct sfid__error *err) {
     for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++)
         if (is_meant(stores[i], store)) {
@@ -111,10 +112,11 @@ static int read_store(const char *store, struct sfid__settings *out, struct sfid
             return out->store->read(store, out, err);
         }
     char shown[40], hint[SFID__URI_HINT];
-    sfid__printable(shown, sizeof shown, store, strcspn(store, ":?"));
+    const char *from = sfid__behind_password(store, strlen(store));
+    sfid__printable(shown, sizeof shown, from, strcspn(from, ":?"));
     sfid__uri_hint(store, hint);
     return sfid__fail(err, SFID_EINVAL, "unknown store \"%s\"%s", shown,
-                      hint[0] ? hint : "; expected \"local\", \"ordinal:\" or the URL of a Redis server");
+                      hint[0] ? hint : "; expected \"local\", \"ordinal:\", \"pool:\" or the URL of a Redis server");
 }
 
 /* Cuts a range that reaches to the layout's end down to the pids that the store can name. */
@@ -171,6 +173,11 @@ static int check_lease(const sfid_options *o, struct sfid__error *err) {
     if (o->heartbeat_ms < 100 || o->heartbeat_ms > o->ttl_ms / 3)
         return sfid__fail(err, SFID_EINVAL, "heartbeat_ms %" PRIu32 " is out of range: 100 to a third of ttl_ms (%" PRIu32 ")",
                           o->heartbeat_ms, o->ttl_ms / 3);
+    if (o->skew_budget_ms > BUDGET_MAX_MS)
+        return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
+                          BUDGET_MAX_MS);
+    if (o->keep_pid > 1)
+        return sfid__fail(err, SFID_EINVAL, "keep_pid %" PRIu32 " is out of range: 0 or 1", o->keep_pid);
     if (o->open_timeout_ms == 0)
         return bad(err, "open_timeout_ms is 0: give at least 1");
     if ((unsigned)o->on_unknown > SFID_TRUST)
@@ -258,6 +265,9 @@ static int read_wide(struct sfid__settings *out, struct sfid__error *err) {
     sfid_options *o = &out->opt;
     if (o->layout)
         return bad(err, "layout and wide are both given; give one of them");
+    if (o->wide->kind == SFID_AWSFLAKE && (o->wide->epoch_ms < SFID__EPOCH_MIN || o->wide->epoch_ms > SFID__EPOCH_MAX))
+        return sfid__fail(err, SFID_EINVAL, "wide has epoch_ms %" PRId64 ", which is out of range: %" PRId64 " to %" PRId64,
+                          o->wide->epoch_ms, SFID__EPOCH_MIN, SFID__EPOCH_MAX);
     if (sfid__wide_plan(o->wide, &out->plan) < 0)
         return bad(err, "wide is not a valid layout; make it with sfid_wide_layout_parse");
     out->wide = *o->wide;

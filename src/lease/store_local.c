@@ -417,7 +417,8 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
 
 static int bad_parameter(struct sfid__error *err, const char *title, const char *text, size_t len) {
     char shown[60];
-    sfid__printable(shown, sizeof shown, text, len);
+    const char *from = sfid__behind_password(text, len);
+    sfid__printable(shown, sizeof shown, from, (size_t)(text + len - from));
     return sfid__fail(err, SFID_EINVAL,
                       "%s: bad parameter \"%s\"; expected mark=none, share=1, lead_ms=%d to %d, pid_min=N or pid_max=N", title,
                       shown, LEAD_MIN_MS, LEAD_MAX_MS);

@@ -84,6 +84,7 @@ static int read_source(const char *from, char source[SOURCE], char text[ROOM], s
         return read_file(from + 5, text, err);
     }
     char shown[60];
+    from = sfid__behind_password(from, strlen(from));
     sfid__printable(shown, sizeof shown, from, strlen(from));
     return sfid__fail(err, SFID_EINVAL, TITLE ": \"%s\" names no place; expected ordinal:, ordinal:env=NAME or ordinal:file=/PATH",
                       shown);

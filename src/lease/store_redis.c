@@ -403,7 +403,6 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
 
 /* ---- options --------------------------------------------------------------- */
 
-#define BUDGET_MAX_MS 3600000
 
 static int read_option(const char *url, struct sfid__settings *out, struct sfid__error *err) {
     if (sfid__uri_parse(url, &out->uri, err) < 0)
@@ -435,9 +434,6 @@ static int finish(struct sfid__settings *out, struct sfid__error *err) {
     if (o->ttl_ms < 2 * unit)
         return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is less than two ticks of the layout (%" PRIu64 " ms)", o->ttl_ms,
                           2 * unit);
-    if (o->skew_budget_ms > BUDGET_MAX_MS)
-        return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
-                          BUDGET_MAX_MS);
     if (sfid__windows_choose(out, err) < 0)
         return err->code;
     /* Another server has other holders: none of its leases may go on here. */

@@ -128,6 +128,11 @@ static bool no_home(const struct visit *v) {
     return unsetenv("HOME") == 0;
 }
 
+static bool relative_home(const struct visit *v) {
+    (void)v;
+    return setenv("HOME", "here", 1) == 0;
+}
+
 static bool read_only_home(const struct visit *v) { return read_only_root(v) && setenv("HOME", "/nowhere", 1) == 0; }
 
 static int probe_read_only(void *arg) {
@@ -161,13 +166,15 @@ static void test_no_home(void) {
     char theirs[100];
     struct visit v = {.run_dir = theirs, .state_dir = NULL, .before = no_home, .user = NOBODY};
     if (geteuid() != 0) {
-        skip(1, "takes root to be another user");
+        skip(2, "takes root to be another user");
         return;
     }
     snprintf(theirs, sizeof theirs, "%s/theirs", dirs.shm);
     need(chmod(dirs.shm, 0755) >= 0 && mkdir(theirs, 0700) >= 0 && chown(theirs, NOBODY, NOBODY) >= 0, "%s: %s", theirs,
          strerror(errno));
     visit(&v, false, "HOME", "HOME is not set");
+    v.before = relative_home;
+    visit(&v, false, "HOME", "HOME is \"here\", not an absolute path");
 }
 
 int main(void) {

@@ -80,6 +80,8 @@ static const struct wrong {
     WRONG("furthest ahead", max_ahead_ms, uint32_t, UINT32_MAX, SFID_EINVAL, "max_ahead_ms 4294967295", "day"),
     WRONG("a start past half", random_start, uint64_t, 65537, SFID_EINVAL, "random_start 65537", "65536"),
     WRONG("highest start", random_start, uint64_t, UINT64_MAX, SFID_EINVAL, "random_start 18446744073709551615", "65536"),
+    WRONG("a wide budget", skew_budget_ms, uint32_t, 3600001, SFID_EINVAL, "skew_budget_ms 3600001", "0 to 3600000"),
+    WRONG("another keep_pid", keep_pid, uint32_t, 2, SFID_EINVAL, "keep_pid 2", "0 or 1"),
     WRONG("a short ttl", ttl_ms, uint32_t, 999, SFID_EINVAL, "ttl_ms 999", "1000 to"),
     WRONG("a long ttl", ttl_ms, uint32_t, 86400001, SFID_EINVAL, "ttl_ms 86400001", "86400000"),
     WRONG("a heartbeat above a third", heartbeat_ms, uint32_t, 200001, SFID_EINVAL, "heartbeat_ms 200001", "(200000)"),

@@ -159,7 +159,7 @@ static void places(void) {
     refuses("ordinal:file=", "names no place", "no path");
     refuses("ordinal://", "names no place", "slashes");
     refuses("ordinal:\x1b[2J", "\"?[2J\" names no place", "a control character");
-    refuses("ordinal", "unknown store \"ordinal\"; expected \"local\", \"ordinal:\" or the URL", "no colon");
+    refuses("ordinal", "unknown store \"ordinal\"; expected \"local\", \"ordinal:\", \"pool:\" or the URL", "no colon");
     unsetenv("SFID_TEST_ORDINAL");
     refuses(ENV, "$SFID_TEST_ORDINAL is not set", "a variable that is not set");
     set("3");
