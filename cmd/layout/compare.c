@@ -98,7 +98,11 @@ static bool read_span(const struct args *args, int since, int until, struct mome
         return false;
     if (args->value[since] == NULL || side->since.unix_ms <= side->until.unix_ms)
         return true;
-    say("%s: %s is later than the end of %s", args->label[since], QUOTE(args->value[since]), side->shown->name);
+    if (args->value[until])
+        say("%s: %s is later than %s %s", args->label[since], QUOTE(args->value[since]), args->label[until],
+            QUOTE(args->value[until]));
+    else
+        say("%s: %s is later than now; give %.5s-until, too", args->label[since], QUOTE(args->value[since]), args->label[since]);
     return false;
 }
 
