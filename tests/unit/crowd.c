@@ -281,7 +281,23 @@ static void with_a_lane(void) {
     end();
 }
 
+/* Who is asked renews at once, and a keeper that has died is replaced: no lease is lost unless nobody does it. */
+static void at_the_limit(void) {
+    begin();
+    a.g.half_window = 10;
+    atomic_store(&fake_record(&a)->limit, START);
+    ok(sfid_ready(fake_handle(&a)) == 1, "at the limit: nobody was asked yet: it is ready");
+    is_i64(fake_try(&a), SFID_EAGAIN, "at the limit: and no lease is lost");
+    fake_pass_ms(&a, 1900);
+    ok(sfid_ready(fake_handle(&a)) == 1 && fake_try(&a) == SFID_EAGAIN, "at the limit: nor while an answer may come");
+    fake_pass_ms(&a, 200);
+    is_i64(fake_try(&a), SFID_ELEASE, "at the limit: it is when none comes");
+    ok(sfid_ready(fake_handle(&a)) == 0, "at the limit: and nothing is ready");
+    end();
+}
+
 int main(void) {
+    at_the_limit();
     in_a_tick();
     when_wanted();
     only_its_own_record();
