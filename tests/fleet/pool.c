@@ -223,6 +223,7 @@ static void test_trouble(void) {
     fleet_opens(all, MEMBERS, "a fleet");
     diag("figure: %u, %u and %u members at the servers", at_server(all, MEMBERS, 0), at_server(all, MEMBERS, 1),
          at_server(all, MEMBERS, 2));
+    ok(at_server(all, MEMBERS, busiest(all)) < MEMBERS, "a fleet: not all begin at one server");
     nap_us(2 * HEARTBEAT * 1000);
     trouble_short(all);
     trouble_killed(all);
