@@ -149,8 +149,8 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
     if (home == NULL)
         sfid__fail(err, SFID_ESTATE, "no state directory: HOME is not set; give state_dir or SFID_STATE_DIR");
     else if (home[0] != '/')
-        sfid__fail(err, SFID_ESTATE, "no state directory: HOME is \"%.200s\", not an absolute path; give state_dir or SFID_STATE_DIR",
-                   home);
+        sfid__fail(err, SFID_ESTATE,
+                   "no state directory: HOME is \"%.200s\", not an absolute path; give state_dir or SFID_STATE_DIR", home);
     else if (asprintf(&path, "%s/.local/state/sfid", home) < 0) {
         sfid__fail(err, SFID_ENOMEM, "out of memory");
         path = NULL;

@@ -157,8 +157,8 @@ static int choose_store(struct sfid__settings *out, struct sfid__error *err) {
 
 static int finish_store(struct sfid__settings *out, struct sfid__error *err) {
     if (out->shared && out->store == NULL)
-        return sfid__fail(err, SFID_EINVAL,
-                          "share is %" PRIu64 ", but app is not given: processes share the page of an app", out->opt.share);
+        return sfid__fail(err, SFID_EINVAL, "share is %" PRIu64 ", but app is not given: processes share the page of an app",
+                          out->opt.share);
     if (out->store == NULL)
         return 0;
     keep_to_names(out);

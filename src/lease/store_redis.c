@@ -403,7 +403,6 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
 
 /* ---- options --------------------------------------------------------------- */
 
-
 static int read_option(const char *url, struct sfid__settings *out, struct sfid__error *err) {
     if (sfid__uri_parse(url, &out->uri, err) < 0)
         return err->code;

@@ -169,7 +169,7 @@ static void test_cut_short(struct redis *r) {
     member_start(m);
     while (asked(r, "look") == 0 && mono_ns() - begin < patience(5000) * (int64_t)NS_PER_MS)
         nap_us(20000); /* the looks at the log are in it, too */
-    redis_pause(r); /* it has searched, and looked at who has the pids */
+    redis_pause(r);    /* it has searched, and looked at who has the pids */
     ok(flag_wait(&m->opened, 1, patience(5000)), "a last question, cut short: the open is over");
     redis_resume(r);
     is_i64(m->rc, SFID_ENOPID, "a last question, cut short: there still is no pid");

@@ -12,8 +12,8 @@
 enum { PIDS = 16, WINDOW = 600, STEP = 200, A_DAY = 86400 / STEP, DAYS = SANITIZED ? 2 : 7, TEXT = 40 };
 
 static struct seat {
-    int64_t pid, limit; /* pid -1: it wants one */
-    unsigned asleep;    /* for so many steps */
+    int64_t pid, limit;                       /* pid -1: it wants one */
+    unsigned asleep;                          /* for so many steps */
     char base[TEXT], nonce[TEXT], next[TEXT]; /* next: shown, and the answer was lost; "": none */
 } seats[PIDS];
 
