@@ -55,11 +55,15 @@ static pid_t some_member(struct god *god) {
     return 0;
 }
 
+/* The thread sanitizer looks its suppressions up with a program of its own, which aborts when its process is killed. */
+static bool is_the_sanitizers(int status) { return SANITIZED && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT; }
+
 /* Its number is another's only after this: so nobody is killed who is none of ours. */
 static void reap(struct god *god) {
     int status = 0;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-        if (WIFEXITED(status) ? WEXITSTATUS(status) != 0 : WTERMSIG(status) != SIGKILL) {
+        const bool good = WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGKILL;
+        if (!good && !is_the_sanitizers(status)) {
             fprintf(stderr, "# %s: process %d ends with status %#x\n", here->app, (int)pid, (unsigned)status);
             count(&here->tally.crashes);
         }
