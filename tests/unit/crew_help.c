@@ -415,6 +415,7 @@ static void looks_when_asked(void) {
 }
 
 int main(void) {
+    looks_when_asked();
     helps_beside_a_hanging_turn();
     helps_those_that_come_later();
     has_few_helpers();
@@ -429,6 +430,5 @@ int main(void) {
     leaves_though_poked();
     wakes_the_main_thread();
     keeps_the_time();
-    looks_when_asked();
     return done_testing();
 }
