@@ -63,8 +63,8 @@ typedef struct sfid sfid;
  * for sfid_last_error(), which sfid_close() must free, or NULL if memory ran out.
  * The call makes missing directories with mode 0700. If a process dies, the next
  * one continues at the next ID. One thread renews the leases of a process, or up to
- * five while it waits for servers or disks. A handle with on_event has its own. With
- * share only the process that keeps the page has one for it.
+ * five while it waits for servers or disks. A handle with on_event has its own. Of
+ * the processes that share a page, only the one that keeps it has a thread for it.
  *
  * Where its pid comes from:
  *
@@ -171,7 +171,7 @@ SFID_API SFID_MUST_CHECK int sfid_open_app(sfid **out, const char *app, const ch
  *
  * Sleeps at most max_wait_ms, and only if the sequence is used up (SFID_WAIT,
  * SFID_BORROW), the clock stepped far back, or the window must be renewed first.
- * A call that fails uses up at most one ID, which it had taken in advance.
+ * A call that fails uses up one ID at most.
  *
  * Returns an ID >= 0, or
  *   SFID_EAGAIN    no ID is free within max_wait_ms (with SFID_FAIL: now)
@@ -187,8 +187,8 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next(sfid *g);
 /**
  * Generates one ID without ever sleeping.
  *
- * The call starts no keeper. If the process that keeps ends (a parent, or another that
- * shares), IDs go on only if this one also calls sfid_next(), sfid_next_n() or sfid_status().
+ * The call starts no keeper. If the keeper's process ends (a parent, or one that shares the
+ * page), IDs go on only if this process also calls sfid_next(), sfid_next_n() or sfid_status().
  *
  * Returns as sfid_next(), but SFID_EAGAIN (see sfid_retry_ms()) where that would
  * sleep.
@@ -203,8 +203,8 @@ SFID_API SFID_MUST_CHECK int64_t sfid_try_next(sfid *g);
  * sfid_next(), max_wait_ms in all.
  *
  * Returns how many IDs were written. That is less than n only if max_wait_ms,
- * the window, the clock or a close ended the call, and 0 if n is 0. If none were
- * written, returns the error of sfid_next(), or
+ * the window, the clock or a close ended the call. If n is 0, that is 0. If none of
+ * n > 0 were written, returns the error of sfid_next(), or
  *   SFID_EINVAL    ids is NULL and n is not 0, or the IDs of g have up to 128 bits
  * Threads: any. Fork: shared. Signals: not safe.
  */
@@ -220,10 +220,11 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next_n(sfid *g, int64_t *ids, size_t n);
 SFID_API int sfid_retry_ms(const sfid *g);
 
 /**
- * Whether IDs may be generated now: for a readiness probe. sfid_status() does not count it.
+ * Whether IDs may be generated now: for a readiness probe. sfid_status() does not count this call.
  *
- * Returns 1 if sfid_try_next() or sfid_try_next_wide() would return an ID or SFID_EAGAIN
- * (used up, or idle); 0 if the window is over or ahead (a mark was lost), the clock is off, the layout has ended, or g is not open.
+ * Returns 1 if sfid_try_next() or sfid_try_next_wide() would return an ID, or SFID_EAGAIN
+ * because the sequence is used up or the generator was idle; 0 if the window is over, or
+ * ahead of the clock (a page was lost), the clock is off, the layout has ended, or g is not open.
  * Threads: any. Fork: shared. Signals: async-safe.
  */
 SFID_API int sfid_ready(const sfid *g);
@@ -290,10 +291,10 @@ SFID_API const char *sfid_last_error(const sfid *g);
  *
  * Calls of other threads that are under way return an ID generated before, or
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,
- * sfid_next_n, sfid_pid, sfid_retry_ms, sfid_ready, sfid_status, sfid_last_error). For them
+ * sfid_next_n, sfid_pid, sfid_retry_ms, sfid_ready, sfid_status, sfid_last_error). So
  * some 200 bytes of a handle that was open stay in memory (400 with ticks below
- * a second, 500 for wide IDs). The page up to its last record stays as well, 192
- * bytes for each open.
+ * a second, 500 for wide IDs). The page stays up to its last record, 192 bytes
+ * for each open.
  *
  * g may be NULL. Closing a handle again does nothing. Closing it inside its own
  * on_event does nothing either. If sfid_open() failed, the handle is freed.

@@ -3,11 +3,11 @@
  * sfid/admin.h - look after an app at its Redis server: see who holds which pid,
  * let a new app begin at once, end a lease, and find what is wrong.
  *
- * These calls need no generator, and a running generator is not in their way.
+ * These calls need no generator, and may be made while generators run.
  * Each call opens a connection of its own and has closed it when it returns. It
  * uses the options app, store, layout, ttl_ms, skew_budget_ms, short_ms,
  * max_skew_ms and the range of pids, as sfid_open() does. All but the last two
- * must be the ones that the app's processes use. A call returns within
+ * must have the values that the app's processes use. A call returns within
  * open_timeout_ms, however many exchanges it takes; with a pool, within that time
  * per server.
  */

@@ -50,7 +50,7 @@ typedef struct sfid_options {
                                      /var/lib/sfid for root, ~/.local/state/sfid for others. A Redis store works without it,
                                      see SFID_EVENT_NO_STATE_DIR */
     sfid_exhaustion exhaustion; /**< what a call does when the sequence is used up; default SFID_WAIT */
-    uint32_t max_wait_ms;       /**< how long one call may sleep in all; 0: never; default 2000. With SFID_WAIT a tick at least */
+    uint32_t max_wait_ms;       /**< how long one call may sleep in all; default 2000. SFID_WAIT needs a tick; else 0: never */
     uint32_t max_ahead_ms;      /**< how far ahead of the clock IDs may be issued (SFID_BORROW, clock steps); 0: never; default
                                      10000, at most 86400000 */
     uint64_t random_start;      /**< 0 (default): each tick starts at sequence 0. N: each tick starts at a random sequence below
@@ -58,8 +58,8 @@ typedef struct sfid_options {
     uint32_t ttl_ms;            /**< how long a lease from Redis lasts without renewal: 1000 to 86400000, default 600000 */
     uint32_t heartbeat_ms;      /**< how often a lease is renewed: at least 100, at most ttl_ms / 3, default 180000 */
     uint32_t open_timeout_ms;   /**< how long sfid_open() may wait for a lease: at least 1, default 5000 */
-    uint32_t max_skew_ms;       /**< how far this host's clock may be from that of Redis; default 300000. 0, or more than half
-                                     of ttl_ms, means that half */
+    uint32_t max_skew_ms;       /**< how far this host's clock may be from that of Redis; default 300000, but never more than
+                                     half of ttl_ms. 0 means that half */
     uint32_t skew_budget_ms;    /**< how far an app's servers' clocks (ordinal: hosts') may differ, and how long a superseded server
                                      may go on granting; default 15000, at most 3600000. An app's processes need the same value */
     sfid_on_unknown on_unknown; /**< when Redis does not know the app, or ordinal: has no mark; default SFID_WAIT_OUT */
@@ -79,8 +79,9 @@ typedef struct sfid_options {
     uint64_t share;               /**< 0 (default): a pid of its own. 1: all processes of this user on this host that open the app
                                      with share generate from one page, under one pid; if it is used up, from up to four, each with
                                      a pid. Processes of another word size or C library have other pages. Needs an app; with a
-                                     server all need the same settings. Threads of two pages may call on_event at once. 2: joins
-                                     such a page, never keeps it, and has no on_event; IDs end with the window if none has 1 */
+                                     server all need the same settings. Threads of two pages may call on_event at once. 2: joins a
+                                     page that a process with 1 keeps. It starts no thread and takes no on_event; when no
+                                     process with 1 is left, IDs end with the window */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \

@@ -246,11 +246,11 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  *
  * The random bits of a UUID are a keyed function of its time and sequence: AES-128 where the processor has instructions
  * for it, SipHash-2-4 elsewhere. The kernel gives each process its key.
- *   Who sees UUIDs, however many, cannot tell the random bits of any other UUID from chance, and so guesses one UUID of a known
+ *   Somebody who sees any number of UUIDs cannot tell the random bits of another from chance, and so guesses one UUID of a known
  *   millisecond, pid and sequence in 2^43 tries on average. These three parts can be read from any UUID, and guessed.
  *   After a fork, parent and child cannot compute each other's bits: the child has a key of its own.
- *   Who reads the memory of a process can compute the random bits of all its UUIDs, earlier and later ones. A core dump does not
- *   have the key.
+ *   Somebody who reads the memory of a process can compute the random bits of all its UUIDs, earlier and later ones. A core dump
+ *   does not have the key.
  * So a UUID may name what others must not find by counting. It is no password. Where a filter refuses getrandom(2), the bits
  * differ, but can be guessed.
  *
