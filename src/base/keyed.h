@@ -9,13 +9,13 @@
  *
  * What that is good for, if the kernel gives random bytes:
  *
- *   Who sees bits of any numbers cannot tell those of another number from
- *   chance, nor find the key.
+ *   Somebody who sees the bits of any numbers cannot tell those of another
+ *   number from chance, nor find the key.
  *   A forked child makes a key of its own. Neither parent nor child can compute
  *   the other's bits from then on. (Where the kernel wipes no memory, a child
  *   of clone(2) keeps its parent's key, and so does one of _Fork().)
- *   Who reads the memory of a process can compute all bits of that process,
- *   earlier and later ones. The key is never written to a core dump.
+ *   Somebody who reads the memory of a process can compute all bits of that
+ *   process, earlier and later ones. The key is never written to a core dump.
  */
 #ifndef SFID_BASE_KEYED_H
 #define SFID_BASE_KEYED_H

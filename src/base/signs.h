@@ -26,7 +26,7 @@
 
 struct sfid__signs {
     uint64_t generation;
-    uint64_t slept_ms; /* and 1 */
+    uint64_t slept_ms; /* plus 1: 0 is not known */
     uint64_t clocks;   /* the time namespace */
     uint64_t boot;
 };

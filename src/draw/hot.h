@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hot.h - the hot path: how a generator is opened and stopped, and one number of it. */
+/* hot.h - the hot path: starts and stops a generator, and takes one position. */
 #ifndef SFID_DRAW_HOT_H
 #define SFID_DRAW_HOT_H
 

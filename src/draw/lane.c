@@ -11,8 +11,8 @@
  *
  * A lane issues a position without another look at the table only in that
  * position's own tick. If the tick lies ahead of the clock (borrowing, or a
- * clock that stepped back), each position goes through the table in hand. If
- * the tick is past, the lane drops the rest of the run.
+ * clock that stepped back), each position goes through the table as one in hand.
+ * If the tick is past, the lane drops the rest of the run.
  */
 #include "base/process.h"
 #include "draw/crowd.h"

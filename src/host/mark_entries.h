@@ -12,10 +12,9 @@
  * late write can only be lower. So the mark goes back only from life to life,
  * and the process that ends a life is alone with the mark.
  *
- * Files of the format before ("sfidmrk1": two entries, the newer one counts)
- * are read as a life 0. The holder of the lock writes them anew, before it uses
- * the pid. A library that knows the format before finds no good entry then, and
- * refuses the mark.
+ * Files of the previous format ("sfidmrk1": two entries, the newer one counts)
+ * are read as a life 0. The holder of the lock rewrites them before it uses the
+ * pid. An older library then finds no good entry, and refuses the mark.
  */
 #ifndef SFID_HOST_MARK_ENTRIES_H
 #define SFID_HOST_MARK_ENTRIES_H

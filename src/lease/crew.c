@@ -8,13 +8,13 @@
  *   - fork() copies the crew, perhaps with its lock held, but no thread. The
  *     child finds another process in it, never touches its lock, and makes a
  *     crew of its own. A berth that names another crew is in none.
- *   - A turn hangs. It says so itself (sfid__thread_hangs()), before it waits for
- *     long for a server, and a turn that depends on a disk counts as one that
- *     hangs from its beginning. Its thread holds no lock, so other berths join,
- *     leave and get turns of helpers. Who leaves waits for its own turn alone.
+ *   - A turn hangs. Before it waits for long for a server, it says so itself
+ *     (sfid__thread_hangs()). A turn that depends on a disk counts as hanging from
+ *     its beginning. Its thread holds no lock, so other berths join, leave and get
+ *     turns of helpers. A berth that leaves waits for its own turn alone.
  *   - A poke comes from another process, or from a signal handler: it takes no
- *     lock. It marks the page and rings the bell. Who hears the bell looks at the
- *     berth that it names, or at all.
+ *     lock. It marks the page and rings the bell. The thread that hears the bell
+ *     looks at the berth that it names, or at all berths.
  *   - The lock of the watch is freed while the thread lives (base/watch.h), and
  *     another thread has it. The main thread finds that before its next turn,
  *     makes all berths leave, and ends. The next call that needs a turn begins

@@ -19,8 +19,8 @@
  *     and the older one ends (I3).
  *   - The keeper's process is stopped, or its crew is stuck in turns of other
  *     generators. A call of another process finds a poke that was not answered,
- *     and starts a keeper there. It takes another seat of a shared page, and
- *     raises page->reign; of any other page it takes page->watch, unless that
+ *     and starts a keeper there. On a shared page that keeper takes another seat
+ *     and raises page->reign. On any other page it takes page->watch, unless that
  *     shows a step under way (I7).
  *   - A daemon closes all descriptors. The threads have none: they sleep on a
  *     futex. A forked child can poke its parent's keeper.

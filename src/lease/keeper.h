@@ -7,9 +7,9 @@
  * holder while it runs.
  *
  * The keepers of a process take turns in one thread, its crew (crew.h). Two
- * kinds have a thread of their own: that of a generator with on_event, because a
- * callback that blocks must not end other generators' windows; and that of a
- * page that processes share.
+ * kinds of keeper have a thread of their own. A generator with on_event has one,
+ * because a callback that blocks must not end other generators' windows. A page
+ * that processes share has one, too.
  *
  * A fork family has one keeper. The page names the crew that serves it, or has
  * the lock that a thread of its own holds. A forked child has no keeper; the

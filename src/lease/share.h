@@ -4,14 +4,14 @@
  * open an app with `share`. If they need more than one page's rate, some move on
  * to the next one (draw/crowd.h).
  *
- * The locks of page and mark say who lives: each process has a share of both,
+ * The locks of page and mark show which processes live: each has a share of both,
  * and the process that begins, replaces or ends the page has them alone. With a
  * server there is no mark: the right to the pid lies with the server. A
  * process that finds nobody ("cold") keeps them alone until the page has a
  * record whose window is durable. So a process that finds others ("live") can
- * draw from that record at once. Page before mark on the way in, mark before
- * page on the way out: a newcomer that is alone with the page finds its pid
- * free. doc/design.md has the argument.
+ * draw from that record at once. A process locks the page before the mark, and
+ * gives up the mark before the page: so a newcomer that is alone with the page
+ * finds its pid free. doc/design.md has the argument.
  */
 #ifndef SFID_LEASE_SHARE_H
 #define SFID_LEASE_SHARE_H

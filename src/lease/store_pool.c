@@ -6,9 +6,9 @@
  * Each member is a Redis store of its own (store_redis.c), for its own range of
  * pids. A pid stays with its server: only that one renews and releases it. A
  * claim asks the server that answered last, and goes on to the next if that is
- * away, refuses, or has no pid now. So no proof is added to that of one server;
- * what a pool needs beyond is that ranges are disjoint, also between processes
- * that read different lists: see pool.h and doc/pool.md.
+ * away, refuses, or has no pid now. So the proof for one server is enough, as
+ * long as ranges are disjoint, also between processes that read different lists:
+ * see pool.h and doc/pool.md.
  *
  * A claim that was granted by a server whose answer was lost blocks that pid
  * until its first window ends.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /*
- * Error replies begin with a word in capitals. ERR is the general one, and only its text says more. The sources are
+ * Error replies begin with a word in capitals. ERR is the general one: only its text says what is wrong. The sources are
  * "Redis error messages" and "Common Redis errors" of the Redis documentation
  * (redis.io/docs/latest/develop/reference/errors/), the pages of AUTH, ACL and EVAL there, and what redis-server 7.0.15
  * and valkey-server 8.0.1 say when provoked (tests/unit/connection_redis.c). The first row that fits counts. A person

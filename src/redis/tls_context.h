@@ -2,8 +2,8 @@
 /*
  * tls_context.h - makes what the URL says about TLS ready for OpenSSL.
  *
- * Each connection reads the files anew: a person who renews a certificate need
- * not tell anybody. This code reads them, not OpenSSL, which does not know
+ * Each connection reads the files anew, so a renewed certificate needs no
+ * restart. This code reads them, not OpenSSL, which does not know
  * close-on-exec, asks for passphrases on a terminal, and is held by one thread
  * at a time.
  */
