@@ -102,7 +102,7 @@ static bool read_span(const struct args *args, int since, int until, struct mome
         say("%s: %s is later than %s %s", args->label[since], QUOTE(args->value[since]), args->label[until],
             QUOTE(args->value[until]));
     else
-        say("%s: %s is later than now; give %.5s-until, too", args->label[since], QUOTE(args->value[since]), args->label[since]);
+        say("%s: %s is later than now; give --old-until, too", args->label[since], QUOTE(args->value[since])); /* NEW has no end */
     return false;
 }
 

@@ -68,9 +68,8 @@ struct view {
     int id_width, pid_width, seq_width; /* column widths of the table */
     struct date date;
     struct {
-        bool known;
         uint64_t tick;
-        size_t len;
+        size_t len; /* 0: there are none yet */
         char text[DATE_ROOM + 2 * DEC_ROOM];
     } moment; /* the columns of the last tick: IDs of one tick mostly come one after another */
 };

@@ -68,7 +68,6 @@ static void keep_moment(struct view *view, const struct taken *taken, char separ
     *p++ = separator;
     p = put_dec(p, taken->tick);
     *p++ = separator;
-    view->moment.known = true;
     view->moment.tick = taken->tick;
     view->moment.len = (size_t)(p - view->moment.text);
 }
@@ -79,7 +78,7 @@ char *view_put_columns(struct view *view, char *p, const struct taken *taken, ch
         memset(p, separator, (size_t)count);
         return p + count;
     }
-    if (!view->moment.known || view->moment.tick != taken->tick)
+    if (view->moment.len == 0 || view->moment.tick != taken->tick)
         keep_moment(view, taken, separator);
     memcpy(p, view->moment.text, sizeof view->moment.text);
     p = put_dec(p + view->moment.len, taken->pid);

@@ -119,11 +119,12 @@ static void explain_wait(const struct sfid__generator *g, const struct sfid__res
                  ticks_ms(g, v->clock, v->tick));
         return;
     }
+    const int ms = sfid__draw_retry_ms(g);
     time_of_day(sfid__tick_begin_ms(&g->layout, v->tick), until);
     snprintf(
         out, size,
         "IDs up to %s may have been issued before the run directory or the mark was lost; the next one can be generated in %d s",
-        until, sfid__draw_retry_ms(g) / 1000 + 1);
+        until, ms / 1000 + (ms % 1000 != 0));
 }
 
 /* Says why a call failed, from how things stand now: the slow path writes no text. */

@@ -111,8 +111,8 @@ static inline struct sfid__file_id sfid__file_id(const struct stat *st) { return
 /*
  * Lists the processes that took the locks of the files `prefix`N in dir, for N
  * from first to last, each once: "12, 34". The list is cut off if it is too
- * long, and "" if the kernel does not tell. For messages only: a listed process may have
- * ended, while a child of it has the lock.
+ * long, and "" if the kernel does not tell. For messages only: a listed process
+ * may have ended, while a child of it has the lock.
  */
 void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, uint64_t first, uint64_t last, char *out,
                              size_t size);
