@@ -59,8 +59,22 @@ static void rest(lease *l, actions *out) {
     sleep_until(out, l->due_ms);
 }
 
-static void back_off(lease *l, const event *e, actions *out) {
+#define NEAR_END_MS 500
+
+/*
+ * While a window is used up, the longer of NEAR_END_MS and a heartbeat's share of what is left of it: a store that
+ * comes back before the window ends is to be asked before it ends.
+ */
+static int64_t longest_pause(const lease *l, const event *e) {
     const int64_t longest = SFID__MIN(l->terms.retry_longest_ms, heartbeat_ms(l));
+    if (l->limit <= e->tick || l->limit - e->tick >= window(l))
+        return longest;
+    const int64_t in_time = (int64_t)((uint64_t)heartbeat_ms(l) * (l->limit - e->tick) / window(l));
+    return SFID__MIN(longest, SFID__MAX(in_time, NEAR_END_MS));
+}
+
+static void back_off(lease *l, const event *e, actions *out) {
+    const int64_t longest = longest_pause(l, e);
     l->retry_ms = SFID__MIN(l->retry_ms ? l->retry_ms * 2 : l->terms.retry_first_ms, longest);
     l->due_ms = e->now_ms + jitter(l->retry_ms, e->random[0]);
     push(out, SFID__DO_TELL_FAILED);

@@ -253,6 +253,43 @@ static void pauses(void) {
     is_i64(last()->due_ms - now, FIRST, "and a grant ends that");
 }
 
+/* An attempt of a lease under whose window IDs are generated fails, and so do those after it. A tick has unit_ms. */
+static void runs_out(int64_t unit_ms, int64_t longest_ms, const char *what) {
+    const int64_t begin_ms = now, begin_tick = (int64_t)tick, end_ms = now + (int64_t)(l.limit - tick) * unit_ms;
+    int64_t last_ms = now, most_ms = 0;
+    bool hurries = false;
+    while (now < end_ms) {
+        last_ms = now;
+        fail_and_wake();
+        hurries = hurries || (most_ms >= 500 && now - last_ms < 450); /* a tenth earlier */
+        most_ms = SFID__MAX(most_ms, now - last_ms);
+        tick = (uint64_t)(begin_tick + (now - begin_ms) / unit_ms);
+    }
+    ok(end_ms - last_ms <= 500, "%s: %" PRId64 " ms before its end there is a try", what, end_ms - last_ms);
+    ok(most_ms >= longest_ms / 2, "%s: pauses grow while there is time, to %" PRId64 " ms", what, most_ms);
+    ok(!hurries, "%s: they shrink to half a second at most", what);
+    for (int i = 0; i < 8; i++)
+        fail_and_wake();
+    answer(SFID__FAILED);
+    is_i64(last()->due_ms - now, longest_ms, "%s: once it has ended, they grow again", what);
+}
+
+static void pauses_at_the_end(void) {
+    begin_held(&usual);
+    wake_when_due();
+    tick += WINDOW / 3;
+    runs_out(3 * HEARTBEAT / WINDOW, LONGEST, "a window");
+    begin_first(ORDINARY_PID);
+    wake_when_due();
+    tick += FIRST_WINDOW / 3;
+    runs_out(3 * FIRST_HEARTBEAT / FIRST_WINDOW, FIRST_HEARTBEAT, "a first window");
+    begin_held(&usual);
+    wake_when_due();
+    answer(SFID__LOST);
+    tick += WINDOW / 3;
+    runs_out(3 * HEARTBEAT / WINDOW, LONGEST, "a lost pid's window");
+}
+
 static void jitters(void) {
     int64_t lowest[2] = {INT64_MAX, INT64_MAX}, highest[2] = {0, 0};
     for (uint64_t i = 0; i < 20000; i++) {
@@ -426,6 +463,7 @@ int main(void) {
     possible_claims();
     possible_renewals();
     pauses();
+    pauses_at_the_end();
     jitters();
     half_windows();
     rests();
