@@ -25,7 +25,6 @@ const struct option_spec decode_options[] = {
 
 static const char *const formats[] = {
     [VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", [VIEW_CSV] = "csv", [VIEW_TABLE] = "table", NULL};
-static const char *const units[] = {"day", "hour", NULL};
 
 /* Allows at most one of some options. Returns its index; -1 if none is given; -2, with a message, if several are. */
 static int one_of(const struct args *args, const int *list, size_t count) {
@@ -72,14 +71,19 @@ static bool read_kind(const struct args *args, struct decode *decode, enum view_
 
 /* ---- times ----------------------------------------------------------------- */
 
+static bool read_partition(const struct args *args, struct view *view) {
+    static const char *const units[] = {"day", "hour", NULL};
+    const int unit = args_choice(args, PARTITION, units);
+    view->partition = unit == 0 ? PARTITION_DAY : PARTITION_HOUR;
+    return unit >= 0;
+}
+
 static bool read_times(const struct args *args, struct view *view) {
     static const int zones[] = {UTC, LOCAL, ZONE};
-    const int zone = one_of(args, zones, COUNT_OF(zones)), unit = args_choice(args, PARTITION, units);
-    if (zone == -2 || unit < 0)
+    const int zone = one_of(args, zones, COUNT_OF(zones));
+    if (zone == -2 || (args->value[PARTITION] && !read_partition(args, view)))
         return false;
     view->age = args->value[AGE] != NULL;
-    if (args->value[PARTITION])
-        view->partition = unit == 0 ? PARTITION_DAY : PARTITION_HOUR;
     if (zone == -1)
         return true; /* UTC, as view_begin() has left it */
     const char *text = zone == ZONE ? args->value[ZONE] : zone == LOCAL ? "local" : "utc";
@@ -171,11 +175,13 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
     static const int sources[] = {CSV, TSV, KEY, GREP};
     const int from = one_of(args, sources, COUNT_OF(sources));
     const bool shown = args->value[GUESS] == NULL && args->value[STATS] == NULL;
-    int format = args_choice(args, FORMAT, formats);
+    int format = VIEW_TEXT;
+    if (args->value[FORMAT])
+        format = args_choice(args, FORMAT, formats);
+    else if (shown)
+        format = from == CSV ? VIEW_CSV : from == TSV ? VIEW_TSV : from == KEY ? VIEW_JSON : VIEW_TEXT;
     if (from == -2 || format < 0)
         return false;
-    if (args->value[FORMAT] == NULL && shown)
-        format = from == CSV ? VIEW_CSV : from == TSV ? VIEW_TSV : from == KEY ? VIEW_JSON : VIEW_TEXT;
     const bool named = format == VIEW_TSV || format == VIEW_CSV, columns = from == CSV || from == TSV;
     if (args->value[HEADER] && !named && !columns) {
         say("--header needs columns: --csv, --tsv, --format tsv or --format csv");
