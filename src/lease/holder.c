@@ -53,11 +53,22 @@ static void look_at_clock(struct sfid__holder *h) {
 
 /* ---- copies of this machine --------------------------------------------------- */
 
-/* By a hash; 0 if it cannot be read. */
-void sfid__holder_look_at_boot(struct sfid__holder *h) {
+/* A hash of its ID; 0 if that is not known. */
+static uint64_t sign_of_boot(const uint8_t id[16]) {
     static const uint8_t unknown[16];
+    return memcmp(id, unknown, sizeof unknown) == 0 ? 0 : sfid__hash(SFID__HASH_SEED, id, sizeof unknown) | 1;
+}
+
+void sfid__holder_look_at_boot(struct sfid__holder *h) {
     uint8_t id[16];
-    h->boot = sfid__boot_id(id) == 0 && memcmp(id, unknown, sizeof id) != 0 ? sfid__hash(SFID__HASH_SEED, id, sizeof id) | 1 : 0;
+    h->boot = sfid__boot_id(id) == 0 ? sign_of_boot(id) : 0;
+}
+
+void sfid__holder_begin_boot(struct sfid__holder *h) {
+    if (h->slot.page)
+        h->boot = sign_of_boot(h->slot.page->id.boot_id);
+    else
+        sfid__holder_look_at_boot(h);
 }
 
 /*

@@ -42,8 +42,9 @@ struct sfid__lease_event sfid__holder_found_on_page(struct sfid__holder *h);
 /* The lease of the record r is taken up. */
 void sfid__holder_follow_signs(struct sfid__holder *h, const struct sfid__record *r);
 
-/* Reads the sign of the present boot. */
+/* Reads the sign of the present boot. begin: of the slot, if it has been taken: then that was read a moment ago. */
 void sfid__holder_look_at_boot(struct sfid__holder *h);
+void sfid__holder_begin_boot(struct sfid__holder *h);
 
 /* Does what is due. Returns when to call again, in monotonic milliseconds; SFID__FOREVER: when poked. */
 int64_t sfid__holder_step(struct sfid__holder *h, bool poked);

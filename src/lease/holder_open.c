@@ -93,7 +93,7 @@ static int out_of_time(struct sfid__holder *h) {
 static int get_pid(struct sfid__holder *h) {
     struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
     sfid__lease_init(&h->lease, &h->store->terms);
-    sfid__holder_look_at_boot(h);
+    sfid__holder_begin_boot(h);
     if (goes_on(h, &begin) && !begin.cold) {
         h->lease.state = SFID__LEASE_HELD;
         h->lease.opened = true;
