@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
+__typeof__(time) time __attribute__((noplt)); /* as in src/draw/hint.h */
+
 int64_t floor_next(void *word) {
     return (int64_t)(atomic_fetch_add_explicit((_Atomic uint64_t *)word, 1, memory_order_relaxed) + (uint64_t)time(NULL));
 }

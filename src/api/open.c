@@ -111,7 +111,7 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
     g->layout = *l;
     g->clock = &sfid__system_clock;
     if (sfid__layout_in_seconds(l)) {
-        g->source = SFID__TICK_SECONDS; /* such a handle has no room for ticks */
+        sfid__generator_use_seconds(g); /* such a handle has no room for ticks */
     } else {
         g->source = l->unit_ms <= 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_PRECISE;
         sfid__ticks_init(&g->ticks, l->epoch_ms, l->unit_ms);

@@ -85,8 +85,8 @@ static struct sfid__generator *front(struct sfid__generator *g) {
  * below `from`: (b) and (c) of hot.c need no second look. Orders as there.
  */
 static bool draw_in_tick(struct sfid__generator *g, struct sfid__call *call) {
+    const uint64_t tick = sfid__hint(g);
     struct sfid__record *r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
-    const uint64_t tick = sfid__hint(g, r);
     /* Acquire, as in slow.c from_of(). */
     if (load(&g->page->asked_ms) != 0 || tick < atomic_load_explicit(&g->crowd.from, memory_order_acquire))
         return false;

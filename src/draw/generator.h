@@ -47,8 +47,10 @@ struct sfid__crowd {
  */
 struct sfid__generator {
     _Atomic(struct sfid__record *) record; /* the current record as far as this process knows; sfid__no_record when closed */
-    _Atomic uint64_t word_tick; /* a tick in which a call saw the word; UINT64_MAX: calls look before they add (hot.c) */
+    _Atomic uint64_t word_tick;            /* a tick in which a call saw the word; UINT64_MAX: calls look before they add (hot.c) */
     enum sfid__tick_source source;
+    uint32_t unit_s; /* of a tick, and the epoch, both in seconds: for SFID__TICK_SECONDS */
+    uint64_t epoch_s;
     bool shared; /* other processes of the host may draw from the page, too; then there is a `crowd` */
     struct sfid__page *page;
     const struct sfid__clock *clock;
@@ -61,7 +63,7 @@ struct sfid__generator {
     uint64_t random_start;                            /* bound of the sequence start, 0: always 0 */
     uint64_t half_window;                             /* ticks: with less left, calls want the keeper; 0: nobody renews */
     void (*keeper_wanted)(struct sfid__generator *g); /* called if the call may sleep; NULL: no keeper */
-    void (*page_wanted)(struct sfid__generator *g); /* called if the call may sleep; NULL: there is no next page */
+    void (*page_wanted)(struct sfid__generator *g);   /* called if the call may sleep; NULL: there is no next page */
 
     _Atomic uint64_t random; /* state of the random start; of a shared page: so that not all processes decide alike */
     _Atomic uint64_t waits, refused;

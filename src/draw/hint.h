@@ -7,21 +7,26 @@
 
 #include <time.h>
 
-/* The tick that the clock shows, or showed a little ago; huge before the epoch. */
-static inline uint64_t sfid__hint(struct sfid__generator *g, const struct sfid__record *r) {
-    uint64_t units;
-    if (likely(g->source == SFID__TICK_SECONDS)) {
-        units = (uint64_t)time(NULL) - r->epoch_units;
-    } else if (likely(g->source == SFID__TICK_COUNTER)) {
-        return sfid__ticks_now(&g->ticks);
-    } else if (likely(g->source == SFID__TICK_PRECISE)) {
-        struct timespec ts;
-        clock_gettime(CLOCK_REALTIME, &ts);
-        units = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 - r->epoch_units;
-    } else {
-        return (uint64_t)(sfid__now(g->clock).ms - g->layout.epoch_ms) / g->layout.unit_ms;
-    }
-    return likely(r->unit == 1) ? units : units / r->unit;
+/* Called by its address: a jump through the procedure linkage table takes a cycle more. */
+__typeof__(time) time __attribute__((noplt));
+
+/* The tick that begins at or before this second; huge before the epoch. Only with SFID__TICK_SECONDS. */
+static inline uint64_t sfid__tick_of_second(const struct sfid__generator *g, time_t second) {
+    const uint64_t seconds = (uint64_t)second - g->epoch_s;
+    return likely(g->unit_s == 1) ? seconds : seconds / g->unit_s;
+}
+
+/* sfid__hint() by a clock that shows milliseconds. Its timespec would cost a caller a stack frame. */
+uint64_t sfid__hint_ms(struct sfid__generator *g);
+
+/*
+ * The tick that the clock shows, or showed a little ago; huge before the epoch. Callers read the record after it: a
+ * record that is read before the call of time() would have to be saved on the stack.
+ */
+static inline uint64_t sfid__hint(struct sfid__generator *g) {
+    if (likely(g->source == SFID__TICK_SECONDS))
+        return sfid__tick_of_second(g, time(NULL));
+    return likely(g->source == SFID__TICK_COUNTER) ? sfid__ticks_now(&g->ticks) : sfid__hint_ms(g);
 }
 
 #endif

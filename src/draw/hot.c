@@ -57,19 +57,34 @@ int sfid__wrong_width(struct sfid__generator *g) {
     return SFID_EINVAL;
 }
 
-static SFID__COLD int64_t next_slow(struct sfid__generator *g, struct sfid__call call) {
-    const int rc = sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw_front(g, &call);
-    return rc < 0 ? rc : sfid__compose(call.from, call.n);
+uint64_t sfid__hint_ms(struct sfid__generator *g) {
+    int64_t ms;
+    if (likely(g->source == SFID__TICK_PRECISE)) {
+        struct timespec ts;
+        clock_gettime(CLOCK_REALTIME, &ts);
+        ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+    } else {
+        ms = sfid__now(g->clock).ms;
+    }
+    return (uint64_t)(ms - g->layout.epoch_ms) / g->layout.unit_ms;
 }
 
-static SFID__COLD int64_t number_slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
-    const int rc = sfid__draw_front(g, &call);
-    *out = call;
-    return rc;
+/* The slow path: returns an ID, or fills in *out if out is given. */
+static int64_t slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
+    const int rc = out == NULL && sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw_front(g, &call);
+    if (out)
+        *out = call;
+    return rc < 0 || out ? rc : sfid__compose(call.from, call.n);
 }
 
-static SFID__HOT int64_t slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
-    return out ? number_slow(g, call, out) : next_slow(g, call);
+/* The two ways into the slow path. Their arguments are scalars: a struct would give the hot path a stack frame. */
+static SFID__COLD int64_t next_slow(struct sfid__generator *g, bool may_sleep, struct sfid__call *out) {
+    return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1}, out);
+}
+
+static SFID__COLD int64_t next_in_hand(struct sfid__generator *g, struct sfid__record *r, uint64_t n, bool may_sleep,
+                                       struct sfid__call *out) {
+    return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
 }
 
 /* A sequence of so many bits has room for what calls without a look take too many: 64 threads, 1/1000 or, at worst, 1/16. */
@@ -87,15 +102,15 @@ static SFID__HOT bool is_in(struct sfid__generator *g, const struct sfid__record
 
 /* Takes a position. Returns its ID, or fills in *out if out is given. Each caller has a copy of this with out folded in. */
 static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct sfid__call *out) {
+    const uint64_t tick = sfid__hint(g);
     struct sfid__record *r = atomic_load_explicit(out ? &g->wide_record : &g->record, memory_order_acquire);
-    const uint64_t tick = sfid__hint(g, r);
     if (unlikely(tick >= atomic_load_explicit(&r->limit, memory_order_acquire)) ||
         (atomic_load_explicit(&g->word_tick, memory_order_relaxed) != tick && unlikely(!is_in(g, r, tick))))
-        return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1}, out);
+        return next_slow(g, may_sleep, out);
     const uint64_t n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
     if (unlikely(n >> r->seq_bits != tick)) { /* another thread took the last position of this tick meanwhile */
         atomic_store_explicit(&g->word_tick, LOOK, memory_order_relaxed);
-        return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
+        return next_in_hand(g, r, n, may_sleep, out);
     }
     if (out == NULL)
         return sfid__compose(r, n);
@@ -104,24 +119,21 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
     return 0;
 }
 
-/* Aligned, so that what it costs does not change with the code before it: half a line further on it took a tenth longer. */
-static SFID__UNGUARDED SFID__ALIGNED int64_t next(struct sfid__generator *g, bool may_sleep) { return draw(g, may_sleep, NULL); }
-
 SFID__UNGUARDED int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call) {
     return (int)draw(g, may_sleep, call);
 }
 
-int64_t sfid_next(sfid *handle) {
-    return unlikely(handle == NULL) ? SFID_ECLOSED : next((struct sfid__generator *)(void *)handle, true);
+/* Aligned, so that what it costs does not change with the code before it: half a line further on it took a tenth longer. */
+SFID__UNGUARDED SFID__ALIGNED int64_t sfid_next(sfid *handle) {
+    return unlikely(handle == NULL) ? SFID_ECLOSED : draw((struct sfid__generator *)(void *)handle, true, NULL);
 }
 
-int64_t sfid_try_next(sfid *handle) {
-    return unlikely(handle == NULL) ? SFID_ECLOSED : next((struct sfid__generator *)(void *)handle, false);
+SFID__UNGUARDED SFID__ALIGNED int64_t sfid_try_next(sfid *handle) {
+    return unlikely(handle == NULL) ? SFID_ECLOSED : draw((struct sfid__generator *)(void *)handle, false, NULL);
 }
 
 int64_t sfid__next_in_hand(sfid *handle, void *record, uint64_t n) {
-    return next_slow((struct sfid__generator *)(void *)handle,
-                     (struct sfid__call){.may_sleep = true, .want = 1, .from = record, .n = n, .in_hand = true});
+    return next_in_hand((struct sfid__generator *)(void *)handle, record, n, true, NULL);
 }
 
 /*
@@ -132,8 +144,8 @@ int64_t sfid__next_in_hand(sfid *handle, void *record, uint64_t n) {
  * look. An add would take positions of the next tick, too. Orders as in draw().
  */
 static SFID__HOT bool draw_many(struct sfid__generator *g, struct sfid__call *call) {
+    const uint64_t tick = sfid__hint(g);
     struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
-    const uint64_t tick = sfid__hint(g, r);
     uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
     while (likely(n >> r->seq_bits == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire))) {
         const uint64_t capacity = UINT64_C(1) << r->seq_bits, left = capacity - (n & (capacity - 1));
@@ -182,11 +194,18 @@ int sfid_ready(const sfid *handle) {
 void sfid__generator_init(struct sfid__generator *g) {
     atomic_init(&g->record, &sfid__no_record);
     atomic_init(&g->word_tick, LOOK);
+    g->unit_s = 1; /* a handle whose open failed may be used, too */
 }
 
 void sfid__generator_widen(struct sfid__generator *g) {
     atomic_init(&g->wide_record, &sfid__no_record);
     atomic_init(&g->record, &sfid__wide_only);
+}
+
+void sfid__generator_use_seconds(struct sfid__generator *g) {
+    g->source = SFID__TICK_SECONDS;
+    g->unit_s = g->layout.unit_ms / 1000;
+    g->epoch_s = (uint64_t)(g->layout.epoch_ms / 1000);
 }
 
 void sfid__generator_seed(struct sfid__generator *g) {

@@ -13,6 +13,9 @@ void sfid__generator_init(struct sfid__generator *g);
 void sfid__generator_widen(struct sfid__generator *g);
 void sfid__generator_share(struct sfid__generator *g);
 
+/* Its hint comes from time(). The layout is set before, and in whole seconds. */
+void sfid__generator_use_seconds(struct sfid__generator *g);
+
 /* What the generator decides at random begins anew. Alone with it; sfid__generator_share() does that, too. */
 void sfid__generator_seed(struct sfid__generator *g);
 

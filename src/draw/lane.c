@@ -97,11 +97,10 @@ static SFID__COLD int64_t next_slow(struct sfid_lane *lane, uint64_t tick) {
 SFID__UNGUARDED int64_t sfid_lane_next(sfid_lane *lane) {
     if (unlikely(lane == NULL))
         return SFID_ECLOSED;
-    struct sfid__generator *g = lane->generator;
+    const uint64_t tick = sfid__hint(lane->generator);
     struct run *run = lane->run;
     /* Acquire, as in hot.c: record, with [publish]; limit, with [limit]. */
     struct sfid__record *r = atomic_load_explicit(lane->record, memory_order_acquire);
-    const uint64_t tick = sfid__hint(g, r);
     if (likely(run->tick == tick && run->id < run->stop && run->from == r &&
                tick < atomic_load_explicit(&r->limit, memory_order_acquire)))
         return step_on(run);

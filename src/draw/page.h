@@ -38,7 +38,7 @@
 #include <sfid.h>
 
 #define SFID__CLOSED (UINT64_C(1) << 63)
-#define SFID__PAGE_VERSION 2
+#define SFID__PAGE_VERSION 3
 #define SFID__SEATS 4 /* of keepers: all but one of them belong to a process that is stopped */
 #define SFID__MAP_SIZE (1u << 20)
 
@@ -49,9 +49,7 @@ struct sfid__record {
     _Alignas(SFID__LINE) _Atomic uint64_t limit;
     uint64_t pid_field;   /* the pid, shifted to its place */
     uint64_t floor;       /* first tick of the window as first granted */
-    uint64_t epoch_units; /* the hint subtracts it from the clock: seconds or milliseconds, see hint.h */
-    uint32_t unit;        /* the hint divides by it, in the same units */
-    uint8_t seq_bits, time_shift, seq_shift, pid_shift;
+    uint16_t seq_bits, time_shift, seq_shift, pid_shift;
     uint64_t token;    /* the token of the lease, if it has one */
     uint64_t seal;     /* checksum of signs; 0: there are none */
     uint64_t checksum; /* covers this line but for limit, the place in the page, and the identity of the page */
@@ -141,7 +139,7 @@ static_assert(offsetof(struct sfid__page, regressions) == 2 * SFID__LINE + 16 &&
               "counters have their places, each inside its line");
 static_assert(offsetof(struct sfid__page, seat) == 3 * SFID__LINE && offsetof(struct sfid__page, window) == 7 * SFID__LINE,
               "a seat fills a line");
-static_assert(offsetof(struct sfid__record, checksum) == SFID__LINE + 56, "line b is full");
+static_assert(offsetof(struct sfid__record, checksum) == SFID__LINE + 48, "line b has no holes");
 static_assert(offsetof(struct sfid__record, next_nonce) == 2 * SFID__LINE + 56, "line c is full");
 static_assert(offsetof(struct sfid__record, hi) == 2 * SFID__LINE, "line c");
 static_assert(offsetof(struct sfid__record, limit) == offsetof(struct sfid__record_head, limit), "inline form: limit");

@@ -70,13 +70,10 @@ struct sfid__signs sfid__record_signs(const struct sfid__record *r) {
 /* Fills in a record, but for its word. All relaxed: nobody can see the record before [publish]. */
 static void fill(struct sfid__record *r, const struct sfid__start *start, uint64_t floor) {
     const sfid_layout *l = start->layout;
-    const bool seconds = sfid__layout_in_seconds(l);
     memset((void *)r, 0, sizeof *r);
     atomic_store_explicit(&r->limit, start->limit, memory_order_relaxed);
     r->pid_field = start->pid << l->pid_shift;
     r->floor = floor;
-    r->epoch_units = (uint64_t)(seconds ? l->epoch_ms / 1000 : l->epoch_ms);
-    r->unit = seconds ? l->unit_ms / 1000 : l->unit_ms;
     r->seq_bits = l->seq_bits;
     r->time_shift = l->time_shift;
     r->seq_shift = l->seq_shift;

@@ -59,9 +59,9 @@
 #define REPORTED_REGRESSION_MS 1000
 #define ANSWERED_MS 2000 /* a keeper that is stopped is replaced within this time: SFID__DEAF_MS in keeper_parts.h */
 
-struct sfid__record sfid__no_record = {.word = SFID__CLOSED, .unit = 1};
-struct sfid__record sfid__wide_only = {.word = SFID__CLOSED, .unit = 1};
-struct sfid__record sfid__shared_only = {.word = SFID__CLOSED, .unit = 1};
+struct sfid__record sfid__no_record = {.word = SFID__CLOSED};
+struct sfid__record sfid__wide_only = {.word = SFID__CLOSED};
+struct sfid__record sfid__shared_only = {.word = SFID__CLOSED};
 
 enum { DRAWN = 0, AGAIN = 1, GO = 2 }; /* next to the negative codes */
 

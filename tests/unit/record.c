@@ -2,6 +2,8 @@
 /* Records: where a new one starts, what it takes over from the one before, and that nothing ever goes back. */
 #include "draw/record.h"
 
+#include "draw/hint.h"
+#include "draw/hot.h"
 #include "id/layout.h"
 #include "lease/grant.h"
 
@@ -199,22 +201,21 @@ static void hints(void) {
     for (size_t e = 0; e < COUNT(epochs); e++)
         for (size_t u = 0; u < COUNT(units); u++) {
             const sfid_layout l = sfid__layout_make(35, 8, 12, units[u], epochs[e]);
-            const struct sfid__start start = {&l, 0, 0, 900, 0, 0, 0, 0, NULL};
-            fresh_page();
-            const struct sfid__record *r = sfid__record_append(page, 0, &start);
-            const bool seconds = sfid__layout_in_seconds(&l);
-            in_seconds += seconds;
+            if (!sfid__layout_in_seconds(&l))
+                continue;
+            in_seconds++;
+            struct sfid__generator g = {.layout = l};
+            sfid__generator_use_seconds(&g);
             for (int64_t ms = epochs[e]; ms < epochs[e] + 300000; ms += 250) {
-                /* What time() shows, or the clock in milliseconds; seconds begin below 0 as well. */
-                const int64_t clock = seconds ? (ms - (ms % 1000 + 1000) % 1000) / 1000 : ms;
-                wrong += ((uint64_t)clock - r->epoch_units) / r->unit != (uint64_t)(ms - epochs[e]) / units[u];
+                const int64_t second = (ms - (ms % 1000 + 1000) % 1000) / 1000; /* they begin below 0, too */
+                wrong += sfid__tick_of_second(&g, (time_t)second) != (uint64_t)(ms - epochs[e]) / units[u];
             }
         }
     is_u64(wrong, 0, "the tick of every moment, whatever unit and epoch");
     const sfid_layout hours = sfid__layout_make(35, 8, 12, 3600000, 0);
-    const struct sfid__start start = {&hours, 0, 0, 900, 0, 0, 0, 0, NULL};
-    fresh_page();
-    is_u64(sfid__record_append(page, 0, &start)->unit, 3600, "an hour has 3600 seconds");
+    struct sfid__generator g = {.layout = hours};
+    sfid__generator_use_seconds(&g);
+    is_u64(sfid__tick_of_second(&g, 7200), 2, "an hour has 3600 seconds");
     is_u64(in_seconds, 4 * 3, "by time() where unit and epoch are whole seconds");
 }
 
