@@ -435,12 +435,10 @@ static int read_parameter(const char *text, size_t len, struct sfid__settings *o
         return out->shared = true, 0;
     if (len <= NAME || !sfid__number(text + NAME, len - NAME, 999999999, &n))
         return bad_parameter(err, title, text, len);
-    int64_t *max = strncmp(text, "pid_max=", NAME) == 0 ? &out->store_max : NULL;
-    int64_t *pid = strncmp(text, "pid_min=", NAME) == 0 ? &out->store_min : max;
-    if (pid && *pid >= 0)
-        return sfid__fail(err, SFID_EINVAL, "%s: parameter \"%.7s\" is given twice", title, text);
-    if (pid)
-        *pid = (int64_t)n;
+    if (strncmp(text, "pid_min=", NAME) == 0)
+        out->store_min = (int64_t)n;
+    else if (strncmp(text, "pid_max=", NAME) == 0)
+        out->store_max = (int64_t)n;
     else if (strncmp(text, "lead_ms=", NAME) == 0 && n >= LEAD_MIN_MS && n <= LEAD_MAX_MS)
         out->lead_ms = (uint32_t)n;
     else
@@ -448,11 +446,14 @@ static int read_parameter(const char *text, size_t len, struct sfid__settings *o
     return 0;
 }
 
-static int read_parameters(const char *text, struct sfid__settings *out, struct sfid__error *err) {
-    for (;;) {
-        const size_t len = strcspn(text, "&");
+static int read_parameters(const char *all, struct sfid__settings *out, struct sfid__error *err) {
+    for (const char *text = all;;) {
+        const size_t len = strcspn(text, "&"), name = strcspn(text, "=&");
         if (read_parameter(text, len, out, err) < 0)
             return err->code;
+        for (const char *before = all; before < text; before += strcspn(before, "&") + 1)
+            if (strncmp(before, text, name + 1) == 0)
+                return sfid__fail(err, SFID_EINVAL, "%s: parameter \"%.*s\" is given twice", out->store->title, (int)name, text);
         if (text[len] == '\0')
             return 0;
         text += len + 1;

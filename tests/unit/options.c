@@ -127,6 +127,8 @@ static const struct {
     {"local?pid_max=-1", SFID_EINVAL, {"pid_max=-1", "pid_max=N"}},
     {"local?pid_min=3&mark=none&pid_min=3", SFID_EINVAL, {"pid_min", "twice"}},
     {"local?pid_max=3&pid_max=4", SFID_EINVAL, {"pid_max", "twice"}},
+    {"local?lead_ms=100&pid_max=4&lead_ms=200", SFID_EINVAL, {"lead_ms", "twice"}},
+    {"local?mark=none&mark=none", SFID_EINVAL, {"mark", "twice"}},
     {"local?pid_min=2048", SFID_EINVAL, {"pid_min 2048", "0 to 2047"}},
     {"local?pid_max=2048", SFID_EINVAL, {"pid_max 2048", "0 to 2047"}},
     {"local?pid_min=9&pid_max=3", SFID_EINVAL, {"pid_min 9", "pid_max 3"}},
