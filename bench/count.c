@@ -33,6 +33,7 @@ static int64_t by_next_short(void) { return sfid_next(brief); }
 static int64_t by_try(void) { return sfid_try_next(seconds); }
 static int64_t by_lane(void) { return sfid_lane_next(lane); }
 static int64_t by_next_counter(void) { return sfid_next(counter); }
+static int64_t by_lane_inline(void) { return inlined_lane_next(lane); }
 static int64_t by_lane_counter(void) { return sfid_lane_next(counter_lane); }
 static int64_t by_16(void) { return sfid_next_n(seconds, batch, 16); }
 static int64_t by_64(void) { return sfid_next_n(seconds, batch, 64); }
@@ -50,6 +51,7 @@ static const struct way {
             {"next/short", by_next_short},
             {"try_next", by_try},
             {"lane_next", by_lane},
+            {"inline/lane_next", by_lane_inline},
             {"next/counter", by_next_counter},
             {"lane_next/counter", by_lane_counter},
             {"next_n/16", by_16},

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-static const sfid_layout layout = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS);
+SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
 
 enum { DRAWS = 5000000 };
 
 enum { THREADS = 8 };
-enum kind { FLOOR_OWN, FLOOR_SHARED, FLOOR_EXPORTED, LANE, SHARED };
+enum kind { FLOOR_OWN, FLOOR_OWN_EXPORTED, FLOOR_SHARED, FLOOR_EXPORTED, LANE, LANE_INLINE, SHARED };
 
 struct worker {
     enum kind kind;
@@ -56,18 +56,42 @@ static uint64_t draw_lane(sfid_lane *lane) {
     return sum;
 }
 
+static uint64_t draw_lane_inline(sfid_lane *lane) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < DRAWS; i++)
+        sum += (uint64_t)inlined_lane_next(lane);
+    return sum;
+}
+
+static uint64_t draws(struct worker *w, sfid_lane *lane) {
+    _Alignas(64) _Atomic uint64_t own = 0;
+    switch (w->kind) {
+    case FLOOR_OWN:
+        return add(&own);
+    case FLOOR_OWN_EXPORTED:
+        return add_exported(&own);
+    case FLOOR_SHARED:
+        return add(&shared_word);
+    case FLOOR_EXPORTED:
+        return add_exported(&shared_word);
+    case LANE:
+        return draw_lane(lane);
+    case LANE_INLINE:
+        return draw_lane_inline(lane);
+    case SHARED:
+        break;
+    }
+    return draw(w->g);
+}
+
 static void *work(void *arg) {
     struct worker *w = arg;
-    _Alignas(64) _Atomic uint64_t own = 0;
     sfid_lane *lane = NULL;
-    if (w->kind == LANE && sfid_lane_open(&lane, w->g) < 0)
+    if ((w->kind == LANE || w->kind == LANE_INLINE) && sfid_lane_open(&lane, w->g) < 0)
         abort();
     while (atomic_load_explicit(&go, memory_order_acquire) == 0)
         ;
-    const uint64_t sum = w->kind == LANE             ? draw_lane(lane)
-                         : w->kind == SHARED         ? draw(w->g)
-                         : w->kind == FLOOR_EXPORTED ? add_exported(&shared_word)
-                                                     : add(w->kind == FLOOR_OWN ? &own : &shared_word);
+    const uint64_t sum = draws(w, lane);
     KEEP(sum);
     sfid_lane_close(lane);
     return NULL;
@@ -108,7 +132,7 @@ static double shared_draw(void *g, uint64_t n) {
 
 void bench_shared(void) {
     static const char *const names[] = {"sfid_next, 1 s, 2 threads", "sfid_next, 1 s, 4 threads", "sfid_next, 1 s, 8 threads"};
-    sfid *g = open_pid("bench-shared", &layout, NULL);
+    sfid *g = open_pid("bench-shared", &inlined_layout, NULL);
     for (int i = 0; i < 3; i++) {
         threads_now = 2 << i;
         run_row(&(struct row){names[i], "time() + fetch_add on one word", shared_floor, shared_draw, NULL, g, DRAWS, 1.5, "ID"});
@@ -124,18 +148,30 @@ static double own_floor(void *none, uint64_t n) {
     return threads_now / rate(FLOOR_OWN, NULL, threads_now);
 }
 
+static double own_exported_floor(void *none, uint64_t n) {
+    (void)none, (void)n;
+    return threads_now / rate(FLOOR_OWN_EXPORTED, NULL, threads_now);
+}
+
 static double lane_draw(void *g, uint64_t n) {
     (void)n;
     return threads_now / rate(LANE, g, threads_now);
 }
 
+static double lane_draw_inline(void *g, uint64_t n) {
+    (void)n;
+    return threads_now / rate(LANE_INLINE, g, threads_now);
+}
+
 /* Nanoseconds of each thread, not of all together. */
 void bench_lanes(void) {
-    sfid *g = open_pid("bench-lanes", &layout, NULL);
+    sfid *g = open_pid("bench-lanes", &inlined_layout, NULL);
     threads_now = 1;
     run_row(&(struct row){"lane, 1 s, one thread", "sfid_next, 1 s, one thread", shared_draw, lane_draw, g, g, DRAWS, 1.0, "ID"});
     threads_now = 2;
-    run_row(&(struct row){"lane, 1 s, each of 2 threads", "time() + private fetch_add", own_floor, lane_draw, NULL, g, DRAWS, 1.2,
-                          "ID"});
+    run_row(&(struct row){"lane, inline, 1 s, each of 2 threads", "time() + private fetch_add", own_floor, lane_draw_inline, NULL,
+                          g, DRAWS, 1.2, "ID"});
+    run_row(&(struct row){"lane, 1 s, each of 2 threads", "the same in an exported function", own_exported_floor, lane_draw, NULL,
+                          g, DRAWS, 1.2, "ID"});
     sfid_close(g);
 }

@@ -14,6 +14,8 @@
 #define PLACES(X) \
     X(inline_record, "include/sfid/inline.h", 1, "__atomic_load_n(SFID__AT(struct sfid__record_head **, g), __ATOMIC_ACQUIRE)") \
     X(inline_limit, "include/sfid/inline.h", 1, "__atomic_load_n(&r->limit, __ATOMIC_ACQUIRE)") \
+    X(inline_lane_record, "include/sfid/inline.h", 1, "__atomic_load_n(head->record, __ATOMIC_ACQUIRE)") \
+    X(inline_lane_limit, "include/sfid/inline.h", 2, "__atomic_load_n(&r->limit, __ATOMIC_ACQUIRE)") \
     X(users_leave, "src/api/handle.h", 1, "atomic_fetch_sub_explicit(&g->generator.users, 1, memory_order_release)") \
     X(users_enter, "src/api/handle.h", 1, \
       "atomic_compare_exchange_weak_explicit(&g->generator.users, &users, next, memory_order_seq_cst, memory_order_relaxed)") \

@@ -11,18 +11,21 @@
  *     int     orders_parse(int64_t id, sfid_parts *out);
  *     void    orders_close(orders *g);
  *     sfid   *orders_sfid(orders *g);      the same generator, for every other call
+ *     int64_t orders_lane_next(sfid_lane *lane);
  *
  * They have the meanings, errors and safety of sfid_open, sfid_next, sfid_parse
  * and sfid_close. opt->layout must be NULL or equal to the layout given here;
  * otherwise orders_open() returns SFID_EINVAL. The type keeps a generator of
  * another layout from being passed by mistake. If unit and epoch are whole
  * seconds, orders_next() generates the ID inside the caller; otherwise it calls
- * sfid_next().
+ * sfid_next(). orders_lane_next() does the same for sfid_lane_next(); the lane
+ * must be one of a generator of this layout: sfid_lane_open(&lane, orders_sfid(g)).
  */
 #ifndef SFID_INLINE_H
 #define SFID_INLINE_H
 
 #include "../sfid.h"
+#include "lane.h"
 #include "parse.h"
 
 #include <string.h>
@@ -41,6 +44,19 @@ struct sfid__record_head {
     uint64_t pid_field;
 } __attribute__((aligned(8))); /* 32-bit x86 aligns the members to 4; clang would then call a library for the atomics */
 
+/*
+ * What it knows of a lane, frozen as well: where the generator points to its
+ * record, and the run of IDs that the lane goes through.
+ */
+struct sfid__run_head {
+    struct sfid__record_head *from;
+    uint64_t tick, id, stop, step;
+};
+struct sfid__lane_head {
+    struct sfid__record_head **record;
+    struct sfid__run_head *run;
+};
+
 /* The slow path for a position n that the caller has taken already. Only SFID_DEFINE uses it. */
 #ifdef __cplusplus
 extern "C" {
@@ -50,18 +66,22 @@ SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
 }
 #endif
 
-/*
- * The comment above next() in the library's hot.c has the argument. It
- * explains the memory orders and names their partners.
- */
+/* time() is too coarse for other ticks. */
+static inline int sfid__inline_in_seconds(const sfid_layout *l) { return l->unit_ms % 1000 == 0 && l->epoch_ms % 1000 == 0; }
+
+static inline uint64_t sfid__inline_tick(const sfid_layout *l) {
+    const int64_t now = time(SFID__NULL);
+    return SFID__TO(uint64_t, now - l->epoch_ms / 1000) / (l->unit_ms / 1000);
+}
+
+/* As draw() of the library's hot.c, whose head has the argument and the partners of the memory orders. */
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
-    if (l->unit_ms % 1000 != 0 || l->epoch_ms % 1000 != 0)
-        return sfid_next(g); /* time() is too coarse for these ticks */
+    if (!sfid__inline_in_seconds(l))
+        return sfid_next(g);
     if (__builtin_expect(g == SFID__NULL, 0))
         return SFID_ECLOSED;
     struct sfid__record_head *r = __atomic_load_n(SFID__AT(struct sfid__record_head **, g), __ATOMIC_ACQUIRE);
-    const int64_t now = time(SFID__NULL);
-    const uint64_t tick = SFID__TO(uint64_t, now - l->epoch_ms / 1000) / (l->unit_ms / 1000);
+    const uint64_t tick = sfid__inline_tick(l);
     uint64_t n = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
     if (__builtin_expect(n >> l->seq_bits != tick || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
         return sfid_next(g);
@@ -69,6 +89,22 @@ static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
     if (__builtin_expect(n >> l->seq_bits != tick, 0))
         return sfid__next_in_hand(g, r, n);
     return SFID__TO(int64_t, tick << l->time_shift | r->pid_field | (n & l->max_seq) << l->seq_shift);
+}
+
+/* As sfid_lane_next() of the library's lane.c. */
+static inline int64_t sfid__inline_lane_next(sfid_lane *lane, const sfid_layout *l) {
+    if (!sfid__inline_in_seconds(l) || __builtin_expect(lane == SFID__NULL, 0))
+        return sfid_lane_next(lane);
+    const struct sfid__lane_head *head = SFID__AT(const struct sfid__lane_head *, lane);
+    const uint64_t tick = sfid__inline_tick(l);
+    struct sfid__run_head *run = head->run;
+    struct sfid__record_head *r = __atomic_load_n(head->record, __ATOMIC_ACQUIRE);
+    const uint64_t id = run->id;
+    if (__builtin_expect(
+            run->tick != tick || id >= run->stop || run->from != r || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
+        return sfid_lane_next(lane);
+    run->id = id + run->step;
+    return SFID__TO(int64_t, id);
 }
 
 static inline int sfid__inline_open(sfid **out, const sfid_options *opt, const sfid_layout *l) {
@@ -89,6 +125,7 @@ static inline int sfid__inline_open(sfid **out, const sfid_options *opt, const s
         return sfid__inline_open(SFID__AT(sfid **, out), opt, &name##_layout); \
     } \
     SFID__UNUSED static inline int64_t name##_next(name *g) { return sfid__inline_next(SFID__AT(sfid *, g), &name##_layout); } \
+    SFID__UNUSED static inline int64_t name##_lane_next(sfid_lane *lane) { return sfid__inline_lane_next(lane, &name##_layout); } \
     SFID__UNUSED static inline int name##_parse(int64_t id, sfid_parts *out) { \
         return sfid_inline_parse(&name##_layout, id, out); \
     } \

@@ -57,18 +57,6 @@ int sfid__wrong_width(struct sfid__generator *g) {
     return SFID_EINVAL;
 }
 
-uint64_t sfid__hint_ms(struct sfid__generator *g) {
-    int64_t ms;
-    if (likely(g->source == SFID__TICK_PRECISE)) {
-        struct timespec ts;
-        clock_gettime(CLOCK_REALTIME, &ts);
-        ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-    } else {
-        ms = sfid__now(g->clock).ms;
-    }
-    return (uint64_t)(ms - g->layout.epoch_ms) / g->layout.unit_ms;
-}
-
 /* The slow path: returns an ID, or fills in *out if out is given. */
 static int64_t slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
     const int rc = out == NULL && sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw_front(g, &call);

@@ -36,11 +36,16 @@ struct run {
 };
 
 struct sfid_lane {
-    struct sfid__generator *generator;
     _Atomic(struct sfid__record *) *record; /* the generator's */
     struct run *run;
+    struct sfid__generator *generator;
     uint64_t length;
 };
+
+static_assert(offsetof(struct sfid_lane, run) == offsetof(struct sfid__lane_head, run), "inline form: run");
+static_assert(offsetof(struct run, tick) == offsetof(struct sfid__run_head, tick) &&
+                  offsetof(struct run, step) == offsetof(struct sfid__run_head, step),
+              "inline form: what is left of a run");
 
 static uint64_t left_of(const struct run *run) { return run->id < run->stop ? (run->stop - run->id) >> run->from->seq_shift : 0; }
 
