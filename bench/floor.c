@@ -4,7 +4,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#if defined __GNUC__ && !defined __clang__
 __typeof__(time) time __attribute__((noplt)); /* as in src/draw/hint.h */
+#endif
 
 int64_t floor_next(void *word) {
     return (int64_t)(atomic_fetch_add_explicit((_Atomic uint64_t *)word, 1, memory_order_relaxed) + (uint64_t)time(NULL));

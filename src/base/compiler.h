@@ -27,9 +27,15 @@
 #if __has_attribute(no_stack_protector)
 #define SFID__UNGUARDED __attribute__((no_stack_protector))
 #endif
+#if __has_attribute(noplt)
+#define SFID__BY_ADDRESS __attribute__((noplt))
+#endif
 #endif
 #ifndef SFID__UNGUARDED
 #define SFID__UNGUARDED
+#endif
+#ifndef SFID__BY_ADDRESS
+#define SFID__BY_ADDRESS /* of a function in another library: called without a jump through the procedure linkage table */
 #endif
 
 /* Inlined at every call: each caller gets a copy with its constants folded in. */
