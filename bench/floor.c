@@ -4,8 +4,10 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#if defined __GNUC__ && !defined __clang__
+#ifdef __has_attribute
+#if __has_attribute(noplt)
 __typeof__(time) time __attribute__((noplt)); /* as in src/draw/hint.h */
+#endif
 #endif
 
 int64_t floor_next(void *word) {

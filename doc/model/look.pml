@@ -62,8 +62,8 @@ proctype thread() {
   :: calls == CALLS -> break
   :: calls < CALLS ->
      calls++;
-     r = record;
      hint = clock;
+     r = record;
      if :: word_tick == hint -> goto add :: else fi;
      if :: !closed[r] && word[r] / S == hint -> word_tick = hint
         :: else -> slow(); goto next

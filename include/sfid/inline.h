@@ -13,13 +13,14 @@
  *     sfid   *orders_sfid(orders *g);      the same generator, for every other call
  *     int64_t orders_lane_next(sfid_lane *lane);
  *
- * They have the meanings, errors and safety of sfid_open, sfid_next, sfid_parse
- * and sfid_close. opt->layout must be NULL or equal to the layout given here;
+ * They have the meanings, errors and safety of sfid_open, sfid_next, sfid_parse,
+ * sfid_close and sfid_lane_next. opt->layout must be NULL or equal to the layout given here;
  * otherwise orders_open() returns SFID_EINVAL. The type keeps a generator of
  * another layout from being passed by mistake. If unit and epoch are whole
  * seconds, orders_next() generates the ID inside the caller; otherwise it calls
- * sfid_next(). orders_lane_next() does the same for sfid_lane_next(); the lane
- * must be one of a generator of this layout: sfid_lane_open(&lane, orders_sfid(g)).
+ * sfid_next(). orders_lane_next() is to sfid_lane_next() what orders_next() is
+ * to sfid_next(). Its lane has to be one of a generator of this layout, which
+ * no type checks: sfid_lane_open(&lane, orders_sfid(g)).
  */
 #ifndef SFID_INLINE_H
 #define SFID_INLINE_H
@@ -45,17 +46,18 @@ struct sfid__record_head {
 } __attribute__((aligned(8))); /* 32-bit x86 aligns the members to 4; clang would then call a library for the atomics */
 
 /*
- * What it knows of a lane, frozen as well: where the generator points to its
- * record, and the run of IDs that the lane goes through.
+ * What the inline form knows of a lane, frozen as well: the address of the
+ * generator's pointer to its record, and the lane's run of IDs. The library
+ * has types of its own for both.
  */
 struct sfid__run_head {
     struct sfid__record_head *from;
     uint64_t tick, id, stop, step;
-};
+} __attribute__((may_alias));
 struct sfid__lane_head {
     struct sfid__record_head **record;
     struct sfid__run_head *run;
-};
+} __attribute__((may_alias));
 
 /* The slow path for a position n that the caller has taken already. Only SFID_DEFINE uses it. */
 #ifdef __cplusplus
@@ -74,14 +76,14 @@ static inline uint64_t sfid__inline_tick(const sfid_layout *l) {
     return SFID__TO(uint64_t, now - l->epoch_ms / 1000) / (l->unit_ms / 1000);
 }
 
-/* As draw() of the library's hot.c, whose head has the argument and the partners of the memory orders. */
+/* As draw() of the library's hot.c, with a look each time. The head of hot.c has the argument and the orders' partners. */
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
     if (!sfid__inline_in_seconds(l))
         return sfid_next(g);
     if (__builtin_expect(g == SFID__NULL, 0))
         return SFID_ECLOSED;
-    struct sfid__record_head *r = __atomic_load_n(SFID__AT(struct sfid__record_head **, g), __ATOMIC_ACQUIRE);
     const uint64_t tick = sfid__inline_tick(l);
+    struct sfid__record_head *r = __atomic_load_n(SFID__AT(struct sfid__record_head **, g), __ATOMIC_ACQUIRE);
     uint64_t n = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
     if (__builtin_expect(n >> l->seq_bits != tick || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
         return sfid_next(g);

@@ -8,8 +8,8 @@
  * the sequence, at most 512. It hands these out without touching the word. The
  * price is order: the IDs of one lane increase, but IDs of different lanes are
  * in order by tick only. When the tick ends, the rest of the run is dropped. A
- * lane that generates few IDs wastes most of its runs. With SFID_DEFINE of
- * sfid/inline.h, IDs of a lane are handed out inside the caller.
+ * lane that generates few IDs wastes most of its runs. NAME_lane_next() of
+ * sfid/inline.h hands out IDs of a lane inside the caller.
  */
 #ifndef SFID_LANE_H
 #define SFID_LANE_H

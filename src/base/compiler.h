@@ -21,7 +21,7 @@
 #define SFID__ALIGNED __attribute__((aligned(64))) /* to a cache line */
 /*
  * Turns off the stack protector for the few functions that every ID passes through. They have no arrays, and no index reaches
- * their stack. They pay for the guard only because they pass a struct to the slow path.
+ * their stack. Some would pay for the guard only because they pass a struct to the slow path.
  */
 #ifdef __has_attribute
 #if __has_attribute(no_stack_protector)

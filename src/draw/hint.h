@@ -7,9 +7,9 @@
 
 #include <time.h>
 
-__typeof__(time) time SFID__BY_ADDRESS; /* a cycle less */
+__typeof__(time) time SFID__BY_ADDRESS; /* saves a cycle a call */
 
-/* The tick that begins at or before this second; huge before the epoch. Only with SFID__TICK_SECONDS. */
+/* The tick in which this second lies; huge before the epoch. Only with SFID__TICK_SECONDS. */
 static inline uint64_t sfid__tick_of_second(const struct sfid__generator *g, time_t second) {
     const uint64_t seconds = (uint64_t)second - g->epoch_s;
     return likely(g->unit_s == 1) ? seconds : seconds / g->unit_s;

@@ -44,6 +44,8 @@ struct sfid_lane {
 
 static_assert(offsetof(struct sfid_lane, run) == offsetof(struct sfid__lane_head, run), "inline form: run");
 static_assert(offsetof(struct run, tick) == offsetof(struct sfid__run_head, tick) &&
+                  offsetof(struct run, id) == offsetof(struct sfid__run_head, id) &&
+                  offsetof(struct run, stop) == offsetof(struct sfid__run_head, stop) &&
                   offsetof(struct run, step) == offsetof(struct sfid__run_head, step),
               "inline form: what is left of a run");
 

@@ -42,7 +42,7 @@ struct sfid__lease_event sfid__holder_found_on_page(struct sfid__holder *h);
 /* The lease of the record r is taken up. */
 void sfid__holder_follow_signs(struct sfid__holder *h, const struct sfid__record *r);
 
-/* Reads the sign of the present boot. begin: of the slot, if it has been taken: then that was read a moment ago. */
+/* Reads the sign of the present boot. begin takes it from the slot's page if there is one: the slot was checked a moment ago. */
 void sfid__holder_look_at_boot(struct sfid__holder *h);
 void sfid__holder_begin_boot(struct sfid__holder *h);
 

@@ -62,14 +62,14 @@ static void rest(lease *l, actions *out) {
 #define NEAR_END_MS 500
 
 /*
- * While a window is used up, the longer of NEAR_END_MS and a heartbeat's share of what is left of it: a store that
- * comes back before the window ends is to be asked before it ends.
+ * While a window has something left, a pause is a heartbeat's share of that, but at least NEAR_END_MS. So a store that
+ * comes back in time is asked in time. The tick that has begun does not count. Without a window the terms decide.
  */
 static int64_t longest_pause(const lease *l, const event *e) {
     const int64_t longest = SFID__MIN(l->terms.retry_longest_ms, heartbeat_ms(l));
     if (l->limit <= e->tick || l->limit - e->tick >= window(l))
         return longest;
-    const int64_t in_time = (int64_t)((uint64_t)heartbeat_ms(l) * (l->limit - e->tick) / window(l));
+    const int64_t in_time = (int64_t)((uint64_t)heartbeat_ms(l) * (l->limit - e->tick - 1) / window(l));
     return SFID__MIN(longest, SFID__MAX(in_time, NEAR_END_MS));
 }
 

@@ -283,6 +283,14 @@ static void pauses_at_the_end(void) {
     wake_when_due();
     tick += FIRST_WINDOW / 3;
     runs_out(3 * FIRST_HEARTBEAT / FIRST_WINDOW, FIRST_HEARTBEAT, "a first window");
+    struct sfid__lease_terms coarse = usual;
+    coarse.window = coarse.first_window = 10;
+    begin_open(&coarse);
+    grant(4, TICK, TICK + 10);
+    adopted(TICK + 10, true);
+    wake_when_due();
+    tick += 3;
+    runs_out(3 * HEARTBEAT / 10, LONGEST, "a window of few ticks");
     begin_held(&usual);
     wake_when_due();
     answer(SFID__LOST);

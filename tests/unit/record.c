@@ -204,8 +204,9 @@ static void hints(void) {
             if (!sfid__layout_in_seconds(&l))
                 continue;
             in_seconds++;
-            struct sfid__generator g = {.layout = l};
+            struct sfid__generator g = {.layout = l, .source = SFID__TICK_TABLE};
             sfid__generator_use_seconds(&g);
+            wrong += g.source != SFID__TICK_SECONDS;
             for (int64_t ms = epochs[e]; ms < epochs[e] + 300000; ms += 250) {
                 const int64_t second = (ms - (ms % 1000 + 1000) % 1000) / 1000; /* they begin below 0, too */
                 wrong += sfid__tick_of_second(&g, (time_t)second) != (uint64_t)(ms - epochs[e]) / units[u];
@@ -217,6 +218,19 @@ static void hints(void) {
     sfid__generator_use_seconds(&g);
     is_u64(sfid__tick_of_second(&g, 7200), 2, "an hour has 3600 seconds");
     is_u64(in_seconds, 4 * 3, "by time() where unit and epoch are whole seconds");
+}
+
+static uint64_t ms_now(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - SFID_EPOCH_MS); }
+
+/* By the clock in milliseconds, where the processor's counter cannot be used. */
+static void precise_hints(void) {
+    struct sfid__generator g = {.layout = layout, .source = SFID__TICK_PRECISE};
+    unsigned wrong = 0;
+    for (int i = 0; i < 100000; i++) {
+        const uint64_t before = ms_now(), hint = sfid__hint(&g), after = ms_now();
+        wrong += hint < before || hint > after;
+    }
+    is_u64(wrong, 0, "the tick of the clock in milliseconds");
 }
 
 static void other_orders(void) {
@@ -335,6 +349,7 @@ int main(void) {
     limits();
     counts();
     hints();
+    precise_hints();
     other_orders();
     nonces();
     beside_another();
