@@ -9,6 +9,8 @@
  */
 #include "support/proc.h"
 
+#include <sfid/inline.h>
+
 enum { LANES = 4, THREADS = 6 };
 
 struct worker {
@@ -106,6 +108,11 @@ static void full_sequences(void) {
 
 /* ---- fork ------------------------------------------------------------------ */
 
+SFID_DEFINE(timed, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
+
+/* By the inline form and by the library in turn. */
+static int64_t next_of(sfid_lane *lane, int k) { return k % 2 == 0 ? timed_lane_next(lane) : sfid_lane_next(lane); }
+
 struct family {
     sfid *g;
     sfid_lane *lane;
@@ -118,7 +125,7 @@ static int child_life(void *arg) {
     struct idlog log;
     log_start(&log, 300, 1, IDLOG_ANY_PID, "fork-child-%d-%d", (int)getpid(), atomic_fetch_add(&number, 1));
     for (int i = 0; i < 300; i++)
-        idlog_put(&log, sfid_lane_next(f->lane));
+        idlog_put(&log, next_of(f->lane, i));
     idlog_close(&log);
     sfid_lane_close(f->lane);
     sfid_close(f->g);
@@ -136,10 +143,10 @@ static void forks(void) {
     log_start(&f.log, (uint64_t)count * 20, 1, IDLOG_ANY_PID, "fork-parent");
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < 10; k++)
-            idlog_put(&f.log, sfid_lane_next(f.lane));
+            idlog_put(&f.log, next_of(f.lane, k));
         const pid_t child = child_start(child_life, &f);
         for (int k = 0; k < 10; k++)
-            idlog_put(&f.log, sfid_lane_next(f.lane));
+            idlog_put(&f.log, next_of(f.lane, k));
         failed += child_wait(child, patience(20000)) != 0;
     }
     idlog_close(&f.log);
