@@ -113,7 +113,7 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
     if (sfid__layout_in_seconds(l)) {
         sfid__generator_use_seconds(g); /* such a handle has no room for ticks */
     } else {
-        g->source = l->unit_ms <= 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_PRECISE;
+        g->source = l->unit_ms <= 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_CLOCK;
         sfid__ticks_init(&g->ticks, l->epoch_ms, l->unit_ms);
     }
     g->exhaustion = opt->exhaustion;

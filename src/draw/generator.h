@@ -11,8 +11,7 @@
 enum sfid__tick_source {
     SFID__TICK_SECONDS, /* time() */
     SFID__TICK_COUNTER, /* ticks.h */
-    SFID__TICK_PRECISE, /* clock_gettime() */
-    SFID__TICK_TABLE    /* the generator's clock: tests */
+    SFID__TICK_CLOCK    /* the generator's clock */
 };
 
 struct sfid__rest; /* handle.h */

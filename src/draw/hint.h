@@ -15,8 +15,8 @@ static inline uint64_t sfid__tick_of_second(const struct sfid__generator *g, tim
     return likely(g->unit_s == 1) ? seconds : seconds / g->unit_s;
 }
 
-/* sfid__hint() by a clock that shows milliseconds. Its timespec would cost a caller a stack frame. */
-uint64_t sfid__hint_ms(struct sfid__generator *g);
+/* Not inlined: what it needs in registers would cost the other sources some. */
+uint64_t sfid__tick_of_clock(const struct sfid__generator *g);
 
 /*
  * The tick that the clock shows, or showed a little ago; huge before the epoch. Callers read the record after it: a
@@ -25,7 +25,7 @@ uint64_t sfid__hint_ms(struct sfid__generator *g);
 static inline uint64_t sfid__hint(struct sfid__generator *g) {
     if (likely(g->source == SFID__TICK_SECONDS))
         return sfid__tick_of_second(g, time(NULL));
-    return likely(g->source == SFID__TICK_COUNTER) ? sfid__ticks_now(&g->ticks) : sfid__hint_ms(g);
+    return likely(g->source == SFID__TICK_COUNTER) ? sfid__ticks_now(&g->ticks) : sfid__tick_of_clock(g);
 }
 
 #endif

@@ -64,7 +64,7 @@ void fake_open(struct fake *f, const char *layout, sfid_exhaustion policy, uint3
     f->wall_ns = INT64_C(100000000) * g->layout.unit_ms * 1000000;
     g->page = f->page;
     g->clock = &f->clock;
-    g->source = SFID__TICK_TABLE;
+    g->source = SFID__TICK_CLOCK;
     g->exhaustion = policy;
     g->max_wait_ms = max_wait_ms;
     g->max_ahead = sfid__ms_to_ticks(&g->layout, max_ahead_ms);

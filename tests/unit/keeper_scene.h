@@ -105,7 +105,7 @@ static void begin(bool events) {
     f.records = 1;
     f.g.page = f.page;
     f.g.clock = &sfid__system_clock;
-    f.g.source = SFID__TICK_PRECISE;
+    f.g.source = SFID__TICK_CLOCK;
     f.g.half_window = window_ms / 2;
     memset((void *)&k, 0, sizeof k);
     k.generator = &f.g;

@@ -204,7 +204,7 @@ static void hints(void) {
             if (!sfid__layout_in_seconds(&l))
                 continue;
             in_seconds++;
-            struct sfid__generator g = {.layout = l, .source = SFID__TICK_TABLE};
+            struct sfid__generator g = {.layout = l, .source = SFID__TICK_CLOCK};
             sfid__generator_use_seconds(&g);
             wrong += g.source != SFID__TICK_SECONDS;
             for (int64_t ms = epochs[e]; ms < epochs[e] + 300000; ms += 250) {
@@ -212,25 +212,12 @@ static void hints(void) {
                 wrong += sfid__tick_of_second(&g, (time_t)second) != (uint64_t)(ms - epochs[e]) / units[u];
             }
         }
-    is_u64(wrong, 0, "the tick of every moment, whatever unit and epoch");
+    is_u64(wrong, 0, "the tick of every moment, whatever unit and epoch of whole seconds");
     const sfid_layout hours = sfid__layout_make(35, 8, 12, 3600000, 0);
     struct sfid__generator g = {.layout = hours};
     sfid__generator_use_seconds(&g);
     is_u64(sfid__tick_of_second(&g, 7200), 2, "an hour has 3600 seconds");
     is_u64(in_seconds, 4 * 3, "by time() where unit and epoch are whole seconds");
-}
-
-static uint64_t ms_now(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - SFID_EPOCH_MS); }
-
-/* By the clock in milliseconds, where the processor's counter cannot be used. */
-static void precise_hints(void) {
-    struct sfid__generator g = {.layout = layout, .source = SFID__TICK_PRECISE};
-    unsigned wrong = 0;
-    for (int i = 0; i < 100000; i++) {
-        const uint64_t before = ms_now(), hint = sfid__hint(&g), after = ms_now();
-        wrong += hint < before || hint > after;
-    }
-    is_u64(wrong, 0, "the tick of the clock in milliseconds");
 }
 
 static void other_orders(void) {
@@ -349,7 +336,6 @@ int main(void) {
     limits();
     counts();
     hints();
-    precise_hints();
     other_orders();
     nonces();
     beside_another();

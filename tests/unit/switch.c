@@ -67,7 +67,7 @@ static void open_real(sfid_exhaustion policy) {
     f.records = 0;
     f.g.page = f.page;
     f.g.clock = &sfid__system_clock;
-    f.g.source = SFID__TICK_PRECISE;
+    f.g.source = SFID__TICK_CLOCK;
 }
 
 static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
