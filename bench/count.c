@@ -13,11 +13,11 @@
 #include <time.h>
 
 /*
- * Ticks by time(), and ticks by the processor's counter. Those are long, so that no call has to read the clock. Of a short
+ * Ticks by time(), and ticks by the processor's counter: of less than a second, since longer ones do not use it. Of a short
  * sequence each call looks at the word (hot.c, LOOK_BITS).
  */
 SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
-static const sfid_layout counted = SFID_LAYOUT(20, 2, 41, 86399999, SFID_EPOCH_MS);
+static const sfid_layout counted = SFID_LAYOUT(31, 2, 30, 999, SFID_EPOCH_MS);
 static const sfid_layout shorter = SFID_LAYOUT(30, 2, 15, 1000, SFID_EPOCH_MS);
 
 static sfid *seconds, *counter, *brief, *uuid7, *flake;
