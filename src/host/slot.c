@@ -205,6 +205,10 @@ static int renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *e
     return 0;
 }
 
+bool sfid__slot_is_long(const struct sfid__slot *slot) {
+    return slot->records >= (slot->mapped_before ? SFID__PAGE_RECORDS / 2 : SFID__SLOT_LONG);
+}
+
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
     const int door = sfid__slot_door(slot->name, &slot->dir, err);
     const int rc = door < 0 ? err->code : renew(slot, layout, err);

@@ -68,7 +68,14 @@ void sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char
 int sfid__slot_door(const char *name, const struct sfid__dir *dir, struct sfid__error *err);
 int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err);
 
-/* Replaces the file by a new one, if its page is full or its current record is of no use. Returns as sfid__slot_take(). */
+/*
+ * A page that is long is replaced before IDs come from it: each open reads all records, and adds one. What this process had before
+ * stays mapped for late threads; such a page is long when it is half full, so that few are left behind.
+ */
+#define SFID__SLOT_LONG 64
+bool sfid__slot_is_long(const struct sfid__slot *slot);
+
+/* Replaces the file by a new one, if its page is long or its current record is of no use. Returns as sfid__slot_take(). */
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err);
 
 /* True if the path of the slot still leads to its file. */

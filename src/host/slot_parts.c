@@ -143,23 +143,6 @@ static const char *judge(const struct sfid__page *page, size_t bytes, const stru
     return NULL;
 }
 
-/* Nothing of a large page stays with the allocator. A small one is worth no system calls. */
-#define SMALL ((size_t)8 * BLOCK)
-
-static void *make_room(size_t bytes) {
-    if (bytes <= SMALL)
-        return aligned_alloc(_Alignof(struct sfid__page), bytes);
-    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return room == MAP_FAILED ? NULL : room;
-}
-
-static void free_room(void *room, size_t bytes) {
-    if (bytes <= SMALL)
-        free(room);
-    else
-        munmap(room, bytes);
-}
-
 /* Judges a locked file by a copy, before any mapping. Returns 0, or an error that is not due to the file. */
 int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
                     struct sfid__slot_found *found, struct sfid__error *err) {
@@ -169,15 +152,14 @@ int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st
     if (bytes < BLOCK)
         return 0;
     int why_not = sfid__slot_expect(fd, want->layout, &id);
-    void *copy = why_not ? NULL : make_room(bytes);
+    void *copy = why_not ? NULL : aligned_alloc(_Alignof(struct sfid__page), bytes);
     if (why_not == 0 && copy == NULL)
         why_not = ENOMEM;
     if (why_not == 0 && pread(fd, copy, bytes, 0) != (ssize_t)bytes)
         why_not = EIO;
     if (why_not == 0)
         found->bad = judge(copy, bytes, &id, want, found);
-    if (copy)
-        free_room(copy, bytes);
+    free(copy);
     return why_not ? sfid__fail_errno(err, SFID_ESTATE, why_not, "cannot read %s/%s", slot->dir.path, slot->name) : 0;
 }
 

@@ -92,7 +92,7 @@ static struct sfid__record *replace_record(struct sfid__holder *h, const struct 
 }
 
 /*
- * Appends a record to the slot's page. If the page is full and no ID comes from it yet, a new page replaces it. The
+ * Appends a record to the slot's page. If the page is long and no ID comes from it yet, a new page replaces it. The
  * record's window is empty if the store has granted none.
  */
 static struct sfid__record *append_record(struct sfid__holder *h, const struct sfid__start *start) {
@@ -103,9 +103,7 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
         sfid__fail(&h->error, SFID_ESTATE, "the slot file is full after %u lost leases; open the generator again", slot->records);
         return NULL;
     }
-    /* Others are let in to stay, so they get half of a page. */
-    const uint32_t room = sfid__holder_shares_lease(h) ? SFID__PAGE_RECORDS / 2 : SFID__PAGE_RECORDS;
-    if (slot->records >= room && sfid__slot_renew(slot, h->of_pages, &h->error) < 0)
+    if (!h->lease.opened && sfid__slot_is_long(slot) && sfid__slot_renew(slot, h->of_pages, &h->error) < 0)
         return NULL;
     if (sfid__slot_reserve(slot, slot->records, &h->error) < 0)
         return NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads, lanes and callbacks that come late: over more opens and closes of the app than its page has records for, a call
+ * Threads, lanes and callbacks that come late: over more opens and closes of the app than a page has records for, a call
  * that was under way at the first close and a lane with numbers left both find that handle closed. What closed handles leave
  * behind is bounded. A close inside on_event does nothing, also before sfid_open() has returned.
  *
- * Sizes: 5,600 opens, which take the page to its end (long: 20,600); memory is measured over all but the first 600, and over
+ * Sizes: 5,600 opens, more than a page has room for (long: 20,600); memory is measured over all but the first 600, and over
  * 20,000 of a fixed pid without an app (sanitizer: nothing is measured).
  */
 #include "support/proc.h"

@@ -243,6 +243,22 @@ static void finds_no_other(void) {
     end();
 }
 
+/* In use, a page grows on when it is long: others may have it. */
+static void stays_on_its_page(void) {
+    const uint32_t last = SFID__SLOT_LONG - 1;
+    begin(true);
+    memcpy((void *)&f.page->records[last], (void *)&f.page->records[0], sizeof f.page->records[0]);
+    atomic_store(&f.page->current, last);
+    sfid__record_close(&f.page->records[last]);
+    h.slot.records = SFID__SLOT_LONG;
+    h.lease.opened = true;
+    sfid__holder_resume(&h);
+    ok(h.slot.records == SFID__SLOT_LONG + 1 && atomic_load(&f.page->current) == SFID__SLOT_LONG, "long: one record more (%s)",
+       h.error.text);
+    ok(sfid_next(fake_handle(&f)) > 0, "long: from which IDs come");
+    end();
+}
+
 int main(void) {
     renews_while_drawn();
     rests_and_wakes();
@@ -252,5 +268,6 @@ int main(void) {
     moves_on();
     meets_a_stranger();
     finds_no_other();
+    stays_on_its_page();
     return done_testing();
 }

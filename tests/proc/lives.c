@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes follow one another on a pid, with the "local" store and with a shared page. A third of them are killed. The 200th
+ * opens as fast as the first: an open reads its whole page, so pages stay short. The next one knows at once what the last one knew.
+ *
+ * One size: 200 processes of each kind.
+ */
+#include "support/local.h"
+
+#define LAYOUT "41:4:12/1ms"
+
+enum { LIVES = 200, PAGE_BYTES = 16384, WAIT_MS = 5000 };
+
+static struct {
+    uint64_t lower, waited, nameless;
+    long largest; /* bytes */
+    int64_t last;
+} seen;
+
+static void live(const sfid_options *opt, bool killed, const char *page, unsigned names) {
+    const int64_t begin = mono_ns();
+    struct holder *h = holder_start(opt, !killed);
+    struct stat st;
+    seen.waited += (mono_ns() - begin) / NS_PER_MS > WAIT_MS;
+    must(stat(page, &st) == 0, "the page");
+    seen.nameless += st.st_nlink != names;
+    holder_end(h, killed);
+    seen.lower += h->first <= seen.last;
+    seen.last = h->last > h->first ? h->last : h->first;
+    munmap(h, sizeof *h);
+    if (stat(page, &st) == 0 && st.st_blocks * 512 > seen.largest)
+        seen.largest = st.st_blocks * 512;
+}
+
+/* names: how many the page has while it is in use. */
+static void follow(const char *app, const char *store, const sfid_layout *l, unsigned names) {
+    const sfid_options opt = local_options(app, store, l);
+    char page[400];
+    snprintf(page, sizeof page, "%s/%s/pid-0", dirs.run, app);
+    memset(&seen, 0, sizeof seen);
+    for (int i = 0; i < LIVES; i++)
+        live(&opt, i % 3 == 0, page, names);
+    is_u64(seen.lower, 0, "%s: IDs increase", app);
+    is_u64(seen.waited, 0, "%s: none waits for a mark", app);
+    is_u64(seen.nameless, 0, "%s: the page in use has all its names", app);
+    ok(seen.largest > 0 && seen.largest <= PAGE_BYTES, "%s: the page takes %d bytes at most (%ld)", app, PAGE_BYTES, seen.largest);
+}
+
+int main(void) {
+    dirs_make();
+    const sfid_layout l = layout_of(LAYOUT);
+    follow("own", "local", &l, 1);
+    follow("shared", "local?share=1", &l, 2);
+    return done_testing();
+}
