@@ -17,7 +17,7 @@ SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
 enum { DRAWS = 5000000 };
 
 enum { THREADS = 8 };
-enum kind { FLOOR_OWN, FLOOR_OWN_EXPORTED, FLOOR_SHARED, FLOOR_EXPORTED, LANE, LANE_INLINE, SHARED };
+enum kind { FLOOR_OWN, FLOOR_OWN_EXPORTED, FLOOR_SHARED, FLOOR_EXPORTED, LANE, LANE_INLINE, SHARED, SHARED_INLINE };
 
 struct worker {
     enum kind kind;
@@ -46,6 +46,13 @@ static uint64_t draw(sfid *g) {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < DRAWS; i++)
         sum += (uint64_t)sfid_next(g);
+    return sum;
+}
+
+static uint64_t draw_inline(inlined *g) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < DRAWS; i++)
+        sum += (uint64_t)inlined_next(g);
     return sum;
 }
 
@@ -78,6 +85,8 @@ static uint64_t draws(struct worker *w, sfid_lane *lane) {
         return draw_lane(lane);
     case LANE_INLINE:
         return draw_lane_inline(lane);
+    case SHARED_INLINE:
+        return draw_inline((inlined *)(void *)w->g);
     case SHARED:
         break;
     }
@@ -130,16 +139,28 @@ static double shared_draw(void *g, uint64_t n) {
     return 1 / rate(SHARED, g, threads_now);
 }
 
+static double shared_draw_inline(void *g, uint64_t n) {
+    (void)n;
+    return 1 / rate(SHARED_INLINE, g, threads_now);
+}
+
+/* Each call is compared with an add that is called in the same way; the last row, with one that is not called. */
 void bench_shared(void) {
-    static const char *const names[] = {"sfid_next, 1 s, 2 threads", "sfid_next, 1 s, 4 threads", "sfid_next, 1 s, 8 threads"};
+    static const struct {
+        int threads;
+        const char *inlined, *called;
+    } rows[] = {{2, "inline form, 1 s, 2 threads", "sfid_next, 1 s, 2 threads"},
+                {4, "inline form, 1 s, 4 threads", "sfid_next, 1 s, 4 threads"},
+                {8, "inline form, 1 s, 8 threads", "sfid_next, 1 s, 8 threads"}};
+    static const char floor[] = "time() + fetch_add on one word", exported[] = "the same in an exported function";
     sfid *g = open_pid("bench-shared", &inlined_layout, NULL);
     for (int i = 0; i < 3; i++) {
-        threads_now = 2 << i;
-        run_row(&(struct row){names[i], "time() + fetch_add on one word", shared_floor, shared_draw, NULL, g, DRAWS, 1.5, "ID"});
+        threads_now = rows[i].threads;
+        run_row(&(struct row){rows[i].inlined, floor, shared_floor, shared_draw_inline, NULL, g, DRAWS, 1.5, "ID"});
+        run_row(&(struct row){rows[i].called, exported, exported_floor, shared_draw, NULL, g, DRAWS, 1.5, "ID"});
     }
     threads_now = 2;
-    run_row(&(struct row){"sfid_next, 1 s, 2 threads, beside exported", "the same in an exported function", exported_floor,
-                          shared_draw, NULL, g, DRAWS, 1.3, "ID"});
+    run_row(&(struct row){"sfid_next, 1 s, 2 threads, beside inline", floor, shared_floor, shared_draw, NULL, g, DRAWS, 1.5, "ID"});
     sfid_close(g);
 }
 
