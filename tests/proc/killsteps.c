@@ -2,21 +2,22 @@
 /*
  * A process killed at each system call of open and close, before it and after it, and at single instructions of all three
  * of open, draw and close: the next process opens at once, goes on above, and finds at most one file more than usual.
- * At no system call is a descriptor of the library's files open that a program executed then would inherit. Three
- * beginnings: a new app, a pid whose last holder died, one whose last holder closed.
+ * At no system call is a descriptor of the library's files open that a program executed then would inherit. Four
+ * beginnings: a new app, a pid whose last holder died, one whose last holder closed, one whose page is replaced.
  *
  * Sizes: every system call, each single instruction of the first 300 of a draw (long: 2000), 100 instructions of open and
  * close at random (long: 1500). Sanitizer: every 5th system call, every 25th instruction, 20 at random.
  */
+#include "host/slot.h"
 #include "support/proc.h"
 
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 enum { IDS = 5, MOST_STOPS = 4000, FAULTS_SHOWN = 10, MOST_FILES = 2 };
-enum past { NEW_APP, DIED_BEFORE, CLOSED_BEFORE, PASTS };
+enum past { NEW_APP, DIED_BEFORE, CLOSED_BEFORE, LONG_BEFORE, PASTS };
 
-static const char *const past_names[PASTS] = {"a new app", "the last holder died", "the last holder closed"};
+static const char *const past_names[PASTS] = {"a new app", "the last holder died", "the last holder closed", "the page is long"};
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 
 static struct told {
@@ -36,6 +37,7 @@ static struct {
 
 struct life {
     char app[32];
+    int lives;         /* how often it opens */
     bool closing, far; /* far: borrows where a mark lies ahead, instead of waiting for it */
 };
 
@@ -67,7 +69,19 @@ static int draw_some(const struct life *life, bool marked) {
     return 0;
 }
 
-static int ordinary(void *arg) { return draw_some(arg, false); }
+static int ordinary(void *arg) {
+    const struct life *life = arg;
+    int status = 0;
+    for (int i = 0; i < life->lives && status == 0; i++)
+        status = draw_some(life, false);
+    return status;
+}
+
+/* What comes before. */
+static struct life life_before(enum past past) {
+    return (struct life){.lives = past == LONG_BEFORE ? SFID__SLOT_LONG : 1,
+                         .closing = past == CLOSED_BEFORE || past == LONG_BEFORE};
+}
 
 /* Stopped before it opens; from there on the test decides how far it gets. */
 static int victim(void *arg) {
@@ -126,7 +140,7 @@ static void fault(const char *what, enum past past, bool closing, const struct p
 /* Returns false when the victim came to its end: there is nothing beyond this point. */
 static bool trial(enum past past, bool closing, const struct point *p) {
     static unsigned number;
-    struct life life = {.closing = past == CLOSED_BEFORE};
+    struct life life = life_before(past);
     char run_dir[120], state_dir[4300];
     snprintf(life.app, sizeof life.app, "app-%u", ++number);
     memset(told, 0, sizeof *told);
@@ -138,6 +152,7 @@ static bool trial(enum past past, bool closing, const struct point *p) {
         fault("the life before failed", past, closing, p, 0);
     life.closing = closing;
     const bool killed = kill_at(&life, p);
+    life.lives = 1;
     life.far = life.closing = true;
     const int status = child_run(ordinary, &life, patience(20000));
     const int files = count_files(dirs.run, life.app);
@@ -198,7 +213,7 @@ static unsigned inheritable(pid_t child) {
 }
 
 static void test_descriptors(enum past past) {
-    struct life life = {.closing = past == CLOSED_BEFORE};
+    struct life life = life_before(past);
     unsigned seen = 0, stops = 0;
     snprintf(life.app, sizeof life.app, "descriptors-%d", (int)past);
     memset(told, 0, sizeof *told);
