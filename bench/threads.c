@@ -144,7 +144,7 @@ static double shared_draw_inline(void *g, uint64_t n) {
     return 1 / rate(SHARED_INLINE, g, threads_now);
 }
 
-/* Each call is compared with an add that is called in the same way; the last row, with one that is not called. */
+/* Each form is compared with an add of the same form. The last row compares a call with an add inside the loop. */
 void bench_shared(void) {
     static const struct {
         int threads;

@@ -125,6 +125,7 @@ struct sfid__page {
 };
 
 #define SFID__PAGE_RECORDS ((SFID__MAP_SIZE - sizeof(struct sfid__page)) / sizeof(struct sfid__record))
+#define SFID__FEW_RECORDS 64 /* with so many a page of one process is replaced at an open: room() in lease/grant.c */
 
 /* Processes share the format, and the inline form shares the first two lines of a record. */
 static_assert(sizeof(struct sfid__page_id) == 2 * SFID__LINE, "identity fills two lines");

@@ -135,6 +135,16 @@ struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count
     return r;
 }
 
+void sfid__record_carry(struct sfid__page *fresh, struct sfid__record *last) {
+    const _Atomic uint64_t *from = (const _Atomic uint64_t *)(const void *)last;
+    uint64_t *to = (uint64_t *)(void *)&fresh->records[0];
+    sfid__record_close(last);
+    /* Word by word, relaxed: late threads may still add to the closed word. Nobody has the new page yet. */
+    for (size_t i = 0; i < sizeof *last / sizeof *to; i++)
+        to[i] = atomic_load_explicit(&from[i], memory_order_relaxed);
+    fresh->records[0].checksum = sfid__record_checksum(fresh, 0);
+}
+
 struct sfid__record *sfid__record_replace(struct sfid__page *page, uint32_t i, uint32_t seen, const struct sfid__start *start) {
     struct sfid__record *old = &page->records[seen], *r = begin(page, i, old, start);
     uint32_t current = seen;

@@ -36,6 +36,9 @@ struct sfid__start {
  */
 struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start);
 
+/* Closes the last record of a page, and begins a new page with it. So the new one knows what the old one knew. Alone with both. */
+void sfid__record_carry(struct sfid__page *fresh, struct sfid__record *last);
+
 /*
  * The same for a keeper that may not be the only one. It writes record i, which it has reserved, and makes it current, unless
  * another keeper has replaced the current record since *seen. Then it returns NULL, and record i is never used.

@@ -23,7 +23,7 @@ static _Atomic(struct sfid__mapping *) mappings[BUCKETS]; /* by nonce, which is 
 
 /* Finds the free mapping of a page, and marks it as in use; NULL if there is none. */
 static struct sfid__mapping *find(uint64_t nonce) {
-    /* Acquire, with the release in add: the node is filled in. */
+    /* Acquire, with the release in put_on_list: the node is filled in. */
     for (struct sfid__mapping *m = atomic_load_explicit(&mappings[nonce % BUCKETS], memory_order_acquire); m; m = m->next) {
         int idle = 0;
         /* Relaxed nonce: it only changes to 0, by the slot that uses the node. Acq_rel, with the release in sfid__mapping_leave:
@@ -43,10 +43,6 @@ static struct sfid__mapping *add(struct sfid__page *page, uint64_t nonce) {
     m->bytes = SFID__MAP_SIZE;
     atomic_init(&m->nonce, nonce);
     atomic_init(&m->in_use, 1);
-    _Atomic(struct sfid__mapping *) *bucket = &mappings[nonce % BUCKETS];
-    m->next = atomic_load_explicit(bucket, memory_order_relaxed); /* the exchange below corrects it */
-    while (!atomic_compare_exchange_weak_explicit(bucket, &m->next, m, memory_order_release, memory_order_relaxed))
-        ;
     return m;
 }
 
@@ -112,14 +108,33 @@ bool sfid__mapping_populate(const struct sfid__mapping *m, size_t from, size_t t
 
 void sfid__mapping_narrow(struct sfid__mapping *m, uint32_t n) { narrow(m, bytes_kept(n)); }
 
+/* A page is on the list once threads may have had it: what stays mapped is there. */
+static void put_on_list(struct sfid__mapping *m) {
+    if (m->listed)
+        return;
+    /* Relaxed: this slot is the only one that uses the node. */
+    _Atomic(struct sfid__mapping *) *bucket = &mappings[atomic_load_explicit(&m->nonce, memory_order_relaxed) % BUCKETS];
+    m->listed = true;
+    m->next = atomic_load_explicit(bucket, memory_order_relaxed); /* the exchange below corrects it */
+    while (!atomic_compare_exchange_weak_explicit(bucket, &m->next, m, memory_order_release, memory_order_relaxed))
+        ;
+}
+
 void sfid__mapping_leave(struct sfid__mapping *m) {
+    put_on_list(m);
     /* Release, with the CAS in find. */
     atomic_store_explicit(&m->in_use, 0, memory_order_release);
+}
+
+void sfid__mapping_discard(struct sfid__mapping *m) {
+    munmap(m->page, m->bytes);
+    free(m);
 }
 
 void sfid__mapping_close(struct sfid__mapping *m) {
     const uint32_t current = atomic_load_explicit(&m->page->current, memory_order_acquire); /* [publish] */
     const size_t bytes = bytes_kept(current + 1);
+    put_on_list(m);
     atomic_store_explicit(&m->nonce, 0, memory_order_relaxed); /* it is not a mapping of that page any more */
     struct sfid__page *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED)

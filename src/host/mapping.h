@@ -22,6 +22,7 @@ struct sfid__mapping {
     size_t bytes;           /* how much is mapped while no slot uses it */
     _Atomic uint64_t nonce; /* of the page; 0: no slot may use the mapping again */
     _Atomic int in_use;
+    bool listed;
 };
 
 /*
@@ -52,5 +53,8 @@ void sfid__mapping_leave(struct sfid__mapping *m);
  * mapping and lock stay until exit, which is wasteful and safe.
  */
 void sfid__mapping_close(struct sfid__mapping *m);
+
+/* Unmaps a new page, which no thread has had. */
+void sfid__mapping_discard(struct sfid__mapping *m);
 
 #endif

@@ -83,15 +83,15 @@ int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want
     struct stat st;
     const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
     if (fd < 0)
-        return err->code ? err->code : sfid__slot_make_file(slot, want->layout, err);
+        return err->code ? err->code : sfid__slot_make_file(slot, want->layout, NULL, err);
     const struct sfid__file_id id = sfid__file_id(&st);
     if (!slot->shared && st.st_nlink > 1) /* processes that shared the page are gone, and no other is to come to it */
         sfid__file_remove_others(&slot->dir, slot->name, &id);
     int rc = attach(slot, fd, &st, want, err);
     if (rc == 0 && !slot->put_aside[0])
-        return sfid__slot_keep_lock(slot, fd, err);
+        return sfid__slot_keep_lock(slot, slot->name, fd, err);
     if (rc == 0)
-        rc = sfid__slot_make_file(slot, want->layout, err);
+        rc = sfid__slot_make_file(slot, want->layout, NULL, err);
     close(fd); /* (2) */
     return rc;
 }
@@ -188,30 +188,25 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 /* ---- more records ---------------------------------------------------------- */
 
-static int renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
-    struct sfid__mapping *old = slot->map;
-    const struct sfid__file_id old_id = slot->id;
-    const int old_fd = slot->kept_fd;
-    int old_alone = slot->alone_fd;
-    slot->kept_fd = 0;
-    const int rc = sfid__slot_make_file(slot, layout, err);
+static int renew(struct sfid__slot *slot, uint64_t layout, bool carries, struct sfid__error *err) {
+    struct sfid__slot old = *slot;
+    struct sfid__record *last = carries && old.records ? &old.page->records[old.records - 1] : NULL;
+    slot->kept_fd = slot->alone_fd = 0;
+    slot->map = NULL;
+    const int rc = sfid__slot_make_file(slot, layout, last, err);
     if (rc < 0) {
-        slot->kept_fd = old_fd;
+        *slot = old; /* all that has changed is that the last record may be closed */
         return rc;
     }
-    sfid__mapping_close(old);
-    sfid__file_close_kept(old_fd, &old_id);
-    sfid__file_relock(&old_alone, &old_id, LOCK_UN);
+    sfid__mapping_close(old.map);
+    sfid__file_close_kept(old.kept_fd, &old.id);
+    sfid__file_relock(&old.alone_fd, &old.id, LOCK_UN);
     return 0;
 }
 
-bool sfid__slot_is_long(const struct sfid__slot *slot) {
-    return slot->records >= (slot->mapped_before ? SFID__PAGE_RECORDS / 2 : SFID__SLOT_LONG);
-}
-
-int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
+int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, bool carries, struct sfid__error *err) {
     const int door = sfid__slot_door(slot->name, &slot->dir, err);
-    const int rc = door < 0 ? err->code : renew(slot, layout, err);
+    const int rc = door < 0 ? err->code : renew(slot, layout, carries, err);
     sfid__door_leave(door);
     return rc;
 }

@@ -53,13 +53,14 @@ static int keep_open(struct sfid__slot *slot, struct sfid__error *err) {
 }
 
 /* Closes the descriptor of the slot's file, once it is mapped and named. Keeps one if the mapping does not keep the lock. */
-int sfid__slot_keep_lock(struct sfid__slot *slot, int fd, struct sfid__error *err) {
+int sfid__slot_keep_lock(struct sfid__slot *slot, const char *name, int fd, struct sfid__error *err) {
     if (slot->shared) { /* the kind of the lock is to change: that takes a descriptor of the same description */
         slot->alone_fd = fd;
         return keep_open(slot, err);
     }
-    slot->kept_fd = sfid__file_keep_lock(&slot->dir, slot->name, fd, &slot->id, NULL, err);
-    return slot->kept_fd < 0 ? err->code : 0;
+    const int kept = sfid__file_keep_lock(&slot->dir, name, fd, &slot->id, NULL, err);
+    slot->kept_fd = kept < 0 ? 0 : kept;
+    return kept < 0 ? err->code : 0;
 }
 
 /* ---- a new file ---------------------------------------------------------- */
@@ -74,7 +75,7 @@ int sfid__slot_write_blocks(int fd, off_t from, off_t to) {
     return 0;
 }
 
-static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfid__error *err) {
+static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfid__record *last, struct sfid__error *err) {
     struct sfid__page_id id;
     int why = sfid__slot_write_blocks(fd, 0, BLOCK);
     if (why == 0 && ftruncate(fd, SFID__MAP_SIZE) < 0)
@@ -93,27 +94,45 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
         return err->code;
     if ((why = sfid__page_init(slot->page, &id)) != 0)
         return sfid__fail_errno(err, SFID_ESTATE, why, "cannot set up slot file %s/%s", slot->dir.path, slot->name);
+    if (last) {
+        sfid__record_carry(slot->page, last);
+        slot->records = 1;
+    }
     return 0;
+}
+
+static void undo_new(struct sfid__slot *slot, const char *temp) {
+    unlinkat(slot->dir.fd, temp, 0);
+    if (slot->map)
+        sfid__mapping_discard(slot->map);
+    sfid__file_close_kept(slot->kept_fd, &slot->id);
+    sfid__file_relock(&slot->alone_fd, &slot->id, LOCK_UN);
+    slot->map = NULL;
+    slot->page = NULL;
+    slot->kept_fd = 0;
 }
 
 /*
  * Makes a new file under a name of its own, and renames it to the slot's name,
- * over an old one: the caller has the right to the name. First it removes the
+ * over an old one: the caller has the right to the name. That is the last step,
+ * so the name never leads to a file that is not complete. First it removes the
  * file of a process that was killed in here.
  */
-int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err) {
+int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__record *last, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     sfid__file_maker_name(&slot->dir, temp, slot->name);
     const int fd = sfid__fd_above_standard(openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (fd < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);
-    int rc = fill_new(slot, fd, layout, err);
+    int rc = fill_new(slot, fd, layout, last, err);
+    if (rc < 0)
+        close(fd);
+    else
+        rc = sfid__slot_keep_lock(slot, temp, fd, err);
     if (rc == 0 && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot rename the new slot file to %s/%s", slot->dir.path, slot->name);
-    if (rc == 0)
-        return sfid__slot_keep_lock(slot, fd, err);
-    unlinkat(slot->dir.fd, temp, 0);
-    close(fd);
+    if (rc < 0)
+        undo_new(slot, temp);
     return rc;
 }
 

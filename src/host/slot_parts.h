@@ -49,10 +49,10 @@ int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st
 int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id);
 int sfid__slot_map(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err);
 int sfid__slot_write_blocks(int fd, off_t from, off_t to);
-int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__error *err);
+int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__record *last, struct sfid__error *err);
 size_t sfid__slot_backed_bytes(int fd, const struct stat *st);
 int sfid__slot_open_again(const struct sfid__slot *slot);
 int sfid__slot_map_again(struct sfid__slot *slot);
-int sfid__slot_keep_lock(struct sfid__slot *slot, int fd, struct sfid__error *err);
+int sfid__slot_keep_lock(struct sfid__slot *slot, const char *name, int fd, struct sfid__error *err);
 
 #endif

@@ -92,9 +92,17 @@ static struct sfid__record *replace_record(struct sfid__holder *h, const struct 
 }
 
 /*
- * Appends a record to the slot's page. If the page is long and no ID comes from it yet, a new page replaces it. The
- * record's window is empty if the store has granted none.
+ * How many records a page may have before an open appends one. An open reads all records of its page: 64 take it 10 us, a full
+ * page 1 ms. A process keeps a mapping or a copy of each page that it had, for late threads; so it fills half of a page. Others
+ * are let in to stay, so they get the other half. A page that has the name of a pid is not replaced here (share.c).
  */
+static uint32_t room(const struct sfid__holder *h) {
+    if (h->shared && !sfid__holder_shares_lease(h))
+        return SFID__PAGE_RECORDS;
+    return h->shared || h->slot.mapped_before ? SFID__PAGE_RECORDS / 2 : SFID__FEW_RECORDS;
+}
+
+/* Appends a record to the slot's page, at an open perhaps to a new one. The record's window is empty if the store has granted none. */
 static struct sfid__record *append_record(struct sfid__holder *h, const struct sfid__start *start) {
     struct sfid__slot *slot = &h->slot;
     if (h->shared && h->lease.opened)
@@ -103,8 +111,12 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
         sfid__fail(&h->error, SFID_ESTATE, "the slot file is full after %u lost leases; open the generator again", slot->records);
         return NULL;
     }
-    if (!h->lease.opened && sfid__slot_is_long(slot) && sfid__slot_renew(slot, h->of_pages, &h->error) < 0)
+    struct sfid__error why = {.code = 0};
+    if (!h->lease.opened && slot->records >= room(h) && sfid__slot_renew(slot, h->of_pages, true, &why) < 0 &&
+        slot->records == SFID__PAGE_RECORDS) {
+        h->error = why;
         return NULL;
+    }
     if (sfid__slot_reserve(slot, slot->records, &h->error) < 0)
         return NULL;
     return sfid__record_append(slot->page, slot->records++, start);

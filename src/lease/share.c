@@ -167,8 +167,8 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
 
 int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want,
                            struct sfid__slot_naming *n, struct sfid__error *err) {
-    if (h->slot.records && (last_pid(h) != want->pid || sfid__slot_is_long(&h->slot)) &&
-        sfid__slot_renew(&h->slot, h->of_pages, err) < 0)
+    const bool others = h->slot.records && last_pid(h) != want->pid;
+    if ((others || h->slot.records >= SFID__PAGE_RECORDS / 2) && sfid__slot_renew(&h->slot, h->of_pages, !others, err) < 0)
         return err->code;
     const int rc = sfid__slot_name_begin(&h->slot, name, want, n, err);
     if (rc == 0)

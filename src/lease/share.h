@@ -30,7 +30,7 @@ int sfid__share_join(struct sfid__holder *h, bool *live);
 
 /*
  * For the process that has the page alone, and a pid's mark: gives the page that pid's name. begin looks at the page that has
- * the name so far (h->beside), and makes a new one if this one is another pid's, or half full: others are let in to stay.
+ * the name so far (h->beside), and makes a new page if this one is another pid's, or half full: others are let in to stay.
  * After 0, end has to follow; it carries over what was found, and takes the name or leaves it. Return as sfid__slot_take().
  */
 int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want,

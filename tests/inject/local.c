@@ -5,6 +5,7 @@
  *
  * Sizes: each call once with its first error (long: with each of its errors, also with all calls of the kind after it).
  */
+#include "draw/page.h"
 #include "support/trial.h"
 
 #define TWO "local?pid_min=5&pid_max=6"
@@ -19,6 +20,7 @@ static const struct {
     {{.name = "share", .store = TWO, .pid = -1, .share = 1}, 1 << TRIAL_OPEN | 1 << TRIAL_CLOSE},
     {{.name = "joined share", .store = TWO, .pid = -1, .share = 1, .joins = true}, 1 << TRIAL_OPEN | 1 << TRIAL_CLOSE},
     {{.name = "local after a kill", .store = TWO, .pid = -1, .resumes = true}, 1 << TRIAL_OPEN},
+    {{.name = "local at the end of a page", .store = TWO, .pid = -1, .lives = SFID__FEW_RECORDS}, 1 << TRIAL_OPEN},
     {{.name = "local with events", .store = TWO, .pid = -1, .events = true}, 1 << TRIAL_RENEW | 1 << TRIAL_FORK},
 };
 enum {

@@ -8,7 +8,7 @@
  * Sizes: every system call, each single instruction of the first 300 of a draw (long: 2000), 100 instructions of open and
  * close at random (long: 1500). Sanitizer: every 5th system call, every 25th instruction, 20 at random.
  */
-#include "host/slot.h"
+#include "draw/page.h"
 #include "support/proc.h"
 
 #include <sys/ptrace.h>
@@ -17,7 +17,8 @@
 enum { IDS = 5, MOST_STOPS = 4000, FAULTS_SHOWN = 10, MOST_FILES = 2 };
 enum past { NEW_APP, DIED_BEFORE, CLOSED_BEFORE, LONG_BEFORE, PASTS };
 
-static const char *const past_names[PASTS] = {"a new app", "the last holder died", "the last holder closed", "the page is long"};
+static const char *const past_names[PASTS] = {"a new app", "the last holder died", "the last holder closed",
+                                              "the page is replaced, the mark gone"};
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 
 static struct told {
@@ -79,7 +80,7 @@ static int ordinary(void *arg) {
 
 /* What comes before. */
 static struct life life_before(enum past past) {
-    return (struct life){.lives = past == LONG_BEFORE ? SFID__SLOT_LONG : 1,
+    return (struct life){.lives = past == LONG_BEFORE ? SFID__FEW_RECORDS : 1,
                          .closing = past == CLOSED_BEFORE || past == LONG_BEFORE};
 }
 
@@ -152,6 +153,9 @@ static bool trial(enum past past, bool closing, const struct point *p) {
         fault("the life before failed", past, closing, p, 0);
     life.closing = closing;
     const bool killed = kill_at(&life, p);
+    snprintf(state_dir, sizeof state_dir, "%s/%s", dirs.state, life.app);
+    if (past == LONG_BEFORE) /* without the mark the next process has what the new page says */
+        remove_tree(state_dir);
     life.lives = 1;
     life.far = life.closing = true;
     const int status = child_run(ordinary, &life, patience(20000));
@@ -168,7 +172,6 @@ static bool trial(enum past past, bool closing, const struct point *p) {
     if (told->lead_ns > tally.longest_lead_ns)
         tally.longest_lead_ns = told->lead_ns;
     snprintf(run_dir, sizeof run_dir, "%s/%s", dirs.run, life.app);
-    snprintf(state_dir, sizeof state_dir, "%s/%s", dirs.state, life.app);
     remove_tree(run_dir);
     remove_tree(state_dir);
     return killed;

@@ -29,6 +29,7 @@ struct scenario {
     bool alone;        /* the fixed pid can have one holder */
     bool joins;        /* the neighbour has opened the app before */
     bool resumes;      /* a process that had it was killed */
+    int lives;         /* a process that has ended had opened and closed the app so often */
     int64_t renews_ms; /* by how much the clock moves until a renewal is due */
     void (*adjust)(sfid_options *opt);
     _Atomic int64_t *server_clock_ns; /* NULL, or what moves the clock of a server */

@@ -156,8 +156,11 @@ static void end_neighbour(void) {
 /* What was there before the process with the failing call. */
 static void set_scene(void) {
     start_neighbour();
-    if (trial_now.s->resumes) {
-        if (ask_neighbour('o') == 0)
+    for (int i = 0; i < trial_now.s->lives; i++)
+        if (ask_neighbour('o') == 0 && ask_neighbour('d') == 0)
+            ask_neighbour('c');
+    if (trial_now.s->resumes || trial_now.s->lives) {
+        if (trial_now.s->resumes && ask_neighbour('o') == 0)
             ask_neighbour('d');
         child_kill(neighbour.process);
         close(neighbour.fd);
@@ -203,7 +206,8 @@ static void look_at_success(bool done) {
     const enum inject_kind kind = inject->plan.kind;
     trial_state->survived = done;
     if (done && atomic_load(&inject->hits) > 0 &&
-        (kind == INJECT_write || kind == INJECT_pwritev64 || kind == INJECT_fdatasync || kind == INJECT_ftruncate64 ||
+        (kind == INJECT_write || kind == INJECT_pwritev64 || kind == INJECT_fdatasync ||
+         (kind == INJECT_ftruncate64 && !trial_now.s->lives) ||
          (kind == INJECT_pwrite64 && trial_now.s->alone))) /* others write hints, too */
         trial_wrong("nobody notices");
 }
@@ -274,6 +278,8 @@ static sfid *open_by_plan(void) {
     look_at_success(rc == 0);
     if (rc == 0)
         return g;
+    if (trial_now.s->lives && inject->plan.kind == INJECT_ftruncate64)
+        trial_wrong("a page that cannot be replaced goes on: %s", sfid_last_error(g));
     look_at_text(rc, g ? sfid_last_error(g) : rc == SFID_ENOMEM ? "out of memory" : "");
     if (inject->plan.kind == INJECT_clock_gettime)
         trial_wrong("no other clock is read: %s", trial_state->said);

@@ -2,8 +2,8 @@
 /*
  * inline_call.c - the inline form of a call: what it issues itself, and when it leaves the call to the library.
  *
- * The library reads the fake clock, and the inline form one that may be ahead of it. A word that is ahead of the library's clock
- * gives an ID only by the inline form; the library says SFID_EAGAIN.
+ * The library reads the fake clock, the inline form time(), which the test sets ahead. The word is one tick ahead of the library's
+ * clock. So an ID comes by the inline form alone; the library says SFID_EAGAIN.
  */
 #include "sfid/inline.h"
 #include "support/fake.h"

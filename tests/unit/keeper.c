@@ -245,17 +245,25 @@ static void finds_no_other(void) {
 
 /* In use, a page grows on when it is long: others may have it. */
 static void stays_on_its_page(void) {
-    const uint32_t last = SFID__SLOT_LONG - 1;
+    static struct sfid__mapping map;
+    const uint32_t last = SFID__FEW_RECORDS - 1;
+    char dir[4200];
     begin(true);
+    snprintf(dir, sizeof dir, "%s/run", tap_tmpdir());
+    need(sfid__dir_open_run(&h.slot.dir, dir, &h.error) >= 0, "%s", h.error.text);
+    strcpy(h.slot.name, "slot");
+    map = (struct sfid__mapping){.page = f.page, .bytes = SFID__MAP_SIZE, .in_use = 1};
+    h.slot.map = &map;
     memcpy((void *)&f.page->records[last], (void *)&f.page->records[0], sizeof f.page->records[0]);
     atomic_store(&f.page->current, last);
     sfid__record_close(&f.page->records[last]);
-    h.slot.records = SFID__SLOT_LONG;
+    h.slot.records = SFID__FEW_RECORDS;
     h.lease.opened = true;
     sfid__holder_resume(&h);
-    ok(h.slot.records == SFID__SLOT_LONG + 1 && atomic_load(&f.page->current) == SFID__SLOT_LONG, "long: one record more (%s)",
-       h.error.text);
+    ok(h.slot.page == f.page && h.slot.records == SFID__FEW_RECORDS + 1 && atomic_load(&f.page->current) == SFID__FEW_RECORDS,
+       "long: one record more in the same page");
     ok(sfid_next(fake_handle(&f)) > 0, "long: from which IDs come");
+    sfid__dir_close(&h.slot.dir);
     end();
 }
 

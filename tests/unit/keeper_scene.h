@@ -83,7 +83,7 @@ static void begin(bool events) {
     memset((void *)told, 0, sizeof told);
     fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
     fake_close(&f);
-    f.page = shared_memory(1 << 16);
+    f.page = shared_memory(SFID__MAP_SIZE);
     store = shared_memory(sizeof *store);
     store->store = (struct sfid__store){.ops = &store_ops,
                                         .terms = {.window = (uint64_t)window_ms,
@@ -121,7 +121,7 @@ static void begin(bool events) {
 }
 
 static void end(void) {
-    munmap(f.page, 1 << 16);
+    munmap(f.page, SFID__MAP_SIZE);
     munmap(store, 4096);
 }
 

@@ -131,7 +131,7 @@ static void full_page(void) {
     const int maps = mappings("/pid-1");
     const ino_t file = inode(path);
     struct sfid__record *late = last(&s);
-    is_i64(sfid__slot_renew(&s, LAYOUT, &err), 0, "a new one takes its place");
+    is_i64(sfid__slot_renew(&s, LAYOUT, false, &err), 0, "a new one takes its place");
     ok(s.records == 0 && inode(path) != file && s.page->id.inode == inode(path), "in another file");
     ok(maps > 0 && mappings("/pid-1") == maps, "the old one is not mapped any more");
     ok((atomic_fetch_add(&late->word, 1) & SFID__CLOSED) && sfid__record_position(late) == position + 1 &&
@@ -164,6 +164,67 @@ static void full_page(void) {
     unlink(path);
     sfid__slot_drop(&s);
     is_i64(entries(run.path), 3, "nothing else is left in the run directory");
+}
+
+/* ---- a page in place of another ------------------------------------------------ */
+
+/* What the old page knew stands in the new one before that has the name. */
+static void carried(void) {
+    struct sfid__slot s;
+    unlink(path);
+    take_or_bail(&s);
+    append(&s, 4);
+    atomic_store(&append(&s, 5)->hi, 6000);
+    const uint64_t stood = sfid__record_position(last(&s));
+    const struct sfid__record *late = last(&s);
+    const ino_t file = inode(path);
+    is_i64(sfid__slot_renew(&s, LAYOUT, true, &err), 0, "a page is replaced, and carries on");
+    ok(inode(path) != file && s.records == 1 && s.page->current == 0, "it begins with one record");
+    ok(sfid__record_position(last(&s)) == stood && (last(&s)->word & SFID__CLOSED) && last(&s)->hi == 6000 &&
+           sfid__record_pid(last(&s)) == 1,
+       "which is the last one, closed");
+    ok((late->word & SFID__CLOSED) != 0, "as it is in the old page");
+    sfid__slot_drop(&s);
+    take_or_bail(&s);
+    ok(s.records == 1 && s.put_aside[0] == '\0' && sfid__record_position(last(&s)) == stood, "another one finds it good");
+    append(&s, 0);
+    ok(sfid__record_position(last(&s)) == stood && last(&s)->hi == 6000, "and goes on there");
+    sfid__slot_drop(&s);
+}
+
+/* The page stays, with its lock, and takes records. */
+static void stays(struct sfid__slot *s, const char *why) {
+    const struct sfid__slot before = *s;
+    const int fds = entries("/proc/self/fd"), files = entries(s->dir.path);
+    is_i64(sfid__slot_renew(s, LAYOUT, true, &err), SFID_ESTATE, "%s: a page is not replaced (%s)", why, err.text);
+    ok(s->page == before.page && s->map == before.map && s->records == before.records && s->id.inode == before.id.inode,
+       "%s: the slot has the old one still", why);
+    ok(entries("/proc/self/fd") == fds && entries(s->dir.path) == files, "%s: nothing is left over", why);
+    append(s, 1);
+    ok((last(s)->word & SFID__CLOSED) == 0, "%s: and goes on in it", why);
+}
+
+static void not_replaced(void) {
+    struct sfid__slot s;
+    char other[4400];
+    unlink(path);
+    take_or_bail(&s);
+    append(&s, 4);
+    snprintf(other, sizeof other, "%s/orders/.pid-1.new", run.path);
+    need(mkdir(other, 0700) == 0, "mkdir");
+    stays(&s, "no new file");
+    is_i64(status_of(spawn(try_take, NULL)), 0, "no new file: it is locked all the time");
+    rmdir(other);
+    snprintf(other, sizeof other, "%s/orders/aside", run.path);
+    need(rename(path, other) == 0 && mkdir(path, 0700) == 0, "mkdir");
+    stays(&s, "no name for it");
+    need(rmdir(path) == 0 && rename(other, path) == 0, "rename");
+    is_i64(status_of(spawn(try_take, NULL)), 0, "no name for it: the old one is locked all the time");
+    sfid__slot_drop(&s);
+    take_or_bail(&s);
+    ok(s.records == 3 && s.put_aside[0] == '\0', "and is good when it was left");
+    sfid__slot_drop(&s);
+    unlink(path);
 }
 
 /* ---- leaving with others about --------------------------------------------- */
@@ -419,6 +480,8 @@ int main(void) {
     again();
     locked();
     full_page();
+    carried();
+    not_replaced();
     child_goes_on();
     last_holder();
     file_is_gone();
