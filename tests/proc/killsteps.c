@@ -154,7 +154,8 @@ static bool trial(enum past past, bool closing, const struct point *p) {
     life.closing = closing;
     const bool killed = kill_at(&life, p);
     snprintf(state_dir, sizeof state_dir, "%s/%s", dirs.state, life.app);
-    if (past == LONG_BEFORE) /* without the mark the next process has what the new page says */
+    /* Without the mark the next process has what the new page says. A kill inside the writing of a record leaves that to the mark. */
+    if (past == LONG_BEFORE && p->single == 0)
         remove_tree(state_dir);
     life.lives = 1;
     life.far = life.closing = true;

@@ -12,7 +12,7 @@
 #define SEQ_BITS 12
 
 SFID_DEFINE(seconds, SFID_LAYOUT(36, 4, SEQ_BITS, 1000, FAKE_EPOCH))
-SFID_DEFINE(minutes, SFID_LAYOUT(36, 4, SEQ_BITS, 60000, FAKE_EPOCH))
+SFID_DEFINE(pairs, SFID_LAYOUT(36, 4, SEQ_BITS, 2000, FAKE_EPOCH))
 SFID_DEFINE(between, SFID_LAYOUT(36, 4, SEQ_BITS, 1000, FAKE_EPOCH + 1))
 SFID_DEFINE(thirds, SFID_LAYOUT(36, 4, SEQ_BITS, 1500, FAKE_EPOCH))
 
@@ -43,8 +43,8 @@ static void issues_itself(void) {
            "in the tick of its clock: the word's position");
     is_u64(word(), tick << SEQ_BITS | 6, "which it takes from the word");
     fake_close(&f);
-    tick = begin("36:4:12/60s", 60);
-    is_i64(minutes_next(HANDLE(minutes)), (int64_t)(tick << 16 | 7 << SEQ_BITS | 5), "ticks of a minute");
+    tick = begin("36:4:12/2s", 2);
+    is_i64(pairs_next(HANDLE(pairs)), (int64_t)(tick << 16 | 7 << SEQ_BITS | 5), "ticks of two seconds");
     fake_close(&f);
 }
 
