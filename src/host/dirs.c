@@ -80,8 +80,7 @@ static int make_one(char *path) {
         return errno == EEXIST ? 0 : errno;
     char *slash = strrchr(path, '/');
     *slash = '\0';
-    const int parent =
-        open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* wherever it is: nothing can be written to it */
+    const int parent = open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* wherever it is: nothing can be written to it */
     *slash = '/';
     if (parent >= 0) {
         fsync(parent); /* if we may not open or sync the parent, someone else has to keep it */

@@ -52,7 +52,7 @@ static int keep_open(struct sfid__slot *slot, struct sfid__error *err) {
     return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot keep %s/%s open", slot->dir.path, slot->name);
 }
 
-/* Closes the descriptor of the slot's file, once it is mapped and named. Keeps one if the mapping does not keep the lock. */
+/* Closes the descriptor of the slot's file, once it is mapped. Keeps one if the mapping does not keep the lock. */
 int sfid__slot_keep_lock(struct sfid__slot *slot, const char *name, int fd, struct sfid__error *err) {
     if (slot->shared) { /* the kind of the lock is to change: that takes a descriptor of the same description */
         slot->alone_fd = fd;

@@ -92,9 +92,9 @@ static struct sfid__record *replace_record(struct sfid__holder *h, const struct 
 }
 
 /*
- * How many records a page may have before an open appends one. An open reads all records of its page: 64 take it 4 us, those of
- * a full page 0.3 ms. A process keeps a mapping or a copy of each page that it had, for late threads; so it fills half of a page. Others
- * are let in to stay, so they get the other half. A page that has the name of a pid is not replaced here (share.c).
+ * How many records a page may have before an open appends one. An open reads all records of its page: 64 take 4 us, those of a
+ * full page 0.3 ms. A process keeps a mapping or a copy of each page that it had, for late threads. So a page that it had before
+ * may become half full. Others are let in to stay, so a shared page may, too. One that has a pid's name is replaced in share.c.
  */
 static uint32_t room(const struct sfid__holder *h) {
     if (h->shared && !sfid__holder_shares_lease(h))
