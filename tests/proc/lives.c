@@ -25,7 +25,7 @@ static void live(const sfid_options *opt, bool killed, const char *page, unsigne
     must(stat(page, &st) == 0, "the page");
     seen.nameless += st.st_nlink != names;
     must(holder_end(h, killed) == 0, "a life ends well");
-    seen.lower += h->first <= seen.last;
+    seen.lower += h->first <= seen.last || (!killed && h->last <= h->first);
     seen.last = h->last > h->first ? h->last : h->first;
     munmap(h, sizeof *h);
     if (stat(page, &st) == 0 && st.st_blocks * 512 > seen.largest)
