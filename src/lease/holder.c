@@ -140,6 +140,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
                                   .page = h->slot.page ? h->slot.page->id.nonce : 0,
                                   .slot = h->slot.page ? &h->slot : NULL,
                                   .may_move = h->slot.records < SFID__PAGE_RECORDS,
+                                  .opening = !h->lease.opened,
                                   .accept = h->accept,
                                   .accepter = h,
                                   .passed_over = &h->passed_over,

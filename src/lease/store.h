@@ -33,6 +33,7 @@ struct sfid__ask {
     uint64_t position;                      /* word of its record, if there is one: it may lie past the limit */
     const struct sfid__slot *slot;          /* claim: that page's slot, or NULL */
     bool may_move;                          /* renewal: another pid's record would have room */
+    bool opening;                           /* claim: sfid_open() has not returned yet */
 
     /*
      * Claim: the caller looks at a pid before the store takes it for good, because a store of this host goes by the

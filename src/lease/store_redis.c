@@ -234,7 +234,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
     decimal(ask->lease->start, start);
     hex(ask->lease->nonce, nonce);
     name_base(s, ask->lease->token, base);
-    const char *const argv[] = {start, nonce, base, s->trusts ? "1" : "0"};
+    const char *const argv[] = {start, nonce, base, s->trusts && ask->opening ? "1" : "0"};
     if (ask_app(s, ask, "claim", (struct sfid__question){.argc = 4, .argv = argv}, 6, err) < 0)
         return failed(s);
     s->trusts = false; /* the server knows the app now; should it forget, others may hold pids */
