@@ -128,12 +128,21 @@ static bool root_is(const struct sfid__file_id *root) {
     return stat("/", &st) == 0 && st.st_dev == root->device && st.st_ino == root->inode;
 }
 
+/*
+ * May a file that cannot be opened be written through the mapping? Yes if the program has changed its user or its root, or
+ * has no descriptor left. Not if the file system is at fault: a page of it that cannot be read or written raises SIGBUS.
+ */
+static bool may_use_mapping(const struct sfid__mark *mark, int why) {
+    return why == EACCES || why == EPERM || why == EMFILE || why == ENFILE || !root_is(&mark->root);
+}
+
 /* Opens the file anew; -1 with errno set on failure. ESTALE: another file has its place, or none. */
 static int open_again(const struct sfid__mark *mark) {
     struct stat st;
     const int fd = sfid__fd_above_standard(open(mark->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0) {
-        errno = errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? ESTALE : errno;
+        const bool other = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EISDIR || errno == ENXIO;
+        errno = other ? ESTALE : errno;
         return -1;
     }
     int why = fstat(fd, &st) < 0 ? errno : 0;
@@ -277,7 +286,7 @@ int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct s
     const int fd = open_again(mark);
     if (fd < 0 && errno == ESTALE && root_is(&mark->root))
         return sfid__fail(err, SFID_ELEASE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);
-    const int why = write_next(mark, fd, at); /* without a descriptor, through the mapping: see mark.h */
+    const int why = fd >= 0 || may_use_mapping(mark, errno) ? write_next(mark, fd, at) : errno;
     if (fd >= 0)
         close(fd);
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write %s/%s", mark->dir_path, mark->name) : 0;
@@ -380,7 +389,8 @@ bool sfid__mark_is_last(struct sfid__mark *mark) {
 
 void sfid__mark_drop(struct sfid__mark *mark) {
     let_go(mark);
-    free(mark->dir_path);
-    free(mark->path);
-    *mark = (struct sfid__mark){.map = NULL};
+    char *dir_path = mark->dir_path, *path = mark->path;
+    *mark = (struct sfid__mark){.map = NULL}; /* first: a child that is forked now shall not free them again */
+    free(dir_path);
+    free(path);
 }

@@ -87,8 +87,9 @@ int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const 
  * removed or replaced: the lock then keeps nobody out any more.
  *
  * The file is opened by its path, so that a program may close all descriptors.
- * A program that has changed its user or its root directory cannot open it any
- * more: then the position is written through the mapping.
+ * A program that has changed its user or its root directory, or has no
+ * descriptor left, cannot open it: then the position is written through the
+ * mapping. If the file system is at fault nothing is written.
  */
 int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err);
 

@@ -5,8 +5,12 @@
 #include "support/marks.h"
 #include "support/scene.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sfid.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 /* ---- the lock -------------------------------------------------------------- */
 
@@ -292,6 +296,61 @@ static void daemons(void) {
         skip(2, "takes a capability to change the root directory");
 }
 
+/* From here on the kernel answers each open with this error. */
+static int open_fails(uint32_t error) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -1;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+enum { WRITTEN, AT_FAULT = 10, LOST, NO_FILTER };
+
+struct failing {
+    struct sfid__mark *mark;
+    int error;
+    uint64_t to;
+};
+
+static int write_where_open_fails(void *arg) {
+    const struct failing *f = arg;
+    if (open_fails((uint32_t)f->error) < 0)
+        return NO_FILTER;
+    const int rc = sfid__mark_write(f->mark, (struct sfid__position){.word = f->to, .page = 5}, &mark_err);
+    return rc == 0 ? WRITTEN : rc == SFID_ESTATE ? AT_FAULT : rc == SFID_ELEASE ? LOST : 1;
+}
+
+/* A mapping of a file system that has failed may raise SIGBUS. So a mapping is for programs that must not open the file. */
+static void file_system_fails(void) {
+    const struct {
+        const char *name;
+        int error, got;
+    } cases[] = {{"EACCES", EACCES, WRITTEN}, {"EPERM", EPERM, WRITTEN},   {"EMFILE", EMFILE, WRITTEN},
+                 {"ENFILE", ENFILE, WRITTEN}, {"EIO", EIO, AT_FAULT},      {"EROFS", EROFS, AT_FAULT},
+                 {"ESTALE", ESTALE, LOST},    {"EISDIR", EISDIR, LOST},    {"ENXIO", ENXIO, LOST}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sfid__mark m;
+        const uint64_t before = 1000 + 2 * i, after = before + 1;
+        take_or_bail(&m);
+        write_to(&m, before);
+        const int got = status_of(spawn(write_where_open_fails, &(struct failing){&m, cases[i].error, after}));
+        sfid__mark_drop(&m);
+        if (got == NO_FILTER) {
+            skip(2, "takes a kernel with seccomp");
+            continue;
+        }
+        is_i64(got, cases[i].got, "opened with %s: %s", cases[i].name,
+               cases[i].got ? "the file is at fault, and nothing is written" : "the program is, and the mapping serves");
+        is_i64(found(), (int64_t)(cases[i].got ? before : after), "as the next holder sees");
+    }
+}
+
 /* ---- files that are not what they were ------------------------------------- */
 
 static void replaced(void) {
@@ -392,6 +451,7 @@ int main(void) {
     far_doors();
     blocked_door();
     daemons();
+    file_system_fails();
     replaced();
     copied_over();
     not_a_file_of_ours();
