@@ -158,9 +158,10 @@ enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host,
 }
 
 void sfid__resolver_drop(struct sfid__resolver *r) {
-    if (r->open)
-        let_go(r->open);
-    r->open = NULL;
+    struct sfid__lookup *open = r->open;
+    r->open = NULL; /* first: a child that is forked now shall not use it again */
+    if (open)
+        let_go(open);
 }
 
 /* No thread of this process could still need the lookup. An unfinished result of the parent's is not looked at. */

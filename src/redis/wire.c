@@ -30,7 +30,9 @@ static bool is_ours(const struct sfid__wire *w) {
 
 static void close_if_ours(struct sfid__wire *w, bool for_all) {
     const bool ours = is_ours(w);
-    sfid__tls_free(w->tls, ours && for_all);
+    struct sfid__tls *tls = w->tls;
+    w->tls = NULL; /* first: a child that is forked now shall not free it again */
+    sfid__tls_free(tls, ours && for_all);
     if (ours) {
         if (for_all)
             shutdown(w->fd, SHUT_RDWR);
