@@ -15,6 +15,9 @@
 
 enum { HOLDER, LEAVER, NAPPER, SLEEPER, NEWCOMER, SUCCESSOR, MEMBERS };
 
+/* What is left of each window at least when it happens. A machine that is busy elsewhere may keep a server or a napper for longer. */
+enum { LEFT_MS = WINDOW_MS - HEARTBEAT_MS };
+
 struct scene;
 
 struct way {
@@ -30,7 +33,7 @@ struct scene {
     struct redis r;
     struct member *m;
     int renewed[MEMBERS]; /* before it happened */
-    int64_t stopped_ns, outage_ms;
+    int64_t stopped_ns, outage_ms, nap_ms;
 };
 
 /* ---- what happens -------------------------------------------------------- */
@@ -132,6 +135,7 @@ static void wake_napper(struct scene *s) {
     if (left > 0)
         nap_us((long)(left / 1000));
     member_go_on(&s->m[NAPPER]);
+    s->nap_ms = (mono_ns() - s->stopped_ns) / NS_PER_MS;
 }
 
 /* and testifies; those awake have. One of these goes, and gives its pid back. */
@@ -155,7 +159,8 @@ static void come(struct scene *s) {
     ok(slow <= WAIT_MOST_MS + SLACK_MS, "%s, %s: one of who does not testify after W + S (%" PRId64 " ms)", s->program,
        s->way->name, slow);
     if (!swapped)
-        ok(slow >= WINDOW_MS - HEARTBEAT_MS - SLACK_MS / 2, "%s, %s: and not before its window is over", s->program, s->way->name);
+        ok(slow + s->outage_ms >= WINDOW_MS - HEARTBEAT_MS - SLACK_MS / 2, "%s, %s: and not before its window is over", s->program,
+           s->way->name);
 }
 
 /* It has lost its pid and knows; when there is one again it has that. */
@@ -175,11 +180,21 @@ static void end(struct scene *s) {
     const struct member *holder = &s->m[HOLDER], *leaver = &s->m[LEAVER];
     const int64_t gap = atomic_load(&holder->gap_ms), other = atomic_load(&leaver->gap_ms);
     is_i64(members_end(s->m, MEMBERS), 0, "%s, %s: all end well", s->program, s->way->name);
-    is_i64(atomic_load(&holder->errors) + atomic_load(&leaver->errors), 0, "%s, %s: holders see no error", s->program,
-           s->way->name);
-    is_i64(events_of(holder, SFID_EVENT_LOST) + events_of(leaver, SFID_EVENT_LOST) + events_of(&s->m[NAPPER], SFID_EVENT_LOST), 0,
-           "%s, %s: and lose nothing", s->program, s->way->name);
-    ok(gap <= SLACK_MS && other <= SLACK_MS, "%s, %s: and go on without a gap", s->program, s->way->name);
+    if (s->outage_ms < LEFT_MS) {
+        is_i64(atomic_load(&holder->errors) + atomic_load(&leaver->errors), 0, "%s, %s: holders see no error", s->program,
+               s->way->name);
+        is_i64(events_of(holder, SFID_EVENT_LOST) + events_of(leaver, SFID_EVENT_LOST), 0, "%s, %s: and lose nothing", s->program,
+               s->way->name);
+        ok(gap <= SLACK_MS && other <= SLACK_MS, "%s, %s: and go on without a gap", s->program, s->way->name);
+    } else {
+        skip(3, "%s, %s: the server was away for %" PRId64 " ms, and windows may end after %d", s->program, s->way->name,
+             s->outage_ms, LEFT_MS);
+    }
+    if (s->nap_ms < LEFT_MS)
+        is_i64(events_of(&s->m[NAPPER], SFID_EVENT_LOST), 0, "%s, %s: nor does who slept for less than a window", s->program,
+               s->way->name);
+    else
+        skip(1, "%s, %s: it slept for %" PRId64 " ms, and windows may end after %d", s->program, s->way->name, s->nap_ms, LEFT_MS);
     is_i64(events_of(holder, SFID_EVENT_FAILOVER) > 0, s->way->forgets, "%s, %s: they are told if the server forgot", s->program,
            s->way->name);
     diag("figure: %-14s %-21s %5" PRId64 " %7" PRId64 " %9" PRId64 " %9" PRId64, s->program, s->way->name, s->outage_ms,
