@@ -164,8 +164,8 @@ static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const
     *r = &g->page->records[0];
     if ((*r)->checksum == 0) {
         const uint64_t now = sfid__tick_of_ms(&g->layout, sfid__now(g->clock).ms);
-        const struct sfid__start start = {&g->layout, (uint64_t)opt->pid, now << g->layout.seq_bits, g->end, now, g->max_ahead, 0,
-                                          0,          NULL};
+        const struct sfid__start start = {
+            &g->layout, (uint64_t)opt->pid, now << g->layout.seq_bits, g->end, now, g->max_ahead, 0, 0, NULL, false};
         sfid__record_append(g->page, 0, &start);
     }
     rest->issued_before = sfid__record_issued(*r);

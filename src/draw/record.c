@@ -111,6 +111,8 @@ static struct sfid__record *begin(struct sfid__page *page, uint32_t count, struc
     }
     const uint64_t tick = position >> start->layout->seq_bits;
     fill(r, start, tick);
+    if (start->reaches) /* threads may have drawn from the old record since the start was computed */
+        sfid__record_raise_limit(r, tick);
     if (regressed && tick > start->now + expected)
         lead = SFID__MAX(lead, SFID__MIN(tick - start->now - expected, start->max_ahead));
     atomic_store_explicit(&r->hi, hi, memory_order_relaxed);
@@ -135,12 +137,12 @@ struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count
     return r;
 }
 
-void sfid__record_carry(struct sfid__page *fresh, struct sfid__record *last) {
-    const _Atomic uint64_t *from = (const _Atomic uint64_t *)(const void *)last;
+void sfid__record_carry(struct sfid__page *fresh, struct sfid__record *carried) {
+    const _Atomic uint64_t *from = (const _Atomic uint64_t *)(const void *)carried;
     uint64_t *to = (uint64_t *)(void *)&fresh->records[0];
-    sfid__record_close(last);
+    sfid__record_close(carried);
     /* Word by word, relaxed: late threads may still add to the closed word. Nobody has the new page yet. */
-    for (size_t i = 0; i < sizeof *last / sizeof *to; i++)
+    for (size_t i = 0; i < sizeof *carried / sizeof *to; i++)
         to[i] = atomic_load_explicit(&from[i], memory_order_relaxed);
     fresh->records[0].checksum = sfid__record_checksum(fresh, 0);
 }

@@ -25,6 +25,9 @@ struct sfid__start {
     uint64_t max_ahead;    /* ticks: a position further ahead waits for the clock */
     uint64_t token, nonce; /* of a lease, else 0 */
     const struct sfid__signs *signs; /* NULL: the record is never void */
+
+    /* The limit is raised to the tick where the record begins. A server's is not: it testifies to what was granted. */
+    bool reaches;
 };
 
 /*
@@ -36,8 +39,8 @@ struct sfid__start {
  */
 struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start);
 
-/* Closes the last record of a page, and begins a new page with it. So the new one knows what the old one knew. Alone with both. */
-void sfid__record_carry(struct sfid__page *fresh, struct sfid__record *last);
+/* Closes a record of another page, and begins a new page with it. So the new one knows what the old one knew. Alone with both. */
+void sfid__record_carry(struct sfid__page *fresh, struct sfid__record *carried);
 
 /*
  * The same for a keeper that may not be the only one. It writes record i, which it has reserved, and makes it current, unless

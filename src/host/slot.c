@@ -188,14 +188,13 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 /* ---- more records ---------------------------------------------------------- */
 
-static int renew(struct sfid__slot *slot, uint64_t layout, bool carries, struct sfid__error *err) {
+static int renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
     struct sfid__slot old = *slot;
-    struct sfid__record *last = carries && old.records ? &old.page->records[old.records - 1] : NULL;
     slot->kept_fd = slot->alone_fd = 0;
     slot->map = NULL;
-    const int rc = sfid__slot_make_file(slot, layout, last, err);
+    const int rc = sfid__slot_make_file(slot, layout, carried, err);
     if (rc < 0) {
-        *slot = old; /* all that has changed is that the last record may be closed */
+        *slot = old; /* all that has changed is that the carried record may be closed */
         return rc;
     }
     sfid__mapping_close(old.map);
@@ -204,9 +203,9 @@ static int renew(struct sfid__slot *slot, uint64_t layout, bool carries, struct 
     return 0;
 }
 
-int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, bool carries, struct sfid__error *err) {
+int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
     const int door = sfid__slot_door(slot->name, &slot->dir, err);
-    const int rc = door < 0 ? err->code : renew(slot, layout, carries, err);
+    const int rc = door < 0 ? err->code : renew(slot, layout, carried, err);
     sfid__door_leave(door);
     return rc;
 }

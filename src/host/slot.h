@@ -69,10 +69,10 @@ int sfid__slot_door(const char *name, const struct sfid__dir *dir, struct sfid__
 int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err);
 
 /*
- * Replaces the file by a new one. Its page is empty or, if it carries, begins with the last record of the old one, closed. On
- * failure the slot has the old page still. Returns as sfid__slot_take().
+ * Replaces the file by a new one. Its page is empty or begins with a record of the old one, closed. On failure the slot has the
+ * old page still. carried: that record, or NULL. Returns as sfid__slot_take().
  */
-int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, bool carries, struct sfid__error *err);
+int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err);
 
 /* True if the path of the slot still leads to its file. */
 bool sfid__slot_in_place(const struct sfid__slot *slot);

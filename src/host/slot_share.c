@@ -31,6 +31,8 @@ static int attach_live(struct sfid__slot *slot, int fd, const struct stat *st, c
     if (sfid__slot_map(slot, fd, found.nonce, err) < 0)
         return err->code;
     const char *bad = sfid__page_check_live(slot->page, &id, bytes, &slot->records);
+    if (bad) /* the keeper may have extended the file and published a record there since `bytes` were counted */
+        bad = sfid__page_check_live(slot->page, &id, sfid__slot_backed_bytes(fd, st), &slot->records);
     /* Relaxed: the last process to close has ended its record, or a keeper is about to begin the next one. */
     if (bad == NULL && (atomic_load_explicit(&slot->page->records[slot->records - 1].word, memory_order_relaxed) & SFID__CLOSED))
         return sfid__fail(err, SFID_EBUSY, "%s/%s is being closed", slot->dir.path, slot->name);

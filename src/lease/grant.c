@@ -37,10 +37,12 @@ static uint64_t granted_position(const struct sfid__holder *h, const struct sfid
 
 /*
  * Above what another copy of this machine may have issued under a pid of this host, if that one has ended: it had the same mark,
- * and issued at most max_ahead_ms above a clock that was no later than ours is now. If it goes on, nothing here can keep the two apart.
+ * and issued at most max_ahead_ms above a clock that was no later than ours is now; of a shared page, as far as any process may
+ * (accept_terms in share.c). If it goes on, nothing here can keep the two apart.
  */
 static uint64_t position_after_copy(const struct sfid__holder *h, uint64_t known) {
-    const uint64_t tick = SFID__MIN(h->tick + h->generator->max_ahead + 1, h->store->terms.end);
+    const uint64_t most = h->shared ? h->store->terms.window / 2 : 0;
+    const uint64_t tick = SFID__MIN(h->tick + SFID__MAX(h->generator->max_ahead, most) + 1, h->store->terms.end);
     return SFID__MAX(known, tick << h->generator->layout.seq_bits);
 }
 
@@ -102,6 +104,19 @@ static uint32_t room(const struct sfid__holder *h) {
     return h->shared || h->slot.mapped_before ? SFID__PAGE_RECORDS / 2 : SFID__FEW_RECORDS;
 }
 
+/*
+ * Keepers that shared a page of this host may have left its records out of order, and the one in use behind the last. So the new
+ * page gets the record of the last pid that came furthest. A server's grant bounds what its page does not know.
+ */
+struct sfid__record *sfid__grant_to_carry(const struct sfid__holder *h) {
+    const struct sfid__slot *slot = &h->slot;
+    struct sfid__record *all = slot->page->records, *last = slot->records ? &all[slot->records - 1] : NULL, *furthest = last;
+    for (uint32_t i = 0; i < slot->records && !h->lease.terms.testifies; i++)
+        if (sfid__record_pid(&all[i]) == sfid__record_pid(last) && sfid__record_position(&all[i]) > sfid__record_position(furthest))
+            furthest = &all[i];
+    return furthest;
+}
+
 /* Appends a record to the slot's page, at an open perhaps to a new one. The record's window is empty if the store has granted none. */
 static struct sfid__record *append_record(struct sfid__holder *h, const struct sfid__start *start) {
     struct sfid__slot *slot = &h->slot;
@@ -112,8 +127,8 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
         return NULL;
     }
     struct sfid__error why = {.code = 0};
-    if (!h->lease.opened && slot->records >= room(h) && sfid__slot_renew(slot, h->of_pages, true, &why) < 0 &&
-        slot->records == SFID__PAGE_RECORDS) {
+    if (!h->lease.opened && slot->records >= room(h) &&
+        sfid__slot_renew(slot, h->of_pages, sfid__grant_to_carry(h), &why) < 0 && slot->records == SFID__PAGE_RECORDS) {
         h->error = why;
         return NULL;
     }
@@ -150,8 +165,8 @@ void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const str
     const bool granted = a->limit > a->floor;
     uint64_t limit = granted ? a->limit : position >> seq_bits;
     if (!found) {
-        const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit,    now,
-                                          h->generator->max_ahead, a->token, a->nonce, &h->signs};
+        const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit,     now,
+                                          h->generator->max_ahead, a->token, a->nonce, &h->signs, !h->lease.terms.testifies};
         r = append_record(h, &start);
         if (r && granted)
             follow_server(h, r, a->floor, now);

@@ -41,6 +41,9 @@ static inline bool sfid__grant_is_void(const struct sfid__holder *h, const struc
 uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__record *r, const struct sfid__reply *reply,
                               uint64_t first);
 
+/* The record that a new page of the slot begins with: nothing else may know how far its pid has come. NULL if there is none. */
+struct sfid__record *sfid__grant_to_carry(const struct sfid__holder *h);
+
 /* Carries out SFID__DO_ADOPT, with the same r. *next is the event that results. */
 void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const struct sfid__lease_action *a,
                        struct sfid__lease_event *next);

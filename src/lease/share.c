@@ -168,7 +168,8 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
 int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want,
                            struct sfid__slot_naming *n, struct sfid__error *err) {
     const bool others = h->slot.records && last_pid(h) != want->pid;
-    if ((others || h->slot.records >= SFID__PAGE_RECORDS / 2) && sfid__slot_renew(&h->slot, h->of_pages, !others, err) < 0)
+    if ((others || h->slot.records >= SFID__PAGE_RECORDS / 2) &&
+        sfid__slot_renew(&h->slot, h->of_pages, others ? NULL : sfid__grant_to_carry(h), err) < 0)
         return err->code;
     const int rc = sfid__slot_name_begin(&h->slot, name, want, n, err);
     if (rc == 0)
@@ -179,8 +180,8 @@ int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struc
 /* Puts the position that another page knows into a record without a window. */
 static int carry_over(struct sfid__holder *h, uint64_t pid, uint64_t position, struct sfid__error *err) {
     const sfid_layout *l = &h->generator->layout;
-    const struct sfid__start start = {l, pid, position, position >> l->seq_bits, sfid__grant_clock_tick(h), h->generator->max_ahead,
-                                      0, 0,   &h->signs};
+    const struct sfid__start start = {
+        l, pid, position, position >> l->seq_bits, sfid__grant_clock_tick(h), h->generator->max_ahead, 0, 0, &h->signs, true};
     if (sfid__slot_reserve(&h->slot, h->slot.records, err) < 0)
         return err->code;
     sfid__record_append(h->slot.page, h->slot.records++, &start);

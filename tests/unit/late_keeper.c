@@ -82,7 +82,7 @@ static void begin(uint64_t pid) {
     f.page = aligned_alloc(SFID__LINE, 1 << 16);
     memset((void *)f.page, 0, 1 << 16);
     const uint64_t tick = fake_tick(&f);
-    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW / 3, tick, 0, 70, 1, NULL};
+    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW / 3, tick, 0, 70, 1, NULL, false};
     sfid__record_append(f.page, 0, &start);
     atomic_store(&f.page->reserved, 1);
     atomic_store(&f.page->reign, REIGN);
@@ -142,7 +142,7 @@ static void renews(void) {
 
 static void publishes(void) {
     const uint64_t tick = fake_tick(&f);
-    const struct sfid__start start = {&f.g.layout, ITS_PID, tick << 12, tick + WINDOW, tick, 0, 110, 3, NULL};
+    const struct sfid__start start = {&f.g.layout, ITS_PID, tick << 12, tick + WINDOW, tick, 0, 110, 3, NULL, false};
     const uint32_t i = atomic_fetch_add(&f.page->reserved, 1);
     sfid__record_replace(f.page, i, 0, &start);
 }

@@ -41,7 +41,7 @@ static bool in_order(uint32_t count) {
 
 static struct sfid__record *append(uint32_t count, uint64_t pid, uint64_t position, uint64_t limit, uint64_t now,
                                    uint64_t max_ahead) {
-    const struct sfid__start start = {&layout, pid, position, limit, now, max_ahead, 0, 0, NULL};
+    const struct sfid__start start = {&layout, pid, position, limit, now, max_ahead, 0, 0, NULL, false};
     return sfid__record_append(page, count, &start);
 }
 
@@ -169,6 +169,43 @@ static void limits(void) {
     is_u64(atomic_load(&r->limit), UINT64_MAX, "as far as told");
 }
 
+/* Threads may still draw from the old record when the new one's start has been computed: the last of them into the next tick. */
+static void overtaken(void) {
+    for (int reaches = 0; reaches <= 1; reaches++) {
+        fresh_page();
+        struct sfid__record *old = append(0, 7, AT(500, 0), 700, 500, 10);
+        atomic_store(&old->word, AT(601, 3));
+        const struct sfid__start start = {&layout, 7, AT(600, 4095), 600, 600, 10, 0, 0, NULL, reaches};
+        struct sfid__record *r = sfid__record_append(page, 1, &start);
+        is_u64(sfid__record_position(r), AT(601, 3), "a record begins where the last thread left the one before");
+        is_u64(atomic_load(&r->limit), reaches ? 601 : 600,
+               "its limit is raised to there if it is to reach, else it is what was granted");
+        ok(!reaches || in_order(2), "and who finds it finds it good");
+    }
+}
+
+/* A new page begins with the record that nothing else may know. */
+static void to_carry(void) {
+    fresh_page();
+    append(0, 7, AT(500, 0), 900, 500, 10);
+    append(1, 8, AT(800, 0), 900, 500, 10);
+    atomic_store(&append(2, 7, AT(600, 0), 900, 500, 10)->word, SFID__CLOSED | AT(850, 0));
+    append(3, 7, AT(700, 0), 900, 500, 10);
+    struct sfid__record *all = page->records;
+    atomic_store(&all[3].word, SFID__CLOSED | AT(700, 3));
+    struct sfid__holder h = {.slot = {.page = page, .records = 4}};
+    ok(sfid__grant_to_carry(&h) == &all[2], "of the last pid the one that came furthest, though a late keeper wrote one behind it");
+    atomic_store(&all[1].word, SFID__CLOSED | AT(899, 0));
+    ok(sfid__grant_to_carry(&h) == &all[2], "not another pid's");
+    atomic_store(&all[3].word, SFID__CLOSED | AT(850, 1));
+    ok(sfid__grant_to_carry(&h) == &all[3], "the last itself, where it did");
+    atomic_store(&all[3].word, SFID__CLOSED | AT(700, 3));
+    h.lease.terms.testifies = true;
+    ok(sfid__grant_to_carry(&h) == &all[3], "and of a server's records the last, whose grant the server knows");
+    h.slot.records = 0;
+    ok(sfid__grant_to_carry(&h) == NULL, "an empty page has none");
+}
+
 static void counts(void) {
     fresh_page();
     append(0, 9, AT(600, 3), 900, 500, 10);
@@ -222,7 +259,7 @@ static void hints(void) {
 
 static void other_orders(void) {
     const sfid_layout l = {0, 10, 39, 16, 8, 24, 0, 16, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(16), SFID__ONES(8)};
-    const struct sfid__start start = {&l, 65535, UINT64_C(5) << 8 | 200, 900, 5, 0, 0, 0, NULL};
+    const struct sfid__start start = {&l, 65535, UINT64_C(5) << 8 | 200, 900, 5, 0, 0, 0, NULL, false};
     fresh_page();
     const struct sfid__record *r = sfid__record_append(page, 0, &start);
     ok(r->pid_field == 65535 && sfid__record_pid(r) == 65535 && r->seq_bits == 8 && r->seq_shift == 16 && r->time_shift == 24 &&
@@ -270,7 +307,7 @@ static void nonces(void) {
 static void beside_another(void) {
     fresh_page();
     atomic_fetch_add(&append(0, 7, AT(500, 0), 700, 500, 10)->word, 3);
-    const struct sfid__start start = {&SFID_LAYOUT_DEFAULT, 7, AT(500, 3), 900, 500, 10, 0, 0, NULL};
+    const struct sfid__start start = {&SFID_LAYOUT_DEFAULT, 7, AT(500, 3), 900, 500, 10, 0, 0, NULL, false};
     struct sfid__record *r = sfid__record_replace(page, 1, 0, &start);
     ok(r == &page->records[1] && atomic_load(&page->current) == 1 && (atomic_load(&page->records[0].word) & SFID__CLOSED),
        "a keeper replaces the record that it saw");
@@ -326,6 +363,24 @@ static void granted(void) {
     is_u64(sfid__grant_position(&h, r, &reply, AT(601, 0)), AT(601, 0), "nor the rest of a tick that was not granted");
 }
 
+/* A copy of the machine may have issued IDs as far ahead of the clock as the process it was copied from. */
+static void after_copy(void) {
+    fresh_page();
+    struct sfid__record *r = append(0, 7, AT(500, 0), 700, 500, 10);
+    struct sfid__generator g = {.layout = layout, .max_ahead = 10};
+    struct sfid__store store = {.terms = {.window = 300, .end = 100000}};
+    struct sfid__holder h = {.generator = &g, .store = &store, .slot = {.page = page, .records = 1}, .tick = 600, .shunned = true};
+    struct sfid__reply reply = {.pid = 7, .page = page->id.nonce};
+    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(611, 0), "behind a copy a pid begins above the clock and max_ahead");
+    h.shared = true;
+    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(751, 0),
+           "of a shared page above half a window: the most that any process may");
+    g.max_ahead = 200;
+    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(801, 0), "or above max_ahead, if that is more");
+    reply.position = AT(900, 0);
+    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(900, 0), "and above the mark");
+}
+
 int main(void) {
     the_first();
     lead();
@@ -334,12 +389,15 @@ int main(void) {
     inherits();
     closing();
     limits();
+    overtaken();
+    to_carry();
     counts();
     hints();
     other_orders();
     nonces();
     beside_another();
     granted();
+    after_copy();
     free(page);
     return done_testing();
 }

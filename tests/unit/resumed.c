@@ -93,7 +93,7 @@ static bool is_closed(const struct sfid__record *r) { return (atomic_load(&r->wo
 static struct sfid__record *append(uint64_t pid, const struct sfid__signs *signs) {
     const uint64_t tick = fake_tick(&f);
     const uint32_t i = atomic_load(&f.page->current) + (f.page->records[0].checksum != 0);
-    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW, tick, 0, 70, 1, signs};
+    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW, tick, 0, 70, 1, signs, false};
     return sfid__record_append(f.page, i, &start);
 }
 
