@@ -119,26 +119,55 @@ static void child_is_last(void) {
     is_i64(status_of(child), true, "and the child finds that it is the last");
 }
 
-static int leave_in_a_moment(void *mark) {
+struct leaver {
+    struct sfid__mark mark;
+    int ready[2];
+    int64_t gone_ms; /* when it had let go */
+};
+
+static int leave_in_a_moment(void *arg) {
+    struct leaver *l = arg;
+    const char c = 'x';
+    const bool told = write(l->ready[1], &c, 1) == 1;
     usleep(3000);
-    sfid__mark_drop(mark);
-    pause();
-    return 0;
+    sfid__mark_drop(&l->mark);
+    l->gone_ms = tap_now_ms();
+    while (told)
+        pause();
+    return 1;
 }
 
 /* Of processes that share a mark, one has found that another is still there, and is about to let go. */
-static void left_by_two(void) {
-    struct sfid__mark m;
+static bool one_is_last(struct leaver *l, bool *in_time) {
     bool by_fd;
-    need(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, true, true}, &mark_said, &mark_err) >= 0 &&
-             sfid__mark_share(&m, &by_fd, &mark_err) >= 0,
+    char c;
+    need(sfid__mark_take(&l->mark, &mark_app, &(struct sfid__mark_want){1, 77, true, true}, &mark_said, &mark_err) >= 0 &&
+             sfid__mark_share(&l->mark, &by_fd, &mark_err) >= 0 && pipe(l->ready) >= 0,
          "%s", mark_err.text);
-    const pid_t child = spawn(leave_in_a_moment, &m);
-    ok(sfid__mark_is_last(&m), "of two that leave a shared mark at once, one is the last");
+    struct sfid__mark m = l->mark; /* the child clears the other one */
+    l->gone_ms = 0;
+    const pid_t child = spawn(leave_in_a_moment, l);
+    need(read(l->ready[0], &c, 1) == 1, "no child");
+    const int64_t began_ms = tap_now_ms();
+    const bool last = sfid__mark_is_last(&m), kept = found() == SFID_EBUSY;
     kill(child, SIGKILL);
     status_of(child);
-    is_i64(found(), SFID_EBUSY, "and has it alone");
+    *in_time = l->gone_ms != 0 && l->gone_ms <= began_ms + 8;
     sfid__mark_drop(&m);
+    close(l->ready[0]);
+    close(l->ready[1]);
+    return last && kept;
+}
+
+/* The wait for the other one is 12.7 ms long. A busy machine may keep that one for longer: such a round says nothing. */
+static void left_by_two(void) {
+    struct leaver *l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    need(l != MAP_FAILED, "out of memory");
+    bool in_time = false, last = false;
+    for (int i = 0; i < 200 && !in_time; i++)
+        last = one_is_last(l, &in_time);
+    ok(in_time && last, "of two that leave a shared mark at once, one is the last, and has it alone");
+    munmap(l, sizeof *l);
 }
 
 /* ---- the door ---------------------------------------------------------------- */
