@@ -9,7 +9,7 @@ int sfid__fd_above_standard(int fd) {
     if (fd < 0 || fd > STDERR_FILENO)
         return fd;
     const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    const int why = errno;
+    const int why = errno == EINVAL ? EMFILE : errno; /* EINVAL: the limit lies below what was asked for */
     close(fd);
     errno = why;
     return above;

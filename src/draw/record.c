@@ -34,8 +34,8 @@ uint64_t sfid__record_furthest(const struct sfid__page *page, uint32_t n, uint64
 }
 
 void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit) {
-    /* Release, with the acquire loads of limit in hot.c and slow.c [limit]: the mark that allows these ticks is already
-       durable. By exchange: a keeper that was stopped may come late with a lower one. */
+    /* Release, with the acquire loads of limit in hot.c and slow.c [limit]: the mark that allows the ticks from the
+       record's position on is already durable. By exchange: a keeper that was stopped may come late with a lower one. */
     uint64_t seen = atomic_load_explicit(&r->limit, memory_order_relaxed);
     while (limit > seen)
         if (atomic_compare_exchange_weak_explicit(&r->limit, &seen, limit, memory_order_release, memory_order_relaxed))

@@ -115,9 +115,10 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
 
 static void let_go(struct sfid__mark *mark) {
     sfid__file_relock(&mark->alone_fd, &mark->id, LOCK_UN);
-    if (mark->map)
-        munmap(mark->map, FILE_SIZE);
-    mark->map = NULL;
+    void *map = mark->map;
+    mark->map = NULL; /* first: in a child that is forked now, something else may come to lie there */
+    if (map)
+        munmap(map, FILE_SIZE);
     sfid__file_close_kept(mark->kept_fd, &mark->id);
     mark->kept_fd = 0;
 }
@@ -131,6 +132,7 @@ static bool root_is(const struct sfid__file_id *root) {
 /*
  * May a file that cannot be opened be written through the mapping? Yes if the program has changed its user or its root, or
  * has no descriptor left. Not if the file system is at fault: a page of it that cannot be read or written raises SIGBUS.
+ * An administrator's "immutable" looks like a sandbox (EPERM), and is not told apart.
  */
 static bool may_use_mapping(const struct sfid__mark *mark, int why) {
     return why == EACCES || why == EPERM || why == EMFILE || why == ENFILE || !root_is(&mark->root);
@@ -286,7 +288,9 @@ int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct s
     const int fd = open_again(mark);
     if (fd < 0 && errno == ESTALE && root_is(&mark->root))
         return sfid__fail(err, SFID_ELEASE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);
-    const int why = fd >= 0 || may_use_mapping(mark, errno) ? write_next(mark, fd, at) : errno;
+    int why = fd < 0 ? errno : 0;
+    if (why == 0 || may_use_mapping(mark, why))
+        why = write_next(mark, fd, at);
     if (fd >= 0)
         close(fd);
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write %s/%s", mark->dir_path, mark->name) : 0;

@@ -37,8 +37,8 @@ static uint64_t granted_position(const struct sfid__holder *h, const struct sfid
 
 /*
  * Above what another copy of this machine may have issued under a pid of this host, if that one has ended: it had the same mark,
- * and issued at most max_ahead_ms above a clock that was no later than ours is now; of a shared page, as far as any process may
- * (accept_terms in share.c). If it goes on, nothing here can keep the two apart.
+ * and issued at most max_ahead_ms above a clock that was no later than ours is now. Processes that share a page may each have
+ * another max_ahead_ms, but none above half a window. If the copy goes on, nothing here can keep the two apart.
  */
 static uint64_t position_after_copy(const struct sfid__holder *h, uint64_t known) {
     const uint64_t most = h->shared ? h->store->terms.window / 2 : 0;

@@ -345,6 +345,13 @@ static uint64_t first_unused(const struct sfid__holder *h, const struct sfid__re
     return SFID__MIN(tick, sfid__grant_limit(r));
 }
 
+static void drop_store(struct sfid__holder *h) {
+    struct sfid__store *store = h->store;
+    h->store = NULL; /* first: a child that is forked now shall not free it again */
+    if (store)
+        store->ops->drop(store);
+}
+
 /* If a step is left out, the next open makes up for it. */
 void sfid__holder_close(struct sfid__holder *h) {
     struct sfid__lease_event close = {.kind = SFID__LEASE_CLOSE};
@@ -366,8 +373,7 @@ void sfid__holder_close(struct sfid__holder *h) {
     if (h->shared) { /* the pid first: a process that is alone with the page wants the pid that was there */
         if (last)
             sfid__holder_feed(h, close);
-        h->store->ops->drop(h->store);
-        h->store = NULL;
+        drop_store(h);
     }
     sfid__slot_leave(&h->slot); /* before the pid is free: its next holder wants this lock, too */
     h->slot.records = 0;
@@ -376,8 +382,6 @@ void sfid__holder_close(struct sfid__holder *h) {
 }
 
 void sfid__holder_drop(struct sfid__holder *h) {
-    if (h->store)
-        h->store->ops->drop(h->store);
-    h->store = NULL;
+    drop_store(h);
     sfid__slot_drop(&h->slot);
 }

@@ -187,14 +187,14 @@ static void end(struct scene *s) {
                s->way->name);
         ok(gap <= SLACK_MS && other <= SLACK_MS, "%s, %s: and go on without a gap", s->program, s->way->name);
     } else {
-        skip(3, "%s, %s: the server was away for %" PRId64 " ms, and windows may end after %d", s->program, s->way->name,
-             s->outage_ms, LEFT_MS);
+        diag("%s, %s: the server was away for %" PRId64 " ms", s->program, s->way->name, s->outage_ms);
+        skip(3, "the machine was busy: a server was away for longer than a window may last");
     }
     if (s->nap_ms < LEFT_MS)
         is_i64(events_of(&s->m[NAPPER], SFID_EVENT_LOST), 0, "%s, %s: nor does who slept for less than a window", s->program,
                s->way->name);
     else
-        skip(1, "%s, %s: it slept for %" PRId64 " ms, and windows may end after %d", s->program, s->way->name, s->nap_ms, LEFT_MS);
+        skip(1, "the machine was busy: a process slept for longer than a window may last");
     is_i64(events_of(holder, SFID_EVENT_FAILOVER) > 0, s->way->forgets, "%s, %s: they are told if the server forgot", s->program,
            s->way->name);
     diag("figure: %-14s %-21s %5" PRId64 " %7" PRId64 " %9" PRId64 " %9" PRId64, s->program, s->way->name, s->outage_ms,

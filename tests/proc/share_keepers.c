@@ -8,6 +8,7 @@
  * Sizes: 10 kills, 10 stops in turn (long: 100 each), every 4th stop at system calls around a renewal (long: each; sanitizer:
  * every 11th). The window is 0.4 s (sanitizer: 1.6 s, as a process may not run for half a second then).
  */
+#include "draw/generator.h"
 #include "support/local.h"
 
 #include <sys/ptrace.h>
@@ -356,6 +357,16 @@ static void late_writes(void) {
     is_u64(repeated, 0, "what a late keeper writes does not set the mark back");
 }
 
+/* Who opens the page first, too: a copy of the machine begins above half a window. */
+static void no_further_than_half_a_window(void) {
+    sfid_options opt = local_options("half", "local?share=1&lead_ms=1000", &layout);
+    opt.max_ahead_ms = 10000;
+    sfid *first = open_or_die(&opt);
+    const struct sfid__generator *g = (const struct sfid__generator *)(const void *)first;
+    is_u64(g->max_ahead, 11001 / 2, "the first process of a page is ahead of the clock by half a window at most");
+    sfid_close(first);
+}
+
 int main(void) {
     seed();
     dirs_make();
@@ -370,6 +381,7 @@ int main(void) {
     after_idling(false);
     after_idling(true);
     without_directories();
+    no_further_than_half_a_window();
     judge(LAYOUT, "per-file", UINT64_MAX, "killed and stopped");
     if (!can_trace()) {
         skip(4, "cannot trace processes here");

@@ -152,7 +152,7 @@ static bool one_is_last(struct leaver *l, bool *in_time) {
     const bool last = sfid__mark_is_last(&m), kept = found() == SFID_EBUSY;
     kill(child, SIGKILL);
     status_of(child);
-    *in_time = l->gone_ms != 0 && l->gone_ms <= began_ms + 8;
+    *in_time = l->gone_ms > began_ms && l->gone_ms <= began_ms + 8;
     sfid__mark_drop(&m);
     close(l->ready[0]);
     close(l->ready[1]);
@@ -329,6 +329,9 @@ static void daemons(void) {
 static int open_fails(uint32_t error) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef SYS_open
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_open, 1, 0),
+#endif
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
