@@ -26,8 +26,8 @@ typedef enum sfid_exhaustion {
 /** What sfid_open() does when Redis does not know the app, or when a pid of "ordinal:" has no mark. */
 typedef enum sfid_on_unknown {
     SFID_WAIT_OUT = 0, /**< wait until every window that may have been granted before has ended */
-    SFID_TRUST         /**< treat the app as new: no process of it ("ordinal:": of the pid) is running anywhere. That is said
-                            to the servers that sfid_open() asks; a server of a pool that is asked later is not told */
+    SFID_TRUST         /**< treat the app as new: no process of it ("ordinal:": of the pid) is running anywhere.
+                            sfid_open() says so to the servers that it asks; a server of a pool that is asked later is not told */
 } sfid_on_unknown;
 
 /**

@@ -41,8 +41,8 @@ static uint64_t granted_position(const struct sfid__holder *h, const struct sfid
  * another max_ahead_ms, but none above half a window. If the copy goes on, nothing here can keep the two apart.
  */
 static uint64_t position_after_copy(const struct sfid__holder *h, uint64_t known) {
-    const uint64_t most = h->shared ? h->store->terms.window / 2 : 0;
-    const uint64_t tick = SFID__MIN(h->tick + SFID__MAX(h->generator->max_ahead, most) + 1, h->store->terms.end);
+    const uint64_t most = h->shared ? h->store->terms.window / 2 : h->generator->max_ahead;
+    const uint64_t tick = SFID__MIN(h->tick + most + 1, h->store->terms.end);
     return SFID__MAX(known, tick << h->generator->layout.seq_bits);
 }
 

@@ -133,6 +133,9 @@ static int get_shared(struct sfid__holder *h, const char *machine) {
     int rc = sfid__share_join(h, &live);
     if (rc < 0)
         return rc;
+    /* Who begins the page as well as who joins: position_after_copy() of grant.c counts on it. */
+    if (!h->store->terms.testifies)
+        h->generator->max_ahead = SFID__MIN(h->generator->max_ahead, h->store->terms.window / 2);
     if (h->settings->store->slot_first) {
         snprintf(h->identity, sizeof h->identity, "%s:share.%u", machine, h->page);
         h->store->ops->name(h->store, h->identity);
@@ -150,9 +153,6 @@ static int get_shared(struct sfid__holder *h, const char *machine) {
     if (h->settings->joins)
         return sfid__fail(&h->error, SFID_ELEASE,
                           "no process shares app \"%s\" now; share 2 joins one that was opened with share 1", h->settings->opt.app);
-    /* As accept_terms() of share.c for who joins. So no process of the page is further ahead, which grant.c counts on. */
-    if (!h->store->terms.testifies)
-        h->generator->max_ahead = SFID__MIN(h->generator->max_ahead, h->store->terms.window / 2);
     rc = get_pid(h);
     if (rc == 0)
         rc = sfid__share_let_in(h);

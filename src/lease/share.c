@@ -70,7 +70,6 @@ static int accept_terms(struct sfid__holder *h) {
         return check_settings(h);
     t->window = t->first_window = window;
     t->heartbeat_ms = t->first_heartbeat_ms = (int64_t)(window * h->generator->layout.unit_ms / 3);
-    h->generator->max_ahead = SFID__MIN(h->generator->max_ahead, window / 2);
     return 0;
 }
 
