@@ -15,7 +15,7 @@ import termios
 import time
 import traceback
 
-SFID = os.environ.get("SFID") or os.path.join(os.environ.get("builddir", "."), "sfid")
+SFID = os.environ.get("SFID") or os.path.join(os.environ.get("builddir", "."), "tests/sfid")
 scratch = tempfile.mkdtemp(prefix="sfid-test-")
 checks = failed = 0
 daemons = []
