@@ -4,7 +4,7 @@
  * that of a reading made before the call, nor past that of one made after it; after a step forward from the next tick on, after
  * a step back no further ahead than the clock had been, going on from there.
  *
- * Sizes: 10 million IDs (long: 100 million; sanitizer: 300,000), every 100th held against the clock, without steps and with a
+ * Sizes: a million IDs (long: 100 million; sanitizer: 300,000), every 100th held against the clock, without steps and with a
  * step of up to 50 ms either way about each 10 ms, 12 at least.
  */
 #include "support/own_clock.h"
@@ -96,7 +96,7 @@ static void run(const char *app, const sfid_layout *l, uint64_t n, bool steps, c
 
 int main(void) {
     const sfid_layout l = layout_of(LAYOUT);
-    const uint64_t n = sized(10000000, 100000000, 300000);
+    const uint64_t n = sized(1000000, 100000000, 300000);
     own_clock = &offset_ns;
     dirs_make();
     rng = seed();

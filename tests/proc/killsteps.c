@@ -5,8 +5,8 @@
  * At no system call is a descriptor of the library's files open that a program executed then would inherit. Four
  * beginnings: a new app, a pid whose last holder died, one whose last holder closed, one whose page is replaced.
  *
- * Sizes: every system call, each single instruction of the first 300 of a draw (long: 2000), 100 instructions of open and
- * close at random (long: 1500). Sanitizer: every 5th system call, every 25th instruction, 20 at random.
+ * Sizes: each 5th stop at a system call, each 4th of the first 300 instructions of a draw, 60 instructions of open and close at
+ * random. Long: each stop, each of 2000 instructions, 1500 at random. Sanitizer: each 9th stop, each 25th of 500 instructions, 20.
  */
 #include "draw/page.h"
 #include "support/proc.h"
@@ -187,10 +187,10 @@ static void end_tally(const char *what) {
 
 static unsigned test_calls(enum past past) {
     unsigned stop = 1;
-    for (; stop < MOST_STOPS; stop += SANITIZED ? 9 : 1)
+    for (; stop < MOST_STOPS; stop += (unsigned)sized(5, 1, 9))
         if (!trial(past, true, &(struct point){.calls = stop}))
             break;
-    ok(stop > 20 && stop < MOST_STOPS, "%s: killed at each of %u stops", past_names[past], stop);
+    ok(stop > 20 && stop < MOST_STOPS, "%s: killed at stops, of %u", past_names[past], stop);
     end_tally(past_names[past]);
     return stop;
 }
@@ -237,13 +237,13 @@ static void test_descriptors(enum past past) {
 }
 
 static void test_draw(enum past past) {
-    for (unsigned single = 0; single < sized(300, 2000, 500); single += SANITIZED ? 25 : 1)
+    for (unsigned single = 0; single < sized(300, 2000, 500); single += (unsigned)sized(4, 1, 25))
         trial(past, false, &(struct point){.to_marker = true, .single = single});
     end_tally("single instructions of a draw");
 }
 
 static void test_random(unsigned stops, uint64_t *rng) {
-    for (uint64_t i = 0; i < sized(100, 1500, 20); i++) {
+    for (uint64_t i = 0; i < sized(60, 1500, 20); i++) {
         const struct point p = {.calls = (unsigned)(1 + draw_random(rng) % stops), .single = (unsigned)(draw_random(rng) % 2000)};
         trial((enum past)(draw_random(rng) % PASTS), draw_random(rng) % 2, &p);
     }

@@ -5,7 +5,7 @@
  * held for three windows, while another keeps. With all four seats taken by stopped keepers IDs end with the window; when one
  * of them goes on, so do IDs. Processes whose calls may not sleep get IDs or SFID_EAGAIN, idle or not, and after a kill.
  *
- * Sizes: 10 kills, 10 stops in turn (long: 100 each), every 4th stop at system calls around a renewal (long: each; sanitizer:
+ * Sizes: 6 kills, 6 stops in turn (long: 100 each), every 7th stop at system calls around a renewal (long: each; sanitizer:
  * every 11th). The window is 0.4 s (sanitizer: 1.6 s, as a process may not run for half a second then).
  */
 #include "draw/generator.h"
@@ -126,7 +126,7 @@ static int keeper_beside(struct search *s) { return tap_wait_until(somebody_keep
 static void killed(void) {
     unsigned missing = 0;
     start_all(3);
-    for (uint64_t i = 0; i < sized(10, 100, 5); i++) {
+    for (uint64_t i = 0; i < sized(6, 100, 5); i++) {
         struct search any = {.found = 0};
         const int k = keeper_beside(&any);
         missing += k < 0;
@@ -145,7 +145,7 @@ static void killed(void) {
 static void stopped(void) {
     unsigned missing = 0;
     start_all(4);
-    for (uint64_t i = 0; i < sized(10, 100, 5) && missing == 0; i++) {
+    for (uint64_t i = 0; i < sized(6, 100, 5) && missing == 0; i++) {
         struct search others = {.found = 0};
         const int k = keeper_beside(&others);
         missing += k < 0;
@@ -346,7 +346,7 @@ static bool goes_on_above(void) {
 static void late_writes(void) {
     unsigned trials = 0, unkept = 0, repeated = 0;
     int64_t failed = 0;
-    for (unsigned n = 1; n <= MOST_STOPS; n += (unsigned)sized(4, 1, 11), trials++) {
+    for (unsigned n = 1; n <= MOST_STOPS; n += (unsigned)sized(7, 1, 11), trials++) {
         unkept += !held_at(n);
         failed += errors();
         lose_the_page();

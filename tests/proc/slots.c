@@ -5,8 +5,8 @@
  * above all that were issued, never a signal, and leaves no second file behind. The layout has ticks of a second, so that
  * a process that forgets what was issued repeats it.
  *
- * Sizes: each byte of a slot file's first 832 and of the first 96 of both blocks of a state file is changed once (long: 4
- * times; sanitizer: every 8th byte); lengths are 0 to 512, then steps of 64 (sanitizer: 37).
+ * Sizes: each third byte of a slot file's first 832 and of the first 96 of both blocks of a state file is changed once (long:
+ * each, 4 times; sanitizer: each 8th); lengths are each third to 512, then steps of 64 (long: each; sanitizer: each 37th).
  */
 #include "support/proc.h"
 
@@ -225,12 +225,14 @@ static void end_group(const struct group *g) {
          g->refused);
 }
 
+static off_t cut_step(enum place place, off_t at) {
+    return SANITIZED || (at < 512 && (place == SLOT || at < BLOCK_HEAD)) ? (off_t)sized(3, 1, 37) : 64;
+}
+
 static void test_cut(enum place place, int file, bool slot_lost, const char *name) {
     struct group g = {.name = name};
     /* An empty state file is that of a process that died before it issued anything, if no slot file says otherwise. */
-    for (off_t at = slot_lost ? 1 : 0; at <= BLOCK; at += SANITIZED                                        ? 37
-                                                          : at < 512 && (place == SLOT || at < BLOCK_HEAD) ? 1
-                                                                                                           : 64) {
+    for (off_t at = slot_lost ? 1 : 0; at <= BLOCK; at += cut_step(place, at)) {
         const struct spoil s = {.place = place, .file = file, .how = CUT, .at = at, .slot_lost = slot_lost};
         const unsigned before = g.trials;
         try_spoil(&g, &s, at % 4 == 3);
@@ -244,7 +246,7 @@ static void test_bytes(enum place place, int file, bool slot_lost, uint64_t *rng
     struct group g = {.name = name};
     const off_t end = place == SLOT ? HEADER_AND_RECORDS : BLOCK + BLOCK_HEAD;
     for (uint64_t round = 0; round < sized(1, 4, 1); round++)
-        for (off_t at = 0; at < end; at += SANITIZED ? 8 : 1) {
+        for (off_t at = 0; at < end; at += (off_t)sized(3, 1, 8)) {
             if (place == STATE && at == BLOCK_HEAD)
                 at = BLOCK;
             const struct spoil s = {.place = place,
