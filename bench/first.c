@@ -4,8 +4,9 @@
  *
  *     first [DIR [COUNT]]
  *
- * Each of COUNT rounds (200) starts four processes in turn: one that opens a new app, one that resumes the pid that its
- * predecessor gave back, and for each of them one without the library that makes, writes and syncs the same files. The marks
+ * Each of COUNT rounds (200) starts five processes in turn: one that opens a new app, one that resumes the pid that its
+ * predecessor gave back, for each of them one without the library that makes, writes and syncs the same files, and one that
+ * has opened and closed before: what it does not pay again is what every process pays once, such as page faults. The marks
  * lie below DIR (the working directory), the rest in /dev/shm. Prints the time from the open to the first ID, how much of it
  * was spent in fsync() and fdatasync(), and the rest. Their costs differ from run to run: compare those of one.
  */
@@ -22,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 10000, KINDS = 4, BLOCK = 4096, MARK_BLOCKS = 8 };
+enum { MOST = 10000, KINDS = 5, BLOCK = 4096, MARK_BLOCKS = 8 };
 
 extern char **environ;
 static double synced_us;
@@ -136,6 +137,13 @@ static int live(const char *how, const char *app) {
     opt.store = "local";
     opt.run_dir = run_dir;
     opt.state_dir = state_dir;
+    if (strcmp(how, "again") == 0) {
+        if (sfid_open(&g, &opt) < 0 || sfid_next(g) < 0)
+            fail("an ID", sfid_last_error(g));
+        sfid_close(g);
+        g = NULL;
+        synced_us = 0;
+    }
     const double begin = now_us();
     if (strcmp(how, "bare") == 0)
         make_files(app);
@@ -201,7 +209,9 @@ static void remove_all(const char *path) {
 
 int main(int argc, char **argv) {
     static const char *const names[KINDS] = {"a new app", "the same files without the library", "a pid that was given back",
-                                             "the same writes without the library"};
+                                             "the same writes without the library",
+                                             "a pid given back, opened before by this process"};
+    static const char *const hows[KINDS] = {"sfid", "bare", "sfid", "bare", "again"};
     static struct times times[KINDS][MOST];
     static char run[64] = "/dev/shm/sfid-first-XXXXXX", state[4096];
     if (argc == 5) {
@@ -223,10 +233,10 @@ int main(int argc, char **argv) {
         for (int kind = 0; kind < KINDS; kind++) {
             char app[32];
             if (kind < 2)
-                snprintf(app, sizeof app, "%s-%d", kind % 2 ? "bare" : "app", i + 1);
+                snprintf(app, sizeof app, "%s-%d", hows[kind], i + 1);
             else
-                snprintf(app, sizeof app, "%s-resumed", kind % 2 ? "bare" : "app");
-            const struct times t = start(argv[0], kind % 2 ? "bare" : "sfid", app);
+                snprintf(app, sizeof app, "%s-resumed", hows[kind]);
+            const struct times t = start(argv[0], hows[kind], app);
             if (i >= 0)
                 times[kind][i] = t;
         }
