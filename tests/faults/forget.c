@@ -4,7 +4,7 @@
  * on without a gap, and who comes new waits as long as the documents say.
  *
  * Each way has a server of its own, all at once. Four processes hold the four pids there are. When it happens one of them is
- * stopped for half a window, so that it testifies late; another one until its pid was handed out anew, so that it comes back
+ * stopped for a third of a window, so that it testifies late; another one until its pid was handed out anew, so that it comes back
  * to find itself forgotten. A newcomer has to wait for that one; a second one gets the pid that a holder gives back meanwhile.
  *
  * Printed is how long holders stalled and newcomers waited, with W, H and S as used.
@@ -129,13 +129,19 @@ static void happen(struct scene *s) {
 
 static int64_t after_ms(int64_t since_ns, int64_t ms) { return since_ns + ms * NS_PER_MS - mono_ns(); }
 
-/* The one that slept for half a window goes on, */
+static int64_t left_of_nap(const struct scene *s) { return after_ms(s->stopped_ns, WINDOW_MS / 3); }
+
+/* The one that slept for a third of a window goes on, */
 static void wake_napper(struct scene *s) {
-    const int64_t left = after_ms(s->stopped_ns, WINDOW_MS / 2);
-    if (left > 0)
-        nap_us((long)(left / 1000));
     member_go_on(&s->m[NAPPER]);
     s->nap_ms = (mono_ns() - s->stopped_ns) / NS_PER_MS;
+}
+
+/* also while it happens to others: a server may take a second to start. */
+static void wake_who_is_due(struct scene *scenes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (scenes[i].nap_ms == 0 && left_of_nap(&scenes[i]) <= 0)
+            wake_napper(&scenes[i]);
 }
 
 /* and testifies; those awake have. One of these goes, and gives its pid back. */
@@ -210,10 +216,16 @@ static void play(void) {
             begin(&scenes[count], &ways[w], servers.installed[p], count);
     for (size_t i = 0; i < count; i++)
         wait_for_renewals(&scenes[i]);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         happen(&scenes[i]);
-    for (size_t i = 0; i < count; i++)
-        wake_napper(&scenes[i]);
+        wake_who_is_due(scenes, i + 1);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const int64_t left = left_of_nap(&scenes[i]);
+        if (left > 0)
+            nap_us((long)(left / 1000) + 1);
+        wake_who_is_due(scenes, i + 1);
+    }
     for (size_t i = 0; i < count; i++)
         testify(&scenes[i]);
     for (size_t i = 0; i < count; i++)
