@@ -3,8 +3,8 @@
  * Each call of the library that can fail fails in turn, in opens, renewals, closes and forks, with pids of this host: see
  * support/trial.h.
  *
- * Sizes: of each kind the first call, the fourth, the seventh, once with its first error ($SFID_TEST_EACH: each call; long: each
- * with each of its errors, also with all calls of the kind after it).
+ * Sizes: every third call of a kind (sanitizer: ninth), once with its first error. $SFID_TEST_EACH: each call. Long: each with
+ * each of its errors, also with all calls of the kind after it.
  */
 #include "draw/page.h"
 #include "support/trial.h"

@@ -116,7 +116,7 @@ void trials(const struct scenario *s, enum trial_work work) {
         for (int kind = 0; kind < INJECT_KINDS; kind++)
             calls[side][kind] = trial_state->most[side][kind];
     const int64_t began = tap_now_ms();
-    const uint32_t step = getenv("SFID_TEST_LONG") || getenv("SFID_TEST_EACH") ? 1 : 3;
+    const uint32_t step = getenv("SFID_TEST_LONG") || getenv("SFID_TEST_EACH") ? 1 : SANITIZED ? 9 : 3;
     for (int side = 0; side < INJECT_SIDES; side++)
         for (int kind = 0; kind < INJECT_KINDS; kind++)
             for (uint32_t call = 1; call <= calls[side][kind]; call += step)
