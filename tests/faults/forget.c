@@ -3,7 +3,7 @@
  * A server that forgets, in each of its ways, under processes that lease from it: no ID is issued twice, who holds a pid goes
  * on without a gap, and who comes new waits as long as the documents say.
  *
- * Each way has a server of its own, all at once. Four processes hold the four pids there are. When it happens one of them is
+ * Each way has a server of its own, all of one program at once. Four processes hold the four pids there are. When it happens one of them is
  * stopped for a third of a window, so that it testifies late; another one until its pid was handed out anew, so that it comes back
  * to find itself forgotten. A newcomer has to wait for that one; a second one gets the pid that a holder gives back meanwhile.
  *
@@ -208,12 +208,11 @@ static void end(struct scene *s) {
     redis_kill(&s->r);
 }
 
-static void play(void) {
-    static struct scene scenes[2 * COUNT_OF(ways)];
-    size_t count = 0;
-    for (size_t p = 0; p < servers.n; p++)
-        for (size_t w = 0; w < COUNT_OF(ways); w++, count++)
-            begin(&scenes[count], &ways[w], servers.installed[p], count);
+static void play(size_t program) {
+    static struct scene scenes[COUNT_OF(ways)];
+    const size_t count = COUNT_OF(ways);
+    for (size_t i = 0; i < count; i++)
+        begin(&scenes[i], &ways[i], servers.installed[program], program * count + i);
     for (size_t i = 0; i < count; i++)
         wait_for_renewals(&scenes[i]);
     for (size_t i = 0; i < count; i++) {
@@ -236,15 +235,16 @@ static void play(void) {
         wake(&scenes[i]);
     for (size_t i = 0; i < count; i++)
         recover(&scenes[i]);
-    diag("figure: W %d ms, H %d ms, S %d ms: holders go on, released pids at once, others wait W + S and may look %d ms later",
-         WINDOW_MS, HEARTBEAT_MS, BUDGET_MS, JITTER_MS);
-    diag("figure: %-14s %-21s %5s %7s %9s %9s  (ms)", "server", "what", "away", "holders", "released", "others");
     for (size_t i = 0; i < count; i++)
         end(&scenes[i]);
 }
 
 int main(void) {
     faults_begin();
-    play();
+    diag("figure: W %d ms, H %d ms, S %d ms: holders go on, released pids at once, others wait W + S and may look %d ms later",
+         WINDOW_MS, HEARTBEAT_MS, BUDGET_MS, JITTER_MS);
+    diag("figure: %-14s %-21s %5s %7s %9s %9s  (ms)", "server", "what", "away", "holders", "released", "others");
+    for (size_t program = 0; program < servers.n; program++)
+        play(program);
     return faults_end("what forgets");
 }
