@@ -4,8 +4,8 @@
  * that was under way at the first close and a lane with numbers left both find that handle closed. What closed handles leave
  * behind is bounded. A close inside on_event does nothing, also before sfid_open() has returned.
  *
- * Sizes: 5,600 opens, more than a page has room for (long: 20,600); memory is measured over all but the first 600, and over
- * 20,000 of a fixed pid without an app (sanitizer: nothing is measured).
+ * Sizes: 5,600 opens, more than a page has room for (long: 20,600; sanitizer: 2,100); memory is measured over all but the first
+ * 600, and over 20,000 of a fixed pid without an app (sanitizer: nothing is measured).
  */
 #include "support/proc.h"
 
@@ -98,7 +98,7 @@ static void test_late(void) {
     sfid_close(g);
     cycle(&opt, SETTLED);
     const struct usage before = usage();
-    const unsigned opens = (unsigned)sized(5000, 20000, 5000);
+    const unsigned opens = (unsigned)sized(5000, 20000, 1500);
     cycle(&opt, opens);
     judge_usage(before, opens, "an app");
     sfid *now = open_or_die(&opt);
