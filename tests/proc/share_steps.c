@@ -6,7 +6,7 @@
  * share, drew ahead of the clock, died and lost its mark. No ID comes twice, each process's IDs increase, every other process
  * opens in time, and the next one goes on above all IDs of its pid.
  *
- * Sizes: each 29th stop (long: each; sanitizer: each 60th).
+ * Sizes: each 13th stop (long: each; sanitizer: each 60th).
  */
 #include "support/local.h"
 
@@ -166,7 +166,7 @@ static bool trial(enum past past, bool killing, unsigned stop) {
 static void test(enum past past, bool killing) {
     unsigned stop = 1;
     memset(&tally, 0, sizeof tally);
-    for (; stop < MOST_STOPS; stop += (unsigned)sized(29, 1, 60))
+    for (; stop < MOST_STOPS; stop += (unsigned)sized(13, 1, 60))
         if (!trial(past, killing, stop))
             break;
     remove_tree(dirs.run);
