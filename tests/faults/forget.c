@@ -3,9 +3,10 @@
  * A server that forgets, in each of its ways, under processes that lease from it: no ID is issued twice, who holds a pid goes
  * on without a gap, and who comes new waits as long as the documents say.
  *
- * Each way has a server of its own, all of one program at once. Four processes hold the four pids there are. When it happens one of them is
- * stopped for a third of a window, so that it testifies late; another one until its pid was handed out anew, so that it comes back
- * to find itself forgotten. A newcomer has to wait for that one; a second one gets the pid that a holder gives back meanwhile.
+ * Each way has a server of its own, all of one program at once. Four processes hold the four pids there are. When it happens
+ * one of them is stopped for a third of a window, so that it testifies late; another one until its pid was handed out anew, so
+ * that it comes back to find itself forgotten. A newcomer has to wait for that one; a second one gets the pid that a holder
+ * gives back meanwhile.
  *
  * Printed is how long holders stalled and newcomers waited, with W, H and S as used.
  */
