@@ -97,11 +97,12 @@ void run_row(const struct row *row) {
     begin_line();
     if (settings.json)
         printf("{\"name\":\"%s\",\"floor\":\"%s\",\"unit\":\"ns/%s\",\"rounds\":%d,\"floor_min\":%.3f,\"floor_median\":%.3f,"
-               "\"min\":%.3f,\"median\":%.3f,\"ratio\":%.3f,\"target\":%.2f}",
-               row->name, row->floor_name, row->per, settings.rounds, floors[0], floor, costs[0], cost, ratio, row->target);
+               "\"min\":%.3f,\"median\":%.3f,\"ratio\":%.3f,\"ratio_min\":%.3f,\"ratio_max\":%.3f,\"target\":%.2f}",
+               row->name, row->floor_name, row->per, settings.rounds, floors[0], floor, costs[0], cost, ratio, ratios[0],
+               ratios[settings.rounds - 1], row->target);
     else
-        printf("%-44s %8.2f %8.2f   %-36s %8.2f %8.2f   %6.2f%s\n", row->name, costs[0], cost, row->floor_name, floors[0], floor,
-               ratio, verdict(row->target, ratio <= row->target));
+        printf("%-44s %8.2f %8.2f   %-36s %8.2f %8.2f   %6.2f %6.2f %6.2f%s\n", row->name, costs[0], cost, row->floor_name,
+               floors[0], floor, ratio, ratios[0], ratios[settings.rounds - 1], verdict(row->target, ratio <= row->target));
     fflush(stdout);
 }
 
@@ -112,16 +113,17 @@ void tell_figure(const char *name, const char *unit, double *values, int n, doub
         printf("{\"name\":\"%s\",\"unit\":\"%s\",\"rounds\":%d,\"min\":%.3f,\"median\":%.3f,\"max\":%.3f,\"target\":%.2f}", name,
                unit, n, values[0], middle, values[n - 1], target);
     else
-        printf("%-44s %8.2f %8.2f   %-36s %8s %8.2f         %s\n", name, values[0], middle, unit, "highest", values[n - 1],
-               verdict(target, at_least ? middle >= target : middle <= target));
+        printf("%-44s %8.2f %8.2f   %-36s %8s %8.2f                       %s\n", name, values[0], middle, unit, "highest",
+               values[n - 1], verdict(target, at_least ? middle >= target : middle <= target));
     fflush(stdout);
 }
 
 void begin_rows(void) {
     if (!settings.json)
-        printf("%d rounds, floor and subject in turn; nanoseconds, least and median; ratio: median of the rounds' ratios\n\n"
-               "%-44s %8s %8s   %-36s %8s %8s   %6s\n",
-               settings.rounds, "", "min", "median", "floor", "min", "median", "ratio");
+        printf(
+            "%d rounds, floor and subject in turn; nanoseconds, least and median; ratio: median, least and most of the rounds\n\n"
+            "%-44s %8s %8s   %-36s %8s %8s   %6s %6s %6s\n",
+            settings.rounds, "", "min", "median", "floor", "min", "median", "ratio", "min", "max");
 }
 
 void end_rows(void) {

@@ -33,11 +33,12 @@ static double floor_one(void *none, uint64_t bursts) {
     sfid_wide id;
     double took = 0;
     (void)none;
+    const bool by_counter = time_by_counter();
     for (uint64_t k = 0; k < bursts; k++) {
         await_millisecond();
         const double begin = now_ns();
         for (uint64_t i = 0; i < BURST; i++) {
-            id.high = counter();
+            id.high = cheapest_clock(by_counter);
             id.low = atomic_fetch_add_explicit(&word, 1, memory_order_relaxed);
             KEEP(&id);
         }
@@ -118,7 +119,8 @@ static void rows_of(const char *name, int64_t pid, const char *one, const char *
     opt.wide = &l;
     opt.pid = pid;
     sfid *g = open_options(&opt);
-    run_row(&(struct row){one, COUNTER " + fetch_add, 16 bytes stored", floor_one, draw_one, NULL, g, BURSTS, 1.7, "ID"});
+    const char *floor = time_by_counter() ? COUNTER " + fetch_add + storing" : "clock_gettime() + fetch_add + storing";
+    run_row(&(struct row){one, floor, floor_one, draw_one, NULL, g, BURSTS, 1.7, "ID"});
     run_row(&(struct row){many, "storing as many", floor_store, draw_many, NULL, g, BURSTS, target, "ID"});
     sfid_close(g);
 }
