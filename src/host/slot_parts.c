@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 
 /* The header that this file should have, but for nonce and checksum. */
 int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id) {
+#ifdef STATX_BTIME
     struct statx sx;
     if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
         return errno;
@@ -30,6 +32,12 @@ int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id) {
         id->born_s = sx.stx_btime.tv_sec;
         id->born_ns = sx.stx_btime.tv_nsec;
     }
+#else /* musl before 1.2.5: as on a file system that keeps no birth times */
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return errno;
+    *id = (struct sfid__page_id){.layout = layout, .device = st.st_dev, .inode = st.st_ino};
+#endif
     return sfid__boot_id(id->boot_id);
 }
 
