@@ -8,7 +8,7 @@
  *     sfid_close(g);
  *
  * No two IDs of one app name are ever equal, over threads, forked children,
- * processes and restarts. doc/design.md lists the assumptions. A call that
+ * processes and restarts. doc/safety.md lists the assumptions. A call that
  * cannot prove its right to issue an ID returns an error instead.
  *
  * Each description below uses three terms.
@@ -65,6 +65,7 @@ typedef struct sfid sfid;
  * one continues at the next ID. One thread renews the leases of a process, or up to
  * five while it waits for servers or disks. A handle with on_event has its own. Of
  * the processes that share a page, only the one that keeps it has a thread for it.
+ * One more runs while a call with share has the process open another page.
  *
  * Where its pid comes from:
  *
@@ -293,7 +294,7 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,
  * sfid_next_n, sfid_pid, sfid_retry_ms, sfid_ready, sfid_status, sfid_last_error). So
  * some 200 bytes of a handle that was open stay in memory (400 with ticks below
- * a second, 500 for wide IDs). The page stays up to its last record, 192 bytes
+ * a second, 500 for wide IDs or with share). The page stays up to its last record, 192 bytes
  * for each open.
  *
  * g may be NULL. Closing a handle again does nothing. Closing it inside its own

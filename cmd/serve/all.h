@@ -77,7 +77,7 @@ void log_tick(void);
 
 /* ---- notify.c: messages to the service manager ------------------------------ */
 
-/* Reads $NOTIFY_SOCKET and $WATCHDOG_USEC. Returns how often to call notify_watchdog() in milliseconds; 0: never. */
+/* Reads $NOTIFY_SOCKET and $WATCHDOG_USEC. Returns how often WATCHDOG=1 is to be sent, in milliseconds; 0: never. */
 uint64_t notify_begin(void);
 void notify(const char *fmt, ...) CLI_PRINTF(1, 2); /* without $NOTIFY_SOCKET it does nothing */
 

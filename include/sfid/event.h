@@ -25,7 +25,7 @@ extern "C" {
     X(END_OF_LIFE, 7, "the layout ends within 5 years", "milliseconds left") \
     X(SLOT_REPLACED, 8, "the slot file could not be used and was replaced; the text says why", "") \
     X(LOST, 9, "the pid is no longer held; the rest of its window may be used, and the keeper claims another pid", "") \
-    X(LEASED_AGAIN, 10, "a pid is held again after a loss", "") \
+    X(LEASED_AGAIN, 10, "a pid is held again after a loss, or an ordinary one in place of a short one", "") \
     X(NOT_DURABLE, 11, "the mark is not synced (local?mark=none): after a power loss IDs may repeat", "") \
     X(CONNECTED, 12, "the store's server answers", "milliseconds that the answer took, including connecting") \
     X(DISCONNECTED, 13, "the store's server no longer answers", "") \

@@ -46,7 +46,7 @@ namespace libsfid {
 /** sfid_exhaustion: what a call does when the sequence is used up. */
 enum class exhaustion : int { wait = SFID_WAIT, borrow = SFID_BORROW, fail = SFID_FAIL };
 
-/** sfid_on_unknown: what opening does when Redis does not know the app. */
+/** sfid_on_unknown: what opening does when Redis does not know the app, or a pid of "ordinal:" has no mark. */
 enum class on_unknown : int { wait_out = SFID_WAIT_OUT, trust = SFID_TRUST };
 
 /** An event, as sfid_event. The views are valid during the callback only. */

@@ -51,7 +51,8 @@ typedef struct sfid_options {
                                      /var/lib/sfid for root, ~/.local/state/sfid for others. A Redis store works without it,
                                      see SFID_EVENT_NO_STATE_DIR */
     sfid_exhaustion exhaustion; /**< what a call does when the sequence is used up; default SFID_WAIT */
-    uint32_t max_wait_ms;       /**< how long one call may sleep in all; default 2000. SFID_WAIT needs a tick; else 0: never */
+    uint32_t max_wait_ms;       /**< how long one call may sleep in all; default 2000; 0: it never sleeps. With SFID_WAIT at least
+                                     one tick */
     uint32_t max_ahead_ms;      /**< how far ahead of the clock IDs may be issued (SFID_BORROW, clock steps); 0: never; default
                                      10000, at most 86400000 */
     uint64_t random_start;      /**< 0 (default): each tick starts at sequence 0. N: each tick starts at a random sequence below
@@ -73,8 +74,8 @@ typedef struct sfid_options {
     uint32_t short_ms;            /**< how long a claim from Redis lasts until its first renewal, and each grant of a short pid (one
                                      in eight); default 30000. 0: a claim lasts ttl_ms, and there are no short pids. New processes
                                      get a short pid short_ms + skew_budget_ms after the server has forgotten the app. Has no
-                                     effect above half of ttl_ms, with fewer than 5 pid bits or with registration=mixed. All
-                                     processes of an app need the same value */
+                                     effect below two ticks, above half of ttl_ms, with fewer than 5 pid bits or with
+                                     registration=mixed. All processes of an app need the same value */
     uint32_t keep_pid;            /**< 0 (default): the holder of a short pid takes an ordinary one at its next renewal, if one is
                                      free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
     uint64_t share;               /**< 0 (default): a pid of its own. 1: all processes of this user on this host that open the app

@@ -105,7 +105,7 @@ enum sfid__lease_event_kind {
 
 enum sfid__lease_answer {
     SFID__GRANTED,  /* claim: pid, floor, limit; renewal: limit */
-    SFID__LATER,    /* claim: all pids are taken for now; after_ms (a heartbeat at most), start */
+    SFID__LATER,    /* claim: all pids are taken for now; after_ms (poll_most_ms at most), start */
     SFID__SWITCHED, /* renewal: an ordinary pid in place of the short one: pid, floor, limit */
     SFID__LOST,     /* renewal: the pid is not ours any more, or not known */
     SFID__FOREIGN,  /* the same, and somebody may issue from it already */
