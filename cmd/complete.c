@@ -41,9 +41,9 @@ static void offer_forms(const char *head) {
 }
 
 static void offer_stores(const char *head) {
-    static const char *const stores[] = {"local",      "redis://",          "rediss://",        "valkey://",
-                                         "valkeys://", "redis+sentinel://", "redis+cluster://", "unix:///",
-                                         "ordinal:"};
+    static const char *const stores[] = {
+        "local",    "redis://", "rediss://", "valkey://", "valkeys://", "redis+sentinel://", "redis+cluster://",
+        "unix:///", "ordinal:", "pool:"};
     for (size_t i = 0; i < COUNT_OF(stores); i++)
         offer_word(head, stores[i]);
 }

@@ -53,7 +53,7 @@ static void a_fault(const char *text) {
     char room[120] = "";
     sfid_layout layout = SFID_LAYOUT_DEFAULT;
     said = 0;
-    const bool good = read_layout("--layout", text, &layout);
+    const bool good = read_layout("--layout", text, sfid_layout_preset, &layout);
     HOLDS(good == (sfid_layout_parse(text, &layout) == 0) && said == !good);
     if (!good && text[0] >= '0' && text[0] <= '9') {
         const char *fault = layout_fault(text, room, sizeof room);

@@ -77,11 +77,11 @@ bool args_app(const struct args *args, int i, const char **app);
 bool args_directory(const struct args *args, int i, const char **directory);
 bool is_app_name(const char *name);
 
-/* Reads a layout, or takes the default if none is given. Returns false, with a message, if it is invalid. */
+/* Reads a layout of 64 bits, or takes the default if none is given. Returns false, with a message, if it is invalid. */
 bool args_layout(const struct args *args, int i, sfid_layout *layout);
 
-/* Reads a layout from text. If it is invalid, prints what would be right after the label, and returns false. */
-bool read_layout(const char *label, const char *text, sfid_layout *layout);
+/* Reads a layout from text. If it is invalid, prints what would be right after the label, such as a preset, and returns false. */
+bool read_layout(const char *label, const char *text, const char *(*preset)(size_t i), sfid_layout *layout);
 
 /* ---- any_layout.c: an option that takes a layout of 64 or 128 bits ------- */
 

@@ -68,13 +68,21 @@ static bool read_epoch(const char *epoch, sfid_wide_layout *layout) {
 
 /* ---- the option -------------------------------------------------------------- */
 
+/* The presets of 64 bits, then those of more. */
+static const char *any_preset(size_t i) {
+    size_t narrow = 0;
+    while (sfid_layout_preset(narrow))
+        narrow++;
+    return i < narrow ? sfid_layout_preset(i) : sfid_wide_layout_preset(i - narrow);
+}
+
 bool read_any_layout(const char *label, const char *text, struct any_layout *any) {
     const char *epoch = epoch_from_outside(text);
     any->layout = SFID_LAYOUT_DEFAULT;
     any->wide = text && sfid_wide_layout_parse(text, &any->wide_layout) == 0;
     if (epoch)
         return read_epoch(epoch, &any->wide_layout);
-    return any->wide || text == NULL || read_layout(label, text, &any->layout);
+    return any->wide || text == NULL || read_layout(label, text, any_preset, &any->layout);
 }
 
 bool args_any_layout(const struct args *args, int i, struct any_layout *any) {

@@ -225,7 +225,7 @@ bool args_no_operands(const struct args *args, const char *hint) {
     return false;
 }
 
-bool read_layout(const char *label, const char *text, sfid_layout *layout) {
+bool read_layout(const char *label, const char *text, const char *(*preset)(size_t i), sfid_layout *layout) {
     if (sfid_layout_parse(text, layout) == 0)
         return true;
     if (text[0] >= '0' && text[0] <= '9') {
@@ -233,18 +233,23 @@ bool read_layout(const char *label, const char *text, sfid_layout *layout) {
         say("%s: %s is not a layout: %s", label, QUOTE(text), layout_fault(text, room, sizeof room));
         return false;
     }
-    char list[256] = "";
-    for (size_t i = 0; sfid_layout_preset(i); i++) {
+    char list[400] = "";
+    for (size_t i = 0; preset(i); i++) {
         const size_t len = strlen(list);
-        snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", sfid_layout_preset(i));
+        snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", preset(i));
     }
-    const char *near = nearest(text, sfid_layout_preset);
+    const char *near = nearest(text, preset);
     say("%s: %s is not a layout%s%s%s; use a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms", label,
         QUOTE(text), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list);
     return false;
 }
 
 bool args_layout(const struct args *args, int i, sfid_layout *layout) {
+    const char *text = args->value[i];
+    sfid_wide_layout wide;
     *layout = SFID_LAYOUT_DEFAULT;
-    return args->value[i] == NULL || read_layout(args->label[i], args->value[i], layout);
+    if (text == NULL || sfid_wide_layout_parse(text, &wide) < 0)
+        return text == NULL || read_layout(args->label[i], text, sfid_layout_preset, layout);
+    say("%s: %s has more than 64 bits; %s needs a layout of 64", args->label[i], QUOTE(text), args->command->name);
+    return false;
 }

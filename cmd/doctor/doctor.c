@@ -15,7 +15,7 @@ static const struct option_spec options[] = {
     [SERVER_ONLY] = {"server-only", 0, NULL, NULL, "omit this host, for probes that need an answer in milliseconds"},
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
     [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
-    [HEARTBEAT] = {"heartbeat-ms", 0, "MS", NULL, "how often a lease is renewed (a third of it, 180000)"},
+    [HEARTBEAT] = {"heartbeat-ms", 0, "MS", NULL, "how often a lease is renewed (a third of it, at most 180000)"},
     STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };

@@ -319,7 +319,7 @@ static bool leaves_time(const struct args *args, const struct exec *e) {
     const uint32_t lasts = brief ? e->opt.short_ms : e->opt.ttl_ms;
     if (lasts >= least)
         return true;
-    say("%s: %" PRIu32 " ms is too short; use at least %" PRIu32 ", three times --grace-ms (%" PRIu32 ") and a second%s",
+    say("%s: %" PRIu32 " ms is too short; use at least %" PRIu32 ": three times the sum of --grace-ms (%" PRIu32 ") and 1000%s",
         brief ? "--short-ms" : "--ttl-ms", lasts, least, e->grace_ms, brief ? "; or 0, in all processes of the app" : "");
     return false;
 }
@@ -378,7 +378,7 @@ const struct command command_exec = {
              "instead. Standard input and output are COMMAND's, and it gets the signals sent to exec.\n\n"
              "Exit status: COMMAND's, or 128 plus the number of the signal that ended it; 127 if there\n"
              "is no such program, 126 if it cannot be run. When the lease is lost, COMMAND and all\n"
-             "processes that it started get TERM, after 5 s KILL, and the status is 76. If exec fails\n"
+             "processes that it started get TERM, KILL after --grace-ms, and the status is 76. If exec fails\n"
              "before COMMAND runs, the statuses are those of gen.\n\n"
              "No other process has the pid in $SFID_PID for APP while COMMAND runs. COMMAND itself must\n"
              "take ticks from the clock, never ahead of it, and use no tick twice when the clock is set\n"

@@ -5,7 +5,7 @@
 enum { FORMAT, HEADER, SQL, COLUMN, COMPARE };
 
 static const struct option_spec options[] = {
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json; list: also tsv (text)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL, "text, json or tsv; tsv: list only (text)"},
     [HEADER] = {"header", 0, NULL, NULL, "with tsv: the first line has the names of the columns"},
     [SQL] = {"sql", 0, "DIALECT", NULL, "with show: as SQL for postgres, mysql, sqlite, duckdb or clickhouse"},
     [COLUMN] = {"column", 0, "NAME", NULL, "with --sql: the column of the IDs (id)"},

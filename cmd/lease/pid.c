@@ -7,11 +7,17 @@
 
 static const char *const formats[] = {"text", "json", NULL};
 
+static uint64_t max_pid(const sfid_options *opt) {
+    sfid_wide_facts facts;
+    if (opt->layout)
+        return opt->layout->max_pid;
+    return sfid_wide_layout_describe(opt->wide, &facts) < 0 ? 0 : facts.max_pid;
+}
+
 static bool read_pid(const struct args *args, const sfid_options *opt, uint64_t *pid) {
-    if (read_u64(args->operands[1], opt->layout->max_pid, pid))
+    if (read_u64(args->operands[1], max_pid(opt), pid))
         return true;
-    say("lease %s: %s is not a pid; expected 0 to %" PRIu64, args->operands[0], QUOTE(args->operands[1]),
-        (uint64_t)opt->layout->max_pid);
+    say("lease %s: %s is not a pid; expected 0 to %" PRIu64, args->operands[0], QUOTE(args->operands[1]), max_pid(opt));
     return false;
 }
 
@@ -196,10 +202,14 @@ static int refused(int code, const char *why) {
     return code == SFID_ELEASE ? STATUS_BAD_INPUT : status;
 }
 
-static int report(const sfid_pid_info *info) {
+static int report(const sfid_pid_info *info, bool json) {
     char from[DATE_ROOM];
     date_text(from, info->free_unix_ms);
-    if (info->free_unix_ms > 0)
+    if (json) {
+        json_open(NULL, '{');
+        show_json(info);
+        json_end();
+    } else if (info->free_unix_ms > 0)
         out_print("pid %" PRIu64 ": the lease will not be renewed, and the pid is free from %s on\n", info->pid, from);
     else
         out_print("pid %" PRIu64 ": the lease will not be renewed, and the pid is free\n", info->pid);
@@ -211,10 +221,12 @@ int lease_release(const struct args *args, const sfid_options *opt) {
     char why[SFID_WHY_LEN];
     uint64_t pid;
     const bool yes = args->value[LEASE_YES] != NULL;
-    if (!read_pid(args, opt, &pid))
+    const int format = args_choice(args, LEASE_FORMAT, formats);
+    if (format < 0 || !read_pid(args, opt, &pid))
         return STATUS_USAGE;
-    if (!yes && !isatty(STDIN_FILENO)) {
-        say("lease release: standard input is not a terminal; use --yes to go ahead");
+    if (!yes && (format == 1 || !isatty(STDIN_FILENO))) {
+        say("lease release: %s; use --yes to go ahead",
+            format == 1 ? "with --format json nothing is asked" : "standard input is not a terminal");
         return STATUS_USAGE;
     }
     int code = sfid_pid_look(opt, pid, &info, why, sizeof why);
@@ -230,5 +242,5 @@ int lease_release(const struct args *args, const sfid_options *opt) {
     /* The holder that the user was shown, if any. */
     const bool held = info.there && info.holder[0] && info.kind != SFID_LEASE_FOREIGN;
     code = sfid_pid_finish(opt, pid, held ? info.holder : NULL, &info, why, sizeof why);
-    return code < 0 ? refused(code, why) : report(&info);
+    return code < 0 ? refused(code, why) : report(&info, format == 1);
 }

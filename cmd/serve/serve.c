@@ -265,7 +265,7 @@ const struct command command_serve = {
     .name = "serve",
     .synopsis = "[--listen ADDRESS]... [--expose] [--protocols LIST] [--mode OCTAL] --app APP [--store STORE | --pid PID] "
                 "[--layout LAYOUT] [--format dec|hex|base62|base32|base58|uuid] "
-                "[--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
+                "[--mac ADDRESS] [--region REGION] [--ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
                 "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] [--max-ids N] [--max-connections N] "
                 "[--max-memory BYTES] [--wait-ms MS] [--request-ms MS] [--idle-ms MS] [--grace-ms MS] "
                 "[--integers auto|always|never] [--access-log]",

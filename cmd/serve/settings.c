@@ -67,9 +67,9 @@ struct settings settings;
 
 /* ---- where to listen --------------------------------------------------------- */
 
-static bool add_address(const char *text) {
+static bool add_address(const char *label, const char *text) {
     if (settings.listen_count == LISTEN_MOST) {
-        say("--listen: more than %d addresses", LISTEN_MOST);
+        say("%s: more than %d addresses", label, LISTEN_MOST);
         return false;
     }
     settings.listen[settings.listen_count++] = text;
@@ -81,7 +81,7 @@ static bool read_listen(const struct args *args) {
     char *rest = room;
     if (!args->from_env[LISTEN]) {
         for (int i = 0; i < args->list_count; i++)
-            if (!add_address(i < LISTEN_MOST ? args->list[i] : ""))
+            if (!add_address("--listen", i < LISTEN_MOST ? args->list[i] : ""))
                 return false;
         return true;
     }
@@ -90,7 +90,7 @@ static bool read_listen(const struct args *args) {
         return false;
     }
     for (char *word; (word = strtok_r(rest, " \t\n", &rest)) != NULL;)
-        if (!add_address(word))
+        if (!add_address("$SFID_LISTEN", word))
             return false;
     return true;
 }
@@ -149,16 +149,14 @@ static bool read_mode(const struct args *args) {
 /* ---- which IDs ----------------------------------------------------------------- */
 
 static bool read_format(const struct args *args) {
+    static const char *const forms[] = {"dec", "hex", "base62", "base32", "base58", NULL};
+    static const char *const wide_forms[] = {"dec", "hex", "base62", "base32", "base58", "uuid", NULL};
     const char *text = args->value[FORMAT];
     sfid_wide_facts facts;
     const bool wide = settings.layout.wide;
-    const int form = args_choice(args, FORMAT, id_forms);
+    const int form = args_choice(args, FORMAT, wide ? wide_forms : forms);
     if (form < 0)
         return false;
-    if (form == SFID_BYTES || (form == SFID_UUID && !wide)) {
-        say("--format: %s is not one of dec, hex, base62, base32, base58%s", QUOTE(text), wide ? ", uuid" : "");
-        return false;
-    }
     settings.form = (sfid_form)form;
     if (wide && text == NULL && sfid_wide_layout_describe(&settings.layout.wide_layout, &facts) == 0) {
         settings.form = facts.form;

@@ -89,7 +89,13 @@ static bool read_width(const struct args *args, struct convert *convert) {
     convert->width = (unsigned)width;
     if (write_id(convert, (sfid_wide){0, 0}, room) >= 0)
         return true;
-    say("%s: IDs in %s cannot have %s digits", args->label[WIDTH], args->value[TO], args->value[WIDTH]);
+    while (convert->width > 0 && write_id(convert, (sfid_wide){0, 0}, room) < 0)
+        convert->width--;
+    if (convert->width > 0)
+        say("%s: IDs in %s have at most %u digits, not %s", args->label[WIDTH], args->value[TO], convert->width,
+            args->value[WIDTH]);
+    else
+        say("%s: IDs in %s have no digits to add; leave it out", args->label[WIDTH], args->value[TO]);
     return false;
 }
 

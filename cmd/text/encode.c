@@ -74,7 +74,7 @@ static bool read_pid(const struct args *args, struct encode *e) {
     if (!host_pid(args, &host, &e->layout, &pid))
         return false;
     if (pid < 0)
-        say("encode: --mac is missing");
+        say("encode: give --mac or --interface: these IDs name their host by its MAC address");
     e->pid = (uint64_t)pid;
     return pid >= 0;
 }
@@ -140,8 +140,8 @@ static int run(const struct args *args) {
 const struct command command_encode = {
     .name = "encode",
     .synopsis =
-        "[--layout LAYOUT] --time TIME --pid PID --seq SEQ [--random NUMBER] [--mac ADDRESS | --region REGION --ip ADDRESS | "
-        "--interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
+        "[--layout LAYOUT] --time TIME [--pid PID] --seq SEQ [--random NUMBER] [--mac ADDRESS] [--region REGION] "
+        "[--ip ADDRESS | --interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
     .summary = "put an ID together from time, pid and seq",
     .about = "Writes the ID with the tick that contains TIME, and with PID and SEQ. Such an ID is not\n"
              "guaranteed to be unique: a generator may generate the same one.\n\n"

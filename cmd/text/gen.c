@@ -280,7 +280,7 @@ const struct command command_gen = {
     .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--pid-min PID] [--pid-max PID] [--share] "
                 "[--layout LAYOUT] "
                 "[--format " ID_FORMATS_WIDE "] [--min-length DIGITS] [--exhaustion wait|borrow|fail] [--random-start N] "
-                "[--mac ADDRESS | --region REGION --ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
+                "[--mac ADDRESS] [--region REGION] [--ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
                 "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "generate IDs",
     .about = "Generates COUNT increasing IDs, one per line. When the sequence of a tick is used up, it\n"

@@ -17,23 +17,37 @@ static int usual(const struct view *view) {
     return format;
 }
 
+/* True if IDs can be written with so many digits. */
+static bool has_width(const struct ids *ids, unsigned width) {
+    char room[SFID_WIDE_TEXT_LEN];
+    const sfid_form form = ids->format == JSON ? ids->view.form : forms[ids->format];
+    if (ids->view.wide)
+        return sfid_wide_to_text(form, (sfid_wide){0, 0}, width, room, sizeof room) >= 0;
+    return ids->format != JSON && sfid_to_text_padded(form, 0, width, room, sizeof room) >= 0;
+}
+
 static bool read_width(struct ids *ids, const struct args *args, int length) {
     enum { MOST = 64 };
-    char room[SFID_WIDE_TEXT_LEN];
     uint64_t width = 0;
     if (args->value[length] == NULL)
         return true;
     if (!args_number(args, length, MOST, &width))
         return false;
     ids->width = (unsigned)width;
-    const sfid_form form = ids->format == JSON ? ids->view.form : forms[ids->format];
-    const bool fits = ids->view.wide ? sfid_wide_to_text(form, (sfid_wide){0, 0}, ids->width, room, sizeof room) >= 0
-                                     : ids->format != JSON && sfid_to_text_padded(form, 0, ids->width, room, sizeof room) >= 0;
-    if (!fits)
-        say("%s: IDs in %s cannot have %s digits", args->label[length], wide_formats[ids->format], args->value[length]);
-    else if (ids->view.wide && width > 0)
-        ids->view.width = ids->width; /* for JSON */
-    return fits;
+    if (has_width(ids, ids->width)) {
+        if (ids->view.wide && width > 0)
+            ids->view.width = ids->width; /* for JSON */
+        return true;
+    }
+    unsigned most = ids->width;
+    while (most > 0 && !has_width(ids, most))
+        most--;
+    if (most > 0)
+        say("%s: IDs in %s have at most %u digits, not %s", args->label[length], wide_formats[ids->format], most,
+            args->value[length]);
+    else
+        say("%s: IDs in %s have no digits to add; leave it out", args->label[length], wide_formats[ids->format]);
+    return false;
 }
 
 bool ids_read(struct ids *ids, const struct args *args, int format, int length, const struct any_layout *any) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package sfid generates unique, time-ordered 64-bit IDs with libsfid, and takes them apart. sfid(7) has the words.
+// Package sfid generates unique, time-ordered 64-bit IDs with libsfid, and takes them apart. libsfid(7) has the words.
 package sfid
 
 /*

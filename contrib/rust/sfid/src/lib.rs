@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Unique, time-ordered 64-bit IDs, by the C library libsfid. sfid(7) has the words.
+//! Unique, time-ordered 64-bit IDs, by the C library libsfid. libsfid(7) has the words.
 //!
 //! ```
 //! # std::env::set_var("SFID_RUN_DIR", std::env::temp_dir().join("sfid-doc-run"));
