@@ -9,7 +9,7 @@
 
 #define LAYOUT "39:3:14/10ms"
 
-enum { TTL = 6000, HEARTBEAT = 300, SKEW_MS = 2000, LATE_MS = 400 };
+enum { TTL = 6000, HEARTBEAT = 300, SKEW_MS = 2000, LATE_MS = 1200 };
 
 static sfid_options event_options(struct redis *r, const char *app) { return fleet_lease(r, app, TTL, HEARTBEAT); }
 

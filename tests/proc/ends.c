@@ -7,6 +7,8 @@
  */
 #include "support/proc.h"
 
+#define LOOK_NS 20000 /* a look that took longer was interrupted between clock and word: it says nothing */
+
 enum { THREADS = 8 };
 
 struct drawer {
@@ -82,9 +84,11 @@ static void draw_by_threads(const sfid_options *opt, struct drawer *drawers, uns
     }
     if (to_the_end)
         ok(tap_wait_until(all_over, g, patience(20000)), "%s: it ends", what);
-    for (const int64_t end = mono_ns() + (int64_t)ms * NS_PER_MS; mono_ns() < end; nap_us(5000))
-        if (sfid_status(g, &st) == 0 && st.ahead_ms > ahead)
+    for (const int64_t end = mono_ns() + (int64_t)ms * NS_PER_MS; mono_ns() < end; nap_us(5000)) {
+        const int64_t look = mono_ns();
+        if (sfid_status(g, &st) == 0 && mono_ns() - look < LOOK_NS && st.ahead_ms > ahead)
             ahead = st.ahead_ms;
+    }
     atomic_store(&stop, true);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(drawers[i].thread, NULL);

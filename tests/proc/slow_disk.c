@@ -102,7 +102,7 @@ static void test_hanging(const char *store, const char *what) {
 
 int main(void) {
     dirs_make();
-    test_hanging("local?lead_ms=600", "alone");
-    test_hanging("local?lead_ms=600&share=1", "shared");
+    test_hanging("local?lead_ms=2000", "alone");
+    test_hanging("local?lead_ms=2000&share=1", "shared");
     return done_testing();
 }

@@ -163,7 +163,7 @@ static void finish(pid_t child, const char *what) {
 /* The mark of the pid, and the clock past it: by then the window is over, whatever it was. */
 static uint64_t sit_out(const char *what) {
     const uint64_t mark = mark_tick(APP, PID, &layout);
-    ok(mark > 0 && tick_passes(&layout, mark + 20, patience(5000)), "%s: the window runs out", what);
+    ok(mark > 0 && tick_passes(&layout, mark + 300, patience(5000)), "%s: the window runs out", what);
     return mark;
 }
 

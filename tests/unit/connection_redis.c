@@ -247,7 +247,8 @@ static void test_busy(void) {
     struct sfid__connection *c = new_connection(by_port(&r)), *busy = new_connection(by_port(&r)),
                             *late = new_connection(by_port(&r));
     ok(said(ping(c, LONG_MS), "PONG"), "a connection is up");
-    ok(ask(busy, 100, "EVAL", "while true do end", "0", NULL, NULL, NULL) == SFID_EREDIS && within(100, 100),
+    ok(said(ping(busy, LONG_MS), "PONG"), "another, too");
+    ok(ask(busy, 300, "EVAL", "while true do end", "0", NULL, NULL, NULL) == SFID_EREDIS && within(300, 300),
        "a script that does not end takes no longer than the deadline");
     ok(tap_wait_until(is_busy, c, LONG_MS), "others are told: BUSY");
     ok(failed_with(ping(c, LONG_MS), SFID_EREDIS, SFID__REPLY_RETRY, "PING: BUSY"), "which may pass");
@@ -292,7 +293,7 @@ static void test_clients(void) {
     ok(tap_wait_until(is_down, c, LONG_MS), "a server that closes idle connections");
     ok(said(ping(c, LONG_MS), "PONG"), "gets a new one");
     set_config(&r, "timeout", "0");
-    ok(said(ask(d, LONG_MS, "CLIENT", "PAUSE", "700", "ALL", NULL, NULL), "OK"), "a server that pauses");
+    ok(said(ask(d, LONG_MS, "CLIENT", "PAUSE", "1500", "ALL", NULL, NULL), "OK"), "a server that pauses");
     ok(ping(c, 200) == SFID_EREDIS && reply.class == SFID__REPLY_RETRY && within(200, 200), "is left at the deadline");
     ok(said(ping(c, LONG_MS), "PONG"), "and answers when it goes on");
     redis_kill(&r);

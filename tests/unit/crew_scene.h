@@ -113,4 +113,7 @@ static bool no_threads(void *unused) {
     return threads_named(NAME) == 0 && threads_named(HELPER) == 0;
 }
 
+/* The kernel shows a thread for a moment after it was joined. A helper that is left ends by itself, but after a second. */
+static bool threads_end(void) { return tap_wait_until(no_threads, NULL, 500); }
+
 #endif

@@ -4,6 +4,9 @@
 
 static bool renewed(void *arg) { return atomic_load(&store->renewals) >= *(int *)arg; }
 
+/* The kernel shows a thread for a moment after it was joined. */
+static bool is_gone(void *unused) { return unused == NULL && threads_named("sfid-keeper") == 0; }
+
 static void child_wants_keeper(struct sfid__generator *g) {
     (void)g;
     sfid__keeper_start(&k);
@@ -23,7 +26,7 @@ static int child(const int pipes[2]) {
     if (!sfid__keeper_runs(&k))
         return 4;
     sfid__keeper_stop(&k);
-    return threads_named("sfid-keeper") == 0 ? 0 : 5;
+    return tap_wait_until(is_gone, NULL, 5000) ? 0 : 5;
 }
 
 /*
