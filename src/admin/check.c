@@ -187,6 +187,13 @@ static void check_permissions(struct server_survey *s) {
         tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH, "user %.60s may not use the command evalsha: %s", user_of(s),
              sfid__redis_purpose("evalsha"));
     }
+    const bool waits = s->visit.settings.uri.replicas == 0 ||
+                       sfid__visit_ask(&s->visit, 3, (const char *const[]){"WAIT", "0", "1"}, NULL) != SFID_EAUTH;
+    if (!waits) {
+        cure(s, "ACL SETUSER %.60s +wait", user_of(s));
+        tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH,
+             "user %.60s may not use the command wait: replicas= needs it, or each claim reports UNREPLICATED", user_of(s));
+    }
     const char *untried = sfid__redis_fact(&s->facts, "untried");
     if (!s->denied && !refused)
         tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_FINE, 0,
