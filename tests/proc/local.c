@@ -228,15 +228,15 @@ static void test_passed_over(void) {
     ok(until > tick_now(&layout), "it is killed, its page lost, its mark lies ahead");
     const int64_t begin = mono_ns();
     h = holder_start(&none_ahead, true);
-    const bool early = tick_now(&layout) < until;
+    const bool early = tick_now(&layout) < until; /* else it may have had either pid: the mark passed meanwhile */
     if (early)
         is_i64(h->pid, 1, "the next process passes pid 0 over");
     ok(h->first > 0 && (!early || mono_ns() - begin < (int64_t)patience(1000) * NS_PER_MS), "and has an ID at once");
     diag("figure: passed over: the first ID after %.2f ms", (double)(mono_ns() - begin) / 1e6);
     ok(tick_passes(&layout, until, patience(5000)), "the clock reaches the mark");
     struct holder *next = holder_start(&none_ahead, true);
-    is_i64(next->pid, early ? 0 : 1, "pid 0 is given again when its mark has passed");
-    ok(!early || next->first > last, "its IDs go on above");
+    is_i64(next->pid, h->pid == 0, "pid 0 is given again when its mark has passed");
+    ok((h->pid == 0 ? h : next)->first > last, "its IDs go on above");
     holder_end(h, false);
     holder_end(next, false);
     munmap(h, sizeof *h);
