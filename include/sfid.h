@@ -294,8 +294,8 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,
  * sfid_next_n, sfid_pid, sfid_retry_ms, sfid_ready, sfid_status, sfid_last_error). So
  * some 200 bytes of a handle that was open stay in memory (400 with ticks below
- * a second, 500 for wide IDs or with share). The page stays up to its last record, 192 bytes
- * for each open.
+ * a second, 500 for wide IDs or with share). The page stays up to its last
+ * record, 192 bytes for each open.
  *
  * g may be NULL. Closing a handle again does nothing. Closing it inside its own
  * on_event does nothing either. If sfid_open() failed, the handle is freed.

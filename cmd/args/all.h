@@ -80,7 +80,7 @@ bool is_app_name(const char *name);
 /* Reads a layout of 64 bits, or takes the default if none is given. Returns false, with a message, if it is invalid. */
 bool args_layout(const struct args *args, int i, sfid_layout *layout);
 
-/* Reads a layout from text. If it is invalid, prints what would be right after the label, such as a preset, and returns false. */
+/* Reads a layout from text. If it is invalid, prints after the label what would be right, with the presets, and returns false. */
 bool read_layout(const char *label, const char *text, const char *(*preset)(size_t i), sfid_layout *layout);
 
 /* ---- any_layout.c: an option that takes a layout of 64 or 128 bits ------- */
@@ -100,6 +100,7 @@ void any_layout_option(const struct any_layout *any, sfid_options *opt);
 
 /* The highest pid of its IDs. */
 uint64_t any_layout_max_pid(const struct any_layout *any);
+uint64_t option_max_pid(const sfid_options *opt); /* of what any_layout_option() has set */
 
 /* ---- store.c: lease options of commands that use a server ---------------- */
 

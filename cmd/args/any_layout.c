@@ -94,9 +94,15 @@ void any_layout_option(const struct any_layout *any, sfid_options *opt) {
     opt->wide = any->wide ? &any->wide_layout : NULL;
 }
 
-uint64_t any_layout_max_pid(const struct any_layout *any) {
+uint64_t option_max_pid(const sfid_options *opt) {
     sfid_wide_facts facts;
-    if (!any->wide)
-        return any->layout.max_pid;
-    return sfid_wide_layout_describe(&any->wide_layout, &facts) < 0 ? 0 : facts.max_pid;
+    if (opt->layout)
+        return opt->layout->max_pid;
+    return sfid_wide_layout_describe(opt->wide, &facts) < 0 ? 0 : facts.max_pid;
+}
+
+uint64_t any_layout_max_pid(const struct any_layout *any) {
+    sfid_options opt;
+    any_layout_option(any, &opt);
+    return option_max_pid(&opt);
 }

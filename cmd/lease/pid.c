@@ -7,17 +7,10 @@
 
 static const char *const formats[] = {"text", "json", NULL};
 
-static uint64_t max_pid(const sfid_options *opt) {
-    sfid_wide_facts facts;
-    if (opt->layout)
-        return opt->layout->max_pid;
-    return sfid_wide_layout_describe(opt->wide, &facts) < 0 ? 0 : facts.max_pid;
-}
-
 static bool read_pid(const struct args *args, const sfid_options *opt, uint64_t *pid) {
-    if (read_u64(args->operands[1], max_pid(opt), pid))
+    if (read_u64(args->operands[1], option_max_pid(opt), pid))
         return true;
-    say("lease %s: %s is not a pid; expected 0 to %" PRIu64, args->operands[0], QUOTE(args->operands[1]), max_pid(opt));
+    say("lease %s: %s is not a pid; expected 0 to %" PRIu64, args->operands[0], QUOTE(args->operands[1]), option_max_pid(opt));
     return false;
 }
 

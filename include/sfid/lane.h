@@ -5,8 +5,8 @@
  *
  * Threads that share a generator share one word, and every ID moves it from
  * core to core. A lane takes a run of IDs of the current tick at once: a 64th of
- * the sequence (a 1024th on a page that processes share), at most 512. It hands these out without touching the word. The
- * price is order: the IDs of one lane increase, but IDs of different lanes are
+ * the sequence (a 1024th on a page that processes share), at most 512. It hands
+ * these out without touching the word. The price is order: the IDs of one lane increase, but IDs of different lanes are
  * in order by tick only. While the generator is ahead of the clock (max_ahead_ms),
  * a lane that still has a run of the clock's tick is behind the others by as much.
  * When the tick ends, the rest of the run is dropped. A lane that generates few

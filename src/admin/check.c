@@ -187,9 +187,8 @@ static void check_permissions(struct server_survey *s) {
         tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH, "user %.60s may not use the command evalsha: %s", user_of(s),
              sfid__redis_purpose("evalsha"));
     }
-    const bool waits = s->visit.settings.uri.replicas == 0 ||
-                       sfid__visit_ask(&s->visit, 3, (const char *const[]){"WAIT", "0", "1"}, NULL) != SFID_EAUTH;
-    if (!waits) {
+    if (s->visit.settings.uri.replicas > 0 &&
+        sfid__visit_ask(&s->visit, 3, (const char *const[]){"WAIT", "0", "1"}, NULL) == SFID_EAUTH) {
         cure(s, "ACL SETUSER %.60s +wait", user_of(s));
         tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH,
              "user %.60s may not use the command wait: replicas= needs it, or each claim reports UNREPLICATED", user_of(s));
