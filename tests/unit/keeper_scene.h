@@ -20,17 +20,35 @@ struct fake_store {
     _Atomic int moves, meets, open_at_claim;
     _Atomic int kernel_thread; /* who renewed last */
     _Atomic int kept_well;     /* a child, before it died */
-    _Atomic int served;        /* a child, for two windows, by its parent */
+    _Atomic int looked;        /* a child, whether its parent serves it */
+    _Atomic int64_t renewed_ms, longest_ms; /* the last renewal, by the monotonic clock; the longest time without one */
 };
+
+/* A window on the real clock, on a page that children share. */
+static int64_t window_ms = 300;
 
 static struct fake f;
 
 static bool is_closed(const struct sfid__record *r) { return (atomic_load(&r->word) & SFID__CLOSED) != 0; }
 
+static int64_t monotonic_ms(void) { return sfid__monotonic_ms(&sfid__system_clock); }
+
+static void note_renewal(struct fake_store *s) {
+    const int64_t now = monotonic_ms(), since = now - atomic_exchange(&s->renewed_ms, now);
+    if (since > atomic_load(&s->longest_ms))
+        atomic_store(&s->longest_ms, since);
+}
+
+/* True if the keeper has been, or is, so late that another one may take its place: the machine was busy. */
+static bool was_late(const struct fake_store *s) {
+    return SFID__MAX(atomic_load(&s->longest_ms), monotonic_ms() - atomic_load(&s->renewed_ms)) >= window_ms / 2;
+}
+
 static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
                                            struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
+    note_renewal(s);
     atomic_fetch_add(&s->open_at_claim, !is_closed(sfid__page_current(f.page)));
     if (atomic_load(&s->busy)) {
         sfid__fail(err, SFID_EBUSY, "somebody has it");
@@ -45,6 +63,7 @@ static enum sfid__lease_answer store_renew(struct sfid__store *store, const stru
     struct fake_store *s = (struct fake_store *)(void *)store;
     atomic_store(&s->kernel_thread, gettid());
     atomic_fetch_add(&s->renewals, 1);
+    note_renewal(s);
     sfid__fail(err, SFID_ESTATE, "the disk is on fire");
     if (atomic_load(&s->fail))
         return SFID__FAILED;
@@ -76,9 +95,6 @@ static void on_event(void *user, const sfid_event *event) {
 
 static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
 
-/* A window on the real clock, on a page that children share. */
-static int64_t window_ms = 300;
-
 static void begin(bool events) {
     memset((void *)told, 0, sizeof told);
     fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
@@ -98,6 +114,7 @@ static void begin(bool events) {
                                                   .retry_longest_ms = 5000,
                                                   .rests = true},
                                         .exchange_ms = 2000};
+    atomic_store(&store->renewed_ms, monotonic_ms());
     sfid__page_reset_keeper(f.page);
     const struct sfid__start start = {
         &f.g.layout, 7, real_tick() << 12, real_tick() + (uint64_t)window_ms, real_tick(), f.g.max_ahead, 0, 0, NULL, false};
@@ -131,6 +148,18 @@ static int draw_for_ms(int64_t ms) {
     const int64_t until = sfid__system_clock.monotonic_ns(&sfid__system_clock) + ms * 1000000;
     while (sfid__system_clock.monotonic_ns(&sfid__system_clock) < until)
         failed += sfid_next(fake_handle(&f)) < 0;
+    return failed;
+}
+
+/* The same. Where calls failed after the keeper came late, it says nothing, and is done again. */
+static int failures_for_ms(int64_t ms) {
+    int failed = 1;
+    for (int i = 0; failed != 0 && i < 5; i++) {
+        atomic_store(&store->longest_ms, 0);
+        failed = draw_for_ms(ms);
+        if (!was_late(store))
+            break;
+    }
     return failed;
 }
 
