@@ -12,7 +12,7 @@
 
 #define APP "{orders}"
 
-enum { DEADLINE_MS = 2000 };
+enum { DEADLINE_MS = 8000 };
 
 /* What a server is, in s->step. */
 enum { MASTER, REPLICA = 1, CLOSES = 2, WRONGPASS = 4, SILENT = 8 };
