@@ -49,8 +49,10 @@ static int timed(long call, int fd) {
     return (int)rc;
 }
 
-int fsync(int fd) { return timed(SYS_fsync, fd); }
-int fdatasync(int fd) { return timed(SYS_fdatasync, fd); }
+#define TIMED(call) \
+    int call(int fd) { return timed(SYS_##call, fd); }
+TIMED(fsync)
+TIMED(fdatasync)
 
 /* ---- the same files without the library ------------------------------------------ */
 

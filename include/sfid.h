@@ -21,7 +21,8 @@
  * handle if another thread was opening or closing it at the fork, or if the fork
  * was made in on_event or in a signal handler that interrupted a call on the
  * handle. From the fork on the child holds the pid as well, until it closes,
- * execs or ends.
+ * execs or ends. If the keeper had a file open at the fork, the child has that
+ * descriptor until it execs or ends; it uses it for nothing.
  *
  * Signals: "async-safe" calls may be made in a signal handler. No other call may.
  *

@@ -11,10 +11,8 @@
  *       never passes what the store has granted;
  *   (c) a position taken with the closed bit set is dropped.
  *
- * The highest clock tick seen (hi), the lead and the clock itself decide pace
- * only: when to issue, to wait and to refuse. Their races cost a wait or a
- * position, never uniqueness or order. So all of them are relaxed, but for hi,
- * where [hi] gives the reason.
+ * The highest clock tick seen (hi), the lead and the clock itself decide pace only: when to issue, to wait and to refuse. Their
+ * races cost a wait or a position, never uniqueness or order. So all of them are relaxed, but for hi, where [hi] gives the reason.
  *
  * After every sleep and every lost race a call goes through the rows from the
  * top. Rows 1-6 are look(), 7-10 settle(), 11-18 take().

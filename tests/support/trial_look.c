@@ -61,7 +61,7 @@ void trial_look_around(int fds) {
     int none = 1;
     if (!tap_wait_until(threads_are, &none, 2000))
         trial_wrong("%d threads at the end", count_threads());
-    trial_same_fds(fds, "at the end"); /* the thread is gone: it opens files now and then */
+    trial_same_fds(fds + trial_now.inherited_fds, "at the end"); /* the thread is gone: it opens files now and then */
 }
 
 /* The failing call may be the one that removes it. */

@@ -32,6 +32,7 @@ struct trial_now {
     char run[120], home[120], app[40];
     struct inject_live good[TRIAL_ROUNDS]; /* if no call failed */
     bool is_good;                          /* no call fails */
+    int inherited_fds;                     /* that the keeper of a parent had open at the fork: the child cannot know of them */
 };
 extern struct trial_now trial_now;
 

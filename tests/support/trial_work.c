@@ -419,6 +419,7 @@ static void work_fork(void) {
     if (g == NULL)
         return;
     let_threads_start();
+    const int fds = count_fds();
     arm();
     inject_enter();
     const pid_t child = fork();
@@ -431,6 +432,8 @@ static void work_fork(void) {
         _exit(status >= KILLED ? DIED : status);
     }
     inject_begin();
+    const int more_fds = count_fds() - fds;
+    trial_now.inherited_fds = more_fds > 0 ? more_fds : 0;
     neighbour.process = 0;
     flag_wait(&trial_state->parent_left, 1, PATIENCE_MS);
     const bool is_open = neighbour_opens(true, "beside");
