@@ -4,7 +4,7 @@
  * process keeps: before and after it sends a renewal, before and after it reads the answer. Then it goes on. No call of any
  * process fails, no ID comes twice, and the pid stays the same.
  *
- * Sizes: every 6th of 30 stops (long: each; sanitizer: every 15th). The window is 1 s.
+ * Sizes: every 6th of 30 stops (long: each; sanitizer: every 15th). The window is 1 s (sanitizer: 3).
  */
 #include "support/sharers.h"
 
@@ -12,7 +12,7 @@
 
 #define LAYOUT "39:3:14/10ms"
 
-enum { TTL = 1100, HEARTBEAT = 300, PROCESSES = 3, STOPS = 30 };
+enum { PACE = SANITIZED ? 3 : 1, TTL = 1100 * PACE, HEARTBEAT = 300 * PACE, PROCESSES = 3, STOPS = 30 };
 
 static struct member *m;
 

@@ -53,7 +53,7 @@ static void away_for_a_while(struct redis *r) {
 
 static void away_and_no_lease(struct redis *r) {
     sfid_options opt = sharing(r, "none");
-    opt.open_timeout_ms = 1500;
+    opt.open_timeout_ms = patience(1500);
     struct member *m = members_new(CROWD, &opt);
     unsigned other = 0;
     redis_pause(r);

@@ -163,9 +163,15 @@ void witness_begin(struct witness *w, sfid *g) {
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Threads of two shared pages may be here at once; a member may fork meanwhile. */
+static pthread_mutex_t hearing = PTHREAD_MUTEX_INITIALIZER;
+static void hold(void) { pthread_mutex_lock(&hearing); }
+static void let_go(void) { pthread_mutex_unlock(&hearing); }
+
 static void hear(void *user, const sfid_event *e) {
     struct witness *w = user;
     struct member *m = w->m;
+    hold();
     const int n = atomic_load(&m->events);
     if (atomic_load(&w->g))
         witness_look(w, 0);
@@ -175,6 +181,7 @@ static void hear(void *user, const sfid_event *e) {
     atomic_store(&m->events, n + 1);
     if ((unsigned)e->kind < SFID_EVENT_KINDS)
         atomic_fetch_add(&m->of_kind[e->kind], 1);
+    let_go();
 }
 
 void member_note(struct member *m, struct idlog *log, int64_t id) {
@@ -412,6 +419,7 @@ uint64_t fleet_begin(const char *layout_text) {
     dirs_make();
     servers_find();
     processes = shared_memory(sizeof *processes);
+    need(pthread_atfork(hold, let_go, let_go) == 0, "no memory");
     return seed();
 }
 

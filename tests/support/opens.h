@@ -10,7 +10,7 @@
 
 #include "support/faults.h"
 
-enum { OPEN_MS = 400, GRACE_MS = SANITIZED ? 400 : 100, TRIES = 3 };
+enum { OPEN_MS = SANITIZED ? 1200 : 400, GRACE_MS = SANITIZED ? 400 : 100, TRIES = 3 };
 
 /* User and password in the URLs: no text may contain either. */
 #define USER "mallory"

@@ -8,7 +8,7 @@
 
 #include "support/fleet.h"
 
-enum { SHARERS_TTL = 1500, SHARERS_HEARTBEAT = 450 };
+enum { SHARERS_TTL = SANITIZED ? 3000 : 1500, SHARERS_HEARTBEAT = SANITIZED ? 900 : 450 };
 
 /* Options for a new app whose processes share. */
 sfid_options sharing(const struct redis *r, const char *app);

@@ -8,6 +8,7 @@
 #include "support/asker.h"
 #include "redis/keyslot.h"
 
+#include <netinet/tcp.h>
 #include <stdarg.h>
 
 #define APP "{orders}"
@@ -37,6 +38,8 @@ static void serve(int fd, struct resp *in, struct peer_shared *s) {
             say_text(fd, is & REPLICA ? replica : master);
         } else {
             atomic_fetch_add(&s->commands, 1);
+            if (is & CLOSES) /* the end comes with the answer: the next question cannot come before it */
+                setsockopt(fd, IPPROTO_TCP, TCP_CORK, &(int){1}, sizeof(int));
             say_text(fd, s->send[0] ? s->send : "+PONG\r\n");
             if (is & CLOSES)
                 return;
@@ -310,8 +313,10 @@ static void test_odd_redirects(void) {
         struct peer p = node(MASTER, "");
         struct sfid__route r = route_of("redis+cluster://127.0.0.1:%d", p.port);
         snprintf(p.s->send, sizeof p.s->send, "-%s\r\n", lines[i]);
-        ok(ask_route(&r) == SFID_EREDIS && reply.redirect.to == SFID__STAY && strstr(err.text, lines[i]), "\"%s\" leads nowhere",
-           lines[i]);
+        const int rc = ask_route(&r);
+        if (!ok(rc == SFID_EREDIS && reply.redirect.to == SFID__STAY && strstr(err.text, lines[i]), "\"%s\" leads nowhere",
+                lines[i]))
+            diag("%d, %d after %" PRId64 " ms: %s", rc, (int)reply.redirect.to, took_ms, err.text);
         sfid__route_end(&r);
         stop_peer(&p);
     }
