@@ -66,9 +66,9 @@ typedef struct sfid_options {
                                      may go on granting; default 15000, at most 3600000. An app's processes need the same value */
     sfid_on_unknown on_unknown; /**< when Redis does not know the app, or ordinal: has no mark; default SFID_WAIT_OUT */
     void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called for each event, in order, from a background
-                                     thread of this generator only (share: of one of its pages). It may call sfid_status,
-                                     sfid_parse and sfid_next, but not sfid_open; sfid_close of this generator does nothing
-                                     there */
+                                     thread of this generator only (share: of each of its pages, in order for each). It
+                                     may call sfid_status, sfid_parse and sfid_next, but not sfid_open; sfid_close of this
+                                     generator does nothing there */
     void *user;                                            /**< passed to on_event */
     const sfid_wide_layout *wide; /**< NULL, or in place of layout: a layout of IDs of up to 128 bits, which sfid_next_wide() and
                                      its siblings generate, see wide.h */

@@ -130,8 +130,8 @@ void sfid__draw_ask(struct sfid__generator *g) {
 
 /*
  * True if a window that is over is renewed within milliseconds, once the keeper is asked: it rests, or it has ended, and the
- * next one has not been asked for yet, or just now. Acquire, with the release in keeper_tell.c [resting]: a call that finds the rest
- * over finds the limit raised, too.
+ * next one has not been asked for yet, or just now. Acquire, with the release in keeper_tell.c [resting]: a call that finds the
+ * rest over finds the limit raised, too.
  */
 static bool is_awaited(const struct sfid__generator *g) {
     const uint32_t resting = atomic_load_explicit(&g->page->resting, memory_order_acquire);

@@ -133,7 +133,7 @@ static int get_shared(struct sfid__holder *h, const char *machine) {
     int rc = sfid__share_join(h, &live);
     if (rc < 0)
         return rc;
-    h->error.code = 0; /* that of pages which others had at first */
+    h->error.code = 0; /* left over from pages that others had at first */
     /* Who begins the page as well as who joins: position_after_copy() of grant.c counts on it. */
     if (!h->store->terms.testifies)
         h->generator->max_ahead = SFID__MIN(h->generator->max_ahead, h->store->terms.window / 2);

@@ -4,7 +4,7 @@
  * without short windows. Each claims, renews and releases what the other granted; nobody is refused, and no tick of a pid is
  * granted to two. A process with today's library is among them.
  *
- * Sizes: 6 s (long: 60 s).
+ * Sizes: 6 s (long: 60 s), and on until enough of each was done.
  */
 #include "support/fleet.h"
 

@@ -281,7 +281,8 @@ static void test_round_and_round(void) {
     struct sfid__route r = route_of("redis+cluster://127.0.0.1:%d?connect_timeout=60s", a.port);
     send_to(&a, "MOVED", slot, "127.0.0.1", b.port);
     send_to(&b, "MOVED", slot, "127.0.0.1", a.port);
-    ok(failed_with(ask_route_until(&r, LONG_MS, NULL), SFID_EREDIS, SFID__REPLY_RETRY, "MOVED"), "nodes that send each other round are left");
+    ok(failed_with(ask_route_until(&r, LONG_MS, NULL), SFID_EREDIS, SFID__REPLY_RETRY, "MOVED"),
+       "nodes that send each other round are left");
     ok(commands(&a) + commands(&b) < 20, "soon");
     send_to(&a, "MOVED", slot ^ 1, "127.0.0.1", b.port);
     b.s->send[0] = '\0';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk_page.h - an owner's page in the walk: it draws numbers from that, and each
+ * walk_page.h - an owner's page in the walk: numbers are drawn from it, and each
  * window is held against those of all others.
  *
  * A process may draw as long as its record is open and below its limit,
