@@ -49,7 +49,6 @@ static int timed(long call, int fd) {
     return (int)rc;
 }
 
-/* By a macro: these stand in for libc's, and are not what the sources of the library call by these names. */
 #define TIMED(call) \
     int call(int fd) { return timed(SYS_##call, fd); }
 TIMED(fsync)

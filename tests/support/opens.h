@@ -2,8 +2,8 @@
 /*
  * opens.h - opens that must fail in time, with the right code, and with a sentence that names server and cause but no secret.
  *
- * In time means within open_timeout_ms plus 100 ms (sanitizer: 400). A loaded machine may be slower, so the best of three counts. The worst is
- * printed.
+ * In time means within open_timeout_ms plus 100 ms (sanitizer: 400). A loaded machine may be slower, so the best of three counts.
+ * The worst is printed.
  */
 #ifndef SFID_TESTS_OPENS_H
 #define SFID_TESTS_OPENS_H
