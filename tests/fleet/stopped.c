@@ -145,7 +145,8 @@ static void test_finds_another(struct redis *r, unsigned round, enum how how, co
     const int64_t pid = atomic_load(&p.holder->pid), errors = atomic_load(&p.holder->errors), begin = mono_ns();
     const int from = atomic_load(&p.holder->events);
     let_go_on(&p);
-    ok(member_draws(p.holder, 1, p.holder->opt.open_timeout_ms), "%s: IDs again within open_timeout_ms", what);
+    /* The first may be the one that a call had in hand. */
+    ok(member_draws(p.holder, 2, p.holder->opt.open_timeout_ms), "%s: IDs again within open_timeout_ms", what);
     diag("figure: %s: an ID %.1f ms after it goes on", what, (double)(mono_ns() - begin) / 1e6);
     is_i64(atomic_load(&p.holder->errors), errors, "%s: the call waits, and none fails", what);
     ok(atomic_load(&p.holder->pid) != pid, "%s: they carry the other pid of its range", what);
