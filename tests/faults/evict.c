@@ -155,10 +155,12 @@ static void refusing(const char *program, size_t number) {
     ok(member_draws(m, 10, patience(WINDOW_MS)), "%s: IDs flow meanwhile", program);
     s.m[GUEST].opt.open_timeout_ms = 400;
     s.m[GUEST].opt.pid_max++; /* its own was not given back either */
-    member_start(&s.m[GUEST]);
-    ok(flag_wait(&s.m[GUEST].opened, 1, patience(5000)) && s.m[GUEST].rc == SFID_EREDIS && strstr(s.m[GUEST].text, "OOM"),
-       "%s: who comes new is refused with it", program);
-    member_end(&s.m[GUEST]);
+    bool refused = false;
+    for (int i = 0; i < 3 && !refused; i++) { /* a server that is late says nothing in time */
+        refused = member_open_one(&s.m[GUEST]) == SFID_EREDIS && strstr(s.m[GUEST].text, "OOM");
+        member_end(&s.m[GUEST]);
+    }
+    ok(refused, "%s: who comes new is refused with it", program);
     set_memory(&s, 0);
     holders_are_well(&s);
     members_end(s.m, MEMBERS);

@@ -9,7 +9,7 @@
  */
 #include "support/pair.h"
 
-enum { TTL_MS = 4000 * PACE, STOPPED_MS = 1500 };
+enum { TTL_MS = 8000 * PACE, STOPPED_MS = 1500 };
 
 static void lead_nowhere(struct pair *p) {
     unlink(p->name);

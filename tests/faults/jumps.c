@@ -110,7 +110,9 @@ static void test_long_jump(struct scene *s, size_t n, int64_t by_ms, const char 
 /* Opens, draws, closes: again and again, while the clock is set. What it waited for a pid, at most. */
 static void visit(struct scene *s) {
     struct member *guest = &s->m[GUEST];
-    if (guest->child && atomic_load(&guest->opened) && atomic_load(&guest->ids) > 0) {
+    if (guest->child && atomic_load(&guest->opened) && guest->rc != 0) {
+        member_end(guest); /* too late for its server's clock, which is set meanwhile */
+    } else if (guest->child && atomic_load(&guest->opened) && atomic_load(&guest->ids) > 0) {
         const int64_t ms = guest->open_ns / NS_PER_MS;
         s->slowest_open_ms = ms > s->slowest_open_ms ? ms : s->slowest_open_ms;
         s->visits += member_end(guest) == 0;
@@ -145,11 +147,12 @@ static void test_steps(struct scene *scenes, size_t n) {
     for (size_t k = 0; k < n; k++) {
         struct scene *s = &scenes[k];
         redis_clock_offset(&s->r, 0);
+        note_events(s);
         member_end(&s->m[GUEST]);
         are_renewed(s, "a second back");
         for (int i = HOLDER; i <= SECOND; i++) {
             is_i64(atomic_load(&s->m[i].errors), 0, "%s: a holder sees no error of %d steps", s->program, steps);
-            ok(atomic_load(&s->m[i].gap_ms) <= STEP_MS, "%s: and stalls no longer than one (%" PRId64 " ms)", s->program,
+            ok(atomic_load(&s->m[i].gap_ms) <= STEP_MS + SLACK_MS, "%s: and stalls no longer than one (%" PRId64 " ms)", s->program,
                atomic_load(&s->m[i].gap_ms));
         }
         ok(s->visits > 3 && s->slowest_open_ms <= STEP_MS + SLACK_MS, "%s: nor does any of %d who come (%" PRId64 " ms)",

@@ -89,7 +89,7 @@ static void settle(struct scene *s) {
     const bool loses = s->outage->forgets && s->outage->stalls;
     const int64_t away_ms = (s->back_ns - s->since_ns) / NS_PER_MS;
     int64_t gap = 0;
-    if (s->outage->forgets && !s->outage->stalls && away_ms > W - 2 * H) {
+    if (s->outage->forgets && !s->outage->stalls && away_ms > W - 2 * H - S / 2) {
         diag("%s, %s: %" PRId64 " ms away", s->program, s->outage->name, away_ms);
         skip(1, "the machine was busy: a server was away for longer than a window may last");
         return;
@@ -114,7 +114,7 @@ static void settle(struct scene *s) {
     if (!s->outage->stalls)
         ok(gap <= SLACK_MS, "%s, %s: no stall (%" PRId64 " ms)", s->program, s->outage->name, gap);
     else
-        ok(gap >= least && gap <= s->outage->away_ms - W + H + most + SLACK_MS,
+        ok(gap >= least && gap <= away_ms - W + H + most + SLACK_MS,
            "%s, %s: nothing is issued past the window, and the stall ends in time (%" PRId64 " ms)", s->program, s->outage->name,
            gap);
     diag("figure: %-14s %-22s %5" PRId64 " ms away, longest gap %5" PRId64 " ms", s->program, s->outage->name, away_ms, gap);

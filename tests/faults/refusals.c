@@ -81,7 +81,7 @@ static void one_missing(struct redis *r, const char *permission, struct member *
         diag("without %s%s", is_key ? "" : "+", permission);
     ok(none_is_held(r, m->app), "%s: no pid is taken without %s", program, permission);
     command(r, LEAST);
-    const struct attempt a = attempt_open(m->store, m->app, true);
+    const struct attempt a = attempt_until(m->store, m->app, 0, "");
     if (!ok(a.code == 0, "%s: with %s it opens", program, permission))
         diag("%s", a.text);
 }
@@ -193,7 +193,7 @@ static void test_opens(void) {
         s->ends(&r);
         ok(none_is_held(&r, "orders"), "%s: no pid was taken", what);
     }
-    const struct attempt a = attempt_open(url, "orders", true);
+    const struct attempt a = attempt_until(url, "orders", 0, "");
     if (!ok(a.code == 0, "%s: when all of it is over it opens", program))
         diag("%s", a.text);
     redis_kill(&r);
@@ -213,6 +213,7 @@ static void hold(struct held *h, const char *name, int number) {
     start(&h->r, 0);
     snprintf(app, sizeof app, "held-%d", number);
     h->m = member_at(app, number, url_form, h->r.socket); /* pids of their own: the checker does not tell servers apart */
+    h->m->opt.ttl_ms = 5 * WINDOW_MS;                     /* two servers are started within it */
     h->m->opt.heartbeat_ms = 300;
     h->m->opt.on_unknown = SFID_TRUST;
     member_open_or_die(h->m);

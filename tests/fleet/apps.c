@@ -83,6 +83,11 @@ static void open_all(const struct redis *r, const struct redis *other) {
     }
 }
 
+static bool has_no_thread(void *arg) {
+    (void)arg;
+    return threads_of_ours() == 0;
+}
+
 static void test_apps(struct redis *r) {
     struct redis other;
     memset(&apps, 0, sizeof apps);
@@ -90,7 +95,7 @@ static void test_apps(struct redis *r) {
     open_all(r, &other);
     note_renewals();
     ok(tap_wait_until(all_renewed, NULL, patience(30000)), "%d apps are renewed", APPS);
-    ok(tap_wait_until(is_alone, NULL, patience(10000)), "by one thread, once no turn takes longer than it should");
+    ok(tap_wait_until(is_alone, NULL, patience(30000)), "by one thread, once no turn takes longer than it should");
     is_i64(apps.failed, 0, "and no call fails");
 
     redis_pause(r);
@@ -104,10 +109,11 @@ static void test_apps(struct redis *r) {
     ok(more <= 1 + HELPERS, "one server hangs: by %d threads", more);
     redis_resume(r);
     ok(tap_wait_until(first_half_answers, NULL, patience(60000)), "it goes on: its apps do, too");
-    ok(tap_wait_until(is_alone, NULL, patience(20000)), "it goes on: one thread serves all again");
+    ok(tap_wait_until(is_alone, NULL, patience(60000)), "it goes on: one thread serves all again");
     for (int i = 0; i < APPS; i++)
         sfid_close(apps.g[i]);
-    is_i64(threads_of_ours(), 0, "closed, they leave no thread");
+    /* A thread that has been joined stays in /proc for a moment. */
+    ok(tap_wait_until(has_no_thread, NULL, patience(5000)), "closed, they leave no thread");
     redis_kill(&other);
 }
 

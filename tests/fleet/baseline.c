@@ -56,11 +56,12 @@ static void check_load(struct redis *r, const sfid_options *opt, size_t n, int64
     redis_do(r, "CONFIG", "RESETSTAT", NULL);
     const int64_t begin = mono_ns();
     nap_us((long)(for_ns / 1000));
-    const double heartbeats = (double)(mono_ns() - begin) / 1e6 / opt->heartbeat_ms;
+    const double at_least = (double)(mono_ns() - begin) / 1e6 / opt->heartbeat_ms;
     const uint64_t calls = evals(r);
-    const double most = (double)n * (heartbeats / 0.9 + 1), least = (double)n * (heartbeats / 1.5 - 1);
-    diag("figure: %" PRIu64 " scripts for %zu processes in %.1f heartbeats: %.3f per process and heartbeat", calls, n, heartbeats,
-         (double)calls / (double)n / heartbeats);
+    const double at_most = (double)(mono_ns() - begin) / 1e6 / opt->heartbeat_ms;
+    const double most = (double)n * (at_most / 0.9 + 1), least = (double)n * (at_least / 1.5 - 1);
+    diag("figure: %" PRIu64 " scripts for %zu processes in %.1f heartbeats: %.3f per process and heartbeat", calls, n, at_least,
+         (double)calls / (double)n / at_least);
     ok((double)calls <= most, "after the claims at most %.0f scripts: one per process and heartbeat", most);
     ok((double)calls >= least, "and each process renews");
 }
@@ -95,7 +96,7 @@ static void end_all(struct member *all, size_t n) {
     diag("figure: %" PRIi64 " IDs, %" PRIu64 " renewals; the longest close %.1f ms", ids, renewals, (double)longest / 1e6);
     is_u64(bad, 0, "all end well");
     is_i64(errors, 0, "no call fails");
-    ok(longest < 1000 * (int64_t)NS_PER_MS * (SANITIZED ? 4 : 1), "each close is over within a second");
+    ok(longest < patience(2000) * (int64_t)NS_PER_MS, "each close is over within two seconds");
 }
 
 /* ---- afterwards ------------------------------------------------------------ */
@@ -131,7 +132,7 @@ static void check_nothing_left(struct redis *r, const sfid_options *opt, size_t 
         refused += member_end(again) != 0;
     }
     is_u64(refused, 0, "each pid can be claimed");
-    ok(longest < 1000 * (int64_t)NS_PER_MS, "at once: the longest took %.1f ms", (double)longest / 1e6);
+    ok(longest < 3000 * (int64_t)NS_PER_MS, "before a window would be over: the longest took %.1f ms", (double)longest / 1e6);
 }
 
 static void test_together(struct redis *r) {

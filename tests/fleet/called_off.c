@@ -15,7 +15,7 @@
 #define LAYOUT "39:6:14/10ms"
 #define APP "{off}"
 
-enum { TTL = 4000, HEARTBEAT = 1000, BUDGET = 500, PID = 5, NODE_TIMEOUT_MS = 1000 };
+enum { TTL = 4000, HEARTBEAT = 1000, BUDGET = 500, PID = 5, NODE_TIMEOUT_MS = 5000 };
 
 struct scene {
     struct cluster c;

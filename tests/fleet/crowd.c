@@ -133,12 +133,12 @@ static void test_none_left(struct redis *r) {
     char when[16];
     set_limit(r, 1999, now + SOON_TICKS);
     time_of_day(now + SOON_TICKS, when);
-    m->opt.open_timeout_ms = 1000;
+    const unsigned limit_ms = m->opt.open_timeout_ms = patience(2000);
     is_i64(member_open_one(m), SFID_ENOPID, "with all taken: SFID_ENOPID");
     diag("%s", m->text);
-    diag("figure: with all taken: given up after %.1f ms of 1000", (double)m->open_ns / 1e6);
-    ok(m->open_ns >= 900 * (int64_t)NS_PER_MS && m->open_ns <= 1500 * (int64_t)NS_PER_MS,
-       "after open_timeout_ms, and no later than half as long again");
+    diag("figure: with all taken: given up after %.1f ms of %u", (double)m->open_ns / 1e6, limit_ms);
+    ok(m->open_ns >= (limit_ms - 100) * (int64_t)NS_PER_MS && m->open_ns <= (limit_ms + patience(1000)) * (int64_t)NS_PER_MS,
+       "after open_timeout_ms, and no more than a second later");
     if (!ok(says_who_and_when(m->text, when), "its text names a machine and when the first pid comes free"))
         diag("not \"%s\" or not alpha-8kq2 (256) and others", when);
     is_i64(member_end(m), 0, "and the process ends well");
@@ -161,15 +161,17 @@ static unsigned asked(struct redis *r, const char *kind) {
 static void test_cut_short(struct redis *r) {
     const sfid_options opt = any_pid(r);
     struct member *m = members_new(1, &opt);
-    m->opt.open_timeout_ms = 2350;
+    m->opt.open_timeout_ms = 2250; /* after its first question it waits for 2 s, and a question may take 300 ms */
     redis_do(r, "CONFIG", "SET", "slowlog-log-slower-than", "0", NULL);
     redis_do(r, "CONFIG", "SET", "slowlog-max-len", "1000", NULL);
     redis_do(r, "SLOWLOG", "RESET", NULL);
     const int64_t begin = mono_ns();
+    bool has_looked = false;
     member_start(m);
-    while (asked(r, "look") == 0 && mono_ns() - begin < patience(5000) * (int64_t)NS_PER_MS)
+    while (!(has_looked = asked(r, "look") > 0) && mono_ns() - begin < patience(5000) * (int64_t)NS_PER_MS)
         nap_us(20000); /* the looks at the log are in it, too */
-    redis_pause(r);    /* it has searched, and looked at who has the pids */
+    redis_pause(r);
+    ok(has_looked, "a last question, cut short: it has searched, and looked at who has the pids");
     ok(flag_wait(&m->opened, 1, patience(5000)), "a last question, cut short: the open is over");
     redis_resume(r);
     is_i64(m->rc, SFID_ENOPID, "a last question, cut short: there still is no pid");
@@ -178,7 +180,14 @@ static void test_cut_short(struct redis *r) {
     is_i64(member_end(m), 0, "a last question, cut short: ends well");
 }
 
-/* Whenever the last question comes before the end of its time: the answer is the same. */
+static bool has_words(const struct member *m) {
+    const bool has = m->rc == SFID_ENOPID && strstr(m->text, "alpha-8kq2") && strstr(m->text, "becomes free");
+    if (!has)
+        diag("%u ms: %d: %s", m->opt.open_timeout_ms, m->rc, m->text);
+    return has;
+}
+
+/* Whenever the last question comes before the end of its time: the answer is the same. A thread that is late for it tries again. */
 static void test_in_vain(struct redis *r) {
     const sfid_options opt = any_pid(r);
     const unsigned n = (unsigned)sized(12, MOST_VAIN, 6);
@@ -192,12 +201,14 @@ static void test_in_vain(struct redis *r) {
     for (unsigned i = 0; i < n; i++) {
         bad += !flag_wait(&all[i].opened, 1, patience(10000));
         wrong += all[i].rc != SFID_ENOPID;
-        wordless += !strstr(all[i].text, "alpha-8kq2") || !strstr(all[i].text, "becomes free");
-        if (all[i].rc != SFID_ENOPID || !strstr(all[i].text, "alpha-8kq2"))
-            diag("%u ms: %d: %s", all[i].opt.open_timeout_ms, all[i].rc, all[i].text);
         firsts[i] = all[i].open_ns - all[i].opt.open_timeout_ms * (int64_t)NS_PER_MS;
         latest = firsts[i] > latest ? firsts[i] : latest;
         bad += member_end(&all[i]) != 0;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        for (int again = 0; !has_words(&all[i]) && again < 2; again++)
+            bad += member_open_one(&all[i]) == 0 || member_end(&all[i]) != 0;
+        wordless += !has_words(&all[i]);
     }
     is_u64(bad, 0, "%u opens in vain at once: all end well", n);
     is_u64(wrong, 0, "each says that there is no pid");
@@ -205,7 +216,7 @@ static void test_in_vain(struct redis *r) {
     diag("figure: in vain: the latest %.1f ms after its time, half of them %.1f", (double)latest / 1e6,
          (double)median(firsts, n) / 1e6);
     ok(median(firsts, n) <= 100 * (int64_t)NS_PER_MS * (SANITIZED ? 5 : 1), "half of them within 100 ms");
-    ok(latest <= 500 * (int64_t)NS_PER_MS * (SANITIZED ? 4 : 1), "all of them within 500 ms");
+    ok(latest <= patience(1000) * (int64_t)NS_PER_MS, "all of them within a second");
 }
 
 static void test_comes_free(struct redis *r) {

@@ -11,7 +11,11 @@
 
 enum { TTL = 6000, HEARTBEAT = 300, SKEW_MS = 2000, LATE_MS = 1200 };
 
-static sfid_options event_options(struct redis *r, const char *app) { return fleet_lease(r, app, TTL, HEARTBEAT); }
+static sfid_options event_options(struct redis *r, const char *app) {
+    sfid_options opt = fleet_lease(r, app, TTL, HEARTBEAT);
+    fleet_timeout(&opt, r, 1500);
+    return opt;
+}
 
 /* The next event of a kind; a zeroed one, and a failed check, when it does not come. */
 static struct seen told(struct member *m, sfid_event_kind kind, int from, const char *name) {
@@ -40,24 +44,17 @@ static void test_begin(struct redis *r, struct member *m) {
        "RENEWED: its value is the window that there is now");
 }
 
-static void *resume_late(void *arg) {
-    nap_us(LATE_MS * 1000);
-    redis_resume(arg);
-    return NULL;
-}
-
 /* A server that is stopped when a generator is opened, and goes on soon. */
 static void test_answers_late(struct redis *r) {
-    char store[300];
     sfid_options opt = event_options(r, "late");
-    pthread_t thread;
-    snprintf(store, sizeof store, "unix://%s?timeout=2s", r->socket);
-    opt.store = store;
+    fleet_timeout(&opt, r, 2000);
+    struct member *m = members_new(1, &opt);
     redis_pause(r);
-    start_thread(&thread, resume_late, r);
-    let_threads_start();
-    struct member *m = member_drawing(&opt);
-    pthread_join(thread, NULL);
+    member_start(m);
+    must(flag_wait(&m->ready, 1, patience(5000)), "a member does not start");
+    nap_us(LATE_MS * 1000);
+    redis_resume(r);
+    ok(member_opens(m, 5000), "a generator is opened");
     const struct seen e = told(m, SFID_EVENT_CONNECTED, 0, "CONNECTED");
     ok(e.value >= LATE_MS / 2 && e.value < 2000, "CONNECTED: its value is how long the answer took");
     is_i64(member_end(m), 0, "ends well");
@@ -124,8 +121,9 @@ static void test_skew(struct redis *r, struct member *m) {
     const struct seen e = told(m, SFID_EVENT_RENEW_FAILED, from, "RENEW_FAILED");
     is_i64(e.code, SFID_ECLOCK, "SKEW: too far, and nothing is renewed");
     ok(place(m, SFID_EVENT_DISCONNECTED, from) < 0, "SKEW: the server does answer");
+    const int right = atomic_load(&m->events);
     redis_clock_offset(r, 0);
-    told(m, SFID_EVENT_RENEWED, from, "RENEWED, with the clock right");
+    told(m, SFID_EVENT_RENEWED, right, "RENEWED, with the clock right");
 }
 
 static void test_events(struct redis *r) {
@@ -146,7 +144,8 @@ static void test_events(struct redis *r) {
 
 static void test_lost(struct redis *r) {
     sfid_options opt = event_options(r, "lost");
-    opt.ttl_ms = 1000;
+    fleet_timeout(&opt, r, 500);
+    opt.ttl_ms = 3000;
     opt.max_wait_ms = patience(5000);
     struct member *m = member_drawing(&opt);
     const int64_t pid = atomic_load(&m->pid);
@@ -154,7 +153,7 @@ static void test_lost(struct redis *r) {
     on_host(&opt, 1);
     opt.pid_min = opt.pid_max = pid;
     struct member *taker = members_new(1, &opt);
-    tick_passes(&layout, tick_now(&layout) + 100, patience(2000));
+    tick_passes(&layout, tick_now(&layout) + 300, patience(6000));
     is_i64(member_open_one(taker), 0, "LOST: another process takes a pid");
     const int from = atomic_load(&m->events);
     kill(m->child, SIGCONT);

@@ -23,6 +23,7 @@ static void test_drawing(struct redis *r) {
     const bool longer = getenv("SFID_TEST_LONG") != NULL;
     const size_t n = longer ? 12 : 4;
     sfid_options opt = fleet_options(r, "finished", &layout);
+    fleet_timeout(&opt, r, 1400);
     opt.heartbeat_ms = 300;
     opt.max_wait_ms = patience(5000);
     struct member *all = members_new(n, &opt);
@@ -30,8 +31,8 @@ static void test_drawing(struct redis *r) {
     uint64_t rng = 7;
     for (size_t i = 0; i < n; i++)
         member_open_or_die(&all[i]);
-    const int64_t until = mono_ns() + (longer ? 60 : 5) * INT64_C(1000000000);
-    while (mono_ns() < until) {
+    const int64_t begin = mono_ns(), until = begin + (longer ? 60 : 5) * INT64_C(1000000000);
+    while (mono_ns() < until || (counts[0] == 0 && mono_ns() < begin + patience(60000) * (int64_t)NS_PER_MS)) {
         finish_some(&opt, 1 + draw_random(&rng) % layout.max_pid, counts);
         nap_us(longer ? 500000 : 150000);
     }

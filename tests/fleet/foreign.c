@@ -43,10 +43,9 @@ static void test_passed_over(struct redis *r) {
     is_i64(atomic_load(&m->pid), 256, "the sixth");
     ok(member_draws(m, 10, patience(5000)), "and drawn from");
     ok(!foreign_set(r, 256, "rust-host:1"), "there the foreign client's SET NX finds our key");
-    ok(is_value(r, 256, "rust-host:1") == false, "which is not its own");
+    ok(!is_gone(r, 256) && !is_value(r, 256, "rust-host:1"), "which is not its own");
     ok(member_event(m, SFID_EVENT_RENEWED, 0, patience(5000)), "it is renewed");
-    const int64_t heartbeats = atomic_load(&m->events);
-    ok(!foreign_set(r, 256, "rust-host:1") && heartbeats > 0, "then, too");
+    ok(!foreign_set(r, 256, "rust-host:1"), "then, too");
     is_i64(member_end(m), 0, "it closes");
     for (int64_t pid = 253; pid <= 258; pid++)
         overwritten += pid != 256 && !is_value(r, pid, "rust-host:0");
@@ -60,7 +59,7 @@ static void test_all_foreign(struct redis *r) {
     sfid_options opt = range(r, 253, 258);
     struct member *m = members_new(1, &opt);
     unsigned overwritten = 0;
-    m->opt.open_timeout_ms = 700;
+    m->opt.open_timeout_ms = patience(1500);
     is_i64(member_open_one(m), SFID_ENOPID, "with all six in foreign hands: SFID_ENOPID");
     diag("%s", m->text);
     ok(strstr(m->text, "rust-host") != NULL, "its text names who has them");
@@ -83,7 +82,7 @@ static void test_registration_lost(struct redis *r) {
     is_i64(member_open_one(m), 0, "a pid is held");
     ok(member_draws(m, 1, patience(5000)), "and drawn from");
     registration_text(r, "DEL", APP, 10);
-    other->opt.open_timeout_ms = 300;
+    other->opt.open_timeout_ms = patience(1000);
     is_i64(member_open_one(other), SFID_ENOPID, "its registration removed, another process does not get it");
     member_end(other);
     const int from = atomic_load(&m->events);

@@ -88,7 +88,7 @@ static void draw_all(void) {
 static void set_host_back(void) {
     open_with_server();
     (void)!sfid_next(scene.g);
-    atomic_fetch_sub(&disk.control->clock_offset_ns, 1200 * (int64_t)NS_PER_MS);
+    atomic_fetch_sub(&disk.control->clock_offset_ns, 1800 * (int64_t)NS_PER_MS);
 }
 
 static void set_server_back(void) {

@@ -13,7 +13,7 @@
 #define LAYOUT "39:6:14/10ms"
 #define SECRET "s3same-0pen"
 
-enum { TTL = 30000, HEARTBEAT = 1500, BUDGET = 4000, DOWN_MS = 500, LIMIT_MS = 30000 };
+enum { TTL = 30000, HEARTBEAT = 1500, BUDGET = 4000, DOWN_MS = 1000, LIMIT_MS = 30000 };
 /* Pids of the apps: what one of them draws the others must not. */
 enum { CROWD_MAX = 59, OTHER = 60, FIRST_NEW = 61, LAST_NEW = 63 };
 enum { SHORT_TTL = 7000, SHORT_HEARTBEAT = 700, SHORT_BUDGET = 500 };
@@ -231,6 +231,7 @@ static void holders_go_on(const struct scene *s, struct member *m) {
 static void test_killed(struct scene *s) {
     const sfid_options opt = short_options(s);
     struct member *m = members_new(4, &opt);
+    whole(s);
     const int former = s->s.master;
     for (unsigned i = 1; i < 4; i++)
         m[i].opt.on_unknown = SFID_WAIT_OUT;

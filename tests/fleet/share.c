@@ -27,10 +27,8 @@ static void one_pid(struct redis *r) {
     ok(sharers_have(m, CROWD, pid), "which all of them have");
     ok(strstr(record_of(r, "one", pid, line), ":share.0:"), "under the name of the page: %s", line);
     is_i64(redis_do(r, "DBSIZE", NULL), 2, "beside the app's hash there is one registration");
-    struct member *k = sharers_keeper(m, CROWD, NULL);
-    ok(k != NULL, "one of them keeps");
-    if (k)
-        ok(member_event(k, SFID_EVENT_RENEWED, 0, patience(5000)), "and renews");
+    ok(sharers_keeper(m, CROWD, NULL) != NULL, "one of them keeps");
+    ok(sharers_renew(m, CROWD, 1, 5000), "and renews");
     is_i64(sharers_errors(m, CROWD), 0, "no call fails");
     for (int i = 1; i < CROWD; i++)
         member_end(&m[i]);
@@ -112,24 +110,20 @@ static void idle(struct redis *r) {
         atomic_store(&m[i].may_draw, 0);
         member_open_or_die(&m[i]);
     }
+    ok(sharers_renew(m, FEW, 1, 3000), "idle: somebody keeps all the same");
     struct member *k = sharers_keeper(m, FEW, NULL);
-    ok(k && member_had(k, SFID_EVENT_RENEWED, 1, 3000), "idle: somebody keeps all the same");
-    if (k)
-        member_kill(k);
+    must(k != NULL, "idle: nobody keeps");
+    member_kill(k);
+    ok(sharers_renew(m, FEW, 3, 5000), "idle: and when that one is killed, another one");
     k = sharers_keeper(m, FEW, NULL);
-    ok(k && member_had(k, SFID_EVENT_RENEWED, 3, 5000), "idle: and when that one is killed, another one");
-    if (k)
-        member_stop(k);
-    struct member *next = sharers_keeper(m, FEW, k);
-    ok(next && member_had(next, SFID_EVENT_RENEWED, 3, 5000), "idle: and when that one is stopped, another one");
-    if (k)
-        member_go_on(k);
-    int lost = 0;
-    for (int i = 0; i < FEW; i++) {
+    must(k != NULL, "idle: nobody keeps any more");
+    member_stop(k);
+    ok(sharers_renew(m, FEW, 3, 5000), "idle: and when that one is stopped, another one");
+    member_go_on(k);
+    for (int i = 0; i < FEW; i++)
         atomic_store(&m[i].may_draw, 1);
-        lost += events_of(&m[i], SFID_EVENT_LOST);
-    }
-    ok(sharers_draw(m, FEW, 5000) && lost == 0, "idle: the lease was not lost");
+    ok(sharers_draw(m, FEW, 5000) && sharers_renew(m, FEW, 1, 5000) && sharers_events(m, FEW, SFID_EVENT_LOST) == 0,
+       "idle: the lease was not lost");
     sharers_end(m, FEW);
     judge(LAYOUT, "per-file", UINT64_MAX, "idle");
 }
@@ -187,16 +181,17 @@ static void crowded(struct redis *r) {
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static void refused(const sfid_options *opt, const char *word, const char *what) {
+static void refused(const sfid_options *of, const char *word, const char *what) {
+    sfid_options opt = *of;
     sfid *g = NULL;
-    const int rc = sfid_open(&g, opt);
+    opt.open_timeout_ms = 500;
+    const int rc = sfid_open(&g, &opt);
     ok(rc == SFID_EBUSY && strstr(sfid_last_error(g), word), "%s: %s", what, sfid_last_error(g));
     sfid_close(g);
 }
 
 static void settings_differ(struct redis *r) {
-    sfid_options opt = sharing(r, "settings");
-    opt.open_timeout_ms = 500;
+    const sfid_options opt = sharing(r, "settings");
     struct member *m = sharers_open(&opt, 1);
     sfid_options other = opt;
     other.ttl_ms = 2 * SHARERS_TTL;
@@ -230,8 +225,10 @@ static void without_directory(struct redis *r) {
     int64_t pid = -1;
     for (int i = 0; i < FEW; i++) {
         ok(member_draws(&m[i], 5, 20000), "the server is back and empty: process %d goes on with a new lease", i);
-        pid = i == 0 ? atomic_load(&m[i].pid) : pid;
-        is_i64(atomic_load(&m[i].pid), pid, "and the pid of the others");
+        if (i == 0)
+            pid = atomic_load(&m[i].pid);
+        else
+            is_i64(atomic_load(&m[i].pid), pid, "and the pid of the others");
     }
     sharers_end(m, FEW);
 }

@@ -27,7 +27,8 @@ static void forgotten(struct redis *r) {
 }
 
 static void away_for_a_while(struct redis *r) {
-    const sfid_options opt = sharing(r, "away");
+    sfid_options opt = sharing(r, "away");
+    opt.ttl_ms = 2 * SHARERS_TTL; /* two processes come and go within it */
     struct member *m = sharers_open(&opt, FEW);
     const int64_t pid = atomic_load(&m[0].pid);
     sharers_renewed(m, FEW);
@@ -74,6 +75,8 @@ static void away_and_no_lease(struct redis *r) {
 
 /* ---- a lease that is lost ----------------------------------------------------------------- */
 
+static bool has_leased_again(void *m) { return sharers_events(m, FEW, SFID_EVENT_LEASED_AGAIN) > 0; }
+
 static void lost(struct redis *r) {
     sfid_options opt = sharing(r, "lost");
     char line[RECORD], field[24], record[RECORD];
@@ -92,11 +95,8 @@ static void lost(struct redis *r) {
     is_u64(pids_known(r, "lost", &known), 2, "one pid was claimed for all");
     ok(comes_and_goes(&opt, atomic_load(&m[0].pid)), "which a newcomer has, too");
     is_i64(sharers_errors(m, FEW), 0, "no call fails");
-    int lost = 0, again = 0;
-    for (int i = 0; i < FEW; i++) {
-        lost += events_of(&m[i], SFID_EVENT_LOST);
-        again += events_of(&m[i], SFID_EVENT_LEASED_AGAIN);
-    }
+    tap_wait_until(has_leased_again, m, patience(5000)); /* it is told after the record is there for all */
+    const int lost = sharers_events(m, FEW, SFID_EVENT_LOST), again = sharers_events(m, FEW, SFID_EVENT_LEASED_AGAIN);
     ok(lost == 1 && again == 1, "the keeper alone reports it (%d, %d)", lost, again);
     sharers_end(m, FEW);
     judge(LAYOUT, "per-file", UINT64_MAX, "lost");
@@ -123,8 +123,7 @@ static void pool(void) {
     opt.store = list;
     opt.pid_min = opt.pid_max = 0;
     opt.ttl_ms = 2 * SHARERS_TTL;
-    char why[SFID_WHY_LEN]; /* each server is told that the app is new: SFID_TRUST reaches only the one that the open asks */
-    need(sfid_app_init(&opt, 0, NULL, why, sizeof why) == 0, "init: %s", why);
+    fleet_app_init(&opt); /* each server is told that the app is new: SFID_TRUST reaches only the one that the open asks */
     struct member *m = sharers_open(&opt, FEW);
     const int64_t pid = atomic_load(&m[0].pid);
     const int from = (int)(pid - 1) / RANGE;

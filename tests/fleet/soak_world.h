@@ -258,11 +258,11 @@ static sfid_options app_options(unsigned a) {
 }
 
 static void begin_app(unsigned a) {
-    char why[SFID_WHY_LEN];
     const struct app *app = &apps[a];
     layouts[a] = layout_of(app->layout_text);
     const sfid_options opt = app_options(a);
-    need(app->servers == 0 || sfid_app_init(&opt, 0, NULL, why, sizeof why) == 0, "%s: init: %s", app->name, why);
+    if (app->servers > 0)
+        fleet_app_init(&opt);
     snprintf(log_dirs[a], sizeof log_dirs[a], "%.4200s/%s", dirs.logs, app->name);
     need(mkdir(log_dirs[a], 0700) == 0, "%s: %s", log_dirs[a], strerror(errno));
 }

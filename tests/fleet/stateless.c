@@ -10,6 +10,7 @@
 #define NOWHERE "/proc/sfid-state" /* where nobody can make anything */
 
 static void look_at_event(const struct member *m, bool wanted) {
+    member_event(m, SFID_EVENT_LEASED, 0, patience(5000)); /* comes after it */
     const struct seen *e = member_event(m, SFID_EVENT_NO_STATE_DIR, 0, wanted ? patience(5000) : 0);
     is_i64(e != NULL, wanted, "%s",
            wanted ? "it is told that there is no state directory" : "nothing is told of a state directory");

@@ -12,7 +12,7 @@
 
 #define LAYOUT "39:3:14/10ms"
 
-enum { TTL = 1000, HEARTBEAT = 300, PID = 3 };
+enum { TTL = 2000, HEARTBEAT = 400, PID = 3 };
 
 enum how { STOPPED, FROZEN, SUSPENDED };
 

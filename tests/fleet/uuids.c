@@ -131,7 +131,7 @@ static void test_hosts(struct redis *r) {
 static void test_lost(struct redis *r) {
     struct host *slow = host_new(r, "lost", 3, UINT64_MAX), *taker = host_new(r, "lost", 4, UINT64_MAX);
     struct drawn *const lists[] = {slow->drawn, taker->drawn};
-    slow->opt.ttl_ms = taker->opt.ttl_ms = 1000;
+    slow->opt.ttl_ms = taker->opt.ttl_ms = 2000;
     slow->opt.heartbeat_ms = taker->opt.heartbeat_ms = 300;
     slow->opt.max_wait_ms = taker->opt.max_wait_ms = patience(5000);
     const pid_t one = host_start(slow);

@@ -14,7 +14,7 @@ static bool has(struct redis *r, const char *key, const char *want) { return str
 
 static void test_sentinels(const char *program) {
     struct sentinels s;
-    sentinels_start(&s, program, 500);
+    sentinels_start(&s, program, 2000);
     is_i64(s.master, 0, "%s: the first one is master", program);
     redis_do(&s.node[0], "SET", "a", "b", NULL);
     ok(sentinels_whole(&s, LIMIT_MS), "%s: the others follow", program);

@@ -19,13 +19,17 @@ void on_servers(unsigned number, unsigned flags, void (*test)(struct redis *r)) 
     }
 }
 
-sfid_options fleet_options(const struct redis *r, const char *app, const sfid_layout *l) {
+void fleet_timeout(sfid_options *opt, const struct redis *r, unsigned ms) {
     static char stores[64][180];
     static unsigned used;
     char *store = stores[used++ % COUNT_OF(stores)];
+    snprintf(store, sizeof stores[0], "unix://%s?timeout=%ums&connect_timeout=%ums", r->socket, ms, ms);
+    opt->store = store;
+}
+
+sfid_options fleet_options(const struct redis *r, const char *app, const sfid_layout *l) {
     sfid_options opt = options_of(app, -1, l);
-    snprintf(store, sizeof stores[0], "unix://%s?timeout=300ms&connect_timeout=300ms", r->socket);
-    opt.store = store;
+    fleet_timeout(&opt, r, 300);
     opt.pid_min = 1;
     opt.pid_max = (int64_t)l->max_pid;
     opt.ttl_ms = 4000;
@@ -43,6 +47,18 @@ void on_host(sfid_options *opt, unsigned number) {
     snprintf(both[1], sizeof both[1], "%s-%u", dirs.state, number);
     opt->run_dir = both[0];
     opt->state_dir = both[1];
+}
+
+static bool is_known(void *opt) {
+    char why[SFID_WHY_LEN];
+    const int rc = sfid_app_init(opt, 0, NULL, why, sizeof why);
+    if (rc != 0)
+        diag("init: %s", why);
+    return rc == 0;
+}
+
+void fleet_app_init(const sfid_options *opt) {
+    must(tap_wait_until(is_known, (void *)opt, patience(5000)), "an app cannot be made known");
 }
 
 static uint64_t count_in(const char *stats, const char *name) {

@@ -35,8 +35,14 @@ void on_servers(unsigned number, unsigned flags, void (*test)(struct redis *r));
 /* Options for a new app: a lease lasts 4 s and is renewed each second. There is no pid 0, since that alone is no valid range. */
 sfid_options fleet_options(const struct redis *r, const char *app, const sfid_layout *l);
 
+/* Sets how long an exchange with the server may take; 300 ms otherwise. Long for tests to which no exchange may fail. */
+void fleet_timeout(sfid_options *opt, const struct redis *r, unsigned ms);
+
 /* Gives a member directories as on another host. Members with the same number share them. */
 void on_host(sfid_options *opt, unsigned number);
+
+/* Makes the app known at its servers: nobody holds a pid of it yet. A server that is late is asked again. */
+void fleet_app_init(const sfid_options *opt);
 
 /* Returns how many scripts the server has run since CONFIG RESETSTAT. */
 uint64_t evals(struct redis *r);

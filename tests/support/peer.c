@@ -148,8 +148,7 @@ void serve_nothing(int fd, struct resp *in, struct peer_shared *s) {
 void serve_words_once(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     next_command(in, fd, s, name, sizeof name);
-    if (atomic_load(&s->commands) == 1)
-        say(fd, s->send, s->send_len);
+    say(fd, s->send, s->send_len);
     wait_for_end(fd);
 }
 

@@ -108,10 +108,30 @@ bool comes_and_goes(const sfid_options *opt, int64_t pid) {
     return good;
 }
 
-void sharers_renewed(struct member *m, size_t n) {
-    struct member *k = sharers_keeper(m, n, NULL);
-    ok(k && member_had(k, SFID_EVENT_RENEWED, events_of(k, SFID_EVENT_RENEWED) + 1, 3000), "the window was just renewed");
+int sharers_events(const struct member *m, size_t n, sfid_event_kind kind) {
+    int sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += events_of(&m[i], kind);
+    return sum;
 }
+
+struct renewals {
+    const struct member *m;
+    size_t n;
+    int least;
+};
+
+static bool are_made(void *arg) {
+    const struct renewals *r = arg;
+    return sharers_events(r->m, r->n, SFID_EVENT_RENEWED) >= r->least;
+}
+
+bool sharers_renew(const struct member *m, size_t n, int more, unsigned limit_ms) {
+    struct renewals r = {m, n, sharers_events(m, n, SFID_EVENT_RENEWED) + more};
+    return tap_wait_until(are_made, &r, patience(limit_ms));
+}
+
+void sharers_renewed(struct member *m, size_t n) { ok(sharers_renew(m, n, 1, 3000), "the window was just renewed"); }
 
 static bool pid_differs(void *arg) {
     const struct member *m = arg;

@@ -330,6 +330,7 @@ static uint64_t renewals(sfid *g) {
 /* Generates IDs until the window was extended; with `failing` also until that failed, or for a while. */
 static bool renews(sfid *g, bool failing) {
     const uint64_t before = renewals(g);
+    const int failures = atomic_load(&trial_state->reported_failures);
     const int64_t end = mono_ns() + (int64_t)(failing ? 200 : PATIENCE_MS) * NS_PER_MS;
     pass_ms(trial_now.s->renews_ms);
     for (;;) {
@@ -338,10 +339,11 @@ static bool renews(sfid *g, bool failing) {
         if (id >= 0 && at < TRIAL_IDS)
             trial_state->ids[at] = id;
         for (int i = 0; i < 20; i++) {
-            if (has_renewed(g, before))
-                return true;
-            if (failing && has_failed(g))
+            const bool renewed = has_renewed(g, before); /* it is tried again 50 ms after a failure, which is told before */
+            if (failing && (has_failed(g) || atomic_load(&trial_state->reported_failures) > failures))
                 return false;
+            if (renewed)
+                return true;
             nap_us(500);
         }
         if (mono_ns() > end)

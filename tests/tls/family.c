@@ -41,7 +41,7 @@ static int inherit(void *arg) {
     const int before = atomic_load(&h->f->events[SFID_EVENT_RENEWED]);
     prctl(PR_SET_PDEATHSIG, 0);
     atomic_store(&h->f->heir, 1);
-    while (mono_ns() < end && atomic_load(&h->f->events[SFID_EVENT_RENEWED]) < before + 2) {
+    while (mono_ns() < end && atomic_load(&h->f->events[SFID_EVENT_RENEWED]) < before + 3) { /* one may still be the parent's */
         if (sfid_next(h->g) < 0)
             break;
         nap_us(5000);
