@@ -99,7 +99,7 @@ goes_on B B
 because "A lease is good for a window of time. In it A and B need no server; then they show the server their leases."
 
 step "A newcomer asks for a pid"
-! sfid gen --app orders --store "$store" --timeout-ms 500 >"$dir/refused" 2>&1 || fail "a newcomer has an ID"
+! sfid gen --app orders --store "$store" --timeout-ms 2000 >"$dir/refused" 2>&1 || fail "a newcomer has an ID"
 sed 's/; .*//' "$dir/refused"
 because "Until every window that may be open has ended (45 s), a newcomer gets an error and no ID."
 

@@ -47,8 +47,7 @@ def stalled():
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     s.connect(("127.0.0.1", d.port))
     s.settimeout(10)
-    for _ in range(20):
-        s.sendall(b"\0\0\xff\x55")
+    s.sendall(b"\0\0\xff\x55" * 20)
     ok(until(lambda: d.metrics()["sfid_connections"] == 1), "a client that takes no byte of its answer is closed")
     s.close()
     d.stop()

@@ -248,7 +248,7 @@ static void test_busy(void) {
                             *late = new_connection(by_port(&r));
     ok(said(ping(c, LONG_MS), "PONG"), "a connection is up");
     ok(said(ping(busy, LONG_MS), "PONG"), "another, too");
-    ok(ask(busy, 300, "EVAL", "while true do end", "0", NULL, NULL, NULL) == SFID_EREDIS && within(300, 300),
+    ok(ask(busy, 700, "EVAL", "while true do end", "0", NULL, NULL, NULL) == SFID_EREDIS && within(700, 700),
        "a script that does not end takes no longer than the deadline");
     ok(tap_wait_until(is_busy, c, LONG_MS), "others are told: BUSY");
     ok(failed_with(ping(c, LONG_MS), SFID_EREDIS, SFID__REPLY_RETRY, "PING: BUSY"), "which may pass");

@@ -8,6 +8,8 @@ static bool is_out(void *arg) { return atomic_load(&((struct guest *)arg)->insid
 
 static bool is_inside(void *arg) { return atomic_load(&((struct guest *)arg)->inside) == 1; }
 
+static bool has_said(void *arg) { return atomic_load(&((struct guest *)arg)->said) == 1; }
+
 static int inside_of(int from, int to) {
     int n = 0;
     for (int i = from; i < to; i++)
@@ -157,7 +159,7 @@ static void two_disks(void) {
     poke_to_hang(2, 3);
     ok(wait_for(is_inside, &guests[2]), "two disks: a turn with one of them lasts");
     poke_to_hang(0, 1);
-    ok(wait_for(is_inside, &guests[0]), "two disks: a turn with the other one hangs");
+    ok(wait_for(is_inside, &guests[0]) && wait_for(has_said, &guests[0]), "two disks: a turn with the other one hangs");
     poke(&guests[1]); /* due before these, and waits for its disk */
     for (int i = 3; i < 5; i++)
         poke(&guests[i]);

@@ -195,8 +195,11 @@ static void newcomers(void) {
     while (taken < ROUNDS) {
         if (take(&m) < 0)
             continue;
-        taken++;
-        last += sfid__mark_is_last(&m);
+        const int64_t began_ms = tap_now_ms();
+        const bool knows = sfid__mark_is_last(&m);
+        const int64_t took_ms = tap_now_ms() - began_ms;
+        taken += knows || took_ms < 100; /* behind a rival that stands in the door for so long it cannot know */
+        last += knows;
         sfid__mark_drop(&m);
     }
     close(end[1]);
