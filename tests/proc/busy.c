@@ -76,9 +76,10 @@ static int racer(void *arg) {
     struct race *r = arg;
     const sfid_options opt = options_of("race", 2047, layout);
     struct idlog log;
-    const int64_t end = mono_ns() + (int64_t)sized(2000, 20000, 2000) * NS_PER_MS;
+    const int64_t end = mono_ns() + (int64_t)sized(2000, 20000, 2000) * NS_PER_MS,
+                  late = end + (int64_t)patience(10000) * NS_PER_MS;
     log_start(&log, 10000000, 1, 2047, "racer-%d", (int)getpid());
-    while (mono_ns() < end) {
+    while (mono_ns() < end || (atomic_load(&r->opened) <= RACERS && mono_ns() < late)) {
         sfid *g = NULL;
         const int rc = sfid_open(&g, &opt);
         if (rc == 0) {

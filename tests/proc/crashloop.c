@@ -7,7 +7,7 @@
  */
 #include "support/local.h"
 
-enum { LEAD_MS = 3000, LIVES_MOST = 100000, ASKS = 50 };
+enum { LEAD_MS = 6000, LIVES_MOST = 100000, ASKS = 50 };
 enum end { EXIT, CLOSE, KILL };
 
 static sfid_layout layout;
@@ -114,7 +114,7 @@ int main(void) {
     dirs_make();
     layout = layout_of("41:10:12/1ms");
     life = shared_memory(sizeof *life);
-    life->opt = local_options("loop", "local?lead_ms=3000", &layout);
+    life->opt = local_options("loop", "local?lead_ms=6000", &layout);
     life->opt.pid_min = life->opt.pid_max = 7;
     life->opt.max_ahead_ms = 0;
     const int64_t began = mono_ns();

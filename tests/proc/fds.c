@@ -19,7 +19,7 @@ static sfid_layout layout;
 
 /* What the test and a process that goes on share. */
 struct going_on {
-    atomic_int ready, done;
+    atomic_int ready, done, may_end; /* the test sets may_end */
     _Atomic int64_t bad;     /* calls that failed */
     _Atomic int64_t last_ns; /* when it drew last, monotonic */
     int64_t ms;
@@ -128,7 +128,8 @@ static void close_all_from(unsigned first) {
 
 static void go_on(struct going_on *s, sfid *g, struct idlog *log) {
     atomic_store(&s->ready, 1);
-    for (const int64_t end = mono_ns() + s->ms * NS_PER_MS; !atomic_load(&s->done) && mono_ns() < end; nap_us(2000)) {
+    const int64_t end = mono_ns() + s->ms * NS_PER_MS;
+    for (; (mono_ns() < end || !atomic_load(&s->may_end)) && idlog_room(log, BURST) == BURST; nap_us(2000)) {
         for (int i = 0; i < BURST; i++) {
             const int64_t id = sfid_next(g);
             if (id < 0)
@@ -154,7 +155,7 @@ static int close_everything(void *arg) {
     const sfid_options opt = options_of("closer", (int64_t)s->pid, &layout);
     struct idlog log;
     int decoys[DECOYS];
-    log_start(&log, (uint64_t)s->ms * BURST + 1000, 1, s->pid, "%" PRIu64 "-first", s->pid);
+    log_start(&log, (uint64_t)s->ms * BURST * 2 + 1000, 1, s->pid, "%" PRIu64 "-first", s->pid);
     sfid *g = open_or_die(&opt);
     idlog_put(&log, sfid_next(g));
     close_all_from(3);
@@ -173,7 +174,7 @@ static int daemonize(void *arg) {
     struct going_on *s = arg;
     const sfid_options opt = options_of("closer", (int64_t)s->pid, &layout);
     struct idlog log;
-    log_start(&log, (uint64_t)s->ms * BURST + 1000, 1, s->pid, "%" PRIu64 "-first", s->pid);
+    log_start(&log, (uint64_t)s->ms * BURST * 2 + 1000, 1, s->pid, "%" PRIu64 "-first", s->pid);
     sfid *g = open_or_die(&opt);
     idlog_put(&log, sfid_next(g));
     if (fork() != 0)
@@ -203,6 +204,7 @@ static void test_going_on(int (*how)(void *), uint64_t pid, const char *what) {
     is_i64(try_open(&opt), SFID_EBUSY, "%s: its pid is kept", what);
     nap_us((long)s->ms * 1000 / 2);
     is_i64(try_open(&opt), SFID_EBUSY, "%s: its pid is kept later on", what);
+    atomic_store(&s->may_end, 1);
     if (how == daemonize)
         ok(flag_wait(&s->done, 2, patience(s->ms + 10000)), "%s: it ends", what);
     is_i64(child_wait(child, patience((unsigned)s->ms + 20000)), 0, "%s: it ends well, no file of its own touched", what);

@@ -12,7 +12,7 @@
 #define LAYOUT "41:4:18/1ms"
 #define STORE "local?lead_ms=200"
 
-enum { MOST_MEMBERS = 2100, AT_ONCE = 8, LOG_ROOM = 1 << 20, BURST = 20, TWO_FOR_MS = 250 };
+enum { MOST_MEMBERS = 2100, AT_ONCE = 8, LOG_ROOM = 1 << 20, BURST = 20, TWO_FOR_MS = 1500, TWO_FOR_LOOKS = 200 };
 /* A leak checker among the handlers waits for ever in a child that was forked while a thread allocated: that comes last. */
 enum ending { BY_CLOSE, BY_EXIT, BY_KILL, BY_EXEC, BY_HANDLERS, ENDINGS };
 
@@ -22,6 +22,7 @@ struct family {
     sfid *g;
     atomic_int forks_left, alive, born, ended, begun;
     _Atomic pid_t members[MOST_MEMBERS]; /* 0: has ended, or is about to */
+    atomic_int keeps[MOST_MEMBERS];      /* as sfid_status() tells */
     _Atomic int64_t errors, an_error, highest, disorders;
     bool first_stays;
     uint64_t seed;
@@ -88,12 +89,15 @@ static bool may_go(struct family *f, int number) {
 static void live(struct family *f, int number) {
     uint64_t rng = f->seed + (uint64_t)number * 7919;
     struct idlog log;
+    sfid_status_info st;
     log_start(&log, LOG_ROOM, 1, 0, "member-%d", number);
     atomic_store(&f->members[number], getpid());
     const int64_t may_end = mono_ns() + (int64_t)(draw_random(&rng) % 60) * NS_PER_MS;
     for (;;) {
         for (int i = 0; i < BURST; i++)
             draw(f, &log);
+        if (sfid_status(f->g, &st) == 0)
+            atomic_store(&f->keeps[number], st.keeper_here);
         if (draw_random(&rng) % 8 == 0)
             fork_one(f);
         if (mono_ns() >= may_end && may_go(f, number))
@@ -118,44 +122,43 @@ static int first_member(void *arg) {
 /* ---- who watches -------------------------------------------------------- */
 
 struct watch {
-    unsigned looks, with_keeper, keepers, brief_twos, lasting_twos;
+    unsigned looks, with_keeper, keepers, brief_twos, lasting_twos, twos; /* twos: looks in a row, up to now */
+    int64_t two_since;
     pid_t last;
 };
 
-struct keeper {
-    pid_t process, thread;
-};
-
-static size_t find_keepers(const struct family *f, struct keeper *found, size_t max) {
-    size_t n = 0;
+/* Returns how many members keep, and one of them. */
+static unsigned find_keepers(const struct family *f, pid_t *found) {
+    unsigned n = 0;
     const int born = atomic_load(&f->born);
-    for (int i = 0; i < born && n < max; i++) {
+    for (int i = 0; i < born; i++) {
         const pid_t process = atomic_load(&f->members[i]);
-        const pid_t thread = process ? thread_named(process, "sfid-keeper", NULL) : 0;
-        if (thread)
-            found[n++] = (struct keeper){process, thread};
+        if (process && atomic_load(&f->keeps[i]) == 1) {
+            *found = process;
+            n++;
+        }
     }
     return n;
 }
 
-static bool lives(const struct keeper *k) { return strchr("?ZXx", task_state(k->process, k->thread)) == NULL; }
-
-/* Members are looked at one after the other, and threads take a moment to vanish: two are two when they stay so. */
+/*
+ * A keeper that is late loses the page to another one, and knows it once it is run. So there are two when there are two for
+ * long, at each of many looks, be it the same two or not.
+ */
 static void look(const struct family *f, struct watch *w) {
-    struct keeper two[AT_ONCE];
-    size_t n = find_keepers(f, two, COUNT_OF(two));
+    pid_t found = 0;
+    const unsigned n = find_keepers(f, &found);
     w->looks++;
     w->with_keeper += n > 0;
-    if (n > 0 && two[0].process != w->last)
-        w->keepers++, w->last = two[0].process;
-    const int64_t begin = mono_ns();
-    bool both = n > 1 && lives(&two[0]) && lives(&two[1]);
-    w->brief_twos += both;
-    while (both && mono_ns() - begin < TWO_FOR_MS * (int64_t)NS_PER_MS) {
-        nap_us(1000);
-        both = lives(&two[0]) && lives(&two[1]);
+    if (n == 1 && found != w->last)
+        w->keepers++, w->last = found;
+    if (n > 1 && w->twos++ == 0) {
+        w->two_since = mono_ns();
+        w->brief_twos++;
     }
-    w->lasting_twos += both;
+    if (n <= 1)
+        w->twos = 0;
+    w->lasting_twos += w->twos >= TWO_FOR_LOOKS && mono_ns() - w->two_since > TWO_FOR_MS * (int64_t)NS_PER_MS;
 }
 
 static void reap_orphans(void) {

@@ -68,7 +68,7 @@ static void test_range(void) {
     sfid *g = NULL;
     opt.pid_min = 11;
     opt.pid_max = 13;
-    opt.open_timeout_ms = 1000;
+    opt.open_timeout_ms = 10000; /* a look that is late names nobody */
     for (int i = 0; i < 3; i++) {
         h[i] = holder_start(&opt, true);
         is_i64(h[i]->pid, 11 + i, "a range is filled from its lowest pid");
@@ -213,7 +213,7 @@ static void test_given_back(void) {
 
 /* The mark of a pid lies ahead, and its page is lost: others go by, and it comes back when the mark has passed. */
 static void test_passed_over(void) {
-    const sfid_options opt = local_options("passed", "local?lead_ms=1000", &layout);
+    const sfid_options opt = local_options("passed", "local?lead_ms=3000", &layout);
     sfid_options none_ahead = opt;
     char run[200];
     none_ahead.max_ahead_ms = 0;
@@ -252,7 +252,7 @@ static int open_and_die(void *arg) {
 /* A process whose window would end before the position it found, and that dies with its page, takes nothing of that back. */
 static void test_never_back(void) {
     sfid_options opt = local_options("never-back", "local?lead_ms=100", &layout);
-    int64_t ids[10], last = 0;
+    int64_t ids[1000], last = 0; /* so many at once that the clock is outrun */
     opt.exhaustion = SFID_BORROW;
     opt.pid_min = opt.pid_max = 1;
     opt.max_ahead_ms = 1500;

@@ -25,6 +25,7 @@ static struct report {
 static sfid_options options(const char *app) {
     sfid_options opt = local_options(app, STORE, &layout);
     opt.max_ahead_ms = 0;
+    opt.max_wait_ms = patience(2500); /* a keeper may be late, and the next one, too */
     return opt;
 }
 

@@ -9,7 +9,7 @@
 
 #define LAYOUT "41:4:12/1ms"
 
-enum { LEAD_MS = 300, BUDGET_MS = 200, WAIT_MS = LEAD_MS + 1 + BUDGET_MS };
+enum { LEAD_MS = 300, BUDGET_MS = 1000, WAIT_MS = LEAD_MS + 1 + BUDGET_MS };
 
 static sfid_layout layout;
 
@@ -24,6 +24,7 @@ static sfid_options options(const char *app, const char *store) {
 static void number(const char *text) { must(setenv("SFID_TEST_ORDINAL", text, 1) >= 0, "setenv: %s", strerror(errno)); }
 
 #define ENV "ordinal:env=SFID_TEST_ORDINAL?lead_ms=300"
+#define ENV_LONG "ordinal:env=SFID_TEST_ORDINAL?lead_ms=20000" /* for calls that may not wait: no window ends before them */
 
 static void lose(const char *below, const char *app) {
     char path[4400];
@@ -34,17 +35,17 @@ static void lose(const char *below, const char *app) {
 /* ---- no mark ---------------------------------------------------------------- */
 
 static void waits(void) {
-    const sfid_options opt = options("waits", ENV);
+    sfid_options opt = options("waits", ENV);
     number("orders-3");
     const uint64_t begin = tick_now(&layout);
     sfid *g = open_or_die(&opt);
     const int64_t refused = sfid_try_next(g);
     const int ready = sfid_ready(g), retry_ms = sfid_retry_ms(g);
-    ok(strstr(sfid_last_error(g), "may have been issued before the run directory or the mark was lost") != NULL, "it says \"%s\"",
-       sfid_last_error(g));
     const uint64_t soon = tick_now(&layout), bound = mark_tick("waits", 3, &layout);
     is_i64(sfid_pid(g), 3, "host orders-3 has pid 3");
     if (soon < begin + WAIT_MS) { /* otherwise this machine was too slow to see it */
+        ok(strstr(sfid_last_error(g), "may have been issued before the run directory or the mark was lost") != NULL,
+           "it says \"%s\"", sfid_last_error(g));
         is_i64(refused, SFID_EAGAIN, "without a mark it has no ID at first");
         is_i64(ready, 0, "it is not ready");
         ok(retry_ms > 0 && retry_ms <= WAIT_MS + 1, "sfid_retry_ms says %d", retry_ms);
@@ -55,6 +56,7 @@ static void waits(void) {
     is_i64(id_pid(&layout, id), 3, "and bears the pid");
     is_i64(sfid_ready(g), 1, "now it is ready");
     sfid_close(g);
+    opt.store = ENV_LONG;
     g = open_or_die(&opt);
     ok(sfid_try_next(g) > id, "closed and opened, it has an ID at once");
     sfid_close(g);
@@ -62,7 +64,7 @@ static void waits(void) {
 
 /* The operator says that the pid was used nowhere else. */
 static void trusts(void) {
-    sfid_options opt = options("trusts", ENV);
+    sfid_options opt = options("trusts", ENV_LONG);
     opt.on_unknown = SFID_TRUST;
     sfid *g = open_or_die(&opt);
     ok(sfid_try_next(g) >= 0, "SFID_TRUST: an ID at once, without a mark");
@@ -129,7 +131,7 @@ static void moves(void) {
 /* ---- the mark is here ------------------------------------------------------- */
 
 static void continues(void) {
-    sfid_options opt = options("continues", ENV);
+    sfid_options opt = options("continues", ENV_LONG);
     opt.on_unknown = SFID_TRUST;
     struct holder *h = holder_start(&opt, false);
     const int64_t last = h->last;
@@ -176,7 +178,7 @@ static void loses_its_mark(void) {
     opt.max_wait_ms = 1;
     sfid *g = open_or_die(&opt);
     sfid_status_info st = {.losses = 0};
-    const int64_t end = mono_ns() + patience(20000) * NS_PER_MS;
+    const int64_t end = mono_ns() + (int64_t)patience(20000) * NS_PER_MS;
     int64_t id = next_within(g, patience(5000));
     sfid_close(g);
     opt.on_unknown = SFID_WAIT_OUT;

@@ -137,7 +137,7 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
     struct first *f = r->first;
     struct other *o = shared_memory(sizeof *o);
     if (!reach(f, DRAWS)) {
-        const int status = child_wait(child, 100);
+        const int status = child_wait(child, patience(1000));
         c->cannot += status == CANNOT;
         c->broken += status != CANNOT;
         remember(c, "the first one does not begin: %d", status);
@@ -154,8 +154,10 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
         cause->outside(&r->place);
     atomic_store(&f->phase, HAPPENED_OUTSIDE);
     if (!reach(f, HAPPENED)) {
-        c->cannot += child_wait(child, 100) == CANNOT;
-        remember(c, "it cannot happen here");
+        const int status = child_wait(child, patience(1000));
+        c->cannot += status == CANNOT;
+        c->broken += status != CANNOT;
+        remember(c, "it does not happen: %d", status);
         return;
     }
     pass_time(r);

@@ -184,9 +184,9 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
     const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS, late = least + patience(5000) * (int64_t)NS_PER_MS;
     while (mono_ns() < least || (!is_settled(hogs, with_polite, pages) && mono_ns() < late))
         nap_us(1000);
-    const int64_t took = mono_ns() - begin;
     for (int i = 0; i < hogs; i++)
-        row.hogs_rate += atomic_load(&scene->drawn[i]) * 1000 / (took / NS_PER_MS);
+        row.hogs_rate += atomic_load(&scene->drawn[i]);
+    row.hogs_rate = row.hogs_rate * 1000 / ((mono_ns() - begin) / NS_PER_MS); /* the time is read last: they go on drawing */
     atomic_store(&scene->end, 1);
     for (int i = 0; i < hogs; i++)
         bad += child_wait(children[i], patience(20000)) != 0;

@@ -43,7 +43,7 @@ static sfid *open_life(const struct life *life) {
     sfid_options opt = local_options(life->app, life->alone ? "local" : "local?share=1", layout);
     opt.exhaustion = SFID_BORROW;
     opt.max_ahead_ms = 3600000;
-    opt.open_timeout_ms = 2000;
+    opt.open_timeout_ms = 3000;
     sfid *g = NULL;
     if (sfid_open(&g, &opt) == 0)
         return g;

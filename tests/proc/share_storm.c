@@ -14,11 +14,16 @@
 
 static sfid_layout layout;
 
+static sfid_options options(void) {
+    sfid_options opt = local_options(APP, "local?lead_ms=200&share=1", &layout);
+    opt.max_ahead_ms = 0;
+    return opt;
+}
+
 static int live(uint64_t random) {
     dirs_make();
     layout = layout_of(LAYOUT);
-    sfid_options opt = local_options(APP, "local?lead_ms=200&share=1", &layout);
-    opt.max_ahead_ms = 0;
+    const sfid_options opt = options();
     return lives_live(lives_begin(), random, &opt);
 }
 
@@ -31,6 +36,8 @@ int main(int argc, char **argv) {
     dirs_make();
     layout = layout_of(LAYOUT);
     struct lives_report *report = lives_begin();
+    const sfid_options opt = options();
+    sfid_close(open_or_die(&opt)); /* publishes the layout: whoever is killed at that leaves one more file, see killsteps.c */
     lives_rage((int64_t)sized(8, 300, 5) * 1000 * NS_PER_MS, 1000 * (int64_t)NS_PER_MS / (SANITIZED ? 16 : 64), &rng, NULL, NULL,
                NULL, &t);
     lives_judge(report, &t);

@@ -216,6 +216,8 @@ int main(int argc, char **argv) {
     dirs_make();
     layout = layout_of(LAYOUT);
     report = shared_file("report", sizeof *report);
+    const sfid_options opt = local_options("storm", "local", &layout);
+    must(try_open(&opt) == 0, "cannot open"); /* publishes the layout: otherwise all wait for the disk at once */
     rage(processes, (int64_t)sized(6, 60, 5) * 1000 * NS_PER_MS, &rng, &tally);
     report_storm(&tally, processes);
     test_calm();

@@ -171,7 +171,9 @@ unsigned lives_without_gap(const sfid_options *opt, int lives) {
         const bool same_tick = before >= 0 && id_tick(opt->layout, life->first) == id_tick(opt->layout, before);
         moved += before >= 0 && life->pid != pid;
         ticks += before >= 0 && !same_tick;
-        gaps += (same_tick && life->first != before + 1) || life->last != life->first + 1 || life->first <= before;
+        const bool one_tick = id_tick(opt->layout, life->first) == id_tick(opt->layout, life->last);
+        gaps += (same_tick && life->first != before + 1) || (one_tick && life->last != life->first + 1);
+        gaps += life->first <= before || life->last <= life->first;
         before = life->last;
         pid = life->pid;
     }
