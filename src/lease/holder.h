@@ -68,6 +68,14 @@ static inline uint64_t sfid__holder_pid(const struct sfid__holder *h) { return h
 static inline bool sfid__holder_has_pid(const struct sfid__holder *h) { return h->lease.state == SFID__LEASE_HELD; }
 static inline bool sfid__holder_backs_off(const struct sfid__holder *h) { return h->lease.retry_ms != 0; }
 
+/*
+ * For the same thread: true if another process has the lock of the pid that this one had: of a mark that one of a fork family made anew. Then only that
+ * one can renew.
+ */
+static inline bool sfid__holder_is_barred(const struct sfid__holder *h) {
+    return !sfid__holder_has_pid(h) && h->error.code == SFID_EBUSY;
+}
+
 /* True if page and mark alone say where a pid continues. If the page is lost, that is a bound ahead of the exact position. */
 static inline bool sfid__holder_goes_by_mark(const struct sfid__holder *h) { return !h->lease.terms.testifies; }
 

@@ -65,6 +65,11 @@
  *       a keeper that finds another value than at open reads the page anew, and
  *       so does one that has given way. A first turn may come long after open,
  *       while a child has kept the page and died.
+ *   I9  A crew whose step finds that another process of the family has the lock
+ *       of the pid gives the page up, and takes it for a while no more. Where the
+ *       state directory was lost, the lock of the new mark belongs to the one
+ *       process that made it. If that one was late and gave way, only it can
+ *       renew, and it takes no page that somebody keeps.
  *
  * States in `owner`: idle -> starting -> running -> ended -> starting or idle.
  * In a crew that ends at once it may go from starting to ended.

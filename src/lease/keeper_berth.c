@@ -2,6 +2,8 @@
 /* keeper_berth.c - a keeper that is one of many: its turns in the crew of the process. keeper.c has the argument. */
 #include "lease/keeper_parts.h"
 
+#define ASIDE_MOST_MS 1000
+
 /* I7. True if the crew with this watch keeps the page: it lives, and it is at work on the page, or answers, or pauses after a failure. */
 static bool is_kept_by(const struct sfid__keeper *k, uint64_t watch) {
     if (watch == 0 || !sfid__watch_lives(watch & ~SFID__IN_TURN))
@@ -19,11 +21,14 @@ static struct sfid__keeper *keeper_of(const struct sfid__berth *b) {
     return (struct sfid__keeper *)(void *)((uintptr_t)b - offsetof(struct sfid__keeper, berth));
 }
 
+/* I9. */
+static bool steps_aside(const struct sfid__keeper *k) { return sfid__monotonic_ms(k->generator->clock) < k->aside_until_ms; }
+
 /* I7. Takes a page that nobody keeps, and begins its first turn. */
 static bool take_page(struct sfid__keeper *k, uint64_t watch, uint32_t number) {
     struct sfid__page *page = k->generator->page;
     uint64_t seen = watch_of(page);
-    if (is_kept_by(k, seen))
+    if (is_kept_by(k, seen) || steps_aside(k))
         return false;
     /* Acq_rel, with the exchanges of earlier keepers: the machine is brought up to what they left. One of two wins. */
     if (!atomic_compare_exchange_strong_explicit(&page->watch, &seen, watch | SFID__IN_TURN, memory_order_acq_rel,
@@ -71,6 +76,15 @@ static int64_t give_way(struct sfid__keeper *k) {
     return sfid__monotonic_ms(k->generator->clock) + sfid__keeper_window_ms(k) / 4;
 }
 
+/* I9. Leaves the page to the process that can renew. That one looks when its own calls ask, and else each quarter of a window. */
+static int64_t step_aside(struct sfid__keeper *k, uint64_t watch) {
+    const int64_t ms = SFID__MIN(sfid__keeper_window_ms(k) / 2, ASIDE_MOST_MS);
+    k->aside_until_ms = sfid__monotonic_ms(k->generator->clock) + ms;
+    pass(k, watch | SFID__IN_TURN, 0);
+    give_way(k);
+    return k->aside_until_ms;
+}
+
 static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
     struct sfid__keeper *k = keeper_of(b);
     const bool first = k->watch != watch;
@@ -81,6 +95,8 @@ static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number)
     if (!(first ? take_page(k, watch, number) : pass(k, watch, watch | SFID__IN_TURN)))
         return give_way(k);
     step_in_turn(k, first, &due_ms);
+    if (sfid__holder_is_barred(k->holding))
+        return step_aside(k, watch);
     return pass(k, watch | SFID__IN_TURN, watch) ? due_ms : give_way(k);
 }
 
@@ -89,7 +105,7 @@ static bool is_poked(const struct sfid__berth *b) {
     const struct sfid__keeper *k = keeper_of(b);
     if (atomic_load_explicit(&k->generator->page->poke, memory_order_relaxed) == 0)
         return false;
-    return k->watch != 0 ? !sfid__keeper_backs_off(k) : !sfid__berth_is_served(k);
+    return k->watch != 0 ? !sfid__keeper_backs_off(k) : !steps_aside(k) && !sfid__berth_is_served(k);
 }
 
 static bool has_failed(const struct sfid__berth *b) {

@@ -2,16 +2,19 @@
 /*
  * The app's state directory is removed under processes that draw with the "local" store: locks and marks are gone. Whoever
  * holds a pid goes on and has it again, nobody who comes meanwhile gets it, and no ID is repeated. In a forked family the
- * first to renew makes the loss good; parent and child go on whichever of them closes or is killed.
+ * first to renew makes the loss good; parent and child go on whichever of them closes or is killed. The one that has the new
+ * mark is late, and the other one takes its place: IDs go on.
  *
  * Sizes: removed 10 times under four processes (long: 100; sanitizer: 4), and once under each family.
  */
 #include "support/local.h"
 
+#include <sys/ptrace.h>
+
 #define LAYOUT "41:5:12/1ms"
 #define STORE "local?lead_ms=200"
 
-enum { PROCESSES = 4, LOG_ROOM = 1 << 19, BURST = 10 };
+enum { LEAD_MS = 200, PROCESSES = 4, LOG_ROOM = 1 << 19, BURST = 10 };
 enum end { PARENT_CLOSES, PARENT_KILLED, CHILD_CLOSES, CHILD_KILLED };
 
 static sfid_layout layout;
@@ -20,6 +23,8 @@ static struct report {
     atomic_int done;
     _Atomic int64_t drawn[PROCESSES + 2], errors, an_error, losses;
     atomic_int closed; /* who was to close has */
+    _Atomic pid_t child;
+    _Atomic int64_t failures; /* renewals, of one process and in succession */
 } * report;
 
 static sfid_options options(const char *app) {
@@ -38,6 +43,9 @@ static void draw(sfid *g, struct idlog *log, int number) {
             atomic_store(&report->an_error, id);
         atomic_fetch_add(&report->drawn[number], id >= 0);
     }
+    sfid_status_info st;
+    if (sfid_status(g, &st) == 0)
+        raise_to(&report->failures, (int64_t)st.renew_failures);
     nap_us(1000);
 }
 
@@ -151,6 +159,7 @@ static int parent_of(void *arg) {
     const pid_t child = fork();
     if (child == 0)
         _exit(child_of(f));
+    atomic_store(&report->child, child);
     log_start(&log, LOG_ROOM, 1, 0, "parent");
     while (atomic_load(&report->done) < (f->end == PARENT_CLOSES ? 1 : 2)) {
         draw(f->g, &log, 0);
@@ -195,6 +204,37 @@ static void test_family(enum end end, const char *app, const char *what) {
     judge(LAYOUT, "per-file", UINT64_MAX, what);
 }
 
+static bool has_keeper(void *process) { return thread_named(*(pid_t *)process, "sfid-keeper", NULL) != 0; }
+
+/* Its keeper is held until the window is over, and then goes on. */
+static bool is_late(pid_t process) {
+    if (!tap_wait_until(has_keeper, &process, patience(5000)) || !trace_seize(thread_named(process, "sfid-keeper", NULL)))
+        return false;
+    nap_us(3000L * LEAD_MS);
+    return ptrace(PTRACE_DETACH, thread_named(process, "sfid-keeper", NULL), NULL, NULL) == 0;
+}
+
+/* Both in turn: one of them has the lock of the new mark. Only that one can renew, and the other one leaves the page to it. */
+static void test_late(void) {
+    static const char what[] = "a keeper is late";
+    struct family f = {.app = "fifth", .end = PARENT_CLOSES};
+    memset(report, 0, sizeof *report);
+    const pid_t parent = child_start(parent_of, &f);
+    ok(tap_wait_until(has_more, &(struct wait_more){0, 100}, patience(10000)) &&
+           tap_wait_until(has_more, &(struct wait_more){1, 100}, patience(10000)),
+       "%s: parent and child draw", what);
+    remove_state("fifth");
+    ok(go_on(0, 1), "%s: both go on when the state is removed", what);
+    for (int i = 0; i < 4; i++) {
+        ok(is_late(i % 2 ? atomic_load(&report->child) : parent), "%s: for longer than a window", what);
+        ok(go_on(0, 1), "%s: both go on when it is back", what);
+    }
+    ok(report->failures < 50, "%s: the other one has not tried all the time (%" PRIi64 " times)", what, report->failures);
+    atomic_store(&report->done, 2);
+    is_i64(child_wait(parent, patience(20000)), 0, "%s: all end well", what);
+    judge(LAYOUT, "per-file", UINT64_MAX, what);
+}
+
 int main(void) {
     dirs_make();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* where locks are counted */
@@ -206,5 +246,9 @@ int main(void) {
     test_family(PARENT_KILLED, "second", "parent killed");
     test_family(CHILD_CLOSES, "third", "child closes");
     test_family(CHILD_KILLED, "fourth", "child killed");
+    if (can_trace())
+        test_late();
+    else
+        skip(1, "cannot trace processes here");
     return done_testing();
 }
