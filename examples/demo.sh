@@ -66,6 +66,7 @@ kill_and_restart() {
     until [ "$(date +%s)" -gt "$second" ]; do sleep 0.02; done
     within_ten_seconds "$2 has stopped" has_ids "$2" "$(wc -l <"$dir/$2.ids")"
     kill -9 "$1"
+    wait "$1" || : # it has its slot until it is gone
     work "$3"
     { tail -n 1 "$dir/$2.ids"; head -n 1 "$dir/$3.ids"; } | sfid decode --format table
 }

@@ -317,6 +317,10 @@ bool sfid__holder_is_due(const struct sfid__holder *h) {
            sfid__grant_clock_tick(h) + (early ? early : g->half_window) >= sfid__grant_limit(sfid__page_current(g->page));
 }
 
+bool sfid__holder_is_stuck(const struct sfid__holder *h) {
+    return h->store->server == NULL && sfid__grant_clock_tick(h) >= sfid__grant_limit(sfid__page_current(h->generator->page));
+}
+
 int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
     if (h->shared && h->lease.opened && sfid__share_moved_on(h))
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */

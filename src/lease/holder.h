@@ -33,6 +33,12 @@ void sfid__holder_sit(struct sfid__holder *h, unsigned seat);
 bool sfid__holder_is_due(const struct sfid__holder *h);
 
 /*
+ * True if the window of a pid of this host is over. If this process cannot renew it, another one of its fork family perhaps can:
+ * one that sees another directory, or has the lock of a mark that was made anew.
+ */
+bool sfid__holder_is_stuck(const struct sfid__holder *h);
+
+/*
  * For holder_open.c, as are the two below. feed gives an event to the machine, then the events that result, until the machine wants
  * to sleep, and returns until when. found_on_page is the lease that the page's current record describes.
  */
@@ -67,14 +73,6 @@ static inline uint64_t sfid__holder_pid(const struct sfid__holder *h) { return h
 /* For the thread that drives the holder: has it a pid; does it pause after a failure, even if poked? */
 static inline bool sfid__holder_has_pid(const struct sfid__holder *h) { return h->lease.state == SFID__LEASE_HELD; }
 static inline bool sfid__holder_backs_off(const struct sfid__holder *h) { return h->lease.retry_ms != 0; }
-
-/*
- * For the same thread: true if another process has the lock of the pid that this one had: of a mark that one of a fork family made anew. Then only that
- * one can renew.
- */
-static inline bool sfid__holder_is_barred(const struct sfid__holder *h) {
-    return !sfid__holder_has_pid(h) && h->error.code == SFID_EBUSY;
-}
 
 /* True if page and mark alone say where a pid continues. If the page is lost, that is a bound ahead of the exact position. */
 static inline bool sfid__holder_goes_by_mark(const struct sfid__holder *h) { return !h->lease.terms.testifies; }

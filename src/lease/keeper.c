@@ -62,14 +62,15 @@
  *       crew, and looks now and then whether the newer one lives.
  *   I8  A keeper acts on what it knows of the lease only if nobody has kept the
  *       page since it learned that. Whoever takes the page raises page->reign;
- *       a keeper that finds another value than at open reads the page anew, and
+ *       a keeper that finds another value than it left reads the page anew, and
  *       so does one that has given way. A first turn may come long after open,
  *       while a child has kept the page and died.
- *   I9  A crew whose step finds that another process of the family has the lock
- *       of the pid gives the page up, and takes it for a while no more. Where the
- *       state directory was lost, the lock of the new mark belongs to the one
- *       process that made it. If that one was late and gave way, only it can
- *       renew, and it takes no page that somebody keeps.
+ *   I9  A crew whose step fails on a pid of this host, with the window over, keeps
+ *       the page no longer, and takes it again when the next try is due. In between
+ *       another process of the family may take it, and perhaps can renew: where the
+ *       state directory was lost, the lock of the new mark belongs to the one process
+ *       that made it; where a process sees other directories, its writes fail alone.
+ *       A server's failure would be the same for all.
  *
  * States in `owner`: idle -> starting -> running -> ended -> starting or idle.
  * In a crew that ends at once it may go from starting to ended.
@@ -184,7 +185,7 @@ static bool sit_down(struct sfid__keeper *k) {
             pthread_mutex_unlock(&page->seat[seat].lock);
             return false;
         }
-        if (reign != k->opened)
+        if (reign != k->followed)
             sfid__holder_unfollow(k->holding); /* I8 */
         k->seat = seat;
         atomic_store_explicit(&k->reign, mine, memory_order_relaxed);

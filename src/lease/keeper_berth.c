@@ -2,8 +2,6 @@
 /* keeper_berth.c - a keeper that is one of many: its turns in the crew of the process. keeper.c has the argument. */
 #include "lease/keeper_parts.h"
 
-#define ASIDE_MOST_MS 1000
-
 /* I7. True if the crew with this watch keeps the page: it lives, and it is at work on the page, or answers, or pauses after a failure. */
 static bool is_kept_by(const struct sfid__keeper *k, uint64_t watch) {
     if (watch == 0 || !sfid__watch_lives(watch & ~SFID__IN_TURN))
@@ -21,8 +19,11 @@ static struct sfid__keeper *keeper_of(const struct sfid__berth *b) {
     return (struct sfid__keeper *)(void *)((uintptr_t)b - offsetof(struct sfid__keeper, berth));
 }
 
-/* I9. */
-static bool steps_aside(const struct sfid__keeper *k) { return sfid__monotonic_ms(k->generator->clock) < k->aside_until_ms; }
+/* I9. Relaxed: turns write it; for calls it is a hint. */
+static bool steps_aside(const struct sfid__keeper *k) {
+    const int64_t until_ms = atomic_load_explicit(&k->aside_until_ms, memory_order_relaxed);
+    return until_ms != 0 && sfid__monotonic_ms(k->generator->clock) < until_ms;
+}
 
 /* I7. Takes a page that nobody keeps, and begins its first turn. */
 static bool take_page(struct sfid__keeper *k, uint64_t watch, uint32_t number) {
@@ -38,8 +39,10 @@ static bool take_page(struct sfid__keeper *k, uint64_t watch, uint32_t number) {
     k->watch = watch;
     atomic_store_explicit(&k->gave_way, false, memory_order_relaxed); /* for sfid_status() alone */
     /* I8. Relaxed: the exchange orders it. */
-    if (atomic_fetch_add_explicit(&page->reign, 1, memory_order_relaxed) != k->opened)
+    const uint64_t reign = atomic_fetch_add_explicit(&page->reign, 1, memory_order_relaxed);
+    if (reign != k->followed)
         sfid__holder_unfollow(k->holding);
+    k->followed = reign + 1;
     return true;
 }
 
@@ -76,13 +79,14 @@ static int64_t give_way(struct sfid__keeper *k) {
     return sfid__monotonic_ms(k->generator->clock) + sfid__keeper_window_ms(k) / 4;
 }
 
-/* I9. Leaves the page to the process that can renew. That one looks when its own calls ask, and else each quarter of a window. */
-static int64_t step_aside(struct sfid__keeper *k, uint64_t watch) {
-    const int64_t ms = SFID__MIN(sfid__keeper_window_ms(k) / 2, ASIDE_MOST_MS);
-    k->aside_until_ms = sfid__monotonic_ms(k->generator->clock) + ms;
-    pass(k, watch | SFID__IN_TURN, 0);
-    give_way(k);
-    return k->aside_until_ms;
+/* I9. Leaves the page to others until the next try is due. Nobody's: this crew goes on with what it knows. */
+static int64_t step_aside(struct sfid__keeper *k, uint64_t watch, int64_t due_ms) {
+    atomic_store_explicit(&k->aside_until_ms, due_ms, memory_order_relaxed);
+    if (!pass(k, watch | SFID__IN_TURN, 0))
+        return give_way(k);
+    k->watch = 0;
+    sfid__page_wake(k->generator->page); /* for whoever looks next */
+    return due_ms;
 }
 
 static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
@@ -95,8 +99,8 @@ static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number)
     if (!(first ? take_page(k, watch, number) : pass(k, watch, watch | SFID__IN_TURN)))
         return give_way(k);
     step_in_turn(k, first, &due_ms);
-    if (sfid__holder_is_barred(k->holding))
-        return step_aside(k, watch);
+    if (sfid__keeper_backs_off(k) && sfid__holder_is_stuck(k->holding))
+        return step_aside(k, watch, due_ms);
     return pass(k, watch | SFID__IN_TURN, watch) ? due_ms : give_way(k);
 }
 
@@ -135,6 +139,7 @@ bool sfid__berth_join(struct sfid__keeper *k) {
         k->berth.remote = k->holding->store->server != NULL;
     }
     k->watch = 0;
+    atomic_store_explicit(&k->aside_until_ms, 0, memory_order_relaxed); /* a parent's */
     return sfid__crew_join(&k->berth) == 0;
 }
 
@@ -143,8 +148,8 @@ void sfid__berth_leave(struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
     sfid__crew_leave(&k->berth);
     if (k->watch == 0) {
-        if (atomic_load_explicit(&page->reign, memory_order_relaxed) != k->opened)
-            sfid__holder_unfollow(k->holding); /* I8: it never had a turn */
+        if (atomic_load_explicit(&page->reign, memory_order_relaxed) != k->followed)
+            sfid__holder_unfollow(k->holding); /* I8: another crew has kept since */
         return;
     }
     if (watch_of(page) == k->watch)
@@ -156,6 +161,8 @@ void sfid__berth_leave(struct sfid__keeper *k) {
     k->watch = 0;
 }
 
-bool sfid__keeper_is_late(const struct sfid__keeper *k) { return sfid__keeper_in_crew(k) && !sfid__berth_is_served(k); }
+bool sfid__keeper_is_late(const struct sfid__keeper *k) {
+    return sfid__keeper_in_crew(k) && !steps_aside(k) && !sfid__berth_is_served(k);
+}
 
 void sfid__keeper_look(struct sfid__keeper *k) { sfid__crew_look(&k->berth); }

@@ -27,14 +27,14 @@ struct sfid__keeper {
     char app[65];           /* as in the options; "": none */
     unsigned seat;          /* of this keeper, while it keeps */
     _Atomic uint64_t reign; /* page->reign when it sat down; 0: it does not keep */
-    uint64_t opened;        /* page->reign at open: I8 */
+    uint64_t followed;      /* page->reign up to which the holder knows the page: at open, or when the crew took it (I8) */
     bool ends_soon;         /* the layout does */
     bool begun;             /* what open noticed was reported */
 
-    struct sfid__berth berth; /* of a keeper in the crew */
-    uint64_t watch;           /* of the crew, while it keeps the page; else 0. Only turns have it, and stop after them */
-    _Atomic bool gave_way;    /* in the crew: to that of another process */
-    int64_t aside_until_ms;   /* in the crew: leaves the page to others (I9) until then, monotonic. Only turns have it */
+    struct sfid__berth berth;       /* of a keeper in the crew */
+    uint64_t watch;                 /* of the crew, while it keeps the page; else 0. Only turns have it, and stop after them */
+    _Atomic bool gave_way;          /* in the crew: to that of another process */
+    _Atomic int64_t aside_until_ms; /* in the crew: leaves the page to others (I9) until then, monotonic; 0: does not */
 
     _Atomic uint64_t owner; /* sfid__process() << 2 | state: see keeper.c */
     _Atomic int stop;

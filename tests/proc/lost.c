@@ -2,20 +2,21 @@
 /*
  * The app's state directory is removed under processes that draw with the "local" store: locks and marks are gone. Whoever
  * holds a pid goes on and has it again, nobody who comes meanwhile gets it, and no ID is repeated. In a forked family the
- * first to renew makes the loss good; parent and child go on whichever of them closes or is killed. The one that has the new
- * mark is late, and the other one takes its place: IDs go on.
+ * first to renew makes the loss good; parent and child go on whichever of them closes or is killed. The one that can renew is
+ * late, and the other one takes its place, which cannot: IDs go on.
  *
  * Sizes: removed 10 times under four processes (long: 100; sanitizer: 4), and once under each family.
  */
 #include "support/local.h"
 
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 
 #define LAYOUT "41:5:12/1ms"
 #define STORE "local?lead_ms=200"
 
 enum { LEAD_MS = 200, PROCESSES = 4, LOG_ROOM = 1 << 19, BURST = 10 };
-enum end { PARENT_CLOSES, PARENT_KILLED, CHILD_CLOSES, CHILD_KILLED };
+enum end { PARENT_CLOSES, PARENT_KILLED, CHILD_CLOSES, CHILD_KILLED, CHILD_MAY_NOT_WRITE };
 
 static sfid_layout layout;
 
@@ -139,9 +140,22 @@ struct family {
     enum end end;
 };
 
+/* In a view of its own the state directory is read-only. */
+static bool loses_write_access(void) {
+    return own_mounts() && mount(dirs.state, dirs.state, NULL, MS_BIND, NULL) == 0 &&
+           mount(NULL, dirs.state, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0;
+}
+
+static int try_that(void *unused) {
+    (void)unused;
+    return loses_write_access() ? 0 : 1;
+}
+
 static int child_of(void *arg) {
     const struct family *f = arg;
     struct idlog log;
+    if (f->end == CHILD_MAY_NOT_WRITE && !loses_write_access())
+        return 1;
     log_start(&log, LOG_ROOM, 1, 0, "child");
     while (atomic_load(&report->done) < (f->end == CHILD_CLOSES ? 1 : 2))
         draw(f->g, &log, 1);
@@ -214,19 +228,23 @@ static bool is_late(pid_t process) {
     return ptrace(PTRACE_DETACH, thread_named(process, "sfid-keeper", NULL), NULL, NULL) == 0;
 }
 
-/* Both in turn: one of them has the lock of the new mark. Only that one can renew, and the other one leaves the page to it. */
-static void test_late(void) {
-    static const char what[] = "a keeper is late";
-    struct family f = {.app = "fifth", .end = PARENT_CLOSES};
+/*
+ * One of two cannot renew: the other one made the lost mark anew and has its lock, or the child may not write. It takes the page
+ * while the other one's keeper is late, and leaves it to that one again.
+ */
+static void test_late(enum end end, const char *app, const char *what) {
+    struct family f = {.app = app, .end = end};
+    const int times = end == CHILD_MAY_NOT_WRITE ? 1 : 4; /* each keeper twice; who has the lock is not known */
     memset(report, 0, sizeof *report);
     const pid_t parent = child_start(parent_of, &f);
     ok(tap_wait_until(has_more, &(struct wait_more){0, 100}, patience(10000)) &&
            tap_wait_until(has_more, &(struct wait_more){1, 100}, patience(10000)),
        "%s: parent and child draw", what);
-    remove_state("fifth");
-    ok(go_on(0, 1), "%s: both go on when the state is removed", what);
-    for (int i = 0; i < 4; i++) {
-        ok(is_late(i % 2 ? atomic_load(&report->child) : parent), "%s: for longer than a window", what);
+    if (end != CHILD_MAY_NOT_WRITE)
+        remove_state(app);
+    ok(go_on(0, 1), "%s: both go on", what);
+    for (int i = 0; i < times; i++) {
+        ok(is_late(i % 2 ? atomic_load(&report->child) : parent), "%s: a keeper is late, for longer than a window", what);
         ok(go_on(0, 1), "%s: both go on when it is back", what);
     }
     ok(report->failures < 50, "%s: the other one has not tried all the time (%" PRIi64 " times)", what, report->failures);
@@ -246,9 +264,14 @@ int main(void) {
     test_family(PARENT_KILLED, "second", "parent killed");
     test_family(CHILD_CLOSES, "third", "child closes");
     test_family(CHILD_KILLED, "fourth", "child killed");
-    if (can_trace())
-        test_late();
-    else
-        skip(1, "cannot trace processes here");
+    if (can_trace()) {
+        test_late(PARENT_CLOSES, "fifth", "late, state removed");
+        if (child_run(try_that, NULL, patience(5000)) == 0)
+            test_late(CHILD_MAY_NOT_WRITE, "sixth", "late, child may not write");
+        else
+            skip(1, "cannot mount a file system here");
+    } else {
+        skip(1, "cannot trace a thread here");
+    }
     return done_testing();
 }

@@ -262,7 +262,7 @@ static bool is_followed(void *unused) {
 static void finds_what_a_child_left(void) {
     begin(false);
     sfid__holder_resume(&h); /* as at the end of open */
-    k.opened = f.page->reign;
+    k.followed = f.page->reign;
     begin_beside_one_that_hangs();
     sfid__keeper_start(&k);
     ok(a_child_kept(&k), "late: a child keeps the page, and has another record");
