@@ -2,6 +2,8 @@
 /* keeper_berth.c - a keeper that is one of many: its turns in the crew of the process. keeper.c has the argument. */
 #include "lease/keeper_parts.h"
 
+#define ASIDE_MOST_MS 5000
+
 /* I7. True if the crew with this watch keeps the page: it lives, and it is at work on the page, or answers, or pauses after a failure. */
 static bool is_kept_by(const struct sfid__keeper *k, uint64_t watch) {
     if (watch == 0 || !sfid__watch_lives(watch & ~SFID__IN_TURN))
@@ -79,14 +81,20 @@ static int64_t give_way(struct sfid__keeper *k) {
     return sfid__monotonic_ms(k->generator->clock) + sfid__keeper_window_ms(k) / 4;
 }
 
-/* I9. Leaves the page to others until the next try is due. Nobody's: this crew goes on with what it knows. */
+/*
+ * I9. Leaves the page to others for a pause, and goes on with what it knows if nobody took it. The pause doubles here: the
+ * machine's begins anew when another one has kept the page, and several that fail would try without end.
+ */
 static int64_t step_aside(struct sfid__keeper *k, uint64_t watch, int64_t due_ms) {
-    atomic_store_explicit(&k->aside_until_ms, due_ms, memory_order_relaxed);
+    const int64_t now_ms = sfid__monotonic_ms(k->generator->clock), longest_ms = sfid__keeper_window_ms(k) / 3;
+    k->aside_ms = SFID__MAX(due_ms - now_ms, SFID__MIN(2 * k->aside_ms, SFID__MIN(longest_ms, ASIDE_MOST_MS)));
+    const int64_t until_ms = now_ms + k->aside_ms;
+    atomic_store_explicit(&k->aside_until_ms, until_ms, memory_order_relaxed);
     if (!pass(k, watch | SFID__IN_TURN, 0))
         return give_way(k);
     k->watch = 0;
     sfid__page_wake(k->generator->page); /* for whoever looks next */
-    return due_ms;
+    return until_ms;
 }
 
 static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
@@ -101,6 +109,7 @@ static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number)
     step_in_turn(k, first, &due_ms);
     if (sfid__keeper_backs_off(k) && sfid__holder_is_stuck(k->holding))
         return step_aside(k, watch, due_ms);
+    k->aside_ms = 0;
     return pass(k, watch | SFID__IN_TURN, watch) ? due_ms : give_way(k);
 }
 
@@ -139,7 +148,8 @@ bool sfid__berth_join(struct sfid__keeper *k) {
         k->berth.remote = k->holding->store->server != NULL;
     }
     k->watch = 0;
-    atomic_store_explicit(&k->aside_until_ms, 0, memory_order_relaxed); /* a parent's */
+    k->aside_ms = 0; /* a parent's */
+    atomic_store_explicit(&k->aside_until_ms, 0, memory_order_relaxed);
     return sfid__crew_join(&k->berth) == 0;
 }
 

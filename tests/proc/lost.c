@@ -3,7 +3,7 @@
  * The app's state directory is removed under processes that draw with the "local" store: locks and marks are gone. Whoever
  * holds a pid goes on and has it again, nobody who comes meanwhile gets it, and no ID is repeated. In a forked family the
  * first to renew makes the loss good; parent and child go on whichever of them closes or is killed. The one that can renew is
- * late, and the other one takes its place, which cannot: IDs go on.
+ * late, and the other one takes its place, which cannot: IDs go on. Where neither can, both try with pauses.
  *
  * Sizes: removed 10 times under four processes (long: 100; sanitizer: 4), and once under each family.
  */
@@ -14,9 +14,10 @@
 
 #define LAYOUT "41:5:12/1ms"
 #define STORE "local?lead_ms=200"
+#define LONGER_STORE "local?lead_ms=1500"
 
 enum { LEAD_MS = 200, PROCESSES = 4, LOG_ROOM = 1 << 19, BURST = 10 };
-enum end { PARENT_CLOSES, PARENT_KILLED, CHILD_CLOSES, CHILD_KILLED, CHILD_MAY_NOT_WRITE };
+enum end { PARENT_CLOSES, PARENT_KILLED, CHILD_CLOSES, CHILD_KILLED, CHILD_MAY_NOT_WRITE, NEITHER_MAY_WRITE };
 
 static sfid_layout layout;
 
@@ -140,11 +141,13 @@ struct family {
     enum end end;
 };
 
-/* In a view of its own the state directory is read-only. */
-static bool loses_write_access(void) {
-    return own_mounts() && mount(dirs.state, dirs.state, NULL, MS_BIND, NULL) == 0 &&
+static bool make_read_only(void) {
+    return mount(dirs.state, dirs.state, NULL, MS_BIND, NULL) == 0 &&
            mount(NULL, dirs.state, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0;
 }
+
+/* In a view of its own the state directory is read-only. */
+static bool loses_write_access(void) { return own_mounts() && make_read_only(); }
 
 static int try_that(void *unused) {
     (void)unused;
@@ -166,13 +169,21 @@ static int child_of(void *arg) {
 
 static int parent_of(void *arg) {
     struct family *f = arg;
-    const sfid_options opt = options(f->app);
+    sfid_options opt = options(f->app);
     struct idlog log;
+    if (f->end == NEITHER_MAY_WRITE) {
+        opt.store = LONGER_STORE;
+        opt.max_wait_ms = 1;
+        if (!own_mounts())
+            return 2;
+    }
     f->g = open_or_die(&opt);
     let_threads_start();
     const pid_t child = fork();
     if (child == 0)
         _exit(child_of(f));
+    if (f->end == NEITHER_MAY_WRITE && !make_read_only())
+        return 2;
     atomic_store(&report->child, child);
     log_start(&log, LOG_ROOM, 1, 0, "parent");
     while (atomic_load(&report->done) < (f->end == PARENT_CLOSES ? 1 : 2)) {
@@ -253,6 +264,27 @@ static void test_late(enum end end, const char *app, const char *what) {
     judge(LAYOUT, "per-file", UINT64_MAX, what);
 }
 
+static bool has_failures(void *least) { return atomic_load(&report->failures) >= *(int *)least; }
+
+/* The first pause is of 50 ms, the longest a third of a window: each of the two tries with pauses that grow to that. */
+static void test_neither(void) {
+    static const char what[] = "neither may write";
+    enum { LONGER_MS = 1500, OUTAGE_MS = 3000, MOST = 20 };
+    struct family f = {.app = "seventh", .end = NEITHER_MAY_WRITE};
+    memset(report, 0, sizeof *report);
+    const pid_t parent = child_start(parent_of, &f);
+    ok(tap_wait_until(has_failures, &(int){1}, patience(10000)), "%s: renewals fail", what);
+    nap_us(1000L * LONGER_MS); /* then the window is over */
+    const int64_t begin = mono_ns(), before = report->failures;
+    nap_us(1000L * OUTAGE_MS);
+    const int64_t more = report->failures - before, most = MOST * ((mono_ns() - begin) / NS_PER_MS) / OUTAGE_MS;
+    ok(more > 0 && more <= most, "%s: they are tried with pauses (%" PRIi64 " times)", what, more);
+    child_kill(parent);
+    kill(atomic_load(&report->child), SIGKILL);
+    waitpid(-1, NULL, 0); /* it is this process's by now */
+    judge(LAYOUT, "per-file", UINT64_MAX, what);
+}
+
 int main(void) {
     dirs_make();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* where locks are counted */
@@ -266,10 +298,12 @@ int main(void) {
     test_family(CHILD_KILLED, "fourth", "child killed");
     if (can_trace()) {
         test_late(PARENT_CLOSES, "fifth", "late, state removed");
-        if (child_run(try_that, NULL, patience(5000)) == 0)
+        if (child_run(try_that, NULL, patience(5000)) == 0) {
             test_late(CHILD_MAY_NOT_WRITE, "sixth", "late, child may not write");
-        else
+            test_neither();
+        } else {
             skip(1, "cannot mount a file system here");
+        }
     } else {
         skip(1, "cannot trace a thread here");
     }
