@@ -62,9 +62,9 @@
  *       crew, and looks now and then whether the newer one lives.
  *   I8  A keeper acts on what it knows of the lease only if nobody has kept the
  *       page since it learned that. Whoever takes the page raises page->reign;
- *       a keeper that finds another value than it left reads the page anew, and
- *       so does one that has given way. A first turn may come long after open,
- *       while a child has kept the page and died.
+ *       a keeper that finds another value than at open, or than its crew set,
+ *       reads the page anew, and so does one that has given way. A first turn may
+ *       come long after open, while a child has kept the page and died.
  *   I9  A crew whose step fails on a pid of this host, with the window over, keeps
  *       the page no longer, and takes it again when the next try is due. In between
  *       another process of the family may take it, and perhaps can renew: where the

@@ -23,8 +23,7 @@ static struct sfid__keeper *keeper_of(const struct sfid__berth *b) {
 
 /* I9. Relaxed: turns write it; for calls it is a hint. */
 static bool steps_aside(const struct sfid__keeper *k) {
-    const int64_t until_ms = atomic_load_explicit(&k->aside_until_ms, memory_order_relaxed);
-    return until_ms != 0 && sfid__monotonic_ms(k->generator->clock) < until_ms;
+    return sfid__monotonic_ms(k->generator->clock) < atomic_load_explicit(&k->aside_until_ms, memory_order_relaxed);
 }
 
 /* I7. Takes a page that nobody keeps, and begins its first turn. */
@@ -93,7 +92,7 @@ static int64_t step_aside(struct sfid__keeper *k, uint64_t watch, int64_t due_ms
     if (!pass(k, watch | SFID__IN_TURN, 0))
         return give_way(k);
     k->watch = 0;
-    sfid__page_wake(k->generator->page); /* for whoever looks next */
+    sfid__page_wake(k->generator->page); /* a crew that looks at the page takes it at once */
     return until_ms;
 }
 
@@ -118,7 +117,7 @@ static bool is_poked(const struct sfid__berth *b) {
     const struct sfid__keeper *k = keeper_of(b);
     if (atomic_load_explicit(&k->generator->page->poke, memory_order_relaxed) == 0)
         return false;
-    return k->watch != 0 ? !sfid__keeper_backs_off(k) : !steps_aside(k) && !sfid__berth_is_served(k);
+    return k->watch != 0 ? !sfid__keeper_backs_off(k) : !sfid__berth_is_served(k) && !steps_aside(k);
 }
 
 static bool has_failed(const struct sfid__berth *b) {
@@ -172,7 +171,7 @@ void sfid__berth_leave(struct sfid__keeper *k) {
 }
 
 bool sfid__keeper_is_late(const struct sfid__keeper *k) {
-    return sfid__keeper_in_crew(k) && !steps_aside(k) && !sfid__berth_is_served(k);
+    return sfid__keeper_in_crew(k) && !sfid__berth_is_served(k) && !steps_aside(k);
 }
 
 void sfid__keeper_look(struct sfid__keeper *k) { sfid__crew_look(&k->berth); }

@@ -35,7 +35,7 @@ struct sfid__keeper {
     uint64_t watch;                 /* of the crew, while it keeps the page; else 0. Only turns have it, and stop after them */
     _Atomic bool gave_way;          /* in the crew: to that of another process */
     int64_t aside_ms;               /* the last such pause; 0: the last step did not end in one. Only turns have it */
-    _Atomic int64_t aside_until_ms; /* in the crew: leaves the page to others (I9) until then, monotonic; 0: does not */
+    _Atomic int64_t aside_until_ms; /* in the crew: leaves the page to others (I9) until then, monotonic */
 
     _Atomic uint64_t owner; /* sfid__process() << 2 | state: see keeper.c */
     _Atomic int stop;

@@ -6,7 +6,6 @@
  * are removed under them.
  */
 #include "support/lives.h"
-#include "threads_before.h"
 
 #include <glob.h>
 

@@ -78,15 +78,20 @@ int listen_unix(struct peer *p, int backlog) {
     return fd;
 }
 
-int listen_tcp(struct peer *p, int backlog) {
+int bind_tcp(struct peer *p) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof at;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) >= 0 && listen(fd, backlog) >= 0 &&
-             getsockname(fd, (struct sockaddr *)&at, &len) >= 0,
-         "cannot listen on the loopback: %s", strerror(errno));
+    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) >= 0 && getsockname(fd, (struct sockaddr *)&at, &len) >= 0,
+         "no port on the loopback: %s", strerror(errno));
     p->port = ntohs(at.sin_port);
     snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d", p->port);
+    return fd;
+}
+
+int listen_tcp(struct peer *p, int backlog) {
+    const int fd = bind_tcp(p);
+    need(listen(fd, backlog) >= 0, "cannot listen on the loopback: %s", strerror(errno));
     return fd;
 }
 

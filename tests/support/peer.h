@@ -51,6 +51,9 @@ typedef void serve_function(int fd, struct resp *in, struct peer_shared *s);
 
 int listen_unix(struct peer *p, int backlog);
 int listen_tcp(struct peer *p, int backlog);
+
+/* Binds a port of the loopback and does not listen: it refuses, and nobody else gets it while the descriptor is open. */
+int bind_tcp(struct peer *p);
 struct peer start_peer(bool tcp, serve_function *serve);
 void stop_peer(struct peer *p);
 void set_words(struct peer *p, const void *bytes, size_t n);

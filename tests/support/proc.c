@@ -142,6 +142,14 @@ bool threads_are(void *n) {
     return now == then || (SANITIZED && now == then + 1);
 }
 
+int threads_before(void) {
+    static int alone;
+    if (alone == 0)
+        alone = count_threads();
+    tap_wait_until(threads_are, &alone, patience(2000));
+    return count_threads();
+}
+
 /* ---- children ----------------------------------------------------------- */
 
 void die(const char *fmt, ...) {

@@ -79,6 +79,12 @@ int count_threads(void);
 /* Sanitizers may have started a thread of their own. */
 bool threads_are(void *n);
 
+/*
+ * Counts them before a scene, once those of the scene before are gone: one that was joined may stay in /proc for a moment. The
+ * first call comes before there is a generator.
+ */
+int threads_before(void);
+
 /* ---- children ----------------------------------------------------------- */
 
 /* Ends a child; in the test itself, ends everything. */

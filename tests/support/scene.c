@@ -25,14 +25,15 @@ int status_of(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-int threads_named(const char *name) {
+/* state: as in /proc/PID/stat; 0: any. */
+static int count_named(const char *name, char state) {
     int n = 0;
-    char path[300], text[32];
+    char path[300], text[32], is;
     DIR *dir = opendir("/proc/self/task");
     for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-        snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
+        snprintf(path, sizeof path, "/proc/self/task/%s/stat", e->d_name);
         FILE *in = fopen(path, "re");
-        n += in && fgets(text, sizeof text, in) && strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == '\n';
+        n += in && fscanf(in, "%*d (%31[^)]) %c", text, &is) == 2 && strcmp(text, name) == 0 && (state == 0 || is == state);
         if (in)
             fclose(in);
     }
@@ -40,3 +41,7 @@ int threads_named(const char *name) {
         closedir(dir);
     return n;
 }
+
+int threads_named(const char *name) { return count_named(name, 0); }
+
+int threads_asleep(const char *name) { return count_named(name, 'S'); }

@@ -17,7 +17,8 @@ pid_t spawn(int (*body)(void *), void *arg);
 /* Waits for a child. Returns its exit status, or minus the signal that ended it. */
 int status_of(pid_t child);
 
-/* Counts this process's threads with the name: sanitizers have threads of their own. */
+/* Count this process's threads with the name, or those that sleep: sanitizers have threads of their own. */
 int threads_named(const char *name);
+int threads_asleep(const char *name);
 
 #endif

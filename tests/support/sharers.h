@@ -29,10 +29,10 @@ void sharers_end(struct member *m, size_t n);
 /* Returns the member that began to keep last, once it is another one than `but`; NULL if none does. */
 struct member *sharers_keeper(struct member *m, size_t n, const struct member *but);
 
-/* How many events of a kind they have had together. */
+/* Returns how many events of a kind the members have had together. */
 int sharers_events(const struct member *m, size_t n, sfid_event_kind kind);
 
-/* Waits until so many more renewals are made, by whoever keeps meanwhile. */
+/* Waits until the members have renewed `more` times again. Another one of them may keep meanwhile. */
 bool sharers_renew(const struct member *m, size_t n, int more, unsigned limit_ms);
 
 /* Waits until the window is renewed. */

@@ -165,16 +165,6 @@ static void test_past_deadline(void) {
 
 /* ---- nobody there -------------------------------------------------------- */
 
-/* A port that refuses, and that nobody else gets meanwhile. */
-static int bind_tcp(struct peer *p) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof at;
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, len) >= 0 && getsockname(fd, (struct sockaddr *)&at, &len) >= 0, "no port");
-    snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d", ntohs(at.sin_port));
-    return fd;
-}
-
 static void test_refused(void) {
     struct peer p = {.listener = -1};
     int fd = bind_tcp(&p);

@@ -116,31 +116,13 @@ static bool no_threads(void *unused) {
     return threads_named(NAME) == 0 && threads_named(HELPER) == 0;
 }
 
-/* A thread of a crew sleeps: one that has been joined does not. */
-static bool one_sleeps(void) {
-    char path[300], name[32], state;
-    bool sleeps = false;
-    DIR *dir = opendir("/proc/self/task");
-    for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-        snprintf(path, sizeof path, "/proc/self/task/%s/stat", e->d_name);
-        FILE *in = fopen(path, "re");
-        sleeps |= in && fscanf(in, "%*d (%31[^)]) %c", name, &state) == 2 && state == 'S' &&
-                  (strcmp(name, NAME) == 0 || strcmp(name, HELPER) == 0);
-        if (in)
-            fclose(in);
-    }
-    if (dir)
-        closedir(dir);
-    return sleeps;
-}
-
 /*
- * The kernel shows a thread for a moment after it was joined, on a busy machine for longer. A helper that is left sleeps, and
- * ends by itself, but after a second.
+ * The kernel shows a thread for a moment after it was joined, on a busy machine for longer; it does not sleep. A helper that is
+ * left does, and ends by itself, but after a second.
  */
 static bool threads_end(void) {
     bool ended = tap_wait_until(no_threads, NULL, 500);
-    for (int i = 0; i < 20000 && !ended && !one_sleeps(); i++) {
+    for (int i = 0; i < 20000 && !ended && threads_asleep(NAME) + threads_asleep(HELPER) == 0; i++) {
         nap(1);
         ended = no_threads(NULL);
     }

@@ -236,15 +236,6 @@ static int closed_port(void) {
     return p.port;
 }
 
-/* The same, and nobody else gets it meanwhile. */
-static int bound_port(int fds[], int *n) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof at;
-    const int fd = fds[(*n)++] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    need(bind(fd, (struct sockaddr *)&at, len) == 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0, "no port");
-    return ntohs(at.sin_port);
-}
-
 /* A port whose queue is full: connecting there takes forever. */
 static int full_port(int fds[], int *n) {
     struct peer p = {.listener = -1};
@@ -264,7 +255,9 @@ static void test_addresses(void) {
     int fds[64], n = 0;
     struct peer good = start_peer(true, serve_words), dead = start_peer(true, serve_nothing);
     set_words(&good, "+PONG\r\n", 7);
-    const int closed = bound_port(fds, &n), full = full_port(fds, &n);
+    struct peer none = {.listener = -1};
+    fds[n++] = bind_tcp(&none);
+    const int closed = none.port, full = full_port(fds, &n);
 
     reset();
     for (int i = 0; i < 15; i++)

@@ -69,11 +69,9 @@ static struct peer sentinel_of(const struct peer *master) {
 
 /* A port that nobody listens at, nor will: it is bound until the test ends. */
 static int dead_port(void) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof at;
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, len) == 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0, "no port");
-    return ntohs(at.sin_port);
+    struct peer p = {.pid = -1};
+    bind_tcp(&p);
+    return p.port;
 }
 
 static int commands(const struct peer *p) { return atomic_load(&p->s->commands); }
