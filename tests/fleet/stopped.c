@@ -35,6 +35,7 @@ static bool freezer_make(void) {
     static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
     for (size_t i = 0; i < COUNT_OF(mounts); i++) {
         snprintf(cgroup, sizeof cgroup, "%s/sfid-test-%d", mounts[i], (int)getpid());
+        rmdir(cgroup); /* of a run with this PID that was killed */
         if (mkdir(cgroup, 0700) == 0 && cgroup_write("cgroup.freeze", "0"))
             return true;
         rmdir(cgroup);

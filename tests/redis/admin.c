@@ -156,7 +156,7 @@ static void refuses(struct redis *r) {
     sfid_options opt;
     char now[24];
     snprintf(now, sizeof now, "%" PRId64, fill(&a, r, &opt));
-    redis_do(r, "HSET", a.key, "q", "99999999", NULL);
+    redis_do(r, "HSET", a.key, "q", "99999999999", NULL);
     char *before = app_contents(&a);
     is_i64(sfid_app_init(&opt, 0, &info, why, sizeof why), SFID_EBUSY, "init while pids are held");
     counted("1 2 1 1", "what was found");
@@ -167,7 +167,7 @@ static void refuses(struct redis *r) {
     app_is_as(&a, before, "nothing was written");
     opt.pid_min = 2, opt.pid_max = 2;
     is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), 0, "where none of one's own part is held, it is done");
-    redis_do(r, "HSET", a.key, "q", "99999999", NULL);
+    redis_do(r, "HSET", a.key, "q", "99999999999", NULL);
     opt.pid_min = opt.pid_max = 3;
     is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), SFID_EBUSY, "a foreign one alone is enough to refuse");
     opt.pid_min = opt.pid_max = 0;

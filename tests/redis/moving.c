@@ -30,7 +30,7 @@ static struct app at(int node) {
 /* As a client that follows ASK would. */
 static const char *asking(struct app *a, const char *op, const char *first, const char *base) {
     redis_do(a->redis, "ASKING", NULL);
-    return app_say(a, op, first, "n", base, "n1", "99999999", NULL);
+    return app_say(a, op, first, "n", base, "n1", "99999999999", NULL);
 }
 
 static bool begins(const char *said, const char *with, const char *name) {
@@ -59,12 +59,12 @@ static int64_t epoch_of(int node) {
 /* A new app at the owner; the move begins and is called off; the server forgets; the slot comes to the other node after all. */
 static void called_off(int from, int to, bool raised) {
     struct app old = at(from), new = at(to);
-    char era[sizeof old.era], limit[16];
+    char era[sizeof old.era], limit[16] = "";
     const char *const bases[] = {"m:0:00000000000000aa", "m:0:00000000000000bb"};
     redis_do(old.redis, "FLUSHALL", NULL);
     app_say(&old, "init", "", NULL);
     begins(app_say(&old, "claim", "0", "n", bases[0], NULL), "OK ", "a holder at the owner");
-    snprintf(limit, sizeof limit, "%.8s", old.said + strlen("OK 12345678 "));
+    ok(sscanf(old.said, "OK %*s %15[0-9]", limit) == 1, "with a limit: %s", old.said);
     memcpy(era, old.era, sizeof era);
     begin_move(from, to);
     begins(asking(&new, "claim", "0", bases[1]), "MOVING", "the node that imports: claim");

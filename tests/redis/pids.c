@@ -78,7 +78,7 @@ static void finishes(struct redis *r) {
     is_i64(info.kind, SFID_LEASE_ENDING, "its state then");
     is_i64(info.until_unix_ms, EPOCH + (tick + 30) * 1000, "its window is as it was");
     is_str(info.nonce, "", "no nonce counts any more");
-    says(&a, "LOST", "its holder hears of it", "renew", "3", "n", "host-a:4:00000000000000aa", "n1", "99999999", NULL);
+    says(&a, "LOST", "its holder hears of it", "renew", "3", "n", "host-a:4:00000000000000aa", "n1", "99999999999", NULL);
     is_i64(finish(&opt, 3, NULL), 0, "again");
     reply_free(redis_ask(r, "EVAL", "return redis.call('SET', 'sfid:{app}:\\1\\0', 'other:0:x')", "0", NULL));
     is_i64(finish(&opt, 1, NULL), SFID_EBUSY, "one that is registered by somebody else");

@@ -23,7 +23,7 @@ static void refused(struct app *a, int min_good, const char *name) {
     snprintf(about, sizeof about, "%s, min_good %d: ", name, min_good);
     a->about = about, a->min_good = min_good;
     says(a, "-NOREPLICAS *", "claim", "claim", "0", "n", "m:0:A", NULL);
-    says(a, "-NOREPLICAS *", "renew", "renew", "0", "n", "m:0:A", "n1", "99999999", NULL);
+    says(a, "-NOREPLICAS *", "renew", "renew", "0", "n", "m:0:A", "n1", "99999999999", NULL);
     says(a, "-NOREPLICAS *", "init", "init", "", NULL);
     app_is_as(a, before, "nothing was written");
     says(a, "OK *", "it may be looked at", "look", "0", NULL);

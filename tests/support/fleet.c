@@ -81,7 +81,10 @@ const char *record_of(struct redis *r, const char *app, int64_t pid, char line[R
     return line;
 }
 
-bool is_released(const char *record) { return strlen(record) == 11 && strspn(record, "0123456789") == 11; }
+bool is_released(const char *record) {
+    const size_t n = strspn(record, "0123456789");
+    return n >= 11 && record[n] == 0;
+}
 
 char *files_text(const char *const *names) {
     char *text = NULL, path[4400];
