@@ -3,6 +3,7 @@
  * answer - a server for scripts about clients: it gives answers that a directory holds.
  *
  *   answer DIRECTORY [SOCKET]    listens on a free port of 127.0.0.1, which it prints, or on a Unix socket
+ *   answer DIRECTORY --closed    keeps such a port for itself and does not listen there: connections are refused
  *
  * The request of connection I, counted from 1, becomes the file I.got. Then the file I is sent, else the file `all`, in two
  * pieces, and the connection is closed; without one it is closed at once. If there is I.hang or all.hang, it stays silent until
@@ -23,14 +24,14 @@
 
 static char bytes[1 << 20];
 
-static int listen_on(const char *path) {
+static int listen_on(const char *path, bool closed) {
     const struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     const int fd = socket(path ? AF_UNIX : AF_INET, SOCK_STREAM, 0);
     snprintf(local.sun_path, sizeof local.sun_path, "%s", path ? path : "");
     const int rc =
         path ? bind(fd, (const struct sockaddr *)&local, sizeof local) : bind(fd, (const struct sockaddr *)&any, sizeof any);
-    if (rc < 0 || listen(fd, 16) < 0) {
+    if (rc < 0 || (!closed && listen(fd, 16) < 0)) {
         perror("answer");
         exit(1);
     }
@@ -91,15 +92,19 @@ int main(int argc, char **argv) {
     socklen_t size = sizeof at;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (argc < 2 || chdir(argv[1]) < 0) {
-        fputs("usage: answer DIRECTORY [SOCKET]\n", stderr);
+        fputs("usage: answer DIRECTORY [SOCKET | --closed]\n", stderr);
         return 2;
     }
-    const int listener = listen_on(argc > 2 ? argv[2] : NULL);
-    if (argc == 2 && getsockname(listener, (struct sockaddr *)&at, &size) == 0)
+    const bool closed = argc > 2 && strcmp(argv[2], "--closed") == 0;
+    const bool tcp = argc == 2 || closed;
+    const int listener = listen_on(tcp ? NULL : argv[2], closed);
+    if (tcp && getsockname(listener, (struct sockaddr *)&at, &size) == 0)
         printf("%d\n", ntohs(at.sin_port));
     else
         puts(argv[2]);
     fflush(stdout);
+    while (closed)
+        pause();
     for (unsigned number = 1;; number++) {
         const int fd = accept(listener, NULL, NULL);
         if (fd < 0)

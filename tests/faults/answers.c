@@ -158,11 +158,11 @@ static void test_impossible(void) {
 static void test_unreachable(void) {
     struct peer p = {.listener = -1};
     char url[300], name[120];
-    int fd = listen_tcp(&p, 1);
-    close(fd);
+    int fd = bind_tcp(&p);
     url_with_secrets(&p, url, sizeof url);
     name_of(&p, name, sizeof name);
     fails_with(url, "orders", SFID_EREDIS, name, "Connection refused", "a port that nobody listens at");
+    close(fd);
     fd = listen_unix(&p, 1);
     close(fd);
     url_with_secrets(&p, url, sizeof url);
@@ -306,7 +306,7 @@ static void test_rounds(void) {
     struct rounds *r = shared_memory(sizeof *r);
     struct peer p = start_peer(true, serve_any), gone = {.listener = -1};
     struct redis server = {.pid = 0};
-    close(listen_tcp(&gone, 1));
+    const int closed = bind_tcp(&gone);
     snprintf(r->peer, sizeof r->peer, "%s", p.url);
     snprintf(r->gone, sizeof r->gone, "%s", gone.url);
     if (servers.n > 0) {
@@ -325,6 +325,7 @@ static void test_rounds(void) {
         is_i64(redis_do(&server, "DBSIZE", NULL), 0, "nor a key in a server");
         redis_kill(&server);
     }
+    close(closed);
     stop_peer(&p);
 }
 
