@@ -89,8 +89,8 @@ static const struct role run_role = {16 * MIB, false, STATUS_STATE, "SFID_RUN_DI
                          state_role = {MIB, true, STATUS_STATE, "SFID_STATE_DIR"},
                          spare_role = {MIB, true, STATUS_GOOD, "SFID_STATE_DIR"}; /* for pids from a server */
 
-/* Less room prevents holding a new pid: a mark has two blocks. */
-#define LEAST_BYTES (8 * KIB)
+/* Less room prevents holding a new pid: a mark has eight blocks of 4 KiB. */
+#define LEAST_BYTES (32 * KIB)
 #define LEAST_FILES 2
 #define FEW_FILES 100
 #define NO_LIMIT UINT64_MAX
