@@ -57,7 +57,7 @@ static void test(struct redis *r) {
 int main(void) {
     fleet_begin(LAYOUT);
     if (!can_trace()) {
-        skip(4, "cannot trace processes here");
+        skip(4, "cannot trace a thread here");
         return done_testing();
     }
     on_servers(0, 0, test);

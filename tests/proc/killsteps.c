@@ -254,7 +254,7 @@ int main(void) {
     uint64_t rng = seed();
     unsigned stops = 0;
     if (!can_trace())
-        skip_all("cannot trace processes here");
+        skip_all("cannot trace a thread here");
     dirs_make();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* a kill loses nothing that was written, on any disk */
     told = shared_memory(sizeof *told);

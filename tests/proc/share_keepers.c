@@ -406,7 +406,7 @@ int main(void) {
     no_further_than_half_a_window();
     judge(LAYOUT, "per-file", UINT64_MAX, "killed and stopped");
     if (!can_trace()) {
-        skip(4, "cannot trace processes here");
+        skip(4, "cannot trace a thread here");
         return done_testing();
     }
     late_writes();

@@ -178,7 +178,7 @@ static void test(enum past past, bool killing) {
 
 int main(void) {
     if (!can_trace())
-        skip_all("cannot trace processes here");
+        skip_all("cannot trace a thread here");
     dirs_make();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* what is tested is not the disk */
     told = shared_memory(sizeof *told);

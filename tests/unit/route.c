@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * route.c, sentinel.c, cluster.c, keyslot.c - to whom questions go, against servers of the test's own that name each other, lie,
- * are silent or gone. Real sentinels and clusters: tests/sentinel, tests/fleet.
+ * are silent or gone. Real sentinels and clusters: tests/fleet.
  */
 #include "redis/route.h"
 
