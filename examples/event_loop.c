@@ -42,7 +42,7 @@ static int arm(const struct loop *loop, int ms) {
 static int answer(struct loop *loop) {
     while (loop->waiting > 0) {
         const int64_t id = sfid_try_next(loop->g); /* never sleeps */
-        if (id == SFID_EAGAIN) {
+        if (id == SFID_EAGAIN || id == SFID_ECLOCK) { /* the sequence is used up, or the clock was set back */
             const int ms = sfid_retry_ms(loop->g);
             return ms < 0 ? give_up(loop, ms) : arm(loop, ms);
         }

@@ -133,7 +133,8 @@ typedef struct sfid sfid;
  *                         the server grants nothing unless N replicas are good by its
  *                         min-replicas settings. An app's processes need the same N
  *                       idle=close     keep no connection between heartbeats
- *                     Only sfid_open(), the keeper and sfid_close() ask the server
+ *                     Only sfid_open(), sfid_close(), the keeper and, with
+ *                     share, the thread that opens the next page ask the server
  *   store "pool:MIN-MAX=URL MIN-MAX=URL…"
  *                     2 to 16 independent servers, each with a range of pids and a
  *                     user of its own, which no other server knows (doc/pool.md).
@@ -192,8 +193,10 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next(sfid *g);
  * The call starts no keeper. If the keeper's process ends (a parent, or one that shares the
  * page), IDs go on only if this process also calls sfid_next(), sfid_next_n() or sfid_status().
  *
- * Returns as sfid_next(), but SFID_EAGAIN (see sfid_retry_ms()) where that would
- * sleep.
+ * Returns as sfid_next(), but where that would sleep
+ *   SFID_EAGAIN    the sequence is used up, or the window is about to be renewed
+ *   SFID_ECLOCK    the clock stepped back; sfid_retry_ms() is above 0 if waiting helps
+ *   SFID_ELEASE    the window is over
  * Threads: any. Fork: shared. Signals: async-safe.
  */
 SFID_API SFID_MUST_CHECK int64_t sfid_try_next(sfid *g);
@@ -204,9 +207,10 @@ SFID_API SFID_MUST_CHECK int64_t sfid_try_next(sfid *g);
  * IDs are taken in runs, so IDs of other threads may lie between them. Sleeps as
  * sfid_next(), max_wait_ms in all.
  *
- * Returns how many IDs were written. That is less than n only if max_wait_ms,
- * the window, the clock or a close ended the call. If n is 0, that is 0. If none of
- * n > 0 were written, returns the error of sfid_next(), or
+ * Returns how many IDs were written. That is less than n only if max_wait_ms, a
+ * used-up sequence (with SFID_FAIL), the window, the clock, the layout's end or a
+ * close ended the call. If n is 0, that is 0. If none of n > 0 were written, returns
+ * the error of sfid_next(), or
  *   SFID_EINVAL    ids is NULL and n is not 0, or the IDs of g have up to 128 bits
  * Threads: any. Fork: shared. Signals: not safe.
  */
@@ -243,16 +247,16 @@ SFID_API int64_t sfid_pid(const sfid *g);
 typedef struct sfid_status_info {
     int open;                      /**< 1 while IDs may be generated, as sfid_ready(); otherwise 0 */
     int last_code;                 /**< the last error of any call on this handle in this process, or 0 */
-    int64_t pid;                   /**< the pid held, or -1 */
+    int64_t pid;                   /**< the pid held, or last held; -1 before the first */
     int64_t window_ms;             /**< time left in the window; 0: it is over; INT64_MAX: it ends with the layout */
     int64_t ahead_ms;              /**< how far the next ID's tick is ahead of the clock, or 0 */
     uint64_t issued;               /**< IDs generated since sfid_open() by this handle's whole fork family */
     uint64_t waits;                /**< calls of this process that slept */
-    uint64_t refused;              /**< calls of this process refused with SFID_EAGAIN or SFID_ECLOCK */
+    uint64_t refused;              /**< calls of this process refused: sequence used up, or clock set back */
     uint64_t regressions;          /**< clock steps back of over 1 s, seen on this page */
     int64_t largest_regression_ms; /**< the largest such step */
     uint64_t losses;               /**< how often this process found the pid lost */
-    uint64_t renewals;             /**< how often this handle's whole fork family extended the window */
+    uint64_t renewals;             /**< how often the window of the present pid was extended; also by a killed process before */
     uint64_t renew_failures;       /**< failed renewals of this process since the last one that succeeded */
     int keeper_here;               /**< 1 if this process runs the generator's keeper; with share, one process at most does */
     int connected;                 /**< 1 while the store's server answers this process; 0 without one, or before it was asked */
@@ -289,7 +293,9 @@ SFID_API const char *sfid_last_error(const sfid *g);
  *
  * The call writes to the state directory once and waits for what the keeper is
  * writing there: milliseconds, unless that disk hangs. With a Redis store it
- * asks the server once instead, and waits at most a second.
+ * asks the server once instead, and waits at most a second, and half a second more
+ * if the keeper is asking. With share it asks once a page (up to five), and waits up
+ * to two seconds for one that is being opened.
  *
  * Calls of other threads that are under way return an ID generated before, or
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,

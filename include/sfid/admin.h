@@ -9,7 +9,7 @@
  * max_skew_ms and the range of pids, as sfid_open() does. All but the last two
  * must have the values that the app's processes use. A call returns within
  * open_timeout_ms, however many exchanges it takes; with a pool, within that time
- * per server.
+ * per server (sfid_app_init(): twice that).
  */
 #ifndef SFID_ADMIN_H
 #define SFID_ADMIN_H
@@ -114,8 +114,8 @@ SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_inf
  * the state it looked at: after a restart or failover in between it looks again.
  * Leases that the server knows stay as they are. Calling it twice does no harm.
  *
- * *out (may be NULL) is the state found before, written on success and with
- * SFID_EBUSY. why and why_size are as in sfid_app_look(). With SFID_EBUSY the
+ * *out (may be NULL) is the state found before, written as soon as a server has
+ * answered, also on an error. why and why_size are as in sfid_app_look(). With SFID_EBUSY the
  * sentence says who holds what, and until when.
  *
  * Returns 0, or as sfid_app_look(), or

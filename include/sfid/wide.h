@@ -288,7 +288,7 @@ SFID_API SFID_MUST_CHECK int sfid_next_wide(struct sfid *g, sfid_wide *id);
 /**
  * Generates one wide ID without ever sleeping, as sfid_try_next().
  *
- * Returns as sfid_next_wide(), but SFID_EAGAIN (see sfid_retry_ms()) where that would sleep.
+ * Returns as sfid_next_wide(), but the errors of sfid_try_next() where that would sleep.
  * Threads: any. Fork: shared. Signals: async-safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_try_next_wide(struct sfid *g, sfid_wide *id);

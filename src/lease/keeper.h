@@ -14,7 +14,7 @@
  * A fork family has one keeper. The page names the crew that serves it, or has
  * the lock that a thread of its own holds. A forked child has no keeper; the
  * child whose calls find half of the window gone starts its own if the earlier
- * one is dead, or does not answer.
+ * one is dead, does not answer, or could not renew and left the page (I9).
  *
  * Processes that share a page have one keeper among them. A process that joins one
  * has no thread. Its call that finds half of the window gone starts one if nobody

@@ -8,7 +8,7 @@
  * action, and its outcome is the next event.
  *
  * Uniqueness or progress depends on each of these rules. The test
- * tests/sh/lease-rules.test takes them out one by one.
+ * tests/sh/lease-rules.test takes them out one by one (R11 and R12: lease-short.test).
  *
  *   R1  Only the answer to the exchange under way counts. The machine never
  *       listens to an exchange that it gave up, whatever comes of it later.
