@@ -193,9 +193,9 @@ SFID_API SFID_MUST_CHECK int64_t sfid_next(sfid *g);
  * The call starts no keeper. If the keeper's process ends (a parent, or one that shares the
  * page), IDs go on only if this process also calls sfid_next(), sfid_next_n() or sfid_status().
  *
- * Returns as sfid_next(), but where that would sleep
+ * Returns as sfid_next(), but where that would sleep (see sfid_retry_ms())
  *   SFID_EAGAIN    the sequence is used up, or the window is about to be renewed
- *   SFID_ECLOCK    the clock stepped back; sfid_retry_ms() is above 0 if waiting helps
+ *   SFID_ECLOCK    the clock stepped back
  *   SFID_ELEASE    the window is over
  * Threads: any. Fork: shared. Signals: async-safe.
  */
@@ -256,7 +256,7 @@ typedef struct sfid_status_info {
     uint64_t regressions;          /**< clock steps back of over 1 s, seen on this page */
     int64_t largest_regression_ms; /**< the largest such step */
     uint64_t losses;               /**< how often this process found the pid lost */
-    uint64_t renewals;             /**< how often the window of the present pid was extended; also by a killed process before */
+    uint64_t renewals;             /**< how often the window of this pid was extended; another pid begins at 0 */
     uint64_t renew_failures;       /**< failed renewals of this process since the last one that succeeded */
     int keeper_here;               /**< 1 if this process runs the generator's keeper; with share, one process at most does */
     int connected;                 /**< 1 while the store's server answers this process; 0 without one, or before it was asked */
@@ -294,8 +294,8 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * The call writes to the state directory once and waits for what the keeper is
  * writing there: milliseconds, unless that disk hangs. With a Redis store it
  * asks the server once instead, and waits at most a second, and half a second more
- * if the keeper is asking. With share it asks once a page (up to five), and waits up
- * to two seconds for one that is being opened.
+ * if the keeper is asking. With share it does so for each page that the process uses, of
+ * four at most, and waits up to two seconds for one that is being opened.
  *
  * Calls of other threads that are under way return an ID generated before, or
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,

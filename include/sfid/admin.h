@@ -115,8 +115,8 @@ SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_inf
  * Leases that the server knows stay as they are. Calling it twice does no harm.
  *
  * *out (may be NULL) is the state found before, written as soon as a server has
- * answered, also on an error. why and why_size are as in sfid_app_look(). With SFID_EBUSY the
- * sentence says who holds what, and until when.
+ * answered, also on an error. why and why_size are as in sfid_app_look(). With
+ * SFID_EBUSY the sentence says who holds what, and until when.
  *
  * Returns 0, or as sfid_app_look(), or
  *   SFID_EBUSY   pids are held or foreign

@@ -6,7 +6,8 @@
  * Berths wait in order of their times. What can hang is a server, for as long as
  * an exchange may take, or a disk, for as long as it likes. Berths that depend on
  * the same one are a group. A group is doubtful while a turn of it hangs; that of
- * a server also if its last turn failed. Doubtful berths come behind all others that are due.
+ * a server also if its last turn failed. Doubtful berths come behind all others
+ * that are due.
  *
  * A turn is risky if it hangs, or if its berth was doubtful when it began. While
  * three turns with servers are risky, no other turn with a server begins: any of
