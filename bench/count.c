@@ -14,7 +14,7 @@
 
 /*
  * Ticks by time(), and ticks by the processor's counter: of less than a second, since longer ones do not use it. Of a short
- * sequence each call looks at the word (hot.c, LOOK_BITS).
+ * sequence each call looks at the word (SFID__LOOK_BITS).
  */
 SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
 static const sfid_layout counted = SFID_LAYOUT(31, 2, 30, 999, SFID_EPOCH_MS);

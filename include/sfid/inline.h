@@ -33,10 +33,9 @@
 #include <time.h>
 
 /*
- * What the inline form knows of a record. The ABI freezes it: a handle's first
- * word points to the current record. The record's first cache line holds the
- * state word alone. The second begins with the limit and the pid, shifted to
- * its place.
+ * What the inline form knows of a record. The ABI freezes it: the record's
+ * first cache line holds the state word alone. The second begins with the limit
+ * and the pid, shifted to its place.
  */
 struct sfid__record_head {
     uint64_t word;
@@ -46,9 +45,21 @@ struct sfid__record_head {
 } __attribute__((aligned(8))); /* 32-bit x86 aligns the members to 4; clang would then call a library for the atomics */
 
 /*
- * What the inline form knows of a lane, frozen as well: the address of the
- * generator's pointer to its record, and the lane's run of IDs. The library
- * has types of its own for both.
+ * What it knows of a handle, frozen as well: the current record, and a tick in
+ * which a call of this process saw the word. The library sets word_tick where a
+ * sequence has SFID__LOOK_BITS. That leaves room for what calls without a look
+ * take too many: of 64 threads, 1/1000 or, at worst, 1/16.
+ */
+struct sfid__handle_head {
+    struct sfid__record_head *record;
+    uint64_t word_tick __attribute__((aligned(8)));
+} __attribute__((may_alias));
+#define SFID__LOOK_BITS 16
+
+/*
+ * What it knows of a lane, frozen as well: the address of the generator's
+ * pointer to its record, and the lane's run of IDs. The library has types of
+ * its own for both.
  */
 struct sfid__run_head {
     struct sfid__record_head *from;
@@ -59,7 +70,7 @@ struct sfid__lane_head {
     struct sfid__run_head *run;
 } __attribute__((may_alias));
 
-/* The slow path for a position n that the caller has taken already. Only SFID_DEFINE uses it. */
+/* The slow path for a position n of another tick, which the caller has taken already. Only SFID_DEFINE uses it. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -76,18 +87,23 @@ static inline uint64_t sfid__inline_tick(const sfid_layout *l) {
     return SFID__TO(uint64_t, now - l->epoch_ms / 1000) / (l->unit_ms / 1000);
 }
 
-/* As draw() of the library's hot.c, with a look each time. The head of hot.c has the argument and the orders' partners. */
+/*
+ * As draw() of the library's hot.c, whose head has the argument and the orders'
+ * partners. The look once a tick at a long sequence is left to sfid_next().
+ */
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
     if (!sfid__inline_in_seconds(l))
         return sfid_next(g);
     if (__builtin_expect(g == SFID__NULL, 0))
         return SFID_ECLOSED;
+    const struct sfid__handle_head *head = SFID__AT(const struct sfid__handle_head *, g);
     const uint64_t tick = sfid__inline_tick(l);
-    struct sfid__record_head *r = __atomic_load_n(SFID__AT(struct sfid__record_head **, g), __ATOMIC_ACQUIRE);
-    uint64_t n = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
-    if (__builtin_expect(n >> l->seq_bits != tick || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
+    struct sfid__record_head *r = __atomic_load_n(&head->record, __ATOMIC_ACQUIRE);
+    const uint64_t word_tick = l->seq_bits >= SFID__LOOK_BITS ? __atomic_load_n(&head->word_tick, __ATOMIC_RELAXED)
+                                                              : __atomic_load_n(&r->word, __ATOMIC_RELAXED) >> l->seq_bits;
+    if (__builtin_expect(word_tick != tick || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
         return sfid_next(g);
-    n = __atomic_fetch_add(&r->word, 1, __ATOMIC_RELAXED);
+    const uint64_t n = __atomic_fetch_add(&r->word, 1, __ATOMIC_RELAXED);
     if (__builtin_expect(n >> l->seq_bits != tick, 0))
         return sfid__next_in_hand(g, r, n);
     return SFID__TO(int64_t, tick << l->time_shift | r->pid_field | (n & l->max_seq) << l->seq_shift);

@@ -33,11 +33,11 @@ struct sfid__crowd {
 };
 
 /*
- * The part of a handle that threads generate through. `record` comes first, for
- * the inline form. All members but the atomics are set before the caller gets
- * the handle, and never change. The memory stays after close, for late calls.
- * So `ticks`, `wide_record` and `crowd` come last: a handle that does not use
- * them is allocated without them.
+ * The part of a handle that threads generate through. `record` and `word_tick`
+ * come first, for the inline form. All members but the atomics are set before
+ * the caller gets the handle, and never change. The memory stays after close,
+ * for late calls. So `ticks`, `wide_record` and `crowd` come last: a handle that
+ * does not use them is allocated without them.
  *
  * A generator of wide IDs keeps its record in `wide_record`, and its `record`
  * always points to sfid__wide_only. A call for 64-bit IDs finds a closed word
@@ -78,7 +78,8 @@ struct sfid__generator {
     struct sfid__crowd crowd;                   /* of shared pages only */
 };
 
-static_assert(offsetof(struct sfid__generator, record) == 0, "the inline form reads the record at offset 0");
+static_assert(offsetof(struct sfid__generator, record) == offsetof(struct sfid__handle_head, record), "inline form: record");
+static_assert(offsetof(struct sfid__generator, word_tick) == offsetof(struct sfid__handle_head, word_tick), "inline form: tick");
 
 /* A record that issues nothing: a handle points to it before it is open and after it is closed. */
 extern struct sfid__record sfid__no_record;

@@ -16,7 +16,7 @@
  * The look at the word before the add keeps failing calls from moving it:
  * without a look, every refused call would add one. But between threads it moves
  * the word's cache line to and fro once more than the add does. Where a sequence
- * has room for LOOK_BITS, one look a tick is enough: word_tick is the tick in
+ * has SFID__LOOK_BITS, one look a tick is enough: word_tick is the tick in
  * which a call of this process saw the word.
  *
  *   A call whose position turns out to be of another tick clears word_tick. Once
@@ -57,6 +57,8 @@ int sfid__wrong_width(struct sfid__generator *g) {
     return SFID_EINVAL;
 }
 
+#define LOOK UINT64_MAX /* as word_tick: calls look */
+
 /* The slow path: returns an ID, or fills in *out if out is given. */
 static int64_t slow(struct sfid__generator *g, struct sfid__call call, struct sfid__call *out) {
     const int rc = out == NULL && sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw_front(g, &call);
@@ -72,18 +74,15 @@ static SFID__COLD int64_t next_slow(struct sfid__generator *g, bool may_sleep, s
 
 static SFID__COLD int64_t next_in_hand(struct sfid__generator *g, struct sfid__record *r, uint64_t n, bool may_sleep,
                                        struct sfid__call *out) {
+    atomic_store_explicit(&g->word_tick, LOOK, memory_order_relaxed);
     return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
 }
-
-/* A sequence of so many bits has room for what calls without a look take too many: 64 threads, 1/1000 or, at worst, 1/16. */
-#define LOOK_BITS 16
-#define LOOK UINT64_MAX
 
 /* Looks whether the word is in the tick. */
 static SFID__HOT bool is_in(struct sfid__generator *g, const struct sfid__record *r, uint64_t tick) {
     if (atomic_load_explicit(&r->word, memory_order_relaxed) >> r->seq_bits != tick)
         return false;
-    if (r->seq_bits >= LOOK_BITS)
+    if (r->seq_bits >= SFID__LOOK_BITS)
         atomic_store_explicit(&g->word_tick, tick, memory_order_relaxed);
     return true;
 }
@@ -96,10 +95,8 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
         (atomic_load_explicit(&g->word_tick, memory_order_relaxed) != tick && unlikely(!is_in(g, r, tick))))
         return next_slow(g, may_sleep, out);
     const uint64_t n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
-    if (unlikely(n >> r->seq_bits != tick)) { /* another thread took the last position of this tick meanwhile */
-        atomic_store_explicit(&g->word_tick, LOOK, memory_order_relaxed);
+    if (unlikely(n >> r->seq_bits != tick)) /* another thread took the last position of this tick meanwhile */
         return next_in_hand(g, r, n, may_sleep, out);
-    }
     if (out == NULL)
         return sfid__compose(r, n);
     out->from = r;

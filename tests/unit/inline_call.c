@@ -15,6 +15,8 @@ SFID_DEFINE(seconds, SFID_LAYOUT(36, 4, SEQ_BITS, 1000, FAKE_EPOCH))
 SFID_DEFINE(pairs, SFID_LAYOUT(36, 4, SEQ_BITS, 2000, FAKE_EPOCH))
 SFID_DEFINE(between, SFID_LAYOUT(36, 4, SEQ_BITS, 1000, FAKE_EPOCH + 1))
 SFID_DEFINE(thirds, SFID_LAYOUT(36, 4, SEQ_BITS, 1500, FAKE_EPOCH))
+SFID_DEFINE(shorter, SFID_LAYOUT(36, 4, SFID__LOOK_BITS - 1, 1000, FAKE_EPOCH))
+SFID_DEFINE(longer, SFID_LAYOUT(36, 4, SFID__LOOK_BITS, 1000, FAKE_EPOCH))
 
 static struct fake f;
 static int64_t seconds_ahead;
@@ -73,8 +75,63 @@ static void leaves_calls(void) {
     is_i64(seconds_next(NULL), SFID_ECLOSED, "no generator");
 }
 
+/* ---- long sequences: one look a tick ---------------------------------------------- */
+
+#define LONGER "36:4:16/1s"
+#define LAST 65535
+
+/* As begin(); word_tick as a call that looked has left it. */
+static uint64_t begin_without_look(void) {
+    const uint64_t tick = begin(LONGER, 1);
+    atomic_store(&f.g.word_tick, tick);
+    return tick;
+}
+
+static void one_look_a_tick(void) {
+    begin(LONGER, 1);
+    asks(longer_next(HANDLE(longer)), SFID_EAGAIN, word(), "a tick in which no call has looked");
+    uint64_t tick = begin_without_look();
+    is_i64(longer_next(HANDLE(longer)), sfid__compose(fake_record(&f), tick << SFID__LOOK_BITS | 5),
+           "a call has looked: the next ID");
+    is_u64(word(), tick << SFID__LOOK_BITS | 6, "is the word's position");
+    seconds_ahead = 2;
+    asks(longer_next(HANDLE(longer)), SFID_EAGAIN, word(), "the tick after");
+    tick = begin_without_look();
+    atomic_store(&fake_record(&f)->limit, tick);
+    asks(longer_next(HANDLE(longer)), SFID_EAGAIN, word(), "a long sequence's tick at the limit");
+    begin_without_look();
+    sfid__generator_stop(&f.g);
+    is_i64(longer_next(HANDLE(longer)), SFID_ECLOSED, "a closed handle: no ID");
+    is_u64(atomic_load(&sfid__no_record.word), SFID__CLOSED, "and nothing is taken from the record of closed handles");
+    fake_close(&f);
+    tick = begin("36:4:15/1s", 1);
+    is_i64(shorter_next(HANDLE(shorter)), sfid__compose(fake_record(&f), tick << (SFID__LOOK_BITS - 1) | 5),
+           "a shorter sequence: the call looks itself");
+    fake_close(&f);
+}
+
+static void used_up(void) {
+    const uint64_t tick = begin_without_look();
+    const struct sfid__record *r = fake_record(&f);
+    fake_set_word(&f, tick, LAST);
+    is_i64(longer_next(HANDLE(longer)), sfid__compose(r, tick << SFID__LOOK_BITS | LAST), "a long sequence: the last ID of a tick");
+    const uint64_t issued = sfid__record_issued(r);
+    is_i64(longer_next(HANDLE(longer)), SFID_EAGAIN, "the next call comes too late");
+    for (int i = 0; i < 1000; i++)
+        longer_next(HANDLE(longer));
+    is_u64(word(), (tick + 1) << SFID__LOOK_BITS | 1, "and alone moves the word");
+    is_u64(sfid__record_issued(r), issued, "which does not count as issued");
+    fake_pass_ms(&f, 2000);
+    seconds_ahead = 0;
+    is_i64(longer_next(HANDLE(longer)), sfid__compose(r, (tick + 1) << SFID__LOOK_BITS | 1), "the next tick goes on behind it");
+    is_u64(atomic_load(&f.g.word_tick), tick + 1, "where the library has looked");
+    fake_close(&f);
+}
+
 int main(void) {
     issues_itself();
     leaves_calls();
+    one_look_a_tick();
+    used_up();
     return done_testing();
 }

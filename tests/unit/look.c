@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * look.c - a long sequence, of which calls look at the word once a tick: what they take too many once the tick is used up, and
- * that they find the limit, the record's end and the handle's without a look.
+ * that they find the limit, the record's end and the handle's without a look. Threads: by the call and by the inline form.
  *
  * Sizes: 4 threads, 100,000 calls each (sanitizer: 30,000).
  */
+#include "sfid/inline.h"
 #include "support/fake.h"
 #include "support/tap.h"
 
@@ -17,6 +18,14 @@
 enum { THREADS = 4, MOST_CALLS = 100000 };
 
 static struct fake f;
+
+SFID_DEFINE(seconds, SFID_LAYOUT(36, 4, SEQ_BITS, 1000, FAKE_EPOCH))
+
+/* The inline form's clock. */
+time_t time(time_t *out) {
+    const time_t now = (time_t)(fake_now(&f.clock).ms / 1000);
+    return out ? (*out = now) : now;
+}
 
 static uint64_t number(uint64_t tick, uint64_t seq) { return tick << SEQ_BITS | seq; }
 static uint64_t word(void) { return sfid__record_position(fake_record(&f)); }
@@ -100,7 +109,11 @@ static void clock_goes_back(void) {
 
 static int calls;
 
+static int64_t by_call(void) { return sfid_try_next(fake_handle(&f)); }
+static int64_t by_inline(void) { return seconds_next((seconds *)(void *)fake_handle(&f)); }
+
 struct worker {
+    int64_t (*draw)(void);
     pthread_t thread;
     int64_t ids[MOST_CALLS];
     int count, strange;
@@ -109,7 +122,7 @@ struct worker {
 static void *work(void *arg) {
     struct worker *w = arg;
     for (int i = 0; i < calls; i++) {
-        const int64_t id = sfid_try_next(fake_handle(&f));
+        const int64_t id = w->draw();
         if (id >= 0)
             w->ids[w->count++] = id;
         else
@@ -119,16 +132,20 @@ static void *work(void *arg) {
 }
 
 /* The clock stands, so all calls have one tick, and most of them come too late. */
-static void threads(void) {
+static void threads(const char *name, const char *layout, int64_t (*draw)(void)) {
     static struct worker workers[THREADS];
-    static bool seen[LAST + 1];
+    bool seen[LAST + 1] = {false};
     unsigned repeats = 0, others = 0, count = 0, strange = 0;
     calls = SANITIZED ? 30000 : MOST_CALLS;
-    begin(SFID_FAIL, 0);
-    const int64_t first = sfid__compose(fake_record(&f), number(START, 0));
-    for (int i = 0; i < THREADS; i++)
+    fake_open(&f, layout, SFID_FAIL, 0, 10000);
+    const uint64_t start = word();
+    const int64_t first = sfid__compose(fake_record(&f), start);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i].draw = draw;
+        workers[i].count = workers[i].strange = 0;
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
             bail("no thread");
+    }
     for (int i = 0; i < THREADS; i++)
         pthread_join(workers[i].thread, NULL);
     for (int i = 0; i < THREADS; i++) {
@@ -140,10 +157,10 @@ static void threads(void) {
             seen[at & LAST] = true;
         }
     }
-    is_u64(count, LAST + 1, "threads: all IDs of a tick are issued");
+    is_u64(count, LAST + 1, "threads, %s: all IDs of a tick are issued", name);
     ok(repeats == 0 && others == 0 && strange == 0, "each once, and no other (%u twice, %u others, %u errors)", repeats, others,
        strange);
-    const uint64_t over = word() - number(START + 1, 0);
+    const uint64_t over = word() - start - (LAST + 1);
     ok(over <= THREADS * (THREADS + 1), "of %d calls, %u took one too many", calls * THREADS, (unsigned)over);
     fake_close(&f);
 }
@@ -154,6 +171,7 @@ int main(void) {
     at_the_limit();
     closed();
     clock_goes_back();
-    threads();
+    threads("calls", "37:10:16/1ms", by_call);
+    threads("the inline form", "36:4:16/1s", by_inline);
     return done_testing();
 }
