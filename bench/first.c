@@ -5,13 +5,14 @@
  *     first [DIR [COUNT]]
  *
  * Each of COUNT rounds (200) starts five processes in turn: one that opens a new app, one that resumes the pid that its
- * predecessor gave back, for each of them one without the library that makes, writes and syncs the same files, and one that
- * has opened and closed before: what it does not pay again is what every process pays once, such as page faults. The marks
+ * predecessor gave back, for each of them one without the library that makes, writes and syncs the same files and starts a
+ * thread, and one that has opened and closed before: what it does not pay again is what every process pays once, such as page faults. The marks
  * lie below DIR (the working directory), the rest in /dev/shm. Prints the time from the open to the first ID, how much of it
  * was spent in fsync() and fdatasync(), and the rest. Their costs differ from run to run: compare those of one.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sfid.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -106,7 +107,13 @@ static void make_page(int run) {
     close(page);
 }
 
-/* What an open does: of a new app all of it, otherwise the end. */
+static void *wait_forever(void *none) {
+    for (;;)
+        pause();
+    return none;
+}
+
+/* What an open does: of a new app all of it, otherwise the end. A lease needs a thread that renews it. */
 static void make_files(const char *app) {
     const int state = make_folder(state_dir, app);
     struct stat st;
@@ -123,6 +130,9 @@ static void make_files(const char *app) {
     close(mark);
     close(run);
     close(state);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, wait_forever, NULL) != 0)
+        fail("a thread", "it did not start");
 }
 
 /* ---- a process --------------------------------------------------------------------- */
