@@ -5,7 +5,6 @@
  * It reads lines of 1 to 19 digits, which it does not check, and writes what that command writes. What follows from the
  * second it makes once for all IDs that follow one another in it: a floor for IDs in order only.
  */
-#include <fcntl.h>
 #include <sfid.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,7 +83,6 @@ static size_t convert(size_t filled, struct moment *m) {
 }
 
 int main(void) {
-    fcntl(1, F_SETPIPE_SZ, 1 << 20); /* as the command does: fewer switches between writer and reader */
     struct moment m = {.tick = UINT64_MAX};
     size_t filled = 0;
     for (ssize_t n; (n = read(0, in + filled, BUFFER - filled)) > 0;) {
