@@ -12,7 +12,7 @@
 
 /* clang-format off */
 #define PLACES(X) \
-    X(inline_record, "include/sfid/inline.h", 1, "__atomic_load_n(SFID__AT(struct sfid__record_head **, g), __ATOMIC_ACQUIRE)") \
+    X(inline_record, "include/sfid/inline.h", 1, "__atomic_load_n(&head->record, __ATOMIC_ACQUIRE)") \
     X(inline_limit, "include/sfid/inline.h", 1, "__atomic_load_n(&r->limit, __ATOMIC_ACQUIRE)") \
     X(inline_lane_record, "include/sfid/inline.h", 1, "__atomic_load_n(head->record, __ATOMIC_ACQUIRE)") \
     X(inline_lane_limit, "include/sfid/inline.h", 2, "__atomic_load_n(&r->limit, __ATOMIC_ACQUIRE)") \
