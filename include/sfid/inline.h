@@ -46,9 +46,9 @@ struct sfid__record_head {
 
 /*
  * What it knows of a handle, frozen as well: the current record, and a tick in
- * which a call of this process saw the word. The library sets word_tick where a
- * sequence has SFID__LOOK_BITS. That leaves room for what calls without a look
- * take too many: of 64 threads, 1/1000 or, at worst, 1/16.
+ * which a call saw the word. The library sets word_tick where a sequence has
+ * SFID__LOOK_BITS or more. Calls that add without a look take some positions too
+ * many: with 64 threads 1/1000 of a tick, at worst 1/16.
  */
 struct sfid__handle_head {
     struct sfid__record_head *record;
@@ -70,7 +70,11 @@ struct sfid__lane_head {
     struct sfid__run_head *run;
 } __attribute__((may_alias));
 
-/* The slow path for a position n of another tick, which the caller has taken already. Only SFID_DEFINE uses it. */
+/*
+ * The slow path for a position n of another tick, which the caller has taken
+ * already. It clears word_tick: who adds without a look and gets such a position
+ * has to call it, or the next calls add, too. Only SFID_DEFINE uses it.
+ */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -89,7 +93,7 @@ static inline uint64_t sfid__inline_tick(const sfid_layout *l) {
 
 /*
  * As draw() of the library's hot.c, whose head has the argument and the orders'
- * partners. The look once a tick at a long sequence is left to sfid_next().
+ * partners. Where a sequence is long, sfid_next() looks at the word, once a tick.
  */
 static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
     if (!sfid__inline_in_seconds(l))

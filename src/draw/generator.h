@@ -46,7 +46,7 @@ struct sfid__crowd {
  */
 struct sfid__generator {
     _Atomic(struct sfid__record *) record; /* the current record as far as this process knows; sfid__no_record when closed */
-    _Atomic uint64_t word_tick;            /* a tick in which a call saw the word; UINT64_MAX: calls look before they add (hot.c) */
+    _Alignas(8) _Atomic uint64_t word_tick; /* a tick in which a call saw the word; UINT64_MAX: calls look (hot.c) */
     enum sfid__tick_source source;
     uint32_t unit_s; /* of a tick, and the epoch, both in seconds: for SFID__TICK_SECONDS */
     uint64_t epoch_s;
@@ -78,6 +78,9 @@ struct sfid__generator {
     struct sfid__crowd crowd;                   /* of shared pages only */
 };
 
+/* As numbers: programs have them compiled in, so both sides may not move together. */
+static_assert(offsetof(struct sfid__handle_head, record) == 0 && offsetof(struct sfid__handle_head, word_tick) == 8,
+              "inline form: frozen");
 static_assert(offsetof(struct sfid__generator, record) == offsetof(struct sfid__handle_head, record), "inline form: record");
 static_assert(offsetof(struct sfid__generator, word_tick) == offsetof(struct sfid__handle_head, word_tick), "inline form: tick");
 

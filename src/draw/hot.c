@@ -2,10 +2,10 @@
 /*
  * hot.c - the hot path.
  *
- * draw() reads a hint of the current tick, and the state word. If the word's
- * tick equals the hint and lies below the limit, one add takes a position. The
- * hint may lag or be wrong: it only decides whether the slow path has to look.
- * Three rules keep IDs apart, (a), (b) and (c) of slow.c:
+ * draw() reads a hint of the current tick, and the tick of the state word or of
+ * the last look at it. If both are one tick, below the limit, one add takes a
+ * position. The hint may lag or be wrong: it only decides whether the slow path
+ * has to look. Three rules keep IDs apart, (a), (b) and (c) of slow.c:
  *
  *   (a) fetch_add on the record's word takes the position;
  *   (b) a position is issued here only if its tick equals the hint, and the hint
@@ -16,8 +16,9 @@
  * The look at the word before the add keeps failing calls from moving it:
  * without a look, every refused call would add one. But between threads it moves
  * the word's cache line to and fro once more than the add does. Where a sequence
- * has SFID__LOOK_BITS, one look a tick is enough: word_tick is the tick in
- * which a call of this process saw the word.
+ * has SFID__LOOK_BITS or more, one look a tick is enough: word_tick is the tick
+ * in which a call of this process, or of the one that forked it, saw the word.
+ * The inline form reads it, too, and calls sfid_next() for the look.
  *
  *   A call whose position turns out to be of another tick clears word_tick. Once
  *   a record's tick is used up, or the record closed, no look finds its word in
@@ -95,7 +96,7 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
         (atomic_load_explicit(&g->word_tick, memory_order_relaxed) != tick && unlikely(!is_in(g, r, tick))))
         return next_slow(g, may_sleep, out);
     const uint64_t n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
-    if (unlikely(n >> r->seq_bits != tick)) /* another thread took the last position of this tick meanwhile */
+    if (unlikely(n >> r->seq_bits != tick)) /* the tick was used up meanwhile, or the record closed */
         return next_in_hand(g, r, n, may_sleep, out);
     if (out == NULL)
         return sfid__compose(r, n);

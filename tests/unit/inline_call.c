@@ -3,7 +3,7 @@
  * inline_call.c - the inline form of a call: what it issues itself, and when it leaves the call to the library.
  *
  * The library reads the fake clock, the inline form time(), which the test sets ahead. The word is one tick ahead of the library's
- * clock. So an ID comes by the inline form alone; the library says SFID_EAGAIN.
+ * clock. So an ID comes by the inline form alone, but where the test says otherwise; the library says SFID_EAGAIN.
  */
 #include "sfid/inline.h"
 #include "support/fake.h"
@@ -128,10 +128,24 @@ static void used_up(void) {
     fake_close(&f);
 }
 
+/* Here the clocks do not differ. The first call looks, the second need not. */
+static void record_closed(void) {
+    fake_open(&f, LONGER, SFID_WAIT, 2000, 0);
+    seconds_ahead = 0;
+    if (longer_next(HANDLE(longer)) < 0 || longer_next(HANDLE(longer)) < 0)
+        bail("no ID");
+    const struct sfid__record *old = fake_record(&f);
+    const struct sfid__record *r = fake_switch(&f, 9, 0, f.g.end);
+    is_i64(longer_next(HANDLE(longer)), sfid__compose(r, r->floor << SFID__LOOK_BITS), "a closed record: an ID of the next one");
+    is_u64(sfid__record_issued(old), 2, "and what was taken from the closed one does not count");
+    fake_close(&f);
+}
+
 int main(void) {
     issues_itself();
     leaves_calls();
     one_look_a_tick();
     used_up();
+    record_closed();
     return done_testing();
 }
