@@ -2,7 +2,7 @@
 /*
  * A guest in its host: no signal of a file size limit arrives, and one that was the host's own stays; a thread that is
  * cancelled inside sfid_open() or sfid_close() finishes the call first; one cancelled while sfid_next() sleeps leaves nothing
- * behind. A handle of NULL is answered as one that is closed.
+ * behind. A handle of NULL is answered as one that is closed, and so is one whose open failed.
  *
  * One size; a sanitizer takes the stack of a cancelled thread for one in use.
  */
@@ -171,38 +171,53 @@ static void test_cancelled(void) {
     ok(threads_are(&(int){1}) || tap_wait_until(threads_are, &(int){1}, patience(10000)), "nor a thread");
 }
 
-/* ---- NULL ------------------------------------------------------------------------ */
+/* ---- no generator ---------------------------------------------------------------- */
 
 SFID_DEFINE(orders, SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS))
 
-static void test_null(void) {
+static void gives_none(const char *what, sfid *none) {
     int64_t ids[2];
     sfid_wide wide;
+    is_i64(sfid_next(none), SFID_ECLOSED, "%s: sfid_next()", what);
+    is_i64(sfid_try_next(none), SFID_ECLOSED, "%s: sfid_try_next()", what);
+    is_i64(sfid_next_n(none, ids, 2), SFID_ECLOSED, "%s: sfid_next_n()", what);
+    is_i64(sfid_next_n(none, ids, 0), 0, "%s: of none", what);
+    is_i64(sfid_retry_ms(none), SFID_ECLOSED, "%s: sfid_retry_ms()", what);
+    is_i64(sfid_pid(none), SFID_ECLOSED, "%s: sfid_pid()", what);
+    is_i64(orders_next((orders *)(void *)none), SFID_ECLOSED, "%s: the inline form", what);
+    is_i64(sfid_next_wide(none, &wide), SFID_ECLOSED, "%s: sfid_next_wide()", what);
+    is_i64(sfid_try_next_wide(none, &wide), SFID_ECLOSED, "%s: sfid_try_next_wide()", what);
+    is_i64(sfid_next_n_wide(none, &wide, 1), SFID_ECLOSED, "%s: sfid_next_n_wide()", what);
+}
+
+static void test_null(void) {
     sfid_status_info st;
     sfid_lane *lane;
     sfid *volatile none = NULL;
-    is_i64(sfid_next(none), SFID_ECLOSED, "NULL: sfid_next()");
-    is_i64(sfid_try_next(none), SFID_ECLOSED, "NULL: sfid_try_next()");
-    is_i64(sfid_next_n(none, ids, 2), SFID_ECLOSED, "NULL: sfid_next_n()");
-    is_i64(sfid_next_n(none, ids, 0), 0, "NULL: of none");
-    is_i64(sfid_retry_ms(none), SFID_ECLOSED, "NULL: sfid_retry_ms()");
-    is_i64(sfid_pid(none), SFID_ECLOSED, "NULL: sfid_pid()");
+    gives_none("NULL", none);
     is_i64(sfid_lane_next((sfid_lane *)(void *)none), SFID_ECLOSED, "NULL: sfid_lane_next()");
     is_i64(sfid_lane_open(&lane, none), SFID_EINVAL, "NULL: sfid_lane_open()");
     is_i64(sfid_status(none, &st), SFID_EINVAL, "NULL: sfid_status()");
     is_str(sfid_last_error(none), sfid_strerror(SFID_ENOMEM), "NULL: sfid_last_error()");
-    is_i64(orders_next((orders *)(void *)none), SFID_ECLOSED, "NULL: the inline form");
-    is_i64(sfid_next_wide(none, &wide), SFID_ECLOSED, "NULL: sfid_next_wide()");
-    is_i64(sfid_try_next_wide(none, &wide), SFID_ECLOSED, "NULL: sfid_try_next_wide()");
-    is_i64(sfid_next_n_wide(none, &wide, 1), SFID_ECLOSED, "NULL: sfid_next_n_wide()");
     sfid_lane_close(NULL);
     sfid_close(none);
     ok(true, "NULL: closed, which does nothing");
 }
 
+/* A program that does not look at what the open returns: it has read none of the options. */
+static void test_failed(void) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    sfid *g = NULL;
+    opt.size = 0;
+    is_i64(sfid_open(&g, &opt), SFID_EINVAL, "an open fails");
+    gives_none("then", g);
+    sfid_close(g);
+}
+
 int main(void) {
     dirs_make();
     test_null();
+    test_failed();
     test_limits();
     if (SANITIZED)
         skip(8, "a sanitizer does not follow a thread that is cancelled");
