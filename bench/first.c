@@ -6,9 +6,9 @@
  *
  * Each of COUNT rounds (200) starts five processes in turn: one that opens a new app, one that resumes the pid that its
  * predecessor gave back, for each of them one without the library that makes, writes and syncs the same files and starts a
- * thread, and one that has opened and closed before: what it does not pay again is what every process pays once, such as page faults. The marks
- * lie below DIR (the working directory), the rest in /dev/shm. Prints the time from the open to the first ID, how much of it
- * was spent in fsync() and fdatasync(), and the rest. Their costs differ from run to run: compare those of one.
+ * thread, and one that has opened and closed before: what it does not pay again is what every process pays once, such as page
+ * faults. The marks lie below DIR (the working directory), the rest in /dev/shm. Prints the time from the open to the first ID,
+ * how much of it was spent in fsync() and fdatasync(), and the rest. Their costs differ from run to run: compare those of one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -220,8 +220,8 @@ static void remove_all(const char *path) {
 }
 
 int main(int argc, char **argv) {
-    static const char *const names[KINDS] = {"a new app", "the same files without the library", "a pid that was given back",
-                                             "the same writes without the library",
+    static const char *const names[KINDS] = {"a new app", "the same files and a thread without it", "a pid that was given back",
+                                             "the same writes and a thread without it",
                                              "a pid given back, opened before by this process"};
     static const char *const hows[KINDS] = {"sfid", "bare", "sfid", "bare", "again"};
     static struct times times[KINDS][MOST];

@@ -204,7 +204,7 @@ static void test_null(void) {
     ok(true, "NULL: closed, which does nothing");
 }
 
-/* A program that does not look at what the open returns: it has read none of the options. */
+/* A program may ignore that an open failed. This one fails before it has read any option. */
 static void test_failed(void) {
     sfid_options opt = SFID_OPTIONS_INIT;
     sfid *g = NULL;

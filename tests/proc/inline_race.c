@@ -163,6 +163,7 @@ static void race(const struct kind *of) {
     const uint64_t wanted = sized(20, 5000, 20), least = sized(40000, 1000000, 5000), most = least * 200;
     kind = of;
     atomic_store(&in_hand, 0);
+    atomic_store(&other_ids, 0);
     opt.layout = of->layout;
     opt.pid = PID;
     opt.exhaustion = SFID_BORROW;
