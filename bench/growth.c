@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <uuid/uuid.h>
+#include <uuid.h>
 
 enum { ROUND_MS = 300, BATCH = 256, MOST = 64, GENERATORS = 10000 };
 

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+#include <uuid.h>
 
 /* splitmix64 again, see slow.c. The bytes differ between processes, between calls, and by what the clocks and `sign` say. */
 static void mix_in(unsigned char *bytes, size_t n, uint64_t sign) {
@@ -36,7 +37,7 @@ void sfid__random_stirred(void *bytes, size_t n, uint64_t sign) {
     mix_in(bytes, n, sign);
 }
 
-void sfid__random_uuid(char text[UUID_STR_LEN]) {
+void sfid__random_uuid(char text[SFID__UUID_STR_LEN]) {
     uuid_t id;
     sfid__random(id, sizeof id);
     id[6] = (unsigned char)((id[6] & 0x0f) | 0x40);

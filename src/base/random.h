@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 
-#include <uuid/uuid.h>
+#define SFID__UUID_STR_LEN 37 /* with the NUL */
 
 void sfid__random(void *bytes, size_t n);
 
@@ -23,6 +23,6 @@ void sfid__random(void *bytes, size_t n);
 void sfid__random_stirred(void *bytes, size_t n, uint64_t sign);
 
 /* A random UUID (RFC 9562, version 4) as text in lower case. */
-void sfid__random_uuid(char text[UUID_STR_LEN]);
+void sfid__random_uuid(char text[SFID__UUID_STR_LEN]);
 
 #endif

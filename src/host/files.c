@@ -135,7 +135,7 @@ static bool is_plain_system(const struct sfid__dir *dir) {
 
 /* A name that nobody else has in the directory, ".NAME.random". */
 static void temp_name(char out[SFID__TEMP_NAME], const char *name) {
-    char text[UUID_STR_LEN];
+    char text[SFID__UUID_STR_LEN];
     sfid__random_uuid(text);
     snprintf(out, SFID__TEMP_NAME, ".%.64s.%s", name, text);
 }

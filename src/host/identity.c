@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <uuid/uuid.h>
 
 #define MACHINE_FILE "machine_id"
 #define LAYOUT_FILE "layout"
@@ -29,7 +28,7 @@ static void make_machine_id(char out[SFID__MACHINE_ID]) {
     host[sizeof host - 1] = '\0';
     for (char *p = host; *(p += strspn(p, SFID__ALNUM ".-"));)
         *p = '_';
-    char text[UUID_STR_LEN];
+    char text[SFID__UUID_STR_LEN];
     sfid__random_uuid(text);
     snprintf(out, SFID__MACHINE_ID, "%s-%s", host[0] ? host : "host", text);
 }
@@ -54,7 +53,7 @@ int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], 
 }
 
 int sfid__boot_id(uint8_t out[16]) {
-    char text[UUID_STR_LEN] = "";
+    char text[SFID__UUID_STR_LEN] = "";
     sfid_wide id;
     memset(out, 0, 16);
     const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);

@@ -62,7 +62,7 @@ static unsigned repeated(size_t n) {
 
 int main(void) {
     pthread_t threads[THREADS];
-    char a[UUID_STR_LEN], b[UUID_STR_LEN];
+    char a[SFID__UUID_STR_LEN], b[SFID__UUID_STR_LEN];
     numbers = shared_memory(ALL * sizeof *numbers);
     fill(numbers);
     is_i64(atomic_load(&asked), CALLS, "the kernel is asked each time");
