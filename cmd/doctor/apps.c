@@ -141,8 +141,11 @@ static void find_layout(struct report *report, const struct noted *noted, const 
     else if (!noted->good)
         report_problem(report, STATUS_CONFIG, "remove it: the next generator records its layout, and each mark has its own",
                        "%s does not hold a layout known to this version", noted->path);
-    else
+    else {
         layout_find_end(report, &noted->shown, survey->now, STATUS_INTERNAL);
+        if (!noted->shown.wide)
+            layout_find_crossings(report, &noted->shown.layout, survey->now);
+    }
 }
 
 /* ---- pids ---------------------------------------------------------------- */

@@ -156,8 +156,9 @@ const struct command command_doctor = {
                 "[--heartbeat-ms MS] [--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "find what prevents generating IDs here, or soon will",
     .about = "Examines the directories, the machine ID, the clock, and each app of this host: its\n"
-             "layout and when that ends, and which processes hold which pids. It takes no lock and\n"
-             "changes nothing. It watches the clock for a fifth of a second.\n\n"
+             "layout, when that ends, when its IDs pass 2^53 and get a 17th digit, and which processes\n"
+             "hold which pids. It takes no lock and changes nothing. It watches the clock for a fifth\n"
+             "of a second.\n\n"
              "If STORE is the URL of a Redis server, it also examines that server: whether it can be\n"
              "reached, lets the user in and grants leases; eviction, replicas and clocks; whether lease,\n"
              "heartbeat and layout fit each other and those of APP; and who holds its pids. With ordinal:\n"

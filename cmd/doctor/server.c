@@ -13,8 +13,14 @@ static const char *topic_of(sfid_check_kind kind) {
     return known ? topics[kind] : "other"; /* from a library newer than this command */
 }
 
+struct asked {
+    struct report *report;
+    const sfid_layout *layout; /* NULL: its crossings have been reported */
+};
+
 static void find(void *user, const sfid_finding *finding) {
-    struct report *report = user;
+    struct asked *asked = user;
+    struct report *report = asked->report;
     if (strcmp(report->topic, topic_of(finding->kind)) != 0)
         report_topic(report, topic_of(finding->kind));
     if (finding->grade == SFID_CHECK_FINE)
@@ -25,11 +31,16 @@ static void find(void *user, const sfid_finding *finding) {
                        : finding->code == SFID_EINVAL       ? STATUS_CONFIG
                                                             : status_of(finding->code),
                        finding->cure, "%s", finding->text);
+    if (finding->kind == SFID_CHECK_LAYOUT && asked->layout) {
+        layout_find_crossings(report, asked->layout, moment_now());
+        asked->layout = NULL;
+    }
 }
 
 void doctor_server(struct report *report, const sfid_options *opt) {
     char why[SFID_WHY_LEN];
-    const int code = sfid_app_check(opt, find, report, why, sizeof why);
+    struct asked asked = {report, opt->layout};
+    const int code = sfid_app_check(opt, find, &asked, why, sizeof why);
     if (code == 0)
         return;
     report_topic(report, "server");

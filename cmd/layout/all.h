@@ -79,4 +79,10 @@ int layout_check(const struct shown *shown, bool json, struct moment now);
 /* Reports how far off the end is. A layout that has ended or not begun is a fault with this status. */
 void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status);
 
+/*
+ * Reports when IDs pass 2^53 and get a 17th digit, from a year before as a warning. Returns false, and reports nothing, if they
+ * never pass 2^53.
+ */
+bool layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now);
+
 #endif

@@ -6,8 +6,16 @@
 #define YEAR_MS (DAY_MS * 146097 / 400)
 #define END_IS_NEAR_MS (5 * YEAR_MS)
 
-/* Larger integers are not exact as doubles, which JavaScript and many JSON readers use. */
-#define DOUBLE_LIMIT (INT64_C(1) << 53)
+/* IDs with which something changes for the programs that read them, in rising order. */
+static const struct crossing {
+    int64_t id;
+    const char *to_come, *past, *then, *cure;
+} crossings[] = {
+    {INT64_C(1) << 53, "reach 2^53", "reached 2^53", "only text and 64-bit numbers hold them exactly",
+     "write IDs as strings in JSON, since JavaScript, jq 1.6 and every double round larger numbers; for a new app, js53 stays below"},
+    {INT64_C(10000000000000000), "get a 17th digit", "got a 17th digit", "shorter and longer ones do not sort as decimal text",
+     "sort them as numbers, base32 or decimals padded with zeros to 19 digits; let patterns for 16 digits match 16 to 19"},
+};
 
 /* Writes "68 years", "412 days" or "3 hours". */
 static const char *span_text(char *text, size_t size, int64_t ms) {
@@ -53,16 +61,28 @@ static void find_processes(struct report *report, const sfid_layout_facts *facts
         report_fine(report, "%" PRIu64 " processes at a time", facts->processes);
 }
 
-static void find_width(struct report *report, const sfid_layout *layout, struct moment now) {
-    sfid_parts at;
-    char date[DATE_ROOM];
-    if (sfid_parse(layout, DOUBLE_LIMIT, &at) < 0 || DOUBLE_LIMIT > sfid_max_at(layout, INT64_MAX)) {
-        report_fine(report, "no ID reaches 2^53: JavaScript numbers hold them exactly");
-        return;
+static void find_crossing(struct report *report, const struct crossing *c, int64_t at_ms, struct moment now) {
+    char date[DATE_ROOM], span[32];
+    const int64_t left = at_ms - now.unix_ms;
+    date_text(date, at_ms);
+    if (left <= 0)
+        report_fine(report, "IDs %s at %s: after that, %s", c->past, date, c->then);
+    else if (left > YEAR_MS)
+        report_fine(report, "IDs %s at %s, in %s: after that, %s", c->to_come, date, span_text(span, sizeof span, left), c->then);
+    else
+        report_problem(report, STATUS_GOOD, c->cure, "IDs %s at %s, in %s: after that, %s", c->to_come, date,
+                       span_text(span, sizeof span, left), c->then);
+}
+
+bool layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now) {
+    const int64_t highest = sfid_max_at(layout, INT64_MAX);
+    size_t i = 0;
+    for (sfid_parts at; i < COUNT_OF(crossings); i++) {
+        if (crossings[i].id > highest || sfid_parse(layout, crossings[i].id, &at) < 0)
+            break;
+        find_crossing(report, &crossings[i], at.unix_ms, now);
     }
-    date_text(date, at.unix_ms);
-    report_fine(report, "IDs %s 2^53 at %s: after that, only text and 64-bit numbers hold them exactly",
-                at.unix_ms <= now.unix_ms ? "reached" : "reach", date);
+    return i > 0;
 }
 
 int layout_check(const struct shown *shown, bool json, struct moment now) {
@@ -81,6 +101,7 @@ int layout_check(const struct shown *shown, bool json, struct moment now) {
     report_topic(&report, "processes");
     find_processes(&report, &shown->facts);
     report_topic(&report, "numbers");
-    find_width(&report, &shown->layout, now);
+    if (!layout_find_crossings(&report, &shown->layout, now))
+        report_fine(&report, "no ID reaches 2^53: JavaScript numbers hold them exactly");
     return report_end(&report);
 }
