@@ -125,8 +125,16 @@ template <> struct sfid__this_layout_is_invalid<true> {};
 /** The highest pid of a layout, which is passed by value, not by pointer. */
 #define SFID_MAX_PID(l) ((l).max_pid)
 
-/** The default, as in the Rust crate sfid: 36 bits of seconds, 11 of pid, 17 of sequence; ends in 3114. A constant expression
-    in C++. */
+/**
+ * The default, as in the Rust crate sfid: 36 bits of seconds, 11 of pid, 17 of
+ * sequence; ends in 3114. A constant expression in C++.
+ *
+ * IDs pass 2^53 on 2027-01-14T08:40:32Z: from then on, JavaScript numbers, jq 1.6
+ * and every double round them. Write them as strings in JSON, or use the preset
+ * js53, which stays below. On 2027-02-26T04:01:42Z they get a 17th digit: shorter
+ * and longer decimal texts do not sort as text, and patterns for 16 digits fail.
+ * Base32 sorts, and so does decimal padded to 19 digits.
+ */
 SFID__CONST sfid_layout SFID_LAYOUT_DEFAULT SFID__UNUSED = SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS);
 
 /** What an ID is made of. */
