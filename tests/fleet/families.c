@@ -45,8 +45,8 @@ static int parent_life(void *arg) {
     const pid_t child = fork();
     struct member *m = &f->m[child == 0];
     if (child == 0) {
-        witness_prepare(&witness, m);
-        witness_begin(&witness, g);
+        recorder_prepare(&recorder, m);
+        recorder_begin(&recorder, g);
     }
     draw_till_end(m, g);
     if (child == 0 || f->ending == CLOSES || f->ending == STAYS)

@@ -53,7 +53,7 @@ static void live_once(struct race *race, int runner, uint64_t *rng) {
     for (uint64_t i = 0; i < most; i++) {
         const int64_t id = sfid_next(g);
         if (i == 0) {
-            life->first_ns = mono_ns() - witness.begin_ns;
+            life->first_ns = mono_ns() - recorder.begin_ns;
             life->clock = tick_now(&layout);
             life->first = id_tick(&layout, id);
             life->pid = sfid_pid(g);

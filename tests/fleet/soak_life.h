@@ -153,7 +153,7 @@ static void fork_child(struct member *m, sfid *g);
 static void draw_till_end(struct member *m, sfid *g, int64_t since) {
     struct seat *s = &board->seats[m - members];
     struct idlog log;
-    uint64_t rng = witness.process;
+    uint64_t rng = recorder.process;
     member_log(&log, LOG_ROOM, 0);
     while (!atomic_load(&m->may_end)) {
         draw_burst(m, g, &log, &since);
@@ -180,8 +180,8 @@ static void fork_child(struct member *m, sfid *g) {
     if (!atomic_exchange(&board->seats[child - members].unborn, 0))
         _exit(0);
     atomic_store(&child->ready, getpid());
-    witness_prepare(&witness, child);
-    witness_begin(&witness, g);
+    recorder_prepare(&recorder, child);
+    recorder_begin(&recorder, g);
     atomic_store(&child->opened, 1);
     draw_till_end(child, g, since);
     _exit(0);
@@ -199,7 +199,7 @@ static int live(void *arg) {
     atomic_store(&m->opened, 1);
     if (m->rc == 0) {
         count(&board->opened);
-        draw_till_end(m, g, witness.begin_ns);
+        draw_till_end(m, g, recorder.begin_ns);
         return 0;
     }
     note_refusal(&board->refused_opens, m->rc, m->text);

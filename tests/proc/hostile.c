@@ -231,8 +231,8 @@ static void test_locked_doors(void) {
     ok(fcntl(fd, F_OFD_SETLK, &all) == 0, "another process stays in all doors");
     told->rc = 1;
     is_i64(child_run(visit_child, &v, patience(4000)), 0, "that is told");
-    ok(told->rc < 0 && told->open_ns < (int64_t)patience(OPEN_TIMEOUT_MS + 500) * NS_PER_MS,
-       "within open_timeout_ms: %.1f ms, %d: %s", (double)told->open_ns / 1e6, told->rc, told->text);
+    ok(told->rc < 0, "an error: %d: %s", told->rc, told->text);
+    in_time(told->open, OPEN_TIMEOUT_MS + OPEN_GRACE_MS, "within open_timeout_ms");
     close(fd);
     fresh();
 }

@@ -122,7 +122,7 @@ static _Atomic uint64_t *processes;
 
 /* ---- inside a member ----------------------------------------------------- */
 
-struct witness witness;
+struct recorder recorder;
 
 static uint64_t text_hash(const char *text, uint64_t hash) {
     for (; *text; text++)
@@ -131,7 +131,7 @@ static uint64_t text_hash(const char *text, uint64_t hash) {
 }
 
 /* Records the window if it has changed, also one that is over: its IDs can still be given back. Needs the lock. */
-static void witness_note(struct witness *w, uint64_t flags) {
+static void recorder_note(struct recorder *w, uint64_t flags) {
     sfid_status_info st;
     if (sfid_status(w->g, &st) != 0 || st.pid < 0)
         return;
@@ -143,29 +143,29 @@ static void witness_note(struct witness *w, uint64_t flags) {
     winlog_put(&w->log, &now);
 }
 
-static void witness_look(struct witness *w, uint64_t flags) {
+static void recorder_look(struct recorder *w, uint64_t flags) {
     pthread_mutex_lock(&w->lock);
     if (w->log.head)
-        witness_note(w, flags);
+        recorder_note(w, flags);
     pthread_mutex_unlock(&w->lock);
 }
 
 /* Records an ID's window before the ID is logged, so that a kill in between leaves nothing unexplained. */
-static void witness_id(struct witness *w, const sfid_layout *l, int64_t id) {
+static void recorder_id(struct recorder *w, const sfid_layout *l, int64_t id) {
     pthread_mutex_lock(&w->lock);
     const struct winlog_window *last = &w->last;
     if ((uint64_t)id_pid(l, id) != last->pid || id_tick(l, id) < last->first || id_tick(l, id) >= last->limit)
-        witness_note(w, 0);
+        recorder_note(w, 0);
     pthread_mutex_unlock(&w->lock);
 }
 
-void witness_prepare(struct witness *w, struct member *m) {
+void recorder_prepare(struct recorder *w, struct member *m) {
     memset(w, 0, sizeof *w);
     w->m = m;
     pthread_mutex_init(&w->lock, NULL);
 }
 
-void witness_begin(struct witness *w, sfid *g) {
+void recorder_begin(struct recorder *w, sfid *g) {
     char path[4400];
     struct stat st;
     sfid_status_info status;
@@ -178,7 +178,7 @@ void witness_begin(struct witness *w, sfid *g) {
         text_hash(w->m->by_slot ? strrchr(status.identity, ':') : status.identity, (uint64_t)st.st_dev * 1000003 + st.st_ino);
     must(winlog_open(&w->log, path, WINDOWS_ROOM, w->process), "%s: %s", path, strerror(errno));
     atomic_store(&w->g, g);
-    witness_note(w, 0);
+    recorder_note(w, 0);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -188,12 +188,12 @@ static void hold(void) { pthread_mutex_lock(&hearing); }
 static void let_go(void) { pthread_mutex_unlock(&hearing); }
 
 static void hear(void *user, const sfid_event *e) {
-    struct witness *w = user;
+    struct recorder *w = user;
     struct member *m = w->m;
     hold();
     const int n = atomic_load(&m->events);
     if (atomic_load(&w->g))
-        witness_look(w, 0);
+        recorder_look(w, 0);
     struct seen *seen = &m->seen[n % EVENTS_KEPT];
     *seen = (struct seen){e->kind, e->code, e->pid, e->value, mono_ns(), ""};
     snprintf(seen->text, sizeof seen->text, "%s", e->text);
@@ -211,11 +211,11 @@ void member_note(struct member *m, struct idlog *log, int64_t id) {
         atomic_fetch_add(&m->errors, 1);
         return;
     }
-    witness_id(&witness, l, id);
+    recorder_id(&recorder, l, id);
     idlog_put(log, id);
     int64_t none = 0;
     if (atomic_load(&m->first_id) == 0 && atomic_compare_exchange_strong(&m->first_id, &none, id))
-        atomic_store(&m->first_ns, mono_ns() - witness.begin_ns);
+        atomic_store(&m->first_ns, mono_ns() - recorder.begin_ns);
     atomic_store(&m->last_id, id);
     atomic_store(&m->pid, id_pid(l, id));
     atomic_store(&m->ok_at_ns, mono_ns());
@@ -223,54 +223,83 @@ void member_note(struct member *m, struct idlog *log, int64_t id) {
 }
 
 void member_log(struct idlog *log, uint64_t room, unsigned thread) {
-    log_start(log, room, witness.process, IDLOG_ANY_PID, "ids-%" PRIu64 "-%u", witness.process, thread);
-    log->head->process = witness.process;
+    log_start(log, room, recorder.process, IDLOG_ANY_PID, "ids-%" PRIu64 "-%u", recorder.process, thread);
+    log->head->process = recorder.process;
+}
+
+/* The longest gap is shared with the test, which may be another process. */
+static void lock_gap(struct member *m) {
+    while (atomic_flag_test_and_set_explicit(&m->gap_lock, memory_order_acquire)) /* of the release in free_gap() */
+        nap_us(50);
+}
+
+static void free_gap(struct member *m) { atomic_flag_clear_explicit(&m->gap_lock, memory_order_release); /* to lock_gap() */ }
+
+static void note_gap(struct member *m, int64_t from_ns, int64_t to_ns) {
+    const int64_t ms = (to_ns - from_ns) / NS_PER_MS;
+    if (ms <= atomic_load(&m->gap_ms))
+        return;
+    const struct took took = took_between(from_ns / NS_PER_MS, to_ns / NS_PER_MS);
+    raise_to(&m->gap_ms, ms);
+    lock_gap(m);
+    m->gap = took_longer(m->gap, took);
+    free_gap(m);
+}
+
+struct took member_gap(const struct member *m) {
+    struct member *shared = (struct member *)m;
+    lock_gap(shared);
+    const struct took gap = m->gap;
+    free_gap(shared);
+    return gap;
 }
 
 static void *member_draw(void *arg) {
-    struct member *m = witness.m;
+    struct member *m = recorder.m;
     const unsigned number = (unsigned)(uintptr_t)arg;
-    uint64_t rng = witness.process * 1000 + number;
+    uint64_t rng = recorder.process * 1000 + number;
     struct idlog log;
     member_log(&log, 1 << 19, number);
     int64_t last = mono_ns();
     while (!atomic_load(&m->may_end)) {
         for (unsigned i = 0; i < m->burst && atomic_load(&m->may_draw) && !idlog_full(&log); i++) {
-            const int64_t id = sfid_next(witness.g), now = mono_ns();
+            const int64_t id = sfid_next(recorder.g), now = mono_ns();
             member_note(m, &log, id);
             if (id < 0)
                 continue;
-            raise_to(&m->gap_ms, (now - last) / NS_PER_MS);
+            note_gap(m, last, now);
             last = now;
         }
         nap_us(m->nap_us + (long)(draw_random(&rng) % (uint64_t)(m->nap_us + 1)));
     }
-    raise_to(&m->gap_ms, (mono_ns() - last) / NS_PER_MS);
+    note_gap(m, last, mono_ns());
     idlog_close(&log);
     return NULL;
 }
 
 void member_open(struct member *m, sfid **g) {
     sfid_options opt = m->opt;
-    witness_prepare(&witness, m);
+    recorder_prepare(&recorder, m);
     opt.on_event = hear;
-    opt.user = &witness;
-    witness.begin_ns = mono_ns();
+    opt.user = &recorder;
+    recorder.begin_ns = mono_ns();
     m->rc = sfid_open(g, &opt);
-    m->open_ns = mono_ns() - witness.begin_ns;
+    m->open_ns = mono_ns() - recorder.begin_ns;
+    m->open = took_since(recorder.begin_ns / NS_PER_MS);
     snprintf(m->text, sizeof m->text, "%s", sfid_last_error(*g));
     atomic_store(&m->pid, sfid_pid(*g));
     if (m->rc == 0)
-        witness_begin(&witness, *g);
-    m->process = witness.process;
+        recorder_begin(&recorder, *g);
+    m->process = recorder.process;
 }
 
 void member_close(struct member *m, sfid *g) {
     sfid_status(g, &m->status);
-    witness_look(&witness, WINLOG_GIVEN_BACK);
+    recorder_look(&recorder, WINLOG_GIVEN_BACK);
     const int64_t begin = mono_ns();
     sfid_close(g);
     m->close_ns = mono_ns() - begin;
+    m->close = took_since(begin / NS_PER_MS);
     atomic_store(&m->closed, 1);
 }
 
@@ -280,6 +309,7 @@ static int member_live(void *arg) {
     sfid *g = NULL;
     if (m->prepare)
         m->prepare(m);
+    witness_begin();
     atomic_store(&m->ready, 1);
     if (m->waits && !flag_wait(&m->may_open, 1, patience(60000)))
         return DIED;
@@ -362,6 +392,9 @@ void member_stop(const struct member *m) { kill(m->child, SIGSTOP); }
 void member_go_on(const struct member *m) { kill(m->child, SIGCONT); }
 
 void member_forget(struct member *m) {
+    lock_gap(m);
+    m->gap = (struct took){0, 0};
+    free_gap(m);
     atomic_store(&m->gap_ms, 0);
     atomic_store(&m->errors, 0);
     atomic_store(&m->error, 0);
@@ -436,6 +469,8 @@ sfid_layout layout;
 uint64_t fleet_begin(const char *layout_text) {
     layout = layout_of(layout_text);
     dirs_make();
+    witness_disk();
+    witness_begin();
     servers_find();
     processes = shared_memory(sizeof *processes);
     need(pthread_atfork(hold, let_go, let_go) == 0, "no memory");

@@ -94,11 +94,14 @@ struct member {
     int rc;
     char text[600];
     int64_t open_ns, close_ns; /* durations */
+    struct took open, close;   /* the same, as the member's witness has seen them */
     uint64_t process;          /* its number, for the checker */
     _Atomic int64_t pid;       /* in the last ID */
     _Atomic uint64_t limit;    /* of the window, when last looked at */
     _Atomic int64_t ids, first_id, last_id, ok_at_ns, errors, error, error_at_ns;
     _Atomic int64_t gap_ms;   /* the longest time between two IDs of a thread */
+    struct took gap;          /* the same; member_gap() reads it */
+    atomic_flag gap_lock;
     _Atomic int64_t first_ns; /* from the call of open to the first ID */
     sfid_status_info status;  /* just before the close */
     struct seen seen[EVENTS_KEPT];
@@ -110,7 +113,7 @@ struct member {
 /* ---- inside a member ----------------------------------------------------- */
 
 /* What the member sees of its lease. */
-struct witness {
+struct recorder {
     struct member *m;
     _Atomic(sfid *) g;
     pthread_mutex_t lock;
@@ -120,13 +123,13 @@ struct witness {
     int64_t begin_ns;
 };
 
-extern struct witness witness;
+extern struct recorder recorder;
 
 /* Call this while no other thread may look: before an open, and in a forked child. */
-void witness_prepare(struct witness *w, struct member *m);
+void recorder_prepare(struct recorder *w, struct member *m);
 
 /* Starts a file of windows for a process that has opened a handle or inherited one. */
-void witness_begin(struct witness *w, sfid *g);
+void recorder_begin(struct recorder *w, sfid *g);
 
 /* Records the result of a call. */
 void member_note(struct member *m, struct idlog *log, int64_t id);
@@ -160,6 +163,7 @@ void member_go_on(const struct member *m);
 
 /* Starts counting gaps and errors anew. */
 void member_forget(struct member *m);
+struct took member_gap(const struct member *m);
 bool member_draws(const struct member *m, int64_t ids, unsigned limit_ms);
 bool member_fails(const struct member *m, unsigned limit_ms);
 const struct seen *member_event(const struct member *m, sfid_event_kind kind, int from, unsigned limit_ms);

@@ -137,6 +137,7 @@ int done_testing(void) {
         diag("planned %u checks, made %u", planned, run);
     if (failed > 0)
         diag("%u of %u failed", failed, run);
+    witness_tell();
     fflush(stdout);
     return failed > 0 || (planned != 0 && planned != run);
 }

@@ -102,7 +102,58 @@ void *shared_memory(size_t size);
 /** Removes a directory with all in it, but stays on its file system. */
 void remove_tree(const char *path);
 
+/*
+ * How long a test waits for what has to come: longer than any machine needs,
+ * since a wait ends as soon as it has come. What has to come within a time is
+ * compared by in_time().
+ */
+enum { TAP_WAIT_MS = 60000 };
+
 /** Waits until cond(arg) holds, which it checks every few milliseconds. Returns false after limit_ms. */
 bool tap_wait_until(bool (*cond)(void *arg), void *arg, unsigned limit_ms);
+
+/* ---- durations ------------------------------------------------------------ */
+
+/**
+ * Begins to watch this process: a thread naps again and again, and notes how
+ * late it wakes. Call it before what is compared; a second call does nothing.
+ * A forked child has none until it calls this. The test that pins threads to
+ * processors, or counts threads, does so after it.
+ */
+void witness_begin(void);
+
+/**
+ * Begins to watch the disk of tap_tmpdir(), by syncing a byte ten times a
+ * second, for this process and all that it forks from then on. For durations in
+ * which the library syncs.
+ */
+void witness_disk(void);
+
+/* How long something took, and for how much of that the machine stood still. A child hands it to its parent. */
+struct took {
+    int64_t ms, stood_ms;
+};
+
+/** From one time of tap_now_ms() to another, as the witness of this process has seen it; to now. */
+struct took took_between(int64_t from_ms, int64_t to_ms);
+struct took took_since(int64_t from_ms);
+
+/** Returns the one that ran for longer. */
+struct took took_longer(struct took a, struct took b);
+
+/**
+ * One check: it took at most limit_ms of a machine that runs. What the machine
+ * stood still is taken off. Above the limit even so, and for a tenth of the
+ * time the machine stood still: not judged, an ok that `make check` counts. Above
+ * four times the limit: not ok, whatever the machine did. Every comparison of a
+ * duration with a limit goes through this; tests/sh/listed.test refuses others.
+ */
+bool in_time(struct took took, int64_t limit_ms, const char *name, ...) TAP_PRINTF(3, 4);
+
+/** One check: it took at least least_ms. A machine that stands still adds to a duration: nothing is taken off. */
+bool lasted(struct took took, int64_t least_ms, const char *name, ...) TAP_PRINTF(3, 4);
+
+/** Prints how many durations were compared. done_testing() calls it. */
+void witness_tell(void);
 
 #endif

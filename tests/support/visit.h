@@ -13,13 +13,14 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 
-enum { NOBODY = 65534, OPEN_TIMEOUT_MS = 1000 };
+/* OPEN_GRACE_MS: what an open does once its time is over. */
+enum { NOBODY = 65534, OPEN_TIMEOUT_MS = 1000, OPEN_GRACE_MS = 200 };
 
 /* The result of a visit. */
 struct told {
     int rc;
     int64_t pid, highest[16]; /* for each pid of the layout, over all visits */
-    int64_t open_ns;
+    struct took open;
     char text[500];
     char problem[200]; /* "": none */
 };

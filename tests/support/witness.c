@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The witness: how long this machine stood still, as a thread of the test's own
+ * sees it.
+ *
+ * The thread of naps sleeps NAP_MS at a time. One that ends more than LATE_MS
+ * late is a stall, from when it was due. So is a sync of a byte that takes more
+ * than SLOW_SYNC_MS, for a test whose subject syncs as well: a thread that waits
+ * for a disk leaves the processors free, and naps do not see it.
+ *
+ * Each list has one writer and readers of other threads. A reader takes first
+ * what is under way [B] and then the count [A], each with acquire, which pairs
+ * with the writer's release: the stalls below the count are whole, and none is
+ * missing between the two. The list is a ring; a stall that a reader meets half
+ * written lies KEPT stalls before the newest, and its numbers are still times,
+ * so a reader is wrong by one stall of long ago at most.
+ */
+#include "support/tap.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { NAP_MS = 10, LATE_MS = 2, SYNC_EACH_MS = 100, SLOW_SYNC_MS = 20, KEPT = 4096, TIMES_EXCUSED = 4 };
+
+struct stalls {
+    _Atomic unsigned count;
+    _Atomic int64_t due_ms; /* when the nap under way ends; the begin of the sync under way and SLOW_SYNC_MS. 0: none is */
+    struct {
+        _Atomic int64_t from_ms, to_ms;
+    } at[KEPT];
+};
+
+static struct stalls naps; /* of the process whose number this is */
+static pid_t napping;
+static struct stalls *syncs; /* of the family: a disk is slow for all */
+static unsigned compared, not_judged;
+
+/* Release: who sees it sees the stall before it as well. Pairs with stalled_within() [B]. */
+static void begin(struct stalls *s, int64_t due_ms) { atomic_store_explicit(&s->due_ms, due_ms, memory_order_release); }
+
+/* Ends what was due then: late, it is a stall. */
+static void end(struct stalls *s, int64_t late_ms) {
+    const int64_t due = atomic_load_explicit(&s->due_ms, memory_order_relaxed), now = tap_now_ms(); /* this thread's own */
+    const unsigned n = atomic_load_explicit(&s->count, memory_order_relaxed);                       /* this thread's own */
+    if (now - due > late_ms) {
+        atomic_store_explicit(&s->at[n % KEPT].from_ms, due, memory_order_relaxed); /* published by the count */
+        atomic_store_explicit(&s->at[n % KEPT].to_ms, now, memory_order_relaxed);   /* likewise */
+        atomic_store_explicit(&s->count, n + 1, memory_order_release);              /* [A] of stalled_within() */
+    }
+}
+
+static void nap_ms(int64_t ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL); }
+
+static void *watch_naps(void *arg) {
+    (void)arg;
+    for (;; begin(&naps, tap_now_ms() + NAP_MS)) { /* the first has begun */
+        nap_ms(NAP_MS);
+        end(&naps, LATE_MS);
+    }
+    return NULL;
+}
+
+static void *watch_syncs(void *arg) {
+    const int fd = (int)(intptr_t)arg;
+    for (;;) {
+        const int64_t began = tap_now_ms();
+        begin(syncs, began + SLOW_SYNC_MS);
+        const bool synced = pwrite(fd, "", 1, 0) == 1 && fdatasync(fd) == 0;
+        if (synced)
+            end(syncs, 0);
+        begin(syncs, 0);
+        if (!synced)
+            return NULL; /* a full disk, or a limit of the test's own: it sees no more */
+        /* A disk that is always slow is not kept busy. */
+        nap_ms(SYNC_EACH_MS + 4 * (tap_now_ms() - began));
+    }
+}
+
+/* Signals of the test are not for it. */
+static void start(void *(*fn)(void *), void *arg) {
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int why = pthread_create(&thread, NULL, fn, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    need(why == 0 && pthread_detach(thread) == 0, "no witness: %s", strerror(why));
+}
+
+void witness_begin(void) {
+    if (napping == getpid())
+        return;
+    napping = getpid();
+    memset(&naps, 0, sizeof naps);
+    begin(&naps, tap_now_ms() + NAP_MS); /* here, so that a stop before the thread runs is seen */
+    start(watch_naps, NULL);
+}
+
+void witness_disk(void) {
+    char path[4200];
+    if (syncs)
+        return;
+    snprintf(path, sizeof path, "%s/.witness", tap_tmpdir());
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    need(fd >= 0, "%s: %s", path, strerror(errno));
+    unlink(path);
+    syncs = shared_memory(sizeof *syncs);
+    start(watch_syncs, (void *)(intptr_t)fd);
+}
+
+static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to) {
+    const int64_t first = a > from ? a : from, last = b < to ? b : to;
+    return last > first ? last - first : 0;
+}
+
+/* The stalls of a list lie one behind the other. The one under way may end while this looks: it is then on the list, by its begin. */
+static int64_t stalled_within(const struct stalls *s, int64_t from, int64_t to) {
+    const int64_t due = atomic_load_explicit(&s->due_ms, memory_order_acquire), now = tap_now_ms(); /* [B] of begin() */
+    const unsigned n = atomic_load_explicit(&s->count, memory_order_acquire);                       /* [A] of end() */
+    int64_t sum = 0, under_way = due != 0 && now - due > LATE_MS ? overlap(due, now, from, to) : 0;
+    for (unsigned i = n > KEPT ? n - KEPT : 0; i < n; i++) {
+        const int64_t first = atomic_load_explicit(&s->at[i % KEPT].from_ms, memory_order_relaxed); /* by the count */
+        sum += overlap(first, atomic_load_explicit(&s->at[i % KEPT].to_ms, memory_order_relaxed), from, to);
+        if (first == due)
+            under_way = 0;
+    }
+    return sum + under_way;
+}
+
+struct took took_between(int64_t from_ms, int64_t to_ms) {
+    const int64_t napped = napping == getpid() ? stalled_within(&naps, from_ms, to_ms) : 0;
+    const int64_t synced = syncs ? stalled_within(syncs, from_ms, to_ms) : 0;
+    /* The two overlap; the longer one is no more than their union. */
+    return (struct took){to_ms - from_ms, napped > synced ? napped : synced};
+}
+
+struct took took_since(int64_t from_ms) {
+    return took_between(from_ms, tap_now_ms());
+}
+
+struct took took_longer(struct took a, struct took b) {
+    return b.ms - b.stood_ms > a.ms - a.stood_ms ? b : a;
+}
+
+bool in_time(struct took took, int64_t limit_ms, const char *name, ...) {
+    const int64_t ran = took.ms - took.stood_ms;
+    const bool excused = ran > limit_ms && ran <= TIMES_EXCUSED * limit_ms && took.stood_ms * 10 >= took.ms;
+    char text[400];
+    va_list args;
+    va_start(args, name);
+    vsnprintf(text, sizeof text, name, args);
+    va_end(args);
+    compared++;
+    not_judged += excused;
+    const bool good = ok(ran <= limit_ms || excused, "%s", text);
+    if (took.ms > limit_ms)
+        diag("%s%" PRId64 " ms for a limit of %" PRId64 "; the machine stood still for %" PRId64, excused ? "not judged: " : "",
+             took.ms, limit_ms, took.stood_ms);
+    return good;
+}
+
+bool lasted(struct took took, int64_t least_ms, const char *name, ...) {
+    char text[400];
+    va_list args;
+    va_start(args, name);
+    vsnprintf(text, sizeof text, name, args);
+    va_end(args);
+    const bool good = ok(took.ms >= least_ms, "%s", text);
+    if (!good)
+        diag("%" PRId64 " ms, want %" PRId64 " at least", took.ms, least_ms);
+    return good;
+}
+
+void witness_tell(void) {
+    if (compared)
+        diag("durations compared: %u, not judged: %u", compared, not_judged);
+}
