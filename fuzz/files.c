@@ -117,7 +117,7 @@ static void a_noted_layout(const uint8_t *data, size_t size) {
 
 /* A good mark is shared, and joined by those whose page it names. */
 static void share_mark(uint64_t page) {
-    const struct sfid__mark_want want = {5, UINT64_C(0x0707070707070707), false, true};
+    const struct sfid__mark_want want = {5, UINT64_C(0x0707070707070707), false, true, 0};
     struct sfid__mark mark, other;
     struct sfid__position at;
     struct sfid__error err = {.code = 0};
@@ -162,7 +162,7 @@ static void a_mark(const uint8_t *data, size_t size) {
     const int checked = sfid_mark_check(written ? blocks : NULL, written);
     HOLDS(sfid_mark_check(NULL, 1) == SFID_EINVAL);
     const int rc =
-        sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false}, &at, &err);
+        sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false, 0}, &at, &err);
     if (rc < 0) {
         check_failure(rc, &err);
         HOLDS(checked == 0 || rc == SFID_ESTATE);
@@ -173,7 +173,7 @@ static void a_mark(const uint8_t *data, size_t size) {
     HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = next, .page = at.page + 1}, &err) == 0);
     struct sfid__position again;
     sfid__mark_drop(&mark);
-    HOLDS(sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false}, &again, &err) ==
+    HOLDS(sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false, 0}, &again, &err) ==
           0);
     HOLDS(again.word == next && again.page == at.page + 1 && !again.exact && !again.damaged);
     sfid__mark_drop(&mark);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/files.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
+#include "base/number.h"
 #include "base/random.h"
 
 #include <dirent.h>
@@ -13,9 +15,10 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
+#define LOCK_NAP_NS 100000 /* between two looks at a lock, at first and at most */
+#define LOCK_NAP_MOST_NS 5000000
 #define OPEN_FLAGS (O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
 static int reject(struct sfid__error *err, const struct sfid__dir *dir, const char *name, const char *why) {
@@ -180,14 +183,21 @@ bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how) {
     return done;
 }
 
-bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int tries) {
+/* Sleeps until the next look at a lock, and less and less often. False once the time is over: looked at it was after that. */
+static bool nap_until(int64_t until_ms, int64_t *nap_ns) {
+    if (sfid__deadline_now_ms() >= until_ms)
+        return false;
+    sfid__system_clock.sleep_ns(&sfid__system_clock, *nap_ns);
+    *nap_ns = SFID__MIN(*nap_ns * 2, LOCK_NAP_MOST_NS);
+    return true;
+}
+
+bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int64_t until_ms) {
     const bool keeps_fd = *kept_fd > 0;
     sfid__file_close_kept(*kept_fd, id);
     bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    for (struct timespec nap = {0, 100000}; !last && --tries > 0; nap.tv_nsec *= 2) {
-        nanosleep(&nap, NULL);
+    for (int64_t nap_ns = LOCK_NAP_NS; !last && nap_until(until_ms, &nap_ns);)
         last = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    }
     *kept_fd = last && keeps_fd ? fd : 0;
     if (alone_fd) {
         const int own = last ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
@@ -201,27 +211,24 @@ bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__
 /* ---- the door ------------------------------------------------------------ */
 
 #define DOORS ((UINT64_C(1) << 40) - 1) /* rights that share a byte only wait for each other */
-#define DOOR_TRIES 200
-#define DOOR_NAP_NS 500000
 
-int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__error *err) {
-    static const struct timespec nap = {0, DOOR_NAP_NS};
+int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, int64_t until_ms, struct sfid__error *err) {
+    const int64_t end_ms = until_ms ? until_ms : sfid__deadline_now_ms() + SFID__DOOR_MS;
+    int64_t nap_ns = LOCK_NAP_NS;
     struct stat st;
     const int fd = open_file(dir, "lock", OPEN_FLAGS | O_CREAT);
     if (fd < 0)
         return fail_errno(err, dir, "lock", errno);
     int rc = inspect(dir, "lock", fd, &st, err);
-    for (int i = 0; rc == 0; i++) {
+    while (rc == 0) {
         struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(number & DOORS), .l_len = 1};
         if (fcntl(fd, F_OFD_SETLK, &byte) == 0)
             return fd;
         if (errno != EAGAIN && errno != EACCES)
             rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/lock", dir->path);
-        else if (i == DOOR_TRIES)
+        else if (!nap_until(end_ms, &nap_ns))
             rc = sfid__fail(err, SFID_EBUSY,
                             "another process is taking or leaving this pid or slot and does not finish: see %s/lock", dir->path);
-        else
-            nanosleep(&nap, NULL);
     }
     close(fd);
     return -1;

@@ -58,15 +58,19 @@ bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how);
  * whether a forked child still has one. Without the door, a newcomer that holds
  * the lock for a moment could be mistaken for a child.
  *
+ * until_ms (monotonic): how long it is waited for while somebody else is
+ * inside. 0: SFID__DOOR_MS from now on, for callers without a deadline.
+ *
  * Returns a descriptor for sfid__door_leave(), or -1 with err filled in:
- *   SFID_EBUSY   someone else stays inside; it was tried for a tenth of a second
+ *   SFID_EBUSY   someone else stays inside
  *   SFID_ESTATE  the file of the doors, `lock`, cannot be used
  *
  * The lock is on one byte and belongs to the open file description (fcntl(2),
  * F_OFD_SETLK). Leaving unlocks it explicitly, so a child forked meanwhile does
  * not keep it.
  */
-int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, struct sfid__error *err);
+#define SFID__DOOR_MS 100
+int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, int64_t until_ms, struct sfid__error *err);
 void sfid__door_leave(int door); /* -1: none */
 
 /*
@@ -96,9 +100,9 @@ void sfid__file_close_kept(int fd, const struct sfid__file_id *id);
  * Finds out whether nobody else has the lock of a file, after this process has given up its mapping. It takes the lock through
  * fd, a new description, inside the door. *kept_fd is what sfid__file_keep_lock() returned; if the result is true fd takes its
  * place, otherwise it becomes 0. Takes over fd. If the result is true and alone_fd is not NULL, *alone_fd becomes a descriptor for
- * sfid__file_relock(). It tries `tries` times, 0.1 ms apart, then 0.2 ms and so on.
+ * sfid__file_relock(). until_ms (monotonic): how long it waits for a process that is leaving as well; 0: not at all.
  */
-bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int tries);
+bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int64_t until_ms);
 
 /*
  * True if `name` in dir still is the file `id`. False with errno: ENOENT if it

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/mark.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "host/mark_entries.h"
@@ -186,10 +187,10 @@ static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, in
 }
 
 static int lock_by_door(struct sfid__mark *mark, const struct sfid__dir *app, int *reader, struct sfid__error *err) {
-    const int door = sfid__door_enter(app, mark->want.pid, err);
+    const int door = sfid__door_enter(app, mark->want.pid, mark->want.until_ms, err);
     const int rc = door < 0 ? err->code : lock_and_map(mark, app, reader, err);
     sfid__door_leave(door);
-    if (rc == SFID_EBUSY)
+    if (rc == SFID_EBUSY && door >= 0)
         sfid__fail(err, SFID_EBUSY, "pid %" PRIu64 " is in use: another process or handle holds the lock of %s/%s", mark->want.pid,
                    app->path, mark->name);
     return rc;
@@ -321,7 +322,7 @@ int sfid__mark_share(struct sfid__mark *mark, bool *by_fd, struct sfid__error *e
     *by_fd = mark->kept_fd > 0;
     if (sfid__dir_reopen(&dir, mark->dir_path, err) < 0)
         return err->code;
-    const int door = sfid__door_enter(&dir, mark->want.pid, err);
+    const int door = sfid__door_enter(&dir, mark->want.pid, 0, err);
     int rc = door < 0 ? err->code : 0;
     if (rc == 0 && !sfid__file_relock(&mark->alone_fd, &mark->id, LOCK_SH))
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot share %s/%s", mark->dir_path, mark->name);
@@ -353,7 +354,7 @@ int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const 
                     bool by_fd, struct sfid__error *err) {
     struct sfid__position at;
     int rc = begin(mark, app, want, err);
-    const int door = rc < 0 ? -1 : sfid__door_enter(app, want->pid, err);
+    const int door = rc < 0 ? -1 : sfid__door_enter(app, want->pid, want->until_ms, err);
     if (rc == 0)
         rc = door < 0 ? err->code : lock_shared(mark, app, by_fd, err);
     sfid__door_leave(door);
@@ -374,9 +375,10 @@ static bool is_last(struct sfid__mark *mark) {
         close(fd);
         return false;
     }
-    /* A process that shared the mark, and left the page a moment ago, still has its share for as long: 12.7 ms in all. */
+    /* A process that shared the mark, and left the page a moment ago, still has its share for as long. */
     int *alone_fd = mark->want.shared ? &mark->alone_fd : NULL;
-    return sfid__file_is_last(fd, &mark->kept_fd, alone_fd, &mark->id, mark->want.shared ? 8 : 1);
+    const int64_t until_ms = mark->want.shared ? sfid__deadline_now_ms() + SFID__DOOR_MS : 0;
+    return sfid__file_is_last(fd, &mark->kept_fd, alone_fd, &mark->id, until_ms);
 }
 
 bool sfid__mark_is_last(struct sfid__mark *mark) {
@@ -384,7 +386,7 @@ bool sfid__mark_is_last(struct sfid__mark *mark) {
     struct sfid__dir dir;
     if (mark->map == NULL || sfid__dir_reopen(&dir, mark->dir_path, &ignored) < 0)
         return false;
-    const int door = sfid__door_enter(&dir, mark->want.pid, &ignored);
+    const int door = sfid__door_enter(&dir, mark->want.pid, 0, &ignored);
     const bool last = door >= 0 && is_last(mark);
     sfid__door_leave(door);
     sfid__dir_close(&dir);

@@ -31,9 +31,10 @@
 
 struct sfid__mark_want {
     uint64_t pid;
-    uint64_t layout; /* fingerprint */
-    bool synced;     /* writes wait until they are durable; otherwise they outlive the process, but no power loss */
-    bool shared;     /* other processes are let in: sfid__mark_share() */
+    uint64_t layout;  /* fingerprint */
+    bool synced;      /* writes wait until they are durable; otherwise they outlive the process, but no power loss */
+    bool shared;      /* other processes are let in: sfid__mark_share() */
+    int64_t until_ms; /* take, join: as in a slot */
 };
 
 struct sfid__mark {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/numbered.h"
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "host/hints.h"
 
@@ -12,14 +13,16 @@
 /* Tries the slot row->number. 0 with the slot taken, or a code; *goes_on: another one may do. */
 static int try(struct sfid__slot *slot, const struct sfid__numbered *row, const struct sfid__slot_want *want, bool *goes_on,
                struct sfid__error *err) {
+    struct sfid__slot_want this = *want;
     struct sfid__dir dir;
     char name[24];
     *goes_on = false;
+    this.until_ms = SFID__MIN(want->until_ms, sfid__deadline_now_ms() + SFID__DOOR_MS); /* another slot may do as well */
     snprintf(name, sizeof name, "%" PRIu64, row->number);
     int rc = sfid__dir_open_sub(&dir, row->run, row->app, err);
     if (rc < 0)
         return rc;
-    rc = sfid__slot_take(slot, &dir, name, want, err);
+    rc = sfid__slot_take(slot, &dir, name, &this, err);
     *goes_on = rc == SFID_EBUSY || (rc == SFID_ESTATE && err->one_file);
     if (*goes_on)
         sfid__slot_drop(slot);
@@ -30,7 +33,11 @@ static int try(struct sfid__slot *slot, const struct sfid__numbered *row, const 
 static int try_all(struct sfid__slot *slot, struct sfid__numbered *row, struct sfid__search *search, int rc,
                    const struct sfid__slot_want *want, struct sfid__error *err) {
     bool busy = false, goes_on = true;
-    while (sfid__search_next(search, &row->number)) {
+    for (uint64_t tries = 1; sfid__search_next(search, &row->number); tries++) {
+        if (tries > 1 && sfid__deadline_now_ms() >= want->until_ms)
+            return sfid__fail(err, SFID_ENOPID,
+                              "app \"%s\": no free slot was found in %s in time: %" PRIu64 " of %" PRIu64 " were tried", row->app,
+                              row->run->path, tries - 1, row->pids);
         if (row->number > 0)
             rc = try(slot, row, want, &goes_on, err);
         if (rc == 0 || rc == SFID_EBUSY)

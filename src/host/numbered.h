@@ -18,8 +18,9 @@ struct sfid__numbered {
 };
 
 /*
- * Takes a free slot of an app, and passes over slots whose files cannot be used. want->pid is SFID__ANY_PID. Returns 0,
- * SFID_ESTATE, SFID_ENOMEM, or SFID_ENOPID if as many processes of this host hold a slot as there are pids.
+ * Takes a free slot of an app, and passes over slots whose files cannot be used. want->pid is SFID__ANY_PID, and
+ * want->until_ms the end of the whole search. Returns 0, SFID_ESTATE, SFID_ENOMEM, or SFID_ENOPID if as many processes of this host
+ * hold a slot as there are pids, or time is over.
  */
 int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, const struct sfid__slot_want *want,
                         struct sfid__error *err);

@@ -98,8 +98,8 @@ int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want
 }
 
 /* The number of the door comes from the slot's name. Two names with one number only wait for each other. */
-int sfid__slot_door(const char *name, const struct sfid__dir *dir, struct sfid__error *err) {
-    return sfid__door_enter(dir, sfid__hash(SFID__HASH_SEED, name, strlen(name)), err);
+int sfid__slot_door(const char *name, const struct sfid__dir *dir, int64_t until_ms, struct sfid__error *err) {
+    return sfid__door_enter(dir, sfid__hash(SFID__HASH_SEED, name, strlen(name)), until_ms, err);
 }
 
 /*
@@ -107,7 +107,7 @@ int sfid__slot_door(const char *name, const struct sfid__dir *dir, struct sfid__
  * mark there; both would find no page and make one.
  */
 static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
-    const int door = sfid__slot_door(slot->name, &slot->dir, err);
+    const int door = sfid__slot_door(slot->name, &slot->dir, want->until_ms, err);
     if (door < 0)
         return err->code;
     const int rc = sfid__slot_take_inside(slot, want, err);
@@ -205,7 +205,7 @@ static int renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *
 }
 
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
-    const int door = sfid__slot_door(slot->name, &slot->dir, err);
+    const int door = sfid__slot_door(slot->name, &slot->dir, 0, err);
     const int rc = door < 0 ? err->code : renew(slot, layout, carried, err);
     sfid__door_leave(door);
     return rc;
@@ -216,10 +216,10 @@ int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__reco
 bool sfid__slot_is_last(struct sfid__slot *slot) {
     struct sfid__error ignored;
     struct sfid__dir dir = SFID__DIR_NONE;
-    const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : sfid__slot_door(slot->name, &dir, &ignored);
+    const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : sfid__slot_door(slot->name, &dir, 0, &ignored);
     const int fd = door < 0 ? -1 : sfid__slot_map_again(slot);
     const bool last = fd < 0 ? sfid__family_is_last(&slot->family)
-                             : sfid__file_is_last(fd, &slot->kept_fd, slot->shared ? &slot->alone_fd : NULL, &slot->id, 1);
+                             : sfid__file_is_last(fd, &slot->kept_fd, slot->shared ? &slot->alone_fd : NULL, &slot->id, 0);
     sfid__door_leave(door);
     sfid__dir_close(&dir);
     return last;

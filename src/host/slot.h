@@ -65,7 +65,7 @@ int sfid__slot_name_end(struct sfid__slot *slot, const struct sfid__slot_naming 
 
 /* The steps of a take, for slot_share.c: begins with the directory, enters the door of a name, and takes the slot inside it. */
 void sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name);
-int sfid__slot_door(const char *name, const struct sfid__dir *dir, struct sfid__error *err);
+int sfid__slot_door(const char *name, const struct sfid__dir *dir, int64_t until_ms, struct sfid__error *err);
 int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err);
 
 /*

@@ -34,6 +34,7 @@ struct sfid__slot_want {
     uint64_t layout;    /* fingerprint */
     uint64_t pid;       /* SFID__ANY_PID: any */
     uint64_t max_limit; /* no record may allow ticks from this one on */
+    int64_t until_ms;   /* monotonic: how long its door is waited for; 0: as sfid__door_enter() */
 };
 
 /* What a locked file says. */

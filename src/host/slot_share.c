@@ -64,7 +64,7 @@ int sfid__slot_join(struct sfid__slot *slot, struct sfid__dir *dir, const char *
     *live = false;
     sfid__slot_begin(slot, dir, name);
     slot->shared = true;
-    const int door = sfid__slot_door(slot->name, &slot->dir, err);
+    const int door = sfid__slot_door(slot->name, &slot->dir, want->until_ms, err);
     const int rc = door < 0 ? err->code : join(slot, want, live, err);
     sfid__door_leave(door);
     if (rc < 0)
@@ -77,7 +77,7 @@ int sfid__slot_share(struct sfid__slot *slot, struct sfid__error *err) {
     atomic_store_explicit(&slot->page->reserved, slot->records, memory_order_relaxed);
     if (slot->kept_fd > 0)
         atomic_fetch_or_explicit(&slot->page->terms, SFID__TERM_PAGE_BY_FD, memory_order_relaxed);
-    const int door = sfid__slot_door(slot->name, &slot->dir, err);
+    const int door = sfid__slot_door(slot->name, &slot->dir, 0, err);
     int rc = door < 0 ? err->code : 0;
     if (rc == 0 && !sfid__file_relock(&slot->alone_fd, &slot->id, LOCK_SH))
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot share %s/%s", slot->dir.path, slot->name);
@@ -88,7 +88,7 @@ int sfid__slot_share(struct sfid__slot *slot, struct sfid__error *err) {
 int sfid__slot_name_begin(const struct sfid__slot *slot, const char *name, const struct sfid__slot_want *want,
                           struct sfid__slot_naming *n, struct sfid__error *err) {
     struct stat st;
-    *n = (struct sfid__slot_naming){.name = name, .door = sfid__slot_door(name, &slot->dir, err), .other = -1};
+    *n = (struct sfid__slot_naming){.name = name, .door = sfid__slot_door(name, &slot->dir, want->until_ms, err), .other = -1};
     if (n->door < 0)
         return err->code;
     if (sfid__file_is(&slot->dir, name, &slot->id))

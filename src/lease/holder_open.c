@@ -23,7 +23,7 @@ static bool range_of_one(const struct sfid__holder *h) { return h->lease.terms.p
 static struct sfid__slot_want want_of(const struct sfid__holder *h, const struct sfid__reply *reply) {
     const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
     const uint64_t most = reply->position ? SFID__MAX(reply->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
-    return (struct sfid__slot_want){h->of_pages, reply->pid, SFID__MIN(most, h->store->terms.end)};
+    return (struct sfid__slot_want){h->of_pages, reply->pid, SFID__MIN(most, h->store->terms.end), sfid__holder_door_ms(h)};
 }
 
 static int take_slot_of(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want, struct sfid__error *err) {
@@ -89,6 +89,15 @@ static int out_of_time(struct sfid__holder *h) {
     return h->error.code;
 }
 
+/* A server is not blamed for what a disk took. */
+static int slow_disk(struct sfid__holder *h) {
+    return sfid__fail(
+        &h->error, SFID_ESTATE,
+        "the disk is slow: before the server could be asked for a pid, opening the run and the state directory had taken "
+        "the %" PRIu32 " ms of open_timeout_ms",
+        h->settings->opt.open_timeout_ms);
+}
+
 /* Drives the machine until IDs can be generated, it gives up, or time is over. */
 static int get_pid(struct sfid__holder *h) {
     struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
@@ -100,6 +109,8 @@ static int get_pid(struct sfid__holder *h) {
         h->lease.pid = begin.pid;
         return 0;
     }
+    if (h->store->server && sfid__holder_monotonic_ms(h) >= h->deadline_ms)
+        return slow_disk(h);
     h->process = sfid__process();
     int64_t due = sfid__holder_feed(h, begin);
     while (!h->lease.opened && !h->gave_up) {
@@ -118,7 +129,7 @@ static int get_pid(struct sfid__holder *h) {
 static int take_first_slot(struct sfid__holder *h, const char *machine) {
     const struct sfid__generator *g = h->generator;
     const uint64_t now = sfid__grant_clock_tick(h), window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
-    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, now + 2 * window};
+    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, now + 2 * window, h->deadline_ms};
     struct sfid__numbered row = {
         .run = &h->run, .app = h->settings->opt.app, .pids = g->layout.max_pid + 1, .over = &h->passed_over};
     const int rc = sfid__numbered_take(&h->slot, &row, &want, &h->error);

@@ -48,6 +48,11 @@ struct sfid__holder {
 
 static inline int64_t sfid__holder_monotonic_ms(const struct sfid__holder *h) { return sfid__monotonic_ms(h->generator->clock); }
 
+/* How long a door is waited for, where another pid or page may do as well. */
+static inline int64_t sfid__holder_door_ms(const struct sfid__holder *h) {
+    return SFID__MIN(h->deadline_ms, sfid__holder_monotonic_ms(h) + SFID__DOOR_MS);
+}
+
 /* NULL while the slot has no record. */
 static inline struct sfid__record *sfid__holder_last_record(const struct sfid__holder *h) {
     return h->slot.page && h->slot.records ? &h->slot.page->records[h->slot.records - 1] : NULL;

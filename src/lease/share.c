@@ -82,11 +82,11 @@ static int join_pid(struct sfid__holder *h) {
 
 /* ---- open ------------------------------------------------------------------- */
 
-/* *refused: no other page would do. */
-static int join_page(struct sfid__holder *h, bool *live, bool *refused) {
+/* Its door is waited for until until_ms. *refused: no other page would do. */
+static int join_page(struct sfid__holder *h, int64_t until_ms, bool *live, bool *refused) {
     /* As take_slot_of() in holder.c does without a mark, which is not known before the page. */
     const uint64_t most = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms) + 2 * h->store->terms.window;
-    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, SFID__MIN(most, h->store->terms.end)};
+    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, SFID__MIN(most, h->store->terms.end), until_ms};
     struct sfid__dir app;
     char name[32];
     int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, &h->error);
@@ -143,16 +143,18 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
     bool refused = false, asked = h->store->ops->probe == NULL;
     *live = false;
     for (;;) {
-        const int64_t page = first + (sfid__holder_monotonic_ms(h) - began_ms) / spell_ms;
+        const int64_t now_ms = sfid__holder_monotonic_ms(h), page = first + (now_ms - began_ms) / spell_ms;
         h->page = (unsigned)SFID__MIN(page, SFID__SHARED_PAGES - 1);
-        const int rc = join_page(h, live, &refused);
+        const int rc = join_page(h, SFID__MIN(sfid__holder_door_ms(h), now_ms + spell_ms), live, &refused);
         if (is_barred(h, rc, *live) && page < SFID__SHARED_PAGES - 1) {
             first++;
             continue;
         }
         if (rc != SFID_EBUSY || refused)
             return rc;
-        if (!asked && sfid__holder_monotonic_ms(h) >= ask_ms) { /* a page that is being begun for so long may wait for the server */
+        const int64_t after_ms = sfid__holder_monotonic_ms(h);
+        if (!asked && after_ms >= ask_ms &&
+            after_ms < h->deadline_ms) { /* a page that is being begun for so long may wait for the server */
             asked = true;
             if (h->store->ops->probe(h->store, h->deadline_ms, &away) == 0)
                 away.code = 0;

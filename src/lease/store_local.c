@@ -84,6 +84,7 @@ struct quest {
     struct sfid__reply *reply;
     struct sfid__error *err;
     bool picky;
+    bool only;      /* the only pid that will do */
     uint64_t spare; /* the first pid that would do if there is nothing better */
 };
 
@@ -99,12 +100,27 @@ static bool guess(const struct local_store *s, uint64_t now, struct sfid__positi
     return true;
 }
 
+/* When a claim gives up: sfid_open() at the end of its own time, since no server is waited for; later as for any question. */
+static int64_t end_of(const struct sfid__ask *ask) {
+    const int64_t end_ms = ask->opening ? ask->give_up_ms : ask->deadline_ms;
+    return end_ms ? end_ms : SFID__FOREVER;
+}
+
+static bool is_late(const struct sfid__ask *ask) { return sfid__deadline_now_ms() >= end_of(ask); }
+
+/* A process that stays in the door of one pid costs little time if another pid will do. */
+static int64_t door_until(const struct quest *q) {
+    const int64_t end_ms = end_of(q->ask);
+    return q->only ? end_ms : SFID__MIN(end_ms, sfid__deadline_now_ms() + SFID__DOOR_MS);
+}
+
 /* Takes one pid if it is free and the caller accepts it. 0 with the mark held, or a code. */
 static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
     const struct sfid__ask *ask = q->ask;
     struct sfid__reply *reply = q->reply;
     struct sfid__position at;
-    int rc = sfid__mark_take(&s->mark, q->app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced, s->shared}, &at, q->err);
+    const struct sfid__mark_want want = {pid, s->fingerprint, s->synced, s->shared, door_until(q)};
+    int rc = sfid__mark_take(&s->mark, q->app, &want, &at, q->err);
     if (rc < 0)
         return rc;
     const bool guessed = guess(s, ask->now, &at);
@@ -118,9 +134,6 @@ static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
         sfid__mark_drop(&s->mark);
     return rc;
 }
-
-/* A lock that somebody holds for a moment is waited for; there may be many such waits. */
-static bool is_late(const struct sfid__ask *ask) { return ask->deadline_ms != 0 && sfid__deadline_now_ms() >= ask->deadline_ms; }
 
 /* A pid whose file cannot be used is passed over if there are others. */
 static bool is_unusable(int rc, const struct sfid__error *err) { return rc == SFID_ESTATE && err->one_file; }
@@ -167,7 +180,8 @@ static int scan(struct local_store *s, struct quest *q, uint64_t from, uint64_t 
                       s->app, tries - 1, to - from + 1, s->app);
 }
 
-#define LONGEST_NAP_MS 128
+#define LOOK_AGAIN_MS 256
+#define LONGEST_NAP_MS 64
 
 static int all_taken(const struct local_store *s, const struct sfid__dir *app, uint64_t from, uint64_t to,
                      struct sfid__error *err) {
@@ -182,7 +196,7 @@ static int all_taken(const struct local_store *s, const struct sfid__dir *app, u
 static int claim_in(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask, struct sfid__reply *reply,
                     struct sfid__error *err) {
     const uint64_t from = s->had ? s->pid : s->store.terms.pid_min, to = s->had ? s->pid : s->store.terms.pid_max;
-    struct quest q = {app, ask, reply, err, from < to, UINT64_MAX};
+    struct quest q = {app, ask, reply, err, from < to, from == to, UINT64_MAX};
     const uint64_t prefer = s->store.prefer;
     if (!s->had && prefer >= from && prefer <= to) { /* the one that was there last, without a look at those that are held */
         const int rc = take(s, &q, prefer);
@@ -196,7 +210,8 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
     if (s->fixed || s->had)
         return rc;
     /* A process that looks at a pid and passes it over has its lock for a moment: if all seem taken, look again. */
-    for (int64_t nap_ms = 1; rc == SFID_EBUSY && nap_ms <= LONGEST_NAP_MS && !is_late(ask); nap_ms *= 2) {
+    const int64_t end_ms = SFID__MIN(end_of(ask), sfid__deadline_now_ms() + LOOK_AGAIN_MS);
+    for (int64_t nap_ms = 1; rc == SFID_EBUSY && sfid__deadline_now_ms() < end_ms; nap_ms = SFID__MIN(nap_ms * 2, LONGEST_NAP_MS)) {
         sfid__system_clock.sleep_ns(&sfid__system_clock, nap_ms * 1000000);
         rc = scan(s, &q, from, to);
     }
@@ -230,7 +245,7 @@ static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid
 /* A pid whose mark was lost, on a page that others use as well: one of them may have made the mark anew. */
 static int claim_shared(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask, struct sfid__reply *reply,
                         struct sfid__error *err) {
-    const struct sfid__mark_want want = {s->pid, s->fingerprint, s->synced, true};
+    const struct sfid__mark_want want = {s->pid, s->fingerprint, s->synced, true, end_of(ask)};
     struct sfid__position at;
     if (sfid__mark_join(&s->mark, app, &want, ask->page, s->by_fd, err) == 0 && sfid__mark_in_place(&s->mark, &at)) {
         *reply = reply_of(s, s->pid, &at);
@@ -315,7 +330,7 @@ static int join(struct sfid__store *store, uint64_t pid, uint64_t page, bool by_
     struct sfid__dir app = SFID__DIR_NONE;
     int rc = open_app(s, &app, err);
     if (rc == 0)
-        rc = sfid__mark_join(&s->mark, &app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced, true}, page, by_fd, err);
+        rc = sfid__mark_join(&s->mark, &app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced, true, 0}, page, by_fd, err);
     sfid__dir_close(&app);
     s->had = s->let_in = rc == 0;
     s->pid = pid;

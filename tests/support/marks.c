@@ -9,7 +9,7 @@ struct sfid__position mark_said;
 int take(struct sfid__mark *m) {
     mark_said = (struct sfid__position){.word = 4711, .page = 4711, .exact = true};
     mark_err = (struct sfid__error){.code = 0};
-    return sfid__mark_take(m, &mark_app, &(struct sfid__mark_want){1, 77, true, false}, &mark_said, &mark_err);
+    return sfid__mark_take(m, &mark_app, &(struct sfid__mark_want){1, 77, true, false, 0}, &mark_said, &mark_err);
 }
 
 void write_to(struct sfid__mark *m, uint64_t to) {

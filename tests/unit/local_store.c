@@ -42,7 +42,7 @@ static int accept(void *accepter, const struct sfid__reply *r, bool picky, struc
     if (into_the_door) { /* after the mark is taken, another process of the app comes in between */
         struct sfid__dir app, state;
         need(sfid__dir_open_state(&state, state_dir, e) >= 0 && sfid__dir_open_sub(&app, &state, "orders", e) >= 0, "%s", e->text);
-        door = sfid__door_enter(&app, r->pid, e);
+        door = sfid__door_enter(&app, r->pid, 0, e);
         sfid__dir_close(&app);
         sfid__dir_close(&state);
     }

@@ -199,14 +199,14 @@ static void never_written(void) {
 static void of_another(void) {
     struct sfid__mark m;
     newest_after(100, 200);
-    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 78, true, false}, &mark_said, &mark_err), SFID_ELAYOUT,
+    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 78, true, false, 0}, &mark_said, &mark_err), SFID_ELAYOUT,
            "the mark of another layout is refused");
     ok(strstr(mark_err.text, mark_path) != NULL && m.map == NULL, "the text names the file, and nothing is held");
     is_i64(found(), 200, "for its own it is good");
     char other[4300];
     snprintf(other, sizeof other, "%s/pid-2", mark_app.path);
     need(rename(mark_path, other) >= 0, "cannot rename %s", mark_path);
-    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){2, 77, true, false}, &mark_said, &mark_err), SFID_ELAYOUT,
+    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){2, 77, true, false, 0}, &mark_said, &mark_err), SFID_ELAYOUT,
            "and so is that of another pid");
     need(rename(other, mark_path) >= 0, "cannot rename %s", other);
 }

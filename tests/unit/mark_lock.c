@@ -33,7 +33,7 @@ static void locked(void) {
     ok(strstr(mark_err.text, mark_path) && strstr(mark_err.text, "pid 1 ") && second.map == NULL, "the text says which: %s",
        mark_err.text);
     is_i64(status_of(spawn(try_take, NULL)), 0, "to another process as well");
-    ok(sfid__mark_take(&second, &mark_app, &(struct sfid__mark_want){3, 77, true, false}, &mark_said, &mark_err) == 0, "another pid is free");
+    ok(sfid__mark_take(&second, &mark_app, &(struct sfid__mark_want){3, 77, true, false, 0}, &mark_said, &mark_err) == 0, "another pid is free");
     sfid__mark_drop(&second);
     sfid__mark_drop(&m);
     ok(found() >= 0, "and after it is dropped so is this");
@@ -141,7 +141,7 @@ static int leave_in_a_moment(void *arg) {
 static bool one_is_last(struct leaver *l, bool *in_time) {
     bool by_fd;
     char c;
-    need(sfid__mark_take(&l->mark, &mark_app, &(struct sfid__mark_want){1, 77, true, true}, &mark_said, &mark_err) >= 0 &&
+    need(sfid__mark_take(&l->mark, &mark_app, &(struct sfid__mark_want){1, 77, true, true, 0}, &mark_said, &mark_err) >= 0 &&
              sfid__mark_share(&l->mark, &by_fd, &mark_err) >= 0 && pipe(l->ready) >= 0,
          "%s", mark_err.text);
     struct sfid__mark m = l->mark; /* the child clears the other one */
@@ -212,12 +212,12 @@ static void newcomers(void) {
 /* Doors lie at offsets of up to 40 bits, also where an off_t has 32 unless it is asked for more. */
 static void far_doors(void) {
     const uint64_t last = (UINT64_C(1) << 40) - 1;
-    const int door = sfid__door_enter(&mark_app, last, &mark_err);
+    const int door = sfid__door_enter(&mark_app, last, 0, &mark_err);
     ok(door >= 0, "the last door can be entered");
-    const int low = sfid__door_enter(&mark_app, last & UINT32_MAX, &mark_err),
-              half = sfid__door_enter(&mark_app, UINT64_C(1) << 31, &mark_err);
+    const int low = sfid__door_enter(&mark_app, last & UINT32_MAX, 0, &mark_err),
+              half = sfid__door_enter(&mark_app, UINT64_C(1) << 31, 0, &mark_err);
     ok(low >= 0 && half >= 0, "those of 32 bits are others");
-    is_i64(sfid__door_enter(&mark_app, last, &mark_err), -1, "and it is held meanwhile");
+    is_i64(sfid__door_enter(&mark_app, last, 0, &mark_err), -1, "and it is held meanwhile");
     is_i64(mark_err.code, SFID_EBUSY, "which says so");
     sfid__door_leave(door);
     sfid__door_leave(low);
@@ -226,7 +226,7 @@ static void far_doors(void) {
 
 /* A process stopped at the door keeps the others waiting for a moment only, and nobody takes what it cannot know. */
 static int stand_in_the_door(void *pipe_fd) {
-    const int door = sfid__door_enter(&mark_app, 1, &mark_err);
+    const int door = sfid__door_enter(&mark_app, 1, 0, &mark_err);
     const char c = 'x';
     close(((int *)pipe_fd)[0]);
     if (door < 0 || write(((int *)pipe_fd)[1], &c, 1) != 1)
@@ -252,7 +252,7 @@ static void blocked_door(void) {
     close(ready[0]);
     ok(!sfid__mark_is_last(&m), "with the door blocked a holder cannot know that it is the last");
     is_i64(found(), SFID_EBUSY, "and a newcomer is refused: %s", mark_err.text);
-    ok(sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){3, 77, true, false}, &mark_said, &mark_err) == 0, "another pid has a door of its own");
+    ok(sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){3, 77, true, false, 0}, &mark_said, &mark_err) == 0, "another pid has a door of its own");
     sfid__mark_drop(&other);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -403,7 +403,7 @@ static void replaced(void) {
     take_or_bail(&m);
     struct sfid__mark other;
     need(unlink(mark_path) >= 0 &&
-             sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true, false}, &mark_said, &mark_err) >= 0,
+             sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true, false, 0}, &mark_said, &mark_err) >= 0,
          "cannot take a new file");
     is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
            "nor is one that was replaced");

@@ -40,7 +40,7 @@ static int stay(void *ms) {
     struct sfid__error err;
     if (sfid__dir_open_sub(&app, &run, "app", &err) < 0)
         return 1;
-    const int door = sfid__slot_door(NAME, &app, &err);
+    const int door = sfid__slot_door(NAME, &app, 0, &err);
     atomic_store(inside, 1);
     if (*(int *)ms > 0)
         usleep((useconds_t)(*(int *)ms) * 1000);
@@ -64,7 +64,7 @@ static pid_t stay_inside(int ms) {
 /* ---- tests -------------------------------------------------------------------- */
 
 static void begin(int deadline_ms) {
-    const struct sfid__slot_want want = {77, SFID__ANY_PID, UINT64_MAX};
+    const struct sfid__slot_want want = {77, SFID__ANY_PID, UINT64_MAX, 0};
     const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, 9000, 5000, 10, 0, 0, NULL, false};
     struct sfid__dir app;
     bool live;

@@ -5,7 +5,7 @@
 #include <sys/file.h>
 
 static int take_pid(struct sfid__slot *s, const char *name, uint64_t pid) {
-    return take_as(s, name, &(struct sfid__slot_want){LAYOUT, pid, LIMIT});
+    return take_as(s, name, &(struct sfid__slot_want){LAYOUT, pid, LIMIT, 0});
 }
 
 static struct sfid__record *last(const struct sfid__slot *s) { return &s->page->records[s->records - 1]; }

@@ -114,13 +114,13 @@ static void not_what_is_wanted(void) {
     const uint64_t nonce = s.page->id.nonce;
     append(&s, 1);
     sfid__slot_drop(&s);
-    ok(take_as(&s, "pid-1", &(struct sfid__slot_want){LAYOUT, 1, LIMIT}) == 0 && s.put_aside[0] == '\0' &&
+    ok(take_as(&s, "pid-1", &(struct sfid__slot_want){LAYOUT, 1, LIMIT, 0}) == 0 && s.put_aside[0] == '\0' &&
            s.page->id.nonce == nonce,
        "the very page that is asked for is taken");
     sfid__slot_drop(&s);
-    not_wanted("another pid", (struct sfid__slot_want){LAYOUT, 2, LIMIT});
-    not_wanted("another layout", (struct sfid__slot_want){LAYOUT + 1, 1, LIMIT});
-    not_wanted("a window past what was granted", (struct sfid__slot_want){LAYOUT, 1, LIMIT - 1});
+    not_wanted("another pid", (struct sfid__slot_want){LAYOUT, 2, LIMIT, 0});
+    not_wanted("another layout", (struct sfid__slot_want){LAYOUT + 1, 1, LIMIT, 0});
+    not_wanted("a window past what was granted", (struct sfid__slot_want){LAYOUT, 1, LIMIT - 1, 0});
 }
 
 /* Who was killed while making a new file has left that under its first name, or, long ago, under both. */
@@ -179,7 +179,7 @@ static void not_a_file_of_ours(void) {
 /* Slots of processes whose pid comes from a server: any will do. */
 static void slots_of_no_use(void) {
     enum { SLOTS = 3 };
-    const struct sfid__slot_want want = {LAYOUT, SFID__ANY_PID, LIMIT};
+    const struct sfid__slot_want want = {LAYOUT, SFID__ANY_PID, LIMIT, INT64_MAX};
     struct sfid__passed_over over = {.count = 4711};
     struct sfid__slot s;
     struct sfid__numbered row = {.run = &run, .app = "numbers", .pids = SLOTS, .number = 4711, .over = &over};

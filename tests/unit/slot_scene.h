@@ -35,7 +35,7 @@ static int take_as(struct sfid__slot *s, const char *name, const struct sfid__sl
     return rc;
 }
 
-static int take(struct sfid__slot *s) { return take_as(s, "pid-1", &(struct sfid__slot_want){LAYOUT, 1, LIMIT}); }
+static int take(struct sfid__slot *s) { return take_as(s, "pid-1", &(struct sfid__slot_want){LAYOUT, 1, LIMIT, 0}); }
 
 static void take_or_bail(struct sfid__slot *s) { need(take(s) == 0, "cannot take the slot: %s", err.text); }
 

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sfid_open() keeps to open_timeout_ms: in each store and kind of open, with processes that stay in every door, with a disk whose
+ * syncs are slow, and with a server that says nothing. All opens of one condition run at once.
+ *
+ * One size. The program has a fsync() and a fdatasync() of its own, which the library calls instead of the system's.
+ */
+#include "support/fleet.h"
+#include "support/peer.h"
+
+#include <ftw.h>
+#include <sys/syscall.h>
+
+/* SYNC_MS: of a slow disk. GRACE_MS: what an open does once its time is over. */
+enum { SYNC_MS = 300, GRACE_MS = 150, PIDS = 16 };
+
+static const unsigned timeouts[] = {100, 1000, 5000};
+
+/* A store and a kind of open. Redis stands where the server's URL goes. */
+static const struct kind {
+    const char *name, *store;
+    int64_t pid; /* -1: any */
+    bool served;
+} kinds[] = {
+    {"local, any pid", "local", -1, false},
+    {"a fixed pid", NULL, 3, false},
+    {"local, shared", "local?share=1", -1, false},
+    {"ordinal", "ordinal:env=SFID_TEST_NUMBER", -1, false},
+    {"redis, any pid", "unix://%s", -1, true},
+    {"redis, one pid", "unix://%s", 3, true},
+    {"redis, shared", "unix://%s?share=1", -1, true},
+    {"pool, any pid", "pool:1-7=unix://low:pw@%1$s 8-15=unix://high:pw@%1$s", -1, true},
+};
+
+enum condition { STUCK, SLOW, SILENT };
+
+struct trying {
+    const struct kind *kind;
+    enum condition condition;
+    unsigned timeout_ms;
+    char app[40], store[300], run[200], state[4300];
+    struct took took;
+    int rc, syncs;
+    char text[600];
+    pid_t child;
+};
+
+static struct trying *now; /* in a child */
+
+static void slow_sync(void) {
+    if (now && now->condition == SLOW) {
+        now->syncs++;
+        nap_us(SYNC_MS * 1000L);
+    }
+}
+
+int fsync(int fd) {
+    slow_sync();
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd) {
+    slow_sync();
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+static sfid_options options_for(const struct trying *t) {
+    sfid_options opt = options_of(t->app, t->kind->served ? -1 : t->kind->pid, &layout);
+    opt.store = t->kind->store ? t->store : NULL;
+    if (t->kind->served && t->kind->pid >= 0)
+        opt.pid_min = opt.pid_max = t->kind->pid;
+    opt.run_dir = t->run;
+    opt.state_dir = t->state;
+    opt.open_timeout_ms = t->timeout_ms;
+    opt.on_unknown = SFID_TRUST;
+    return opt;
+}
+
+static int attempt(void *arg) {
+    struct trying *t = arg;
+    const sfid_options opt = options_for(t);
+    sfid *g = NULL;
+    witness_begin();
+    now = t;
+    const int64_t began = tap_now_ms();
+    t->rc = sfid_open(&g, &opt);
+    t->took = took_since(began);
+    now = NULL;
+    snprintf(t->text, sizeof t->text, "%s", sfid_last_error(g));
+    sfid_close(g);
+    return 0;
+}
+
+/* Locks all doors of a directory tree. The descriptors stay open as long as the test. */
+static int stay_in(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    (void)st;
+    if (kind == FTW_F && strcmp(path + at->base, "lock") == 0) {
+        struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        const int fd = open(path, O_RDWR | O_CLOEXEC);
+        must(fd >= 0 && fcntl(fd, F_OFD_SETLK, &all) == 0, "%s: %s", path, strerror(errno));
+    }
+    return 0;
+}
+
+/* An open that has all its time makes the files, and is over. */
+static int open_once(void *arg) {
+    sfid_options opt = options_for(arg);
+    sfid *g = NULL;
+    opt.open_timeout_ms = TAP_WAIT_MS;
+    must(sfid_open(&g, &opt) == 0, "open: %s", sfid_last_error(g));
+    sfid_close(g);
+    return 0;
+}
+
+static void prepare(struct trying *t, unsigned number, const char *server) {
+    snprintf(t->app, sizeof t->app, "app-%u", number);
+    snprintf(t->store, sizeof t->store, t->kind->store ? t->kind->store : "", server);
+    snprintf(t->run, sizeof t->run, "%s/run-%u", dirs.shm, number);
+    snprintf(t->state, sizeof t->state, "%s-%u", dirs.state, number);
+    if (t->condition == STUCK) {
+        must(child_run(open_once, t, TAP_WAIT_MS) == 0, "%s: no first open", t->kind->name);
+        nftw(t->run, stay_in, 16, FTW_PHYS);
+        nftw(t->state, stay_in, 16, FTW_PHYS);
+    }
+}
+
+static void judge_one(const struct trying *t, const char *what) {
+    char name[120];
+    snprintf(name, sizeof name, "%s, %s, open_timeout_ms %u", what, t->kind->name, t->timeout_ms);
+    diag("figure: %s: %" PRId64 " ms, %d syncs, %d %.90s", name, t->took.ms, t->syncs, t->rc, t->text);
+    /* A disk that takes all the time ends an open that has to ask a server; one that does not has its pid by then. */
+    const bool spent = t->kind->served && t->rc < 0;
+    if (t->condition == SLOW && spent) {
+        ok(strstr(t->text, "the disk is slow") != NULL, "%s: fails, and blames the disk", name);
+        ok(t->timeout_ms <= (unsigned)t->syncs * SYNC_MS, "%s: which took all the time", name);
+    } else if (t->condition == SLOW) {
+        is_i64(t->rc, 0, "%s: opens", name);
+    }
+    if (t->condition == SLOW) {
+        in_time(t->took, t->syncs * SYNC_MS + GRACE_MS, "%s: after its %d syncs", name, t->syncs);
+        return;
+    }
+    ok(t->rc < 0 && t->text[0], "%s: fails, and says why", name);
+    in_time(t->took, t->timeout_ms + GRACE_MS, "%s: in time", name);
+}
+
+static void meet(enum condition condition, const char *what, const char *server) {
+    enum { MOST = COUNT_OF(kinds) * COUNT_OF(timeouts) };
+    struct trying *all = shared_memory(MOST * sizeof *all);
+    static unsigned number;
+    size_t n = 0;
+    for (size_t i = 0; i < MOST; i++) {
+        const struct kind *kind = &kinds[i / COUNT_OF(timeouts)];
+        if (condition == SILENT && !kind->served)
+            continue;
+        all[n] = (struct trying){.kind = kind, .condition = condition, .timeout_ms = timeouts[i % COUNT_OF(timeouts)]};
+        prepare(&all[n++], number++, server);
+    }
+    for (size_t i = 0; i < n; i++)
+        all[i].child = child_start(attempt, &all[i]);
+    for (size_t i = 0; i < n; i++)
+        must(child_wait(all[i].child, TAP_WAIT_MS) == 0, "an open crashed");
+    for (size_t i = 0; i < n; i++)
+        judge_one(&all[i], what);
+}
+
+int main(void) {
+    struct redis r;
+    fleet_begin("41:4:12/1ms");
+    setenv("SFID_TEST_NUMBER", "3", 1);
+    redis_start(&r, servers.installed[0], "fleet", 0, "--user", "low", "on", ">pw", "~sfid:*", "+@all", "--user", "high", "on",
+                ">pw", "~sfid:*", "+@all", NULL);
+    meet(STUCK, "a process stays in each door", r.socket);
+    meet(SLOW, "syncs are slow", r.socket);
+    redis_kill(&r);
+    struct peer silent = start_peer(false, serve_nothing);
+    meet(SILENT, "a server says nothing", silent.path);
+    stop_peer(&silent);
+    return done_testing();
+}
