@@ -126,7 +126,7 @@ static void close_all(int fds, int threads) {
     for (unsigned i = 0; i < count; i++)
         sfid_close(all[i]);
     diag("figure: closed in %.2f s", (double)(mono_ns() - begin) / 1e9);
-    ok(tap_wait_until(threads_are, &threads, patience(2000)), "closed, they leave no thread");
+    ok(tap_wait_until(threads_are, &threads, TAP_WAIT_MS), "closed, they leave no thread");
     is_i64(count_fds(), fds, "and no descriptor");
 }
 

@@ -70,7 +70,7 @@ static int succeed(bool borrows) {
     sfid *g = open_here(borrows);
     if (g == NULL)
         return 0;
-    const int64_t end = mono_ns() + (int64_t)patience(20000) * NS_PER_MS;
+    const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
     while (((report->first = sfid_try_next(g)) == SFID_EAGAIN || report->first == SFID_ECLOCK || report->first == SFID_ELEASE) &&
            mono_ns() < end) {
         if (report->first != SFID_ELEASE) /* that takes the keeper no time of this clock */
@@ -146,7 +146,7 @@ static void judge_next(const char *settings, int64_t back_ms, const char *what, 
     atomic_store(&disk.control->clock_offset_ns, died_ns - wall_ns() - back_ms * NS_PER_MS);
     report->first = -1;
     const pid_t child = self_start("succeed", settings, NULL, NULL, NULL);
-    must(child_wait(child, patience(30000)) == 0, "the next process does not come to its end");
+    must(child_wait(child, TAP_WAIT_MS) == 0, "the next process does not come to its end");
     tally.trials++;
     tally.refused += report->first < 0;
     if (report->first >= 0 && report->first <= atomic_load(&report->highest) && tally.repeated++ == 0)
@@ -174,8 +174,8 @@ static void die_in_sync(uint64_t syncs) {
     atomic_store(&report->at_limit, 0);
     atomic_store(&disk.control->mark_hangs, atomic_load(&disk.control->mark_begun) + syncs);
     const pid_t child = self_start("use-up", NULL, NULL, NULL, NULL);
-    must(tap_wait_until(hangs, NULL, patience(20000)), "no sync of a mark");
-    must(syncs != ENTRIES || flag_wait(&report->at_limit, 1, patience(20000)), "the window does not end");
+    must(tap_wait_until(hangs, NULL, TAP_WAIT_MS), "no sync of a mark");
+    must(syncs != ENTRIES || flag_wait(&report->at_limit, 1, TAP_WAIT_MS), "the window does not end");
     child_kill(child);
     died_ns = wall_ns();
 }

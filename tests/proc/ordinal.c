@@ -50,7 +50,7 @@ static void waits(void) {
         is_i64(ready, 0, "it is not ready");
         ok(retry_ms > 0 && retry_ms <= WAIT_MS + 1, "sfid_retry_ms says %d", retry_ms);
     }
-    const int64_t id = next_within(g, patience(5000));
+    const int64_t id = next_within(g, TAP_WAIT_MS);
     ok(id >= 0 && id_tick(&layout, id) >= begin + WAIT_MS, "its first ID comes after window and skew budget");
     ok(bound >= begin + WAIT_MS && bound <= soon + WAIT_MS, "which its mark said, and not later");
     is_i64(id_pid(&layout, id), 3, "and bears the pid");
@@ -86,12 +86,12 @@ static void starts_again_and_again(void) {
     sfid_options opt = options("again", "ordinal:env=SFID_TEST_ORDINAL?lead_ms=60000");
     opt.skew_budget_ms = 60000;
     const uint64_t begin = tick_now(&layout);
-    is_i64(child_run(open_and_die, &opt, patience(20000)), 0, "a process without a mark dies before its first ID");
+    is_i64(child_run(open_and_die, &opt, TAP_WAIT_MS), 0, "a process without a mark dies before its first ID");
     const uint64_t first = mark_tick("again", 3, &layout);
     ok(first >= begin + 120000, "its mark says what it waits for");
     for (int i = 0; i < 3; i++) {
         lose(dirs.run, "again");
-        is_i64(child_run(open_and_die, &opt, patience(20000)), 0, "so does the next, its page lost");
+        is_i64(child_run(open_and_die, &opt, TAP_WAIT_MS), 0, "so does the next, its page lost");
     }
     is_u64(mark_tick("again", 3, &layout), first, "the moment stays the same");
     is_i64(pid_of_open(&opt), 3, "one is closed before it");
@@ -120,7 +120,7 @@ static void moves(void) {
     opt.state_dir = state;
     opt.on_unknown = SFID_WAIT_OUT;
     g = open_or_die(&opt);
-    const int64_t first = next_within(g, patience(10000));
+    const int64_t first = next_within(g, TAP_WAIT_MS);
     ok(first > last, "the pid comes to another host: its IDs lie above");
     diag("figure: the first one %" PRId64 " ms above", (int64_t)id_tick(&layout, first) - (int64_t)id_tick(&layout, last));
     sfid_close(g);
@@ -146,7 +146,7 @@ static void continues(void) {
     lose(dirs.run, "continues");
     g = open_or_die(&opt);
     is_i64(sfid_ready(g), 1, "where its state directory has moved to, with no page, it goes on at once");
-    ok(next_within(g, patience(5000)) > id, "above");
+    ok(next_within(g, TAP_WAIT_MS) > id, "above");
     sfid_close(g);
 }
 
@@ -178,19 +178,19 @@ static void loses_its_mark(void) {
     opt.max_wait_ms = 1;
     sfid *g = open_or_die(&opt);
     sfid_status_info st = {.losses = 0};
-    const int64_t end = mono_ns() + (int64_t)patience(20000) * NS_PER_MS;
-    int64_t id = next_within(g, patience(5000));
+    const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
+    int64_t id = next_within(g, TAP_WAIT_MS);
     sfid_close(g);
     opt.on_unknown = SFID_WAIT_OUT;
     opt.skew_budget_ms = 3600000;
     g = open_or_die(&opt);
     lose(dirs.state, "loses");
     while (st.losses == 0 && mono_ns() < end && sfid_status(g, &st) == 0)
-        id = next_within(g, patience(5000));
+        id = next_within(g, TAP_WAIT_MS);
     ok(id >= 0 && st.losses > 0, "the state directory is removed under a process");
     const uint64_t then = tick_now(&layout) + 2 * (LEAD_MS + 1); /* what it had before is used up by then */
     while (id >= 0 && id_tick(&layout, id) < then)
-        id = next_within(g, patience(5000));
+        id = next_within(g, TAP_WAIT_MS);
     ok(id >= 0, "it makes the mark anew, and goes on");
     sfid_close(g);
 }

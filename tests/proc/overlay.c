@@ -19,7 +19,7 @@ static int draw_till_told(void *arg) {
     sfid *g = arg;
     const bool drew = sfid_next(g) >= 0;
     atomic_store(drawn, 1);
-    flag_wait(go_on, 1, patience(20000));
+    flag_wait(go_on, 1, TAP_WAIT_MS);
     const bool drew_on = sfid_next(g) >= 0;
     sfid_close(g);
     return drew && drew_on ? 0 : 1;
@@ -60,7 +60,7 @@ static int on_overlay(void *arg) {
     if (try_open(&opt) != SFID_EBUSY || try_open(&elsewhere) != SFID_EBUSY)
         return 2;
     atomic_store(go_on, 1);
-    if (child_wait(child, patience(30000)) != 0)
+    if (child_wait(child, TAP_WAIT_MS) != 0)
         return 3;
     const int fds = count_fds();
     if (try_open(&opt) != 0 || try_open(&opt) != 0)
@@ -82,13 +82,13 @@ static int shared_on_overlay(void *arg) {
     alone.share = 0;
     sfid *g = open_or_die(&opt);
     const pid_t child = child_start(open_till_told, &opt);
-    if (!flag_wait(drawn, 1, patience(20000)) || sfid_next(g) < 0 || try_open(&alone) != SFID_EBUSY)
+    if (!flag_wait(drawn, 1, TAP_WAIT_MS) || sfid_next(g) < 0 || try_open(&alone) != SFID_EBUSY)
         return 1;
     sfid_close(g);
     if (try_open(&alone) != SFID_EBUSY || try_open(&opt) != 0)
         return 2;
     atomic_store(go_on, 1);
-    if (child_wait(child, patience(30000)) != 0)
+    if (child_wait(child, TAP_WAIT_MS) != 0)
         return 3;
     return try_open(&alone) == 0 && try_open(&opt) == 0 ? 0 : 4;
 }
@@ -99,7 +99,7 @@ int main(void) {
     go_on = shared_memory(2 * sizeof *go_on);
     drawn = go_on + 1;
     snprintf(where, sizeof where, "%s/stacked", dirs.shm);
-    const int status = child_run(on_overlay, where, patience(60000));
+    const int status = child_run(on_overlay, where, TAP_WAIT_MS);
     if (status == NO_MOUNT)
         skip(1, "cannot mount a file system here");
     else if (status == NO_OVERLAY)
@@ -109,6 +109,6 @@ int main(void) {
     atomic_store(go_on, 0);
     atomic_store(drawn, 0);
     if (status == 0)
-        is_i64(child_run(shared_on_overlay, where, patience(60000)), 0, "and so it is while processes share it");
+        is_i64(child_run(shared_on_overlay, where, TAP_WAIT_MS), 0, "and so it is while processes share it");
     return done_testing();
 }

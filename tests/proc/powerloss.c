@@ -104,7 +104,7 @@ __attribute__((noreturn)) static void live(enum variant v, unsigned number, uint
             atomic_fetch_add(&report->waits, 1);
             atomic_store(&report->first[number], 1);
         }
-        if (v == NOT_SYNCED && !tap_wait_until(is_told, &told, patience(5000)))
+        if (v == NOT_SYNCED && !tap_wait_until(is_told, &told, TAP_WAIT_MS))
             atomic_fetch_add(&report->untold, 1);
         atomic_fetch_add(&report->not_durable, atomic_load(&told));
         draw_some(g, &log, &rng);
@@ -132,7 +132,7 @@ static bool is_patient(uint64_t round) { return round % 3 == 0; }
 static unsigned let_live(uint64_t round, uint64_t *rng) {
     unsigned without = 0;
     for (int i = 0; i < PROCESSES && is_patient(round); i++)
-        without += !flag_wait(&report->first[i], 1, patience(10000));
+        without += !flag_wait(&report->first[i], 1, TAP_WAIT_MS);
     nap_us((long)(draw_random(rng) % (SANITIZED ? 600000 : 300000)));
     return without;
 }

@@ -48,10 +48,10 @@ static void lives(const char *what, void *closes) {
     const unsigned n = (unsigned)sized(10, 200, 5);
     unsigned wrong = 0, below = 0;
     for (unsigned i = 0; i < n; i++) {
-        wrong += child_run(live, closes, patience(10000)) != STATUS;
+        wrong += child_run(live, closes, TAP_WAIT_MS) != STATUS;
         const int64_t before = atomic_load(highest);
         sfid *g = open_or_die(&opt);
-        below += before == 0 || next_within(g, patience(20000)) <= before;
+        below += before == 0 || next_within(g, TAP_WAIT_MS) <= before;
         sfid_close(g);
     }
     is_u64(wrong, 0, "%s: %u processes end by exit() in on_event", what, n);

@@ -37,7 +37,7 @@ static void use_up(sfid *g, bool wide) {
 
 /* Calls until one returns this code; 0 is any ID. */
 static bool comes_to(sfid *g, bool wide, int64_t code) {
-    for (const int64_t end = mono_ns() + (int64_t)patience(5000) * NS_PER_MS; mono_ns() < end;) {
+    for (const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS; mono_ns() < end;) {
         if (code == SFID_EAGAIN)
             use_up(g, wide);
         const int64_t rc = try_next(g, wide);
@@ -50,7 +50,7 @@ static bool comes_to(sfid *g, bool wide, int64_t code) {
 /* Calls until a renewal has failed: one that began before may still have extended the window. */
 static bool comes_to_fail(sfid *g, bool wide) {
     sfid_status_info st;
-    for (const int64_t end = mono_ns() + (int64_t)patience(5000) * NS_PER_MS; mono_ns() < end; (void)!try_next(g, wide))
+    for (const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS; mono_ns() < end; (void)!try_next(g, wide))
         if (sfid_status(g, &st) == 0 && st.renew_failures > 0)
             return true;
     return false;
@@ -85,7 +85,7 @@ static void window(const char *name, bool wide) {
     ok(comes_to(g, wide, 0), "%s: it generates IDs again", name);
     is_said(g, 1, name, "renewed");
     int wrong = 0;
-    const int64_t end = mono_ns() + (int64_t)patience(5000) * NS_PER_MS;
+    const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
     while (sfid_status(g, &idle) == 0 && idle.window_ms > 0 && mono_ns() < end)
         wrong += sfid_ready(g) != 1 && sfid_status(g, &idle) == 0 && idle.window_ms > 0; /* else it ended in between */
     for (int i = 0; i < 2000 && sfid_ready(g) != 1; i++)

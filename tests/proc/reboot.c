@@ -132,7 +132,7 @@ static bool drawn_more(void *arg) { return atomic_load(&report->drawn) >= *(int6
 
 static bool let_draw(int64_t more) {
     int64_t until = atomic_load(&report->drawn) + more;
-    return tap_wait_until(drawn_more, &until, patience(10000));
+    return tap_wait_until(drawn_more, &until, TAP_WAIT_MS);
 }
 
 static bool one_boot(enum way way, uint64_t *rng) {
@@ -146,7 +146,7 @@ static bool one_boot(enum way way, uint64_t *rng) {
         lives[i] = self_start("live", number, NULL, NULL, NULL);
     }
     for (int i = 0; i < PROCESSES; i++)
-        good = flag_wait(&report->first[i], 1, patience(10000)) && good;
+        good = flag_wait(&report->first[i], 1, TAP_WAIT_MS) && good;
     good = good && let_draw((int64_t)(draw_random(rng) % 1000));
     remember(&before);
     good = good && let_draw(200 + (int64_t)(draw_random(rng) % 1000));
@@ -199,7 +199,7 @@ int main(int argc, char **argv) {
     disk_begin(&rng);
     test_reboots(COPIES, "copies", &rng);
     new_boot_id(&rng);
-    if (child_run(probe_boot, NULL, patience(10000)) == 0)
+    if (child_run(probe_boot, NULL, TAP_WAIT_MS) == 0)
         test_reboots(OTHER_BOOT, "another boot", &rng);
     else
         skip(4, "cannot mount a file system here");

@@ -61,7 +61,7 @@ static void run_series(const struct series *s, uint64_t runs, uint64_t *rng) {
     for (uint64_t i = 1; i <= runs; i++) {
         const bool closing = s->close > 0 || (s->close < 0 && draw_random(rng) % 2 == 0);
         snprintf(life, sizeof life, "%" PRIu64, i);
-        failed += child_wait(self_start("draw", index, life, closing ? "close" : "end", NULL), patience(30000)) != 0;
+        failed += child_wait(self_start("draw", index, life, closing ? "close" : "end", NULL), TAP_WAIT_MS) != 0;
     }
     diag("figure: %s: %" PRIu64 " runs in %.2f s; main() to first ID at most %.2f ms, close at most %.2f ms", s->name, runs,
          (double)(mono_ns() - begin) / 1e9, (double)report->first_ns / 1e6, (double)report->close_ns / 1e6);

@@ -130,7 +130,7 @@ static void finish_round(struct cell *c, struct round *r, struct other *o) {
     }
 }
 
-static bool reach(struct first *f, int phase) { return flag_wait(&f->phase, phase, patience(20000)); }
+static bool reach(struct first *f, int phase) { return flag_wait(&f->phase, phase, TAP_WAIT_MS); }
 
 static void play_round(struct cell *c, struct round *r, pid_t child) {
     const struct cause *cause = r->cause;
@@ -148,7 +148,7 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
     atomic_store(&f->limit, tick_now(&layout) + 2);
     if (cause->needs & AGED) {
         pass_time(r);
-        tap_wait_until(is_aged, f, patience(8000));
+        tap_wait_until(is_aged, f, TAP_WAIT_MS);
     }
     if (cause->outside)
         cause->outside(&r->place);
@@ -161,7 +161,7 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
         return;
     }
     pass_time(r);
-    const bool past = tap_wait_until(is_past, f, patience(12000));
+    const bool past = tap_wait_until(is_past, f, TAP_WAIT_MS);
     if ((r->number + r->way->kills) % 2)
         try_meanwhile(c, r, o);
     judge_first(c, f, past);
@@ -170,7 +170,7 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
         child_kill(child);
     else
         atomic_store(&f->phase, MAY_CLOSE);
-    if (!r->way->kills && child_wait(child, patience(20000)) != 0) {
+    if (!r->way->kills && child_wait(child, TAP_WAIT_MS) != 0) {
         c->broken++;
         remember(c, "the first one does not close");
     }
@@ -293,7 +293,7 @@ static int race(void *arg) {
         ;
     atomic_store(&r->got, sfid_open(&g, &opt) == 0);
     atomic_fetch_add(r->tried, 1);
-    return flag_wait(r->tried, 2, patience(10000)) ? 0 : 1;
+    return flag_wait(r->tried, 2, TAP_WAIT_MS) ? 0 : 1;
 }
 
 /* As two containers do that share the run directory, and have no mark in common: neither has been there before. */
@@ -314,7 +314,7 @@ static void test_two_at_once(unsigned times) {
             children[j] = child_start(race, &both[j]);
         }
         for (unsigned j = 0; j < 2; j++)
-            child_wait(children[j], patience(20000));
+            child_wait(children[j], TAP_WAIT_MS);
         const int got = atomic_load(&both[0].got) + atomic_load(&both[1].got);
         two += got == 2;
         none += got == 0;

@@ -31,12 +31,12 @@ static int visit(const char *run_dir, const char *state_dir) {
     bool good = told->rc == 0 || strlen(told->text) > 10;
     const bool waits = told->rc == 0 && postponed(g, sfid_try_next(g));
     for (int i = 0; told->rc == 0 && !waits && i < 10; i++) {
-        const int64_t id = next_within(g, patience(2000));
+        const int64_t id = next_within(g, TAP_WAIT_MS);
         good = good && id > told->highest;
         told->highest = id;
     }
     sfid_close(g);
-    if (count_fds() != fds || !tap_wait_until(threads_are, &threads, patience(2000))) {
+    if (count_fds() != fds || !tap_wait_until(threads_are, &threads, TAP_WAIT_MS)) {
         fprintf(stderr, "# %d descriptors, %d threads left behind\n", count_fds() - fds, count_threads() - threads);
         return 2;
     }
@@ -51,7 +51,7 @@ struct plan {
 
 static void expect(int (*how)(void *), struct plan *p, bool may_work, const char *what) {
     told->rc = 1;
-    const int status = child_run(how, p, patience(60000));
+    const int status = child_run(how, p, TAP_WAIT_MS);
     const bool refused = told->rc == SFID_ESTATE;
     if (!ok(status == 0 && (refused || (may_work && told->rc == 0)), "%s: %s", what,
             may_work ? "a clear error, or it works" : "a clear error"))
@@ -267,14 +267,14 @@ static void test_removed(bool closing, const char *what) {
     atomic_store(&told->go_on, 0);
     told->highest = closing ? 0 : told->highest; /* first the one, then the other, on one app */
     const pid_t child = child_start(draw_on, &p);
-    ok(flag_wait(&told->drawn, 1, patience(10000)), "%s: a process draws", what);
+    ok(flag_wait(&told->drawn, 1, TAP_WAIT_MS), "%s: a process draws", what);
     remove_tree(dirs.run);
     is_i64(try_open(&opt), SFID_EBUSY, "%s: the pid is still taken", what);
     remove_tree(dirs.run);
-    ok(flag_wait(&told->drawn, atomic_load(&told->drawn) + 20, patience(10000)), "%s: the process draws on", what);
+    ok(flag_wait(&told->drawn, atomic_load(&told->drawn) + 20, TAP_WAIT_MS), "%s: the process draws on", what);
     atomic_store(&told->go_on, 1);
-    is_i64(child_wait(child, patience(10000)), 0, "%s: it ends well", what);
-    is_i64(child_run(come_after, NULL, patience(40000)), 0, "%s: the next one goes on above", what);
+    is_i64(child_wait(child, TAP_WAIT_MS), 0, "%s: it ends well", what);
+    is_i64(child_run(come_after, NULL, TAP_WAIT_MS), 0, "%s: the next one goes on above", what);
 }
 
 /* ---- the machine's name -------------------------------------------------- */

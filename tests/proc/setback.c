@@ -19,7 +19,7 @@ static struct life {
 static int live(void *arg) {
     (void)arg;
     sfid *g = open_or_die(&opt);
-    life->first = life->last = next_within(g, patience(10000));
+    life->first = life->last = next_within(g, TAP_WAIT_MS);
     for (int i = 0; i < 100 && life->last >= 0; i++)
         life->last = sfid_next(g);
     snprintf(life->text, sizeof life->text, "%s", sfid_last_error(g));
@@ -31,7 +31,7 @@ static int live(void *arg) {
 
 static void lives(bool killed) {
     life->killed = killed;
-    child_run(live, NULL, patience(30000));
+    child_run(live, NULL, TAP_WAIT_MS);
     life->highest = life->last > life->highest ? life->last : life->highest;
 }
 

@@ -19,7 +19,7 @@ static const sfid_layout *const slow = &SFID_LAYOUT_DEFAULT; /* ticks of a secon
 
 static sfid_options shared(const char *app) { return local_options(app, STORE, &layout); }
 
-static int64_t one(sfid *g) { return next_within(g, patience(10000)); }
+static int64_t one(sfid *g) { return next_within(g, TAP_WAIT_MS); }
 
 static void lose(const char *root, const char *app) {
     char dir[4400];
@@ -37,7 +37,7 @@ static bool is_keeper(void *process) {
 
 static struct holder *keeper_start(const sfid_options *opt) {
     struct holder *h = holder_start(opt, true);
-    ok(tap_wait_until(is_keeper, &h->child, patience(5000)), "the process that opens first keeps");
+    ok(tap_wait_until(is_keeper, &h->child, TAP_WAIT_MS), "the process that opens first keeps");
     return h;
 }
 
@@ -100,7 +100,7 @@ static void keeps_in_need(bool killed, bool asks_status) {
     int64_t last = h->first, id;
     sfid_status_info st;
     holder_end(h, killed);
-    const int64_t end = mono_ns() + patience(5000) * (int64_t)NS_PER_MS;
+    const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS;
     while ((id = sfid_try_next(g)) >= 0 && mono_ns() < end) {
         last = id;
         nap_us(1000);
@@ -108,11 +108,11 @@ static void keeps_in_need(bool killed, bool asks_status) {
     ok(id == SFID_EAGAIN && none && count_threads() == threads, "the keeper's process has %s: a call that may not sleep starts none",
        killed ? "been killed" : "closed");
     id = asks_status ? sfid_status(g, &st) : sfid_next(g);
-    ok(id >= 0 && tap_wait_until(keeps_here, g, patience(5000)), "%s starts one", asks_status ? "sfid_status()" : "sfid_next()");
+    ok(id >= 0 && tap_wait_until(keeps_here, g, TAP_WAIT_MS), "%s starts one", asks_status ? "sfid_status()" : "sfid_next()");
     is_i64(count_threads(), threads + 1, "it is the only thread");
-    ok(next_within(g, patience(5000)) > last, "and IDs go on");
+    ok(next_within(g, TAP_WAIT_MS) > last, "and IDs go on");
     sfid_close(g);
-    ok(tap_wait_until(threads_are, &threads, patience(2000)), "no thread is left");
+    ok(tap_wait_until(threads_are, &threads, TAP_WAIT_MS), "no thread is left");
 }
 
 /* ---- the last one out ------------------------------------------------------ */
@@ -151,7 +151,7 @@ static void joins(void) {
     unsigned failed = 0;
     ok(sfid_pid(g) == h->pid && sfid_status(g, &st) == 0 && st.shared == 1 && st.keeper_here == 0, "beside another it has its pid");
     for (const int64_t until = mono_ns() + 1500 * (int64_t)NS_PER_MS; mono_ns() < until; nap_us(1000)) {
-        const int64_t id = next_within(g, patience(5000));
+        const int64_t id = next_within(g, TAP_WAIT_MS);
         failed += id <= last;
         last = id;
     }
@@ -162,14 +162,14 @@ static void joins(void) {
     const int rc = sfid_open(&again, &opt); /* the window lasts, unless the machine is slow */
     ok((rc == 0 || rc == SFID_ELEASE) && count_threads() == threads, "nor does another handle where nobody keeps");
     sfid_close(again);
-    const int64_t end = mono_ns() + patience(10000) * (int64_t)NS_PER_MS;
+    const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS;
     while ((last = sfid_try_next(g)) >= 0 && mono_ns() < end)
         nap_us(1000);
     ok(last < 0 && sfid_next(g) < 0 && sfid_status(g, &st) == 0 && st.window_ms == 0,
        "the other is killed: IDs end with the window");
     is_i64(count_threads(), threads, "without a thread still");
     h = holder_start(&keeping, true);
-    ok(h->rc == 0 && next_within(g, patience(10000)) > h->first, "they go on when somebody keeps again");
+    ok(h->rc == 0 && next_within(g, TAP_WAIT_MS) > h->first, "they go on when somebody keeps again");
     sfid_close(g);
     is_i64(holder_end(h, false), 0, "and the last one out gives the pid back");
     keeping.store = STORE; /* its window does not end before the call */
@@ -200,18 +200,18 @@ static void joins_beside_a_hog(void) {
     opt.share = 2;
     atomic_store(hogging.may_end, -1);
     const pid_t child = child_start(hog, &hogging);
-    flag_wait(hogging.may_end, 0, patience(20000));
+    flag_wait(hogging.may_end, 0, TAP_WAIT_MS);
     sfid *g = open_or_die(&opt);
     unsigned failed = 0, more = 0;
     for (int i = 0; i < 1000; i++) {
-        failed += next_within(g, patience(5000)) < 0;
+        failed += next_within(g, TAP_WAIT_MS) < 0;
         more += count_threads() > threads;
     }
     is_u64(failed, 0, "beside one that uses up the page it waits for IDs");
     ok(more == 0 && sfid_pid(g) == 0, "and stays with the page");
     sfid_close(g);
     atomic_store(hogging.may_end, 1);
-    is_i64(child_wait(child, patience(20000)), 0, "the other one ends");
+    is_i64(child_wait(child, TAP_WAIT_MS), 0, "the other one ends");
 }
 
 /* ---- terms ------------------------------------------------------------------ */
@@ -261,7 +261,7 @@ static void window_of_the_first(void) {
     sfid *g = open_or_die(&opt), *wide = open_or_die(&other);
     sfid_status_info st = {.window_ms = -1};
     sfid_close(g);
-    const bool renews = tap_wait_until(draws_in_more_windows, wide, patience(10000)) && sfid_status(wide, &st) == 0;
+    const bool renews = tap_wait_until(draws_in_more_windows, wide, TAP_WAIT_MS) && sfid_status(wide, &st) == 0;
     ok(renews && st.window_ms <= 2000, "it keeps to that window: %" PRId64 " ms are left", st.window_ms);
     sfid_close(wide);
 }
@@ -333,7 +333,7 @@ static int die_ahead(void *opt) {
 static void after_a_kill(void) {
     sfid_options opt = borrowing("ahead", "local?share=1"), alone = borrowing("ahead", "local?pid_max=0");
     opt.max_ahead_ms = 1000;
-    child_run(die_ahead, &alone, patience(10000));
+    child_run(die_ahead, &alone, TAP_WAIT_MS);
     sfid *g = open_or_die(&opt);
     ok(sfid_pid(g) == 1 && one(g) > 0, "the page of a killed process lies ahead of the clock: another pid is shared");
     sfid *own = NULL;
@@ -343,7 +343,7 @@ static void after_a_kill(void) {
     sfid_close(g);
 
     opt.app = alone.app = "unmarked";
-    child_run(die_ahead, &alone, patience(10000));
+    child_run(die_ahead, &alone, TAP_WAIT_MS);
     lose(dirs.state, "unmarked");
     opt.store = "local?share=1&pid_max=0";
     g = open_or_die(&opt);
@@ -352,7 +352,7 @@ static void after_a_kill(void) {
     sfid_close(g);
 
     opt.app = alone.app = "taken";
-    child_run(die_ahead, &alone, patience(10000));
+    child_run(die_ahead, &alone, TAP_WAIT_MS);
     g = open_or_die(&opt);
     is_i64(one(g), told->last + 1, "with its mark as well, at the next ID");
     sfid_close(g);
@@ -373,7 +373,7 @@ static sfid *inherited;
 static int draw_as_child(void *arg) {
     _Atomic int *go_on = arg;
     const int64_t first = sfid_next(inherited);
-    if (!flag_wait(go_on, 1, patience(10000)))
+    if (!flag_wait(go_on, 1, TAP_WAIT_MS))
         return 1;
     const int64_t second = sfid_next(inherited);
     sfid_close(inherited);
@@ -391,7 +391,7 @@ static void forked(void) {
     sfid *g = open_or_die(&opt);
     ok(sfid_pid(g) == 0 && one(g) > before, "a child goes on with the page, and its parent joins it again");
     atomic_store(go_on, 1);
-    is_i64(child_wait(child, patience(10000)), 0, "the child generates and closes");
+    is_i64(child_wait(child, TAP_WAIT_MS), 0, "the child generates and closes");
     ok(one(g) > before, "and the parent goes on");
     sfid_close(g);
 }

@@ -54,7 +54,7 @@ static void note_error(int64_t code) {
 
 static bool wait_for_start(void) {
     atomic_fetch_add(&scene->ready, 1);
-    return flag_wait(&scene->go, 1, patience(20000));
+    return flag_wait(&scene->go, 1, TAP_WAIT_MS);
 }
 
 /* ---- one that takes all that it can get ------------------------------------ */
@@ -181,7 +181,7 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
         nap_us(1000);
     const int64_t begin = mono_ns();
     atomic_store(&scene->go, 1);
-    const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS, late = least + patience(5000) * (int64_t)NS_PER_MS;
+    const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS, late = least + TAP_WAIT_MS * (int64_t)NS_PER_MS;
     while (mono_ns() < least || (!is_settled(hogs, with_polite, pages) && mono_ns() < late))
         nap_us(1000);
     for (int i = 0; i < hogs; i++)
@@ -189,9 +189,9 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
     row.hogs_rate = row.hogs_rate * 1000 / ((mono_ns() - begin) / NS_PER_MS); /* the time is read last: they go on drawing */
     atomic_store(&scene->end, 1);
     for (int i = 0; i < hogs; i++)
-        bad += child_wait(children[i], patience(20000)) != 0;
+        bad += child_wait(children[i], TAP_WAIT_MS) != 0;
     if (with_polite)
-        bad += child_wait(guest, patience(20000)) != 0;
+        bad += child_wait(guest, TAP_WAIT_MS) != 0;
     const size_t n = (size_t)scene->polite_ids, from = (size_t)scene->apart_at, settled = n - from;
     if (with_polite && settled > 0) {
         qsort(scene->waits + from, settled, sizeof scene->waits[0], by_i64);
@@ -264,7 +264,7 @@ static void *move_along(void *arg) {
     sfid_lane *lane = NULL;
     int64_t last = 0;
     must(m->number != 0 || sfid_lane_open(&lane, m->g) >= 0, "no lane");
-    const int64_t until = mono_ns() + (int64_t)patience(5000) * NS_PER_MS;
+    const int64_t until = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
     for (unsigned left = 2000; left > 0 && !idlog_full(&m->log) && mono_ns() < until; left -= atomic_load(m->moved) != 0) {
         const int64_t before = lane ? last : atomic_load(m->highest), id = lane ? sfid_lane_next(lane) : sfid_next(m->g);
         last = id;
@@ -297,7 +297,7 @@ static int move_with_threads(void *arg) {
     }
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(movers[i].thread, NULL);
-    int bad = child > 1 && child_wait(child, patience(20000)) != 0;
+    int bad = child > 1 && child_wait(child, TAP_WAIT_MS) != 0;
     bad += sfid_pid(g) == pid && atomic_load(&moved);
     sfid_close(g);
     return wrong ? 2 : bad ? 3 : !moved ? 4 : 0;
@@ -312,7 +312,7 @@ static void on_the_way(void) {
     layout = layout_of(QUICK);
     const pid_t taker = child_start(squatter, NULL);
     for (int64_t life = 1; life <= lives && stayed < 3; life++) {
-        const int status = child_run(move_with_threads, &life, patience(60000));
+        const int status = child_run(move_with_threads, &life, TAP_WAIT_MS);
         disorder += status == 2;
         stayed += status == 4;
         if (status != 0 && status != 2 && status != 4) {
@@ -321,7 +321,7 @@ static void on_the_way(void) {
         }
     }
     atomic_store(&scene->end, 1);
-    is_i64(child_wait(taker, patience(20000)) + scene->errors, 0, "one that cannot move on uses all that it gets");
+    is_i64(child_wait(taker, TAP_WAIT_MS) + scene->errors, 0, "one that cannot move on uses all that it gets");
     is_u64(bad, 0, "%" PRIi64 " processes with threads beside a hog end well", lives);
     is_u64(disorder, 0, "each of their IDs is above all that the process had before it was asked for");
     ok(stayed < 3, "they move on while their threads generate (%u did not)", stayed);

@@ -83,7 +83,7 @@ static bool has_drawn(void *arg) { return atomic_load(&((struct worker *)arg)->d
 static void start_all(int n) {
     for (int i = 0; i < n; i++) {
         start(i);
-        must(tap_wait_until(has_drawn, &workers[i], patience(10000)), "a worker does not draw: %" PRIi64, workers[i].an_error);
+        must(tap_wait_until(has_drawn, &workers[i], TAP_WAIT_MS), "a worker does not draw: %" PRIi64, workers[i].an_error);
     }
 }
 
@@ -92,7 +92,7 @@ static void end_all(void) {
         atomic_store(&workers[i].may_end, 1);
         if (process_of[i] > 0) {
             kill(process_of[i], SIGCONT);
-            is_i64(child_wait(process_of[i], patience(10000)), 0, "a worker ends");
+            is_i64(child_wait(process_of[i], TAP_WAIT_MS), 0, "a worker ends");
         }
         process_of[i] = 0;
     }
@@ -123,7 +123,7 @@ static bool somebody_keeps(void *arg) {
     return false;
 }
 
-static int keeper_beside(struct search *s) { return tap_wait_until(somebody_keeps, s, patience(10000)) ? s->found : -1; }
+static int keeper_beside(struct search *s) { return tap_wait_until(somebody_keeps, s, TAP_WAIT_MS) ? s->found : -1; }
 
 static void killed(void) {
     unsigned missing = 0;
@@ -205,7 +205,7 @@ static void seats(void) {
     }
     is_i64(atomic_load(highest), before, "with every seat's keeper stopped, IDs end with the window");
     kill(process_of[last], SIGCONT);
-    ok(tap_wait_until(goes_on, &before, patience(10000)), "one of them goes on, and so do IDs");
+    ok(tap_wait_until(goes_on, &before, TAP_WAIT_MS), "one of them goes on, and so do IDs");
     is_i64(errors(), 0, "no other call failed");
     end_all();
 }
@@ -262,7 +262,7 @@ static void tried(void) {
     process_of[k >= 0 ? k : 0] = 0;
     nap_us(1000L * LEAD_MS);
     struct drawing_on other = {&workers[k == 0], atomic_load(&workers[k == 0].drawn) + LEAD_MS / 4};
-    ok(tap_wait_until(has_drawn_on, &other, patience(10000)), "when it is killed the other one goes on");
+    ok(tap_wait_until(has_drawn_on, &other, TAP_WAIT_MS), "when it is killed the other one goes on");
     is_i64(errors(), 0, "no call fails but with SFID_EAGAIN, and sfid_ready() says so");
     end_all();
 }
@@ -280,9 +280,9 @@ static int64_t idle_and_draw(bool with_events, bool *ready, int64_t *failed) {
     sfid *g = open_or_die(&opt);
     int64_t id = sfid_next(g);
     nap_us(3700000);
-    *ready = *ready && tap_wait_until(is_ready, g, patience(2000)); /* the keeper may be about to rest */
+    *ready = *ready && tap_wait_until(is_ready, g, TAP_WAIT_MS); /* the keeper may be about to rest */
     const int64_t begin = mono_ns();
-    while ((id = sfid_next(g)) < 0 && mono_ns() - begin < patience(5000) * (int64_t)NS_PER_MS)
+    while ((id = sfid_next(g)) < 0 && mono_ns() - begin < TAP_WAIT_MS * (int64_t)NS_PER_MS)
         *failed += id != SFID_EAGAIN;
     const int64_t took_ms = id > 0 ? (mono_ns() - begin) / NS_PER_MS : -1;
     sfid_close(g);
@@ -311,7 +311,7 @@ static void without_directories(void) {
     snprintf(app, sizeof app, "%s/lost", dirs.state);
     remove_tree(app);
     const int64_t begin = mono_ns();
-    while (sfid_try_next(g) != SFID_ELEASE && mono_ns() - begin < patience(10000) * (int64_t)NS_PER_MS)
+    while (sfid_try_next(g) != SFID_ELEASE && mono_ns() - begin < TAP_WAIT_MS * (int64_t)NS_PER_MS)
         nap_us(1000);
     int64_t wrong = 0;
     for (int i = 0; i < 500; i++, nap_us(1000))
@@ -355,7 +355,7 @@ static bool goes_on_above(void) {
     opt.max_ahead_ms = 0;
     opt.pid_min = opt.pid_max = 0;
     sfid *g = open_or_die(&opt);
-    const int64_t id = next_within(g, patience(10000));
+    const int64_t id = next_within(g, TAP_WAIT_MS);
     const int64_t last = atomic_load(highest); /* of another pid: in the same tick, perhaps */
     const bool above =
         id > last || (id_pid(&layout, id) != id_pid(&layout, last) && id_tick(&layout, id) == id_tick(&layout, last));

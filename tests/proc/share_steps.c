@@ -83,7 +83,7 @@ static int ahead(void *arg) {
 static void die_ahead(struct life *life) {
     char dir[4400];
     life->alone = true;
-    child_run(ahead, life, patience(10000));
+    child_run(ahead, life, TAP_WAIT_MS);
     life->alone = false;
     snprintf(dir, sizeof dir, "%s/%s", dirs.state, life->app);
     remove_tree(dir);
@@ -122,7 +122,7 @@ static void judge_ids(enum past past, bool killing, unsigned stop) {
 
 static void run_another(struct life *life, enum past past, bool killing, unsigned stop) {
     const int64_t begin = mono_ns();
-    const int status = child_run(ordinary, life, patience(20000));
+    const int status = child_run(ordinary, life, TAP_WAIT_MS);
     const int64_t took = mono_ns() - begin;
     tally.longest_ns = took > tally.longest_ns ? took : tally.longest_ns;
     if (status != 0)
@@ -139,7 +139,7 @@ static bool trial(enum past past, bool killing, unsigned stop) {
     memset(told, 0, sizeof *told);
     if (past == ALONE_BEFORE)
         die_ahead(&life);
-    else if (past != NEW_APP && child_run(ordinary, &life, patience(10000)) != 0)
+    else if (past != NEW_APP && child_run(ordinary, &life, TAP_WAIT_MS) != 0)
         fault("the life before failed", past, killing, stop, 0);
     if (past == OTHERS_LIVE && (other = open_life(&life)) == NULL)
         fault("the other one fails", past, killing, stop, 0);
@@ -152,7 +152,7 @@ static bool trial(enum past past, bool killing, unsigned stop) {
     if (killing || !alive)
         child_kill(child);
     run_another(&life, past, killing, stop);
-    if (!killing && alive && ptrace(PTRACE_DETACH, child, NULL, NULL) == 0 && (status = child_wait(child, patience(20000))) != 0)
+    if (!killing && alive && ptrace(PTRACE_DETACH, child, NULL, NULL) == 0 && (status = child_wait(child, TAP_WAIT_MS)) != 0)
         fault("the one that was held fails", past, killing, stop, status);
     if (other)
         draw(other);

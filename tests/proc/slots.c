@@ -34,7 +34,7 @@ struct life {
 static bool draw_above(sfid *g, int64_t pid, struct told *t) {
     sfid_parts parts;
     for (int i = 0; i < IDS; i++) {
-        const int64_t id = next_within(g, patience(40000));
+        const int64_t id = next_within(g, TAP_WAIT_MS);
         if (id <= t->highest || sfid_parse(layout, id, &parts) != 0 || parts.pid != (uint64_t)pid) {
             fprintf(stderr, "# got %" PRId64 ", issued before %" PRId64 ", pid %" PRId64 "\n", id, t->highest, pid);
             return false;
@@ -65,7 +65,7 @@ static int copied_life(void *arg) {
         if (!draw_above(g, life->pid, told))
             return 1;
         atomic_fetch_add(&told->drawn, 1);
-        flag_wait(&told->go_on, atomic_load(&told->drawn), patience(20000));
+        flag_wait(&told->go_on, atomic_load(&told->drawn), TAP_WAIT_MS);
     }
 }
 
@@ -83,7 +83,7 @@ static int next_life(void *arg) {
     told->waits = told->rc == 0 && postponed(g, sfid_try_next(g));
     const bool good = told->rc == 0 ? told->waits || draw_above(g, life->pid, told) : strlen(told->text) > 10;
     sfid_close(g);
-    if (count_fds() != fds || !tap_wait_until(threads_are, &threads, patience(2000))) {
+    if (count_fds() != fds || !tap_wait_until(threads_are, &threads, TAP_WAIT_MS)) {
         fprintf(stderr, "# %d descriptors, %d threads were left\n", count_fds() - fds, count_threads() - threads);
         return 2;
     }
@@ -199,7 +199,7 @@ static void try_spoil(struct group *g, const struct spoil *s, bool closing) {
     char dir[120];
     snprintf(life.app, sizeof life.app, "app-%u", ++number);
     memset(told, 0, sizeof *told);
-    int status = child_run(first_life, &life, patience(20000));
+    int status = child_run(first_life, &life, TAP_WAIT_MS);
     if (status != 0) {
         fault(g, "the first life failed", s, status);
         return;
@@ -207,7 +207,7 @@ static void try_spoil(struct group *g, const struct spoil *s, bool closing) {
     if (!spoil(&life, s))
         return;
     g->trials++;
-    status = child_run(next_life, &life, patience(50000));
+    status = child_run(next_life, &life, TAP_WAIT_MS);
     if (status != 0)
         fault(g, "the next life failed", s, status);
     snprintf(dir, sizeof dir, "%s/%s", dirs.run, life.app);
@@ -299,14 +299,14 @@ static void test_copied(void) {
         snprintf(life.app, sizeof life.app, "copied-%d", i);
         memset(told, 0, sizeof *told);
         const pid_t child = child_start(copied_life, &life);
-        bool good = flag_wait(&told->drawn, 1, patience(10000)) && find_file(SLOT, life.app, 0, path, sizeof path);
+        bool good = flag_wait(&told->drawn, 1, TAP_WAIT_MS) && find_file(SLOT, life.app, 0, path, sizeof path);
         snprintf(copy, sizeof copy, "%s/copy", dirs.shm);
         copy_file(path, copy);
         atomic_store(&told->go_on, 5);
-        good = good && flag_wait(&told->drawn, 6, patience(10000));
+        good = good && flag_wait(&told->drawn, 6, TAP_WAIT_MS);
         child_kill(child);
         good = good && rename(copy, path) == 0;
-        const int status = child_run(next_life, &life, patience(50000));
+        const int status = child_run(next_life, &life, TAP_WAIT_MS);
         snprintf(dir, sizeof dir, "%s/%s", dirs.run, life.app);
         if (!ok(good && status == 0 && (told->rc != 0 || count_entries(dir) == page_files()), "a copy in the place of the original"))
             diag("status %d, open %d %s, %d files", status, told->rc, told->text, count_entries(dir));
@@ -325,9 +325,9 @@ static void test_exchanged(bool apps) {
     }
     for (int i = 0; i < 2; i++) {
         memset(told, 0, sizeof *told);
-        is_i64(child_run(first_life, &lives[i], patience(20000)), 0, "a first life");
+        is_i64(child_run(first_life, &lives[i], TAP_WAIT_MS), 0, "a first life");
         if (i == 1)
-            is_i64(child_run(first_life, &lives[i], patience(20000)), 0, "its second life: the other file is behind now");
+            is_i64(child_run(first_life, &lives[i], TAP_WAIT_MS), 0, "its second life: the other file is behind now");
         highest[i] = told->highest;
     }
     const bool found = find_file(SLOT, lives[0].app, 0, path[0], sizeof path[0]) &&
@@ -336,7 +336,7 @@ static void test_exchanged(bool apps) {
     for (int i = 0; i < 2; i++) {
         memset(told, 0, sizeof *told);
         told->highest = highest[i];
-        if (!is_i64(child_run(next_life, &lives[i], patience(50000)), 0, "slot files exchanged between %s: no ID repeated",
+        if (!is_i64(child_run(next_life, &lives[i], TAP_WAIT_MS), 0, "slot files exchanged between %s: no ID repeated",
                     apps ? "apps" : "pids"))
             diag("open %d %s", told->rc, told->text);
     }

@@ -40,7 +40,7 @@ static void log_one(struct idlog *log, int64_t id) {
 
 /* Draws until the keeper is in a sync that hangs. Idle processes write nothing. */
 static bool keeper_hangs(sfid *g, struct idlog *log) {
-    const int64_t end = mono_ns() + patience(10000) * (int64_t)NS_PER_MS;
+    const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS;
     while (atomic_load(&hanging) == 0 && mono_ns() < end) {
         log_one(log, sfid_next(g));
         nap_us(200);
@@ -70,7 +70,7 @@ static void calls_go_on(sfid *g, struct idlog *log, const char *what) {
 }
 
 static bool window_ends(sfid *g, struct idlog *log) {
-    const int64_t end = mono_ns() + patience(10000) * (int64_t)NS_PER_MS;
+    const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS;
     int64_t id;
     while ((id = sfid_next(g)) != SFID_ELEASE && mono_ns() < end) {
         log_one(log, id);
@@ -87,14 +87,14 @@ static void test_hanging(const char *store, const char *what) {
     opt.max_wait_ms = 1;
     sfid *g = open_or_die(&opt);
     log_start(&log, 1 << 17, 1, IDLOG_ANY_PID, "%s", what);
-    ok(next_within(g, patience(5000)) >= 0, "%s: an ID", what);
+    ok(next_within(g, TAP_WAIT_MS) >= 0, "%s: an ID", what);
     atomic_store(&hangs, 1);
     ok(keeper_hangs(g, &log), "%s: the keeper is in a sync that hangs", what);
     calls_go_on(g, &log, what);
     ok(window_ends(g, &log), "%s: when the window is over calls return SFID_ELEASE", what);
     ok(atomic_load(&hanging) > 0, "%s: the sync hangs all the while", what);
     atomic_store(&hangs, 0);
-    ok(next_within(g, patience(10000)) >= 0, "%s: the disk goes on, and so do IDs", what);
+    ok(next_within(g, TAP_WAIT_MS) >= 0, "%s: the disk goes on, and so do IDs", what);
     sfid_close(g);
     idlog_close(&log);
     judge(LAYOUT, "per-file", UINT64_MAX, what);

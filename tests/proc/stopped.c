@@ -130,7 +130,7 @@ static int drawer(void *arg) {
         }
         judge_window(g, mark);
     }
-    if (scene->way == BY_TRY && next_within(g, patience(5000)) < 0)
+    if (scene->way == BY_TRY && next_within(g, TAP_WAIT_MS) < 0)
         return 1;
     sfid_close(g);
     return idlog_full(&log) ? 2 : 0;
@@ -156,13 +156,13 @@ static bool more(_Atomic int64_t *value, int64_t n, unsigned limit_ms) {
 static pid_t begin(const struct scene *wanted, const char *what) {
     *scene = *wanted;
     const pid_t child = child_start(drawer, NULL);
-    ok(flag_wait(&scene->begun, 1, patience(20000)) && more(&scene->drawn, 100, patience(10000)), "%s: it draws", what);
+    ok(flag_wait(&scene->begun, 1, TAP_WAIT_MS) && more(&scene->drawn, 100, TAP_WAIT_MS), "%s: it draws", what);
     return child;
 }
 
 static void finish(pid_t child, const char *what) {
     atomic_store(&scene->done, 1);
-    is_i64(child_wait(child, patience(10000)), 0, "%s: it ends well", what);
+    is_i64(child_wait(child, TAP_WAIT_MS), 0, "%s: it ends well", what);
     is_i64(scene->beyond, 0, "%s: no ID is beyond the mark", what);
     is_i64(scene->window_beyond, 0, "%s: no window is", what);
     if (!is_i64(scene->wrong, 0, "%s: no call fails otherwise", what))
@@ -173,7 +173,7 @@ static void finish(pid_t child, const char *what) {
 /* The mark of the pid, and the clock past it: by then the window is over, whatever it was. Returns 0 if it does not come. */
 static uint64_t over_after(void) {
     const uint64_t mark = mark_tick(APP, PID, &layout);
-    return mark > 0 && tick_passes(&layout, mark + 300, patience(5000)) ? mark : 0;
+    return mark > 0 && tick_passes(&layout, mark + 300, TAP_WAIT_MS) ? mark : 0;
 }
 
 static uint64_t sit_out(const char *what) {
@@ -184,7 +184,7 @@ static uint64_t sit_out(const char *what) {
 
 static void test_recovers(const char *what) {
     const int64_t refused = scene->out_of_window, start = mono_ns();
-    ok(more(&scene->drawn, 100, patience(10000)), "%s: it goes on by itself", what);
+    ok(more(&scene->drawn, 100, TAP_WAIT_MS), "%s: it goes on by itself", what);
     diag("figure: %s: 100 IDs after %.1f ms; %" PRIi64 " calls were refused before, %" PRIi64 " then", what,
          (double)(mono_ns() - start) / 1e6, refused, scene->out_of_window - refused);
     if (scene->max_wait_ms == LONG_WAIT_MS && scene->way == BY_NEXT)
@@ -202,15 +202,15 @@ static bool call_sleeps(void *arg) {
 static void test_holds_back(pid_t child, uint64_t mark, const char *what) {
     int64_t drawn;
     if (scene->max_wait_ms == LONG_WAIT_MS) {
-        const bool waits = tap_wait_until(call_sleeps, &child, patience(5000));
+        const bool waits = tap_wait_until(call_sleeps, &child, TAP_WAIT_MS);
         const int64_t calls = scene->calls;
         drawn = scene->drawn;
         nap_us(100000);
         ok(waits && scene->calls == calls, "%s: the call waits", what);
     } else {
-        const bool told = more(&scene->out_of_window, 1, patience(5000)); /* before, an ID may be in the drawer's hand */
+        const bool told = more(&scene->out_of_window, 1, TAP_WAIT_MS); /* before, an ID may be in the drawer's hand */
         drawn = scene->drawn;
-        ok(told && more(&scene->out_of_window, 3 * BURST, patience(5000)), "%s: calls are told that the window is over", what);
+        ok(told && more(&scene->out_of_window, 3 * BURST, TAP_WAIT_MS), "%s: calls are told that the window is over", what);
         is_i64(scene->window_ms, 0, "%s: and so is who asks for it", what);
     }
     is_i64(scene->drawn, drawn, "%s: no ID is issued", what);
@@ -227,7 +227,7 @@ static bool is_stopped(void *arg) {
 static void test_stopped(uint32_t max_wait_ms, const char *what) {
     pid_t child = begin(&(struct scene){.max_wait_ms = max_wait_ms}, what);
     kill(child, SIGSTOP);
-    ok(tap_wait_until(is_stopped, &child, patience(5000)), "%s: SIGSTOP", what);
+    ok(tap_wait_until(is_stopped, &child, TAP_WAIT_MS), "%s: SIGSTOP", what);
     sit_out(what);
     const sfid_options opt = scene_options();
     is_i64(pid_of_open(&opt), SFID_ENOPID, "%s: its pid is its own, asleep or not", what);
@@ -244,7 +244,7 @@ static void test_stopped(uint32_t max_wait_ms, const char *what) {
  */
 static bool stop_until_over(pid_t keeper, uint64_t *mark, bool *drew) {
     for (int i = 0; i < 5 && !*drew; i++) {
-        if (i > 0 && (ptrace(PTRACE_DETACH, keeper, NULL, NULL) != 0 || !more(&scene->drawn, 100, patience(10000))))
+        if (i > 0 && (ptrace(PTRACE_DETACH, keeper, NULL, NULL) != 0 || !more(&scene->drawn, 100, TAP_WAIT_MS)))
             break;
         if (!trace_seize(keeper))
             return false;
@@ -261,7 +261,7 @@ static bool has_keeper(void *child) { return thread_named(*(pid_t *)child, "sfid
 static void test_keeper_stopped(enum way way, uint32_t max_wait_ms, const char *what) {
     pid_t child = begin(&(struct scene){.way = way, .max_wait_ms = max_wait_ms}, what);
     int keepers = 0;
-    tap_wait_until(has_keeper, &child, patience(5000));
+    tap_wait_until(has_keeper, &child, TAP_WAIT_MS);
     const pid_t keeper = thread_named(child, "sfid-keeper", &keepers);
     is_i64(keepers, 1, "%s: there is a keeper", what);
     uint64_t mark = 0;
@@ -290,13 +290,13 @@ static void limit_files(pid_t child, rlim_t bytes) {
 static void test_renewals_fail(const char *what) {
     const pid_t child = begin(&(struct scene){.max_wait_ms = SHORT_WAIT_MS}, what);
     limit_files(child, 0);
-    ok(more(&scene->failures, 1, patience(5000)), "%s: renewals fail, and are counted", what);
+    ok(more(&scene->failures, 1, TAP_WAIT_MS), "%s: renewals fail, and are counted", what);
     atomic_store(&scene->out_of_window, 0); /* the text is of the refusals from here on */
     test_holds_back(child, sit_out(what), what);
     ok(strstr(scene->text, "pid-1") != NULL, "%s: the error names the file: %s", what, scene->text);
     limit_files(child, RLIM_INFINITY);
     test_recovers(what);
-    ok(tap_wait_until(reached, &(struct at_least){&scene->calls, scene->calls + 50}, patience(5000)) && scene->failures == 0,
+    ok(tap_wait_until(reached, &(struct at_least){&scene->calls, scene->calls + 50}, TAP_WAIT_MS) && scene->failures == 0,
        "%s: the failures are over", what);
     finish(child, what);
 }
@@ -341,7 +341,7 @@ static int rival(void *arg) {
     log_start(&log, 100, 1, PID, "rival-%d", (int)getpid());
     int64_t id = sfid_open(&g, &opt);
     while (id >= 0 && !idlog_full(&log))
-        if ((id = next_within(g, patience(5000))) >= 0)
+        if ((id = next_within(g, TAP_WAIT_MS)) >= 0)
             idlog_put(&log, id);
     sfid_close(g);
     return 0;
@@ -358,12 +358,12 @@ static void test_spoilt(enum spoil spoil, const char *what) {
     const pid_t child = begin(&wanted, what);
     const uint64_t mark = spoil == FULL ? tick_now(&layout) + 500 : mark_tick(APP, PID, &layout);
     atomic_store(&scene->spoil, (int)spoil);
-    ok(flag_wait(&scene->orders, 1, patience(5000)), "%s: that is how it is", what);
-    ok(tick_passes(&layout, mark + 400, patience(5000)), "%s: the window would run out", what);
+    ok(flag_wait(&scene->orders, 1, TAP_WAIT_MS), "%s: that is how it is", what);
+    ok(tick_passes(&layout, mark + 400, TAP_WAIT_MS), "%s: the window would run out", what);
     if (spoil == HIDDEN)
-        is_i64(child_run(rival, NULL, patience(20000)), 0, "%s: another process tries to get the pid", what);
+        is_i64(child_run(rival, NULL, TAP_WAIT_MS), 0, "%s: another process tries to get the pid", what);
     atomic_store(&scene->mend, (int)spoil);
-    ok(flag_wait(&scene->orders, 2, patience(5000)), "%s: no longer", what);
+    ok(flag_wait(&scene->orders, 2, TAP_WAIT_MS), "%s: no longer", what);
     test_recovers(what);
     finish(child, what);
     memcpy(dirs.state, state, sizeof state);

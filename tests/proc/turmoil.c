@@ -323,7 +323,7 @@ static int run_world(void *arg) {
     for (; mono_ns() < o->ends_at; nap_us(3000))
         rule(&god);
     atomic_store(&here->over, 1);
-    must(tap_wait_until(all_gone, &god, patience(20000)), "somebody stays alive");
+    must(tap_wait_until(all_gone, &god, TAP_WAIT_MS), "somebody stays alive");
     judge_world();
     add_up();
     remove_all(here->place.base);

@@ -144,7 +144,7 @@ static int draw_all(void *arg) {
     const sfid_options opt = wide_options(kind, &layout);
     sfid *g = open_or_die(&opt);
     atomic_store(&one->opened, 1);
-    if (!flag_wait(one->go, 1, patience(20000)))
+    if (!flag_wait(one->go, 1, TAP_WAIT_MS))
         return DIED;
     while (drawn_add(one->drawn, g))
         ;
@@ -160,11 +160,11 @@ static void two_at_once(void) {
     for (int i = 0; i < 2; i++) {
         ones[i] = (struct one){.drawn = drawn_new(n), .go = go};
         children[i] = child_start(draw_all, &ones[i]);
-        must(flag_wait(&ones[i].opened, 1, patience(20000)), "a process does not open");
+        must(flag_wait(&ones[i].opened, 1, TAP_WAIT_MS), "a process does not open");
     }
     atomic_store(go, 1);
     for (int i = 0; i < 2; i++)
-        is_i64(child_wait(children[i], patience(60000)), 0, "%s: two at once: process %d draws", kind->name, i);
+        is_i64(child_wait(children[i], TAP_WAIT_MS), 0, "%s: two at once: process %d draws", kind->name, i);
     struct drawn *const lists[] = {ones[0].drawn, ones[1].drawn};
     is_u64(lists[0]->count + lists[1]->count, 2 * n, "%s: two at once: all there", kind->name);
     is_u64(repeated(lists, 2, &layout), 0, "%s: two at once: none equal", kind->name);
@@ -188,7 +188,7 @@ static void killed(void) {
     struct drawn *d = drawn_new(ROOM);
     for (uint64_t i = 0; i < kills; i++) {
         const pid_t child = child_start(draw_until_killed, d);
-        const int64_t patient = mono_ns() + (int64_t)patience(20000) * NS_PER_MS;
+        const int64_t patient = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
         while (atomic_load(&d->count) == first && mono_ns() < patient)
             nap_us(100);
         nap_us((long)(draw_random(&rng) % 3000));
@@ -230,7 +230,7 @@ static void forked(void) {
     uint64_t faults = 0, same = 0;
     sfid *g = open_or_die(&opt);
     sfid_wide before;
-    faults += wide_within(g, &before, patience(20000)) != 0; /* so that there are random bits which a child would inherit */
+    faults += wide_within(g, &before, TAP_WAIT_MS) != 0; /* so that there are random bits which a child would inherit */
     for (int i = 0; i < FAMILY; i++) {
         lists[i] = drawn_new(n);
         members[i] = (struct member){g, lists[i]};
@@ -240,7 +240,7 @@ static void forked(void) {
     while (drawn_add(lists[0], g))
         ;
     for (int i = 1; i < FAMILY; i++)
-        faults += child_wait(children[i], patience(60000)) != 0;
+        faults += child_wait(children[i], TAP_WAIT_MS) != 0;
     for (int i = 0; i < FAMILY; i++)
         faults += !increases(lists[i]->ids, lists[i]->count) || lists[i]->count != n;
     is_u64(faults, 0, "%s: forked: parent and children draw, each increasing", kind->name);

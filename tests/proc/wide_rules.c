@@ -99,7 +99,7 @@ static void wide_handle(const struct kind *k, const sfid_wide_layout *l) {
     sfid_wide first, id;
     const sfid_options opt = wide_options(k, l);
     sfid *g = open_or_die(&opt);
-    is_i64(wide_within(g, &first, patience(20000)), 0, "%s: an ID", k->name);
+    is_i64(wide_within(g, &first, TAP_WAIT_MS), 0, "%s: an ID", k->name);
     int wrong = 0;
     for (int i = 0; i < 1000; i++)
         wrong += sfid_next(g) != SFID_EINVAL || sfid_try_next(g) != SFID_EINVAL;
@@ -109,7 +109,7 @@ static void wide_handle(const struct kind *k, const sfid_wide_layout *l) {
     is_i64(sfid_lane_open(&lane, g), SFID_EINVAL, "%s: no lane", k->name);
     ok(strstr(sfid_last_error(g), "128 bits: call sfid_next_wide()") != NULL, "%s: \"%s\"", k->name, sfid_last_error(g));
     ok(sfid_status(g, &st) == 0 && st.last_code == SFID_EINVAL && st.issued == 1, "%s: no number was used up", k->name);
-    ok(wide_within(g, &id, patience(20000)) == 0 && sfid_wide_compare(first, id) < 0, "%s: it goes on", k->name);
+    ok(wide_within(g, &id, TAP_WAIT_MS) == 0 && sfid_wide_compare(first, id) < 0, "%s: it goes on", k->name);
     ok(sfid_retry_ms(g) >= 0, "%s: sfid_retry_ms() is for both widths", k->name);
     sfid_close(g);
     is_i64(sfid_next_wide(g, &id), SFID_ECLOSED, "%s: closed", k->name);
@@ -171,7 +171,7 @@ static void far_mark(const struct kind *k, const sfid_wide_layout *l) {
     sfid_wide id;
     const sfid_options opt = wide_options(k, l);
     move_clock(3600000);
-    is_i64(child_run(draw_and_die, (void *)(uintptr_t)k, patience(20000)), 0, "%s: a process draws an hour ahead", k->name);
+    is_i64(child_run(draw_and_die, (void *)(uintptr_t)k, TAP_WAIT_MS), 0, "%s: a process draws an hour ahead", k->name);
     move_clock(0);
     is_i64(sfid_open(&g, &opt), SFID_ECLOCK, "%s: the next, with the clock set right, is refused", k->name);
     const char *text = sfid_last_error(g);
@@ -196,7 +196,7 @@ static void backwards(const struct kind *k, const sfid_wide_layout *l) {
     sfid_wide id, last;
     sfid_wide_parts before, after;
     sfid *g = open_or_die(&opt);
-    int rc = wide_within(g, &last, patience(20000)), n = 0;
+    int rc = wide_within(g, &last, TAP_WAIT_MS), n = 0;
     ok(rc == 0 && sfid_wide_parse(l, last, &before) == 0, "%s: it draws", k->name);
     move_clock(-5000);
     while (n <= A_TICK && (rc = sfid_next_wide(g, &id)) == 0 && ++n > 0)
@@ -207,7 +207,7 @@ static void backwards(const struct kind *k, const sfid_wide_layout *l) {
        k->name);
     is_i64(sfid_try_next_wide(g, &id), SFID_ECLOCK, "%s: also without waiting", k->name);
     move_clock(0);
-    is_i64(wide_within(g, &id, patience(5000)), 0, "%s: the clock is back: it goes on", k->name);
+    is_i64(wide_within(g, &id, TAP_WAIT_MS), 0, "%s: the clock is back: it goes on", k->name);
     ok(sfid_wide_compare(last, id) < 0, "%s: above what was there", k->name);
     sfid_close(g);
 }
@@ -217,7 +217,7 @@ static void borrowed(void) {
     const sfid_options opt = wide_options(&kinds[2], &uuid7);
     sfid_wide first, id;
     sfid *g = open_or_die(&opt);
-    int rc = wide_within(g, &first, patience(20000));
+    int rc = wide_within(g, &first, TAP_WAIT_MS);
     move_clock(-5000);
     for (int i = 0; i < 50000 && rc == 0; i++)
         rc = sfid_next_wide(g, &id);
@@ -232,14 +232,14 @@ static void used_up(void) {
     sfid_wide id;
     opt.exhaustion = SFID_FAIL;
     sfid *g = open_or_die(&opt);
-    int rc = wide_within(g, &id, patience(20000)), n = 0;
+    int rc = wide_within(g, &id, TAP_WAIT_MS), n = 0;
     atomic_store(&disk.control->clock_fixed_ns, wall_ns()); /* one tick, for good */
     for (; rc == 0 && n <= 2 * 4096; n++)
         rc = sfid_try_next_wide(g, &id);
     is_i64(rc, SFID_EAGAIN, "flake: a tick has an end");
     ok(n <= 2 * 4096, "flake: after no more than 4096 of each of two ticks (%d)", n);
     atomic_store(&disk.control->clock_fixed_ns, 0);
-    is_i64(wide_within(g, &id, patience(5000)), 0, "flake: the next one comes");
+    is_i64(wide_within(g, &id, TAP_WAIT_MS), 0, "flake: the next one comes");
     sfid_close(g);
 }
 
