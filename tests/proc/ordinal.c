@@ -139,7 +139,8 @@ static void moves(void) {
     opt.on_unknown = SFID_TRUST;
     sfid *g = open_or_die(&opt);
     sfid_status_info st = {.ahead_ms = 0};
-    while (last >= 0 && st.ahead_ms < 950 && sfid_status(g, &st) == 0) {
+    const int64_t far_ms = shares() ? 600 : 950; /* who shares goes half a window ahead at most */
+    while (last >= 0 && st.ahead_ms < far_ms && sfid_status(g, &st) == 0) {
         const int64_t n = sfid_next_n(g, ids, COUNT_OF(ids));
         last = n > 0 ? ids[n - 1] : -1;
     }
