@@ -2,9 +2,11 @@
 /*
  * More callers than numbers: 4096 IDs a millisecond, drawn by 1, 2 and 8 threads that wait, and by 8 that are refused
  * (SFID_FAIL) and spin. Printed: how much of the layout's capacity was delivered, what it cost, how late sleepers woke.
- * Checked: no duplicate, no ID above the clock, and under SFID_FAIL a word at most one tick ahead.
+ * Checked: no duplicate, no ID above the clock, and under SFID_FAIL a word at most one tick ahead; who waits sleeps once, until
+ * the next tick.
  *
- * Sizes: the median of 3 rounds of 0.6 s (long: 5 rounds of 3 s; sanitizer: 3 rounds of 0.2 s), of more if all were slow.
+ * Sizes: the median of 3 rounds of 0.6 s (long: 5 rounds of 3 s; sanitizer: 3 rounds of 0.2 s), of more if all were slow. The
+ * program has a clock_nanosleep() of its own, which the library calls instead of the system's.
  */
 #include "ahead.h"
 
@@ -12,7 +14,8 @@
 
 #define LAYOUT "41:10:12/1ms"
 
-enum { MOST_THREADS = 8, MOST_ROUNDS = 8, PER_MS = 4096, HALF = 500 /* per mille */ };
+/* TIMES: the rate is far above an eighth of what the layout has: a fault that stalls callers is to fail here, a sanitizer is not. */
+enum { MOST_THREADS = 8, MOST_ROUNDS = 8, PER_MS = 4096, TIMES = 8 };
 
 struct worker {
     sfid *g;
@@ -20,9 +23,20 @@ struct worker {
     const atomic_bool *stop;
     bool spins;
     struct idlog log;
-    uint64_t calls, refused, early;
+    uint64_t calls, refused, early, sleeps, long_sleeps;
     int64_t first_error, overshoot_ns;
 };
+
+static _Thread_local struct worker *me;
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left) {
+    (void)clock, (void)flags; /* the library sleeps for a time, not until one */
+    if (me)
+        me->sleeps++;
+    if (me && (wanted->tv_sec > 0 || wanted->tv_nsec > NS_PER_MS))
+        me->long_sleeps++;
+    return nanosleep(wanted, left) == 0 ? 0 : errno;
+}
 
 /* The clock is read only when the tick has changed, or the reading would be most of what is measured. */
 static void hold_against_clock(struct worker *w, int64_t id, int64_t last) {
@@ -35,7 +49,7 @@ static void hold_against_clock(struct worker *w, int64_t id, int64_t last) {
 }
 
 static void *draw_all(void *arg) {
-    struct worker *w = arg;
+    struct worker *w = me = arg;
     int64_t last = -1;
     while (!atomic_load_explicit(w->stop, memory_order_relaxed) && !idlog_full(&w->log)) {
         const int64_t id = sfid_next(w->g);
@@ -61,9 +75,21 @@ static double cpu_seconds(void) {
 
 struct round {
     int64_t per_mille, cpu_per_mille, overshoot_us, ahead_ms, end_ahead_ms;
-    uint64_t ids, early, refused;
+    uint64_t ids, early, refused, sleeps, long_sleeps, waits;
     int64_t first_error;
+    struct took took;
 };
+
+static void add_worker(struct round *r, const struct worker *w) {
+    r->ids += w->log.count;
+    r->early += w->early;
+    r->refused += w->refused;
+    r->sleeps += w->sleeps;
+    r->long_sleeps += w->long_sleeps;
+    r->first_error = r->first_error ? r->first_error : w->first_error;
+    if (w->overshoot_ns / 1000 > r->overshoot_us)
+        r->overshoot_us = w->overshoot_ns / 1000;
+}
 
 static struct round run_round(const sfid_options *opt, unsigned threads, uint64_t ms) {
     struct worker workers[MOST_THREADS] = {0};
@@ -77,51 +103,60 @@ static struct round run_round(const sfid_options *opt, unsigned threads, uint64_
         log_start(&workers[i].log, (ms + 500) * PER_MS, 1, (uint64_t)opt->pid, "thread-%u", i);
     }
     const double cpu = cpu_seconds();
-    const int64_t begin = mono_ns(), end = begin + (int64_t)ms * NS_PER_MS;
+    const int64_t begin = tap_now_ms(), end = begin + (int64_t)ms;
     for (unsigned i = 0; i < threads; i++)
         start_thread(&ids[i], draw_all, &workers[i]);
-    for (; mono_ns() < end; nap_us(5000)) {
+    for (; tap_now_ms() < end; nap_us(5000)) {
         const int64_t seen = ahead_seen(g);
         r.ahead_ms = seen > r.ahead_ms ? seen : r.ahead_ms;
     }
     atomic_store(&stop, true);
     for (unsigned i = 0; i < threads; i++) {
-        struct worker *w = &workers[i];
         pthread_join(ids[i], NULL);
-        r.ids += w->log.count;
-        r.early += w->early;
-        r.refused += w->refused;
-        r.first_error = r.first_error ? r.first_error : w->first_error;
-        if (w->overshoot_ns / 1000 > r.overshoot_us)
-            r.overshoot_us = w->overshoot_ns / 1000;
-        idlog_close(&w->log);
+        add_worker(&r, &workers[i]);
+        idlog_close(&workers[i].log);
     }
-    const double wall = (double)(mono_ns() - begin) / 1e9;
+    r.took = took_since(begin);
     r.end_ahead_ms = sfid_status(g, &st) == 0 ? st.ahead_ms : -1;
-    r.per_mille = (int64_t)((double)r.ids / (wall * 1000 * PER_MS) * 1000 + 0.5);
-    r.cpu_per_mille = (int64_t)((cpu_seconds() - cpu) / wall * 1000 + 0.5);
+    r.waits = st.waits;
+    r.per_mille = (int64_t)((double)r.ids / ((double)r.took.ms * PER_MS) * 1000 + 0.5);
+    r.cpu_per_mille = (int64_t)((cpu_seconds() - cpu) / (double)r.took.ms * 1e6 + 0.5);
     sfid_close(g);
     return r;
 }
 
+static int64_t limit_of(const struct round *r) { return (int64_t)(r->ids * TIMES / PER_MS); }
+
+static int64_t ran_ms(const struct round *r) { return r->took.ms - r->took.stood_ms; }
+
+static bool is_fast(const struct round *r) { return ran_ms(r) <= limit_of(r); }
+
 static void report(const char *what, unsigned threads, const struct round *rounds, size_t n) {
     int64_t delivered[MOST_ROUNDS], cpu[MOST_ROUNDS], overshoot = 0, ahead = 0;
-    uint64_t refused = 0;
+    const struct round *best = rounds;
+    uint64_t refused = 0, sleeps = 0, long_sleeps = 0, waits = 0;
     for (size_t i = 0; i < n; i++) {
         delivered[i] = rounds[i].per_mille;
         cpu[i] = rounds[i].cpu_per_mille;
         refused += rounds[i].refused;
+        sleeps += rounds[i].sleeps;
+        long_sleeps += rounds[i].long_sleeps;
+        waits += rounds[i].waits;
         overshoot = rounds[i].overshoot_us > overshoot ? rounds[i].overshoot_us : overshoot;
         ahead = rounds[i].ahead_ms > ahead ? rounds[i].ahead_ms : ahead;
+        best = (uint64_t)ran_ms(best) * rounds[i].ids > (uint64_t)ran_ms(&rounds[i]) * best->ids ? &rounds[i] : best;
     }
     const int64_t middle = median(delivered, n), cpu_middle = median(cpu, n);
     diag("figure: %s, %u threads: %.1f %% of capacity (median of %zu; worst %.1f), %.1f %% of a CPU; latest return %.3f ms into "
          "its tick; "
-         "word at most %" PRIi64 " ms ahead, %" PRIu64 " calls refused",
+         "word at most %" PRIi64 " ms ahead, %" PRIu64 " calls refused, %" PRIu64 " waited and slept %" PRIu64 " times",
          what, threads, (double)middle / 10, n, (double)delivered[0] / 10, (double)cpu_middle / 10, (double)overshoot / 1000, ahead,
-         refused);
-    /* Far from the aim of 99 %: a fault that stalls callers is to fail here, a busy machine is not. Sorted: the last is best. */
-    ok(SANITIZED || delivered[n - 1] >= HALF, "%s, %u threads: at least half of the capacity is delivered, at best", what, threads);
+         refused, waits, sleeps);
+    in_time(best->took, limit_of(best), "%s, %u threads: far more than an eighth of the capacity is delivered, at best", what,
+            threads);
+    ok(sleeps <= 2 * waits, "%s, %u threads: a call that waits sleeps once", what, threads);
+    /* The clock of one that is interrupted as it looks is old when it sleeps. */
+    ok(2 * long_sleeps <= sleeps, "%s, %u threads: until the next tick (%" PRIu64 " times longer)", what, threads, long_sleeps);
 }
 
 static void saturate(sfid_exhaustion exhaustion, const char *what, unsigned threads) {
@@ -134,9 +169,9 @@ static void saturate(sfid_exhaustion exhaustion, const char *what, unsigned thre
     opt.exhaustion = exhaustion;
     const int64_t offset = clock_offset();
     size_t n = 0;
-    for (bool good = false; n < least || (!good && !SANITIZED && n < MOST_ROUNDS); n++) {
+    for (bool good = false; n < least || (!good && n < MOST_ROUNDS); n++) {
         rounds[n] = run_round(&opt, threads, sized(600, 3000, 200));
-        good = good || rounds[n].per_mille >= HALF;
+        good = good || is_fast(&rounds[n]);
         early += rounds[n].early;
         error = error ? error : rounds[n].first_error;
         end_ahead = rounds[n].end_ahead_ms > end_ahead ? rounds[n].end_ahead_ms : end_ahead;
@@ -156,6 +191,7 @@ static void saturate(sfid_exhaustion exhaustion, const char *what, unsigned thre
 
 int main(void) {
     dirs_make();
+    witness_begin();
     saturate(SFID_WAIT, "wait", 1);
     saturate(SFID_WAIT, "wait", 2);
     saturate(SFID_WAIT, "wait", 8);
