@@ -86,7 +86,7 @@ static void look_after(struct process *p, struct lives_tally *t) {
     if (p->kill_at && now >= p->kill_at) {
         kill(p->pid, SIGKILL);
         p->kill_at = 0;
-    } else if (now - p->begin > patience(30000) * (int64_t)NS_PER_MS) {
+    } else if (now - p->begin > TAP_WAIT_MS * (int64_t)NS_PER_MS) {
         kill(p->pid, SIGKILL);
         t->hung++;
     }
@@ -167,7 +167,7 @@ unsigned lives_without_gap(const sfid_options *opt, int lives) {
     int64_t before = -1, pid = -1;
     for (int i = 0; i < lives; i++) {
         *life = (struct short_life){.opt = opt, .way = (enum way)(i * 7 % WAYS)};
-        child_run(live_shortly, life, patience(10000));
+        child_run(live_shortly, life, TAP_WAIT_MS);
         const bool same_tick = before >= 0 && id_tick(opt->layout, life->first) == id_tick(opt->layout, before);
         moved += before >= 0 && life->pid != pid;
         ticks += before >= 0 && !same_tick;

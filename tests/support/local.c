@@ -37,10 +37,10 @@ static int hold(void *arg) {
     h->pid = sfid_pid(g);
     snprintf(h->text, sizeof h->text, "%s", sfid_last_error(g));
     if (h->rc == 0)
-        h->first = h->last = next_within(g, patience(20000));
+        h->first = h->last = next_within(g, TAP_WAIT_MS);
     atomic_store(&h->held, 1);
-    if (!flag_wait(&h->may_end, 1, patience(60000)))
-        return DIED;
+    while (!flag_wait(&h->may_end, 1, TAP_WAIT_MS)) /* it ends with its parent */
+        ;
     if (h->rc == 0)
         h->last = sfid_next(g);
     if (h->closing)
@@ -55,7 +55,7 @@ struct holder *holder_start(const sfid_options *opt, bool closing) {
     h->pid = h->first = h->last = -1;
     let_threads_start();
     h->child = child_start(hold, h);
-    must(flag_wait(&h->held, 1, patience(20000)), "a child does not open");
+    must(flag_wait(&h->held, 1, TAP_WAIT_MS), "a child does not open");
     return h;
 }
 
@@ -65,7 +65,7 @@ int holder_end(struct holder *h, bool killing) {
         return 0;
     }
     atomic_store(&h->may_end, 1);
-    return child_wait(h->child, patience(20000));
+    return child_wait(h->child, TAP_WAIT_MS);
 }
 
 /* ---- the mark ----------------------------------------------------------- */
@@ -79,7 +79,8 @@ static bool counts_before(const struct mark_entry *a, const struct mark_entry *b
 static struct mark_entry newest_entry(int fd) {
     struct mark_entry newest = {.serial = 0}, e;
     for (int i = 0; i < MARK_ENTRIES; i++)
-        if (pread(fd, &e, sizeof e, i * MARK_BLOCK) == sizeof e && memcmp(e.magic, "sfidmrk2", 8) == 0 && counts_before(&e, &newest))
+        if (pread(fd, &e, sizeof e, i * MARK_BLOCK) == sizeof e && memcmp(e.magic, "sfidmrk2", 8) == 0 &&
+            counts_before(&e, &newest))
             newest = e;
     return newest;
 }
@@ -186,9 +187,8 @@ char task_state(pid_t process, pid_t thread) {
     return letter;
 }
 
-/* Returns whether all other threads of this process sleep. */
-static bool others_sleep(void *arg) {
-    (void)arg;
+bool others_sleep(void *unused) {
+    (void)unused;
     bool sleep = true;
     DIR *tasks = opendir("/proc/self/task");
     for (const struct dirent *e; tasks && (e = readdir(tasks)) != NULL;) {
@@ -202,7 +202,7 @@ static bool others_sleep(void *arg) {
 
 void let_threads_start(void) {
     if (SANITIZED)
-        tap_wait_until(others_sleep, NULL, patience(5000));
+        tap_wait_until(others_sleep, NULL, TAP_WAIT_MS);
 }
 
 /* ---- mounts ------------------------------------------------------------- */
@@ -221,4 +221,4 @@ static int probe_mount(void *arg) {
     return own_mounts() && mount_tmpfs(where, "size=64k") ? 0 : 1;
 }
 
-bool can_mount(void) { return child_run(probe_mount, NULL, patience(10000)) == 0; }
+bool can_mount(void) { return child_run(probe_mount, NULL, TAP_WAIT_MS) == 0; }

@@ -71,6 +71,9 @@ pid_t thread_named(pid_t process, const char *name, int *count);
 /* Returns the state letter of a process or thread in /proc, '?' if it is gone. */
 char task_state(pid_t process, pid_t thread);
 
+/* Returns whether all other threads of this process sleep. */
+bool others_sleep(void *unused);
+
 /* Call this before a fork. If a thread is just starting, a sanitizer's allocator stays locked for ever in the child. */
 void let_threads_start(void);
 

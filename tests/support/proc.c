@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/proc.h"
 
+#include <limits.h>
 #include <sys/ptrace.h>
 
 /*
@@ -146,7 +147,7 @@ int threads_before(void) {
     static int alone;
     if (alone == 0)
         alone = count_threads();
-    tap_wait_until(threads_are, &alone, patience(2000));
+    tap_wait_until(threads_are, &alone, TAP_WAIT_MS);
     return count_threads();
 }
 
@@ -204,7 +205,7 @@ void go_on_with_shim(void) {
     if (getenv("SFID_SHIM_LOADED"))
         return;
     setenv("SFID_SHIM_LOADED", "1", 1);
-    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), patience(200000));
+    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), UINT_MAX); /* the whole test: the harness has a limit */
     exit(status >= 0 && status < KILLED ? status : DIED);
 }
 
@@ -222,7 +223,7 @@ static int ask_for_a_trace(void *arg) {
     return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1;
 }
 
-bool can_trace(void) { return child_run(ask_for_a_trace, NULL, patience(5000)) == 0; }
+bool can_trace(void) { return child_run(ask_for_a_trace, NULL, TAP_WAIT_MS) == 0; }
 
 bool trace_step(pid_t child, int request, unsigned n) {
     int status = 0, sig = 0;

@@ -24,12 +24,12 @@ bool copy_as_it_goes(const char *from, const char *to) {
         execlp("cp", "cp", "-aT", from, to, (char *)NULL);
         _exit(DIED);
     }
-    return child > 0 && child_wait(child, patience(20000)) == 0;
+    return child > 0 && child_wait(child, TAP_WAIT_MS) == 0;
 }
 
 /* A process that is running may remove a temporary file between cp's look and its read. */
 void copy_tree(const char *from, const char *to) {
-    const int64_t end = mono_ns() + patience(20000) * (int64_t)NS_PER_MS;
+    const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS;
     while (!copy_as_it_goes(from, to))
         must(mono_ns() < end, "cannot copy %s", from);
 }
@@ -74,7 +74,7 @@ static int try_apart(void *arg) {
 bool can_be_apart(void) {
     char where[WHERE];
     snprintf(where, sizeof where, "%s/apart", dirs.shm);
-    const bool can = child_run(try_apart, where, patience(10000)) == 0;
+    const bool can = child_run(try_apart, where, TAP_WAIT_MS) == 0;
     remove_tree(where);
     return can;
 }

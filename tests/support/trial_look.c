@@ -59,7 +59,7 @@ void trial_look_around(int fds) {
     if (__lsan_do_recoverable_leak_check && trial_now.work != TRIAL_FORK && __lsan_do_recoverable_leak_check() != 0)
         trial_wrong("memory that no pointer leads to");
     int none = 1;
-    if (!tap_wait_until(threads_are, &none, 2000))
+    if (!tap_wait_until(threads_are, &none, TAP_WAIT_MS))
         trial_wrong("%d threads at the end", count_threads());
     trial_same_fds(fds + trial_now.inherited_fds, "at the end"); /* the thread is gone: it opens files now and then */
 }

@@ -5,7 +5,9 @@
 
 #include <sys/socket.h>
 
-enum { EACH = 3, PATIENCE_MS = 5000 };
+enum { EACH = 3, PLANNED_OPEN_MS = 5000, FAILING_MS = 200 };
+
+static bool by_plan; /* this open may have to fail */
 
 struct trial_state *trial_state;
 struct trial_now trial_now;
@@ -49,7 +51,7 @@ static sfid_options options(const char *app) {
     opt.state_dir = trial_now.home;
     opt.exhaustion = SFID_FAIL;
     opt.max_wait_ms = 0;
-    opt.open_timeout_ms = 5000;
+    opt.open_timeout_ms = by_plan ? PLANNED_OPEN_MS : TAP_WAIT_MS;
     if (trial_now.s->events)
         opt.on_event = on_event;
     if (trial_now.s->adjust)
@@ -80,7 +82,7 @@ static int64_t next(sfid *g) {
 
 /* An ID; the clock goes on while a mark is ahead of it. Complains if there is none in time. */
 static void draw(sfid *g, const char *who) {
-    const int64_t end = mono_ns() + (int64_t)PATIENCE_MS * NS_PER_MS;
+    const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
     for (int n = 0; n < EACH;) {
         const int64_t id = next(g);
         const int at = id < 0 ? 0 : atomic_fetch_add(&trial_state->ids_count, 1);
@@ -273,7 +275,9 @@ static sfid *open_by_plan(void) {
     const int fds = count_fds();
     sfid *g = NULL;
     arm();
+    by_plan = true;
     const int rc = open_at(&g, trial_now.app);
+    by_plan = false;
     disarm();
     look_at_success(rc == 0);
     if (rc == 0)
@@ -331,7 +335,7 @@ static uint64_t renewals(sfid *g) {
 static bool renews(sfid *g, bool failing) {
     const uint64_t before = renewals(g);
     const int failures = atomic_load(&trial_state->reported_failures);
-    const int64_t end = mono_ns() + (int64_t)(failing ? 200 : PATIENCE_MS) * NS_PER_MS;
+    const int64_t end = mono_ns() + (int64_t)(failing ? FAILING_MS : TAP_WAIT_MS) * NS_PER_MS;
     pass_ms(trial_now.s->renews_ms);
     for (;;) {
         const int64_t id = next(g);
@@ -360,7 +364,7 @@ static void renew_and_go_on(sfid *g) {
     const bool done = renews(g, true);
     disarm();
     look_at_success(done);
-    if (trial_now.s->events && has_failed(g) && !tap_wait_until(has_reported, NULL, PATIENCE_MS))
+    if (trial_now.s->events && has_failed(g) && !tap_wait_until(has_reported, NULL, TAP_WAIT_MS))
         trial_wrong("a renewal failed without an event");
     draw(g, "after the failure");
     if (!renews(g, false))
@@ -415,11 +419,12 @@ static void work_close(void) {
     neighbour_after(is_open);
 }
 
-/* How many descriptors there are while the keeper has no file open. */
+/* How many descriptors there are while the keeper has no file open: one that is late may have one for long. */
 static int settled_fds(void) {
     int least = count_fds();
     for (int i = 0; i < 20; i++) {
         nap_us(1000);
+        tap_wait_until(others_sleep, NULL, TAP_WAIT_MS);
         const int now = count_fds();
         least = now < least ? now : least;
     }
@@ -448,7 +453,7 @@ static void work_fork(void) {
     const int more_fds = count_fds() - fds;
     trial_now.inherited_fds = more_fds > 0 ? more_fds : 0;
     neighbour.process = 0;
-    flag_wait(&trial_state->parent_left, 1, PATIENCE_MS);
+    flag_wait(&trial_state->parent_left, 1, TAP_WAIT_MS);
     const bool is_open = neighbour_opens(true, "beside");
     renew_and_go_on(g);
     close_it(g);

@@ -33,12 +33,12 @@ bool visit_open(const struct visit *v) {
     opt.state_dir = v->state_dir;
     opt.max_ahead_ms = 0;
     opt.open_timeout_ms = OPEN_TIMEOUT_MS;
+    witness_begin();
+    threads = count_threads(); /* while there are descriptors */
     getrlimit(RLIMIT_NOFILE, &limit);
     few = limit;
     few.rlim_cur = v->descriptors ? (rlim_t)v->descriptors : limit.rlim_cur;
     setrlimit(RLIMIT_NOFILE, &few);
-    witness_begin();
-    threads = count_threads();
     const int64_t begin = tap_now_ms();
     told->rc = sfid_open(&g, &opt);
     told->open = took_since(begin);

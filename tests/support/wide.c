@@ -41,7 +41,7 @@ struct drawn *drawn_new(uint64_t room) {
 
 bool drawn_add(struct drawn *d, sfid *g) {
     const uint64_t n = atomic_load_explicit(&d->count, memory_order_relaxed);
-    const int rc = n < d->room ? wide_within(g, &d->ids[n], patience(20000)) : 0;
+    const int rc = n < d->room ? wide_within(g, &d->ids[n], TAP_WAIT_MS) : 0;
     if (rc < 0)
         atomic_store(&d->error, rc);
     if (rc < 0 || n == d->room)
