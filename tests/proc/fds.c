@@ -20,8 +20,7 @@ static sfid_layout layout;
 /* What the test and a process that goes on share. */
 struct going_on {
     atomic_int ready, done, may_end; /* the test sets may_end */
-    _Atomic int64_t bad;     /* calls that failed */
-    _Atomic int64_t last_ns; /* when it drew last, monotonic */
+    _Atomic int64_t bad;             /* calls that failed */
     int64_t ms;
     uint64_t pid;
 };
@@ -93,7 +92,7 @@ static void test_exec(void) {
     sfid *g = open_or_die(&opt);
     ok(sfid_next(g) >= 0, "a generator is open");
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        is_i64(child_wait(ways[i](list_arguments(fds)), patience(10000)), 0, "%s: no descriptor of the library", names[i]);
+        is_i64(child_wait(ways[i](list_arguments(fds)), TAP_WAIT_MS), 0, "%s: no descriptor of the library", names[i]);
         ok(sfid_next(g) >= 0, "%s: the generator goes on", names[i]);
     }
     sfid_close(g);
@@ -113,7 +112,7 @@ static void test_exec_while_opening(void) {
         pthread_join(thread, &child);
         sfid_close(g);
         bad += rc != 0 && rc != SFID_EBUSY;
-        bad += child_wait((pid_t)(intptr_t)child, patience(10000)) != 0;
+        bad += child_wait((pid_t)(intptr_t)child, TAP_WAIT_MS) != 0;
     }
     is_i64(bad, 0, "no descriptor of the library reaches a program executed while a generator is opened");
 }
@@ -129,16 +128,14 @@ static void close_all_from(unsigned first) {
 static void go_on(struct going_on *s, sfid *g, struct idlog *log) {
     atomic_store(&s->ready, 1);
     const int64_t end = mono_ns() + s->ms * NS_PER_MS;
-    for (; (mono_ns() < end || !atomic_load(&s->may_end)) && idlog_room(log, BURST) == BURST; nap_us(2000)) {
-        for (int i = 0; i < BURST; i++) {
+    for (; mono_ns() < end || !atomic_load(&s->may_end); nap_us(2000))
+        for (int i = 0; i < BURST && !idlog_full(log); i++) {
             const int64_t id = sfid_next(g);
             if (id < 0)
                 atomic_fetch_add(&s->bad, 1);
             else
                 idlog_put(log, id);
         }
-        atomic_store(&s->last_ns, mono_ns());
-    }
 }
 
 /* New files take the numbers of the closed descriptors; what the library writes or closes by number hits them. */
@@ -200,21 +197,22 @@ static void test_going_on(int (*how)(void *), uint64_t pid, const char *what) {
     s->ms = (int64_t)sized(3000, 70000, 3000);
     s->pid = pid;
     const pid_t child = child_start(how, s);
-    ok(flag_wait(&s->ready, 1, patience(10000)), "%s: it goes on", what);
+    ok(flag_wait(&s->ready, 1, TAP_WAIT_MS), "%s: it goes on", what);
     is_i64(try_open(&opt), SFID_EBUSY, "%s: its pid is kept", what);
     nap_us((long)s->ms * 1000 / 2);
     is_i64(try_open(&opt), SFID_EBUSY, "%s: its pid is kept later on", what);
     atomic_store(&s->may_end, 1);
     if (how == daemonize)
-        ok(flag_wait(&s->done, 2, patience(s->ms + 10000)), "%s: it ends", what);
-    is_i64(child_wait(child, patience((unsigned)s->ms + 20000)), 0, "%s: it ends well, no file of its own touched", what);
+        ok(flag_wait(&s->done, 2, (unsigned)s->ms + TAP_WAIT_MS), "%s: it ends", what);
+    is_i64(child_wait(child, (unsigned)s->ms + TAP_WAIT_MS), 0, "%s: it ends well, no file of its own touched", what);
     is_i64(s->bad, 0, "%s: no call fails", what);
     sfid *g = NULL;
-    for (const int64_t end = mono_ns() + 5000 * (int64_t)NS_PER_MS; sfid_open(&g, &opt) != 0 && mono_ns() < end; nap_us(2000))
+    for (const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS; sfid_open(&g, &opt) != 0 && mono_ns() < end;
+         nap_us(2000))
         sfid_close(g); /* the daemon is nobody's child: its end is not waited for */
     log_start(&log, 100, 2, pid, "%" PRIu64 "-next", pid);
     while (!idlog_full(&log))
-        idlog_put(&log, next_within(g, patience(40000)));
+        idlog_put(&log, next_within(g, TAP_WAIT_MS));
     sfid_close(g);
     judge(LAYOUT, "pid", UINT64_MAX, what);
     munmap(s, sizeof *s);
@@ -233,6 +231,6 @@ int main(int argc, char **argv) {
     test_going_on(close_everything, 2, "all descriptors closed, ended without close");
     test_going_on(daemonize, 3, "daemon");
     is_i64(count_fds(), fds, "no descriptor is left");
-    ok(tap_wait_until(threads_are, &threads, patience(2000)), "no thread is left");
+    ok(tap_wait_until(threads_are, &threads, TAP_WAIT_MS), "no thread is left");
     return done_testing();
 }

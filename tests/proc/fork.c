@@ -17,6 +17,7 @@
 #define LAYOUT "41:2:20/1ms"
 
 enum { CHILDREN = 8, BURST = 50, STORM_IDS = 500 };
+enum { FIRST_MS = 5000 /* the rest of a mark would be waited for up to 30 s */ };
 enum ending { PARENT_EXITS, PARENT_CLOSES, PARENT_KILLED };
 
 static sfid_layout layout;
@@ -56,9 +57,9 @@ __attribute__((noreturn)) static void child_life(struct family *f, sfid *g, int 
     for (uint64_t i = 0; i < f->each; i++)
         draw(f, g, &log);
     atomic_fetch_add(&f->drawn, 1);
-    must(flag_wait(&f->parent_gone, 1, patience(30000)), "the parent stays");
-    for (const int64_t end = mono_ns() + f->after_ms * NS_PER_MS; mono_ns() < end; nap_us(2000))
-        for (int i = 0; i < BURST; i++)
+    must(flag_wait(&f->parent_gone, 1, TAP_WAIT_MS), "the parent stays");
+    for (const int64_t end = mono_ns() + f->after_ms * NS_PER_MS; mono_ns() < end || !atomic_load(&f->done); nap_us(2000))
+        for (int i = 0; i < BURST && !idlog_full(&log); i++)
             draw(f, g, &log);
     sfid_close(g);
     const int64_t late = sfid_next(g);
@@ -91,7 +92,7 @@ static int parent_life(void *arg) {
 /* Reaps the orphans, which are the test's own by now. Returns how many did not end well. */
 static int reap(int n, int64_t after_ms) {
     int bad = 0;
-    for (const int64_t end = mono_ns() + ((int64_t)patience(30000) + after_ms) * NS_PER_MS; n > 0;) {
+    for (const int64_t end = mono_ns() + ((int64_t)TAP_WAIT_MS + after_ms) * NS_PER_MS; n > 0;) {
         int status = 0;
         const pid_t child = waitpid(-1, &status, WNOHANG);
         if (child > 0) {
@@ -113,11 +114,9 @@ static void open_next(const char *what) {
     sfid *g = NULL;
     log_start(&log, 1000, 2, 2, "next-life");
     is_i64(sfid_open(&g, &opt), 0, "%s: after the last close the pid is free at once", what);
-    const int64_t begin = mono_ns();
-    idlog_put(&log, next_within(g, patience(40000)));
-    const int64_t first = mono_ns() - begin;
-    ok(first < 2000 * (int64_t)NS_PER_MS, "%s: the next holder has its first ID at once", what);
-    diag("figure: %s: the next holder's first ID after %.2f ms", what, (double)first / 1e6);
+    const int64_t begin = tap_now_ms();
+    idlog_put(&log, next_within(g, TAP_WAIT_MS));
+    in_time(took_since(begin), FIRST_MS, "%s: the next holder has its first ID at once", what);
     while (!idlog_full(&log))
         idlog_put(&log, sfid_next(g));
     sfid_close(g);
@@ -132,16 +131,17 @@ static void test_family(enum ending ending, const char *what) {
     const int64_t begin = mono_ns();
     const pid_t parent = child_start(parent_life, f);
     if (ending == PARENT_KILLED) {
-        flag_wait(&f->born, CHILDREN, patience(20000));
-        flag_wait(&f->drawn, 1, patience(20000));
+        flag_wait(&f->born, CHILDREN, TAP_WAIT_MS);
+        flag_wait(&f->drawn, 1, TAP_WAIT_MS);
         child_kill(parent);
     } else {
-        is_i64(child_wait(parent, patience(30000)), 0, "%s: the parent ends well", what);
+        is_i64(child_wait(parent, TAP_WAIT_MS), 0, "%s: the parent ends well", what);
     }
     is_i64(try_open(&opt), SFID_EBUSY, "%s: the pid is still the family's", what);
     atomic_store(&f->parent_gone, 1);
-    ok(flag_wait(&f->drawn, ending == PARENT_KILLED ? CHILDREN : CHILDREN + 1, patience(30000)), "%s: all draw their share", what);
+    ok(flag_wait(&f->drawn, ending == PARENT_KILLED ? CHILDREN : CHILDREN + 1, TAP_WAIT_MS), "%s: all draw their share", what);
     is_i64(try_open(&opt), SFID_EBUSY, "%s: the children keep the pid without their parent", what);
+    atomic_store(&f->done, 1);
     is_i64(reap(CHILDREN, f->after_ms), 0, "%s: all children end well, closed last", what);
     diag("figure: %s: %.2f s in all", what, (double)(mono_ns() - begin) / 1e9);
     is_i64(f->first_error, 0, "%s: no call fails", what);
@@ -169,7 +169,7 @@ static void test_raw(pid_t (*make)(void), const char *what) {
         draw(f, g, log);
     if (child == 0)
         syscall(SYS_exit_group, 0);
-    ok(child > 0 && child_wait(child, patience(30000)) == 0, "%s: parent and child draw", what);
+    ok(child > 0 && child_wait(child, TAP_WAIT_MS) == 0, "%s: parent and child draw", what);
     sfid_close(g);
     is_i64(f->first_error, 0, "%s: no call fails", what);
     is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID", what);
@@ -239,7 +239,7 @@ static void test_storm(void) {
             pids[k] = child_start(storm_child, &child);
         }
         for (int k = 0; k < 4; k++)
-            bad += child_wait(pids[k], patience(20000)) != ((i + k) % 4 == 1 ? KILLED + SIGKILL : 0);
+            bad += child_wait(pids[k], TAP_WAIT_MS) != ((i + k) % 4 == 1 ? KILLED + SIGKILL : 0);
     }
     atomic_store(&f->done, 1);
     for (int i = 0; i < 2; i++)
@@ -280,7 +280,7 @@ static int door_child(void *arg) {
         return 0;
     sfid *own = NULL;
     const int rc = sfid_open(&own, &opt);
-    const int64_t id = rc == 0 ? next_within(own, 20000) : 0;
+    const int64_t id = rc == 0 ? next_within(own, TAP_WAIT_MS) : 0;
     sfid_close(own);
     return rc == 0 && id > 0 ? 0 : 1;
 }
@@ -295,8 +295,8 @@ static void test_doors(void) {
     child.g = open_or_die(&opt);
     for (int i = 0; i < 3; i++)
         start_thread(&ids[i], open_and_close, &threads[i]);
-    for (child.number = 0; child.number < forks; child.number++) {
-        const int status = child_run(door_child, &child, patience(20000));
+    for (child.number = 0; child.number < forks && !hung; child.number++) {
+        const int status = child_run(door_child, &child, TAP_WAIT_MS);
         hung += status == TIMED_OUT;
         bad += status != 0;
     }
@@ -316,6 +316,7 @@ static void test_doors(void) {
 
 int main(void) {
     dirs_make();
+    witness_begin();
     layout = layout_of(LAYOUT);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     const int fds = count_fds();
@@ -328,6 +329,6 @@ int main(void) {
     test_storm();
     test_doors();
     is_i64(count_fds(), fds, "no descriptor is left");
-    ok(tap_wait_until(threads_are, &threads, patience(2000)), "no thread is left");
+    ok(tap_wait_until(threads_are, &threads, TAP_WAIT_MS), "no thread is left");
     return done_testing();
 }

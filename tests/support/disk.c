@@ -7,7 +7,7 @@ void disk_begin(uint64_t *rng) {
     char control[200];
     snprintf(control, sizeof control, "%s/control", dirs.shm);
     if (!shim_preload(control))
-        skip_all("no shared library built");
+        skip_all("no shared library is built");
     disk.rng = rng;
     disk.control = shared_file("control", sizeof *disk.control);
     snprintf(disk.notes, sizeof disk.notes, "%s/disk", dirs.shm);
