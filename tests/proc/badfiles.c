@@ -80,7 +80,7 @@ static void rules_out_one(const struct way *way, const char *of, const char *dir
     ok(rc == 0 && sfid_pid(g) == 4 && sfid_next(g) > 0, "%s that is %s: another pid is used", of, way->name);
     if (rc < 0)
         diag("open: %d %s", rc, sfid_last_error(g));
-    ok(tap_wait_until(event_came, NULL, patience(5000)) && event_value == 1 && event_code == SFID_ESTATE && strstr(event_text, path),
+    ok(tap_wait_until(event_came, NULL, TAP_WAIT_MS) && event_value == 1 && event_code == SFID_ESTATE && strstr(event_text, path),
        "UNUSABLE is reported: \"%s\"", event_text);
     sfid_close(g);
     opt.pid_max = 3;
@@ -107,7 +107,7 @@ static void test_limit(uint64_t limit, const char *what) {
     const off_t at = (off_t)(offsetof(struct sfid__page, records) + offsetof(struct sfid__record, limit));
     sfid_options opt = local_options("bad", "local", layout);
     opt.pid_min = opt.pid_max = 3;
-    is_i64(child_run(die_in_window, &opt, patience(10000)), 0, "%s: a process dies inside its window", what);
+    is_i64(child_run(die_in_window, &opt, TAP_WAIT_MS), 0, "%s: a process dies inside its window", what);
     snprintf(path, sizeof path, "%s/bad/pid-3", dirs.state);
     is_i64(unlink(path), 0, "its mark is lost");
     snprintf(path, sizeof path, "%s/bad/pid-3", dirs.run);

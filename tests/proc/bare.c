@@ -55,7 +55,7 @@ static void test_full(const char *run_dir, const char *state_dir, const char *wh
     for (unsigned pages = 0; pages <= PAGES_MOST; pages++) {
         struct visit v = {.run_dir = run_dir, .state_dir = state_dir, .where = where, .pages = pages};
         memset(told, 0, sizeof *told);
-        const int status = child_run(full_then_roomy, &v, patience(20000));
+        const int status = child_run(full_then_roomy, &v, TAP_WAIT_MS);
         refused += told->rc != 0;
         worked += told->rc == 0;
         if (status != 0) {
@@ -193,7 +193,7 @@ int main(void) {
     } else {
         skip(7, "cannot mount a file system here");
     }
-    if (geteuid() == 0 && child_run(probe_read_only, NULL, patience(10000)) == 0)
+    if (geteuid() == 0 && child_run(probe_read_only, NULL, TAP_WAIT_MS) == 0)
         test_read_only_root();
     else
         skip(5, "cannot make the root read-only here");

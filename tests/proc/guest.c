@@ -91,13 +91,12 @@ static void test_limits(void) {
     struct limited *l = shared_memory(sizeof *l);
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         l->bytes = limits[i];
-        is_i64(child_run(open_limited, l, patience(10000)), 0, "open below a limit of %lu bytes is refused",
-               (unsigned long)limits[i]);
+        is_i64(child_run(open_limited, l, TAP_WAIT_MS), 0, "open below a limit of %lu bytes is refused", (unsigned long)limits[i]);
         ok(strstr(l->text, "RLIMIT_FSIZE") != NULL, "and says why: %s", l->text);
-        is_i64(child_run(limited_later, l, patience(20000)), 0, "a limit that comes later leaves an open one alone, and close");
+        is_i64(child_run(limited_later, l, TAP_WAIT_MS), 0, "a limit that comes later leaves an open one alone, and close");
     }
-    is_i64(child_run(open_unlimited, NULL, patience(10000)), 0, "without the limit it opens at once: nothing half made is left");
-    is_i64(child_run(keeps_pending, l, patience(10000)), 0, "signals that were pending before still are");
+    is_i64(child_run(open_unlimited, NULL, TAP_WAIT_MS), 0, "without the limit it opens at once: nothing half made is left");
+    is_i64(child_run(keeps_pending, l, TAP_WAIT_MS), 0, "signals that were pending before still are");
     munmap(l, sizeof *l);
 }
 
@@ -159,7 +158,7 @@ static void test_cancelled(void) {
         void *result = NULL;
         atomic_store(&c.begun, 0);
         start_thread(&thread, next_cancelled, &c);
-        flag_wait(&c.begun, 1, patience(10000));
+        flag_wait(&c.begun, 1, TAP_WAIT_MS);
         pthread_cancel(thread);
         pthread_join(thread, &result);
         must(result == PTHREAD_CANCELED, "not cancelled");
@@ -168,7 +167,7 @@ static void test_cancelled(void) {
     sfid_close(c.g);
     is_i64(sfid_next(c.g), SFID_ECLOSED, "and keep nothing from closing");
     is_i64(count_fds(), fds, "nor leave a descriptor");
-    ok(threads_are(&(int){1}) || tap_wait_until(threads_are, &(int){1}, patience(10000)), "nor a thread");
+    ok(threads_are(&(int){1}) || tap_wait_until(threads_are, &(int){1}, TAP_WAIT_MS), "nor a thread");
 }
 
 /* ---- no generator ---------------------------------------------------------------- */

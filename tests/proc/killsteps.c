@@ -149,7 +149,7 @@ static bool trial(enum past past, bool closing, const struct point *p) {
         remove_tree(dirs.run);
         remove_tree(dirs.state);
     }
-    if (past != NEW_APP && child_run(ordinary, &life, patience(10000)) != 0)
+    if (past != NEW_APP && child_run(ordinary, &life, TAP_WAIT_MS) != 0)
         fault("the life before failed", past, closing, p, 0);
     life.closing = closing;
     const bool killed = kill_at(&life, p);
@@ -159,7 +159,7 @@ static bool trial(enum past past, bool closing, const struct point *p) {
         remove_tree(state_dir);
     life.lives = 1;
     life.far = life.closing = true;
-    const int status = child_run(ordinary, &life, patience(20000));
+    const int status = child_run(ordinary, &life, TAP_WAIT_MS);
     const int files = count_files(dirs.run, life.app);
     tally.trials++;
     if (status != 0)
@@ -225,7 +225,7 @@ static void test_descriptors(enum past past) {
         remove_tree(dirs.run);
         remove_tree(dirs.state);
     } else {
-        ok(child_run(ordinary, &life, patience(10000)) == 0, "%s: a life before", past_names[past]);
+        ok(child_run(ordinary, &life, TAP_WAIT_MS) == 0, "%s: a life before", past_names[past]);
     }
     life.closing = true;
     const pid_t child = child_start(victim, &life);

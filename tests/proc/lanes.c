@@ -101,7 +101,7 @@ static void full_sequences(void) {
         sfid_options opt = options_of(ways[i].app, 1, &layout);
         opt.exhaustion = ways[i].how;
         opt.max_ahead_ms = ways[i].ahead_ms;
-        opt.max_wait_ms = 20000;
+        opt.max_wait_ms = TAP_WAIT_MS;
         run(&opt, 4000000, ms, (int64_t)ways[i].ahead_ms + 2, "41:10:8/1ms", ways[i].what);
     }
 }
@@ -147,7 +147,7 @@ static void forks(void) {
         const pid_t child = child_start(child_life, &f);
         for (int k = 0; k < 10; k++)
             idlog_put(&f.log, next_of(f.lane, k));
-        failed += child_wait(child, patience(20000)) != 0;
+        failed += child_wait(child, TAP_WAIT_MS) != 0;
     }
     idlog_close(&f.log);
     is_i64(failed, 0, "%d children draw from the lane that they were forked with, and close it", count);

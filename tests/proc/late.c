@@ -195,7 +195,7 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
         *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
     const int rc = real(thread, attr, fn, arg);
     if (atomic_load(&slow_start))
-        flag_wait(&events, 1, patience(10000));
+        flag_wait(&events, 1, TAP_WAIT_MS);
     return rc;
 }
 #endif
@@ -214,7 +214,7 @@ static void test_close_inside(const char *app, int64_t pid) {
     atomic_store(&slow_start, true);
     const int rc = sfid_open(&handle, &opt);
     atomic_store(&slow_start, false);
-    ok(rc == 0 && flag_wait(&events, 1, patience(10000)), "%s: closed inside the first event", app ? app : "no app");
+    ok(rc == 0 && flag_wait(&events, 1, TAP_WAIT_MS), "%s: closed inside the first event", app ? app : "no app");
     ok(sfid_next(handle) >= 0, "which does nothing");
     sfid_close(handle);
     is_i64(sfid_next(handle), SFID_ECLOSED, "outside it closes");

@@ -10,7 +10,8 @@
 
 #define LAYOUT "41:4:12/1ms"
 
-enum { ALL = 16, PROCESSES = 8, THREADS = 8, TIMES = 100, STARTERS = 8 };
+enum { ALL = 16, PROCESSES = 8, THREADS = 8, TIMES = 100, STARTERS = 8, TRIES = 5 };
+enum { TAKEN_MS = 2000 /* a process that opens has the locks of others for a moment: it looks again for 255 ms */ };
 
 static sfid_layout layout;
 
@@ -68,14 +69,14 @@ static void test_range(void) {
     sfid *g = NULL;
     opt.pid_min = 11;
     opt.pid_max = 13;
-    opt.open_timeout_ms = 10000; /* a look that is late names nobody */
+    opt.open_timeout_ms = TAP_WAIT_MS; /* a look that is late names nobody */
     for (int i = 0; i < 3; i++) {
         h[i] = holder_start(&opt, true);
         is_i64(h[i]->pid, 11 + i, "a range is filled from its lowest pid");
     }
-    const int64_t begin = mono_ns();
+    const int64_t begin = tap_now_ms();
     is_i64(sfid_open(&g, &opt), SFID_ENOPID, "all of it is taken: SFID_ENOPID");
-    ok(mono_ns() - begin < (int64_t)patience(1500) * NS_PER_MS, "it is told within open_timeout_ms");
+    in_time(took_since(begin), TAKEN_MS, "it is told long before open_timeout_ms is over");
     const char *text = sfid_last_error(g);
     ok(names_number(text, 3) && strstr(text, "range"), "the text tells how many pids of what app: %s", text);
     for (int i = 0; i < 3; i++)
@@ -211,32 +212,41 @@ static void test_given_back(void) {
     munmap(h, sizeof *h);
 }
 
-/* The mark of a pid lies ahead, and its page is lost: others go by, and it comes back when the mark has passed. */
-static void test_passed_over(void) {
-    const sfid_options opt = local_options("passed", "local?lead_ms=3000", &layout);
-    sfid_options none_ahead = opt;
+/* Returns when pid 0's mark has passed: its holder was killed, and its page is lost. */
+static uint64_t lose_page_of_0(const sfid_options *opt, int64_t *last) {
     char run[200];
-    none_ahead.max_ahead_ms = 0;
-    snprintf(run, sizeof run, "%s/passed", dirs.run);
-    struct holder *h = holder_start(&none_ahead, false);
-    is_i64(h->pid, 0, "a process has pid 0");
-    const int64_t last = h->last;
+    struct holder *h = holder_start(opt, false);
+    must(h->pid == 0, "pid 0 is not to be had");
+    *last = h->last;
     holder_end(h, true);
     munmap(h, sizeof *h);
+    snprintf(run, sizeof run, "%s/passed", dirs.run);
     remove_tree(run);
-    const uint64_t until = mark_tick("passed", 0, &layout);
-    ok(until > tick_now(&layout), "it is killed, its page lost, its mark lies ahead");
-    const int64_t begin = mono_ns();
-    h = holder_start(&none_ahead, true);
-    const bool early = tick_now(&layout) < until; /* else it may have had either pid: the mark passed meanwhile */
-    if (early)
-        is_i64(h->pid, 1, "the next process passes pid 0 over");
-    ok(h->first > 0 && (!early || mono_ns() - begin < (int64_t)patience(1000) * NS_PER_MS), "and has an ID at once");
-    diag("figure: passed over: the first ID after %.2f ms", (double)(mono_ns() - begin) / 1e6);
-    ok(tick_passes(&layout, until, patience(5000)), "the clock reaches the mark");
-    struct holder *next = holder_start(&none_ahead, true);
-    is_i64(next->pid, h->pid == 0, "pid 0 is given again when its mark has passed");
-    ok((h->pid == 0 ? h : next)->first > last, "its IDs go on above");
+    return mark_tick("passed", 0, &layout);
+}
+
+/* The mark of a pid lies ahead, and its page is lost: others go by, and it comes back when the mark has passed. */
+static void test_passed_over(void) {
+    sfid_options opt = local_options("passed", "local?lead_ms=3000", &layout);
+    struct holder *h = NULL;
+    uint64_t until = 0;
+    int64_t last = 0;
+    bool early = false;
+    opt.max_ahead_ms = 0;
+    for (int i = 0; i < TRIES && !early; i++) { /* again if the mark passed before the next one had an ID */
+        if (h)
+            holder_end(h, false);
+        tick_passes(&layout, until, TAP_WAIT_MS);
+        until = lose_page_of_0(&opt, &last);
+        h = holder_start(&opt, true);
+        early = tick_now(&layout) < until;
+    }
+    ok(early && h->first > 0, "a process is killed, its page lost, its mark lies ahead: the next has an ID before that");
+    is_i64(h->pid, 1, "it passes pid 0 over");
+    ok(tick_passes(&layout, until, TAP_WAIT_MS), "the clock reaches the mark");
+    struct holder *next = holder_start(&opt, true);
+    is_i64(next->pid, 0, "pid 0 is given again when its mark has passed");
+    ok(next->first > last, "its IDs go on above");
     holder_end(h, false);
     holder_end(next, false);
     munmap(h, sizeof *h);
@@ -249,29 +259,40 @@ static int open_and_die(void *arg) {
     return 0;
 }
 
-/* A process whose window would end before the position it found, and that dies with its page, takes nothing of that back. */
-static void test_never_back(void) {
-    sfid_options opt = local_options("never-back", "local?lead_ms=100", &layout);
+/* Draws a second ahead, up to the middle of a tick. Returns the last ID, or -1. */
+static int64_t draw_ahead(sfid_options opt) {
     int64_t ids[1000], last = 0; /* so many at once that the clock is outrun */
-    opt.exhaustion = SFID_BORROW;
-    opt.pid_min = opt.pid_max = 1;
     opt.max_ahead_ms = 1500;
     sfid *g = open_or_die(&opt);
     while (last >= 0 && (id_tick(&layout, last) < tick_now(&layout) + 1000 || ((uint64_t)last & layout.max_seq) < 2000))
         last = sfid_next_n(g, ids, COUNT_OF(ids)) == COUNT_OF(ids) ? ids[COUNT_OF(ids) - 1] : -1;
-    ok(last > 0, "a process draws a second ahead, up to the middle of a tick");
     sfid_close(g);
-    opt.max_ahead_ms = 0;
-    is_i64(child_run(open_and_die, &opt, patience(20000)), 0, "the next one has a window that ends before that, and dies at once");
+    return last;
+}
+
+/* A process whose window would end before the position it found, and that dies with its page, takes nothing of that back. */
+static void test_never_back(void) {
+    sfid_options opt = local_options("never-back", "local?lead_ms=100", &layout);
     char run[200];
+    int64_t last = 0, id = 0;
+    bool early = false;
+    opt.exhaustion = SFID_BORROW;
+    opt.pid_min = opt.pid_max = 1;
+    opt.max_ahead_ms = 0;
     snprintf(run, sizeof run, "%s/never-back", dirs.run);
-    remove_tree(run);
-    g = open_or_die(&opt);
-    const int64_t id = next_within(g, patience(5000));
+    for (int i = 0; i < TRIES && !early && id >= last && last >= 0; i++) { /* again if the clock was there first */
+        last = draw_ahead(opt);
+        is_i64(child_run(open_and_die, &opt, TAP_WAIT_MS), 0, "the next one has a window that ends before that, and dies at once");
+        remove_tree(run);
+        sfid *g = open_or_die(&opt);
+        early = tick_now(&layout) < id_tick(&layout, last);
+        id = next_within(g, TAP_WAIT_MS);
+        sfid_close(g);
+    }
+    ok(last > 0 && early, "a process draws a second ahead, up to the middle of a tick");
     ok(id > last, "its page is lost, too: the third goes on above the first");
     diag("the first ended at tick %" PRIu64 " with %" PRIu64 ", the third begins at tick %" PRIu64 " with %" PRIu64,
          id_tick(&layout, last), (uint64_t)last & layout.max_seq, id_tick(&layout, id), (uint64_t)id & layout.max_seq);
-    sfid_close(g);
 }
 
 /* ---- as many processes as pids ------------------------------------------ */
@@ -287,6 +308,7 @@ static int open_at_once(void *arg) {
     sfid *g = NULL;
     opt.pid_min = 1;
     opt.pid_max = STARTERS;
+    opt.open_timeout_ms = TAP_WAIT_MS;
     atomic_fetch_add(&s->ready, 1);
     while (!atomic_load(&s->go))
         ;
@@ -294,7 +316,7 @@ static int open_at_once(void *arg) {
     if (rc != 0)
         atomic_fetch_add(rc == SFID_ENOPID ? &s->refused : &s->other, 1);
     atomic_fetch_add(&s->opened, 1);
-    return flag_wait(&s->may_die, 1, patience(20000)) ? 0 : DIED;
+    return flag_wait(&s->may_die, 1, TAP_WAIT_MS) ? 0 : DIED;
 }
 
 /* They start together, die and lose their pages, again and again: the others never hold more than all pids but one. */
@@ -309,12 +331,12 @@ static void test_starts(void) {
         pid_t children[STARTERS];
         for (int i = 0; i < STARTERS; i++)
             children[i] = child_start(open_at_once, s);
-        bad += !flag_wait(&s->ready, STARTERS, patience(10000));
+        bad += !flag_wait(&s->ready, STARTERS, TAP_WAIT_MS);
         atomic_store(&s->go, 1);
-        bad += !flag_wait(&s->opened, STARTERS, patience(20000));
+        bad += !flag_wait(&s->opened, STARTERS, TAP_WAIT_MS);
         atomic_store(&s->may_die, 1);
         for (int i = 0; i < STARTERS; i++)
-            bad += child_wait(children[i], patience(20000)) != 0;
+            bad += child_wait(children[i], TAP_WAIT_MS) != 0;
         refused += s->refused;
         other += s->other;
         munmap(s, sizeof *s);
@@ -384,7 +406,7 @@ static int forked(void *arg) {
     c->good = sfid_pid(c->g) == 0 && sfid_pid(own) == 1 && sfid_next(c->g) > 0 && sfid_next(own) > 0;
     sfid_close(own);
     atomic_store(&c->pid, 1);
-    if (!flag_wait(&c->may_end, 1, patience(20000)))
+    if (!flag_wait(&c->may_end, 1, TAP_WAIT_MS))
         return DIED;
     return sfid_next(c->g) > 0 ? 0 : 1;
 }
@@ -395,11 +417,11 @@ static void test_forked(void) {
     c->g = open_or_die(&opt);
     let_threads_start();
     const pid_t child = child_start(forked, c);
-    ok(flag_wait(&c->pid, 1, patience(20000)) && c->good, "a forked child shares its parent's pid, and leases one of its own");
+    ok(flag_wait(&c->pid, 1, TAP_WAIT_MS) && c->good, "a forked child shares its parent's pid, and leases one of its own");
     sfid_close(c->g);
     is_i64(pid_of_open(&opt), 1, "closed in the parent, the pid is the child's still");
     atomic_store(&c->may_end, 1);
-    is_i64(child_wait(child, patience(20000)), 0, "the child draws on and ends");
+    is_i64(child_wait(child, TAP_WAIT_MS), 0, "the child draws on and ends");
     is_i64(pid_of_open(&opt), 0, "then the pid is free");
     munmap(c, sizeof *c);
 }
@@ -441,11 +463,12 @@ static void test_small_stack(void) {
     if (SANITIZED || sysconf(_SC_THREAD_STACK_MIN) > 32 * 1024)
         skip(1, "no stack of 32 KiB here");
     else
-        is_i64(child_run(live_on_a_small_stack, &opt, patience(10000)), 0, "a stack of 32 KiB is enough for a life");
+        is_i64(child_run(live_on_a_small_stack, &opt, TAP_WAIT_MS), 0, "a stack of 32 KiB is enough for a life");
 }
 
 int main(void) {
     dirs_make();
+    witness_begin();
     layout = layout_of(LAYOUT);
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* where locks are counted */
     const int fds = count_fds();
@@ -463,9 +486,9 @@ int main(void) {
     test_layouts();
     test_forked();
     test_small_stack();
-    is_i64(child_run(open_by_name, NULL, patience(20000)), 0, "sfid_open_app leases with default options");
+    is_i64(child_run(open_by_name, NULL, TAP_WAIT_MS), 0, "sfid_open_app leases with default options");
     is_i64(count_fds(), fds, "no descriptor is left");
-    ok(tap_wait_until(threads_are, &threads, patience(2000)), "no thread is left");
+    ok(tap_wait_until(threads_are, &threads, TAP_WAIT_MS), "no thread is left");
     is_i64(count_locked(dirs.shm, ""), 0, "no lock is left");
     return done_testing();
 }

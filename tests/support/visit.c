@@ -29,6 +29,10 @@ bool visit_open(const struct visit *v) {
     struct rlimit limit, few;
     sfid *g = NULL;
     sfid_options opt = local_options(v->layout ? "wide" : "hostile", "local?lead_ms=1000", v->layout ? v->layout : &visit_layout);
+    if (v->pid) {
+        opt.pid = v->pid;
+        opt.store = NULL;
+    }
     opt.run_dir = v->run_dir;
     opt.state_dir = v->state_dir;
     opt.max_ahead_ms = 0;

@@ -30,6 +30,7 @@ extern struct told *told;
 struct visit {
     const char *run_dir, *state_dir;       /* NULL: not given */
     const sfid_layout *layout;             /* NULL: one with 16 pids; another one is for an app "wide" of its own */
+    int64_t pid;                           /* fixed, without a store, unless 0 */
     unsigned user;                         /* become this user, unless 0 */
     int descriptors;                       /* limit of descriptors, unless 0 */
     bool (*before)(const struct visit *v); /* called first, in the child */
