@@ -100,6 +100,9 @@ int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints
     *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
     while (getenv("SFID_SHIM_SILENT_RESOLVER") && (hints == NULL || (hints->ai_flags & AI_NUMERICHOST) == 0))
         pause();
+    const char *first = hints && (hints->ai_flags & AI_NUMERICHOST) ? NULL : getenv("SFID_SHIM_FIRST_ADDRESS");
+    if (first && real(first, port, hints, out) == 0)
+        out = &(*out)->ai_next;
     return real(host, port, hints, out);
 }
 

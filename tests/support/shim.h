@@ -9,7 +9,8 @@
  * For scripts: $SFID_SHIM_AHEAD_S sets the clock ahead by that many seconds,
  * $SFID_SHIM_STEP_MS by further milliseconds once the program has slept, and
  * $SFID_SHIM_KERNEL sets what adjtimex(2) says: kept, leap, unkept or denied.
- * With $SFID_SHIM_SILENT_RESOLVER, no look-up of a name ends.
+ * With $SFID_SHIM_SILENT_RESOLVER, no look-up of a name ends;
+ * $SFID_SHIM_FIRST_ADDRESS comes before the addresses that one finds.
  *
  * $SFID_SHIM_STATE and $SFID_SHIM_DISK: see shim_notes.h.
  */
