@@ -35,6 +35,12 @@ def same(got, want, name):
     ok(got == want, name, "got:  %.600r" % (got,), "want: %.600r" % (want,))
 
 
+def skip(reason):
+    global checks
+    checks += 1
+    print("ok %d # SKIP %s" % (checks, reason))
+
+
 def diag(text):
     print("\n".join("# " + line for line in str(text).split("\n")))
 
@@ -151,6 +157,16 @@ class Daemon:
         """The fields of /proc/PID/stat from the third on."""
         with open("/proc/%d/stat" % self.process.pid) as f:
             return f.read().rsplit(")", 1)[1].split()
+
+    def descriptors(self):
+        """What its descriptors refer to."""
+        names = []
+        for fd in os.listdir("/proc/%d/fd" % self.process.pid):
+            try:
+                names.append(os.readlink("/proc/%d/fd/%s" % (self.process.pid, fd)))
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return sorted(names)
 
     def freeze(self):
         """Until SIGCONT the daemon sees nothing of what happens, and then all of it at once."""

@@ -4,7 +4,7 @@
  *
  * $SFID_INTERRUPTED names calls, such as "recv send". The first, the third and every other one of each fails: with EAGAIN if that
  * is named, too, else with EINTR. What is tried again comes through. The names are among: accept, close (of standard output, which
- * is closed all the same), flock, poll (one that waits), read, recv, send, write.
+ * is closed all the same), flock and poll (that wait), read, recv, send, write.
  *
  * It is not a part of the shim, since each call looks up the one that it stands for. The prototypes are written out: those of the
  * system's headers depend on what is defined before them.
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/types.h>
 
 static bool is_interrupted(const char *call, atomic_uint *calls) {
@@ -36,7 +37,7 @@ static bool is_interrupted(const char *call, atomic_uint *calls) {
     }
 
 INTERRUPT(int, accept, "accept", true, (int fd, void *from, void *size), (fd, from, size))
-INTERRUPT(int, flock, "flock", true, (int fd, int how), (fd, how))
+INTERRUPT(int, flock, "flock", (how & LOCK_NB) == 0, (int fd, int how), (fd, how))
 INTERRUPT(int, poll, "poll", ms != 0, (void *fds, unsigned long count, int ms), (fds, count, ms))
 INTERRUPT(int, __poll_chk, "poll", ms != 0, (void *fds, unsigned long count, int ms, size_t room), (fds, count, ms, room))
 INTERRUPT(ssize_t, read, "read", true, (int fd, void *at, size_t size), (fd, at, size))
