@@ -5,14 +5,15 @@
 
 struct sfid__error err;
 struct sfid__redis_reply reply;
-int64_t took_ms;
-int64_t worst_overrun_ms;
+struct took last_took;
 
 struct sfid__connection *new_connection(const char *url) {
     struct sfid__uri uri;
     struct sfid__connection *c;
-    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "orders", &err) >= 0, "%s: %s",
-         url, err.text);
+    need(sfid__uri_parse(url, &uri, &err) >= 0, "%s: %s", url, err.text);
+    if (!strstr(url, "connect_timeout="))
+        uri.connect_timeout_ms = LONG_MS;
+    need(sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "orders", &err) >= 0, "%s: %s", url, err.text);
     return c;
 }
 
@@ -22,16 +23,15 @@ void end_asking(struct sfid__connection *c, struct peer *p) {
 }
 
 int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *stop, int argc, const char *const *argv) {
-    const int64_t began = sfid__deadline_now_ms();
+    const int64_t began = tap_now_ms();
     size_t lengths[SFID__COMMAND_ARGS];
     for (int i = 0; i < argc; i++)
         lengths[i] = strlen(argv[i]);
     err = (struct sfid__error){.code = 0};
     memset(&reply, 0x55, sizeof reply);
-    const int rc = sfid__connection_exchange(c, &(struct sfid__question){argc, argv, lengths, began + within_ms, stop}, &reply, &err);
-    took_ms = sfid__deadline_now_ms() - began;
-    if (within_ms > 0)
-        worst_overrun_ms = SFID__MAX(worst_overrun_ms, took_ms - within_ms);
+    const int rc =
+        sfid__connection_exchange(c, &(struct sfid__question){argc, argv, lengths, began + within_ms, stop}, &reply, &err);
+    last_took = took_since(began);
     return rc;
 }
 
@@ -61,18 +61,11 @@ bool failed_with(int rc, int code, enum sfid__reply_class class, const char *wor
     return false;
 }
 
-bool within(int64_t least_ms, int64_t most_ms) {
-    if (took_ms >= least_ms && took_ms <= most_ms + SLACK_MS)
-        return true;
-    diag("took %lld ms, want %lld to %lld", (long long)took_ms, (long long)least_ms, (long long)most_ms);
-    return false;
-}
+bool ends_at_once(const char *what) { return in_time(last_took, AT_ONCE_MS, "%s: at once", what); }
 
-/* ---- looking at this process --------------------------------------------- */
-
-bool memory_is_own(void) {
-    const char *preload = getenv("LD_PRELOAD"); /* set by valgrind for the program it runs */
-    return !SANITIZED && (preload == NULL || strstr(preload, "vgpreload") == NULL);
+bool ends_after(int64_t ms, const char *what) {
+    const bool late = lasted(last_took, ms, "%s: not before %" PRId64 " ms", what, ms);
+    return in_time(last_took, ms + OVERRUN_MS, "%s: then", what) && late;
 }
 
 int socket_fd(void) {

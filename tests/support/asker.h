@@ -11,16 +11,19 @@
 #include <poll.h>
 #include <sfid.h>
 
-/* SLACK_MS: what a loaded machine, a sanitizer or a memory checker may add to a deadline. Overruns are printed. */
-enum { SLACK_MS = SANITIZED ? 5000 : 1000, LONG_MS = 60000 };
+/*
+ * LONG_MS: of a question that is answered, or fails by itself. AT_ONCE_MS: then far less than any time that is given.
+ * OVERRUN_MS: what is done once a deadline has passed.
+ */
+enum { LONG_MS = TAP_WAIT_MS, AT_ONCE_MS = 1000, OVERRUN_MS = 200 };
 
 /* ---- asking -------------------------------------------------------------- */
 
 extern struct sfid__error err;
 extern struct sfid__redis_reply reply;
-extern int64_t took_ms;
-extern int64_t worst_overrun_ms;
+extern struct took last_took; /* how long the last exchange took, if the test has a witness */
 
+/* It may take LONG_MS to connect, unless the URL tells. */
 struct sfid__connection *new_connection(const char *url);
 
 /* Ends both. */
@@ -37,12 +40,10 @@ bool said(int rc, const char *want);
 
 /* Returns whether the last exchange failed with this code and class, and its text contains these words. */
 bool failed_with(int rc, int code, enum sfid__reply_class class, const char *words);
-bool within(int64_t least_ms, int64_t most_ms);
 
-/* ---- looking at this process --------------------------------------------- */
-
-/* Returns false under a memory checker: it delays frees and changes page use. */
-bool memory_is_own(void);
+/* Check how long the last exchange took. The latter is two checks. */
+bool ends_at_once(const char *what);
+bool ends_after(int64_t ms, const char *what);
 
 /* Returns the descriptor of the only socket to a server, or -1. */
 int socket_fd(void);

@@ -17,7 +17,20 @@ static int inside_of(int from, int to) {
     return n;
 }
 
-static bool some_inside(void *n) { return inside_of(0, *(int *)n) > 0; }
+struct inside {
+    int from, to, least;
+};
+
+static bool are_inside(void *arg) {
+    const struct inside *in = arg;
+    return inside_of(in->from, in->to) >= in->least;
+}
+
+/* Waits until at least so many of these are in their turns, and returns how many are. */
+static int wait_inside(int from, int to, int least) {
+    wait_until(are_inside, &(struct inside){from, to, least});
+    return inside_of(from, to);
+}
 
 /* Guests of one server, or of one disk, that have had a turn. */
 static void join(int from, int to, bool remote, uint64_t group) {
@@ -75,12 +88,10 @@ static void helps_beside_a_hanging_turn(void) {
         nap(10); /* longer than a helper stays that is not needed */
     is_i64(threads_named(HELPER), 1, "hang: the helper stays for as long as it does");
     poke(a);
-    for (int i = 0; i < 20000 && atomic_load(&a->turns) < 3; i++)
-        nap(1);
-    is_i64(atomic_load(&a->turns), 3, "hang: and serves");
+    is_i64(turns_of(a, 3), 3, "hang: and serves");
     atomic_store(&h->hangs, 0);
     ok(wait_for(had_three, h), "hang: it finds its poke after that turn");
-    ok(tap_wait_until(no_helper, NULL, 20000), "hang: then the helper ends");
+    ok(wait_until(no_helper, NULL), "hang: then the helper ends");
     end(2, "hang");
 }
 
@@ -99,9 +110,7 @@ static void has_few_helpers(void) {
     enum { HANG = 8 };
     join(0, HANG, false, 0);
     poke_to_hang(0, HANG);
-    for (int round = 0; round < 20000 && inside_of(0, HANG) < 5; round++)
-        nap(1);
-    is_i64(inside_of(0, HANG), 5, "many hang: five threads");
+    is_i64(wait_inside(0, HANG, 5), 5, "many hang: five threads");
     is_i64(threads_named(HELPER), 4, "many hang: four of them are helpers, and no more come");
     end(HANG, "many hang");
 }
@@ -115,7 +124,7 @@ static void hangs_in_few(bool remote, const char *what) {
     join(HANG, ALL - 1, false, 0);
     join(ALL - 1, ALL, true, remote ? 0 : 7 + (UINT64_C(1) << 40));
     poke_to_hang(0, HANG);
-    ok(tap_wait_until(some_inside, &(int){HANG}, 20000), "%s: turns hang", what); /* not always the first one's */
+    ok(wait_inside(0, HANG, 1) > 0, "%s: turns hang", what); /* not always the first one's */
     for (int i = HANG; i < ALL - 1; i++) {
         poke(&guests[i]);
         ok(wait_for(had_two, &guests[i]), "%s: number %d, which does not depend on it, has its turn", what, i);
@@ -124,9 +133,8 @@ static void hangs_in_few(bool remote, const char *what) {
         poke(&guests[ALL - 1]);
         ok(wait_for(had_two, &guests[ALL - 1]), "%s: so does one with a server", what);
     }
-    for (int round = 0; round < 20000 && inside_of(0, HANG) < (remote ? 3 : 1); round++)
-        nap(1); /* others come first: the last that hangs may begin after them */
-    is_i64(inside_of(0, HANG), remote ? 3 : 1, "%s: few hang at one time", what);
+    /* Others come first: the last that hangs may begin after them. */
+    is_i64(wait_inside(0, HANG, remote ? 3 : 1), remote ? 3 : 1, "%s: few hang at one time", what);
     go_on(0, HANG);
     int late = 0;
     for (int i = 0; i < HANG; i++)
@@ -142,8 +150,7 @@ static void many_servers_hang(void) {
         join(i, i + 1, true, 100 + (uint64_t)i);
     join(HANG, ALL, false, 3);
     poke_to_hang(0, HANG);
-    for (int round = 0; round < 20000 && inside_of(0, HANG) < 3; round++)
-        nap(1);
+    wait_inside(0, HANG, 3);
     for (int i = HANG; i < ALL; i++) {
         poke(&guests[i]);
         ok(wait_for(had_two, &guests[i]), "many servers: number %d, of a disk, has its turn", i);
@@ -181,9 +188,7 @@ static void comes_behind(void) {
     poke(&guests[0]);
     ok(wait_for(failed_in_a_turn, &guests[0]), "behind: a server fails");
     poke_to_hang(1, 4);
-    for (int round = 0; round < 20000 && inside_of(1, 4) < 3; round++)
-        nap(1);
-    is_i64(inside_of(1, 4), 3, "behind: three of its turns hang");
+    is_i64(wait_inside(1, 4, 3), 3, "behind: three of its turns hang");
     poke(&guests[4]);
     poke(&guests[5]);
     atomic_store(&order, 0);
@@ -191,12 +196,6 @@ static void comes_behind(void) {
     ok(wait_for(had_two, &guests[4]) && wait_for(had_two, &guests[5]), "behind: one of them is over, and two others are due");
     is_i64(turn_of[0], 5, "behind: the one of the other server comes first");
     end(6, "behind");
-}
-
-static bool had(int n, struct guest *g) {
-    for (int round = 0; round < 20000 && atomic_load(&g->turns) < n; round++)
-        nap(1);
-    return atomic_load(&g->turns) >= n;
 }
 
 /*
@@ -210,14 +209,13 @@ static int five_of_one_disk(struct guest *other) {
         atomic_store(&guests[i].poked, 1);
         sfid__crew_look(&guests[i].berth);
     }
-    for (int round = 0; round < 20000 && inside_of(0, 5) == 0; round++)
-        nap(1);
+    wait_inside(0, 5, 1);
     poke(other);
-    const bool passed = had(before + 1, other);
+    const bool passed = turns_of(other, before + 1) > before;
     const int inside = inside_of(0, 5);
     go_on(0, 5);
     for (int i = 0; i < 5; i++)
-        had(before + 1, &guests[i]);
+        turns_of(&guests[i], before + 1);
     return passed ? inside : -1;
 }
 
@@ -257,17 +255,17 @@ static void goes_on_beside_a_disk(void) {
     end(3, "beside a disk");
 }
 
+static bool had_two_though_rung(void *arg) {
+    poke(arg);
+    return had_two(arg);
+}
+
 /* A call that finds the window over rings each time, and never waits for long. */
 static void serves_one_that_rings_on(void) {
     join(0, 2, true, 0);
     poke_to_hang(0, 1);
     ok(wait_for(is_inside, &guests[0]), "rings on: the main thread hangs");
-    const int64_t until = sfid__deadline_now_ms() + 10000;
-    while (atomic_load(&guests[1].turns) < 2 && sfid__deadline_now_ms() < until) {
-        poke(&guests[1]);
-        nap(1);
-    }
-    ok(atomic_load(&guests[1].turns) >= 2, "rings on: one that is rung for each millisecond has its turn");
+    ok(wait_for(had_two_though_rung, &guests[1]), "rings on: one that is rung for again and again has its turn");
     end(2, "rings on");
 }
 
@@ -333,9 +331,7 @@ static void begin_with_a_helper(int64_t next_ms) {
     wait_for(had_two, &guests[0]);
 }
 
-static struct {
-    _Atomic int armed, heard;
-} helper;
+static struct { _Atomic int armed, heard; } helper;
 
 /* Notes that a helper hears this guest's poke. */
 static bool is_poked_and_heard(const struct sfid__berth *b) {
@@ -375,7 +371,7 @@ static bool a_helper_rings_on(bool *served) {
     wait_for(sleeps_or_ended, &guests[2]);
     atomic_store(&helper.armed, threads_named(HELPER) == 2);
     poke(&guests[1]);
-    *served = tap_wait_until(had_three, &guests[1], 10000);
+    *served = wait_for(had_three, &guests[1]);
     return *served && atomic_load(&helper.heard) && guests[1].thread == guests[2].thread;
 }
 
@@ -394,12 +390,16 @@ static void wakes_the_main_thread(void) {
 
 /* The main thread has gone to sleep while a helper is in a turn, which then is due again. */
 static void keeps_the_time(void) {
-    begin_with_a_helper(sfid__deadline_now_ms() + 3000);
+    enum { TURN_MS = 1000 }; /* it has no other reason to come than the time */
+    const int64_t due_ms = tap_now_ms() + 3000;
+    begin_with_a_helper(due_ms);
     go_on(2, 3);
     ok(wait_for(is_out, &guests[2]) && wait_for(its_thread_sleeps, &guests[2]),
        "due: the main thread sleeps beside a helper's turn");
+    const int64_t over_ms = tap_now_ms();
     go_on(0, 1);
-    ok(tap_wait_until(had_three, &guests[0], 10000), "due: what the helper had is due again, in time");
+    ok(wait_for(had_three, &guests[0]), "due: what the helper had is due again");
+    in_time(took_between(over_ms > due_ms ? over_ms : due_ms, guests[0].turn_ms), TURN_MS, "due: in time");
     end(3, "due");
 }
 
@@ -419,6 +419,7 @@ static void looks_when_asked(void) {
 }
 
 int main(void) {
+    witness_begin();
     looks_when_asked();
     helps_beside_a_hanging_turn();
     helps_those_that_come_later();

@@ -103,12 +103,30 @@ static bool had_two(void *arg) {
 static bool had_three(void *arg) { return atomic_load(&((struct guest *)arg)->turns) >= 3; }
 
 /* Once something has not come, nothing else is waited for as long. */
-static bool wait_for(bool (*holds)(void *arg), struct guest *g) {
+static bool wait_until(bool (*holds)(void *arg), void *arg) {
     static _Atomic bool failed;
-    const bool good = tap_wait_until(holds, g, atomic_load(&failed) ? 100 : 20000);
+    const bool good = tap_wait_until(holds, arg, atomic_load(&failed) ? 100 : TAP_WAIT_MS);
     if (!good)
         atomic_store(&failed, true);
     return good;
+}
+
+static bool wait_for(bool (*holds)(void *arg), struct guest *g) { return wait_until(holds, g); }
+
+struct turns {
+    struct guest *g;
+    int n;
+};
+
+static bool had_turns_of(void *arg) {
+    const struct turns *t = arg;
+    return atomic_load(&t->g->turns) >= t->n;
+}
+
+/* Waits until it has had n turns, and returns how many it has had. */
+static int turns_of(struct guest *g, int n) {
+    wait_until(had_turns_of, &(struct turns){g, n});
+    return atomic_load(&g->turns);
 }
 
 static bool no_threads(void *unused) {
@@ -116,17 +134,14 @@ static bool no_threads(void *unused) {
     return threads_named(NAME) == 0 && threads_named(HELPER) == 0;
 }
 
+static bool none_or_one_asleep(void *unused) { return no_threads(unused) || threads_asleep(NAME) + threads_asleep(HELPER) > 0; }
+
 /*
  * The kernel shows a thread for a moment after it was joined, on a busy machine for longer; it does not sleep. A helper that is
  * left does, and ends by itself, but after a second.
  */
 static bool threads_end(void) {
-    bool ended = tap_wait_until(no_threads, NULL, 500);
-    for (int i = 0; i < 20000 && !ended && threads_asleep(NAME) + threads_asleep(HELPER) == 0; i++) {
-        nap(1);
-        ended = no_threads(NULL);
-    }
-    return ended;
+    return tap_wait_until(no_threads, NULL, 500) || (tap_wait_until(none_or_one_asleep, NULL, TAP_WAIT_MS) && no_threads(NULL));
 }
 
 #endif

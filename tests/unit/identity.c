@@ -47,7 +47,7 @@ static void made_once(void) {
     shared = shared_memory(sizeof *shared);
     for (int i = 0; i < PROCESSES; i++)
         spawn(one_of_many, &i);
-    ok(tap_wait_until(all_wait, NULL, 20000), "%d processes wait for a machine ID", PROCESSES);
+    ok(tap_wait_until(all_wait, NULL, TAP_WAIT_MS), "%d processes wait for a machine ID", PROCESSES);
     atomic_store(&shared->go, 1);
     while (wait(NULL) > 0)
         ;

@@ -18,10 +18,11 @@ struct fake_store {
     struct sfid__store store; /* first */
     _Atomic int renewals, fail, lose, claims, busy;
     _Atomic int moves, meets, open_at_claim;
-    _Atomic int kernel_thread; /* who renewed last */
-    _Atomic int kept_well;     /* a child, before it died */
-    _Atomic int looked;        /* a child has seen whether its parent serves it */
+    _Atomic int kernel_thread;              /* who renewed last */
+    _Atomic int kept_well;                  /* a child, before it died */
+    _Atomic int looked;                     /* a child has seen whether its parent serves it */
     _Atomic int64_t renewed_ms, longest_ms; /* the last renewal, by the monotonic clock; the longest time without one */
+    struct took call;                       /* a child's longest one */
 };
 
 /* A window on the real clock, on a page that children share. */
@@ -37,11 +38,6 @@ static void note_renewal(struct fake_store *s) {
     const int64_t now = monotonic_ms(), since = now - atomic_exchange(&s->renewed_ms, now);
     if (since > atomic_load(&s->longest_ms))
         atomic_store(&s->longest_ms, since);
-}
-
-/* True if the keeper has been, or is, so late that another one may take its place: the machine was busy. */
-static bool was_late(const struct fake_store *s) {
-    return SFID__MAX(atomic_load(&s->longest_ms), monotonic_ms() - atomic_load(&s->renewed_ms)) >= window_ms / 2;
 }
 
 static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
@@ -95,9 +91,13 @@ static void on_event(void *user, const sfid_event *event) {
 
 static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
 
+enum { CALL_MS = 500 };          /* while a keeper renews no call waits for it */
+static struct took longest_call; /* since begin() */
+
 static void begin(bool events) {
     memset((void *)told, 0, sizeof told);
-    fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
+    longest_call = (struct took){0, 0};
+    fake_open(&f, NULL, SFID_WAIT, TAP_WAIT_MS, 10000);
     fake_close(&f);
     f.page = shared_memory(SFID__MAP_SIZE);
     store = shared_memory(sizeof *store);
@@ -145,24 +145,21 @@ static void end(void) {
 /* Draws for a while; how many calls failed. */
 static int draw_for_ms(int64_t ms) {
     int failed = 0;
-    const int64_t until = sfid__system_clock.monotonic_ns(&sfid__system_clock) + ms * 1000000;
-    while (sfid__system_clock.monotonic_ns(&sfid__system_clock) < until)
+    const int64_t until = tap_now_ms() + ms;
+    for (int64_t before = tap_now_ms(), after; before < until; before = after) {
         failed += sfid_next(fake_handle(&f)) < 0;
+        after = tap_now_ms();
+        if (after - before > longest_call.ms)
+            longest_call = took_longer(longest_call, took_between(before, after));
+    }
     return failed;
 }
 
-/* The same. Where calls failed after the keeper came late, it says nothing, and is done again. */
-static int failures_for_ms(int64_t ms) {
-    int failed = 1;
-    for (int i = 0; failed != 0 && i < 3; i++) {
-        atomic_store(&store->longest_ms, 0);
-        atomic_store(&store->renewed_ms, monotonic_ms());
-        failed = draw_for_ms(ms);
-        if (failed == 0 || !was_late(store))
-            break;
-        diag("%d calls failed after the keeper came late", failed);
-    }
-    return failed;
+/* Two checks. */
+static void flows_for_ms(int64_t ms, const char *what) {
+    longest_call = (struct took){0, 0};
+    is_i64(draw_for_ms(ms), 0, "%s", what);
+    in_time(longest_call, CALL_MS, "%s: no call waits", what);
 }
 
 #endif

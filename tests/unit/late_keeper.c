@@ -147,9 +147,9 @@ static void publishes(void) {
     sfid__record_replace(f.page, i, 0, &start);
 }
 
-/* ---- in time --------------------------------------------------------------------- */
+/* ---- on time --------------------------------------------------------------------- */
 
-static void in_time(void) {
+static void on_time(void) {
     renewal(6, SFID__GRANTED, NULL, NULL);
     ok(server.renewals == 1 && server.renewed.token == 70 && server.renewed.nonce == 1 && server.renewed.next_nonce > 1,
        "a keeper renews under what the page has");
@@ -226,7 +226,7 @@ static void beside(void) {
 }
 
 int main(void) {
-    in_time();
+    on_time();
     late();
     beside();
     free(f.page);

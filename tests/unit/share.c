@@ -77,7 +77,7 @@ static void begin(int deadline_ms) {
 }
 
 static void let_others_in(void) {
-    begin(5000);
+    begin(TAP_WAIT_MS);
     refused = 20;
     const pid_t child = stay_inside(STAY_MS);
     is_i64(sfid__share_let_in(&h), 0, "doors that are closed for a while are waited for: %s", h.error.text);
@@ -98,7 +98,7 @@ static void let_others_in(void) {
 /* A keeper reserved a record that crosses into the next block, and was stopped before it put memory there. */
 static void memory_behind_records(void) {
     struct stat st;
-    begin(1000);
+    begin(TAP_WAIT_MS);
     refused = 0;
     uint32_t i = 1;
     while (sfid__page_bytes(i + 1) <= SFID__SLOT_BLOCK)

@@ -89,7 +89,7 @@ int main(void) {
     ok(stat(tap_tmpdir(), &st) == 0 && (st.st_mode & 0777) == 0700, "it is private");
     ok(run(leave) == 7 && stat(tap_tmpdir(), &st) == 0, "a child's exit leaves the parent's alone");
     int left = 3;
-    ok(tap_wait_until(no_longer, &left, 5000), "waiting ends when the condition holds");
+    ok(tap_wait_until(no_longer, &left, TAP_WAIT_MS), "waiting ends when the condition holds");
     left = 1000000;
     ok(!tap_wait_until(no_longer, &left, 20), "or when the time is over");
     return done_testing();

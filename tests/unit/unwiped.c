@@ -128,6 +128,8 @@ static bool keeper_is_here(void *g) {
 /* A thread names itself when it has begun. Before, it may hold a lock of a sanitizer's allocator, and a forked child inherit it. */
 static bool keeper_has_begun(void *g) { return keeper_is_here(g) && threads_named("sfid-keeper") == 1; }
 
+static bool child_has_told(void *unused) { return unused == NULL && *(volatile int *)&shared->keeper_here != 1; }
+
 /* A child does not take its parent's thread for its own: with that gone, it starts one. */
 static void keepers(void) {
     sfid_options o = SFID_OPTIONS_INIT;
@@ -143,17 +145,17 @@ static void keepers(void) {
     const pid_t parent = fork();
     if (parent == 0) {
         sfid *g = NULL;
-        if (sfid_open(&g, &o) < 0 || !tap_wait_until(keeper_has_begun, g, 20000))
+        if (sfid_open(&g, &o) < 0 || !tap_wait_until(keeper_has_begun, g, TAP_WAIT_MS))
             _exit(1);
         const pid_t child = fork();
         if (child == 0) {
             sfid_status_info s;
-            alarm(60); /* nobody else ends it, and the test's output would stay open */
+            alarm(3 * TAP_WAIT_MS / 1000); /* nobody else ends it, and the test's output would stay open */
             shared->keeper_here = sfid_status(g, &s) == 0 && !s.keeper_here ? 1 : -1;
             const pid_t before = getppid();
             while (getppid() == before)
                 usleep(1000);
-            const bool took_over = tap_wait_until(keeper_is_here, g, 20000);
+            const bool took_over = tap_wait_until(keeper_is_here, g, TAP_WAIT_MS);
             sfid_close(g);
             shared->keeper_here = shared->keeper_here == 1 && took_over ? 2 : -1;
             _exit(0);
@@ -164,8 +166,7 @@ static void keepers(void) {
         _exit(2);
     }
     const int status = status_of(parent);
-    for (int i = 0; i < 40000 && *(volatile int *)&shared->keeper_here == 1; i++)
-        usleep(1000);
+    tap_wait_until(child_has_told, NULL, 2 * TAP_WAIT_MS);
     is_i64(status, -SIGKILL, "a parent leaves a child behind");
     is_i64(*(volatile int *)&shared->keeper_here, 2, "which finds no keeper of its own, and starts one");
 }
