@@ -8,6 +8,9 @@
  * comes back behind, and the next process may not borrow, so that its window is as short as can be: it cannot hide a mark
  * that was lost behind its own.
  *
+ * A mark that was just made: power is lost after the first ID, and what was not synced is gone, names as well; or power is lost
+ * before the first ID, and what was not synced is torn.
+ *
  * A mark of which a block was damaged, at the moment of a kill, and a next process with the same settings.
  *
  * The killed processes borrow as far as their windows allow: an ID lies just below what is durable.
@@ -122,10 +125,9 @@ static void write_mark(const struct disk_bytes *b) {
     close(fd);
 }
 
-/* The state directory as it was synced; of its mark each block that was under way as `fates` has it, in base 3. */
-static void restore(unsigned fates) {
+/* Each block of the mark that was under way as `fates` has it, in base 3. */
+static void restore_blocks(unsigned fates) {
     static struct disk_bytes b;
-    disk_restore_dir(left.inode, left.lost, dirs.state);
     b = left.synced;
     b.size = left.last.size > left.synced.size ? left.last.size : left.synced.size;
     for (unsigned i = 0; i < left.dirty_count; i++, fates /= FATES) {
@@ -134,6 +136,22 @@ static void restore(unsigned fates) {
             memcpy(b.at + left.dirty[i], left.last.at + left.dirty[i], fate == TORN ? 40 : DISK_BLOCK);
     }
     write_mark(&b);
+}
+
+/* The state directory as it was synced, and the mark. */
+static void restore(unsigned fates) {
+    disk_restore_dir(left.inode, left.lost, dirs.state);
+    restore_blocks(fates);
+}
+
+/* The state directory as it was synced, and nothing else. Returns whether the mark has a name there. */
+static bool restore_synced(void) {
+    char path[SHIM_PATH];
+    disk.loses_all = true;
+    disk_restore_dir(left.inode, left.lost, dirs.state);
+    disk.loses_all = false;
+    snprintf(path, sizeof path, "%s/" MARK, dirs.state);
+    return access(path, F_OK) == 0;
 }
 
 /* ---- judging --------------------------------------------------------------- */
@@ -212,6 +230,36 @@ static void test_losses(uint64_t second) {
     told(what);
 }
 
+static bool has_id(void *arg) {
+    (void)arg;
+    return atomic_load(&report->highest) >= 0;
+}
+
+/* The name of the mark has to be durable by then, not only its content. */
+static void test_first_id(void) {
+    begin_state();
+    const pid_t child = self_start("use-up", NULL, NULL, NULL, NULL);
+    must(tap_wait_until(has_id, NULL, TAP_WAIT_MS), "no ID");
+    child_kill(child);
+    died_ns = wall_ns();
+    lose_power();
+    ok(restore_synced(), "the first ID of a pid: the name of its mark is durable");
+    judge_next("other", BACK_MS, "first ID", 0);
+    told("after the first ID of a pid, what was not synced is lost");
+}
+
+/* A name that is durable has content that is: a block of it that is torn leaves the mark damaged. */
+static void test_before_id(void) {
+    const unsigned all_torn = TORN * (1 + FATES + FATES * FATES + FATES * FATES * FATES);
+    begin_state();
+    die_in_sync(1);
+    lose_power();
+    if (restore_synced())
+        restore_blocks(all_torn);
+    judge_next("other", BACK_MS, "no ID yet", 0);
+    told("before the first ID of a pid, what was not synced is torn");
+}
+
 static void test_damage(void) {
     static struct disk_bytes whole, bad;
     unsigned used = 0;
@@ -254,6 +302,8 @@ int main(int argc, char **argv) {
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm);
     setenv("SFID_TEST_STATE", dirs.state, 1);
     disk_begin(&rng);
+    test_first_id();
+    test_before_id();
     for (uint64_t second = 1; second <= 3; second++)
         test_losses(second);
     test_damage();

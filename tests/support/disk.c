@@ -49,9 +49,9 @@ static void disk_restore_file(uint64_t inode, const char *lost, const char *to) 
     snprintf(path, sizeof path, "%s/data-%" PRIu64, disk.notes, inode);
     disk_read(&synced, path);
     disk_read(&last, lost);
-    if (last.size > synced.size && draw_random(disk.rng) % 2)
+    if (!disk.loses_all && last.size > synced.size && draw_random(disk.rng) % 2)
         synced.size = last.size;
-    for (size_t at = 0; at < synced.size; at += DISK_BLOCK) {
+    for (size_t at = 0; !disk.loses_all && at < synced.size; at += DISK_BLOCK) {
         const uint64_t fate = draw_random(disk.rng) % 8;
         if (fate < 4)
             memcpy(synced.at + at, last.at + at, DISK_BLOCK);
@@ -75,7 +75,7 @@ static void disk_restore_entry(uint64_t inode, bool is_dir, const char *name, co
 
 /* Adds some of the names that were not synced. The synced ones are already there. */
 static void disk_restore_late(const char *lost, const char *to) {
-    DIR *dir = opendir(lost);
+    DIR *dir = disk.loses_all ? NULL : opendir(lost);
     for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
         char path[SHIM_PATH];
         struct stat st, there;

@@ -20,6 +20,7 @@ struct disk {
     char notes[200]; /* directory of the notes */
     struct shim_control *control;
     uint64_t *rng;
+    bool loses_all; /* nothing survives but what was synced */
 };
 
 extern struct disk disk;
