@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* What is made and given back again and again leaves neither memory nor descriptors behind. */
+#include "lease/options.h"
+
+#include "support/marks.h"
+#include "support/scene.h"
+
+#include <malloc.h>
+
+enum { WARM = 20, ROUNDS = 1000 };
+
+/* Bytes from malloc(). 0 where that is not known: sanitizers and valgrind find leaks by themselves. */
+static size_t heap_used(void) {
+#if defined(__GLIBC__) && __GLIBC_MINOR__ >= 33 && !SANITIZED
+    return mallinfo2().uordblks;
+#else
+    return 0;
+#endif
+}
+
+static bool a_mark(void) {
+    struct sfid__mark m;
+    const bool taken = sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, false, false}, &mark_said, &mark_err) == 0;
+    sfid__mark_drop(&m);
+    return taken;
+}
+
+static bool a_directory(void) {
+    struct sfid__dir dir, sub = SFID__DIR_NONE;
+    const bool opened =
+        sfid__dir_reopen(&dir, mark_app.path, &mark_err) == 0 && sfid__dir_open_sub(&sub, &dir, "sub", &mark_err) == 0;
+    sfid__dir_close(&sub);
+    sfid__dir_close(&dir);
+    return opened;
+}
+
+static bool options_for_later(void) {
+    static const struct sfid__settings settings;
+    sfid_options o = SFID_OPTIONS_INIT;
+    o.app = "orders";
+    o.store = "redis://localhost/0?timeout=20s";
+    o.run_dir = "/run/somewhere/in/memory";
+    o.state_dir = "/var/lib/somewhere/on/disk";
+    struct sfid__kept *kept = sfid__options_keep(&o, &settings);
+    const bool same = kept && kept->opt.app != o.app && strcmp(kept->opt.app, o.app) == 0 && kept->opt.store != o.store &&
+                      strcmp(kept->opt.store, o.store) == 0;
+    sfid__options_free(kept);
+    return same;
+}
+
+static void again_and_again(bool (*make)(void), const char *what) {
+    size_t heap = 0;
+    unsigned failed = 0;
+    const int fds = entries("/proc/self/fd");
+    for (int i = 0; i < WARM + ROUNDS; i++) {
+        if (i == WARM) /* what the first ones leave for all that follow is there */
+            heap = heap_used();
+        failed += !make();
+    }
+    const size_t after = heap_used();
+    is_u64(failed, 0, "%s: made %d times", what, WARM + ROUNDS);
+    if (!ok(after < heap + ROUNDS, "%s: without memory left behind", what))
+        diag("%zu bytes before %d rounds, %zu after", heap, ROUNDS, after);
+    is_i64(entries("/proc/self/fd"), fds, "%s: and without a descriptor", what);
+}
+
+int main(void) {
+    marks_begin();
+    again_and_again(a_mark, "a mark");
+    again_and_again(a_directory, "a directory");
+    again_and_again(options_for_later, "options kept for later");
+    sfid__dir_close(&mark_app);
+    return done_testing();
+}
