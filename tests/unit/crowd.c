@@ -88,6 +88,22 @@ static int used_up_alone_in_batches(void) {
     return wanted;
 }
 
+/* Two calls find the same tick used up, and others take positions between them; and so on in each eleventh tick. */
+static int used_up_for_two(void) {
+    begin();
+    for (int i = 0; i < TICKS; i++) {
+        for (int n = 0; n < 2; n++) {
+            struct sfid__call call = {.may_sleep = true, .want = 1, .exhausted = true};
+            if (sfid__draw_front(&a.g, &call) < 0)
+                return -1;
+            atomic_fetch_add(&fake_record(&a)->word, 1000);
+        }
+        fake_pass_ms(&a, 11);
+    }
+    end();
+    return wanted;
+}
+
 static void when_wanted(void) {
     begin_both();
     ok(atomic_load(&a.g.random) != 0 && atomic_load(&a.g.random) != atomic_load(&b.g.random), "no two processes decide alike");
@@ -100,6 +116,7 @@ static void when_wanted(void) {
     is_i64(used_up(1, 4096, true), 0, "all is ours: never");
     ok(used_up(10, 0, true) > TICKS / 2 - 60, "every tenth tick is enough");
     is_i64(used_up(11, 0, true), 0, "every eleventh is not");
+    is_i64(used_up_for_two(), 0, "nor are two calls in one tick: it was used up once");
     is_i64(used_up(1, 0, false), 0, "a call that may not sleep wants nothing");
     is_i64(used_up_alone(0, 0), 0, "alone: never");
     is_i64(used_up_alone(5, 0), 0, "alone, with pauses: never");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A page and its pid are let go to others, and given back, while another process stays in a door, or has a lock for a moment. */
+/*
+ * A page and its pid are let go to others, and given back, while another process stays in a door, or has a lock for a moment. Who
+ * finds pages held waits for one after the other.
+ */
 #include "lease/share.h"
 
 #include "draw/record.h"
@@ -111,6 +114,56 @@ static void memory_behind_records(void) {
     sfid__slot_drop(&h.slot);
 }
 
+/* ---- pages that are held ------------------------------------------------------- */
+
+static int64_t passed_ns; /* of a clock that moves when somebody sleeps */
+
+static struct sfid__time wall(const struct sfid__clock *clock) {
+    (void)clock;
+    return (struct sfid__time){SFID_EPOCH_MS + 5000 + passed_ns / 1000000, 0};
+}
+
+static int64_t passed(const struct sfid__clock *clock) { return clock ? passed_ns : 0; }
+
+static void pass(const struct sfid__clock *clock, int64_t ns) { passed_ns += clock ? ns : 0; }
+
+static const struct sfid__clock by_sleeps = {wall, passed, pass};
+static struct sfid__holder holders[SFID__SHARED_PAGES + 1];
+
+/* The page that this holder gets within so much time, or why it gets none. */
+static int joined(struct sfid__holder *holder, int64_t within_ms, const struct sfid__settings *settings) {
+    bool live;
+    *holder = (struct sfid__holder){
+        .generator = &g, .store = &store, .run = run, .settings = settings, .deadline_ms = passed_ns / 1000000 + within_ms};
+    const int rc = sfid__share_join(holder, &live);
+    return rc < 0 ? rc : live ? -1 : (int)holder->page;
+}
+
+/* One after the other finds the pages of those before held, by processes that begin or end them. */
+static void waits_for_each(void) {
+    enum { WITHIN_MS = 1000, SPELL_MS = WITHIN_MS / (SFID__SHARED_PAGES + 1), NAP_NS = 10000000 };
+    const struct sfid__settings settings = {.opt = {.app = "held", .pid = -1}};
+    unsigned wrong = 0;
+    g = (struct sfid__generator){.clock = &by_sleeps, .layout = layout};
+    store.terms.end = UINT64_MAX;
+    passed_ns = 7000000;
+    for (int i = 0; i < SFID__SHARED_PAGES; i++) {
+        const int64_t due_ns = passed_ns + i * SPELL_MS * INT64_C(1000000);
+        const int page = joined(&holders[i], WITHIN_MS, &settings);
+        wrong += page != i || passed_ns < due_ns || passed_ns > due_ns + NAP_NS;
+    }
+    is_u64(wrong, 0, "held pages: each is waited for as long, then there is the next one");
+    const int64_t end_ns = passed_ns + WITHIN_MS * INT64_C(1000000);
+    is_i64(joined(&holders[SFID__SHARED_PAGES], WITHIN_MS, &settings), SFID_EBUSY, "held pages: behind the last one is none");
+    ok(passed_ns >= end_ns, "held pages: which is waited for to the end");
+    for (int i = 0; i < SFID__SHARED_PAGES; i++)
+        sfid__slot_drop(&holders[i].slot);
+    is_i64(joined(&holders[0], 3, &settings), 0, "held pages: within a few milliseconds the first one");
+    ok(joined(&holders[1], 3, &settings) > 0, "held pages: or one that is not held");
+    sfid__slot_drop(&holders[0].slot);
+    sfid__slot_drop(&holders[1].slot);
+}
+
 int main(void) {
     char dir[4200];
     snprintf(dir, sizeof dir, "%s/run", tap_tmpdir());
@@ -118,6 +171,7 @@ int main(void) {
     need(sfid__dir_open_run(&run, dir, &h.error) >= 0, "%s", h.error.text);
     let_others_in();
     memory_behind_records();
+    waits_for_each();
     sfid__dir_close(&run);
     return done_testing();
 }
