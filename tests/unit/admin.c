@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sfid_app_look() and sfid_app_init() before a server that says what the test tells it to: what changes between looking and
- * doing is looked at again, nonsense is not believed, and every call is back in time. tests/redis/admin.c has the real ones.
+ * doing is looked at again, nonsense is not believed, and every call is back in time. sfid_pid_look() tells from when on a pid is
+ * free. tests/redis/admin.c has the real ones.
  */
 #include "support/asker.h"
 
@@ -173,6 +174,39 @@ static void test_nonsense(void) {
     ok(failed(init(&opt, 0), SFID_EREDIS, "init of app \"orders\""), "nor such an answer to init");
 }
 
+/* ---- when a pid is free -------------------------------------------------- */
+
+enum { NOW_S = 5000, NEVER_S = -1 };
+
+static const sfid_layout seconds = SFID_LAYOUT(36, 11, 16, 1000, SFID_EPOCH_MS);
+
+/* In ticks, of which this layout has one a second. The server's clock says NOW_S. */
+static void free_from(uint64_t pid, const char *known, unsigned open, const char *record, int64_t want, const char *what) {
+    char line[LINE];
+    sfid_options opt = options(100);
+    sfid_pid_info info;
+    opt.layout = &seconds;
+    snprintf(line, sizeof line, "OK %lld %s - %u 5 a 101%s", (long long)SFID_EPOCH_MS + NOW_S * 1000LL, known, open, record);
+    WILL_SAY(line, "-ERR no");
+    need(sfid_pid_look(&opt, pid, &info, why, sizeof why) == 0, "%s", why);
+    is_i64(info.free_unix_ms, want > 0 ? SFID_EPOCH_MS + want * 1000 : want, "free from: %s", what);
+}
+
+/* While the server waits for what it has forgotten, a pid is granted once both are over: its own window and that wait. */
+static void test_free(void) {
+    free_from(3, "current", 0, " 3~held~5600~host:0:T", 5600, "the end of its window");
+    free_from(3, "current", 5900, " 3~held~5600~host:0:T", 5900, "or of the wait, if that is later");
+    free_from(3, "current", 5300, " 3~held~5600~host:0:T", 5600, "but not if it is earlier");
+    free_from(3, "current", 5300, " 3~held~4900~host:0:T", 5300, "the end of the wait, if it has run out");
+    free_from(3, "current", 4990, " 3~held~4900~host:0:T", 0, "at once, when both are over");
+    free_from(3, "current", 0, " 3~held~5000~host:0:T", 0, "and in that tick");
+    free_from(3, "current", 5900, " 3~released~5600~-", 5600, "a released one: from its first unused tick on, without a wait");
+    free_from(3, "current", 5900, "", NEVER_S, "not known without a record");
+    free_from(3, "old", 0, " 3~held~5600~host:0:T", NEVER_S, "nor by records that will be dropped");
+    free_from(7, "current", 5900, " 7~held~5100~host:0:T", 5330, "a short one waits for a short window");
+    free_from(7, "current", 5900, " 7~held~5400~host:0:T", 5400, "and for the end of its own");
+}
+
 /* ---- options, time ------------------------------------------------------- */
 
 static void test_options(void) {
@@ -277,6 +311,7 @@ int main(void) {
     test_stale();
     test_script();
     test_nonsense();
+    test_free();
     test_options();
     test_versions();
     test_half();
