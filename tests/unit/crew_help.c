@@ -238,6 +238,18 @@ static void waits_to_be_told(void) {
     end(8, "told");
 }
 
+/* The same with the main thread in the turn that lasts. */
+static void waits_for_the_main_thread(void) {
+    enum { ROUNDS = 5 };
+    int inside = 1;
+    join(0, 5, false, 7);
+    join(5, 6, true, 0);
+    for (int round = 0; round < ROUNDS && inside == 1; round++)
+        inside = five_of_one_disk(&guests[5]);
+    is_i64(inside, 1, "told by the main thread: of five of one disk one hangs");
+    end(6, "told by the main thread");
+}
+
 /* A disk that hangs holds up nobody else's, whether that one has failed or not. */
 static void goes_on_beside_a_disk(void) {
     join(0, 1, false, 7);
@@ -430,6 +442,7 @@ int main(void) {
     two_disks();
     comes_behind();
     waits_to_be_told();
+    waits_for_the_main_thread();
     goes_on_beside_a_disk();
     serves_one_that_rings_on();
     leaves_though_poked();
