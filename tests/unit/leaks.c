@@ -20,7 +20,7 @@ static size_t heap_used(void) {
 
 static bool a_mark(void) {
     struct sfid__mark m;
-    const bool taken = sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, false, false}, &mark_said, &mark_err) == 0;
+    const bool taken = sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, false, false, 0}, &mark_said, &mark_err) == 0;
     sfid__mark_drop(&m);
     return taken;
 }

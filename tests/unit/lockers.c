@@ -102,7 +102,7 @@ static void page_is_gone(void) {
     bool last = false;
     snprintf(page, sizeof page, "%s/orders/0", run.path);
     for (int i = 0; i < TRIES && !last; i++) {
-        need(take_as(&s, "0", &(struct sfid__slot_want){LAYOUT, SFID__ANY_PID, LIMIT}) == 0, "no slot: %s", err.text);
+        need(take_as(&s, "0", &(struct sfid__slot_want){LAYOUT, SFID__ANY_PID, LIMIT, 0}) == 0, "no slot: %s", err.text);
         last = last_without_file(&s, page);
     }
     ok(last, "without the file of its page, who is alone knows that it is the last one");

@@ -90,7 +90,7 @@ static void never_back(void) {
 /* Each clean close sets the mark back a little, as after borrowing. Not synced: a slow disk takes long for thousands of syncs. */
 static void many_lives(void) {
     enum { LIVES = 1000, LIFE_AT = 48 };
-    const struct sfid__mark_want want = {1, 77, false, false};
+    const struct sfid__mark_want want = {1, 77, false, false, 0};
     struct sfid__mark m;
     unsigned wrong = 0;
     unlink(mark_path);
