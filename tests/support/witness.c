@@ -18,6 +18,7 @@
 #include "support/tap.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -37,6 +38,7 @@ static struct stalls naps; /* of the process whose number this is */
 static pid_t napping;
 static struct stalls *syncs; /* of the family: a disk is slow for all */
 static unsigned compared, not_judged;
+static sem_t runs; /* a thread that was started does */
 
 /* Release: who sees it sees the stall before it as well. Pairs with stalled_within() [B]. */
 static void begin(struct stalls *s, int64_t due_ms) { atomic_store_explicit(&s->due_ms, due_ms, memory_order_release); }
@@ -56,6 +58,7 @@ static void nap_ms(int64_t ms) { nanosleep(&(struct timespec){ms / 1000, ms % 10
 
 static void *watch_naps(void *arg) {
     (void)arg;
+    sem_post(&runs);
     for (;; begin(&naps, tap_now_ms() + NAP_MS)) { /* the first has begun */
         nap_ms(NAP_MS);
         end(&naps, LATE_MS);
@@ -65,6 +68,7 @@ static void *watch_naps(void *arg) {
 
 static void *watch_syncs(void *arg) {
     const int fd = (int)(intptr_t)arg;
+    sem_post(&runs);
     for (;;) {
         const int64_t began = tap_now_ms();
         begin(syncs, began + SLOW_SYNC_MS);
@@ -79,13 +83,16 @@ static void *watch_syncs(void *arg) {
     }
 }
 
-/* Signals of the test are not for it. */
+/* Signals of the test are not for it. It runs on return: a fork while a thread is starting leaves a sanitizer's locks held in the child. */
 static void start(void *(*fn)(void *), void *arg) {
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);
+    sem_init(&runs, 0, 0);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int why = pthread_create(&thread, NULL, fn, arg);
+    while (why == 0 && sem_wait(&runs) < 0)
+        ;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     need(why == 0 && pthread_detach(thread) == 0, "no witness: %s", strerror(why));
 }
