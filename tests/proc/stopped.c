@@ -16,7 +16,7 @@
 #define STORE "local?lead_ms=400"
 #define APP "stopped"
 
-enum { LATE_MS = 50, LOG_ROOM = 1 << 18, BURST = 5, SHORT_WAIT_MS = 5, LONG_WAIT_MS = 60000, PID = 1 };
+enum { LATE_MS = 50, LOG_ROOM = 1 << 22, BURST = 5, SHORT_WAIT_MS = 5, LONG_WAIT_MS = 60000, PID = 1 };
 enum way { BY_NEXT, BY_TRY };
 
 static sfid_layout layout;
@@ -29,12 +29,13 @@ static struct scene {
     char mounted[100]; /* the small file system that the state directory is on, or "" */
     atomic_int begun, done;
     bool late; /* the drawer was not run for so long that the keeper may have gone to rest: then calls say SFID_EAGAIN */
-    atomic_int spoil, mend; /* orders: one of enum spoil */
-    atomic_int orders;      /* carried out; -1: one failed */
+    atomic_int spoil, mend;                     /* orders: one of enum spoil */
+    atomic_int orders;                          /* carried out; -1: one failed */
     _Atomic int64_t drawn, last, asked, calls;  /* asked: calls begun; calls: those that have returned, and were judged */
     _Atomic int64_t beyond, window_beyond;      /* IDs and windows past the mark */
     _Atomic int64_t out_of_window, wrong, code; /* refused as they should be; otherwise, and how */
     _Atomic int64_t window_ms, failures;        /* as sfid_status() tells them */
+    atomic_int text_wanted, text_there;         /* of the next call that is told that the window is over */
     char text[300];
 } * scene;
 
@@ -47,22 +48,27 @@ static void judge_id(int64_t id, int mark) {
     atomic_fetch_add(&scene->drawn, 1);
 }
 
-static void note_begin(void) {
+/* A call begins, or has failed: was there none for so long? */
+static void note_time(bool begins) {
     static int64_t last;
     const int64_t now = mono_ns();
     scene->late = scene->late || (last != 0 && now - last > LATE_MS * (int64_t)NS_PER_MS);
-    last = now;
-    atomic_fetch_add(&scene->asked, 1);
+    if (begins)
+        last = now;
 }
 
 static void judge_error(const sfid *g, int64_t code) {
-    const bool fine = code == SFID_ELEASE || (code == SFID_EAGAIN && (scene->way == BY_TRY || scene->late));
-    if (fine && atomic_fetch_add(&scene->out_of_window, 1) == 3)
+    note_time(false);
+    if (code == SFID_ELEASE && atomic_exchange(&scene->text_wanted, 0)) {
         snprintf(scene->text, sizeof scene->text, "%s", sfid_last_error(g));
-    if (!fine) {
-        atomic_fetch_add(&scene->wrong, 1);
-        atomic_store(&scene->code, code);
+        atomic_store(&scene->text_there, 1);
     }
+    if (code == SFID_ELEASE || (code == SFID_EAGAIN && (scene->way == BY_TRY || scene->late))) {
+        atomic_fetch_add(&scene->out_of_window, 1);
+        return;
+    }
+    atomic_fetch_add(&scene->wrong, 1);
+    atomic_store(&scene->code, code);
 }
 
 /* A window of so many ms from before the question on, at least, ends at the mark or before. */
@@ -118,7 +124,8 @@ static int drawer(void *arg) {
     atomic_store(&scene->begun, 1);
     for (; !atomic_load(&scene->done) && !idlog_full(&log); nap_us(300)) {
         for (int i = 0; i < BURST && !idlog_full(&log); i++) {
-            note_begin();
+            note_time(true);
+            atomic_fetch_add(&scene->asked, 1);
             const int64_t id = scene->way == BY_TRY ? sfid_try_next(g) : sfid_next(g);
             if (id >= 0)
                 idlog_put(&log, id);
@@ -287,17 +294,23 @@ static void limit_files(pid_t child, rlim_t bytes) {
     must(prlimit(child, RLIMIT_FSIZE, &limit, NULL) >= 0, "prlimit: %s", strerror(errno));
 }
 
+static bool no_failures(void *arg) {
+    (void)arg;
+    return atomic_load(&scene->failures) == 0;
+}
+
 static void test_renewals_fail(const char *what) {
     const pid_t child = begin(&(struct scene){.max_wait_ms = SHORT_WAIT_MS}, what);
     limit_files(child, 0);
     ok(more(&scene->failures, 1, TAP_WAIT_MS), "%s: renewals fail, and are counted", what);
-    atomic_store(&scene->out_of_window, 0); /* the text is of the refusals from here on */
-    test_holds_back(child, sit_out(what), what);
-    ok(strstr(scene->text, "pid-1") != NULL, "%s: the error names the file: %s", what, scene->text);
+    const uint64_t mark = sit_out(what);
+    atomic_store(&scene->text_wanted, 1);
+    test_holds_back(child, mark, what);
+    const bool told = flag_wait(&scene->text_there, 1, TAP_WAIT_MS);
+    ok(told && strstr(scene->text, "pid-1") != NULL, "%s: the error names the file: %s", what, told ? scene->text : "");
     limit_files(child, RLIM_INFINITY);
     test_recovers(what);
-    ok(tap_wait_until(reached, &(struct at_least){&scene->calls, scene->calls + 50}, TAP_WAIT_MS) && scene->failures == 0,
-       "%s: the failures are over", what);
+    ok(tap_wait_until(no_failures, NULL, TAP_WAIT_MS), "%s: the failures are over", what);
     finish(child, what);
 }
 
