@@ -146,7 +146,7 @@ struct took took_longer(struct took a, struct took b);
  * stood still is taken off. Above the limit even so, and for a tenth of the
  * time the machine stood still: not judged, an ok that `make check` counts. Above
  * four times the limit: not ok, whatever the machine did. Every comparison of a
- * duration with a limit goes through this; tests/sh/listed.test refuses others.
+ * duration with a limit goes through this; tests/sh/durations.test refuses others.
  */
 bool in_time(struct took took, int64_t limit_ms, const char *name, ...) TAP_PRINTF(3, 4);
 

@@ -53,11 +53,11 @@ static void serve_once(int fd, struct resp *in, struct peer_shared *s) {
     pause();
 }
 
-/* The error has how long that took, and how long it might have taken: no more than most_ms. */
-static bool tells_time(int most_ms) {
-    double took, had;
+/* The error has how long that took, and how long it might have taken: no more than most. */
+static bool tells_time(int most) {
+    double spent, had;
     const char *at = strstr(err.text, " (after ");
-    return at && sscanf(at, " (after %lf ms; it had %lf ms)", &took, &had) == 2 && took >= had && had > 0 && had <= most_ms;
+    return at && sscanf(at, " (after %lf ms; it had %lf ms)", &spent, &had) == 2 && spent >= had && had > 0 && had <= most;
 }
 
 static void test_slow(bool tcp, serve_function *serve, const char *what) {
