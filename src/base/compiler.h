@@ -54,7 +54,24 @@ static inline bool sfid__is_ascii_alnum(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-#define SFID__MIN(a, b) ((a) < (b) ? (a) : (b))
-#define SFID__MAX(a, b) ((a) > (b) ? (a) : (b))
+/*
+ * The lower and the higher one of two integers, in the type of their sum. Functions, so that each argument is evaluated once: an
+ * atomic that is read twice has two values, and only one of them was compared. tests/sh/layers.test refuses macros that choose.
+ */
+#define SFID__PAIR(type, name) \
+    static inline type sfid__min_##name(type a, type b) { return a < b ? a : b; } \
+    static inline type sfid__max_##name(type a, type b) { return a > b ? a : b; }
+SFID__PAIR(int, int)
+SFID__PAIR(unsigned, unsigned)
+SFID__PAIR(long, long)
+SFID__PAIR(unsigned long, ulong)
+SFID__PAIR(long long, llong)
+SFID__PAIR(unsigned long long, ullong)
+#undef SFID__PAIR
+#define SFID__OF_TYPE(name, a, b) \
+    _Generic((a) + (b), int: name##_int, unsigned: name##_unsigned, long: name##_long, unsigned long: name##_ulong, \
+             long long: name##_llong, unsigned long long: name##_ullong)(a, b)
+#define SFID__MIN(a, b) SFID__OF_TYPE(sfid__min, a, b)
+#define SFID__MAX(a, b) SFID__OF_TYPE(sfid__max, a, b)
 
 #endif
