@@ -280,6 +280,7 @@ int sfid_open(sfid **out, const sfid_options *opt) {
     *out = NULL;
     sfid__process_prepare();
     sfid__guest_enter(&guest);
+    sfid__signs_prepare();
     const int rc = sfid__watch_prepare() ? open_new(out, opt, 0) : SFID_ENOMEM;
     sfid__guest_leave(&guest);
     return rc;

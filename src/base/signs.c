@@ -144,9 +144,14 @@ static bool is_jump(uint64_t a, uint64_t b) { return a != 0 && b != 0 && (a > b 
 
 /* ---- all of them ------------------------------------------------------------- */
 
-void sfid__signs_read(struct sfid__signs *out) {
+void sfid__signs_prepare(void) {
     if (page_found() == NULL)
         look_for_page();
+    time_namespace();
+}
+
+void sfid__signs_read(struct sfid__signs *out) {
+    sfid__signs_prepare();
     *out = (struct sfid__signs){.generation = read_generation(page_found()), .slept_ms = read_slept(), .clocks = time_namespace()};
 }
 
@@ -158,8 +163,6 @@ static bool has_slept(const struct sfid__signs *then) {
 }
 
 bool sfid__signs_changed(const struct sfid__signs *then, uint64_t boot) {
-    if (page_found() == NULL) /* a page that processes share, and the first call of this one */
-        look_for_page();
     const uint64_t generation = read_generation(page_found());
     if (then->generation != 0 && generation != 0 && then->generation != generation)
         return true;

@@ -4,21 +4,41 @@
 #include "base/compiler.h"
 
 #include <limits.h>
+#include <link.h>
 #include <signal.h>
 #include <unistd.h>
 
-#define STACK_BYTES (256 * 1024) /* the user's callbacks run on it; untouched pages cost nothing */
+#define STACK_BYTES \
+    (256 * 1024) /* the user's callbacks and modules of the system's resolver run on it; untouched pages cost nothing */
+#define TLS_SPARE (16 * 1024) /* the C library's own part, and what it loads later */
+
+/* The C library takes the thread-local storage of all loaded modules out of a thread's stack. */
+static int add_tls(struct dl_phdr_info *module, size_t size, void *sum) {
+    (void)size;
+    for (int i = 0; i < module->dlpi_phnum; i++)
+        if (module->dlpi_phdr[i].p_type == PT_TLS)
+            *(size_t *)sum += module->dlpi_phdr[i].p_memsz + module->dlpi_phdr[i].p_align;
+    return 0;
+}
+
+static size_t stack_bytes(void) {
+    size_t bytes = STACK_BYTES + TLS_SPARE;
+    dl_iterate_phdr(add_tls, &bytes);
+    return SFID__MAX(bytes, (size_t)sysconf(_SC_THREAD_STACK_MIN));
+}
 
 int sfid__thread_start(pthread_t *thread, void *(*main)(void *), void *arg) {
     pthread_attr_t attr;
+    pthread_t own;
     sigset_t all, before;
     int rc = pthread_attr_init(&attr);
     if (rc != 0)
         return rc;
-    pthread_attr_setstacksize(&attr, SFID__MAX((size_t)STACK_BYTES, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
+    pthread_attr_setstacksize(&attr, stack_bytes());
+    pthread_attr_setdetachstate(&attr, thread ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
     sigfillset(&all); /* the thread inherits the mask: no signal of the program arrives there */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(thread, &attr, main, arg);
+    rc = pthread_create(thread ? thread : &own, &attr, main, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return rc;

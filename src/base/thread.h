@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-/* Makes a thread with a small stack, and all signals blocked. 0 or an errno. */
+/* Makes a thread with a small stack, and all signals blocked. thread NULL: nobody joins it. 0 or an errno. */
 int sfid__thread_start(pthread_t *thread, void *(*main)(void *), void *arg);
 
 /* For a thread that waits for somebody else, before it waits for long. Calls what its owner wants to have called, if anything. */

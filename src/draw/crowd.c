@@ -4,6 +4,8 @@
 #include "draw/hint.h"
 #include "draw/record.h"
 
+#include <errno.h>
+
 #define TICKS 10 /* ticks that are used up at most so far apart belong together */
 
 static uint64_t load(const _Atomic uint64_t *p) { return atomic_load_explicit(p, memory_order_relaxed); /* statistics */ }
@@ -103,7 +105,7 @@ static bool draw_in_tick(struct sfid__generator *g, struct sfid__call *call) {
     return false;
 }
 
-int sfid__draw_front(struct sfid__generator *g, struct sfid__call *call) {
+static int draw_from(struct sfid__generator *g, struct sfid__call *call) {
     if (!g->shared)
         return sfid__draw(g, call);
     for (;;) {
@@ -116,6 +118,13 @@ int sfid__draw_front(struct sfid__generator *g, struct sfid__call *call) {
         atomic_fetch_add_explicit(&call->from->skipped, call->count, memory_order_relaxed); /* statistic */
         call->in_hand = false;
     }
+}
+
+int sfid__draw_front(struct sfid__generator *g, struct sfid__call *call) {
+    const int before = errno; /* a signal handler may be the caller */
+    const int rc = draw_from(g, call);
+    errno = before;
+    return rc;
 }
 
 void sfid__draw_move(struct sfid__generator *g, struct sfid__generator *next) {

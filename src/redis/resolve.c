@@ -17,8 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STACK_BYTES (256 * 1024) /* modules of the system's resolver run on it */
-
 struct sfid__lookup {
     _Atomic uint32_t done;    /* a futex */
     _Atomic uint32_t holders; /* the thread and the caller */
@@ -55,22 +53,10 @@ static void *thread_main(void *arg) {
 }
 
 static int start_thread(struct sfid__lookup *l) {
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigset_t all, before;
-    int rc = pthread_attr_init(&attr);
-    if (rc != 0)
-        return rc;
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, SFID__MAX((size_t)STACK_BYTES, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
-    sigfillset(&all); /* the thread inherits the mask: no signal of the program arrives there */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     atomic_store_explicit(&l->holders, 2, memory_order_relaxed); /* before there is another thread to see it */
-    rc = pthread_create(&thread, &attr, thread_main, l);
+    const int rc = sfid__thread_start(NULL, thread_main, l);
     if (rc != 0)
         atomic_store_explicit(&l->holders, 1, memory_order_relaxed);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
     return rc;
 }
 
