@@ -20,6 +20,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE /* headers before Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define FILE_SIZE SFID__MARK_SIZE
 
 typedef struct sfid__mark_entry entry;
@@ -225,11 +230,34 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const 
     return rc;
 }
 
+static char *mapped(const struct sfid__mark *mark, int which) { return (char *)mark->map + (size_t)which * SFID__MARK_BLOCK; }
+
+/*
+ * Copies an entry from the mapping, or into it. 0 or an errno. The kernel does that, as it would for another process: where the
+ * file system has failed, or the file ends before the entry, it says so. A load or a store would be SIGBUS, in the program that
+ * the library is a guest of. A sandbox may refuse the call; then the kernel is asked to get the page first. No right is needed
+ * for memory of one's own, nor a descriptor.
+ */
+static int copy_mapped(const struct sfid__mark *mark, int which, entry *e, bool into) {
+    char *there = mapped(mark, which);
+    const struct iovec here = {e, sizeof *e}, far = {there, sizeof *e};
+    const ssize_t n = into ? process_vm_writev(getpid(), &here, 1, &far, 1, 0) : process_vm_readv(getpid(), &here, 1, &far, 1, 0);
+    if (n == (ssize_t)sizeof *e)
+        return 0;
+    if (n >= 0 || (errno != EPERM && errno != ENOSYS))
+        return n >= 0 || errno == EFAULT ? EIO : errno;
+    if (madvise(there, SFID__MARK_BLOCK, into ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
+        return errno == EFAULT || errno == EHWPOISON ? EIO : errno;
+    memcpy(into ? there : (char *)e, into ? (char *)e : there, sizeof *e);
+    return 0;
+}
+
 static int store_entry(const struct sfid__mark *mark, int fd, int which, const entry *e) {
     const off_t at = (off_t)which * SFID__MARK_BLOCK;
     if (fd < 0) {
-        memcpy((char *)mark->map + at, e, sizeof *e);
-        return mark->want.synced && msync((char *)mark->map + at, SFID__MARK_BLOCK, MS_SYNC) < 0 ? errno : 0;
+        entry copy = *e;
+        const int why = copy_mapped(mark, which, &copy, true);
+        return why == 0 && mark->want.synced && msync(mapped(mark, which), SFID__MARK_BLOCK, MS_SYNC) < 0 ? errno : why;
     }
     const ssize_t n = pwrite(fd, e, sizeof *e, at);
     if (n != (ssize_t)sizeof *e)
@@ -237,14 +265,13 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const e
     return mark->want.synced && fdatasync(fd) < 0 ? errno : 0;
 }
 
-/*
- * The entries of a mark that is held; false with errno if none is good. They come from the file if there is a descriptor: copying
- * a backup over the file truncates it first, and reading the mapping would then raise SIGBUS.
- */
+/* The entries of a mark that is held; false with errno if none is good. */
 static bool look(const struct sfid__mark *mark, int fd, entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
-    if (fd < 0)
-        sfid__mark_gather(mark->map, FILE_SIZE, all);
-    else if (read_entries(fd, all) != 0)
+    int why = fd < 0 ? 0 : read_entries(fd, all);
+    for (int i = 0; fd < 0 && why == 0 && i < SFID__MARK_ENTRIES; i++)
+        why = copy_mapped(mark, i, &all[i], false);
+    errno = why;
+    if (why)
         return false;
     errno = EIO;
     return sfid__mark_read(all, said);

@@ -43,7 +43,8 @@ struct sfid__mark {
     char name[32];
     struct sfid__file_id id;
     struct sfid__file_id root; /* what "/" was when dir_path was looked up */
-    void *map;                 /* shared mapping of the file: keeps the lock; NULL when not held */
+    struct sfid__disk *map;    /* shared mapping of the file: keeps the lock; NULL when not held. A load or a store there can be
+                                  SIGBUS, so the type has no members: copy_mapped() in mark.c */
     int kept_fd;               /* keeps the lock if the mapping does not; 0: the mapping does */
     int alone_fd;              /* shared: as in a slot */
     struct sfid__mark_want want;
