@@ -15,10 +15,6 @@ int sfid__fd_above_standard(int fd) {
     return above;
 }
 
-int sfid__fd_open_named(const char *path) {
-    return sfid__fd_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-}
-
 ssize_t sfid__fd_read(int fd, char *out, size_t size) {
     size_t n = 0;
     while (n < size) {

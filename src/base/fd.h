@@ -14,9 +14,6 @@
  */
 int sfid__fd_above_standard(int fd);
 
-/* Opens a file that the user names, for reading. A pipe opens without waiting for a writer. -1 with errno on failure. */
-int sfid__fd_open_named(const char *path);
-
 /* Reads to the end of the file, at most size bytes. Returns how many, or -1 with errno set. */
 ssize_t sfid__fd_read(int fd, char *out, size_t size);
 

@@ -2,6 +2,7 @@
 #include "host/dirs.h"
 
 #include "base/fd.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@ void sfid__dir_close(struct sfid__dir *dir) {
     if (dir->fd >= 0)
         close(dir->fd);
     free(dir->path);
+    free(dir->doubt);
     *dir = (struct sfid__dir)SFID__DIR_NONE;
 }
 
@@ -72,33 +74,6 @@ static int cannot_open(struct sfid__error *err, const char *path, int errnum) {
     if (errnum == EACCES && others)
         return belongs_to_other(err, path, st.st_uid);
     return sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use directory %s", path);
-}
-
-/* mkdir with mode 0700, durable: a mark below it must not vanish with it. Also returns 0 if something is already there. */
-static int make_one(char *path) {
-    if (mkdir(path, 0700) < 0)
-        return errno == EEXIST ? 0 : errno;
-    char *slash = strrchr(path, '/');
-    *slash = '\0';
-    const int parent = open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* wherever it is: nothing can be written to it */
-    *slash = '/';
-    if (parent >= 0) {
-        fsync(parent); /* if we may not open or sync the parent, someone else has to keep it */
-        close(parent);
-    }
-    return 0;
-}
-
-/* mkdir -p. If something stands in the way, the caller's open finds out. */
-static int make_with_parents(char *path) {
-    for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        const int why = make_one(path);
-        *slash = '/';
-        if (why != 0 && why != EROFS && why != EACCES && why != EPERM) /* these may hide an existing directory */
-            return why;
-    }
-    return make_one(path);
 }
 
 /* An absolute copy of path: a daemon changes its working directory. NULL with err filled in on failure. */
@@ -162,19 +137,32 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
 static int open_path(struct sfid__dir *dir, char *path, const char *cure, struct sfid__error *err) {
     if (path == NULL)
         return err->code;
-    int fd = open(path, OPEN_FLAGS);
-    int why = errno;
-    if (fd < 0 && why == ENOENT && (why = make_with_parents(path)) == 0) {
-        fd = open(path, OPEN_FLAGS);
+    const char *name;
+    struct sfid__error doubt;
+    const int parent = sfid__trust_parent(path, true, &name, &doubt, err);
+    int fd = parent < 0 ? -1 : openat(parent, name, OPEN_FLAGS), why = errno;
+    if (parent >= 0 && fd < 0 && why == ENOENT && (why = sfid__trust_make(parent, name)) == 0) {
+        fd = openat(parent, name, OPEN_FLAGS);
         why = errno;
     }
+    if (parent >= 0)
+        close(parent);
     if (fd < 0) {
         cannot_open(err, path, why);
         say_cure(err, cure);
         free(path);
         return SFID_ESTATE;
     }
-    return adopt(dir, fd, path, cure, err);
+    const int rc = adopt(dir, fd, path, cure, err);
+    if (rc == 0 && doubt.code && (dir->doubt = strdup(doubt.text)) == NULL) {
+        sfid__dir_close(dir);
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    }
+    return rc;
+}
+
+int sfid__dir_refuse_doubt(const struct sfid__dir *dir, struct sfid__error *err) {
+    return dir->doubt ? sfid__fail(err, SFID_ESTATE, "directory %.150s: %s", dir->path, dir->doubt) : 0;
 }
 
 int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
@@ -192,10 +180,9 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     int rc = 0, fd = openat(in->fd, name, OPEN_FLAGS);
     if (fd < 0 && errno == ENOENT) {
-        if (mkdirat(in->fd, name, 0700) == 0)
-            fsync(in->fd); /* as in make_one */
-        else if (errno != EEXIST)
-            rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make directory %s", path);
+        const int why = sfid__trust_make(in->fd, name);
+        if (why)
+            rc = sfid__fail_errno(err, SFID_ESTATE, why, "cannot make directory %s", path);
         fd = rc == 0 ? openat(in->fd, name, OPEN_FLAGS) : -1;
     }
     if (rc == 0 && fd < 0)

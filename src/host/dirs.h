@@ -3,7 +3,8 @@
  * dirs.h - opens the run and the state directory, and trusts neither.
  *
  * A directory must belong to the effective user, nobody else may write to it,
- * and it must not be a symbolic link. A missing one is made with mode 0700. No
+ * and it must not be a symbolic link. Whether others can put another one in its
+ * place is told; what then is the caller's to say. A missing one is made with mode 0700. No
  * second place is tried: two processes that chose differently would both own
  * one pid. So a directory that someone else made first is refused. The message
  * says who can remove it, and what else the user can give.
@@ -17,10 +18,11 @@ struct sfid__dir {
     int fd;     /* close-on-exec; -1: none */
     char *path; /* absolute */
     uint64_t device, inode;
+    char *doubt; /* of the run or state directory: why others can put another one in its place; NULL: they cannot */
 };
 
 #define SFID__DIR_NONE \
-    { -1, NULL, 0, 0 }
+    { -1, NULL, 0, 0, NULL }
 
 /* Names of the run and the state directory: option, environment, default. The caller frees them. NULL with err filled in. */
 char *sfid__dir_name_run(const char *option, struct sfid__error *err);
@@ -29,6 +31,9 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err);
 /* Open the run or the state directory, and make it if it is missing. Return 0, SFID_ESTATE or SFID_ENOMEM. */
 int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err);
 int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err);
+
+/* Refuses a directory that others can replace, where it proves that IDs are unique. 0 or SFID_ESTATE. */
+int sfid__dir_refuse_doubt(const struct sfid__dir *dir, struct sfid__error *err);
 
 /* Opens the directory `name` inside another one, and makes it if it is missing. */
 int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const char *name, struct sfid__error *err);

@@ -37,14 +37,19 @@ static int read_run(const struct sfid__dir *run, char machine[SFID__MACHINE_ID],
 }
 
 int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *stateless,
-                      struct sfid__error *err) {
+                      struct sfid__error *untrusted, struct sfid__error *err) {
     struct sfid__dir state = SFID__DIR_NONE;
+    untrusted->code = 0;
     *run = (struct sfid__dir)SFID__DIR_NONE;
     int rc = check_file_size(err);
     if (rc == 0)
         rc = sfid__dir_open_run(run, opt->run_dir, err);
     if (rc == 0)
         rc = sfid__dir_open_state(&state, opt->state_dir, err);
+    if (rc == 0 && stateless == NULL)
+        rc = sfid__dir_refuse_doubt(&state, err);
+    if (rc == 0 && sfid__dir_refuse_doubt(run, untrusted) == 0)
+        (void)sfid__dir_refuse_doubt(&state, untrusted);
     if (rc == 0 && run->device == state.device && run->inode == state.inode)
         rc = keep_apart(run, err);
     if (rc == 0)

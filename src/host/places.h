@@ -17,8 +17,14 @@
  * (identity.h): slots are told apart by their locks in the one run directory,
  * and leases by their tokens. Only one thing is lost: a lease left behind is
  * not found again under the same name.
+ *
+ * A directory that others can put another one in the place of: without
+ * stateless, marks in the state directory prove that IDs are unique, and such a
+ * one is refused. In all other cases *untrusted tells of it, code 0 if there is
+ * none: with the run directory, or with leases of a server, a pid is lost if
+ * somebody does that, and no ID is issued twice.
  */
 int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *stateless,
-                      struct sfid__error *err);
+                      struct sfid__error *untrusted, struct sfid__error *err);
 
 #endif

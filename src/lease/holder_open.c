@@ -198,7 +198,7 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
     h->accept = accept_pid;
     char machine[SFID__MACHINE_ID];
     struct sfid__error *stateless = settings->store->slot_first ? &h->stateless : NULL; /* marks lie in the state directory */
-    int rc = sfid__places_open(&h->run, machine, &settings->opt, stateless, &h->error);
+    int rc = sfid__places_open(&h->run, machine, &settings->opt, stateless, &h->untrusted, &h->error);
     h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
     if (rc == 0)
         rc = open_store(h, machine);

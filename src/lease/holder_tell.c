@@ -44,6 +44,8 @@ void sfid__holder_tell_opened(const struct sfid__holder *h) {
                           "the run directory is not on a tmpfs: a call may stall while its page is written back");
     if (h->stateless.code)
         tell_stateless(h);
+    if (h->untrusted.code)
+        sfid__holder_tell(h, SFID_EVENT_UNTRUSTED, h->untrusted.code, 0, h->untrusted.text);
     if (!h->synced)
         sfid__holder_tell(h, SFID_EVENT_NOT_DURABLE, 0, 0, "the mark is not synced (mark=none): after a power loss IDs may repeat");
     if (h->store->server)

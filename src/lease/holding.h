@@ -39,6 +39,7 @@ struct sfid__holder {
     uint64_t reign;                       /* shared: page->reign when this process's keeper sat down; 0: it never did */
     int (*accept)(void *holder, const struct sfid__reply *reply, bool picky, struct sfid__error *err); /* as in struct sfid__ask */
     struct sfid__passed_over passed_over; /* pids or slots that the last claim passed over: their files cannot be used */
+    struct sfid__error untrusted;         /* how others can replace the run or the state directory; code 0: they cannot */
     struct sfid__error stateless;         /* why this host's identity lives in the run directory; code 0: it does not */
 
     /* Called for each event to report; NULL: nobody listens. */

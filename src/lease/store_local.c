@@ -53,6 +53,8 @@ static int open_app(const struct local_store *s, struct sfid__dir *app, struct s
     struct sfid__dir state = SFID__DIR_NONE;
     int rc = sfid__dir_open_state(&state, s->state_dir, err);
     if (rc == 0)
+        rc = sfid__dir_refuse_doubt(&state, err);
+    if (rc == 0)
         rc = sfid__dir_open_sub(app, &state, s->app, err);
     if (rc == 0)
         rc = sfid__app_layout(app, &s->layout, err);

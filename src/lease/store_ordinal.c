@@ -15,6 +15,7 @@
 #include "lease/store.h"
 
 #include "base/fd.h"
+#include "base/trust.h"
 #include "base/number.h"
 #include "lease/settings.h"
 
@@ -54,7 +55,10 @@ static int read_variable(const char *name, char text[ROOM], struct sfid__error *
 /* One newline at the end does not count. Only a regular file: a pipe may have nothing to read. */
 static int read_file(const char *path, char text[ROOM], struct sfid__error *err) {
     struct stat st;
-    const int fd = sfid__fd_open_named(path);
+    struct sfid__error untrusted;
+    const int fd = sfid__trust_open(path, &untrusted);
+    if (fd < 0 && untrusted.code)
+        return sfid__fail(err, SFID_EINVAL, TITLE ": %.150s is not used: %s", path, untrusted.text);
     if (fd < 0)
         return sfid__fail_errno(err, SFID_EINVAL, errno, TITLE ": %.200s cannot be opened", path);
     const bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);

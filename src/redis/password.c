@@ -2,6 +2,7 @@
 #include "redis/password.h"
 
 #include "base/fd.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <sfid.h>
@@ -55,7 +56,12 @@ static enum sfid__reply_class read_open(int fd, const char *parameter, const cha
 enum sfid__reply_class sfid__password_read(const char *parameter, const char *path, char out[SFID__URI_TEXT],
                                            struct sfid__error *why) {
     static_assert(LONGEST == 255, "the number stands in an error");
-    const int fd = sfid__fd_open_named(path);
+    struct sfid__error untrusted;
+    const int fd = sfid__trust_open(path, &untrusted);
+    if (fd < 0 && untrusted.code) {
+        sfid__fail(why, SFID_EINVAL, "parameter %s: %.150s is not used: %s", parameter, path, untrusted.text);
+        return SFID__REPLY_CONFIG;
+    }
     if (fd < 0)
         return cannot_read(parameter, path, errno, why);
     const enum sfid__reply_class class = read_open(fd, parameter, path, out, why);

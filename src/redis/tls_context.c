@@ -2,6 +2,7 @@
 #include "redis/tls_context.h"
 
 #include "base/fd.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <openssl/err.h>
@@ -50,7 +51,12 @@ static enum sfid__reply_class read_open(int fd, off_t size, const char *name, co
 /* *directory: the path is one; NULL if it must not be. */
 static enum sfid__reply_class read_file(const char *name, const char *path, char **out, bool *directory, struct sfid__error *why) {
     struct stat st;
-    const int fd = sfid__fd_open_named(path);
+    struct sfid__error untrusted;
+    const int fd = sfid__trust_open(path, &untrusted);
+    if (fd < 0 && untrusted.code) {
+        sfid__fail(why, SFID_EINVAL, "parameter %s: %.150s is not used: %s", name, path, untrusted.text);
+        return SFID__REPLY_CONFIG;
+    }
     if (fd < 0 || fstat(fd, &st) < 0) {
         const int errnum = errno;
         if (fd >= 0)

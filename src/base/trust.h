@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trust.h - paths that nobody else can lead elsewhere.
+ *
+ * Who may write to a directory may rename what is in it, whoever owns that. So a
+ * file is as safe as the least safe directory above it. A path is walked from /
+ * one name at a time, each held by a descriptor: the next step goes on from what
+ * was looked at. A directory on the way is trusted if
+ *
+ *   - root, this process's user, or the owner of / owns it (in a user namespace
+ *     that has no root, / belongs to nobody), and
+ *   - others may not write to it; or it is sticky, and what is taken from it
+ *     belongs to one of those. The group may write if that is root's, or this
+ *     process's own and has the number of its user (distributions make such a
+ *     group for each user).
+ *
+ * A symbolic link counts for its owner, and is followed by the same rule. An
+ * access control list shows in the group's bits, which are its mask.
+ *
+ * SFID_TRUST_PARENTS is a list of paths with colons in between: what lies there
+ * is trusted whoever may write there. It is for volumes of which only the
+ * operator can know who else sees them.
+ */
+#ifndef SFID_BASE_TRUST_H
+#define SFID_BASE_TRUST_H
+
+#include "base/error.h"
+
+/*
+ * Opens the directory above an absolute path; *name is the last part of path.
+ * make: directories that are missing are made, durably, with mode 0700.
+ *
+ * doubt NULL: a directory that is not trusted ends the walk. Otherwise the walk
+ * goes on, and the first one is told in *doubt; code 0: all are trusted.
+ *
+ * Returns a descriptor (O_PATH), or -1: with err filled in if a directory is not
+ * trusted, else with err->code 0 and errno.
+ */
+int sfid__trust_parent(const char *path, bool make, const char **name, struct sfid__error *doubt, struct sfid__error *err);
+
+/* Makes a directory with mode 0700, durably: a mark below it must not vanish with it. 0, also if it is there, or an errno. */
+int sfid__trust_make(int parent, const char *name);
+
+/*
+ * Opens a file that the user names, for reading. The way to it has to be
+ * trusted, and nobody else may write to it. A pipe opens without waiting for a
+ * writer. Returns a descriptor, or -1 as sfid__trust_parent().
+ */
+int sfid__trust_open(const char *path, struct sfid__error *err);
+
+#endif
