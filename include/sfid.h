@@ -423,6 +423,25 @@ SFID_API const char *sfid_layout_preset(size_t i);
  */
 SFID_API SFID_MUST_CHECK int sfid_directories(const sfid_options *opt, char *run, size_t run_size, char *state, size_t state_size);
 
+/**
+ * Looks whether others can put something else in the place of what lies at an
+ * absolute path. They cannot if each directory on the way belongs to root, to
+ * this process's user or to the owner of /, and nobody else may write to it; or
+ * it is sticky, and what is taken from it belongs to one of those. The group may
+ * write if it is 0, or the process's own with the number of its user. Symbolic
+ * links are followed by the same rule. What lies in a place that the variable
+ * SFID_TRUST_PARENTS names (a list with colons) is taken. A part that is missing
+ * ends the look. The library looks so at the directories and files that it
+ * opens. why has room for size bytes, and gets one sentence on failure, cut off
+ * where it is too long; NULL: not wanted.
+ *
+ * Returns 0, or
+ *   SFID_ESTATE others can, or the path cannot be looked at
+ *   SFID_EINVAL path is NULL or not absolute
+ * Threads: any. Fork: safe. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_path_check(const char *path, char *why, size_t size);
+
 /* ---- about -------------------------------------------------------------- */
 
 /** The text of an error code, static; "unknown error" for any other value. Threads: any. Signals: async-safe. */

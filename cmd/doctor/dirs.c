@@ -182,12 +182,14 @@ static bool find_room(struct report *report, const struct dir *dir) {
 
 /* A generator refuses another user's directory, and does not choose another by itself. */
 static bool find_owner(struct report *report, const struct dir *dir) {
-    char cure[200];
+    char cure[200], ours[40];
     const unsigned owner = dir->st.st_uid;
     if (owner == geteuid())
         return true;
-    snprintf(cure, sizeof cure, "remove it as user %u or root, set %s to another directory, or run this as user %u", owner,
-             dir->role->variable, owner);
+    /* Generators of that user may have it in use; only what bears our name in a place for all cannot be meant for them. */
+    snprintf(ours, sizeof ours, "/dev/shm/sfid-%u", (unsigned)geteuid());
+    snprintf(cure, sizeof cure, "run this as user %u, or set %s to another directory%s", owner, dir->role->variable,
+             strcmp(dir->path, ours) == 0 ? "; that user or root can remove it, since it bears your number" : "");
     report_problem(report, dir->role->unusable, cure, "%s belongs to user %u, not to user %u, who runs this", dir->path, owner,
                    (unsigned)geteuid());
     return false;
@@ -216,6 +218,29 @@ static bool find_remover(struct report *report, const struct dir *dir) {
     return false;
 }
 
+/* Whether others can put another directory in its place: where marks prove that IDs are unique, a generator refuses it. */
+static bool find_way(struct report *report, const struct dir *dir) {
+    char why[SFID_WHY_LEN], list[PATH_ROOM];
+    const char *named = getenv("SFID_TRUST_PARENTS");
+    if (sfid_path_check(dir->path, why, sizeof why) == SFID_ESTATE) {
+        const bool refused = dir->role == &state_role;
+        report_problem(report, refused ? STATUS_STATE : STATUS_GOOD, NULL, "%s: %s%s", dir->path, why,
+                       refused ? "" : "; if they do, a pid is lost, and no ID repeats");
+        return !refused;
+    }
+    if (named == NULL || !*named)
+        return true;
+    snprintf(list, sizeof list, "%s", named);
+    unsetenv("SFID_TRUST_PARENTS");
+    const bool taken = sfid_path_check(dir->path, why, sizeof why) == SFID_ESTATE;
+    setenv("SFID_TRUST_PARENTS", list, 1);
+    if (taken)
+        report_problem(report, STATUS_GOOD,
+                       "nothing, if only programs that you trust can write there; if not, leave it out of SFID_TRUST_PARENTS",
+                       "%s: taken because SFID_TRUST_PARENTS names it: %s", dir->path, why);
+    return true;
+}
+
 /* Reports all problems of a directory that exists or is to be made. Returns false if it cannot be used. */
 static bool find_all(struct report *report, const struct dir *dir) {
     char size[32];
@@ -223,6 +248,8 @@ static bool find_all(struct report *report, const struct dir *dir) {
     if (!find_maker(report, dir) || (dir->exists && S_ISDIR(dir->st.st_mode) && !find_owner(report, dir)))
         return false;
     if (dir->exists && !doctor_trust(report, dir->path, &dir->st, true))
+        return false;
+    if (!find_way(report, dir))
         return false;
     if (faccessat(AT_FDCWD, dir->there, R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
         report_problem(report, dir->role->unusable, "check its owner and mode, or use another directory", "%s cannot be %s: %s: %s",

@@ -6,6 +6,38 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+enum { LOCK_MS = 5000, NAP_MS = 10 }; /* how long another server that starts may have the lock */
+
+/* Whether others can lead the lock elsewhere, or write to it. They could keep this server from starting, or let two start. */
+static bool lock_is_ours(const char *lock, int fd) {
+    char why[SFID_WHY_LEN], whole[PATH_ROOM];
+    struct stat st;
+    if (lock[0] != '/' && getcwd(whole, sizeof whole) == NULL)
+        return false;
+    const size_t used = lock[0] == '/' ? 0 : strlen(whole);
+    snprintf(whole + used, sizeof whole - used, "%s%s", used ? "/" : "", lock);
+    if (sfid_path_check(whole, why, sizeof why) < 0) {
+        say("%s: %s", lock, why);
+        return false;
+    }
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return true;
+    say("%s belongs to user %u and has mode %04o: it has to belong to user %u, and nobody else may write to it; remove it, or use "
+        "another path",
+        lock, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, (unsigned)geteuid());
+    return false;
+}
+
+static bool lock_in_time(const char *lock, int fd) {
+    const struct timespec nap = {0, NAP_MS * 1000000};
+    for (const int64_t end = monotonic_ms() + LOCK_MS; flock(fd, LOCK_EX | LOCK_NB) < 0; nanosleep(&nap, NULL))
+        if ((errno != EWOULDBLOCK && errno != EINTR) || monotonic_ms() >= end) {
+            say("%s: %s", lock, errno == EWOULDBLOCK ? "another process has had this lock for five seconds" : strerror(errno));
+            return false;
+        }
+    return true;
+}
+
 /* Holds PATH.lock while the path is tested, removed and bound. The file stays: removing it would let two servers hold one each. */
 static int lock_path(const char *path) {
     char lock[sizeof((struct sockaddr_un *)0)->sun_path + 8];
@@ -13,10 +45,10 @@ static int lock_path(const char *path) {
     const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
     if (fd < 0)
         say("unix:%s: the lock %s cannot be opened: %s", path, lock, strerror(errno));
-    else
-        while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
-            ;
-    return fd;
+    if (fd < 0 || (lock_is_ours(lock, fd) && lock_in_time(lock, fd)))
+        return fd;
+    close(fd);
+    return -1;
 }
 
 /* Removes a socket that nobody listens on. */

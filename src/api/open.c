@@ -6,11 +6,13 @@
 #include "base/keyed.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "base/trust.h"
 #include "draw/record.h"
 #include "id/layout.h"
 #include "lease/options.h"
 #include "lease/share.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -316,6 +318,25 @@ int sfid_directories(const sfid_options *given, char *run, size_t run_size, char
     if (state && (rc = put_name(sfid__dir_name_state(opt.state_dir, &err), state, state_size)) < 0)
         return err.code ? err.code : rc;
     return 0;
+}
+
+int sfid_path_check(const char *path, char *why, size_t size) {
+    struct sfid__error err;
+    const char *name;
+    int rc = SFID_EINVAL;
+    if (path == NULL || path[0] != '/') {
+        sfid__fail(&err, rc, "\"%.200s\" is not an absolute path", path ? path : "");
+    } else {
+        const int parent = sfid__trust_parent(path, false, &name, NULL, &err), errnum = errno;
+        if (parent >= 0)
+            close(parent);
+        rc = parent >= 0 || (err.code == 0 && errnum == ENOENT) ? 0 : SFID_ESTATE;
+        if (rc < 0 && err.code == 0)
+            sfid__fail_errno(&err, rc, errnum, "%.200s cannot be looked at", path);
+    }
+    if (rc < 0 && why && size > 0)
+        snprintf(why, size, "%s", err.text);
+    return rc;
 }
 
 /* ---- close --------------------------------------------------------------- */
