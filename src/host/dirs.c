@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -102,7 +103,24 @@ static const char *chosen(const char *option, const char *variable) {
     return value && *value ? value : NULL;
 }
 
+/*
+ * A set-group-ID program, or one with file capabilities, has rights that its user lacks, but its files belong to that user, who may
+ * write to them. To name a directory in the options is the consent of whoever made the program.
+ */
+static bool is_users_own(const char *option, const char *what, struct sfid__error *err) {
+    if (option || !getauxval(AT_SECURE) || getuid() != geteuid() || geteuid() == 0)
+        return false;
+    sfid__fail(err, SFID_ESTATE,
+               "this program has rights that its user lacks, and user %u may write to its %s: give both directories in the "
+               "options, or use "
+               "a fixed pid and no app",
+               (unsigned)geteuid(), what);
+    return true;
+}
+
 char *sfid__dir_name_run(const char *option, struct sfid__error *err) {
+    if (is_users_own(option, "run directory", err))
+        return NULL;
     const char *given = chosen(option, "SFID_RUN_DIR");
     char name[40];
     snprintf(name, sizeof name, "/dev/shm/sfid-%u", (unsigned)geteuid());
@@ -111,6 +129,8 @@ char *sfid__dir_name_run(const char *option, struct sfid__error *err) {
 }
 
 char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
+    if (is_users_own(option, "state directory", err))
+        return NULL;
     const char *given = chosen(option, "SFID_STATE_DIR");
     if (given)
         return absolute(given, strlen(given), err);

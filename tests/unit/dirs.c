@@ -6,6 +6,7 @@
 
 #include <sched.h>
 #include <sfid.h>
+#include <sys/auxv.h>
 #include <sys/mount.h>
 
 #define NOBODY 65534
@@ -284,7 +285,60 @@ static void gone(void) {
     must(chdir("/") == 0, "chdir");
 }
 
-int main(void) {
+/* ---- a program with rights that its user lacks ----------------------------------- */
+
+enum { REFUSED, NAMED, NOT_SECURE, ROOM = 65536 };
+
+/* What such a program finds; it is this one, with another group, run as a user. */
+static int name_in_secure(void) {
+    if (!getauxval(AT_SECURE))
+        return NOT_SECURE;
+    char *run = sfid__dir_name_run(NULL, &err), *state = sfid__dir_name_state(NULL, &err);
+    char *given = sfid__dir_name_run("/given", &err);
+    const bool both = run || state;
+    free(run), free(state);
+    const int rc = both                                                                                      ? NAMED
+                   : given && strcmp(given, "/given") == 0 && strstr(err.text, "rights that its user lacks") ? REFUSED
+                                                                                                             : 9;
+    free(given);
+    return rc;
+}
+
+static int run_as_user(void *program) {
+    if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+        return 9;
+    execl(program, program, "secure", (char *)NULL);
+    return NOT_SECURE;
+}
+
+static bool copy_of_this(const char *to) {
+    static char bytes[ROOM];
+    const int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+    ssize_t n = 0;
+    while (in >= 0 && out >= 0 && (n = read(in, bytes, sizeof bytes)) > 0 && write(out, bytes, (size_t)n) == n)
+        ;
+    close(in);
+    return close(out) == 0 && n == 0 && chown(to, 0, 4) == 0 && chmod(to, 02755) == 0;
+}
+
+static void borrowed_rights(void) {
+    char program[4200];
+    snprintf(program, sizeof program, "%s", in_tmp("secure"));
+    if (geteuid() != 0 || chmod(tmp, 0755) < 0 || !copy_of_this(program)) {
+        skip(1, "not root");
+        return;
+    }
+    const int got = status_of(spawn(run_as_user, program));
+    if (got == NOT_SECURE)
+        skip(1, "no program here has the rights of a group");
+    else
+        is_i64(got, REFUSED, "a set-group-ID program has no directories but those in its options");
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc > 1)
+        return name_in_secure();
     snprintf(tmp, sizeof tmp, "%s", tap_tmpdir());
     by_option_and_environment(sfid__dir_open_run, "run", "SFID_RUN_DIR");
     by_option_and_environment(sfid__dir_open_state, "state", "SFID_STATE_DIR");
@@ -295,5 +349,6 @@ int main(void) {
     above_standard();
     bad();
     gone();
+    borrowed_rights();
     return done_testing();
 }
