@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define LINKS 40 /* as many as the kernel follows */
@@ -34,8 +35,18 @@ static bool is_ours(uid_t owner, uid_t top) { return owner == 0 || owner == gete
 
 static bool group_is_ours(const struct stat *st) { return st->st_gid == 0 || (st->st_gid == getegid() && st->st_gid == geteuid()); }
 
-static bool others_write(const struct stat *st) {
-    return (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && !group_is_ours(st));
+/* The group's bits are the mask of an access control list, so that a write entry of it hides behind a group that is ours. */
+static bool has_list(int fd) { return fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0; }
+
+/* fd: to ask for a list; a descriptor of a path alone cannot. */
+static bool others_write(const struct stat *st, int fd) {
+    if ((st->st_mode & S_IWOTH) || !(st->st_mode & S_IWGRP) || !group_is_ours(st))
+        return st->st_mode & (S_IWOTH | S_IWGRP);
+    const int dir = S_ISDIR(st->st_mode) ? openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const bool hides = has_list(dir < 0 ? fd : dir);
+    if (dir >= 0)
+        close(dir);
+    return hides;
 }
 
 /* Is the directory so far one of the list, or below one? */
@@ -70,7 +81,7 @@ static int distrust(const struct walk *w, const char *dir, struct sfid__error *e
 static int judge(struct walk *w, uid_t owner) {
     const char *dir = w->seen[0] ? w->seen : "/";
     const bool kept = (w->st.st_mode & S_ISVTX) && is_ours(owner, w->top);
-    if (is_ours(w->st.st_uid, w->top) && (kept || !others_write(&w->st)))
+    if (is_ours(w->st.st_uid, w->top) && (kept || !others_write(&w->st, w->at)))
         return 0;
     if (is_consented(dir))
         return 0;
@@ -263,7 +274,7 @@ static int check_file(struct walk *w, int fd) {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return errno;
-    const bool written = (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && others_write(&st);
+    const bool written = (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && others_write(&st, fd);
     if ((is_ours(st.st_uid, w->top) && !written) || is_consented(w->seen))
         return 0;
     sfid__fail(w->err, SFID_ESTATE,

@@ -15,7 +15,8 @@
  *     group for each user).
  *
  * A symbolic link counts for its owner, and is followed by the same rule. An
- * access control list shows in the group's bits, which are its mask.
+ * access control list shows in the group's bits, which are its mask; where
+ * those are set, none may be there.
  *
  * SFID_TRUST_PARENTS is a list of paths with colons in between: what lies there
  * is trusted whoever may write there. It is for volumes of which only the

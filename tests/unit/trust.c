@@ -14,6 +14,8 @@
 #include <sfid.h>
 #include <stdatomic.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/xattr.h>
 
 enum { USER = 12346, OTHER = 12345, USERS = 100, VOLUME = 2000, TURNS = 3000 };
 
@@ -128,6 +130,93 @@ static void by_consent(void) {
     consent = "/";
     is_walked("users", TAKEN, "all of them");
     consent = NULL;
+}
+
+/* ---- what a kernel can do to a directory ------------------------------------------ */
+
+/* An access control list that lets another user write, as setfacl(1) makes it. False where there are none. */
+static bool let_write(const char *path) {
+    const struct {
+        uint32_t version;
+        struct {
+            uint16_t tag, rights;
+            uint32_t id;
+        } entry[5];
+    } list = {2, {{1, 7, UINT32_MAX}, {2, 7, OTHER}, {4, 5, UINT32_MAX}, {16, 7, UINT32_MAX}, {32, 5, UINT32_MAX}}};
+    return setxattr(path, "system.posix_acl_access", &list, sizeof list, 0) == 0;
+}
+
+static void access_lists(void) {
+    make("listed", USER, USER, 0755);
+    if (!let_write(in_top("listed"))) {
+        skip(2, "no access control lists here");
+        return;
+    }
+    struct stat st;
+    need(stat(in_top("listed"), &st) == 0, "stat");
+    is_i64(st.st_mode & 07777, 0775, "an access control list shows in the bits of the group");
+    is_walked("listed", REFUSED, "own, 0775 of its own group, with a list that lets another user write");
+}
+
+/* In a namespace of mounts: a bind mount and an overlay are judged by what is mounted. */
+static int mounts(void *arg) {
+    const char *const options = arg;
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount(in_top("other"), in_top("bound"), NULL, MS_BIND, NULL) < 0)
+        return 6;
+    const bool layered = mount("overlay", in_top("layered"), "overlay", 0, options) == 0;
+    char bound[4500], over[4500];
+    snprintf(bound, sizeof bound, "%s/s", in_top("bound"));
+    snprintf(over, sizeof over, "%s/s", in_top("layered"));
+    if (status_of(spawn(walks, bound)) != REFUSED)
+        return 5;
+    return !layered ? TOLD : status_of(spawn(walks, over)) == TAKEN ? TAKEN : 4;
+}
+
+static void mounted(void) {
+    char options[14000];
+    make("bound", USER, USER, 0755);
+    make("layered", 0, 0, 0755);
+    make("lower", 0, 0, 0755), make("upper", USER, USER, 0755), make("work", 0, 0, 0755);
+    snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,", in_top("lower"), in_top("upper"));
+    snprintf(options + strlen(options), sizeof options - strlen(options), "workdir=%s", in_top("work"));
+    const int got = status_of(spawn(mounts, options));
+    if (got == 6) {
+        skip(1, "cannot mount a file system here");
+        return;
+    }
+    ok(got == TAKEN || got == TOLD, "another user's directory, mounted over ours: refused%s",
+       got == TOLD ? "; no overlay can be mounted here" : "; ours as an overlay: taken");
+}
+
+/* In a namespace of users that has only this one: / and all of root's belong to nobody there. */
+static int alone(void *path) {
+    char map[40];
+    struct sfid__error err;
+    const char *name;
+    become_user();
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* or /proc/self is root's since the change of user */
+    if (unshare(CLONE_NEWUSER) < 0)
+        return 6;
+    snprintf(map, sizeof map, "%d %d 1", USER, USER);
+    const int fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, map, strlen(map)) < 0)
+        return 6;
+    close(fd);
+    struct stat st;
+    if (stat("/", &st) < 0 || st.st_uid == 0)
+        return 5;
+    return sfid__trust_parent(path, true, &name, NULL, &err) >= 0 ? TAKEN : err.code ? REFUSED : 4;
+}
+
+static void in_namespace(const char *dir, int want, const char *what) {
+    char path[4500];
+    snprintf(path, sizeof path, "%s/s", in_top(dir));
+    const int got = status_of(spawn(alone, path));
+    if (got == 6)
+        skip(1, "cannot make a user namespace here");
+    else
+        is_i64(got, want, "in a user namespace without root: %s", what);
 }
 
 /* ---- links ------------------------------------------------------------------- */
@@ -304,6 +393,10 @@ int main(void) {
     need(chmod(top, 0755) == 0, "chmod");
     owners_and_modes();
     by_consent();
+    access_lists();
+    mounted();
+    in_namespace("own", TAKEN, "own: taken");
+    in_namespace("other", REFUSED, "another user's: refused");
     links();
     renamed();
     files();
