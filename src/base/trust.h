@@ -8,7 +8,7 @@
  * was looked at. A directory on the way is trusted if
  *
  *   - root, this process's user, or the owner of / owns it (in a user namespace
- *     that has no root, / belongs to nobody), and
+ *     that has no root, / belongs to nobody, as does all of other users), and
  *   - others may not write to it; or it is sticky, and what is taken from it
  *     belongs to one of those. The group may write if that is root's, or this
  *     process's own and has the number of its user (distributions make such a

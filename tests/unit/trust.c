@@ -396,7 +396,8 @@ int main(void) {
     access_lists();
     mounted();
     in_namespace("own", TAKEN, "own: taken");
-    in_namespace("other", REFUSED, "another user's: refused");
+    in_namespace("other", TAKEN, "another user's, which cannot be told from root's: taken");
+    in_namespace("mine", REFUSED, "own, 0777: refused");
     links();
     renamed();
     files();
