@@ -52,7 +52,7 @@ static enum call call_at(int site) {
         enum call call;
     } calls[] = {
         {"atomic_load", LOADS},    {"__atomic_load", LOADS},     {"atomic_store", STORES},       {"atomic_compare_exchange", SWAPS},
-        {"atomic_fetch", CHANGES}, {"atomic_exchange", CHANGES}, {"atomic_thread_fence", FENCES}};
+        {"atomic_fetch", CHANGES}, {"atomic_exchange", CHANGES}, {"atomic_thread_fence", FENCES}, {"atomic_signal_fence", FENCES}};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         if (strncmp(places[site].text, calls[i].begins, strlen(calls[i].begins)) == 0)
             return calls[i].call;

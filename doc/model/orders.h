@@ -35,6 +35,13 @@
       "atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed)") \
     X(record_status, "src/api/status.c", 1, "atomic_load_explicit(sfid__record_at(&g->generator), memory_order_acquire)") \
     X(failure_get, "src/api/status.c", 1, "atomic_load_explicit(&rest->keeper.failure_code, memory_order_acquire)") \
+    X(alive_note_after, "src/base/alive.c", 1, "atomic_signal_fence(memory_order_seq_cst)") \
+    X(alive_note_before, "src/base/alive.c", 2, "atomic_signal_fence(memory_order_seq_cst)") \
+    X(alive_take, "src/base/alive.c", 1, \
+      "atomic_compare_exchange_strong_explicit(word, &seen, us, memory_order_acquire, memory_order_relaxed)") \
+    X(alive_leave, "src/base/alive.c", 1, \
+      "atomic_compare_exchange_strong_explicit(word, &us, 0, memory_order_release, memory_order_relaxed)") \
+    X(alive_look, "src/base/alive.h", 1, "atomic_load_explicit(word, memory_order_acquire)") \
     X(stop_clock, "src/base/clock.c", 1, "atomic_load_explicit(d->stop, memory_order_acquire)") \
     X(kind_set, "src/base/keyed.c", 1, "atomic_store_explicit(&key->kind, kind, memory_order_release)") \
     X(kind_get, "src/base/keyed.c", 1, "atomic_load_explicit(&key->kind, memory_order_acquire)") \
@@ -47,8 +54,7 @@
     X(family_set, "src/base/watch.c", 1, \
       "atomic_compare_exchange_strong_explicit(&family, &none, fresh, memory_order_acq_rel, memory_order_relaxed)") \
     X(number_get, "src/base/watch.c", 1, "atomic_load_explicit(&w->number, memory_order_acquire)") \
-    X(number_next, "src/base/watch.c", 1, "atomic_store_explicit(&w->number, next, memory_order_release)") \
-    X(number_first, "src/base/watch.c", 1, "atomic_store_explicit(&w->number, 1, memory_order_release)") \
+    X(number_next, "src/base/watch.c", 1, "atomic_fetch_add_explicit(&w->number, 1, memory_order_release)") \
     X(bell_ring, "src/base/watch.c", 1, \
       "atomic_compare_exchange_weak_explicit(&w->bell, &rung, next, memory_order_release, memory_order_relaxed)") \
     X(bell_ring_all, "src/base/watch.c", 1, "atomic_exchange_explicit(&w->bell, SFID__WATCH_ALL, memory_order_release)") \

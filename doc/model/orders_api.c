@@ -130,7 +130,7 @@ enum { BELL, NUMBER };
 
 static void take_place(void) {
     store(BELL, 0, RLX);
-    store(NUMBER, 2, number_next);
+    add(NUMBER, 1, number_next);
 }
 static void ring(void) {
     await(load(NUMBER, number_get) == 2);

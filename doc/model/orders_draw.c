@@ -292,7 +292,6 @@ const struct program draw_programs[] = {
     {"the watches are there", {tell_by_change, hear}, NULL, .arg = {family_set, family_get}},
     PAIR(kind_set, kind_get, "the key is there"),
     PAIR(key_set, key_get, "the key's memory is there"),
-    PAIR(number_first, number_get, "a watch's lock is made"),
     PAIR(done_set, done_get, "a name's addresses are there"),
     {"a bell is heard", {tell_atomic_by_change, hear_bell}, NULL, .arg = {bell_ring, bell_hear}},
     {"a bell for all is heard", {tell_by_exchange, hear_bell}, NULL, .arg = {bell_ring_all, bell_hear}},

@@ -118,17 +118,47 @@ static void join_again(void) {
         write_plain(LEFT, 0);
 }
 
-/* The kernel gave a seat's lock to another thread: the one that has lost it must not unlock it. */
-enum { REIGN, SEAT_REIGN };
+/* A keeper that finds another reign sees what the newer one saw before it sat down. */
+enum { REIGN, SEEN };
 
 static void sit_down(void) {
     long reign = load(REIGN, reign_get);
-    store(SEAT_REIGN, 2, RLX);
+    store(SEEN, 1, RLX);
     swap(REIGN, &reign, 2, reign_set);
 }
-static void get_up(void) {
+static void find_reign(void) {
     if (load(REIGN, reign_get) == 2)
-        want(load(SEAT_REIGN, RLX) == 2, "the newer keeper's lock is given up");
+        want(load(SEEN, RLX) == 1, "the older keeper ends, and sees less than the newer one");
+}
+
+/* ---- alive.c: the word of a thread -------------------------------------------------------- */
+
+enum { WORD, WATCHED, LEFT_BEHIND };
+enum { DEAD = 9 };
+
+static void have_word(void) {
+    long nobody = 0;
+    if (!swap(WORD, &nobody, 1, alive_take))
+        return;
+    write_plain(LEFT_BEHIND, read_plain(LEFT_BEHIND) + 1);
+    long us = 1;
+    swap(WORD, &us, 0, alive_leave);
+}
+/* A crew dies in its turn; the release is the kernel's. Another one finds that, and takes the page. */
+static void die_in_turn(void) {
+    write_plain(LEFT_BEHIND, 1);
+    store(WORD, DEAD, REL);
+}
+static void take_from_dead(void) {
+    long seen = 1 | IN_TURN;
+    if (load(WORD, alive_look) == DEAD && swap(WATCHED, &seen, 2 | IN_TURN, watch_take))
+        want(read_plain(LEFT_BEHIND) == 1, "the page of a dead crew is taken as it was before");
+}
+/* The seat of a dead keeper is taken. */
+static void take_seat(void) {
+    long dead = DEAD;
+    if (swap(WORD, &dead, 2, alive_take))
+        want(read_plain(LEFT_BEHIND) == 1, "the seat of a dead keeper is taken, and what it left is not there");
 }
 
 /* ---- nonces.c, record.c: what stands in the record ------------------------------------- */
@@ -189,7 +219,10 @@ const struct program lease_programs[] = {
     {"a thread is made, and stopped", {start, stop_thread}, NULL},
     {"no thread can be made", {start_in_vain, start_after}, NULL, .start = {[OWNER] = STARTING}},
     {"a crew ends, and is joined again", {berth_left, join_again}, NULL, .start = {[OWNER] = RUNNING}},
-    {"a seat's lock is lost", {sit_down, get_up}, NULL, .start = {[REIGN] = 1, [SEAT_REIGN] = 1}},
+    {"another keeper sits down", {sit_down, find_reign}, NULL, .start = {[REIGN] = 1}},
+    {"a word is taken and left", {have_word, have_word, have_word}, NULL},
+    {"a crew dies in its turn", {die_in_turn, take_from_dead}, NULL, .start = {[WATCHED] = 1 | IN_TURN}},
+    {"a keeper dies on its seat", {die_in_turn, take_seat}, NULL},
     {"nonces: an answer is noted", {answered_2, find_nonces}, NULL, .start = {[NONCE] = 1, [NEXT] = 2}},
     {"nonces: the same by one keeper alone", {note_2, find_nonces}, NULL, .start = {[NONCE] = 1, [NEXT] = 2}},
     {"nonces: one keeper is late", {renew_3, show_4}, NULL, .start = {[NONCE] = 2, [NEXT] = 2}},

@@ -26,6 +26,8 @@ const struct why whys[] = {
     {mover_none, RLX, "nothing was written since the exchange; as at the other store of this word"},
 
     {own_set, REL, "an exchange that succeeds finds NULL, with nothing behind it"},
+    {alive_note_after, AR, "for the compiler alone: the kernel reads the pointer in this thread, or once it is dead"},
+    {alive_note_before, AR, "for the compiler alone: the kernel reads the pointer in this thread, or once it is dead"},
     {family_set, REL, "an exchange that succeeds finds NULL, with nothing behind it"},
     {crew_add, REL, "the crew before this one is not followed"},
     {crew_add, FAILING + RLX, "ours() looks again"},

@@ -142,6 +142,13 @@ row dup "shared; the kind of a lock changes outside the door" -DCONV=0
 model=marks.pml
 row ok "a keeper is late, each with a seat of its own"
 row dup "a keeper is late, both on one seat" -DSEATS=1
+model=alive.pml
+row ok "a thread's life: never two, none stays with the dead"
+row dup "a thread's life: noted after the take" -DNOTE_LATE=1
+row dup "a thread's life: forgotten before the word is left" -DFORGET_EARLY=1
+row dup "a thread's life: looked at and stored" -DLOOK_ONLY=1
+row dup "a thread's life, one number in two namespaces; reachable: two at once" -DSAME=1
+row ok "a thread's life, one number in two namespaces: one of them counts" -DSAME=1 -DCOUNTS=1
 model=look.pml
 row ok "one look a tick"
 row ok "one look a tick; more calls, the record stays" -DCALLS=8 -DCLOSES=0

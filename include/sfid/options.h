@@ -68,7 +68,8 @@ typedef struct sfid_options {
     void (*on_event)(void *user, const sfid_event *event); /**< NULL, or called for each event, in order, from a background
                                      thread of this generator only (share: of each of its pages, in order for each). It
                                      may call sfid_status, sfid_parse and sfid_next, but not sfid_open; sfid_close of this
-                                     generator does nothing there */
+                                     generator does nothing there. A robust mutex (pthread_mutexattr_setrobust) that it
+                                     locks is not handed on if the process is killed meanwhile */
     void *user;                                            /**< passed to on_event */
     const sfid_wide_layout *wide; /**< NULL, or in place of layout: a layout of IDs of up to 128 bits, which sfid_next_wide() and
                                      its siblings generate, see wide.h */

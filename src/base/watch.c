@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/watch.h"
 
+#include "base/alive.h"
 #include "base/futex.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <sys/mman.h>
 
 #define PLACES_BITS 14
@@ -13,13 +12,13 @@
 #define FEW 16
 
 struct watch {
-    _Alignas(SFID__LINE) pthread_mutex_t lock;
-    _Atomic uint64_t number; /* how often this place was taken; 0: the lock is not made yet */
-    _Atomic uint32_t bell;   /* futex: what to look at; 0: nothing */
+    _Alignas(SFID__LINE) _Atomic uint64_t number; /* how often this place was taken */
+    _Atomic uint32_t thread;                      /* that has it: base/alive.h */
+    _Atomic uint32_t bell;                        /* futex: what to look at; 0: nothing */
 };
 
 struct watches {
-    _Atomic uint32_t made, turn; /* places that were begun; where the next search begins */
+    _Atomic uint32_t used, turn; /* places that were ever taken; where the next search begins */
     struct watch place[PLACES];  /* memory that is not touched costs nothing */
 };
 
@@ -51,50 +50,26 @@ static uint64_t number_of(uint64_t name) { return (name & ~SFID__WATCH_FLAG) >> 
 
 static uint64_t name_of(uint32_t at, uint64_t number) { return number << PLACES_BITS | at; }
 
-/* Acquire, with the release in take_at() and make_at(): the lock is made. */
+/* Acquire, with the release in take_at(): the bell is silent. */
 static uint64_t taken(const struct watch *w) { return atomic_load_explicit(&w->number, memory_order_acquire); }
-
-static bool try_lock(struct watch *w) {
-    const int rc = pthread_mutex_trylock(&w->lock);
-    if (rc == EOWNERDEAD) /* its thread died; nothing that the lock guards is half done */
-        return pthread_mutex_consistent(&w->lock) == 0;
-    return rc == 0;
-}
 
 static uint64_t take_at(struct watches *all, uint32_t at) {
     struct watch *w = &all->place[at];
-    const uint64_t number = taken(w);
-    if (number == 0 || !try_lock(w))
+    if (!sfid__alive_take(&w->thread))
         return 0;
-    const uint64_t next = taken(w) + 1;                       /* again: it may have been taken and left since */
     atomic_store_explicit(&w->bell, 0, memory_order_relaxed); /* nobody knows the new name yet */
-    atomic_store_explicit(&w->number, next, memory_order_release);
-    return name_of(at, next);
+    /* Not a store: of two that have the place, because one counts as dead, each has a name of its own. */
+    return name_of(at, atomic_fetch_add_explicit(&w->number, 1, memory_order_release) + 1);
 }
 
-/* Makes the lock of a place that no process has begun before. If this process is killed here, the place stays unused. */
-static uint64_t make_at(struct watches *all, uint32_t at) {
-    pthread_mutexattr_t attr;
-    struct watch *w = &all->place[at];
-    if (pthread_mutexattr_init(&attr) != 0)
-        return 0;
-    const bool made = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED) == 0 &&
-                      pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST) == 0 && pthread_mutex_init(&w->lock, &attr) == 0;
-    pthread_mutexattr_destroy(&attr);
-    if (!made || !try_lock(w))
-        return 0;
-    atomic_store_explicit(&w->number, 1, memory_order_release);
-    return name_of(at, 1);
-}
-
-/* Tries n places that were made, from a different one each time. */
+/* Tries n places that were taken before, from a different one each time. */
 static uint64_t take_used(struct watches *all, uint32_t n) {
     /* Relaxed, all three: which places are tried, and in which order, decides nothing. */
-    const uint32_t made = SFID__MIN(atomic_load_explicit(&all->made, memory_order_relaxed), PLACES);
+    const uint32_t used = SFID__MIN(atomic_load_explicit(&all->used, memory_order_relaxed), PLACES);
     const uint32_t first = atomic_fetch_add_explicit(&all->turn, 1, memory_order_relaxed);
     uint64_t name = 0;
-    for (uint32_t i = 0; i < SFID__MIN(n, made) && name == 0; i++)
-        name = take_at(all, (first + i) % made);
+    for (uint32_t i = 0; i < SFID__MIN(n, used) && name == 0; i++)
+        name = take_at(all, (first + i) % used);
     return name;
 }
 
@@ -103,9 +78,9 @@ uint64_t sfid__watch_take(void) {
         return 0;
     struct watches *all = ours();
     uint64_t name = take_used(all, FEW);
-    if (name == 0 && atomic_load_explicit(&all->made, memory_order_relaxed) < PLACES) {
-        const uint32_t at = atomic_fetch_add_explicit(&all->made, 1, memory_order_relaxed); /* one process gets each number */
-        name = at < PLACES ? make_at(all, at) : 0;
+    if (name == 0 && atomic_load_explicit(&all->used, memory_order_relaxed) < PLACES) {
+        const uint32_t at = atomic_fetch_add_explicit(&all->used, 1, memory_order_relaxed); /* one process gets each number */
+        name = at < PLACES ? take_at(all, at) : 0;
     }
     return name ? name : take_used(all, PLACES);
 }
@@ -116,20 +91,11 @@ bool sfid__watch_is_ours(uint64_t name) {
 }
 
 void sfid__watch_leave(uint64_t name) {
-    /* If the lock is another thread's by now, it stands in that one's list of robust locks. */
-    if (sfid__watch_is_ours(name))
-        pthread_mutex_unlock(&place_of(name)->lock);
+    if (sfid__watch_is_ours(name)) /* another one may have the same number, in another PID namespace */
+        sfid__alive_leave(&place_of(name)->thread);
 }
 
-bool sfid__watch_lives(uint64_t name) {
-    struct watch *w = place_of(name);
-    if (w == NULL || taken(w) != number_of(name))
-        return false;
-    if (!try_lock(w))
-        return taken(w) == number_of(name);
-    pthread_mutex_unlock(&w->lock);
-    return false;
-}
+bool sfid__watch_lives(uint64_t name) { return sfid__watch_is_ours(name) && sfid__alive(&place_of(name)->thread); }
 
 void sfid__watch_ring(uint64_t name, uint32_t what) {
     struct watch *w = place_of(name);

@@ -3,12 +3,10 @@
  * watch.h - what forked children know of a process's background thread: whether
  * it lives, and how to wake it.
  *
- * A watch is a lock and a bell. They lie in anonymous memory that the first
- * opening process maps and all its children inherit. The thread holds the lock
- * for as long as it lives, and sleeps on the bell. The lock is robust: the
- * kernel frees it when the thread dies. A thread has only this one, however many
- * generators it serves, because the kernel frees no more than 2048 locks of a
- * thread that dies.
+ * A watch is a word that shows whether its thread lives (alive.h), and a bell,
+ * on which the thread sleeps. They lie in anonymous memory that the first
+ * opening process maps and all its children inherit. A thread has only this one,
+ * however many generators it serves.
  *
  * A watch has a name, which no other watch of the family ever has: whoever takes
  * the place of a dead one gives it another. The page of a generator holds the
@@ -34,13 +32,10 @@ uint64_t sfid__watch_take(void);
 /* For the thread that took it, and that ends now. */
 void sfid__watch_leave(uint64_t name);
 
-/*
- * False once another thread has taken this watch. It can while ours lives: the kernel knows the owner of a lock by its
- * thread ID alone, and threads in two PID namespaces may have the same one. The death of one frees the lock of the other.
- */
+/* False once another thread has taken this watch. It can while ours lives, if that counted as dead: alive.h. */
 bool sfid__watch_is_ours(uint64_t name);
 
-/* True if the thread with this watch lives; briefly also if it is dead and another process asks. From any process of the family. */
+/* True if the thread with this watch lives; briefly also if another one takes its place. From any process of the family. */
 bool sfid__watch_lives(uint64_t name);
 
 /* Wakes the thread. Async-signal-safe; keeps errno. */

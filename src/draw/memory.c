@@ -30,10 +30,8 @@ static struct sfid__memory_page *make(uint64_t layout, uint64_t pid) {
     m->layout = layout;
     m->pid = pid;
     m->page = page;
-    if (page != MAP_FAILED && sfid__page_reset_keeper(page) == 0)
-        return m;
     if (page != MAP_FAILED)
-        munmap(page, sfid__page_bytes(1));
+        return m;
     free(m);
     return NULL;
 }

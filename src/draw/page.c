@@ -23,26 +23,15 @@ void sfid__page_id_seal(struct sfid__page_id *id) {
     id->checksum = id_checksum(id);
 }
 
-int sfid__page_reset_keeper(struct sfid__page *page) {
-    pthread_mutexattr_t attr;
-    int rc = pthread_mutexattr_init(&attr);
-    if (rc != 0)
-        return rc;
-    rc = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-    if (rc == 0)
-        rc = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-    for (int i = 0; rc == 0 && i < SFID__SEATS; i++)
-        rc = pthread_mutex_init(&page->seat[i].lock, &attr);
-    pthread_mutexattr_destroy(&attr);
-    atomic_store_explicit(&page->watch, 0, memory_order_relaxed); /* alone with the page */
-    return rc;
+void sfid__page_reset_keeper(struct sfid__page *page) {
+    for (int i = 0; i < SFID__SEATS; i++) /* relaxed: alone with the page */
+        atomic_store_explicit(&page->seat[i].keeper, 0, memory_order_relaxed);
+    atomic_store_explicit(&page->watch, 0, memory_order_relaxed);
 }
 
-int sfid__page_init(struct sfid__page *page, const struct sfid__page_id *id) {
-    const int rc = sfid__page_reset_keeper(page);
+void sfid__page_init(struct sfid__page *page, const struct sfid__page_id *id) {
     page->id = *id;
     sfid__page_id_seal(&page->id);
-    return rc;
 }
 
 uint64_t sfid__record_checksum(const struct sfid__page *page, uint32_t i) {

@@ -9,7 +9,7 @@
  *   0-1  identity: which file, of which boot. Written once, with a checksum.
  *   2    current: the index of the current record; poke: the keeper's wake-up
  *        word; counters; reign: which keeper counts.
- *   3-6  the seats of keepers: locks, robust and shared between processes.
+ *   3-6  the seats of keepers.
  *   7    the terms of a page that processes share; who serves one that they
  *        do not share.
  *   8-   records, append-only, three lines each.
@@ -31,14 +31,14 @@
 #ifndef SFID_DRAW_PAGE_H
 #define SFID_DRAW_PAGE_H
 
+#include "base/alive.h"
 #include "base/signs.h"
 #include "base/watch.h"
 
-#include <pthread.h>
 #include <sfid.h>
 
 #define SFID__CLOSED (UINT64_C(1) << 63)
-#define SFID__PAGE_VERSION 3
+#define SFID__PAGE_VERSION 4
 #define SFID__SEATS 4 /* of keepers: all but one of them belong to a process that is stopped */
 #define SFID__MAP_SIZE (1u << 20)
 
@@ -93,10 +93,9 @@ enum {
 /* In `watch`: the crew is at work on the page. So a page that is waiting for its turn can be taken from a crew that is stuck. */
 #define SFID__IN_TURN SFID__WATCH_FLAG
 
-/* A keeper that is a thread of its own has the lock for as long as it lives. */
+/* base/alive.h: a keeper that is a thread of its own has the word for as long as it keeps. */
 struct sfid__seat {
-    _Alignas(SFID__LINE) pthread_mutex_t lock;
-    _Atomic uint64_t reign; /* of the keeper that sat down last */
+    _Alignas(SFID__LINE) _Atomic uint32_t keeper;
 };
 
 struct sfid__page {
@@ -148,10 +147,10 @@ static_assert(offsetof(struct sfid__record, pid_field) == offsetof(struct sfid__
 
 /* seal fills in the checksum of an identity. init puts the identity into a blank page. */
 void sfid__page_id_seal(struct sfid__page_id *id);
-int sfid__page_init(struct sfid__page *page, const struct sfid__page_id *id);
+void sfid__page_init(struct sfid__page *page, const struct sfid__page_id *id);
 
-/* Makes the keepers' locks anew: nobody keeps the page. Only while no other process can have the page mapped. */
-int sfid__page_reset_keeper(struct sfid__page *page);
+/* Nobody keeps the page from now on. Only while no other process can have it mapped. */
+void sfid__page_reset_keeper(struct sfid__page *page);
 
 /*
  * Says what is wrong with a page; NULL if nothing is. want is the identity that

@@ -76,8 +76,8 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
         /* Relaxed: alone with the page, and threads get the address of the record with a release. */
         atomic_store_explicit(&slot->page->current, slot->records - 1, memory_order_relaxed);
     }
-    const int rc = sfid__page_reset_keeper(slot->page);
-    return rc ? sfid__fail_errno(err, SFID_ESTATE, rc, "cannot set up %s/%s", slot->dir.path, slot->name) : 0;
+    sfid__page_reset_keeper(slot->page);
+    return 0;
 }
 
 int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {

@@ -100,8 +100,7 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
     slot->records = 0;
     if (sfid__slot_map(slot, fd, id.nonce, err) < 0)
         return err->code;
-    if ((why = sfid__page_init(slot->page, &id)) != 0)
-        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot set up slot file %s/%s", slot->dir.path, slot->name);
+    sfid__page_init(slot->page, &id);
     if (last) {
         sfid__record_carry(slot->page, last);
         slot->records = 1;

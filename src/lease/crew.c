@@ -15,8 +15,8 @@
  *   - A poke comes from another process, or from a signal handler: it takes no
  *     lock. It marks the page and rings the bell. The thread that hears the bell
  *     looks at the berth that it names, or at all berths.
- *   - The lock of the watch is freed while the thread lives (base/watch.h), and
- *     another thread has it. The main thread finds that before its next turn,
+ *   - The watch is taken while the thread lives (base/alive.h), and another
+ *     thread has it. The main thread finds that before its next turn,
  *     makes all berths leave, and ends. The next call that needs a turn begins
  *     anew.
  *

@@ -300,14 +300,13 @@ void sfid__holder_resume(struct sfid__holder *h) {
     sfid__holder_feed(h, begin);
 }
 
-void sfid__holder_sit(struct sfid__holder *h, unsigned seat) {
+void sfid__holder_sit(struct sfid__holder *h, uint64_t reign) {
     if (!h->shared)
         return;
     sfid__holder_unfollow(h);
-    /* Relaxed: this thread has written it. */
-    h->reign = atomic_load_explicit(&h->slot.page->seat[seat].reign, memory_order_relaxed);
+    h->reign = reign;
     if (h->store->ops->sit)
-        h->store->ops->sit(h->store, seat);
+        h->store->ops->sit(h->store, (unsigned)(reign % SFID__SEATS));
 }
 
 bool sfid__holder_is_due(const struct sfid__holder *h) {

@@ -23,8 +23,8 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
 /* Brings the machine up to the page, in a process whose machine does not follow it. Otherwise does nothing. */
 void sfid__holder_resume(struct sfid__holder *h);
 
-/* This process keeps from now on, on a seat of a page that others may use. */
-void sfid__holder_sit(struct sfid__holder *h, unsigned seat);
+/* This process keeps from now on, and has this reign of a page that others may use. */
+void sfid__holder_sit(struct sfid__holder *h, uint64_t reign);
 
 /*
  * True if half of the window of a lease that processes share has gone, and it lies with a server: there another process gets the

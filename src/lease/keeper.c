@@ -9,14 +9,16 @@
  *
  *   - fork() copies this struct, but no thread. The child finds its parent's
  *     process in `owner`, and starts a keeper of its own once it needs one.
- *   - The keeper's process is killed. A crew's watch and a seat of the page are
- *     robust mutexes: the kernel frees them, and another process of the family
- *     can start a keeper.
- *   - The kernel frees a lock that is held. It knows the owner of the lock by
- *     its thread ID alone. Threads in two PID namespaces can have the same ID,
- *     so the death of one frees the lock of the other, and two keepers have the
+ *   - The keeper's process is killed. A crew's watch and a seat of the page show
+ *     that (base/alive.h), and another process of the family can start a keeper.
+ *   - They show it of a keeper that lives. Threads in two PID namespaces can have
+ *     one number: if one of them is killed while it takes or leaves a seat that
+ *     the other one gets at that moment, the kernel takes the one for the other.
+ *     And whoever may write the page can write the word. So two keepers have the
  *     page. The newer one raises page->reign, or puts its name into page->watch,
- *     and the older one ends (I3).
+ *     and the older one ends (I3). If it frees the newer one's seat then, because
+ *     their numbers are the same, a third one comes, and so on: each raises
+ *     page->reign.
  *   - The keeper's process is stopped, or its crew is stuck in turns of other
  *     generators. A call of another process finds a poke that was not answered,
  *     and starts a keeper there. On a shared page that keeper takes another seat
@@ -35,9 +37,9 @@
  *       compare-and-swap takes `owner` to STARTING: from idle, from ended, or
  *       from a value of another process. Its winner joins a thread that ended,
  *       and makes one, or joins the crew.
- *   I2  A thread of its own drives the holder only after it got the lock of a
- *       seat. It keeps the lock until it gets up. Nobody waits for the lock: it
- *       is only tried. In the crew I7 takes the place of the lock.
+ *   I2  A thread of its own drives the holder only after it took a seat, and has
+ *       that until it gets up. Nobody waits for a seat: it is only tried. In the
+ *       crew I7 takes its place.
  *   I3  A step begins only while page->reign, or page->watch, is the value that
  *       this keeper set itself. So of two the older one ends after the step that
  *       it is in.
@@ -58,7 +60,7 @@
  *       watch, to that watch IN_TURN; and back. Another process takes the page
  *       only from a watch that is dead, or that is not IN_TURN and deaf, and not
  *       in a pause after a failure. So two crews never take a step of one page
- *       at once, but for a lock that the kernel freed. The older one stays in its
+ *       at once, but where a watch lies. The older one stays in its
  *       crew, and looks now and then whether the newer one lives.
  *   I8  A keeper acts on what it knows of the lease only if nobody has kept the
  *       page since it learned that. Whoever takes the page raises page->reign;
@@ -147,22 +149,10 @@ static void run(struct sfid__keeper *k) {
 
 /* ---- seats ----------------------------------------------------------------- */
 
-/* I2. Takes the lock of a seat, for as long as this thread sits there; false if another thread has it. */
-static bool lock_seat(struct sfid__seat *seat) {
-    const int rc = pthread_mutex_trylock(&seat->lock);
-    if (rc == EOWNERDEAD) /* the earlier keeper died with its process; nothing that the lock guards is half done */
-        return pthread_mutex_consistent(&seat->lock) == 0;
-    return rc == 0;
-}
-
 /* True if the thread that counts is alive, and answers. */
 static bool is_kept(const struct sfid__keeper *k) {
-    struct sfid__page *page = k->generator->page;
-    struct sfid__seat *seat = &page->seat[reign_of(page) % SFID__SEATS];
-    if (!lock_seat(seat))
-        return !sfid__keeper_shares(k) || !sfid__keeper_is_deaf(k);
-    pthread_mutex_unlock(&seat->lock);
-    return false;
+    const struct sfid__page *page = k->generator->page;
+    return sfid__alive(&page->seat[reign_of(page) % SFID__SEATS].keeper) && (!sfid__keeper_shares(k) || !sfid__keeper_is_deaf(k));
 }
 
 /*
@@ -176,18 +166,16 @@ static bool sit_down(struct sfid__keeper *k) {
         return false;
     for (unsigned i = 0; i < SFID__SEATS; i++) {
         const unsigned seat = (unsigned)((reign + i) % SFID__SEATS);
-        if (!lock_seat(&page->seat[seat]))
+        if (!sfid__alive_take(&page->seat[seat].keeper)) /* I2 */
             continue;
         const uint64_t mine = (reign / SFID__SEATS + 1) * SFID__SEATS + seat;
-        atomic_store_explicit(&page->seat[seat].reign, mine, memory_order_relaxed); /* for get_up() of one that lost this lock */
         /* Acq_rel, with the acquire in reign_of(). Of two that sit down at once, one wins. */
         if (!atomic_compare_exchange_strong_explicit(&page->reign, &reign, mine, memory_order_acq_rel, memory_order_relaxed)) {
-            pthread_mutex_unlock(&page->seat[seat].lock);
+            sfid__alive_leave(&page->seat[seat].keeper);
             return false;
         }
         if (reign != k->followed)
             sfid__holder_unfollow(k->holding); /* I8 */
-        k->seat = seat;
         atomic_store_explicit(&k->reign, mine, memory_order_relaxed);
         atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
         return true;
@@ -197,17 +185,14 @@ static bool sit_down(struct sfid__keeper *k) {
 
 static void get_up(struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
-    struct sfid__seat *seat = &page->seat[k->seat];
+    const uint64_t reign = atomic_load_explicit(&k->reign, memory_order_relaxed); /* this thread has written it */
     if (!reigns(k))
         sfid__page_wake(page); /* this thread may have taken a poke that was meant for the other one */
     else
         atomic_store_explicit(&page->resting, 0, memory_order_relaxed); /* a hint: nobody rests any more */
     if (!reigns(k) || sfid__keeper_shares(k))
         sfid__holder_unfollow(k->holding);
-    /* Relaxed: only the thread with the lock writes it. If it has changed, the lock is the newer keeper's (head of the file),
-       and stands in its list of robust locks. */
-    if (atomic_load_explicit(&seat->reign, memory_order_relaxed) == atomic_load_explicit(&k->reign, memory_order_relaxed))
-        pthread_mutex_unlock(&seat->lock);
+    sfid__alive_leave(&page->seat[reign % SFID__SEATS].keeper);
     atomic_store_explicit(&k->reign, 0, memory_order_relaxed);
 }
 
@@ -216,7 +201,7 @@ static bool keep(struct sfid__keeper *k) {
     if (!sit_down(k))
         return false;
     pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once, one ends here */
-    sfid__holder_sit(k->holding, k->seat);
+    sfid__holder_sit(k->holding, atomic_load_explicit(&k->reign, memory_order_relaxed)); /* this thread has written it */
     if (sfid__keeper_shares(k))
         sfid__keeper_tell_keeps(k);
     run(k);

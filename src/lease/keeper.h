@@ -12,7 +12,7 @@
  * that processes share has one, too.
  *
  * A fork family has one keeper. The page names the crew that serves it, or has
- * the lock that a thread of its own holds. A forked child has no keeper; the
+ * the seat that a thread of its own has. A forked child has no keeper; the
  * child whose calls find half of the window gone starts its own if the earlier
  * one is dead, does not answer, or could not renew and left the page (I9).
  *
@@ -20,7 +20,7 @@
  * has no thread. Its call that finds half of the window gone starts one if nobody
  * keeps, and that thread stays while it keeps. A thread with on_event stays for
  * good. Any process may replace a keeper that does not wake: it takes another
- * seat. So several locks of one page may be held, and the keeper that sat down
+ * seat. So several seats of one page may be taken, and the keeper that sat down
  * last counts.
  */
 #ifndef SFID_LEASE_KEEPER_H

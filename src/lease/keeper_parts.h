@@ -25,8 +25,7 @@ struct sfid__keeper {
     void (*on_event)(void *user, const sfid_event *event);
     void *user;
     char app[65];           /* as in the options; "": none */
-    unsigned seat;          /* of this keeper, while it keeps */
-    _Atomic uint64_t reign; /* page->reign when it sat down; 0: it does not keep */
+    _Atomic uint64_t reign; /* page->reign when it sat down: modulo SEATS its seat; 0: it does not keep */
     uint64_t followed;      /* page->reign up to which the holder knows the page: at open, or when the crew took it (I8) */
     bool ends_soon;         /* the layout does */
     bool begun;             /* what open noticed was reported */

@@ -13,17 +13,8 @@
 
 static bool is_fixed(const struct sfid__holder *h) { return h->settings->opt.pid >= 0; }
 
-#ifdef __GLIBC__
-#define LIBC "g"
-#else
-#define LIBC "c"
-#endif
-
-/*
- * The names of pages begin with it. Pages of another version have other names: an upgrade costs a pid, not an outage. So
- * have pages of processes with another word size or C library, whose locks look different: the seats are locks.
- */
-static void name_pages(char out[32]) { snprintf(out, 32, "share%d" LIBC "%zu.", SFID__PAGE_VERSION, sizeof(pthread_mutex_t)); }
+/* The names of pages begin with it. Pages of another version have other names: an upgrade costs a pid, not an outage. */
+static void name_pages(char out[32]) { snprintf(out, 32, "share%d.", SFID__PAGE_VERSION); }
 
 static void page_name(const struct sfid__holder *h, unsigned page, char out[32]) {
     name_pages(out);

@@ -86,7 +86,6 @@ static void begin(uint64_t pid) {
     sfid__record_append(f.page, 0, &start);
     atomic_store(&f.page->reserved, 1);
     atomic_store(&f.page->reign, REIGN);
-    atomic_store(&f.page->seat[REIGN % SFID__SEATS].reign, REIGN);
     f.g.page = f.page;
     f.g.half_window = WINDOW / 2;
     store = (struct sfid__store){.ops = &store_ops,
@@ -115,7 +114,7 @@ static void begin(uint64_t pid) {
     h.lease.state = SFID__LEASE_HELD;
     h.lease.opened = h.lease.told = true;
     sfid__holder_attend(&h, hear, NULL, NULL);
-    sfid__holder_sit(&h, REIGN % SFID__SEATS);
+    sfid__holder_sit(&h, REIGN);
 }
 
 static void step(void) { sfid__holder_step(&h, true); }
@@ -219,7 +218,7 @@ static void beside(void) {
     server.renewal = SFID__LOST;
     sits_down();
     publishes();
-    sfid__holder_sit(&h, REIGN % SFID__SEATS);
+    sfid__holder_sit(&h, REIGN);
     server.renewal = SFID__GRANTED;
     step();
     ok(server.renewed.token == 110, "a keeper that sits down goes by the page");

@@ -10,6 +10,8 @@
 #include "base/watch.h"
 #include "support/scene.h"
 
+#include <pthread.h>
+
 #define RECORDS 3
 #define ROOM (RECORDS + 2)
 
@@ -34,7 +36,7 @@ static void build(void) {
     page = shared_memory(bytes);
     struct sfid__page_id id = want;
     sfid__page_id_seal(&id);
-    is_i64(sfid__page_init(page, &id), 0, "a page is made");
+    sfid__page_init(page, &id);
     uint32_t count = 99;
     ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == 0, "it passes, without records");
     static const uint64_t pids[RECORDS] = {5, 5, 1023};
@@ -251,19 +253,23 @@ static void ranges(void) {
 
 /* ---- what processes share ------------------------------------------------- */
 
-static int die_with_lock(void *unused) {
+static int die_on_seat(void *unused) {
     (void)unused;
-    return pthread_mutex_trylock(&page->seat[0].lock);
+    return !sfid__alive_take(&page->seat[0].keeper);
 }
 
-static void keeper_lock(void) {
+static void keeper_seat(void) {
     atomic_store(&page->window, 77);
     atomic_store(&page->watch, 5);
-    is_i64(sfid__page_reset_keeper(page), 0, "the keeper's lock can be made afresh");
+    for (unsigned i = 0; i < SFID__SEATS; i++)
+        atomic_store(&page->seat[i].keeper, 3);
+    sfid__page_reset_keeper(page);
+    for (unsigned i = 0; i < SFID__SEATS; i++)
+        ok(!sfid__alive(&page->seat[i].keeper), "nobody has seat %u of a page that begins anew", i);
     ok(atomic_load(&page->watch) == 0 && atomic_load(&page->window) == 77, "no crew serves the page then, and its window stays");
-    is_i64(status_of(spawn(die_with_lock, NULL)), 0, "a child takes it");
-    is_i64(pthread_mutex_trylock(&page->seat[0].lock), EOWNERDEAD, "and when it dies the next one learns of that");
-    ok(pthread_mutex_consistent(&page->seat[0].lock) == 0 && pthread_mutex_unlock(&page->seat[0].lock) == 0, "and can go on");
+    is_i64(status_of(spawn(die_on_seat, NULL)), 0, "a child takes a seat");
+    ok(!sfid__alive(&page->seat[0].keeper) && sfid__alive_take(&page->seat[0].keeper), "and when it dies the next one can take it");
+    sfid__alive_leave(&page->seat[0].keeper);
 }
 
 /* ---- calls for the keeper -------------------------------------------------- */
@@ -354,7 +360,7 @@ int main(void) {
     another_identity();
     another_header();
     ranges();
-    keeper_lock();
+    keeper_seat();
     calls();
     poke();
     return done_testing();
