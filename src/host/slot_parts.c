@@ -14,30 +14,40 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define BLOCK SFID__SLOT_BLOCK
 
 /* ---- identity of a file -------------------------------------------------- */
 
+/*
+ * What statx(2) tells, as in linux/stat.h, which does not go with every C library's header. It is not asked through the C library:
+ * all that share a page have to find the same, and musl has statx() since 1.2.5.
+ */
+struct told {
+    uint32_t mask, before[19];
+    int64_t born_s;
+    uint32_t born_ns, behind[41];
+};
+
+#define BORN 0x800
+
+static_assert(offsetof(struct told, born_s) == 80 && sizeof(struct told) == 256, "as the kernel has it");
+
 /* The header that this file should have, but for nonce and checksum. */
 int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id) {
-#ifdef STATX_BTIME
-    struct statx sx;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
-        return errno;
-    *id = (struct sfid__page_id){.layout = layout, .device = makedev(sx.stx_dev_major, sx.stx_dev_minor), .inode = sx.stx_ino};
-    if (sx.stx_mask & STATX_BTIME) {
-        id->born_s = sx.stx_btime.tv_sec;
-        id->born_ns = sx.stx_btime.tv_nsec;
-    }
-#else /* musl before 1.2.5: as on a file system that keeps no birth times */
     struct stat st;
+    struct told told = {.mask = 0};
     if (fstat(fd, &st) < 0)
         return errno;
+    if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, BORN, &told) < 0 && errno != ENOSYS)
+        return errno;
     *id = (struct sfid__page_id){.layout = layout, .device = st.st_dev, .inode = st.st_ino};
-#endif
+    if (told.mask & BORN) {
+        id->born_s = told.born_s;
+        id->born_ns = told.born_ns;
+    }
     return sfid__boot_id(id->boot_id);
 }
 

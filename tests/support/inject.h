@@ -52,7 +52,6 @@
     X(stat64, EIO, EACCES, 0) \
     X(lstat64, EIO, EACCES, 0) \
     X(fstatat64, EIO, EACCES, 0) \
-    X(statx, ENOSYS, EIO, 0) \
     X(fstatfs64, ENOSYS, EIO, 0) \
     X(read, EIO, EINTR, INJECT_PART) \
     X(pread64, EIO, INJECT_PART, 0) \
