@@ -43,11 +43,11 @@ static void meet(struct redis *r, struct member *m, const struct impostor *who) 
     lead_to(name, p.path);
     cut_clients(r);
     ok(member_told(m, from, SFID_EREDIS, who->words, name), "%s, %s: the holder is told what, and by whom", r->program, who->name);
-    ok(member_draws(m, 20, patience(WINDOW_MS)), "%s, %s: IDs flow meanwhile", r->program, who->name);
+    ok(member_draws(m, 20, TAP_WAIT_MS), "%s, %s: IDs flow meanwhile", r->program, who->name);
     const int renewed = events_of(m, SFID_EVENT_RENEWED);
     lead_to(name, r->socket);
     stop_peer(&p);
-    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, 2 * WINDOW_MS), "%s, %s: it is renewed when its server is back", r->program,
+    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS), "%s, %s: it is renewed when its server is back", r->program,
        who->name);
 }
 

@@ -8,7 +8,7 @@
 
 static const char *program; /* the server's */
 
-static const char url_form[] = "unix://" USER ":" PASSWORD "@%s?timeout=300";
+static const char url_form[] = "unix://" USER ":" PASSWORD "@%s?timeout=20s";
 
 static void url_of(const struct redis *r, char *url, size_t size) { snprintf(url, size, url_form, r->socket); }
 
@@ -71,7 +71,7 @@ static void one_missing(struct redis *r, const char *permission, struct member *
     snprintf(hint, sizeof hint, is_key ? "~sfid:*" : "%s", permission);
     if (strcmp(permission, "hget") == 0) { /* renewals alone want it */
         member_start(m);
-        const struct seen *e = member_opens(m, 5000) ? member_told(m, 0, SFID_EAUTH, "hget", r->socket) : NULL;
+        const struct seen *e = member_opens(m, TAP_WAIT_MS) ? member_told(m, 0, SFID_EAUTH, "hget", r->socket) : NULL;
         ok(e && !strstr(e->text, USER), "%s: without +hget renewals tell", program);
         command(r, LEAST); /* so that it can give its pid back */
         member_end(m);
@@ -81,7 +81,7 @@ static void one_missing(struct redis *r, const char *permission, struct member *
         diag("without %s%s", is_key ? "" : "+", permission);
     ok(none_is_held(r, m->app), "%s: no pid is taken without %s", program, permission);
     command(r, LEAST);
-    const struct attempt a = attempt_until(m->store, m->app, 0, "");
+    const struct attempt a = attempt_open(m->store, m->app, true, TAP_WAIT_MS);
     if (!ok(a.code == 0, "%s: with %s it opens", program, permission))
         diag("%s", a.text);
 }
@@ -144,7 +144,7 @@ static bool answers_busy(void *arg) { return strncmp(redis_text(arg, "PING", NUL
 static void busy_begins(struct redis *r) {
     struct resp *c = resp_unix(r->socket);
     need(c && resp_send(c, 3, (const char *const[]){"EVAL", "while true do end", "0"}, NULL), "%s: cannot be kept busy", program);
-    need(tap_wait_until(answers_busy, r, 10000), "%s: is not busy", program);
+    need(tap_wait_until(answers_busy, r, TAP_WAIT_MS), "%s: is not busy", program);
     resp_close(c);
 }
 
@@ -153,7 +153,7 @@ static bool answers(void *arg) {
     return strcmp(redis_text(arg, "PING", NULL), "PONG") == 0;
 }
 
-static void busy_ends(struct redis *r) { need(tap_wait_until(answers, r, 10000), "%s: goes on being busy", program); }
+static void busy_ends(struct redis *r) { need(tap_wait_until(answers, r, TAP_WAIT_MS), "%s: goes on being busy", program); }
 
 /* New connections want a password that they lack; those there are ended. */
 static void password_begins(struct redis *r) {
@@ -193,7 +193,7 @@ static void test_opens(void) {
         s->ends(&r);
         ok(none_is_held(&r, "orders"), "%s: no pid was taken", what);
     }
-    const struct attempt a = attempt_until(url, "orders", 0, "");
+    const struct attempt a = attempt_open(url, "orders", true, TAP_WAIT_MS);
     if (!ok(a.code == 0, "%s: when all of it is over it opens", program))
         diag("%s", a.text);
     redis_kill(&r);
@@ -212,8 +212,7 @@ static void hold(struct held *h, const char *name, int number) {
     *h = (struct held){.program = program = name};
     start(&h->r, 0);
     snprintf(app, sizeof app, "held-%d", number);
-    h->m = member_at(app, number, url_form, h->r.socket); /* pids of their own: the checker does not tell servers apart */
-    h->m->opt.ttl_ms = 5 * WINDOW_MS;                     /* two servers are started within it */
+    h->m = member_at(app, number, "unix://" USER ":" PASSWORD "@%s?timeout=300", h->r.socket); /* the checker knows no servers */
     h->m->opt.heartbeat_ms = 300;
     h->m->opt.on_unknown = SFID_TRUST;
     member_open_or_die(h->m);
@@ -224,7 +223,7 @@ static void suffers(struct held *h, const struct state *s) {
     const struct seen *e = member_told(m, h->from, code_of(s), s->words, h->r.socket);
     ok(e && !strstr(e->text, USER) && !strstr(e->text, PASSWORD), "%s, %s: a holder is told what it is, where, and no secret",
        h->program, s->name);
-    ok(member_draws(m, 20, patience(WINDOW_MS)), "%s, %s: IDs flow meanwhile", h->program, s->name);
+    ok(member_draws(m, 20, TAP_WAIT_MS), "%s, %s: IDs flow meanwhile", h->program, s->name);
 }
 
 static void survive(struct held *held, size_t n, const struct state *s) {
@@ -239,7 +238,7 @@ static void survive(struct held *held, size_t n, const struct state *s) {
         s->ends(&held[i].r);
     }
     for (size_t i = 0; i < n; i++)
-        ok(member_had(held[i].m, SFID_EVENT_RENEWED, held[i].renewed + 1, 2 * WINDOW_MS), "%s, %s: it is renewed when that is over",
+        ok(member_had(held[i].m, SFID_EVENT_RENEWED, held[i].renewed + 1, TAP_WAIT_MS), "%s, %s: it is renewed when that is over",
            held[i].program, s->name);
 }
 
@@ -292,7 +291,7 @@ static void test_misconf(void) {
     unlink(r.socket);
     rmdir(r.dir);
     command(&r, "BGSAVE");
-    need(tap_wait_until(meets_misconf, &r, 10000), "%s: saves all the same", program);
+    need(tap_wait_until(meets_misconf, &r, TAP_WAIT_MS), "%s: saves all the same", program);
     snprintf(what, sizeof what, "%s: cannot save", program);
     fails_with(url, "orders", SFID_EREDIS, moved, "MISCONF", what);
     redis_kill(&r);

@@ -36,5 +36,5 @@ static bool is_alone(void *arg) {
 void pair_cut(struct pair *p) {
     redis_pause(&p->node[1 - p->master]);
     redis_do(&p->node[p->master], "CLIENT", "KILL", "TYPE", "replica", NULL);
-    need(tap_wait_until(is_alone, &p->node[p->master], 10000), "%s: the replica's link stays", p->program);
+    need(tap_wait_until(is_alone, &p->node[p->master], TAP_WAIT_MS), "%s: the replica's link stays", p->program);
 }

@@ -15,8 +15,8 @@ struct pair {
     struct member *m;
     size_t number;
     int lost, again, failovers[QUICK + 1]; /* events so far: of the slow client, and of the others */
-    int64_t stopped_ns;                    /* when the quick one was */
-    int64_t late_ms;                       /* from when the name leads to the next one to the newcomer's begin */
+    int64_t stopped_ms;                    /* when the quick one was */
+    bool quick_goes_on;                    /* again */
     bool restarts;                         /* the former master was dead meanwhile; otherwise it lives and keeps its run_id */
 };
 

@@ -51,7 +51,7 @@ static bool tls_start(struct tls_server *s, const char *program, unsigned flags)
 }
 
 const char *tls_url(const struct tls_server *s, const char *more, char url[URL]) {
-    int n = snprintf(url, URL, "rediss://%s?timeout=%d&ca=%s/ca.pem", s->name, EXCHANGE_MS, certificates);
+    int n = snprintf(url, URL, "rediss://%s?timeout=20s&ca=%s/ca.pem", s->name, certificates);
     for (const char *at = more; *at && n < URL - 1; at++) {
         if (at[0] == '%' && at[1] == 'c') {
             n += snprintf(url + n, (size_t)(URL - n), "%s", certificates);
@@ -73,8 +73,6 @@ int64_t tls_connections(struct tls_server *s) {
 int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
     sfid *g = NULL;
     sfid_options opt = fault_options(app, url);
-    opt.ttl_ms = PATIENT_WINDOW_MS; /* one app, URLs with and without a timeout */
-    opt.open_timeout_ms = patience(5000);
     opt.on_unknown = SFID_TRUST;
     int rc = sfid_open(&g, &opt);
     *pid = sfid_pid(g);

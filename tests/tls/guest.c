@@ -13,8 +13,6 @@
 #include <openssl/ssl.h>
 #include <poll.h>
 
-enum { ROUND_MS = 2000 };
-
 /* ---- connections ---------------------------------------------------------------- */
 
 static struct sfid__connection *connection_to(const char *url) {
@@ -30,7 +28,7 @@ static struct sfid__connection *connection_to(const char *url) {
 static int ping(struct sfid__connection *c, struct sfid__error *err) {
     static _Thread_local struct sfid__redis_reply reply;
     const char *const command[] = {"PING"};
-    return sfid__connection_exchange(c, &(struct sfid__question){1, command, NULL, mono_ns() / NS_PER_MS + patience(ROUND_MS), NULL}, &reply, err);
+    return sfid__connection_exchange(c, &(struct sfid__question){1, command, NULL, tap_now_ms() + TAP_WAIT_MS, NULL}, &reply, err);
 }
 
 static int ping_once(const char *url, struct sfid__error *err) {
@@ -85,13 +83,13 @@ static bool has_hung_up(void *wire) {
 
 /* Sends to a server that has hung up, until the kernel has no more patience: then it raises SIGPIPE. */
 static bool write_to_nobody(struct tls_server *s, const struct sfid__uri *uri) {
-    struct sfid__deadline deadline = {.at_ms = mono_ns() / NS_PER_MS + patience(10000)};
+    struct sfid__deadline deadline = {.at_ms = tap_now_ms() + TAP_WAIT_MS};
     struct sfid__wire w = SFID__WIRE_NONE;
     struct sfid__resolver resolver = {0};
     struct sfid__error why = {0};
     must(sfid__wire_open(&w, uri, &resolver, 0, &deadline, &why) == SFID__REPLY_OK, "%s", why.text);
     cut_clients(&s->r);
-    if (!tap_wait_until(has_hung_up, &w, patience(10000)))
+    if (!tap_wait_until(has_hung_up, &w, TAP_WAIT_MS))
         return false;
     while (sfid__wire_send(&w, "PING\r\n", 6, &deadline, &why) == SFID__REPLY_OK)
         nap_us(1000);
@@ -124,7 +122,7 @@ static void count_pipe(int sig) { (void)sig; }
 static void test_signals(struct tls_server *s) {
     struct sigaction mine = {.sa_handler = count_pipe}, now;
     sigaction(SIGPIPE, &mine, NULL);
-    is_i64(child_wait(child_start(stand_it, s), patience(20000)), 0, "no SIGPIPE, and one of the host's stays pending");
+    is_i64(child_wait(child_start(stand_it, s), 2 * TAP_WAIT_MS), 0, "no SIGPIPE, and one of the host's stays pending");
     sigaction(SIGPIPE, NULL, &now);
     ok(now.sa_handler == count_pipe, "its handler stays");
     signal(SIGPIPE, SIG_DFL);
@@ -232,7 +230,7 @@ static int exit_in_between(void *arg) {
         SSL_CTX_free(SSL_CTX_new(TLS_method()));
     }
     pthread_create(&thread, NULL, shake, &s);
-    if (!flag_wait(&s.rounds, 1, patience(10000)))
+    if (!flag_wait(&s.rounds, 1, TAP_WAIT_MS))
         return 1;
     nap_us(e->after_us);
     exit(0);
@@ -250,12 +248,12 @@ static int close_at_exit(void *arg) {
 
 /* The program itself has used OpenSSL by now: each runs as a program of its own. */
 static int run_self(const char *what, const char *url, const char *more) {
-    return child_wait(self_start(what, url, more, NULL, NULL), patience(20000));
+    return child_wait(self_start(what, url, more, NULL, NULL), TAP_WAIT_MS);
 }
 
 static void test_memory(const char *bad, const char *good, const char *no_file) {
     setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0", 1);
-    is_i64(child_wait(self_start("memory", bad, good, no_file, NULL), patience(120000)), 0,
+    is_i64(child_wait(self_start("memory", bad, good, no_file, NULL), 4 * TAP_WAIT_MS), 0,
            "memory is as before after %u connections, of which three in four failed", memory_rounds());
     unsetenv("GLIBC_TUNABLES");
 }
@@ -290,7 +288,7 @@ static void test_fork(const char *url) {
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         pthread_create(&threads[i], NULL, shake, &s);
     for (unsigned i = 0; i < rounds && bad == 0; i++)
-        bad = child_wait(child_start(shake_in_child, (void *)(uintptr_t)url), patience(10000));
+        bad = child_wait(child_start(shake_in_child, (void *)(uintptr_t)url), TAP_WAIT_MS);
     atomic_store(&s.stop, 1);
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         pthread_join(threads[i], NULL);

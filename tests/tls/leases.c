@@ -74,7 +74,7 @@ static void test_renewals(struct tls_server *s, struct member *m) {
     do { /* a renewal that fails closes its connection */
         failed = events_of(m, SFID_EVENT_RENEW_FAILED);
         before = tls_connections(s);
-        ok(member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + 3, 5 * WINDOW_MS), "renewals over TLS");
+        ok(member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + 3, TAP_WAIT_MS), "renewals over TLS");
     } while (events_of(m, SFID_EVENT_RENEW_FAILED) > failed && failed < 10);
     is_i64(tls_connections(s), before, "over one connection");
 }
@@ -86,7 +86,7 @@ static void test_restart(struct tls_server *s, struct member *m) {
     redis_kill(&s->r);
     redis_restart(&s->r, false);
     need(tls_listen(s, "chain"), "no TLS any more");
-    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, 3 * WINDOW_MS), "a restarted server, with another certificate: renewed");
+    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS), "a restarted server, with another certificate: renewed");
     is_i64(atomic_load(&m->errors), 0, "nothing failed meanwhile");
     is_i64(atomic_load(&m->pid), pid, "the pid is the same");
 }
@@ -99,7 +99,7 @@ static void test_expiry(struct tls_server *s, struct member *m) {
     ok(member_told(m, from, SFID_EAUTH, "expired at 2020-02-01", s->name), "a certificate that has expired: told by an event");
     const int renewed = events_of(m, SFID_EVENT_RENEWED);
     tls_show(s, "server");
-    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, 2 * WINDOW_MS), "it was renewed: so are leases");
+    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS), "it was renewed: so are leases");
     is_i64(atomic_load(&m->errors), 0, "nothing failed meanwhile");
 }
 
@@ -107,7 +107,6 @@ static void test_holder(struct tls_server *s) {
     char url[URL];
     struct member *m = member_at("orders", -1, "%s", tls_url(s, "&cert=%c/client.pem&key=%c/client.key", url));
     m->opt.on_unknown = SFID_TRUST;
-    m->opt.ttl_ms = 5 * WINDOW_MS; /* a server is started within it */
     tls_set(s, "tls-auth-clients", "optional");
     member_open_or_die(m);
     test_renewals(s, m);

@@ -55,10 +55,14 @@ static void test_servers(struct tls_server *s) {
 }
 
 /* A server that is asked aside has to have the time to answer: this one is found in the middle of connect_timeout. */
-static void no_tls_at(const char *url, const char *name, const char *what) {
-    char text[600];
+static void no_tls_at(const char *name, const char *what) {
+    char url[300], text[600] = "in time";
     int64_t pid;
-    const int rc = tls_open(url, "orders", &pid, text);
+    int rc = 0;
+    for (unsigned ms = 1000; ms <= 32000 && strstr(text, "in time"); ms *= 2) {
+        snprintf(url, sizeof url, "rediss://%s?connect_timeout=%u", name, ms);
+        rc = tls_open(url, "orders", &pid, text);
+    }
     if (!ok(rc == SFID_EREDIS && strstr(text, name) && strstr(text, "the server does not speak TLS at this port"), "%s", what))
         diag("%d: %s", rc, text);
 }
@@ -69,10 +73,9 @@ static void test_ports(struct tls_server *s) {
     fails_with(url, "orders", SFID_EREDIS, s->name, "the server speaks TLS at this port; give rediss://",
                "a URL without TLS, a port with");
     snprintf(name, sizeof name, "localhost:%d", s->r.port);
-    snprintf(url, sizeof url, "rediss://%s?connect_timeout=%u", name, patience(500));
-    no_tls_at(url, name, "a URL with TLS, a port without");
+    no_tls_at(name, "a URL with TLS, a port without");
     tls_set(s, "requirepass", PASSWORD);
-    no_tls_at(url, name, "the same, and the server has a password");
+    no_tls_at(name, "the same, and the server has a password");
     reply_free(redis_ask(&s->r, "AUTH", PASSWORD, NULL));
     tls_set(s, "requirepass", "");
 }
@@ -169,10 +172,10 @@ static void test_renegotiation(void) {
     struct peer p = start_peer(true, renegotiate);
     snprintf(url, sizeof url, "rediss://127.0.0.1:%d?ca=%s/ca.pem", p.port, certificates);
     bool refused = true;
-    for (int i = 0; i < TRIES && atomic_load(&p.s->step) < REFUSED; i++)
-        refused &= attempt_open(url, "orders", true).code == SFID_EREDIS;
+    for (unsigned ms = OPEN_MS; ms <= OPEN_LONGEST_MS && atomic_load(&p.s->step) < REFUSED; ms *= 2) /* it may be late */
+        refused &= attempt_open(url, "orders", true, ms).code == SFID_EREDIS;
     ok(refused, "a server that asks for another handshake gets no lease out");
-    flag_wait(&p.s->step, REFUSED, patience(5000));
+    flag_wait(&p.s->step, REFUSED, TAP_WAIT_MS);
     is_i64(atomic_load(&p.s->step), REFUSED, "it is refused");
     stop_peer(&p);
 }
