@@ -17,7 +17,7 @@
  */
 #include "support/app.h"
 
-enum { CLIENTS = 4, PIDS = 4, STEPS = 400, LATE = 8, LEASES = 4096, TRACE = 60, UNIT = 1000, WINDOW = 6, SLACK_MS = 2000 };
+enum { CLIENTS = 4, PIDS = 4, STEPS = 400, LATE = 8, LEASES = 4096, TRACE = 60, UNIT = 1000, WINDOW = 6, BUDGET = 2000 };
 
 struct request {
     char op[8], arg[8][40];
@@ -41,9 +41,9 @@ struct window {
 
 static struct {
     struct app side[2];
-    int64_t now, ahead[2]; /* ms; a server's clock is ahead of now by its own */
+    int64_t now, ahead[2];                 /* ms; a server's clock is ahead of now by its own */
     enum { KNOWN, ANEW, SETTLED } anew[2]; /* ANEW: its next exchange begins an era; SETTLED: and its clock is chosen */
-    bool saved[2];         /* there is a file */
+    bool saved[2];                         /* there is a file */
     int master;
     bool split;     /* the other server was master and can be reached */
     int64_t begun;  /* clock of the master at its first exchange as such; 0: none so far */
@@ -98,14 +98,14 @@ static int64_t tick_of(int s) {
 }
 
 static bool within_reach(int s) {
-    return s == game.master || (game.split && (game.begun == 0 || clock_of(s) <= game.begun + SLACK_MS));
+    return s == game.master || (game.split && (game.begun == 0 || clock_of(s) <= game.begun + BUDGET));
 }
 
 /* A server that begins anew may have its clock set back: as far as it may, or nearly. */
 static void settle(int s) {
-    const bool too_far = clock_of(s) + SLACK_MS < game.latest;
+    const bool too_far = clock_of(s) + BUDGET < game.latest;
     if (game.anew[s] != KNOWN && (too_far || (game.anew[s] == ANEW && chance(30))))
-        game.ahead[s] += game.latest - SLACK_MS + (chance(50) ? 0 : below(1001)) - clock_of(s);
+        game.ahead[s] += game.latest - BUDGET + (chance(50) ? 0 : below(1001)) - clock_of(s);
     if (game.anew[s] == ANEW)
         game.anew[s] = SETTLED;
 }
@@ -449,7 +449,7 @@ static void play(struct redis *pair) {
     for (int s = 0; s < 2; s++) {
         struct app *a = &game.side[s];
         *a = app_new(&pair[s]);
-        a->unit = UNIT, a->window = WINDOW * UNIT, a->slack = SLACK_MS, a->pid_max = game.pids - 1, a->registration = registration;
+        a->unit = UNIT, a->window = WINDOW * UNIT, a->slack = BUDGET, a->pid_max = game.pids - 1, a->registration = registration;
         a->short_ms = short_ticks * UNIT, a->share = short_ticks ? 2 : 0;
         game.now = a->now;
     }

@@ -8,8 +8,6 @@
 #include "support/app.h"
 #include "support/clusters.h"
 
-enum { LIMIT_MS = 30000 };
-
 static struct cluster c;
 static char slot[8];
 
@@ -93,8 +91,8 @@ static void called_off(int from, int to, bool raised) {
     const int64_t before = epoch_of(to);
     cluster_move(&c, atoi(slot), from, to, NULL, NULL);
     is_i64(epoch_of(to) > before, raised, "the move raises the epoch: %" PRId64 " to %" PRId64, before, epoch_of(to));
-    begins(app_say(&new, "claim", "0", "n", bases[1], NULL), "RETRY ", "the slot comes, empty: claims wait");
     const int64_t now = ((int64_t)time(NULL) * 1000 - new.epoch) / new.unit;
+    begins(app_say(&new, "claim", "0", "n", bases[1], NULL), "RETRY ", "the slot comes, empty: claims wait");
     ok(strtoll(new.said + 6, NULL, 10) >= now + 60, "until every window has ended");
 }
 
@@ -115,7 +113,7 @@ static void moved(int from, int to) {
 static bool is_bumped(void *arg) { return strncmp(redis_text(arg, "CLUSTER", "BUMPEPOCH", NULL), "BUMPED", 6) == 0; }
 
 /* Gives a node the highest epoch, once it has heard that it has not. */
-static void bump(int node) { ok(tap_wait_until(is_bumped, &c.node[node], LIMIT_MS), "an epoch is raised"); }
+static void bump(int node) { ok(tap_wait_until(is_bumped, &c.node[node], TAP_WAIT_MS), "an epoch is raised"); }
 
 /* The epoch alone makes a new era. */
 static void bumped(int node) {
@@ -143,8 +141,7 @@ static void permissions(int node) {
         redis_do(&u, "AUTH", "app", "secret", NULL);
         struct app b = at(node);
         b.redis = &u;
-        begins(app_say(&b, "claim", "0", "n", "m:0:00000000000000cc", NULL), denied[i],
-               rights[i]);
+        begins(app_say(&b, "claim", "0", "n", "m:0:00000000000000cc", NULL), denied[i], rights[i]);
         resp_close(u.conn);
         if (i < 2)
             redis_do(a.redis, "DEL", a.key, NULL);
@@ -152,7 +149,9 @@ static void permissions(int node) {
 }
 
 static void test(const char *program) {
-    cluster_start(&c, program, 5000);
+    cluster_start(&c, program, 1000);
+    for (int i = 0; i < CLUSTER_NODES; i++) /* from now on no node may count as down */
+        redis_do(&c.node[i], "CONFIG", "SET", "cluster-node-timeout", "20000", NULL);
     const int n = cluster_slot(&c, "sfid:{app}"), one = cluster_owner(&c, n), two = cluster_other_master(&c, one);
     snprintf(slot, sizeof slot, "%d", n);
     diag("%s: slot %s, nodes %d and %d", program, slot, one, two);

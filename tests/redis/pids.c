@@ -13,7 +13,8 @@ static sfid_pid_info info;
 static int64_t begin(struct app *a, struct redis *r, sfid_options *opt) {
     *a = app_today(r);
     *opt = (sfid_options)SFID_OPTIONS_INIT;
-    snprintf(url, sizeof url, "unix://%s", r->socket);
+    snprintf(url, sizeof url, "unix://%s?timeout=20s&connect_timeout=20s", r->socket);
+    opt->open_timeout_ms = TAP_WAIT_MS;
     opt->app = "{app}";
     opt->store = url;
     memset(&info, 0x55, sizeof info);

@@ -210,7 +210,7 @@ static void cluster(const char *program) {
     redis_start(&r, program, "cluster", REDIS_PORT | REDIS_CLOCK, "--cluster-enabled", "yes", NULL);
     add_slots(&r);
     redis_clock_offset(&r, 10000); /* for two seconds it would take no writes */
-    need(tap_wait_until(cluster_is_up, &r, 20000), "the cluster does not come up");
+    need(tap_wait_until(cluster_is_up, &r, TAP_WAIT_MS), "the cluster does not come up");
     a = app_new(&r);
     a.registration = 1;
     says(&a, "RETRY 1000013 1000013", "cluster: a hash tag", "claim", "0", "n", A, NULL);
