@@ -62,6 +62,7 @@ static void fail_one(const struct inject_plan *plan) {
     total++;
     reached += hits > 0;
     tried[plan->kind] += hits > 0;
+    trial_now.was_bad |= !good;
     if (!good && bad++ < COMPLAINTS)
         diag("%s %s: %s %u%s of the %s has %s: %s", trial_now.s->name, works[trial_now.work], inject_names[plan->kind], plan->call,
              plan->all ? " and later ones" : "", plan->side ? "keeper" : "caller", shown(plan->error), trial_state->wrong);

@@ -2,7 +2,7 @@
 /* trial_look.c - what is left over after a trial. */
 #include "support/trial_parts.h"
 
-enum { KEPT_OF_PAGE = 8192 }; /* of one with a few records */
+enum { KEPT_OF_PAGE = 8192, HURRIED_MS = 100 }; /* KEPT_OF_PAGE: of one with a few records */
 
 static struct inject_live growth(const struct inject_live *all) {
     const struct inject_live a = all[TRIAL_ROUNDS - 2], b = all[TRIAL_ROUNDS - 1];
@@ -40,6 +40,29 @@ void trial_same_fds(int had, const char *when) {
     const int more = count_fds() - had;
     if (more != 0 && (more < 0 || inject->plan.kind != INJECT_fstat64 || more > 2 * TRIAL_ROUNDS))
         trial_wrong("%+d descriptors %s", more, when);
+}
+
+struct trial_had trial_has(void) {
+    return (struct trial_had){count_fds(), count_threads()};
+}
+
+bool trial_wait(bool (*cond)(void *arg), void *arg) {
+    return tap_wait_until(cond, arg, trial_now.was_bad ? HURRIED_MS : TAP_WAIT_MS);
+}
+
+static bool is_back(void *arg) {
+    struct trial_had *had = arg;
+    return count_fds() <= had->fds && (count_threads() <= had->threads || threads_are(&had->threads));
+}
+
+void trial_same(const struct trial_had *had, const char *when) {
+    struct trial_had most = *had;
+    if (!trial_now.is_good && inject->plan.kind == INJECT_fstat64) /* as above */
+        most.fds += 2 * TRIAL_ROUNDS;
+    if (trial_wait(is_back, &most))
+        return;
+    const struct trial_had now = trial_has();
+    trial_wrong("%+d descriptors and %+d threads %s", now.fds - had->fds, now.threads - had->threads, when);
 }
 
 static int find_temporary(const char *path, const struct stat *st, int kind, struct FTW *walk) {

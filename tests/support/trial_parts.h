@@ -35,12 +35,25 @@ struct trial_now {
     char run[120], home[120], app[40];
     struct inject_live good[TRIAL_ROUNDS]; /* if no call failed */
     bool is_good;                          /* no call fails */
+    bool was_bad;                          /* an earlier trial */
     int inherited_fds;                     /* that the keeper of a parent had open at the fork: the child cannot know of them */
 };
 extern struct trial_now trial_now;
 
 void trial_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool trial_is_verbose(void);
+
+/* What is there before a failure, and has to be all there is after it. */
+struct trial_had {
+    int fds, threads;
+};
+struct trial_had trial_has(void);
+
+/* Waits for what has to come, or shortly if an earlier trial went wrong. */
+bool trial_wait(bool (*cond)(void *arg), void *arg);
+
+/* Complains of descriptors and threads that were not there. A keeper has files open now and then, and threads take a while to go. */
+void trial_same(const struct trial_had *had, const char *when);
 
 /* Complain of descriptors that were not there; of files that only a maker sees; at the end, of all that is left. */
 void trial_same_fds(int had, const char *when);

@@ -204,13 +204,16 @@ static void look_at_text(int rc, const char *text) {
 }
 
 /* What is not written may not be believed. */
-static void look_at_success(bool done) {
+static bool must_be_noticed(void) {
     const enum inject_kind kind = inject->plan.kind;
+    return atomic_load(&inject->hits) > 0 && (kind == INJECT_write || kind == INJECT_pwritev64 || kind == INJECT_fdatasync ||
+                                              (kind == INJECT_ftruncate64 && !trial_now.s->lives) ||
+                                              (kind == INJECT_pwrite64 && trial_now.s->alone)); /* others write hints, too */
+}
+
+static void look_at_success(bool done) {
     trial_state->survived = done;
-    if (done && atomic_load(&inject->hits) > 0 &&
-        (kind == INJECT_write || kind == INJECT_pwritev64 || kind == INJECT_fdatasync ||
-         (kind == INJECT_ftruncate64 && !trial_now.s->lives) ||
-         (kind == INJECT_pwrite64 && trial_now.s->alone))) /* others write hints, too */
+    if (done && must_be_noticed())
         trial_wrong("nobody notices");
 }
 
@@ -297,6 +300,7 @@ static sfid *open_by_plan(void) {
 static void work_open(void) {
     bool is_open = false;
     for (int round = 0; round < TRIAL_ROUNDS; round++) {
+        const struct trial_had had = trial_has();
         sfid *g = open_by_plan();
         if (g)
             draw(g, "ours");
@@ -310,6 +314,7 @@ static void work_open(void) {
             draw(g, "ours");
             close_it(g);
         }
+        trial_same(&had, g ? "after an open that went well" : "after an open that failed");
         trial_state->round[round] = inject_live();
     }
     open_again();
@@ -360,10 +365,13 @@ static bool has_reported(void *unused) {
     return atomic_load(&trial_state->reported_failures) > 0;
 }
 
+/* The keeper may be in the middle of a renewal after the one that went well. */
+static bool failure_came(void *g) { return has_failed(g); }
+
 static void renew_and_go_on(sfid *g) {
     const bool done = renews(g, true);
     disarm();
-    look_at_success(done);
+    look_at_success(done && !(must_be_noticed() && trial_wait(failure_came, g)));
     if (trial_now.s->events && has_failed(g) && !tap_wait_until(has_reported, NULL, TAP_WAIT_MS))
         trial_wrong("a renewal failed without an event");
     draw(g, "after the failure");
@@ -372,9 +380,11 @@ static void renew_and_go_on(sfid *g) {
 }
 
 static void renew_rounds(sfid *g) {
+    const struct trial_had had = trial_has();
     for (int round = 0; round < TRIAL_ROUNDS; round++) {
         arm();
         renew_and_go_on(g);
+        trial_same(&had, "after a renewal");
         trial_state->round[round] = inject_live();
     }
 }
@@ -396,7 +406,7 @@ static void work_renew(void) {
 static void work_close(void) {
     bool is_open = false;
     for (int round = 0; round < TRIAL_ROUNDS; round++) {
-        const int fds = count_fds();
+        const struct trial_had had = trial_has();
         sfid *g = open_ours();
         if (g == NULL)
             return;
@@ -406,7 +416,7 @@ static void work_close(void) {
         trial_state->survived = true;
         if (sfid_next(g) != SFID_ECLOSED)
             trial_wrong("not closed");
-        trial_same_fds(fds, "after the close");
+        trial_same(&had, "after the close");
         trial_state->round[round] = inject_live();
         if (round == 0)
             is_open = neighbour_opens(false, "after the close");
