@@ -9,12 +9,13 @@
 
 #define LAYOUT "39:7:10/10ms"
 
-enum { APPS = 100, HEARTBEAT = 1500, TTL = 9000, HELPERS = 4, RENEWALS = 3 };
+enum { APPS = 100, HEARTBEAT = 1500, TTL = 9000, TIMEOUT = 300, HELPERS = 4, RENEWALS = 3 };
 
 struct apps {
     sfid *g[APPS];
     uint64_t renewals[APPS]; /* when last looked at */
     int failed;
+    struct took longest; /* call */
 };
 
 static struct apps apps;
@@ -30,11 +31,19 @@ static void note_renewals(void) {
         apps.renewals[i] = renewals_of(apps.g[i]);
 }
 
+static bool draw(sfid *g) {
+    const int64_t begin = tap_now_ms();
+    const bool good = sfid_next(g) >= 0;
+    if (tap_now_ms() - begin > apps.longest.ms)
+        apps.longest = took_longer(apps.longest, took_since(begin));
+    return good;
+}
+
 /* True if every step-th app from the first one on was renewed a few times since. */
 static bool renewed(int first, int step, bool drawing) {
     bool all = true;
     for (int i = first; i < APPS; i += step) {
-        apps.failed += drawing && sfid_next(apps.g[i]) < 0;
+        apps.failed += drawing && !draw(apps.g[i]);
         all = all && renewals_of(apps.g[i]) >= apps.renewals[i] + RENEWALS;
     }
     nap_us(20000);
@@ -71,14 +80,15 @@ static bool is_alone(void *unused) {
 
 static void open_all(const struct redis *r, const struct redis *other) {
     static char names[APPS][16];
-    const sfid_options of[2] = {fleet_options(r, "", &layout), fleet_options(other, "", &layout)};
+    sfid_options of[2] = {fleet_options(r, "", &layout), fleet_options(other, "", &layout)};
+    fleet_timeout(&of[0], r, TIMEOUT);
+    fleet_timeout(&of[1], other, TIMEOUT);
     for (int i = 0; i < APPS; i++) {
         sfid_options opt = of[i % 2];
         snprintf(names[i], sizeof names[i], "app-%d", i);
         opt.app = names[i];
         opt.ttl_ms = TTL;
         opt.heartbeat_ms = HEARTBEAT;
-        opt.max_wait_ms = patience(1000);
         apps.g[i] = open_or_die(&opt);
     }
 }
@@ -94,26 +104,27 @@ static void test_apps(struct redis *r) {
     redis_start(&other, r->program, "other", 0, NULL);
     open_all(r, &other);
     note_renewals();
-    ok(tap_wait_until(all_renewed, NULL, patience(30000)), "%d apps are renewed", APPS);
-    ok(tap_wait_until(is_alone, NULL, patience(30000)), "by one thread, once no turn takes longer than it should");
+    ok(tap_wait_until(all_renewed, NULL, TAP_WAIT_MS), "%d apps are renewed", APPS);
+    ok(tap_wait_until(is_alone, NULL, TAP_WAIT_MS), "by one thread, once no turn takes longer than it should");
     is_i64(apps.failed, 0, "and no call fails");
+    in_time(apps.longest, CALL_MS, "or waits for a renewal");
 
     redis_pause(r);
     note_renewals();
-    ok(tap_wait_until(second_half_renewed, NULL, patience(60000)),
-       "one server hangs: the other's apps are renewed, without a call");
+    ok(tap_wait_until(second_half_renewed, NULL, TAP_WAIT_MS), "one server hangs: the other's apps are renewed, without a call");
     note_renewals();
-    ok(tap_wait_until(second_half_renewed, r, patience(60000)), "one server hangs: and while IDs are generated");
+    ok(tap_wait_until(second_half_renewed, r, TAP_WAIT_MS), "one server hangs: and while IDs are generated");
     is_i64(apps.failed, 0, "one server hangs: no call of theirs fails");
+    in_time(apps.longest, CALL_MS, "one server hangs: or waits for a renewal");
     const int more = threads_of_ours();
     ok(more <= 1 + HELPERS, "one server hangs: by %d threads", more);
     redis_resume(r);
-    ok(tap_wait_until(first_half_answers, NULL, patience(60000)), "it goes on: its apps do, too");
-    ok(tap_wait_until(is_alone, NULL, patience(60000)), "it goes on: one thread serves all again");
+    ok(tap_wait_until(first_half_answers, NULL, TAP_WAIT_MS), "it goes on: its apps do, too");
+    ok(tap_wait_until(is_alone, NULL, TAP_WAIT_MS), "it goes on: one thread serves all again");
     for (int i = 0; i < APPS; i++)
         sfid_close(apps.g[i]);
     /* A thread that has been joined stays in /proc for a moment. */
-    ok(tap_wait_until(has_no_thread, NULL, patience(5000)), "closed, they leave no thread");
+    ok(tap_wait_until(has_no_thread, NULL, TAP_WAIT_MS), "closed, they leave no thread");
     redis_kill(&other);
 }
 

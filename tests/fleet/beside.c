@@ -226,16 +226,15 @@ static void behind(struct world *w) {
 
 static void take_clock(struct member *m) { own_clock = &m->clock_offset_ns; }
 
-static void begin(struct world *w) {
+static void begin(struct world *w, bool stops) {
     static char store[240];
     static int rows;
     snprintf(w->app, sizeof w->app, "beside-%d", ++rows);
     sfid_options opt = fleet_lease(w->r, w->app, TTL, HEARTBEAT);
-    snprintf(store, sizeof store, "unix://%s?timeout=300ms&registration=mixed", w->r->socket);
+    snprintf(store, sizeof store, "unix://%s?timeout=%s&registration=mixed", w->r->socket, stops ? "300ms" : "20s");
     opt.store = store;
     opt.pid_max = PIDS;
     opt.skew_budget_ms = 1000;
-    opt.max_wait_ms = patience(10000);
     redis_do(w->r, "FLUSHALL", NULL);
     w->their_count = 0;
     w->ours = members_new(EACH + 1, &opt);
@@ -251,7 +250,7 @@ static void begin(struct world *w) {
 }
 
 static void row(struct world *w, const char *what, void (*fault)(struct world *w), char cause) {
-    begin(w);
+    begin(w, fault == server_stopped);
     draw_for(w, BEFORE_MS);
     fault(w);
     draw_for(w, AFTER_MS);

@@ -122,10 +122,15 @@ static void attend_server(struct chaos *c) {
     }
 }
 
+/* Their clocks differ, and processes get pids and draw all the while. */
+static bool has_raged(const struct chaos *c) { return c->skew_ms > 100 && c->with_pid >= 10 && c->ids >= 1000; }
+
+/* For so long; and on until there was enough of it. */
 static void rage(struct chaos *c, int64_t for_ns) {
+    const int64_t end = mono_ns() + for_ns, last = end + TAP_WAIT_MS * INT64_C(1000000);
     for (unsigned i = 0; i < MEMBERS; i++)
         start_life(c, i);
-    for (const int64_t end = mono_ns() + for_ns; mono_ns() < end; nap_us(1000)) {
+    for (; mono_ns() < end || (!has_raged(c) && mono_ns() < last); nap_us(1000)) {
         for (unsigned i = 0; i < MEMBERS; i++)
             attend_member(c, i);
         attend_server(c);
@@ -141,11 +146,11 @@ static struct member *make_members(struct redis *r) {
     sfid_options opt = fleet_lease(r, APP, TTL, HEARTBEAT);
     opt.skew_budget_ms = BUDGET;
     opt.max_wait_ms = 50;
-    opt.open_timeout_ms = 4000;
     opt.pid_max = PIDS;
     struct member *first = members_new(1, &opt), *all;
     member_open_or_die(first);
     member_end(first);
+    opt.open_timeout_ms = 4000;
     opt.on_unknown = SFID_WAIT_OUT;
     all = members_new(MEMBERS, &opt);
     for (unsigned i = 0; i < MEMBERS; i++) {

@@ -12,7 +12,10 @@
 #define LAYOUT "39:6:14/10ms"
 #define APP "{crowd}"
 
-enum { TTL = 30000, HEARTBEAT = 1500, BUDGET = 4000, NODE_TIMEOUT_MS = 2000, LIMIT_MS = 30000 };
+/* A failover may take its time: no window ends meanwhile. */
+enum { TTL = 180000, HEARTBEAT = 1500, BUDGET = 4000, NODE_TIMEOUT_MS = 2000 };
+/* The others have 5 s for their votes. */
+enum { FAILOVERS = 6, VOTES_MS = 10000, IN_VAIN_MS = 1500, WAITED_MS = 500 };
 
 struct scene {
     struct cluster c;
@@ -28,7 +31,6 @@ static sfid_options scene_options(const struct scene *s, const char *app) {
     sfid_options opt = fleet_lease(&s->c.node[0], app, TTL, HEARTBEAT);
     opt.store = s->store;
     opt.skew_budget_ms = BUDGET;
-    opt.open_timeout_ms = patience(10000);
     if (strcmp(app, APP) == 0)
         opt.pid_max = 59;
     else
@@ -39,16 +41,14 @@ static sfid_options scene_options(const struct scene *s, const char *app) {
 static void scene_begin(struct scene *s, const char *program) {
     *s = (struct scene){.program = program};
     cluster_start(&s->c, program, NODE_TIMEOUT_MS);
-    snprintf(s->store, sizeof s->store, "%s?timeout=1s&connect_timeout=500ms", s->c.url);
+    snprintf(s->store, sizeof s->store, "%s?timeout=20s&connect_timeout=5s", s->c.url);
     s->slot = cluster_slot(&s->c, "sfid:" APP);
     s->owner = cluster_owner(&s->c, s->slot);
     const sfid_options opt = scene_options(s, APP);
     crowd_begin(&s->crowd, program, (unsigned)sized(16, 32, 6), &opt);
 }
 
-static void whole(struct scene *s) {
-    must(cluster_whole(&s->c, s->slot, patience(LIMIT_MS)), "the cluster does not come together again");
-}
+static void whole(struct scene *s) { must(cluster_whole(&s->c, s->slot, TAP_WAIT_MS), "the cluster does not come together again"); }
 
 /* ---- names ---------------------------------------------------------------------- */
 
@@ -72,18 +72,18 @@ static void test_tag(struct scene *s) {
 static void test_failover(struct scene *s, const char *how) {
     whole(s);
     crowd_note(&s->crowd);
-    const int64_t began = mono_ns();
-    bool agrees = true;
+    const int64_t began = tap_now_ms();
+    bool agrees = false;
     int next = -1;
-    for (int i = 0; i < 3 && next < 0; i++) { /* the others have 5 s for their votes */
-        agrees = cluster_fail_over(&s->c, cluster_replica(&s->c, s->owner), how) && agrees;
-        next = cluster_next_owner(&s->c, s->slot, s->owner, patience(LIMIT_MS / 3));
+    for (int i = 0; i < FAILOVERS && next < 0; i++) {
+        if (cluster_owner(&s->c, s->slot) == s->owner)
+            agrees = cluster_fail_over(&s->c, cluster_replica(&s->c, s->owner), how) || agrees;
+        next = cluster_next_owner(&s->c, s->slot, s->owner, VOTES_MS);
     }
     need(next >= 0, "%s: no failover %s", s->program, how);
     ok(agrees && crowd_follows(&s->crowd), "%s, failover %s: everybody follows", s->program, how);
     crowd_is_well(&s->crowd, how);
-    diag("figure: %s, failover %s: all have renewed at the next node after %" PRIi64 " ms", s->program, how,
-         (mono_ns() - began) / NS_PER_MS);
+    diag("figure: %s, failover %s: all have renewed at the next node after %" PRIi64 " ms", s->program, how, tap_now_ms() - began);
     s->owner = next;
 }
 
@@ -111,22 +111,22 @@ static void midway(void *arg, int step) {
     switch (step) {
     case CLUSTER_NONE:
         crowd_note(&s->crowd);
-        member_open_one(s->newcomer);
-        ok(s->newcomer->rc == SFID_EREDIS && strstr(s->newcomer->text, "non local key") &&
-               s->newcomer->open_ns >= 500 * (int64_t)NS_PER_MS,
+        member_open_in_vain(s->newcomer);
+        ok(s->newcomer->rc == SFID_EREDIS && strstr(s->newcomer->text, "non local key"),
            "%s, slot moving: who comes new is told to wait: %s", s->program, s->newcomer->text);
+        lasted(s->newcomer->open, WAITED_MS, "%s, slot moving: and does", s->program);
         member_end(s->newcomer);
-        ok(tap_wait_until(crowd_has_renewed, &s->crowd, patience(TTL)), "%s, slot moving: everybody renews where the keys are",
+        ok(tap_wait_until(crowd_has_renewed, &s->crowd, TAP_WAIT_MS), "%s, slot moving: everybody renews where the keys are",
            s->program);
         break;
     case CLUSTER_ALL_BUT_ONE:
         count_failed(s);
-        ok(tap_wait_until(somebody_fails, s, patience(TTL)), "%s, slot half moved: renewals have to wait", s->program);
+        ok(tap_wait_until(somebody_fails, s, TAP_WAIT_MS), "%s, slot half moved: renewals have to wait", s->program);
         break;
     default:
         count_failed(s);
         crowd_note(&s->crowd);
-        ok(tap_wait_until(somebody_fails, s, patience(TTL)), "%s, slot moving: the node that has all keys grants nothing yet",
+        ok(tap_wait_until(somebody_fails, s, TAP_WAIT_MS), "%s, slot moving: the node that has all keys grants nothing yet",
            s->program);
     }
 }
@@ -136,7 +136,7 @@ static void test_moved(struct scene *s) {
     whole(s);
     s->newcomer = members_new(1, &opt);
     s->newcomer->opt.on_unknown = SFID_WAIT_OUT;
-    s->newcomer->opt.open_timeout_ms = patience(1500);
+    s->newcomer->opt.open_timeout_ms = IN_VAIN_MS;
     const int to = cluster_other_master(&s->c, s->owner);
     cluster_move(&s->c, s->slot, s->owner, to, midway, s);
     ok(crowd_follows(&s->crowd), "%s, slot moved: everybody renews there", s->program);
@@ -166,7 +166,7 @@ static void test_down(struct scene *s) {
         s->from[i] = atomic_load(&s->crowd.m[i].events);
     redis_kill(&s->c.node[replica]);
     redis_kill(&s->c.node[s->owner]);
-    ok(tap_wait_until(says_down, s, patience(TTL)), "%s, nobody has the slot: told", s->program);
+    ok(tap_wait_until(says_down, s, TAP_WAIT_MS), "%s, nobody has the slot: told", s->program);
     redis_restart(&s->c.node[s->owner], true);
     redis_restart(&s->c.node[replica], true);
     ok(crowd_follows(&s->crowd), "%s, back with nothing: everybody goes on", s->program);
@@ -183,7 +183,7 @@ static void test_killed(struct scene *s) {
     const int former = s->owner;
     crowd_note(&s->crowd);
     redis_kill(&s->c.node[former]);
-    s->owner = cluster_next_owner(&s->c, s->slot, former, patience(LIMIT_MS));
+    s->owner = cluster_next_owner(&s->c, s->slot, former, TAP_WAIT_MS);
     ok(s->owner >= 0 && crowd_follows(&s->crowd), "%s, owner killed: everybody follows to its replica", s->program);
     crowd_is_well(&s->crowd, "owner killed");
     const int other = cluster_other_master(&s->c, s->owner);

@@ -24,10 +24,9 @@ static sfid_options crate_options(const struct redis *r, const char *app, const 
     static unsigned used;
     char *store = stores[used++ % COUNT_OF(stores)];
     sfid_options opt = fleet_lease(r, app, TTL, HEARTBEAT);
-    snprintf(store, sizeof stores[0], "unix://%s?timeout=300ms%s", r->socket, registration);
+    snprintf(store, sizeof stores[0], "unix://%s?timeout=20s%s", r->socket, registration);
     opt.store = store;
     opt.pid_max = PIDS;
-    opt.max_wait_ms = patience(10000); /* calls wait while a pid is being replaced */
     return opt;
 }
 
@@ -53,22 +52,25 @@ static int64_t crate_begins(struct redis *r, const char *app, int64_t first) {
 
 static void test_close(struct redis *r, int rounds) {
     const sfid_options opt = crate_options(r, "close", "&registration=mixed");
-    int same = 0, other = 0, back = 0;
-    for (int i = 0; i < rounds; i++) {
+    int same = 0, other = 0, back = 0, met = 0, i = 0;
+    for (; i < rounds || (met == 0 && i < 10 * rounds); i++) {
         struct member *m = member_drawing(&opt);
         const int64_t pid = atomic_load(&m->pid);
         m->opt.pid_min = m->opt.pid_max = pid;
         other += member_end(m) != 0;
         const uint64_t last = id_tick(&layout, atomic_load(&m->last_id));
         const int64_t taken = crate_begins(r, "close", pid);
-        same += taken == pid && tick_now(&layout) <= last;
+        const bool in_tick = tick_now(&layout) <= last;
+        met += in_tick;
+        same += taken == pid && in_tick;
         if (taken >= 0)
             registration_text(r, "DEL", "close", taken);
-        back += member_open_one(m) == 0 && member_draws(m, 1, patience(5000)) && atomic_load(&m->pid) == pid;
+        back += member_open_one(m) == 0 && member_draws(m, 1, TAP_WAIT_MS) && atomic_load(&m->pid) == pid;
         other += member_end(m) != 0;
     }
-    is_i64(same, 0, "closed, then the crate in the same tick: never with that pid, of %d times", rounds);
-    is_i64(back, rounds, "closed: our next process gets it");
+    ok(met > 0, "closed: the crate begins in the same tick (%d of %d times)", met, i);
+    is_i64(same, 0, "closed, then the crate in the same tick: never with that pid");
+    is_i64(back, i, "closed: our next process gets it");
     is_i64(other, 0, "closed: all end well");
     judge(layout_text, "per-file", UINT64_MAX, "closed");
 }
@@ -84,17 +86,21 @@ static void stops_sharing(struct redis *r, const char *app, void (*lose)(struct 
     on_host(&friend->opt, 1);
     member_open_or_die(friend);
     const int64_t pid = atomic_load(&m->pid);
-    ok(member_had(m, SFID_EVENT_RENEWED, 1, 2 * HEARTBEAT), "%s: a holder renews", what);
+    ok(member_had(m, SFID_EVENT_RENEWED, 1, TAP_WAIT_MS), "%s: a holder renews", what);
     const int from = atomic_load(&m->events);
-    lose(r, app, pid);
+    bool taken = false;
+    for (int tries = 0; tries < 20 && !taken; tries++) { /* the holder may have shown it again */
+        lose(r, app, pid);
+        taken = crate_takes(r, app, pid);
+    }
     const int renewed = events_of(friend, SFID_EVENT_RENEWED);
-    ok(crate_takes(r, app, pid), "%s: the crate takes its pid", what);
-    ok(member_had(friend, SFID_EVENT_RENEWED, renewed + 2, 4 * HEARTBEAT), "%s: another one renews", what);
+    ok(taken, "%s: the crate takes its pid", what);
+    ok(member_had(friend, SFID_EVENT_RENEWED, renewed + 2, TAP_WAIT_MS), "%s: another one renews", what);
     is_i64(member_end(friend), 0, "%s: and closes", what);
-    const struct seen *lost = member_event(m, SFID_EVENT_LOST, from, patience(2 * HEARTBEAT));
+    const struct seen *lost = member_event(m, SFID_EVENT_LOST, from, TAP_WAIT_MS);
     ok(lost && lost->code == SFID_ELEASE && strstr(lost->text, "keeps no record"), "%s: the holder stops at its next renewal",
        what);
-    ok(member_had(m, SFID_EVENT_LEASED_AGAIN, 1, 10000) && member_draws(m, 10, patience(5000)), "%s: and goes on", what);
+    ok(member_had(m, SFID_EVENT_LEASED_AGAIN, 1, TAP_WAIT_MS) && member_draws(m, 10, TAP_WAIT_MS), "%s: and goes on", what);
     ok(atomic_load(&m->pid) != pid, "%s: with another pid", what);
     is_i64(events_of(m, SFID_EVENT_FOREIGN), 0, "%s: no event asks for registration=mixed", what);
     char key[100];
@@ -124,23 +130,33 @@ static void test_first(struct redis *r) {
 
 /* ---- without registration=mixed ------------------------------------------------- */
 
+struct looking {
+    struct redis *r;
+    uint64_t before;
+};
+
+static bool has_looked(void *arg) {
+    const struct looking *l = arg;
+    return evals(l->r) > l->before;
+}
+
 static void test_default(struct redis *r) {
     sfid_options opt = crate_options(r, "plain", "");
     struct member *m = members_new(1, &opt);
     for (int64_t pid = 1; pid <= PIDS; pid++)
         must(crate_takes(r, "plain", pid), "the crate gets no pid");
-    m->opt.open_timeout_ms = patience(20000);
+    struct looking looking = {r, evals(r)};
     member_start(m);
-    nap_us(500000);
+    must(tap_wait_until(has_looked, &looking, TAP_WAIT_MS), "nobody asks for a pid");
     registration_text(r, "DEL", "plain", 3);
-    ok(flag_wait(&m->opened, 1, patience(80000)) && m->rc == 0, "registration=on: a pid is had that the crate gave up: %s",
-       m->text);
-    const struct seen *e = member_event(m, SFID_EVENT_FOREIGN, 0, patience(5000));
+    ok(flag_wait(&m->opened, 1, TAP_WAIT_MS) && m->rc == 0, "registration=on: a pid is had that the crate gave up: %s", m->text);
+    const struct seen *e = member_event(m, SFID_EVENT_FOREIGN, 0, TAP_WAIT_MS);
     ok(e && strstr(e->text, "registration=mixed"), "registration=on: an event asks for registration=mixed");
     ok(e && e->value >= 1 && e->value <= PIDS, "registration=on: and names a pid of the crate");
     if (e)
         diag("%s", e->text);
-    ok(member_had(m, SFID_EVENT_FOREIGN, 1, 2000) && events_of(m, SFID_EVENT_FOREIGN) == 1, "registration=on: it is reported once");
+    ok(member_had(m, SFID_EVENT_FOREIGN, 1, TAP_WAIT_MS) && events_of(m, SFID_EVENT_FOREIGN) == 1,
+       "registration=on: it is reported once");
     is_i64(member_end(m), 0, "registration=on: ends well");
 }
 

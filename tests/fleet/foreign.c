@@ -9,6 +9,8 @@
 #define APP "beside"
 #define LAYOUT "39:9:8/10ms"
 
+enum { IN_VAIN_MS = 1500, TRIES = 3 };
+
 /* What the foreign client does. True when it got the pid. */
 static bool foreign_set(struct redis *r, int64_t pid, const char *value) {
     char key[100];
@@ -41,10 +43,10 @@ static void test_passed_over(struct redis *r) {
     struct member *m = members_new(1, &opt);
     is_i64(member_open_one(m), 0, "with five of six pids in foreign hands one is had");
     is_i64(atomic_load(&m->pid), 256, "the sixth");
-    ok(member_draws(m, 10, patience(5000)), "and drawn from");
+    ok(member_draws(m, 10, TAP_WAIT_MS), "and drawn from");
     ok(!foreign_set(r, 256, "rust-host:1"), "there the foreign client's SET NX finds our key");
     ok(!is_gone(r, 256) && !is_value(r, 256, "rust-host:1"), "which is not its own");
-    ok(member_event(m, SFID_EVENT_RENEWED, 0, patience(5000)), "it is renewed");
+    ok(member_event(m, SFID_EVENT_RENEWED, 0, TAP_WAIT_MS), "it is renewed");
     ok(!foreign_set(r, 256, "rust-host:1"), "then, too");
     is_i64(member_end(m), 0, "it closes");
     for (int64_t pid = 253; pid <= 258; pid++)
@@ -55,12 +57,19 @@ static void test_passed_over(struct redis *r) {
     ok(foreign_set(r, 256, "rust-host:1"), "so that the foreign client may have that pid");
 }
 
+/* One that comes too late to ask gets no reason, and tries again. */
+static int open_in_vain(struct member *m, const char *reason) {
+    for (int tries = 0; member_open_one(m) == SFID_ENOPID && !strstr(m->text, reason) && tries < TRIES; tries++)
+        member_end(m);
+    return m->rc;
+}
+
 static void test_all_foreign(struct redis *r) {
     sfid_options opt = range(r, 253, 258);
     struct member *m = members_new(1, &opt);
     unsigned overwritten = 0;
-    m->opt.open_timeout_ms = patience(1500);
-    is_i64(member_open_one(m), SFID_ENOPID, "with all six in foreign hands: SFID_ENOPID");
+    m->opt.open_timeout_ms = IN_VAIN_MS;
+    is_i64(open_in_vain(m, "rust-host"), SFID_ENOPID, "with all six in foreign hands: SFID_ENOPID");
     diag("%s", m->text);
     ok(strstr(m->text, "rust-host") != NULL, "its text names who has them");
     for (int64_t pid = 253; pid <= 258; pid++)
@@ -68,10 +77,10 @@ static void test_all_foreign(struct redis *r) {
     is_u64(overwritten, 0, "and leaves them alone");
     is_i64(member_end(m), 0, "ends well");
     registration_text(r, "DEL", APP, 254);
-    m->opt.open_timeout_ms = patience(8000);
+    m->opt.open_timeout_ms = TAP_WAIT_MS;
     is_i64(member_open_one(m), 0, "one of them given back is had");
     is_i64(atomic_load(&m->pid), 254, "that one");
-    ok(member_draws(m, 1, patience(5000)), "and drawn from");
+    ok(member_draws(m, 1, TAP_WAIT_MS), "and drawn from");
     is_i64(member_end(m), 0, "ends well, too");
 }
 
@@ -80,15 +89,15 @@ static void test_registration_lost(struct redis *r) {
     const sfid_options opt = range(r, 10, 10);
     struct member *m = members_new(1, &opt), *other = members_new(1, &opt);
     is_i64(member_open_one(m), 0, "a pid is held");
-    ok(member_draws(m, 1, patience(5000)), "and drawn from");
+    ok(member_draws(m, 1, TAP_WAIT_MS), "and drawn from");
     registration_text(r, "DEL", APP, 10);
-    other->opt.open_timeout_ms = patience(1000);
-    is_i64(member_open_one(other), SFID_ENOPID, "its registration removed, another process does not get it");
+    other->opt.open_timeout_ms = IN_VAIN_MS;
+    is_i64(open_in_vain(other, "is taken"), SFID_ENOPID, "its registration removed, another process does not get it");
     member_end(other);
     const int from = atomic_load(&m->events);
-    ok(member_event(m, SFID_EVENT_RENEWED, from, patience(5000)), "the holder renews it");
+    ok(member_event(m, SFID_EVENT_RENEWED, from, TAP_WAIT_MS), "the holder renews it");
     ok(!foreign_set(r, 10, "rust-host:2"), "and the registration is back");
-    is_i64(atomic_load(&m->errors), 0, "no call failed");
+    member_is_well(m, "the holder");
     is_i64(member_end(m), 0, "ends well");
 }
 

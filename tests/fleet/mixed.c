@@ -100,7 +100,7 @@ static void live(struct family *f, struct redis *r, const sfid_options *opt, int
             struct drawer d = {.g = f->g, .way = f->forks % 2 ? NEXT : MANY, .rng = f->forks + 1};
             const pid_t child = child_start(child_life, &d);
             f->forks++;
-            f->failed += child_wait(child, patience(20000)) != 0;
+            f->failed += child_wait(child, TAP_WAIT_MS) != 0;
         }
         nap_us(FORK_EVERY_MS * 1000);
         if (mono_ns() < take_at)
@@ -127,10 +127,16 @@ static uint64_t end_drawers(struct family *f) {
     return ids;
 }
 
+static bool has_lost(void *g) {
+    sfid_status_info st;
+    return sfid_status(g, &st) == 0 && st.losses > 0;
+}
+
 static void mixed(struct redis *r) {
     static struct family f;
     const int64_t ms = (int64_t)sized(5000, 600000, getenv("SFID_TEST_LONG") ? 600000 : 5000);
     sfid_options opt = fleet_lease(r, APP, 3000, 300);
+    opt.max_wait_ms = CALL_MS; /* it goes on with the next number, or tries again */
     sfid_status_info st;
     memset((void *)&f, 0, sizeof f);
     f.g = open_or_die(&opt);
@@ -142,13 +148,13 @@ static void mixed(struct redis *r) {
         start_thread(&d->thread, work, d);
     }
     live(&f, r, &opt, ms);
+    ok(tap_wait_until(has_lost, f.g, TAP_WAIT_MS), "leases were lost");
     const uint64_t ids = end_drawers(&f);
     sfid_status(f.g, &st);
     diag("figure: %" PRIu64 " IDs of threads in %" PRId64 " s, %u forks, the lease taken away %u times, %" PRIu64
          " times found lost",
          ids, ms / 1000, f.forks, f.taken, st.losses);
     is_u64(f.failed, 0, "children draw and end well");
-    ok(st.losses > 0, "leases were lost");
     sfid_close(f.g);
     judge(LAYOUT, "per-file", UINT64_MAX, "mixed");
 }

@@ -17,8 +17,8 @@
 enum { SERVERS = 3, RANGE = 32, MEMBERS = 16, NEWCOMERS = 4, HOSTS = 4 };
 enum { TTL = 4000, HEARTBEAT = 800, SHORT = 1600, BUDGET = 500, TIMEOUT = 200 };
 
-/* A failed server costs a newcomer one exchange. */
-enum { NEWCOMER_MS = 1500 };
+/* NEWCOMER_MS: a failed server costs a newcomer one exchange. */
+enum { NEWCOMER_MS = 1500, IN_VAIN_MS = 500, PATIENT = 10000, BEARS_MS = 500 };
 
 static struct redis server[SERVERS];
 static uint64_t rng;
@@ -40,26 +40,27 @@ static void server_begin(unsigned k, const char *program) {
 }
 
 /* Range i is lent to user i at server at[i]; one user's name can end in another letter. Valid until the eighth call after. */
-static const char *list_of(const unsigned at[SERVERS], const char *user) {
+static const char *list_with(const unsigned at[SERVERS], const char *user, int timeout) {
     static char lists[8][SERVERS * 220];
     static unsigned used;
     char *list = lists[used++ % COUNT_OF(lists)];
     size_t n = (size_t)snprintf(list, sizeof lists[0], "pool:");
     for (unsigned i = 0; i < SERVERS; i++)
         n += (size_t)snprintf(list + n, sizeof lists[0] - n, "%u-%u=unix://%s%u:pw@%s?timeout=%dms&connect_timeout=%dms ",
-                              i * RANGE + 1, (i + 1) * RANGE, user, i, server[at[i]].socket, TIMEOUT, TIMEOUT);
+                              i * RANGE + 1, (i + 1) * RANGE, user, i, server[at[i]].socket, timeout, timeout);
     return list;
 }
 
-static const unsigned as_is[SERVERS] = {0, 1, 2};
+static const char *list_of(const unsigned at[SERVERS], const char *user) { return list_with(at, user, TIMEOUT); }
 
+static const unsigned as_is[SERVERS] = {0, 1, 2};
 static sfid_options options_at(const char *list) {
     sfid_options opt = fleet_lease(&server[0], APP, TTL, HEARTBEAT);
     opt.store = list;
     opt.pid_min = opt.pid_max = 0;
     opt.short_ms = SHORT;
     opt.skew_budget_ms = BUDGET;
-    opt.max_wait_ms = patience(100);
+    opt.max_wait_ms = 100;
     opt.on_unknown = SFID_WAIT_OUT; /* servers come back empty while others hold */
     return opt;
 }
@@ -79,7 +80,7 @@ static struct member *fleet_new(unsigned n, const sfid_options *opt, unsigned fi
 static void fleet_opens(struct member *all, unsigned n, const char *what) {
     unsigned good = 0;
     for (unsigned i = 0; i < n; i++)
-        good += member_opens(&all[i], 10000) && member_draws(&all[i], 1, patience(5000));
+        good += member_opens(&all[i], TAP_WAIT_MS) && member_draws(&all[i], 1, TAP_WAIT_MS);
     need(is_u64(good, n, "%s: all have a pid, and draw", what), "%s", what);
 }
 
@@ -95,11 +96,15 @@ static void forget_all(struct member *all, unsigned n) {
         member_forget(&all[i]);
 }
 
-static int64_t errors_of(const struct member *all, unsigned n) {
+static void all_are_well(const struct member *all, unsigned n, const char *what) {
+    struct took longest = {0, 0};
     int64_t errors = 0;
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         errors += atomic_load(&all[i].errors);
-    return errors;
+        longest = took_longer(longest, member_gap(&all[i]));
+    }
+    is_i64(errors, 0, "%s: no call failed", what);
+    in_time(longest, CALL_MS, "%s: and none waited for a window", what);
 }
 
 static unsigned at_server(const struct member *all, unsigned n, unsigned k) {
@@ -113,13 +118,13 @@ static unsigned at_server(const struct member *all, unsigned n, unsigned k) {
 
 static void newcomers_open(const char *what, unsigned trouble, bool lends) {
     const sfid_options opt = options_at(list_of(as_is, "user-"));
-    int64_t most = 0;
+    struct took longest = {0, 0};
     struct member *more = fleet_new(NEWCOMERS, &opt, 8);
     fleet_opens(more, NEWCOMERS, what);
     for (unsigned i = 0; i < NEWCOMERS; i++)
-        most = more[i].open_ns / NS_PER_MS > most ? more[i].open_ns / NS_PER_MS : most;
-    diag("figure: %s: newcomers wait %" PRIi64 " ms at most", what, most);
-    ok(most < patience(NEWCOMER_MS), "%s: newcomers do not wait for that server", what);
+        longest = took_longer(longest, more[i].open);
+    diag("figure: %s: newcomers wait %" PRIi64 " ms at most", what, longest.ms);
+    in_time(longest, NEWCOMER_MS, "%s: newcomers do not wait for that server", what);
     if (!lends)
         is_u64(at_server(more, NEWCOMERS, trouble), 0, "%s: they get pids of the others", what);
     fleet_ends(more, NEWCOMERS);
@@ -146,17 +151,15 @@ static bool is_left(void *stay) {
  */
 static void all_leave(struct member *all, unsigned trouble, const char *what) {
     unsigned there = 0, left = 0;
-    const int64_t until = ms_from_now(patience(TTL + 2000));
     for (unsigned i = 0; i < MEMBERS; i++) {
         if (server_of(atomic_load(&all[i].pid)) != trouble)
             continue;
         there++;
-        const int64_t ms = (until - mono_ns()) / NS_PER_MS;
-        left += tap_wait_until(has_left, &all[i], ms > 1 ? (unsigned)ms : 1) && member_draws(&all[i], 1, patience(2000));
+        left += tap_wait_until(has_left, &all[i], TAP_WAIT_MS) && member_draws(&all[i], 1, TAP_WAIT_MS);
     }
     is_u64(left, there, "%s: its %u holders leave it", what, there);
-    ok(tap_wait_until(is_left, &(struct stay){all, trouble}, patience(TTL)), "%s: for pids of the others", what);
-    is_i64(errors_of(all, MEMBERS), 0, "%s: no call failed", what);
+    ok(tap_wait_until(is_left, &(struct stay){all, trouble}, TAP_WAIT_MS), "%s: for pids of the others", what);
+    all_are_well(all, MEMBERS, what);
 }
 
 static unsigned busiest(const struct member *all) {
@@ -181,7 +184,7 @@ static void trouble_short(struct member *all) {
         at++;
     const int failed = events_of(&all[at], SFID_EVENT_RENEW_FAILED);
     redis_pause(&server[k]);
-    ok(member_had(&all[at], SFID_EVENT_RENEW_FAILED, failed + 1, TTL), "away for a moment: a renewal fails");
+    ok(member_had(&all[at], SFID_EVENT_RENEW_FAILED, failed + 1, TAP_WAIT_MS), "away for a moment: a renewal fails");
     redis_resume(&server[k]);
     nap_us(2 * HEARTBEAT * 1000);
     is_i64(lost_by(all), lost, "away for a moment: nobody leaves a server for that");
@@ -204,7 +207,7 @@ static void trouble_flushed(struct member *all) {
     newcomers_open("flushed", k, true);
     nap_us(2 * HEARTBEAT * 1000);
     ok(at_server(all, MEMBERS, k) > 0, "flushed: its holders stay");
-    is_i64(errors_of(all, MEMBERS), 0, "flushed: no call failed");
+    all_are_well(all, MEMBERS, "flushed");
 }
 
 static void trouble_cut_off(struct member *all) {
@@ -218,7 +221,7 @@ static void trouble_cut_off(struct member *all) {
 
 static void test_trouble(void) {
     sfid_options opt = options_at(list_of(as_is, "user-"));
-    opt.max_wait_ms = 2000;
+    opt.max_wait_ms = TAP_WAIT_MS;
     struct member *all = fleet_new(MEMBERS, &opt, 0);
     fleet_opens(all, MEMBERS, "a fleet");
     diag("figure: %u, %u and %u members at the servers", at_server(all, MEMBERS, 0), at_server(all, MEMBERS, 1),
@@ -239,11 +242,13 @@ static void test_trouble(void) {
 static void test_full(void) {
     char list[900];
     snprintf(list, sizeof list,
-             "pool:1-1=unix://user-0:pw@%s?timeout=200ms 33-33=unix://user-1:pw@%s?timeout=200ms "
-             "65-80=unix://user-2:pw@%s?timeout=200ms",
-             server[0].socket, server[1].socket, server[2].socket);
+             "pool:1-1=unix://user-0:pw@%s?timeout=%dms 33-33=unix://user-1:pw@%s?timeout=%dms "
+             "65-80=unix://user-2:pw@%s?timeout=%dms",
+             server[0].socket, PATIENT, server[1].socket, TIMEOUT, server[2].socket, PATIENT);
     sfid_options opt = options_at(list);
     opt.app = "full";
+    opt.ttl_ms = FLEET_TTL_MS;
+    opt.short_ms = 0;
     fleet_app_init(&opt);
     redis_pause(&server[1]);
     struct member *all = fleet_new(8, &opt, 0);
@@ -268,7 +273,7 @@ static void die_now(struct member *m, int64_t *last) {
 }
 
 static void goes_on(struct member *m, int64_t last, const char *what) {
-    if (!ok(member_open_one(m) == 0 && member_draws(m, 1, patience(5000)), "killed: %s", what))
+    if (!ok(member_open_one(m) == 0 && member_draws(m, 1, TAP_WAIT_MS), "killed: %s", what))
         diag("%d: %s", m->rc, m->text);
     ok(atomic_load(&m->first_id) > last, "killed: %s, with later IDs", what);
 }
@@ -279,7 +284,7 @@ static void test_killed_member(void) {
     struct member *m = members_new(1, &opt);
     int64_t last = 0;
     goes_on(m, last, "it gets a pid");
-    nap_us(2 * HEARTBEAT * 1000);
+    ok(member_had(m, SFID_EVENT_RENEWED, 1, TAP_WAIT_MS), "killed: for longer than at first");
     const int64_t pid = atomic_load(&m->pid);
     die_now(m, &last);
     for (unsigned k = 0; k < SERVERS; k++)
@@ -288,8 +293,8 @@ static void test_killed_member(void) {
     is_i64(atomic_load(&m->pid), pid, "killed: with the same pid");
     die_now(m, &last);
     m->opt.store = list_of((const unsigned[]){1, 0, 2}, "user-");
-    m->opt.open_timeout_ms = 500;
-    is_i64(member_open_one(m), SFID_EREDIS, "killed: with another list its slot is not continued");
+    m->opt.open_timeout_ms = IN_VAIN_MS;
+    is_i64(member_open_in_vain(m), SFID_EREDIS, "killed: with another list its slot is not continued");
     member_end(m);
     for (unsigned k = 0; k < SERVERS; k++)
         redis_resume(&server[k]);
@@ -375,7 +380,7 @@ static bool has_used_all(const struct rage *r) { return r->with_pid[0] > 0 && r-
 static void test_random(void) {
     static struct rage r;
     const sfid_options opt = options_at(list_of(as_is, "user-"));
-    const int64_t end = ms_from_now(sized(6, 60, 6) * 1000), late = end + patience(30000) * (int64_t)NS_PER_MS;
+    const int64_t end = ms_from_now(sized(6, 60, 6) * 1000), late = end + TAP_WAIT_MS * INT64_C(1000000);
     r.all = members_new(MEMBERS, &opt);
     for (unsigned i = 0; i < MEMBERS; i++) {
         on_host(&r.all[i].opt, i % HOSTS);
@@ -401,8 +406,10 @@ static void test_random(void) {
 
 /* ---- lists that disagree ------------------------------------------------------ */
 
-static void is_let_in_nowhere(const char *list, const char *what) {
-    sfid_options opt = options_at(list);
+static void is_let_in_nowhere(const unsigned at[SERVERS], const char *what) {
+    sfid_options opt = options_at(list_with(at, "user-", PATIENT));
+    opt.ttl_ms = FLEET_TTL_MS;
+    opt.short_ms = 0;
     struct member *m = members_new(1, &opt);
     is_i64(member_open_one(m), SFID_EAUTH, "%s: not let in", what);
     is_i64(atomic_load(&m->ids), 0, "%s: no ID", what);
@@ -416,11 +423,11 @@ static void test_exchanged(void) {
     const sfid_options good = options_at(list_of(as_is, "user-")), opt = options_at(list_of(two, "user-"));
     struct member *all = fleet_new(MEMBERS, &good, 0);
     fleet_opens(all, MEMBERS, "exchanged");
-    is_let_in_nowhere(list_of(round, "user-"), "all exchanged");
+    is_let_in_nowhere(round, "all exchanged");
     redis_do(&server[0], "FLUSHALL", NULL);
     redis_kill(&server[1]);
     redis_restart(&server[1], true);
-    is_let_in_nowhere(list_of(round, "user-"), "all exchanged, and forgotten");
+    is_let_in_nowhere(round, "all exchanged, and forgotten");
     struct member *more = fleet_new(NEWCOMERS, &opt, 8);
     fleet_opens(more, NEWCOMERS, "two exchanged");
     is_u64(at_server(more, NEWCOMERS, 2), NEWCOMERS, "two exchanged: the third lends to all");
@@ -444,7 +451,6 @@ static void test_changed(void) {
     static const unsigned round[SERVERS] = {2, 0, 1};
     const sfid_options before = options_at(list_of(as_is, "user-"));
     sfid_options after = options_at(list_of(round, "next-"));
-    after.open_timeout_ms = patience(TTL + 5000);
     struct member *all = fleet_new(MEMBERS, &before, 0);
     fleet_opens(all, MEMBERS, "ranges changed");
     nap_us(HEARTBEAT * 1000);
@@ -454,37 +460,40 @@ static void test_changed(void) {
         change(k, k, "next-");
     struct member *next = fleet_new(MEMBERS, &after, 8);
     fleet_opens(next, MEMBERS, "ranges changed: the next list");
-    int64_t most = 0; /* of the first to come: one that starts later has less to wait for */
+    struct took longest = {0, 0}; /* of the first to come: one that starts later has less to wait for */
     unsigned failing = 0;
     for (unsigned i = 0; i < MEMBERS; i++) {
-        most = next[i].open_ns / NS_PER_MS > most ? next[i].open_ns / NS_PER_MS : most;
-        failing += member_fails(&all[i], TTL + 2000);
+        longest = took_longer(longest, next[i].open);
+        failing += member_fails(&all[i], TAP_WAIT_MS);
     }
-    diag("figure: ranges changed: newcomers wait %" PRIi64 " ms at most", most);
-    ok(most >= SHORT, "ranges changed: newcomers wait for the windows of those before");
+    diag("figure: ranges changed: newcomers wait %" PRIi64 " ms at most", longest.ms);
+    lasted(longest, SHORT, "ranges changed: newcomers wait for the windows of those before");
     is_u64(failing, MEMBERS, "ranges changed: those before end with their windows");
     fleet_ends(next, MEMBERS);
     fleet_ends(all, MEMBERS);
     judge(LAYOUT, "per-file", UINT64_MAX, "ranges changed");
 }
 
-static void test_pool(struct redis *installed) {
+static void (*scene)(void);
+
+/* With servers of its own, which know nobody of the scene before. */
+static void play(struct redis *installed) {
+    fleet_forget();
     for (unsigned k = 0; k < SERVERS; k++)
         server_begin(k, installed->program);
     const sfid_options opt = options_at(list_of(as_is, "user-"));
     fleet_app_init(&opt);
-    test_trouble();
-    test_full();
-    test_killed_member();
-    test_random();
-    test_exchanged();
-    test_changed();
+    scene();
     for (unsigned k = 0; k < SERVERS; k++)
         redis_kill(&server[k]);
 }
 
 int main(void) {
+    static void (*const scenes[])(void) = {test_trouble, test_full, test_killed_member, test_random, test_exchanged, test_changed};
     rng = fleet_begin(LAYOUT);
-    on_servers(0, 0, test_pool);
+    for (size_t i = 0; i < COUNT_OF(scenes); i++) {
+        scene = scenes[i];
+        on_running_servers(0, 0, BEARS_MS, play);
+    }
     return done_testing();
 }

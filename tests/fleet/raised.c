@@ -14,7 +14,13 @@
 #define LAYOUT "39:3:14/10ms"
 #define DAY_MS INT64_C(86400000)
 
-enum { MOST = 1000, TMPFS = 0x01021994, HEARTBEAT = 300, SKEW_MS = 2000 };
+enum {
+    MOST = 1000,
+    TMPFS = 0x01021994,
+    HEARTBEAT = 300,
+    SKEW_MS = 2000,
+    TTL = 4000 /* a server that comes back with nothing has to wait for one */
+};
 
 static struct {
     struct redis *redis;
@@ -41,6 +47,7 @@ static void begin(const sfid_options *opt) {
     sfid_close(scene.g);
     scene.opt = *opt;
     scene.opt.on_event = hear_all;
+    scene.opt.max_wait_ms = CALL_MS; /* the event comes while calls are still made */
     scene.from = atomic_load(&scene.n);
     must(sfid_open(&scene.g, &scene.opt) == 0, "open: %s", sfid_last_error(scene.g));
 }
@@ -57,8 +64,7 @@ static bool is_there(void *kind) {
 /* ---- what raises them ----------------------------------------------------- */
 
 static void open_with_server(void) {
-    sfid_options opt = fleet_options(scene.redis, "raised", &layout);
-    opt.heartbeat_ms = HEARTBEAT;
+    const sfid_options opt = fleet_lease(scene.redis, "raised", TTL, HEARTBEAT);
     begin(&opt);
 }
 
@@ -82,7 +88,7 @@ static void draw_all(void) {
     opt.heartbeat_ms = HEARTBEAT;
     begin(&opt);
     sfid_event_kind kind = SFID_EVENT_EXHAUSTED;
-    tap_wait_until(is_there_after_a_tick, &kind, patience(10000));
+    tap_wait_until(is_there_after_a_tick, &kind, TAP_WAIT_MS);
 }
 
 static void set_host_back(void) {
@@ -239,7 +245,7 @@ static void raise_all(struct redis *r) {
         if (table[i].act != nothing)
             scene.from = before;
         table[i].act();
-        if (ok(tap_wait_until(is_there, &kind, patience(10000)), "%s: %s", sfid_event_name(kind), table[i].by))
+        if (ok(tap_wait_until(is_there, &kind, TAP_WAIT_MS), "%s: %s", sfid_event_name(kind), table[i].by))
             for (int k = scene.from; k < atomic_load(&scene.n); k++)
                 if (scene.seen[k] == kind) {
                     diag("%s: %s", sfid_event_name(kind), scene.text[k]);

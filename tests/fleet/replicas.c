@@ -24,12 +24,11 @@ static void note_event(void *user, const sfid_event *e) {
     atomic_store(&h->told, 1);
 }
 
-/* An open handle of an app of its own, with parameters behind those of fleet_options(). */
+/* An open handle of an app of its own, whose exchange takes this long, with parameters behind that. */
 static sfid *open_with(struct redis *r, const char *app, const char *user, const char *parameters, struct heard *h) {
     char store[300];
     sfid_options opt = fleet_options(r, app, &layout);
-    opt.ttl_ms = 8000;
-    snprintf(store, sizeof store, "unix://%s%s?timeout=2s%s", user, r->socket, parameters);
+    snprintf(store, sizeof store, "unix://%s%s?timeout=%s", user, r->socket, parameters);
     opt.store = store;
     memset(h, 0, sizeof *h);
     opt.on_event = note_event;
@@ -43,7 +42,7 @@ static int64_t replicas_of(sfid *g) {
 }
 
 static void tells(sfid *g, struct heard *h, int64_t value, const char *words) {
-    ok(flag_wait(&h->told, 1, patience(5000)) && h->value == value && strstr(h->text, words), "an event tells: %s", words);
+    ok(flag_wait(&h->told, 1, TAP_WAIT_MS) && h->value == value && strstr(h->text, words), "an event tells: %s", words);
     diag("%d: %s", h->code, h->text);
     ok(sfid_next(g) >= 0, "IDs are drawn all the same");
 }
@@ -52,22 +51,22 @@ static void test_replicas(struct redis *master) {
     struct redis replica;
     struct heard h;
     redis_start(&replica, master->program, "replica", REDIS_PORT, NULL);
-    sfid *g = open_with(master, "none", "", "", &h);
+    sfid *g = open_with(master, "none", "", "15s", &h);
     is_i64(replicas_of(g), -1, "nothing is waited for unless asked");
     sfid_close(g);
-    const int64_t began = mono_ns();
-    g = open_with(master, "alone", "", "&replicas=1", &h);
-    ok(mono_ns() - began < (int64_t)patience(2500) * NS_PER_MS, "a claim that reaches nobody is waited for half an exchange");
+    const int64_t began = tap_now_ms();
+    g = open_with(master, "alone", "", "2s&replicas=1", &h);
+    in_time(took_since(began), 2500, "a claim that reaches nobody is waited for half an exchange");
     is_i64(replicas_of(g), 0, "a master without replicas");
     tells(g, &h, 0, "0 of 1 replicas have the claim");
     sfid_close(g);
     redis_replicate(&replica, master);
-    g = open_with(master, "both", "", "&replicas=1", &h);
+    g = open_with(master, "both", "", "15s&replicas=1", &h);
     is_i64(replicas_of(g), 1, "a master with one");
     sfid_close(g);
     is_i64(atomic_load(&h.told), 0, "and no event");
     redis_do(master, "ACL", "SETUSER", "few", "on", ">sesame", "~sfid:*", "+@all", "-wait", NULL);
-    g = open_with(master, "denied", "few:sesame@", "&replicas=1", &h);
+    g = open_with(master, "denied", "few:sesame@", "15s&replicas=1", &h);
     is_i64(replicas_of(g), -1, "whoever may not wait does not know");
     tells(g, &h, 0, "NOPERM");
     is_i64(h.code, SFID_EAUTH, "and why");

@@ -17,7 +17,7 @@
 
 #define LAYOUT "39:3:14/5000ms"
 
-enum { TICK = 5000, TTL = 20000, HEARTBEAT = 1000, N = 100, AFTER = 2 * N };
+enum { TICK = 5000, TTL = 20000, HEARTBEAT = 1000, N = 100, AFTER = 2 * N, BEARS_MS = 1500 };
 
 enum sign { COUNTER, MARKER, SLEPT, BOOT, CLOSES, LOCAL, SIGNS };
 static const char *const names[SIGNS] = {"counter", "marker", "suspended", "boot", "closed", "local store"};
@@ -124,7 +124,7 @@ static bool is_set(void *flag) { return atomic_load((atomic_int *)flag) != 0; }
 
 static void draw(sfid *g, int who, unsigned from, unsigned to) {
     for (unsigned i = from; i < to; i++) {
-        s->ids[who][i] = next_within(g, patience(20000));
+        s->ids[who][i] = next_within(g, TAP_WAIT_MS);
         must(s->ids[who][i] >= 0, "%s, ID %u: %s", who == COPY ? "copy" : "original", i, sfid_last_error(g));
     }
     s->pid[who][from != 0] = sfid_pid(g);
@@ -156,14 +156,14 @@ static void be_copy(sfid *g) {
     atomic_store(&s->made, 1);
     draw(g, COPY, 0, N);
     atomic_store(&s->drew[COPY], 1);
-    must(tap_wait_until(is_set, &s->drew[ORIGINAL], patience(20000)), "the original does not draw");
-    must(s->sign != CLOSES || tap_wait_until(is_orphan, &s->original, patience(20000)), "the original does not end");
+    must(tap_wait_until(is_set, &s->drew[ORIGINAL], TAP_WAIT_MS), "the original does not draw");
+    must(s->sign != CLOSES || tap_wait_until(is_orphan, &s->original, TAP_WAIT_MS), "the original does not end");
     s->mark = s->sign == LOCAL ? mark_tick(s->opt.app, sfid_pid(g), &layout) : 0;
     s->noticed = tick_now(&layout);
     show_copy(vmclock);
     if (s->sign != CLOSES) {
-        must(s->sign != BOOT || tap_wait_until(has_moved, g, patience(20000)), "the keeper notices nothing");
-        must(tap_wait_until(later_tick, &s->ids[COPY][0], patience(20000)), "the tick does not pass");
+        must(s->sign != BOOT || tap_wait_until(has_moved, g, TAP_WAIT_MS), "the keeper notices nothing");
+        must(tap_wait_until(later_tick, &s->ids[COPY][0], TAP_WAIT_MS), "the tick does not pass");
         draw(g, COPY, N, AFTER);
     }
     sfid_close(g);
@@ -178,31 +178,31 @@ static bool has_renewed(void *g) {
 
 /* With a server. */
 static void go_on(sfid *g) {
-    must(tap_wait_until(later_tick, &s->ids[ORIGINAL][0], patience(20000)), "the tick does not pass");
+    must(tap_wait_until(later_tick, &s->ids[ORIGINAL][0], TAP_WAIT_MS), "the tick does not pass");
     draw(g, ORIGINAL, N, AFTER - 1);
-    must(tap_wait_until(is_set, &s->done[COPY], patience(30000)), "the copy does not end");
-    must(tap_wait_until(has_renewed, g, patience(20000)), "no renewals");
+    must(tap_wait_until(is_set, &s->done[COPY], TAP_WAIT_MS), "the copy does not end");
+    must(tap_wait_until(has_renewed, g, TAP_WAIT_MS), "no renewals");
     draw(g, ORIGINAL, AFTER - 1, AFTER);
 }
 
 static int be_original(void *arg) {
     (void)arg;
     sfid *g = open_or_die(&s->opt);
-    next_within(g, patience(5000));
-    must(tap_wait_until(tick_is_young, NULL, patience(20000)), "no tick begins");
-    next_within(g, patience(5000));
+    next_within(g, TAP_WAIT_MS);
+    must(tap_wait_until(tick_is_young, NULL, TAP_WAIT_MS), "no tick begins");
+    next_within(g, TAP_WAIT_MS);
     s->original = getpid();
     const pid_t copy = fork();
     if (copy == 0)
         be_copy(g);
-    must(tap_wait_until(is_set, &s->made, patience(20000)), "no copy is made");
+    must(tap_wait_until(is_set, &s->made, TAP_WAIT_MS), "no copy is made");
     draw(g, ORIGINAL, 0, N);
-    must(tap_wait_until(is_set, &s->drew[COPY], patience(20000)), "the copy does not draw");
+    must(tap_wait_until(is_set, &s->drew[COPY], TAP_WAIT_MS), "the copy does not draw");
     atomic_store(&s->drew[ORIGINAL], 1);
     if (s->sign == CLOSES)
         _exit(0);
     if (s->sign == LOCAL)
-        must(tap_wait_until(is_set, &s->done[COPY], patience(90000)), "the copy does not end");
+        must(tap_wait_until(is_set, &s->done[COPY], 2 * TAP_WAIT_MS), "the copy does not end");
     else
         go_on(g);
     sfid_status_info info;
@@ -228,7 +228,7 @@ static void judge_leased(const char *name) {
 
 static void judge_closed(struct redis *r, const char *app, const char *name) {
     char line[RECORD];
-    ok(tap_wait_until(is_set, &s->done[COPY], patience(20000)), "%s: the copy closes", name);
+    ok(tap_wait_until(is_set, &s->done[COPY], TAP_WAIT_MS), "%s: the copy closes", name);
     record_of(r, app, s->pid[COPY][0], line);
     ok(strcmp(line, "nil") != 0 && !is_released(line), "%s: and releases nothing, though it is the last", name);
 }
@@ -248,13 +248,12 @@ static void test_sign(struct redis *r, enum sign sign) {
     snprintf(app, sizeof app, "resumed-%d", (int)sign);
     make_machine(sign);
     *s = (struct shared){.opt = fleet_lease(r, app, TTL, HEARTBEAT), .sign = sign};
-    s->opt.max_wait_ms = patience(6000);
     if (sign == LOCAL) {
         s->opt = local_options(app, "local?lead_ms=100", &layout);
         s->opt.max_ahead_ms = 0;
-        s->opt.max_wait_ms = patience(30000);
+        s->opt.max_wait_ms = TAP_WAIT_MS;
     }
-    is_i64(child_run(be_original, NULL, patience(90000)), 0, "%s: a process and its copy end well", name);
+    is_i64(child_run(be_original, NULL, 4 * TAP_WAIT_MS), 0, "%s: a process and its copy end well", name);
     is_u64(equal(0, N), N, "%s: all IDs of the copy are the original's while nothing shows it", name);
     is_i64(s->pid[COPY][0], s->pid[ORIGINAL][0], "%s: under its pid", name);
     if (sign == LOCAL)
@@ -272,5 +271,7 @@ static void test_resumed(struct redis *r) {
 
 int main(void) {
     s = shared_memory(sizeof *s);
-    return fleet_main(LAYOUT, 1, 0, test_resumed);
+    fleet_begin(LAYOUT);
+    on_running_servers(1, 0, BEARS_MS, test_resumed);
+    return done_testing();
 }

@@ -7,7 +7,7 @@
 
 #define LAYOUT "39:6:14/10ms"
 
-enum { TTL = 6000, HEARTBEAT = 500, MEMBERS = 6 };
+enum { HEARTBEAT = 500, MEMBERS = 6 };
 
 struct scene {
     struct redis *r;
@@ -29,7 +29,7 @@ static void cut(struct scene *s) { redis_do(s->r, "CLIENT", "KILL", "TYPE", "nor
 
 static void goes_on(struct scene *s, const char *what) {
     crowd_note(&s->crowd);
-    ok(tap_wait_until(crowd_has_renewed, &s->crowd, patience(TTL)), "%s: everybody renews", what);
+    ok(tap_wait_until(crowd_has_renewed, &s->crowd, TAP_WAIT_MS), "%s: everybody renews", what);
     crowd_is_well(&s->crowd, what);
 }
 
@@ -53,7 +53,7 @@ static void fails(struct scene *s, const char *what) {
     const int from = atomic_load(&m->events);
     for (unsigned i = 0; i < s->crowd.n; i++)
         f.before[i] = events_of(&s->crowd.m[i], SFID_EVENT_RENEW_FAILED);
-    ok(tap_wait_until(all_failed, &f, patience(TTL)), "%s: everybody is told", what);
+    ok(tap_wait_until(all_failed, &f, TAP_WAIT_MS), "%s: everybody is told", what);
     const struct seen *e = member_told(m, from, SFID_EAUTH, "", "");
     ok(e && !strstr(e->text, "first-word") && !strstr(e->text, "third-word"), "%s: with its code and no secret", what);
     if (e)
@@ -105,12 +105,12 @@ static void test_rights(struct redis *r) {
     static struct scene s;
     char store[400];
     s = (struct scene){.r = r};
-    snprintf(s.file, sizeof s.file, "%s/password", tap_tmpdir());
+    snprintf(s.file, sizeof s.file, "%s/password", socket_dir());
     write_password(&s, "first-word");
     redis_do(r, "ACL", "SETUSER", "fleet", "on", ">first-word", "~sfid:*", "+@all", "-@dangerous", "+info", "+client|setname",
              NULL);
-    sfid_options opt = fleet_lease(r, "rights", TTL, HEARTBEAT);
-    snprintf(store, sizeof store, "unix://fleet@%s?timeout=500ms&password_file=%s", r->socket, s.file);
+    sfid_options opt = fleet_lease(r, "rights", FLEET_TTL_MS, HEARTBEAT);
+    snprintf(store, sizeof store, "unix://fleet@%s?timeout=15s&password_file=%s", r->socket, s.file);
     opt.store = store;
     crowd_begin(&s.crowd, "rights", MEMBERS, &opt);
     test_password(&s);

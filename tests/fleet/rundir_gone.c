@@ -32,14 +32,14 @@ struct scene {
 
 static int child_of(sfid *g, struct scene *s) {
     if (s->how == CHILD_LIVES || s->how == PARENT_ENDED) {
-        if (!flag_wait(&s->may_end, 1, patience(20000)))
+        if (!flag_wait(&s->may_end, 1, TAP_WAIT_MS))
             return 5;
-        atomic_store(&s->drawn, next_within(g, patience(3000)) > 0);
+        atomic_store(&s->drawn, next_within(g, TAP_WAIT_MS) > 0);
     }
     if (s->how != CHILD_ENDED)
         sfid_close(g);
     atomic_store(&s->ended, 1);
-    return s->how == CHILD_LEFT && !flag_wait(&s->may_end, 1, patience(20000)) ? 7 : 0;
+    return s->how == CHILD_LEFT && !flag_wait(&s->may_end, 1, TAP_WAIT_MS) ? 7 : 0;
 }
 
 static int parent(void *arg) {
@@ -53,7 +53,7 @@ static int parent(void *arg) {
         _exit(child_of(g, s));
     if (s->how == CHILD_ENDED)
         waitpid(child, &status, 0);
-    if (s->how == CHILD_LEFT && !flag_wait(&s->ended, 1, patience(20000)))
+    if (s->how == CHILD_LEFT && !flag_wait(&s->ended, 1, TAP_WAIT_MS))
         return 8;
     remove_tree(s->opt.run_dir);
     if (s->how == CHILD_FIRST)
@@ -65,7 +65,7 @@ static int parent(void *arg) {
     if (s->how != PARENT_ENDED)
         sfid_close(g);
     atomic_store(&s->closed, 1);
-    if (s->how == CHILD_LIVES && !flag_wait(&s->ended, 1, patience(20000)))
+    if (s->how == CHILD_LIVES && !flag_wait(&s->ended, 1, TAP_WAIT_MS))
         return 6;
     if (s->how == CHILD_LIVES || s->how == CHILD_LEFT)
         waitpid(child, &status, 0);
@@ -80,15 +80,15 @@ static void test_how(struct redis *r, struct scene *s, enum how how) {
     *s = (struct scene){.opt = fleet_options(r, APP, &layout), .how = how, .server = r};
     on_host(&s->opt, 1);
     const pid_t process = child_start(parent, s);
-    ok(flag_wait(&s->closed, 1, patience(20000)), "%s: the run directory is gone, and it closes", names[how]);
+    ok(flag_wait(&s->closed, 1, TAP_WAIT_MS), "%s: the run directory is gone, and it closes", names[how]);
     record_of(r, APP, s->pid, s->record);
     int ended = 0;
     if (how == PARENT_ENDED)
-        ended = child_wait(process, patience(20000));
+        ended = child_wait(process, TAP_WAIT_MS);
     atomic_store(&s->may_end, 1);
-    ok(flag_wait(&s->ended, how >= CHILD_LIVES, patience(20000)), "%s: all end", names[how]);
+    ok(flag_wait(&s->ended, how >= CHILD_LIVES, TAP_WAIT_MS), "%s: all end", names[how]);
     if (how != PARENT_ENDED)
-        ended = child_wait(process, patience(20000));
+        ended = child_wait(process, TAP_WAIT_MS);
     is_i64(ended, 0, "%s: and well", names[how]);
     record_of(r, APP, s->pid, s->after);
     if (child_draws) {
@@ -117,7 +117,7 @@ static int local_life(void *arg) {
     struct scene *s = arg;
     sfid *g = open_or_die(&s->opt);
     s->next = sfid_try_next(g);
-    s->last = next_within(g, patience(5000));
+    s->last = next_within(g, TAP_WAIT_MS);
     remove_tree(s->opt.run_dir);
     sfid_close(g);
     return 0;
@@ -127,9 +127,9 @@ static void test_local(void) {
     struct scene *s = shared_memory(sizeof *s);
     s->opt = options_of("local", 7, &layout);
     on_host(&s->opt, 2);
-    is_i64(child_run(local_life, s, patience(20000)), 0, "local store: a life whose run directory goes");
+    is_i64(child_run(local_life, s, TAP_WAIT_MS), 0, "local store: a life whose run directory goes");
     const int64_t last = s->last;
-    is_i64(child_run(local_life, s, patience(20000)), 0, "and another");
+    is_i64(child_run(local_life, s, TAP_WAIT_MS), 0, "and another");
     ok(s->next > last, "which has an ID at once, above the last one");
 }
 

@@ -13,7 +13,8 @@
 #define LAYOUT "39:6:14/10ms"
 #define SECRET "s3same-0pen"
 
-enum { TTL = 30000, HEARTBEAT = 1500, BUDGET = 4000, DOWN_MS = 1000, LIMIT_MS = 30000 };
+/* A failover may take its time: no window of the crowd ends meanwhile. */
+enum { TTL = 180000, HEARTBEAT = 1500, BUDGET = 4000, DOWN_MS = 1000, IN_VAIN_MS = 3000 };
 /* Pids of the apps: what one of them draws the others must not. */
 enum { CROWD_MAX = 59, OTHER = 60, FIRST_NEW = 61, LAST_NEW = 63 };
 enum { SHORT_TTL = 7000, SHORT_HEARTBEAT = 700, SHORT_BUDGET = 500 };
@@ -34,7 +35,6 @@ static sfid_options scene_options(const struct scene *s, const char *app) {
     sfid_options opt = fleet_lease(&s->s.node[0], app, TTL, HEARTBEAT);
     opt.store = s->store;
     opt.skew_budget_ms = BUDGET;
-    opt.open_timeout_ms = patience(15000);
     opt.pid_max = CROWD_MAX;
     return opt;
 }
@@ -54,11 +54,11 @@ static void note(struct scene *s) {
 
 /* After whatever was done to the master: there is another one, and everybody renews there. */
 static bool follows(struct scene *s, const char *what) {
-    const int64_t began = mono_ns();
-    const int next = sentinels_next(&s->s, patience(LIMIT_MS));
-    const int64_t chosen_ms = (mono_ns() - began) / NS_PER_MS;
+    const int64_t began = tap_now_ms();
+    const int next = sentinels_next(&s->s, TAP_WAIT_MS);
+    const int64_t chosen_ms = tap_now_ms() - began;
     const bool all = next >= 0 && crowd_follows(&s->crowd);
-    s->followed_ms = (mono_ns() - began) / NS_PER_MS;
+    s->followed_ms = tap_now_ms() - began;
     s->fail_backs += next >= 0 && (s->was_master & 1U << next) != 0;
     ok(all, "%s, %s: everybody follows to the next master", s->program, what);
     diag("figure: %s, %s: another master after %" PRIi64 " ms, all have renewed there after %" PRIi64 " ms", s->program, what,
@@ -67,7 +67,7 @@ static bool follows(struct scene *s, const char *what) {
 }
 
 static void whole(struct scene *s) {
-    must(sentinels_whole(&s->s, patience(LIMIT_MS)), "servers and sentinels do not come together again");
+    must(sentinels_whole(&s->s, TAP_WAIT_MS), "servers and sentinels do not come together again");
 }
 
 /* ---- what is done to masters ------------------------------------------------- */
@@ -77,7 +77,7 @@ static void test_paused(struct scene *s) {
     const int paused = s->s.master;
     note(s);
     redis_pause(&s->s.node[paused]);
-    const int next = sentinels_next(&s->s, patience(LIMIT_MS));
+    const int next = sentinels_next(&s->s, TAP_WAIT_MS);
     redis_resume(&s->s.node[paused]);
     ok(next >= 0 && crowd_follows(&s->crowd), "%s, master paused: everybody follows to the next one", s->program);
     crowd_is_well(&s->crowd, "master paused");
@@ -100,7 +100,7 @@ static void test_in_a_row(struct scene *s) {
     for (; done < times; done++) {
         whole(s);
         note(s);
-        if (sentinels_fail_over(&s->s, patience(LIMIT_MS)) < 0 || !crowd_follows(&s->crowd))
+        if (sentinels_fail_over(&s->s, TAP_WAIT_MS) < 0 || !crowd_follows(&s->crowd))
             break;
         s->fail_backs += (s->was_master & 1U << s->s.master) != 0;
     }
@@ -111,29 +111,29 @@ static void test_in_a_row(struct scene *s) {
 
 /* ---- what sentinels do ------------------------------------------------------------ */
 
-/* One more process, of an app of its own, that is to open at this store, or not, within 3 s. */
-static struct member *try_store(const struct scene *s, const char *store) {
+/* One more process, of an app of its own, that is to open at this store, or not. */
+static struct member *try_store(const struct scene *s, const char *store, bool in_vain) {
     static char kept[300];
     sfid_options opt = scene_options(s, "others");
     snprintf(kept, sizeof kept, "%s", store);
     opt.store = kept;
     opt.pid_min = opt.pid_max = OTHER;
-    opt.open_timeout_ms = 3000;
+    opt.open_timeout_ms = in_vain ? IN_VAIN_MS : TAP_WAIT_MS;
     struct member *m = members_new(1, &opt);
     atomic_store(&m->may_draw, 0);
-    member_open_one(m);
+    (in_vain ? member_open_in_vain : member_open_one)(m);
     member_end(m);
     return m;
 }
 
 static void opens(const struct scene *s, const char *store, const char *what) {
-    const struct member *m = try_store(s, store);
+    const struct member *m = try_store(s, store, false);
     if (!ok(m->rc == 0, "%s, %s: opens", s->program, what))
         diag("%s", m->text);
 }
 
 static void refused(const struct scene *s, const char *store, int code, const char *words, const char *what) {
-    const struct member *m = try_store(s, store);
+    const struct member *m = try_store(s, store, true);
     if (!ok(m->rc == code && strstr(m->text, words) && !strstr(m->text, SECRET), "%s, %s: told", s->program, what))
         diag("%s: %s", sfid_strerror(m->rc), m->text);
 }
@@ -173,7 +173,7 @@ static void test_dying(struct scene *s) {
     redis_kill(&s->s.sentinel[2]);
     refused(s, s->store, SFID_EREDIS, "no master found", "all sentinels dead");
     crowd_note(&s->crowd);
-    ok(tap_wait_until(crowd_has_renewed, &s->crowd, patience(TTL)), "%s, all sentinels dead: everybody renews", s->program);
+    ok(tap_wait_until(crowd_has_renewed, &s->crowd, TAP_WAIT_MS), "%s, all sentinels dead: everybody renews", s->program);
     for (int i = 0; i < SENTINELS; i++)
         sentinels_restart(&s->s, i);
 }
@@ -191,7 +191,10 @@ static void test_watchers(struct scene *s) {
 /* ---- newcomers ------------------------------------------------------------------ */
 
 static sfid_options short_options(const struct scene *s) {
+    static char store[220];
     sfid_options opt = scene_options(s, "newcomers");
+    snprintf(store, sizeof store, "%s?timeout=2500ms&connect_timeout=2500ms", s->s.url);
+    opt.store = store;
     opt.ttl_ms = SHORT_TTL;
     opt.heartbeat_ms = SHORT_HEARTBEAT;
     opt.skew_budget_ms = SHORT_BUDGET;
@@ -217,11 +220,13 @@ static void claim_unheard(struct scene *s, struct member *m) {
 
 /* No window was over before the next master could hear of it: only then must nobody notice. */
 static void holders_go_on(const struct scene *s, struct member *m) {
-    const bool in_time = s->followed_ms < SHORT_TTL - 2 * SHORT_HEARTBEAT - SHORT_BUDGET;
-    ok(member_had(&m[0], SFID_EVENT_FAILOVER, 1, SHORT_TTL) && member_had(&m[1], SFID_EVENT_FAILOVER, 1, SHORT_TTL),
+    ok(member_had(&m[0], SFID_EVENT_FAILOVER, 1, TAP_WAIT_MS) && member_had(&m[1], SFID_EVENT_FAILOVER, 1, TAP_WAIT_MS),
        "%s: who claimed unheard follows, too", s->program);
-    ok(!in_time || atomic_load(&m[0].errors) + atomic_load(&m[1].errors) == 0, "%s: without an error, if that was in time (%s)",
-       s->program, in_time ? "it was" : "it was not");
+    is_i64(atomic_load(&m[0].errors) + atomic_load(&m[1].errors), 0, "%s: without an error", s->program);
+    if (s->followed_ms < SHORT_TTL - 2 * SHORT_HEARTBEAT - SHORT_BUDGET)
+        in_time(took_longer(member_gap(&m[0]), member_gap(&m[1])), CALL_MS, "%s: and no call waits", s->program);
+    else
+        skip(1, "the machine was busy: a server was away for longer than a window may last");
 }
 
 /*
@@ -241,12 +246,11 @@ static void test_killed(struct scene *s) {
     follows(s, "master killed");
     holders_go_on(s, m);
     test_watchers(s);
-    ok(flag_wait(&m[2].opened, 1, patience(20000)) && m[2].rc == 0, "%s: who comes new gets a pid", s->program);
-    ok(m[2].open_ns >= SHORT_TTL * (int64_t)NS_PER_MS, "%s: after W + S (%" PRIi64 " ms, with the failover)", s->program,
-       m[2].open_ns / NS_PER_MS);
+    ok(flag_wait(&m[2].opened, 1, TAP_WAIT_MS) && m[2].rc == 0, "%s: who comes new gets a pid", s->program);
+    lasted(m[2].open, SHORT_TTL, "%s: after W + S (%" PRIi64 " ms, with the failover)", s->program, m[2].open.ms);
     member_end(&m[0]);
     is_i64(member_open_one(&m[3]), 0, "%s: another gets what was given back since", s->program);
-    ok(m[3].open_ns < SHORT_TTL * (int64_t)NS_PER_MS, "%s: at once (%" PRIi64 " ms)", s->program, m[3].open_ns / NS_PER_MS);
+    in_time(m[3].open, SHORT_TTL / 2, "%s: at once", s->program);
     for (unsigned i = 1; i < 4; i++)
         member_end(&m[i]);
     redis_restart(&s->s.node[former], true);

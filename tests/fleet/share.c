@@ -17,19 +17,21 @@ static uint64_t rng;
 
 /* ---- one pid ----------------------------------------------------------------------- */
 
+static bool has_two_keys(void *r) { return redis_do(r, "DBSIZE", NULL) == 2; }
+
 static void one_pid(struct redis *r) {
-    const sfid_options opt = sharing(r, "one");
+    const sfid_options opt = sharing_for_long(r, "one");
     char line[RECORD];
     int64_t pid = -1;
     struct member *m = sharers_open(&opt, CROWD);
-    ok(sharers_draw(m, CROWD, 5000), "%d processes generate", CROWD);
+    ok(sharers_draw(m, CROWD), "%d processes generate", CROWD);
     is_u64(pids_known(r, "one", &pid), 1, "the server knows one pid");
     ok(sharers_have(m, CROWD, pid), "which all of them have");
     ok(strstr(record_of(r, "one", pid, line), ":share.0:"), "under the name of the page: %s", line);
-    is_i64(redis_do(r, "DBSIZE", NULL), 2, "beside the app's hash there is one registration");
+    ok(tap_wait_until(has_two_keys, r, TAP_WAIT_MS), "beside the app's hash there is one registration");
     ok(sharers_keeper(m, CROWD, NULL) != NULL, "one of them keeps");
-    ok(sharers_renew(m, CROWD, 1, 5000), "and renews");
-    is_i64(sharers_errors(m, CROWD), 0, "no call fails");
+    ok(sharers_renew(m, CROWD, 1), "and renews");
+    sharers_are_well(m, CROWD, "one pid");
     for (int i = 1; i < CROWD; i++)
         member_end(&m[i]);
     ok(!is_released(record_of(r, "one", pid, line)), "while one is left, the pid is held");
@@ -43,11 +45,9 @@ static void one_pid(struct redis *r) {
 static const sfid_layout *const slow = &SFID_LAYOUT_DEFAULT; /* ticks of a second */
 
 static void leaves_no_gap(struct redis *r) {
-    sfid_options opt = sharing(r, "exact");
+    sfid_options opt = sharing_for_long(r, "exact");
     opt.layout = slow;
     opt.pid_max = (int64_t)slow->max_pid;
-    opt.ttl_ms = 4000;
-    opt.heartbeat_ms = 1000;
     is_u64(lives_without_gap(&opt, LIVES), 0, "and with one pid");
 }
 
@@ -71,8 +71,8 @@ static void keepers_killed(struct redis *r) {
     }
     missing += sharers_keeper(m, FEW, NULL) == NULL;
     is_u64(missing, 0, "keepers killed: there is a next one each time");
-    ok(sharers_draw(m, FEW, 5000), "keepers killed: all generate");
-    is_i64(sharers_errors(m, FEW), 0, "keepers killed: no call fails");
+    ok(sharers_draw(m, FEW), "keepers killed: all generate");
+    sharers_are_well(m, FEW, "keepers killed");
     ok(sharers_have(m, FEW, pid), "keepers killed: the pid is the same");
     sharers_end(m, FEW);
     judge(LAYOUT, "per-file", UINT64_MAX, "keepers killed");
@@ -93,10 +93,10 @@ static void keepers_stopped(struct redis *r) {
         missing += sharers_keeper(m, FEW, k) == NULL;
         nap_us(3000L * SHARERS_TTL); /* what it remembers is older than any window */
         member_go_on(k);
-        missing += !member_draws(k, 10, patience(5000));
+        missing += !member_draws(k, 10, TAP_WAIT_MS);
     }
     is_u64(missing, 0, "keepers stopped: another one keeps, and the stopped one generates again");
-    is_i64(sharers_errors(m, FEW), 0, "keepers stopped: no call fails");
+    sharers_are_well(m, FEW, "keepers stopped");
     ok(sharers_have(m, FEW, pid), "keepers stopped: the pid is the same");
     sharers_end(m, FEW);
     judge(LAYOUT, "per-file", UINT64_MAX, "keepers stopped");
@@ -110,19 +110,19 @@ static void idle(struct redis *r) {
         atomic_store(&m[i].may_draw, 0);
         member_open_or_die(&m[i]);
     }
-    ok(sharers_renew(m, FEW, 1, 3000), "idle: somebody keeps all the same");
+    ok(sharers_renew(m, FEW, 1), "idle: somebody keeps all the same");
     struct member *k = sharers_keeper(m, FEW, NULL);
     must(k != NULL, "idle: nobody keeps");
     member_kill(k);
-    ok(sharers_renew(m, FEW, 3, 5000), "idle: and when that one is killed, another one");
+    ok(sharers_renew(m, FEW, 3), "idle: and when that one is killed, another one");
     k = sharers_keeper(m, FEW, NULL);
     must(k != NULL, "idle: nobody keeps any more");
     member_stop(k);
-    ok(sharers_renew(m, FEW, 3, 5000), "idle: and when that one is stopped, another one");
+    ok(sharers_renew(m, FEW, 3), "idle: and when that one is stopped, another one");
     member_go_on(k);
     for (int i = 0; i < FEW; i++)
         atomic_store(&m[i].may_draw, 1);
-    ok(sharers_draw(m, FEW, 5000) && sharers_renew(m, FEW, 1, 5000) && sharers_events(m, FEW, SFID_EVENT_LOST) == 0,
+    ok(sharers_draw(m, FEW) && sharers_renew(m, FEW, 1) && sharers_events(m, FEW, SFID_EVENT_LOST) == 0,
        "idle: the lease was not lost");
     sharers_end(m, FEW);
     judge(LAYOUT, "per-file", UINT64_MAX, "idle");
@@ -133,7 +133,7 @@ static void idle(struct redis *r) {
 static sfid *inherited;
 
 static int draw_as_child(void *arg) {
-    if (!flag_wait(arg, 1, patience(10000)))
+    if (!flag_wait(arg, 1, TAP_WAIT_MS))
         return 1;
     const bool good = sfid_next(inherited) > 0;
     sfid_close(inherited);
@@ -141,7 +141,7 @@ static int draw_as_child(void *arg) {
 }
 
 static void forked(struct redis *r) {
-    const sfid_options opt = sharing(r, "forked");
+    const sfid_options opt = sharing_for_long(r, "forked");
     char line[RECORD];
     _Atomic int *go_on = shared_memory(sizeof *go_on);
     inherited = open_or_die(&opt);
@@ -151,7 +151,7 @@ static void forked(struct redis *r) {
     sfid_close(inherited);
     ok(!is_released(record_of(r, "forked", pid, line)), "a child has the lease when its parent closes");
     atomic_store(go_on, 1);
-    is_i64(child_wait(child, patience(10000)), 0, "the child generates, and closes");
+    is_i64(child_wait(child, TAP_WAIT_MS), 0, "the child generates, and closes");
     ok(is_released(record_of(r, "forked", pid, line)), "which releases it");
 }
 
@@ -164,14 +164,14 @@ static bool has_two_pids(void *arg) {
 static void crowded(struct redis *r) {
     static const char text[] = "45:3:8/10ms";
     const sfid_layout narrow = layout_of(text);
-    sfid_options opt = sharing(r, "crowd");
+    sfid_options opt = sharing_for_long(r, "crowd");
     char line[RECORD];
     opt.layout = &narrow;
     struct member *m = sharers_open(&opt, 2);
     m[0].burst = m[1].burst = 1000;
-    ok(tap_wait_until(has_two_pids, r, patience(20000)), "two processes use a pid up, and then have two");
-    ok(sharers_draw(m, 2, 5000), "and go on");
-    is_i64(sharers_errors(m, 2), 0, "no call fails");
+    ok(tap_wait_until(has_two_pids, r, TAP_WAIT_MS), "two processes use a pid up, and then have two");
+    ok(sharers_draw(m, 2), "and go on");
+    sharers_are_well(m, 2, "two pids");
     sharers_end(m, 2);
     for (int64_t pid = 1; pid <= (int64_t)narrow.max_pid; pid++)
         if (strcmp(record_of(r, "crowd", pid, line), "nil") != 0)
@@ -181,20 +181,18 @@ static void crowded(struct redis *r) {
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static void refused(const sfid_options *of, const char *word, const char *what) {
-    sfid_options opt = *of;
+static void refused(const sfid_options *opt, const char *word, const char *what) {
     sfid *g = NULL;
-    opt.open_timeout_ms = 500;
-    const int rc = sfid_open(&g, &opt);
+    const int rc = sfid_open(&g, opt);
     ok(rc == SFID_EBUSY && strstr(sfid_last_error(g), word), "%s: %s", what, sfid_last_error(g));
     sfid_close(g);
 }
 
 static void settings_differ(struct redis *r) {
-    const sfid_options opt = sharing(r, "settings");
+    const sfid_options opt = sharing_for_long(r, "settings");
     struct member *m = sharers_open(&opt, 1);
     sfid_options other = opt;
-    other.ttl_ms = 2 * SHARERS_TTL;
+    other.ttl_ms = FLEET_TTL_MS + 2000;
     refused(&other, "other settings", "another window");
     other = opt;
     other.pid_max--;
@@ -213,18 +211,19 @@ static void settings_differ(struct redis *r) {
 
 /* Nobody else finds the page any more. Those who have it go on there, also with another lease. */
 static void without_directory(struct redis *r) {
-    const sfid_options opt = sharing(r, "gone");
+    sfid_options opt = sharing(r, "gone");
+    opt.max_wait_ms = 100;
     struct member *m = sharers_open(&opt, FEW);
     char run[4500];
     snprintf(run, sizeof run, "%s/gone", opt.run_dir ? opt.run_dir : dirs.run);
     remove_tree(run);
     redis_pause(r);
-    ok(member_fails(&m[0], 8000), "the run directory is gone and the server away: the window ends");
+    ok(member_fails(&m[0], TAP_WAIT_MS), "the run directory is gone and the server away: the window ends");
     redis_resume(r);
     redis_do(r, "FLUSHALL", NULL);
     int64_t pid = -1;
     for (int i = 0; i < FEW; i++) {
-        ok(member_draws(&m[i], 5, 20000), "the server is back and empty: process %d goes on with a new lease", i);
+        ok(member_draws(&m[i], 5, TAP_WAIT_MS), "the server is back and empty: process %d goes on with a new lease", i);
         if (i == 0)
             pid = atomic_load(&m[i].pid);
         else

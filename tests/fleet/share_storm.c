@@ -15,13 +15,11 @@
 
 #define LAYOUT "41:10:12/1ms"
 
-enum { TTL = 3000, HEARTBEAT = 500, EVERY_MS = 1200, AWAY_MS = 250 };
+enum { TTL = 30000, HEARTBEAT = 500, EVERY_MS = 1200, AWAY_MS = 250, EXTENSIONS = 20 };
 
 static sfid_options options(const struct redis *r, const char *app) {
     sfid_options opt = fleet_lease(r, app, TTL, HEARTBEAT);
     opt.share = 1;
-    opt.max_wait_ms = 5000;
-    opt.open_timeout_ms = patience(15000);
     return opt;
 }
 
@@ -38,6 +36,7 @@ static int live(uint64_t random, const char *argument) {
 
 /* ---- what happens to the server ------------------------------------------------- */
 
+enum { LIVES_EACH_S = SANITIZED ? 16 : 64 };
 enum harm { FORGETS, DIES, STOPS, HARMS };
 
 struct trouble {
@@ -90,8 +89,11 @@ static void storm(struct redis *r, const char *app, uint64_t seconds, struct tro
         member_stop(m); /* so that the others keep, and their keepers die */
     else
         member_end(m);
-    lives_rage((int64_t)seconds * 1000 * NS_PER_MS, 1000 * (int64_t)NS_PER_MS / (SANITIZED ? 16 : 64), &rng, argument,
+    lives_rage((int64_t)seconds * 1000 * NS_PER_MS, NS_PER_MS * INT64_C(1000) / LIVES_EACH_S, &rng, argument,
                trouble ? make_trouble : NULL, trouble, &t);
+    for (int i = 0; trouble && trouble->count[STOPS] == 0 && i < EXTENSIONS; i++) /* the storm was too slow for all of it */
+        lives_rage(EVERY_MS * (int64_t)NS_PER_MS, NS_PER_MS * INT64_C(1000) / LIVES_EACH_S, &rng, argument, make_trouble, trouble,
+                   &t);
     lives_judge(report, &t);
     diag("figure: %" PRIi64 " lives had another pid than the one before", report->other_pids);
     if (trouble == NULL) {
@@ -101,7 +103,7 @@ static void storm(struct redis *r, const char *app, uint64_t seconds, struct tro
         while (trouble->back_ns != 0)
             make_trouble(trouble);
         member_go_on(m);
-        ok(member_draws(m, 3, patience(5000)), "the one that was stopped all the time goes on");
+        ok(member_draws(m, 3, TAP_WAIT_MS), "the one that was stopped all the time goes on");
         is_i64(report->other_pids, 0, "all have one pid");
         is_i64(atomic_load(&m->errors), 0, "and no call of that one fails");
         is_i64(member_end(m), 0, "which ends");
@@ -118,7 +120,7 @@ static void test(struct redis *r) {
     struct trouble trouble = {.r = r};
     storm(r, "calm", sized(6, 100, 3), NULL);
     storm(r, "troubled", sized(14, 200, 5), &trouble);
-    ok(trouble.count[STOPS] > 0 || SANITIZED, "each kind of trouble was made");
+    ok(trouble.count[STOPS] > 0, "each kind of trouble was made");
 }
 
 int main(int argc, char **argv) {

@@ -16,7 +16,7 @@
  */
 #include "soak_world.h"
 
-enum { ROUND_S = 60, LIFE_MS = 16000, BRIEF_MS = 300, SPARED_MS = 6000, LEAVE_MS = 20000, DRAW_MS = 40000, AGAIN_MS = 50 };
+enum { ROUND_S = 60, LIFE_MS = 16000, BRIEF_MS = 300, SPARED_MS = 6000, AGAIN_MS = 50 };
 
 static struct stay {
     enum { NOBODY, ALIVE, LEAVING } is;
@@ -94,7 +94,7 @@ static void leave(unsigned i, bool killing) {
     killing = killing || s->goes_on_at != 0 || !atomic_load(&members[i].opened);
     s->is = LEAVING;
     s->killed = killing;
-    s->gone_by = ms_from_now(patience(LEAVE_MS));
+    s->gone_by = ms_from_now(TAP_WAIT_MS);
     feel(i, killing ? KILLED_OFF : CLOSED);
     if (killing)
         kill(process_of(i), SIGKILL);
@@ -203,7 +203,7 @@ static void all_recover(unsigned round) {
     for (unsigned i = 0; i < MEMBERS; i++)
         stays[i].ids_before = atomic_load(&members[i].ids);
     const int64_t begin = mono_ns();
-    const bool all = tap_wait_until(all_draw, &drawing, patience(DRAW_MS));
+    const bool all = tap_wait_until(all_draw, &drawing, 2 * TAP_WAIT_MS);
     if (all)
         diag("round %u: all draw again after %" PRIi64 " ms", round, (mono_ns() - begin) / NS_PER_MS);
     for (unsigned i = 0; !all && i < MEMBERS; i++)
@@ -234,7 +234,7 @@ static bool all_gone(void *arg) {
 }
 
 static void end_all(void) {
-    if (!tap_wait_until(all_gone, NULL, 2 * patience(LEAVE_MS)))
+    if (!tap_wait_until(all_gone, NULL, 2 * TAP_WAIT_MS))
         bail("a process stays");
 }
 

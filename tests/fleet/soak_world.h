@@ -9,7 +9,15 @@
 #include "soak_judge.h"
 
 /* Short pids take a longer window. */
-enum { TTL = 2000, LONG_TTL = 4000, SHORT = 1800, BUDGET = 500, SERVER_OFF_MS = BUDGET / 2 - 50, MOST_STOP_MS = 4500 };
+enum {
+    TTL = 2000,
+    LONG_TTL = 4000,
+    SHORT = 1800,
+    BUDGET = 500,
+    SERVER_OFF_MS = BUDGET / 2 - 50,
+    MOST_STOP_MS = 4500,
+    EXCHANGE_MS = 300
+};
 
 /* For how long a fault is felt: a newcomer waits for a window and the budget, and for an answer. */
 enum { FELT_MS = LONG_TTL + BUDGET + 1000 };
@@ -237,6 +245,7 @@ static sfid_options app_options(unsigned a) {
     static sfid_wide_layout wide[APPS];
     const struct app *app = &apps[a];
     sfid_options opt = fleet_lease(&servers_of[app->servers == 2].r, app->name, app->ttl_ms, app->ttl_ms / 5);
+    fleet_timeout(&opt, &servers_of[app->servers == 2].r, EXCHANGE_MS);
     opt.store = app->store == POOL    ? pool_store()
                 : app->store == LOCAL ? "local?lead_ms=600"
                 : app->store == FIXED ? NULL

@@ -10,7 +10,7 @@
 
 #define LAYOUT "39:4:14/10ms"
 
-enum { TTL = 8000, HEARTBEAT = 500, PIDS = 8 };
+enum { TTL = 8000, HEARTBEAT = 500, PIDS = 8, BEARS_MS = 1000 };
 
 struct question {
     struct redis *r;
@@ -36,7 +36,7 @@ static bool knows_the_app(void *question) {
 static void holds_back(struct redis *r, const char *app, const char *what) {
     struct question q = {.r = r, .asked_ms = wall_ms()};
     snprintf(q.key, sizeof q.key, "sfid:%s", app);
-    ok(tap_wait_until(knows_the_app, &q, patience(4 * TTL)), "%s: it is asked", what);
+    ok(tap_wait_until(knows_the_app, &q, TAP_WAIT_MS), "%s: it is asked", what);
     const int64_t until_ms = q.until * layout.unit_ms + layout.epoch_ms;
     ok(until_ms >= q.before_ms + TTL, "%s: it takes others for holders of pids for %" PRIi64 " ms", what, until_ms - q.before_ms);
 }
@@ -64,4 +64,8 @@ static void asked_later(struct redis *first) {
     redis_kill(&second);
 }
 
-int main(void) { return fleet_main(LAYOUT, 1, 0, asked_later); }
+int main(void) {
+    fleet_begin(LAYOUT);
+    on_running_servers(1, 0, BEARS_MS, asked_later);
+    return done_testing();
+}

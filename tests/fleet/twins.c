@@ -28,7 +28,7 @@ static void test_namespaces(struct redis *r) {
         member_start(&all[i]);
     }
     for (int i = 0; i < TWINS; i++) {
-        failed += !flag_wait(&all[i].opened, 1, patience(20000)) || all[i].rc != 0;
+        failed += !flag_wait(&all[i].opened, 1, TAP_WAIT_MS) || all[i].rc != 0;
         const int64_t pid = atomic_load(&all[i].pid) & 7;
         shared += taken[pid];
         taken[pid] = true;
@@ -36,7 +36,7 @@ static void test_namespaces(struct redis *r) {
     is_u64(failed, 0, "%d processes in mount namespaces of their own all get a pid", TWINS);
     is_u64(shared, 0, "none of them that of another");
     for (int i = 0; i < TWINS; i++)
-        mute += !member_event(&all[i], SFID_EVENT_RENEWED, 0, patience(5000)) || !member_draws(&all[i], 100, patience(5000));
+        mute += !member_event(&all[i], SFID_EVENT_RENEWED, 0, TAP_WAIT_MS) || !member_draws(&all[i], 100, TAP_WAIT_MS);
     is_u64(mute, 0, "all go on past a renewal");
     for (int i = 0; i < TWINS; i++) {
         failed += member_end(&all[i]) != 0 || atomic_load(&all[i].errors) != 0 || events_of(&all[i], SFID_EVENT_LOST) != 0;
@@ -64,12 +64,12 @@ static void open_copy(const sfid_options *opt, int64_t pid, int64_t last, const 
     struct member *m = members_new(1, opt);
     is_i64(member_open_one(m), 0, "%s: a process opens there", what);
     ok(atomic_load(&m->pid) != pid, "%s: with another pid", what);
-    ok(member_draws(m, 10, patience(5000)), "%s: and draws", what);
-    const struct seen *e = member_event(m, SFID_EVENT_SLOT_REPLACED, 0, patience(2000));
+    ok(member_draws(m, 10, TAP_WAIT_MS), "%s: and draws", what);
+    const struct seen *e = member_event(m, SFID_EVENT_SLOT_REPLACED, 0, TAP_WAIT_MS);
     ok(e != NULL, "%s: it is told that the file was of no use", what);
     if (e)
         diag("%s: %s", what, e->text);
-    ok(member_event(m, SFID_EVENT_RENEWED, 0, patience(5000)) != NULL, "%s: its lease is renewed", what);
+    ok(member_event(m, SFID_EVENT_RENEWED, 0, TAP_WAIT_MS) != NULL, "%s: its lease is renewed", what);
     ok(m->first_id != last, "%s: nothing of the original's is drawn again", what);
     is_i64(member_end(m), 0, "%s: ends well", what);
 }
@@ -78,7 +78,7 @@ static void test_copies(struct redis *r) {
     const sfid_options opt = fleet_options(r, "copies", &layout);
     struct member *m = members_new(1, &opt);
     m->leaves = true;
-    must(member_open_one(m) == 0 && member_draws(m, 100, patience(5000)), "open: %s", m->text);
+    must(member_open_one(m) == 0 && member_draws(m, 100, TAP_WAIT_MS), "open: %s", m->text);
     const int64_t pid = atomic_load(&m->pid);
     command("cp -a %s/copies/0 %s/copies/1", dirs.run, dirs.run);
     open_copy(&opt, pid, atomic_load(&m->last_id), "under another number");
@@ -88,7 +88,7 @@ static void test_copies(struct redis *r) {
     command("rm -rf %s && mkdir -m 700 %s && cp -a %s/copies %s", elsewhere.run_dir, elsewhere.run_dir, dirs.run,
             elsewhere.run_dir);
     open_copy(&elsewhere, pid, atomic_load(&m->last_id), "in another run directory");
-    ok(member_draws(m, 10, patience(5000)), "the original goes on");
+    ok(member_draws(m, 10, TAP_WAIT_MS), "the original goes on");
     is_i64(events_of(m, SFID_EVENT_LOST), 0, "and has lost nothing");
     member_kill(m);
     command("cp -a %s/copies/0 %s/copy && rm -r %s/copies && mkdir -m 700 %s/copies && cp -a %s/copy %s/copies/0", dirs.run,

@@ -70,13 +70,13 @@ static struct host *host_new(const struct redis *r, const char *app, unsigned nu
 static pid_t host_start(struct host *h) {
     const int before = atomic_load(&h->opened);
     const pid_t child = child_start(live, h);
-    must(before != 0 || flag_wait(&h->opened, 1, patience(20000)), "a process does not open");
+    must(before != 0 || flag_wait(&h->opened, 1, TAP_WAIT_MS), "a process does not open");
     return child;
 }
 
 /* Until it has drawn so many. */
 static void wait_for(struct host *h, uint64_t count) {
-    const int64_t patient = mono_ns() + (int64_t)patience(20000) * NS_PER_MS;
+    const int64_t patient = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
     while (atomic_load(&h->drawn->count) < count && mono_ns() < patient)
         nap_us(100);
     must(atomic_load(&h->drawn->count) >= count, "a process does not draw");
@@ -116,7 +116,7 @@ static void test_hosts(struct redis *r) {
     hosts[0]->most = before + most;
     children[0] = child_start(live, hosts[0]);
     for (int i = 0; i < HOSTS; i++)
-        faults += child_wait(children[i], patience(60000)) != 0;
+        faults += child_wait(children[i], 2 * TAP_WAIT_MS) != 0;
     is_i64(faults, 0, "three hosts: all draw, one of them again after a kill");
     for (int i = 0; i < HOSTS; i++)
         faults += !increases(lists[i]->ids, lists[i]->count) || pids_in(lists[i]) != 1;
@@ -133,7 +133,8 @@ static void test_lost(struct redis *r) {
     struct drawn *const lists[] = {slow->drawn, taker->drawn};
     slow->opt.ttl_ms = taker->opt.ttl_ms = 2000;
     slow->opt.heartbeat_ms = taker->opt.heartbeat_ms = 300;
-    slow->opt.max_wait_ms = taker->opt.max_wait_ms = patience(5000);
+    fleet_timeout(&slow->opt, r, 500);
+    taker->opt.store = slow->opt.store;
     const pid_t one = host_start(slow);
     wait_for(slow, 100);
     kill(one, SIGSTOP);
@@ -143,12 +144,12 @@ static void test_lost(struct redis *r) {
     is_i64(taker->pid, slow->pid, "by another host");
     const uint64_t then = slow->drawn->count;
     kill(one, SIGCONT);
-    ok(flag_wait(&slow->again, 1, patience(20000)), "it finds another when it goes on");
+    ok(flag_wait(&slow->again, 1, TAP_WAIT_MS), "it finds another when it goes on");
     wait_for(slow, slow->drawn->count + 100);
     atomic_store(&slow->may_end, 1);
     atomic_store(&taker->may_end, 1);
-    is_i64(child_wait(one, patience(20000)), 0, "and draws, without an error on the way");
-    is_i64(child_wait(two, patience(20000)), 0, "as does the other");
+    is_i64(child_wait(one, TAP_WAIT_MS), 0, "and draws, without an error on the way");
+    is_i64(child_wait(two, TAP_WAIT_MS), 0, "as does the other");
     diag("%" PRIu64 " before it was stopped, %" PRIu64 " after", then, slow->drawn->count - then);
     is_i64(pids_in(slow->drawn), 2, "its UUIDs have the old pid, then the new");
     ok(increases(slow->drawn->ids, slow->drawn->count) && increases(taker->drawn->ids, taker->drawn->count), "and increase");

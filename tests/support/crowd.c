@@ -14,7 +14,7 @@ void crowd_begin(struct crowd *c, const char *program, unsigned n, const sfid_op
         member_start(&c->m[i]);
     unsigned opened = 1;
     for (unsigned i = 1; i < n; i++)
-        opened += flag_wait(&c->m[i].opened, 1, opt->open_timeout_ms + patience(10000)) && c->m[i].rc == 0;
+        opened += flag_wait(&c->m[i].opened, 1, opt->open_timeout_ms + TAP_WAIT_MS) && c->m[i].rc == 0;
     is_i64(opened, n, "%s: %u processes hold a pid", program, n);
 }
 
@@ -41,7 +41,7 @@ bool crowd_has_renewed(void *arg) {
     return true;
 }
 
-bool crowd_follows(struct crowd *c) { return tap_wait_until(crowd_has_followed, c, patience(c->m[0].opt.ttl_ms)); }
+bool crowd_follows(struct crowd *c) { return tap_wait_until(crowd_has_followed, c, TAP_WAIT_MS); }
 
 /* Counts failed calls and lost leases of all members so far. */
 static int64_t crowd_errors(const struct crowd *c) {
@@ -57,7 +57,11 @@ static int64_t crowd_errors(const struct crowd *c) {
 }
 
 bool crowd_is_well(const struct crowd *c, const char *what) {
-    return is_i64(crowd_errors(c), 0, "%s, %s: no call fails, nobody loses a lease", c->program, what);
+    struct took longest = {0, 0};
+    for (unsigned i = 0; i < c->n; i++)
+        longest = took_longer(longest, member_gap(&c->m[i]));
+    const bool good = is_i64(crowd_errors(c), 0, "%s, %s: no call fails, nobody loses a lease", c->program, what);
+    return in_time(longest, CALL_MS, "%s, %s: and none waits for a window", c->program, what) && good;
 }
 
 void crowd_end(struct crowd *c) {

@@ -13,7 +13,13 @@
 #include "support/local.h"
 #include "support/redis.h"
 
-enum { EVENTS_KEPT = 200, MOST_THREADS = 4, WINDOWS_ROOM = 2048, RECORD = 400 };
+enum { EVENTS_KEPT = 200, MOST_THREADS = 4, WINDOWS_ROOM = 2048, RECORD = 400, HOSTS_MOST = 16 };
+
+/* Of fleet_options(): no exchange and no window ends on a machine that is late. */
+enum { FLEET_TTL_MS = 60000, FLEET_HEARTBEAT_MS = 1000, FLEET_TIMEOUT_MS = 15000 };
+
+/* As long as a call may wait by default. It needs next to nothing while its lease is renewed in time. */
+enum { CALL_MS = 2000 };
 
 /* ---- servers ------------------------------------------------------------ */
 
@@ -32,10 +38,19 @@ void servers_find(void);
  */
 void on_servers(unsigned number, unsigned flags, void (*test)(struct redis *r));
 
-/* Options for a new app: a lease lasts 4 s and is renewed each second. There is no pid 0, since that alone is no valid range. */
+/* Makes a scene be the first one: no slot, mark or log of the ones before is left. */
+void fleet_forget(void);
+
+/* As on_servers(), for a scene that no process may sleep through for bears_ms: see retake.h. */
+void on_running_servers(unsigned number, unsigned flags, int64_t bears_ms, void (*test)(struct redis *r));
+
+/*
+ * Options for a new app: a lease lasts FLEET_TTL_MS and is renewed each second, there are no short ones, and a call waits as long
+ * as the test does. There is no pid 0, since that alone is no valid range.
+ */
 sfid_options fleet_options(const struct redis *r, const char *app, const sfid_layout *l);
 
-/* Sets how long an exchange with the server may take; 300 ms otherwise. Long for tests to which no exchange may fail. */
+/* Sets how long an exchange with the server may take, for tests of timeouts and of short windows. */
 void fleet_timeout(sfid_options *opt, const struct redis *r, unsigned ms);
 
 /* Gives a member directories as on another host. Members with the same number share them. */
@@ -69,7 +84,7 @@ const char *registration_text(struct redis *r, const char *command, const char *
 struct seen {
     sfid_event_kind kind;
     int code;
-    int64_t pid, value, at_ns;
+    int64_t pid, value, at_ns, left_ms; /* left_ms: of the window, just after it; -1 before the member has opened */
     char text[600];
 };
 
@@ -91,6 +106,7 @@ struct member {
     atomic_int may_open, may_draw, may_end; /* may_draw: 1 at first */
 
     atomic_int ready, opened, closed; /* opened: or failed */
+    atomic_int stops;                 /* by the test */
     int rc;
     char text[600];
     int64_t open_ns, close_ns; /* durations */
@@ -98,12 +114,13 @@ struct member {
     uint64_t process;          /* its number, for the checker */
     _Atomic int64_t pid;       /* in the last ID */
     _Atomic uint64_t limit;    /* of the window, when last looked at */
-    _Atomic int64_t ids, first_id, last_id, ok_at_ns, errors, error, error_at_ns;
-    _Atomic int64_t gap_ms;   /* the longest time between two IDs of a thread */
-    struct took gap;          /* the same; member_gap() reads it */
+    _Atomic int64_t ids, first_id, last_id, errors, error;
+    _Atomic int64_t failed_at_ns; /* when the first of the errors came */
+    _Atomic int64_t gap_ms;       /* the longest time between two IDs of a thread */
+    struct took gap;              /* the same; member_gap() reads it */
     atomic_flag gap_lock;
-    _Atomic int64_t first_ns; /* from the call of open to the first ID */
-    sfid_status_info status;  /* just before the close */
+    struct took first;       /* from the call of open to the first ID; there once `ids` is not 0 */
+    sfid_status_info status; /* just before the close */
     struct seen seen[EVENTS_KEPT];
     atomic_int events, of_kind[SFID_EVENT_KINDS];
     pid_t child; /* 0: has ended, with the status below */
@@ -137,6 +154,12 @@ void member_log(struct idlog *log, uint64_t room, unsigned thread);
 void member_open(struct member *m, sfid **g);
 void member_close(struct member *m, sfid *g);
 
+/* The process of a member: opens, draws in threads, closes. */
+int member_live(void *m);
+
+/* fleet_begin() calls it. */
+void members_begin(void);
+
 /* ---- the test's side ------------------------------------------------------ */
 
 /* Makes n members with these options, not yet started. Their memory lasts as long as the test. */
@@ -149,6 +172,9 @@ void member_start(struct member *m);
 int member_open_one(struct member *m);
 void member_open_or_die(struct member *m);
 
+/* As member_open_one(), where a server's trouble is to be the answer. An open that came too late to ask, SFID_ENOPID, is repeated. */
+int member_open_in_vain(struct member *m);
+
 /* Makes one member, which opens and has drawn. */
 struct member *member_drawing(const sfid_options *opt);
 
@@ -158,12 +184,15 @@ bool member_opens(struct member *m, unsigned limit_ms);
 /* Lets the member end, if it still runs. Returns its status. */
 int member_end(struct member *m);
 void member_kill(struct member *m);
-void member_stop(const struct member *m);
+void member_stop(struct member *m);
 void member_go_on(const struct member *m);
 
 /* Starts counting gaps and errors anew. */
 void member_forget(struct member *m);
 struct took member_gap(const struct member *m);
+
+/* Two checks: since the start or member_forget(), no call failed, and none waited for a window. */
+bool member_is_well(const struct member *m, const char *what);
 bool member_draws(const struct member *m, int64_t ids, unsigned limit_ms);
 bool member_fails(const struct member *m, unsigned limit_ms);
 const struct seen *member_event(const struct member *m, sfid_event_kind kind, int from, unsigned limit_ms);
@@ -171,12 +200,12 @@ const struct seen *member_event(const struct member *m, sfid_event_kind kind, in
 /* Returns how many events of a kind the member has had. */
 int events_of(const struct member *m, sfid_event_kind kind);
 
-/* Waits until it has had this many, for patience(limit_ms). */
+/* Waits until it has had this many. */
 bool member_had(struct member *m, sfid_event_kind kind, int least, unsigned limit_ms);
 
 /*
  * Waits for an event, from event number `from` on, that reports this renewal failure (code 0: any). An earlier renewal under way
- * may fail differently. Returns NULL, with a diagnostic, if none comes within patience(6000).
+ * may fail differently. Returns NULL, with a diagnostic, if none comes.
  */
 const struct seen *member_told(const struct member *m, int from, int code, const char *words, const char *server);
 
@@ -189,7 +218,10 @@ uint64_t fleet_begin(const char *layout_text);
 /* Is main() of a test that needs no more than this: fleet_begin(), on_servers(), done_testing(). */
 int fleet_main(const char *layout_text, unsigned number, unsigned flags, void (*test)(struct redis *r));
 
-/* As fleet_options() with the layout of the test; a lease lasts ttl_ms and is renewed each heartbeat_ms. */
+/*
+ * As fleet_options() with the layout of the test; a lease lasts ttl_ms and is renewed each heartbeat_ms. An exchange may take a third
+ * of the time between.
+ */
 sfid_options fleet_lease(const struct redis *r, const char *app, uint32_t ttl_ms, uint32_t heartbeat_ms);
 
 /* ---- a crowd: it leases from the current server and follows a change ----- */

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-enum { ASK_MS = 10000, START_MS = 20000, PROGRAMS = 8, ALIVE = 48 };
+enum { PROGRAMS = 8, ALIVE = 48 };
 
 /* ---- programs ----------------------------------------------------------- */
 
@@ -170,7 +170,10 @@ static void run(const struct redis *r) {
         args[n++] = own[i];
     for (size_t i = 0; i < REDIS_ARGS && r->args[i][0]; i++)
         args[n++] = r->args[i];
-    unsetenv("LD_PRELOAD"); /* the preload is for the test, not for the server */
+    unsetenv("LD_PRELOAD");   /* the preload is for the test, not for the server */
+    setenv("LC_ALL", "C", 1); /* Valkey does not start with a locale that is not installed */
+    unsetenv("LC_COLLATE");
+    unsetenv("LANG");
     if (r->flags & REDIS_CLOCK)
         set_clock_shim(r);
     execvp(r->program, (char *const *)args);
@@ -203,7 +206,7 @@ static bool up_or_gone(void *arg) {
     if (!r->conn)
         r->conn = resp_unix(r->socket);
     const char *const ping[] = {"PING"};
-    struct reply *reply = r->conn && resp_send(r->conn, 1, ping, NULL) ? resp_read(r->conn, ASK_MS) : NULL;
+    struct reply *reply = r->conn && resp_send(r->conn, 1, ping, NULL) ? resp_read(r->conn, TAP_WAIT_MS) : NULL;
     const bool up = reply && (reply->type == '+' || ((r->flags & REDIS_LOADING) && reply_is_error(reply, "LOADING")));
     if (!reply)
         disconnect(r); /* perhaps of a server that listened and then ended */
@@ -219,7 +222,7 @@ static void bring_up(struct redis *r) {
         if ((r->flags & REDIS_PORT) && (r->port == 0 || tries > 0))
             r->port = redis_free_port();
         spawn(r);
-        if (!tap_wait_until(up_or_gone, r, START_MS))
+        if (!tap_wait_until(up_or_gone, r, TAP_WAIT_MS))
             give_up(r, "does not answer");
     }
     /* The allocator's thread waits by the wall clock, and would never sleep when that stands still. Redis 5 has no such thread. */
@@ -240,10 +243,11 @@ static void make_clock(struct redis *r) {
 void redis_start_n(struct redis *r, const char *program, const char *name, unsigned flags, size_t n, const char *const *args) {
     static int started;
     *r = (struct redis){.program = program, .flags = flags};
-    const int size = snprintf(r->dir, sizeof r->dir, "%s/%s-%d", tap_tmpdir(), name, ++started);
-    need(size < (int)sizeof r->dir && snprintf(r->socket, sizeof r->socket, "%s/sock", r->dir) < (int)sizeof r->socket,
-         "%s is too long a path for a socket: set TMPDIR to a shorter one", tap_tmpdir());
-    need(mkdir(r->dir, 0700) >= 0, "%s: %s", r->dir, strerror(errno));
+    do /* a forked process may have made some */
+        snprintf(r->dir, sizeof r->dir, "%s/%s-%d", socket_dir(), name, ++started);
+    while (mkdir(r->dir, 0700) < 0 && errno == EEXIST);
+    need(access(r->dir, W_OK) >= 0 && snprintf(r->socket, sizeof r->socket, "%s/sock", r->dir) < (int)sizeof r->socket, "%s: %s",
+         r->dir, strerror(errno));
     need(n <= REDIS_ARGS, "more than %d arguments for a server", REDIS_ARGS);
     for (size_t i = 0; i < n; i++)
         snprintf(r->args[i], sizeof r->args[i], "%s", args[i]);
@@ -278,7 +282,7 @@ static struct reply *ask_once(struct redis *r, size_t n, const char *const *args
         r->conn = resp_unix(r->socket);
     if (!r->conn)
         give_up(r, "%s: %s", r->socket, strerror(errno));
-    struct reply *reply = resp_send(r->conn, n, args, sizes) ? resp_read(r->conn, ASK_MS) : NULL;
+    struct reply *reply = resp_send(r->conn, n, args, sizes) ? resp_read(r->conn, TAP_WAIT_MS) : NULL;
     if (!reply)
         disconnect(r);
     return reply;
@@ -288,7 +292,7 @@ static struct reply *ask_once(struct redis *r, size_t n, const char *const *args
 struct reply *redis_ask_n(struct redis *r, size_t n, const char *const *args, const size_t *sizes) {
     const int64_t began = tap_now_ms();
     struct reply *reply = ask_once(r, n, args, sizes);
-    if (!reply && tap_now_ms() - began < ASK_MS / 2)
+    if (!reply && tap_now_ms() - began < TAP_WAIT_MS / 2)
         reply = ask_once(r, n, args, sizes);
     if (!reply)
         give_up(r, "no reply to %s", args[0]);
@@ -382,7 +386,7 @@ void redis_replicate(struct redis *r, const struct redis *master) {
     struct redis source = *master, *pair[] = {r, &source};
     redis_do(r, "REPLICAOF", "127.0.0.1", redis_port_text(master), NULL);
     source.conn = NULL; /* use a connection of its own */
-    if (!tap_wait_until(in_step, pair, START_MS))
+    if (!tap_wait_until(in_step, pair, TAP_WAIT_MS))
         give_up(r, "does not follow its master");
     disconnect(&source);
 }
@@ -393,7 +397,7 @@ void redis_resume_promoted(struct redis *r) {
     need(r->conn != NULL && resp_send(r->conn, 3, (const char *const[]){"REPLICAOF", "NO", "ONE"}, NULL),
          "%s is not asked over a connection from before it was paused", r->program);
     redis_resume(r);
-    struct reply *reply = resp_read(r->conn, 10000);
+    struct reply *reply = resp_read(r->conn, TAP_WAIT_MS);
     need(reply != NULL && reply->type != '-', "%s does not become master", r->program);
     reply_free(reply);
 }

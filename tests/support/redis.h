@@ -7,7 +7,7 @@
  *     reply_free(redis_ask(&r, "SET", "a", "b", NULL));
  *     redis_kill(&r);
  *
- * Each has a directory below tap_tmpdir() and listens on a unix socket there.
+ * Each has a directory below socket_dir() and listens on a unix socket there.
  * With REDIS_PORT it also listens on a free port of the loopback interface. It
  * saves nothing unless asked, and ends with the test, however that ends. If a
  * server fails, the whole test fails and prints the end of the server's log.
@@ -89,7 +89,7 @@ void redis_clock_offset(struct redis *r, int64_t ms);
 /** Returns whether a replica has all that its master has. */
 bool redis_in_step(struct redis *r, struct redis *master);
 
-/** Sends a command, which ends with NULL, on the server's connection. Ends the test if there is no reply within 10 s. */
+/** Sends a command, which ends with NULL, on the server's connection. Ends the test if there is no reply within TAP_WAIT_MS. */
 struct reply *redis_ask(struct redis *r, const char *arg, ...) __attribute__((sentinel));
 struct reply *redis_ask_n(struct redis *r, size_t n, const char *const *args, const size_t *sizes);
 

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <time.h>
 
-enum { BUFFER = 65536, LIST_MOST = 1 << 20, TEXT_MOST = 1 << 28 };
+enum { BUFFER = 65536, LIST_MOST = 1 << 20, TEXT_MOST = 1 << 28, DIR_MOST = 60 };
 
 struct resp {
     int fd;
@@ -16,6 +16,41 @@ struct resp {
     size_t at, filled;
     char buffer[BUFFER];
 };
+
+/* ---- where sockets lie --------------------------------------------------- */
+
+static struct {
+    char path[DIR_MOST + 1];
+    pid_t owner;
+} sockets;
+
+static void remove_sockets(void) {
+    if (sockets.owner == getpid())
+        remove_tree(sockets.path);
+}
+
+static bool is_plain(const char *path) {
+    return strlen(path) <= DIR_MOST &&
+           path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")] == '\0';
+}
+
+/* Below the test's directory on /dev/shm, if it has one: that is removed even when a signal ends the test. */
+const char *socket_dir(void) {
+    const char *const elsewhere[] = {getenv("SFID_TEST_SHM"), "/dev/shm", "/tmp"};
+    if (sockets.path[0] == '\0' && is_plain(tap_tmpdir()))
+        snprintf(sockets.path, sizeof sockets.path, "%s", tap_tmpdir());
+    for (size_t i = 0; i < COUNT(elsewhere) && sockets.path[0] == '\0'; i++) {
+        snprintf(sockets.path, sizeof sockets.path, "%s/sock-XXXXXX", elsewhere[i] ? elsewhere[i] : "/nowhere");
+        if (!is_plain(sockets.path) || mkdtemp(sockets.path) == NULL)
+            sockets.path[0] = '\0';
+        else if (elsewhere[i] != elsewhere[0]) {
+            sockets.owner = getpid();
+            atexit(remove_sockets);
+        }
+    }
+    need(sockets.path[0] != '\0', "no directory for sockets: %s", strerror(errno));
+    return sockets.path;
+}
 
 /* ---- connections --------------------------------------------------------- */
 

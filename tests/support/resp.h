@@ -24,6 +24,13 @@ struct reply {
     struct reply *list; /* * */
 };
 
+/**
+ * Returns a private directory for sockets and links to them: tap_tmpdir(), or
+ * one elsewhere if that is too long for the address of a socket, or has
+ * characters that mean something in a URL or in the list of a pool.
+ */
+const char *socket_dir(void);
+
 /** Connects. Returns NULL with errno on failure. */
 struct resp *resp_unix(const char *path);
 

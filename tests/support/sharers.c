@@ -6,7 +6,12 @@ enum { TTL = SHARERS_TTL, HEARTBEAT = SHARERS_HEARTBEAT };
 sfid_options sharing(const struct redis *r, const char *app) {
     sfid_options opt = fleet_lease(r, app, TTL, HEARTBEAT);
     opt.share = 1;
-    opt.max_wait_ms = 1000;
+    return opt;
+}
+
+sfid_options sharing_for_long(const struct redis *r, const char *app) {
+    sfid_options opt = fleet_lease(r, app, FLEET_TTL_MS, HEARTBEAT);
+    opt.share = 1;
     return opt;
 }
 
@@ -33,11 +38,11 @@ struct member *sharers_open(const sfid_options *opt, size_t n) {
         snprintf(m[i].name, sizeof m[i].name, "process %zu", i);
     }
     for (size_t i = 0; i < n; i++)
-        must(member_opens(&m[i], 10000) && flag_wait(&m[i].opened, 1, 1), "%s", m[i].text);
+        must(member_opens(&m[i], TAP_WAIT_MS), "%s", m[i].text);
     return m;
 }
 
-int64_t sharers_errors(const struct member *m, size_t n) {
+static int64_t errors_of(const struct member *m, size_t n) {
     int64_t errors = 0;
     for (size_t i = 0; i < n; i++) {
         errors += m[i].child ? atomic_load(&m[i].errors) : 0;
@@ -54,11 +59,24 @@ bool sharers_have(const struct member *m, size_t n, int64_t pid) {
     return same;
 }
 
-bool sharers_draw(const struct member *m, size_t n, unsigned limit_ms) {
+bool sharers_draw(const struct member *m, size_t n) {
     bool all = true;
     for (size_t i = 0; i < n; i++)
-        all = all && (m[i].child == 0 || member_draws(&m[i], 3, patience(limit_ms)));
+        all = all && (m[i].child == 0 || member_draws(&m[i], 3, TAP_WAIT_MS));
     return all;
+}
+
+struct took sharers_gap(const struct member *m, size_t n) {
+    struct took longest = {0, 0};
+    for (size_t i = 0; i < n; i++)
+        if (m[i].child != 0 && atomic_load(&m[i].stops) == 0)
+            longest = took_longer(longest, member_gap(&m[i]));
+    return longest;
+}
+
+bool sharers_are_well(const struct member *m, size_t n, const char *what) {
+    const bool good = is_i64(errors_of(m, n), 0, "%s: no call fails", what);
+    return in_time(sharers_gap(m, n), SHARERS_WAIT_MS, "%s: nor does one wait for a window", what) && good;
 }
 
 void sharers_end(struct member *m, size_t n) {
@@ -93,7 +111,7 @@ static bool somebody_keeps(void *arg) {
 
 struct member *sharers_keeper(struct member *m, size_t n, const struct member *but) {
     struct search s = {m, but, n, NULL};
-    return tap_wait_until(somebody_keeps, &s, patience(10000)) ? s.found : NULL;
+    return tap_wait_until(somebody_keeps, &s, TAP_WAIT_MS) ? s.found : NULL;
 }
 
 /* A process comes, and goes without closing: the lease stays in the page. */
@@ -101,7 +119,7 @@ bool comes_and_goes(const sfid_options *opt, int64_t pid) {
     struct member *m = members_new(1, opt);
     m->leaves = true;
     const int rc = member_open_one(m);
-    const bool good = rc == 0 && member_draws(m, atomic_load(&m->ids) == 0, patience(2000)) && atomic_load(&m->pid) == pid;
+    const bool good = rc == 0 && member_draws(m, atomic_load(&m->ids) == 0, TAP_WAIT_MS) && atomic_load(&m->pid) == pid;
     if (!good)
         diag("open: %d, %s; pid %" PRIi64, rc, m->text, atomic_load(&m->pid));
     member_end(m);
@@ -126,19 +144,19 @@ static bool are_made(void *arg) {
     return sharers_events(r->m, r->n, SFID_EVENT_RENEWED) >= r->least;
 }
 
-bool sharers_renew(const struct member *m, size_t n, int more, unsigned limit_ms) {
+bool sharers_renew(const struct member *m, size_t n, int more) {
     struct renewals r = {m, n, sharers_events(m, n, SFID_EVENT_RENEWED) + more};
-    return tap_wait_until(are_made, &r, patience(limit_ms));
+    return tap_wait_until(are_made, &r, TAP_WAIT_MS);
 }
 
-void sharers_renewed(struct member *m, size_t n) { ok(sharers_renew(m, n, 1, 3000), "the window was just renewed"); }
+void sharers_renewed(struct member *m, size_t n) { ok(sharers_renew(m, n, 1), "the window was just renewed"); }
 
 static bool pid_differs(void *arg) {
     const struct member *m = arg;
     return atomic_load(&m->pid) != m->opt.pid_min;
 }
 
-bool sharer_moves(struct member *m, int64_t pid, unsigned limit_ms) {
+bool sharer_moves(struct member *m, int64_t pid) {
     m->opt.pid_min = pid; /* it has opened long since */
-    return tap_wait_until(pid_differs, m, patience(limit_ms));
+    return tap_wait_until(pid_differs, m, TAP_WAIT_MS);
 }

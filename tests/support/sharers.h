@@ -9,10 +9,14 @@
 
 #include "support/fleet.h"
 
-enum { SHARERS_TTL = SANITIZED ? 3000 : 1500, SHARERS_HEARTBEAT = SANITIZED ? 900 : 450 };
+/* SHARERS_WAIT_MS: a lease that is renewed in time makes nobody wait for so long. */
+enum { SHARERS_WAIT_MS = 1000, SHARERS_TTL = SANITIZED ? 3000 : 1500, SHARERS_HEARTBEAT = SANITIZED ? 900 : 450 };
 
-/* Options for a new app whose processes share. */
+/* Options for a new app whose processes share. A call waits as long as the test does. */
 sfid_options sharing(const struct redis *r, const char *app);
+
+/* The same with a window of FLEET_TTL_MS, where a release must arrive. */
+sfid_options sharing_for_long(const struct redis *r, const char *app);
 
 /* Returns how many pids the app's hash has, held or released; *first becomes the lowest. */
 unsigned pids_known(struct redis *r, const char *app, int64_t *first);
@@ -20,10 +24,15 @@ unsigned pids_known(struct redis *r, const char *app, int64_t *first);
 /* Starts n members at once. All have opened when it returns. */
 struct member *sharers_open(const sfid_options *opt, size_t n);
 
-/* Of members that have not ended: how many calls failed; whether all have this pid; whether all generate. */
-int64_t sharers_errors(const struct member *m, size_t n);
+/* Two checks of members that have not ended: no call failed; and none waited for a window, but for those that were stopped. */
+bool sharers_are_well(const struct member *m, size_t n, const char *what);
+
+/* Of members that have not ended: whether all have this pid; whether all generate. */
 bool sharers_have(const struct member *m, size_t n, int64_t pid);
-bool sharers_draw(const struct member *m, size_t n, unsigned limit_ms);
+bool sharers_draw(const struct member *m, size_t n);
+
+/* Returns for how long one of them was without an ID at most. Not of those that were stopped. */
+struct took sharers_gap(const struct member *m, size_t n);
 void sharers_end(struct member *m, size_t n);
 
 /* Returns the member that began to keep last, once it is another one than `but`; NULL if none does. */
@@ -33,7 +42,7 @@ struct member *sharers_keeper(struct member *m, size_t n, const struct member *b
 int sharers_events(const struct member *m, size_t n, sfid_event_kind kind);
 
 /* Waits until the members have renewed `more` times again. Another one of them may keep meanwhile. */
-bool sharers_renew(const struct member *m, size_t n, int more, unsigned limit_ms);
+bool sharers_renew(const struct member *m, size_t n, int more);
 
 /* Waits until the window is renewed. */
 void sharers_renewed(struct member *m, size_t n);
@@ -42,6 +51,6 @@ void sharers_renewed(struct member *m, size_t n);
 bool comes_and_goes(const sfid_options *opt, int64_t pid);
 
 /* Waits until the member has another pid. */
-bool sharer_moves(struct member *m, int64_t pid, unsigned limit_ms);
+bool sharer_moves(struct member *m, int64_t pid);
 
 #endif
