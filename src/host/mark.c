@@ -116,7 +116,12 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
         said.top.serial = said.serial + 1;
         sfid__mark_fill(all, said.top);
     }
-    return anew || lseek(fd, 0, SEEK_HOLE) < FILE_SIZE ? write_blocks(mark, app, fd, all, err) : 0;
+    if (anew || lseek(fd, 0, SEEK_HOLE) < FILE_SIZE)
+        return write_blocks(mark, app, fd, all, err);
+    /* Before the first window its maker may have died, with the content on the disk and the name not yet. */
+    if (said.top.position == 0 && mark->want.synced && fsync(app->fd) < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot write file %s/%s", app->path, mark->name);
+    return 0;
 }
 
 static void let_go(struct sfid__mark *mark) {

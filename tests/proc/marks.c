@@ -235,9 +235,13 @@ static bool has_id(void *arg) {
     return atomic_load(&report->highest) >= 0;
 }
 
-/* The name of the mark has to be durable by then, not only its content. */
-static void test_first_id(void) {
+/* The name of the mark has to be durable by then, not only its content, even if a process before was killed between the two. */
+static void test_first_id(bool killed_before) {
     begin_state();
+    if (killed_before) {
+        die_in_sync(1);
+        atomic_store(&disk.control->mark_hangs, 0);
+    }
     const pid_t child = self_start("use-up", NULL, NULL, NULL, NULL);
     must(tap_wait_until(has_id, NULL, TAP_WAIT_MS), "no ID");
     child_kill(child);
@@ -302,7 +306,8 @@ int main(int argc, char **argv) {
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm);
     setenv("SFID_TEST_STATE", dirs.state, 1);
     disk_begin(&rng);
-    test_first_id();
+    test_first_id(false);
+    test_first_id(true);
     test_before_id();
     for (uint64_t second = 1; second <= 3; second++)
         test_losses(second);
