@@ -6,17 +6,26 @@
  * of them goes on, so do IDs. Processes whose calls may not sleep get IDs or SFID_EAGAIN, idle or not, and after a kill.
  *
  * Sizes: 6 kills, 6 stops in turn (long: 100 each), every 7th stop at system calls around a renewal (long: each; sanitizer:
- * every 11th). The window is 0.4 s (sanitizer: 1.6 s, as a process may not run for half a second then).
+ * every 11th). The window is 0.4 s.
  */
 #include "draw/generator.h"
 #include "support/local.h"
+#include "worst.h"
 
 #include <sys/ptrace.h>
 
 #define LAYOUT "41:10:12/1ms"
 #define APP "kept"
 
-enum { LEAD_MS = SANITIZED ? 1600 : 400, WORKERS = 7, LOG_ROOM = 1 << 17, SEATS = 4, MOST_STOPS = 40 };
+#define STORE "local?lead_ms=400&share=1"
+
+enum { LEAD_MS = 400, WORKERS = 7, LOG_ROOM = 1 << 17, SEATS = 4, MOST_STOPS = 40 };
+
+/*
+ * NEXT_MS: a keeper that is dead or stopped has a successor within less. A call that may not sleep gives it up after twice that
+ * time, and then says SFID_ELEASE. AT_ONCE_MS: a keeper that rests renews when it is asked, and not after a second.
+ */
+enum { NEXT_MS = 1000, AT_ONCE_MS = 500 };
 
 static sfid_layout layout;
 
@@ -28,14 +37,8 @@ static struct worker {
 
 static pid_t process_of[WORKERS];
 static _Atomic int64_t *highest;
+static struct worst *longest; /* time without an ID, of any worker that wants one and may not fail */
 static int64_t errors_before; /* of workers that were killed */
-
-/* The store's URL. */
-static const char *store(void) {
-    static char url[60];
-    snprintf(url, sizeof url, "local?lead_ms=%d&share=1", LEAD_MS);
-    return url;
-}
 
 /* ---- a worker ------------------------------------------------------------- */
 
@@ -43,15 +46,18 @@ static int work(void *arg) {
     struct worker *w = arg;
     struct idlog log;
     sfid_status_info st;
-    sfid_options opt = local_options(APP, store(), &layout);
+    sfid_options opt = local_options(APP, STORE, &layout);
     opt.max_ahead_ms = 0;
-    opt.max_wait_ms = patience(500);
+    opt.max_wait_ms = TAP_WAIT_MS;
+    witness_begin();
     sfid *g = open_or_die(&opt);
     log_start(&log, LOG_ROOM, 1, IDLOG_ANY_PID, "%d", (int)getpid());
     atomic_store(&w->pid, sfid_pid(g));
     while (!atomic_load(&w->may_end)) {
-        const int64_t before = atomic_load(highest);
+        const int64_t before = atomic_load(highest), called_ms = tap_now_ms();
         const int64_t id = sfid_next(g);
+        if (!atomic_load(&w->may_fail))
+            worst_since(longest, called_ms);
         if (id > 0) {
             idlog_put(&log, id);
             atomic_fetch_add(&w->drawn, 1);
@@ -125,6 +131,11 @@ static bool somebody_keeps(void *arg) {
 
 static int keeper_beside(struct search *s) { return tap_wait_until(somebody_keeps, s, TAP_WAIT_MS) ? s->found : -1; }
 
+static void nobody_waited(const char *what) {
+    in_time(worst_of(longest), NEXT_MS, "%s: and none waits for long", what);
+    *longest = (struct worst){0};
+}
+
 static void killed(void) {
     unsigned missing = 0;
     start_all(3);
@@ -141,6 +152,7 @@ static void killed(void) {
     nap_us(1000L * LEAD_MS);
     is_u64(missing, 0, "killed: there is a next keeper each time");
     is_i64(errors(), 0, "killed: no call of another process fails");
+    nobody_waited("killed");
     end_all();
 }
 
@@ -162,51 +174,67 @@ static void stopped(void) {
     }
     is_u64(missing, 0, "stopped: another keeps each time");
     is_i64(errors(), 0, "stopped: no call of another process fails, and none of its own when it goes on");
+    nobody_waited("stopped");
     end_all();
 }
 
-static bool goes_on(void *arg) {
-    const int64_t *before = arg;
-    return atomic_load(highest) > *before;
+/* An ID that the window with this limit did not allow. */
+static bool goes_on(void *limit) { return id_tick(&layout, atomic_load(highest)) >= *(uint64_t *)limit; }
+
+/* A look at the page from this process, which never keeps it. */
+static uint64_t limit_seen(const sfid *g, bool *over) {
+    sfid_status_info st;
+    must(sfid_status(g, &st) == 0, "no status");
+    *over = st.window_ms == 0;
+    return st.limit_tick;
 }
 
-/* Returns whether IDs are drawn when three windows are over; *highest_then: the highest of that moment. */
-static bool drawn_since_stop(int64_t *highest_then) {
+/* Whether somebody extends the window, although it should have ended. *limit: where it ends now. */
+static bool is_extended(const sfid *g, uint64_t *limit) {
+    bool over;
     nap_us(3000L * LEAD_MS);
-    *highest_then = atomic_load(highest);
+    const uint64_t before = limit_seen(g, &over);
     nap_us(1000L * LEAD_MS);
-    return goes_on(highest_then);
+    *limit = limit_seen(g, &over);
+    return !over || *limit != before;
+}
+
+static void stop_keeper(struct search *awake, int k) {
+    kill(process_of[k], SIGSTOP);
+    awake->skip[k] = true;
 }
 
 static void seats(void) {
     struct search awake = {.found = 0};
+    sfid_options joining = local_options(APP, STORE, &layout);
+    uint64_t limit = 0;
     int last = -1;
+    bool over = false;
+    joining.share = 2;
     start_all(WORKERS);
+    sfid *g = open_or_die(&joining);
     for (int i = 0; i < SEATS; i++) {
         const int k = keeper_beside(&awake);
         if (!ok(k >= 0, "seat %d: somebody keeps", i))
             break;
-        if (i == SEATS - 1)
-            for (int w = 0; w < WORKERS; w++)
-                atomic_store(&workers[w].may_fail, 1);
-        kill(process_of[k], SIGSTOP);
-        awake.skip[k] = true;
-        last = k;
+        for (int w = 0; i == SEATS - 1 && w < WORKERS; w++)
+            atomic_store(&workers[w].may_fail, 1);
+        stop_keeper(&awake, last = k);
     }
-    int64_t before = -1;
     /* Who says that it keeps may have lost its seat a moment ago. Then somebody else keeps, and is stopped too. */
-    for (int n = SEATS; n < WORKERS && drawn_since_stop(&before); n++) {
+    for (int n = SEATS; n < WORKERS && is_extended(g, &limit); n++) {
         const int k = n < WORKERS - 1 ? keeper_beside(&awake) : -1;
         if (k < 0)
             break;
-        kill(process_of[k], SIGSTOP);
-        awake.skip[k] = true;
-        last = k;
+        stop_keeper(&awake, last = k);
     }
-    is_i64(atomic_load(highest), before, "with every seat's keeper stopped, IDs end with the window");
+    is_u64(limit_seen(g, &over), limit, "with every seat's keeper stopped, nobody extends the window");
+    ok(over && !goes_on(&limit), "and IDs end with it");
+    sfid_close(g);
     kill(process_of[last], SIGCONT);
-    ok(tap_wait_until(goes_on, &before, TAP_WAIT_MS), "one of them goes on, and so do IDs");
+    ok(tap_wait_until(goes_on, &limit, TAP_WAIT_MS), "one of them goes on, and so do IDs");
     is_i64(errors(), 0, "no other call failed");
+    nobody_waited("before that");
     end_all();
 }
 
@@ -218,19 +246,25 @@ static void hear_nothing(void *user, const sfid_event *e) { (void)user, (void)e;
 static int try_alone(void *arg) {
     struct worker *w = arg;
     sfid_status_info st;
-    sfid_options opt = local_options("tried", store(), &layout);
+    sfid_options opt = local_options("tried", STORE, &layout);
     opt.max_ahead_ms = 0;
+    witness_begin();
     sfid *g = open_or_die(&opt);
+    int64_t since_ms = tap_now_ms();
     for (int64_t last = 0; !atomic_load(&w->may_end); nap_us(500)) {
         const int ready = sfid_ready(g);
         const int64_t id = sfid_try_next(g);
-        if (id > last)
-            atomic_fetch_add(&w->drawn, 1);
-        if ((id < 0 && id != SFID_EAGAIN) || (id > 0 && id <= last) || !ready) {
+        const bool refused = !ready || (id < 0 && id != SFID_EAGAIN), given_up = tap_now_ms() - since_ms > NEXT_MS;
+        if ((refused && !given_up) || (id > 0 && id <= last)) {
             atomic_fetch_add(&w->errors, 1);
             atomic_store(&w->an_error, id);
         }
-        last = id > 0 ? id : last;
+        if (id > last) {
+            atomic_fetch_add(&w->drawn, 1);
+            worst_since(longest, since_ms);
+            since_ms = tap_now_ms();
+            last = id;
+        }
         if (sfid_status(g, &st) == 0)
             atomic_store(&w->keeps, st.keeper_here);
     }
@@ -264,13 +298,14 @@ static void tried(void) {
     struct drawing_on other = {&workers[k == 0], atomic_load(&workers[k == 0].drawn) + LEAD_MS / 4};
     ok(tap_wait_until(has_drawn_on, &other, TAP_WAIT_MS), "when it is killed the other one goes on");
     is_i64(errors(), 0, "no call fails but with SFID_EAGAIN, and sfid_ready() says so");
+    nobody_waited("calls that may not sleep");
     end_all();
 }
 
 static bool is_ready(void *g) { return sfid_ready(g) == 1; }
 
-/* Nobody wants an ID until the window is over; then somebody does. Returns how long that took, in ms; -1: there is none. */
-static int64_t idle_and_draw(bool with_events, bool *ready, int64_t *failed) {
+/* Nobody wants an ID until the window is over; then somebody does. */
+static void after_idling(bool with_events) {
     sfid_options opt = local_options("idle", "local?lead_ms=3200&share=1", &layout);
     opt.max_ahead_ms = 0;
     opt.max_wait_ms = 0;
@@ -278,41 +313,37 @@ static int64_t idle_and_draw(bool with_events, bool *ready, int64_t *failed) {
     if (with_events)
         opt.on_event = hear_nothing;
     sfid *g = open_or_die(&opt);
-    int64_t id = sfid_next(g);
+    int64_t id = sfid_next(g), failed = 0;
     nap_us(3700000);
-    *ready = *ready && tap_wait_until(is_ready, g, TAP_WAIT_MS); /* the keeper may be about to rest */
-    const int64_t begin = mono_ns();
-    while ((id = sfid_next(g)) < 0 && mono_ns() - begin < TAP_WAIT_MS * (int64_t)NS_PER_MS)
-        *failed += id != SFID_EAGAIN;
-    const int64_t took_ms = id > 0 ? (mono_ns() - begin) / NS_PER_MS : -1;
+    /* The keeper may be about to rest. */
+    ok(tap_wait_until(is_ready, g, TAP_WAIT_MS), "idle past the window%s: ready all the same", with_events ? ", with events" : "");
+    const int64_t begin_ms = tap_now_ms();
+    while ((id = sfid_next(g)) < 0 && tap_now_ms() - begin_ms < TAP_WAIT_MS)
+        failed += id != SFID_EAGAIN && tap_now_ms() - begin_ms < NEXT_MS;
+    const struct took took = took_since(begin_ms);
+    is_i64(failed, 0, "no call fails but with SFID_EAGAIN");
+    ok(id > 0, "there is an ID");
+    in_time(took, AT_ONCE_MS, "and the window is renewed at once (%" PRIi64 " ms)", took.ms);
     sfid_close(g);
-    return took_ms;
 }
 
-/* Again if it took long: a thread may be late, but not each time. */
-static void after_idling(bool with_events) {
-    bool ready = true;
-    int64_t failed = 0, took_ms = INT64_MAX;
-    for (int i = 0; i < 3 && took_ms >= 300; i++)
-        took_ms = idle_and_draw(with_events, &ready, &failed);
-    ok(ready, "idle past the window%s: ready all the same", with_events ? ", with events" : "");
-    is_i64(failed, 0, "no call fails but with SFID_EAGAIN");
-    ok(took_ms >= 0 && (took_ms < 300 || SANITIZED), "and the window is renewed at once (%" PRIi64 " ms)", took_ms);
+/* A second failure comes after the first one has been told to all. */
+static bool has_failed(void *g) {
+    sfid_status_info st;
+    return sfid_try_next(g) == SFID_ELEASE && sfid_status(g, &st) == 0 && st.renew_failures > 1;
 }
 
 /* A keeper that fails is none to wait for. */
 static void without_directories(void) {
     char app[4400];
-    sfid_options opt = local_options("lost", store(), &layout);
+    sfid_options opt = local_options("lost", STORE, &layout);
     opt.max_ahead_ms = 0;
     sfid *g = open_or_die(&opt);
     snprintf(app, sizeof app, "%s/lost", dirs.run);
     remove_tree(app);
     snprintf(app, sizeof app, "%s/lost", dirs.state);
     remove_tree(app);
-    const int64_t begin = mono_ns();
-    while (sfid_try_next(g) != SFID_ELEASE && mono_ns() - begin < TAP_WAIT_MS * (int64_t)NS_PER_MS)
-        nap_us(1000);
+    ok(tap_wait_until(has_failed, g, TAP_WAIT_MS), "the directories are gone: renewals fail");
     int64_t wrong = 0;
     for (int i = 0; i < 500; i++, nap_us(1000))
         wrong += sfid_try_next(g) != SFID_ELEASE || sfid_ready(g) != 0;
@@ -322,12 +353,16 @@ static void without_directories(void) {
 
 /* ---- late writes ------------------------------------------------------------ */
 
+/* It has its name a moment after it says that it keeps. */
+static bool has_keeper(void *process) { return thread_named(*(pid_t *)process, "sfid-keeper", NULL) != 0; }
+
 /* Holds the keeper's thread at its n-th stop, for three windows. False if nobody else keeps meanwhile. */
 static bool held_at(unsigned n) {
     struct search any = {.found = 0}, others = {.skip = {true}};
     int count = 0;
     start_all(1);
     must(keeper_beside(&any) == 0, "nobody keeps");
+    must(tap_wait_until(has_keeper, &process_of[0], TAP_WAIT_MS), "there is no keeper's thread");
     const pid_t thread = thread_named(process_of[0], "sfid-keeper", &count);
     for (int i = 1; i < 3; i++)
         start(i);
@@ -351,7 +386,7 @@ static void lose_the_page(void) {
 }
 
 static bool goes_on_above(void) {
-    sfid_options opt = local_options(APP, store(), &layout);
+    sfid_options opt = local_options(APP, STORE, &layout);
     opt.max_ahead_ms = 0;
     opt.pid_min = opt.pid_max = 0;
     sfid *g = open_or_die(&opt);
@@ -376,6 +411,7 @@ static void late_writes(void) {
     }
     is_u64(unkept, 0, "held at a system call (%u trials): another keeps", trials);
     is_i64(failed, 0, "held at a system call: no call fails");
+    nobody_waited("held at a system call");
     is_u64(repeated, 0, "what a late keeper writes does not set the mark back");
 }
 
@@ -392,10 +428,12 @@ static void no_further_than_half_a_window(void) {
 int main(void) {
     seed();
     dirs_make();
+    witness_begin();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* what is tested is not how long a disk takes */
     layout = layout_of(LAYOUT);
     workers = shared_memory(WORKERS * sizeof *workers);
     highest = shared_memory(sizeof *highest);
+    longest = shared_memory(sizeof *longest);
     killed();
     stopped();
     seats();
@@ -406,7 +444,7 @@ int main(void) {
     no_further_than_half_a_window();
     judge(LAYOUT, "per-file", UINT64_MAX, "killed and stopped");
     if (!can_trace()) {
-        skip(4, "cannot trace a thread here");
+        skip(5, "cannot trace a thread here");
         return done_testing();
     }
     late_writes();
