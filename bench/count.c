@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count.c - calls each way to generate IDs N times; bench/instructions counts the instructions of that.
+ * count.c - calls each way to generate IDs N times or less; bench/instructions counts the instructions of that. Prints how often
+ * each was called, and the name; 0 and a name for what is not to be counted.
  *
- *     count N
+ *     count N DIRECTORY
+ *
+ * A call that meets a new tick takes other ways than the rest, and how many do is a matter of the machine's load. So no tick
+ * passes here: see still.h.
  */
 #include "floor.h"
+
+#include "still.h"
 
 #include <sfid/inline.h>
 #include <stdatomic.h>
@@ -17,11 +23,12 @@
  * sequence each call looks at the word (SFID__LOOK_BITS).
  */
 SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
-static const sfid_layout counted = SFID_LAYOUT(31, 2, 30, 999, SFID_EPOCH_MS);
+static const sfid_layout counted = SFID_LAYOUT(31, 2, 30, STILL_UNIT_MS, SFID_EPOCH_MS);
 static const sfid_layout shorter = SFID_LAYOUT(30, 2, 15, 1000, SFID_EPOCH_MS);
 
 static sfid *seconds, *counter, *brief, *uuid7, *flake;
 static sfid_lane *lane, *counter_lane;
+static const char *dir;
 static int64_t batch[4096];
 static sfid_wide wide[64];
 static _Atomic uint64_t word;
@@ -42,24 +49,28 @@ static int64_t by_uuid7(void) { return sfid_next_wide(uuid7, wide); }
 static int64_t by_uuid7_64(void) { return sfid_next_n_wide(uuid7, wide, 64); }
 static int64_t by_flake(void) { return sfid_next_wide(flake, wide); }
 
+enum { LANE = -1 };
+
 static const struct way {
     const char *name;
     int64_t (*draw)(void);
-} ways[] = {{"floor", by_floor},
-            {"inline", by_inline},
-            {"next", by_next},
-            {"next/short", by_next_short},
-            {"try_next", by_try},
-            {"lane_next", by_lane},
-            {"inline/lane_next", by_lane_inline},
-            {"next/counter", by_next_counter},
-            {"lane_next/counter", by_lane_counter},
-            {"next_n/16", by_16},
-            {"next_n/64", by_64},
-            {"next_n/4096", by_4096},
-            {"next_wide/uuid7", by_uuid7},
-            {"next_wide/flake", by_flake},
-            {"next_n_wide/64", by_uuid7_64}};
+    int fewer; /* calls than N, by this factor, where a tick is of 1 ms: it has to have room for them by the counter, and IDs */
+    int looks; /* at the clock, by each call; LANE: by some, as it has a run */
+} ways[] = {{"floor", by_floor, 1, 0},
+            {"inline", by_inline, 1, 0},
+            {"next", by_next, 1, 0},
+            {"next/short", by_next_short, 1, 0},
+            {"try_next", by_try, 1, 0},
+            {"lane_next", by_lane, 1, LANE},
+            {"inline/lane_next", by_lane_inline, 1, LANE},
+            {"next/counter", by_next_counter, 1, 0},
+            {"lane_next/counter", by_lane_counter, 1, LANE},
+            {"next_n/16", by_16, 1, 0},
+            {"next_n/64", by_64, 1, 0},
+            {"next_n/4096", by_4096, 1, 0},
+            {"next_wide/uuid7", by_uuid7, 2, 0},
+            {"next_wide/flake", by_flake, 2, 0},
+            {"next_n_wide/64", by_uuid7_64, 16, 1}};
 
 /* Callgrind counts what happens in here, and writes the count each time this returns. */
 static __attribute__((noinline)) int64_t measured(const struct way *way, long n) {
@@ -76,25 +87,49 @@ static sfid *open_one(const sfid_layout *layout, const char *name) {
     opt.pid = 1; /* no app: counts nothing but generating */
     opt.layout = layout;
     opt.wide = name ? &parsed : NULL;
-    opt.exhaustion = SFID_FAIL; /* never sleeps, however long a tick is */
+    opt.exhaustion = SFID_FAIL;        /* never sleeps, however long a tick is */
+    opt.run_dir = opt.state_dir = dir; /* of flakes: nobody else shall find this program's time */
     if ((name && sfid_wide_layout_parse(name, &parsed) < 0) || sfid_open(&g, &opt) < 0)
         exit(1);
     return g;
 }
 
-/* Until the counter's rate is known, each call reads the clock. */
-static int64_t settle(void) {
+/* Until the counter's rate is known, each call reads the clock: for two measurements of 4 ms. */
+static void settle(void) {
+    int64_t sum;
+    for (int quiet = 0; quiet < 10 && still_since_begin_ms() < 20000; quiet++) {
+        const long before = still_looks;
+        sum = by_next_counter() | by_uuid7() | by_flake();
+        if (still_looks != before || sum < 0) /* at first each waits for a tick of its own */
+            quiet = -1;
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
+/* Where a tick of 1 ms ended, once more. */
+static int64_t count(const struct way *way, long n) {
     int64_t sum = 0;
-    for (const time_t end = time(NULL) + 2; time(NULL) < end;)
-        sum |= by_next_counter() | by_uuid7() | by_flake();
+    for (int left = way->looks == LANE ? 1 : 50; left > 0; left--) {
+        if (way->fewer > 1) {
+            still_next_ms();
+            sum |= way->draw();
+        }
+        const long before = still_looks;
+        sum |= measured(way, n);
+        if (still_looks - before == n * way->looks)
+            left = 1;
+        printf("%ld %s\n", left > 1 ? 0 : n, way->name);
+    }
     return sum;
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2) {
-        fputs("usage: count N\n", stderr);
+    if (argc != 3) {
+        fputs("usage: count N DIRECTORY\n", stderr);
         return 2;
     }
+    dir = argv[2];
+    still_begin();
     seconds = open_one(&inlined_layout, NULL);
     counter = open_one(&counted, NULL);
     brief = open_one(&shorter, NULL);
@@ -102,11 +137,11 @@ int main(int argc, char **argv) {
     flake = open_one(NULL, "flake");
     if (sfid_lane_open(&lane, seconds) < 0 || sfid_lane_open(&counter_lane, counter) < 0)
         return 1;
-    int64_t sum = settle() | measured(&ways[0], 0); /* the first file has what was counted before */
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-        sum |= measured(&ways[i], atol(argv[1]));
-        puts(ways[i].name);
-    }
+    settle();
+    still_stop();
+    int64_t sum = measured(&ways[0], 0); /* the first file has what was counted before */
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        sum |= count(&ways[i], atol(argv[1]) / ways[i].fewer);
     sfid_lane_close(lane);
     sfid_lane_close(counter_lane);
     sfid_close(seconds);
