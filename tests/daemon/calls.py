@@ -89,7 +89,7 @@ def again(errno):
                     s.sendall(b"?")
                     until(lambda: read(row(s)))
                 return is_open(row(s))
-            except ConnectionError:
+            except OSError:
                 return False
 
     ok(any(lingers() for _ in range(20)), "a rejected client is not reset at once")

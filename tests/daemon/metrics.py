@@ -125,8 +125,8 @@ def lost():
         same(set(s for s in statuses if s[0] != 200), {(503, True)}, "meanwhile every refusal was 503 with SFID_ELEASE")
         same(len(set(ids)), len(ids), "no ID came twice")
         ok("requests are refused: no right to issue IDs now" in d.log() and "requests are answered again" in d.log(), "the log says so", d.log())
-        for event in ["LEASED: pid [0-9]+ is held", "RENEW_FAILED: .*no answer in time", "RENEWED: the window was extended"]:
-            ok(until(lambda: re.search("^sfid: " + event, d.log(), re.M)), "what the library reports is in the log: " + event, d.log())
+        events = ["LEASED: pid [0-9]+ is held", "RENEW_FAILED: .*no answer in time", "RENEWED: the window was extended"]
+        ok(until(lambda: all(re.search("^sfid: " + event, d.log(), re.M) for event in events)), "what the library reports is in the log", d.log())
         same(d.stop(), 0, "status 0")
     finally:
         server.send_signal(signal.SIGCONT)
