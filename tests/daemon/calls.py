@@ -27,37 +27,39 @@ def failing(calls):
 
 # ---- connections ----
 
+def only_listeners(d):
+    """Whether a daemon comes to have no socket open but the two that it listens on."""
+    return until(lambda: sum(name.startswith("socket:") for name in d.descriptors()) == 2)
+
+
 def descriptors():
     """However a connection ends, its descriptor is given back."""
-    d = Daemon("--max-connections", "4", "--request-ms", "200")
-
-    def only_listeners():
-        return until(lambda: sum(name.startswith("socket:") for name in d.descriptors()) == 2)
-
+    d = Daemon("--max-connections", "4", "--request-ms", "600000")
     for _ in range(5):
         d.ask(b"?")  # no protocol
         d.ask(ONE[:-2])  # half a request
         d.ask(b"GET /nothing HTTP/1.1\r\n\r\n")
-        late, gone_, all_ = d.connect(), d.connect(), d.connect()
-        late.sendall(ONE[:-2])
-        gone_.sendall(ONE + b"GET ")
-        all_.sendall(ALL)
-        taken(late, gone_)
-        reset(gone_)
-        all_.recv(1)
-        reset(all_)
-        closed(late)
-        late.close()
-    ok(only_listeners(), "answered, refused, too late, reset: none is left", d.descriptors())
+        for request in ONE + b"GET ", ALL:
+            s = d.connect()
+            s.sendall(request)
+            s.recv(1)
+            reset(s)
+    ok(only_listeners(d), "answered, refused, reset: no connection is left", d.descriptors())
     for _ in range(5):
         held = [d.connect() for _ in range(4)]
         taken(*held)
         ok(closed(d.connect()), "one too many is closed")
         for s in held:
             s.close()
-        ok(only_listeners(), "and leaves none", d.descriptors())
+        ok(only_listeners(d), "and leaves none", d.descriptors())
     d.metrics()
     ok(until(lambda: not any(name.startswith("/proc/") for name in d.descriptors())), "nor does /metrics leave a file open", d.descriptors())
+    d.stop()
+    d = Daemon("--request-ms", "100")
+    late = [d.connect() for _ in range(5)]
+    for s in late:
+        s.sendall(ONE[:-2])
+    ok(all(map(closed, late)) and only_listeners(d), "those whose requests take too long leave none", d.descriptors())
     d.stop()
 
 
