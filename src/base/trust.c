@@ -255,12 +255,12 @@ static int open_last(struct walk *w, char name[NAME_MAX + 1]) {
             return sfid__fd_above_standard(openat(w->at, name, S_ISLNK(st.st_mode) ? flags : flags | O_NOFOLLOW));
         if (why == 0)
             why = follow(w, name, "");
-        char *last = strrchr(w->left, '/');
-        if (why == 0 && strlen(last ? last + 1 : w->left) > NAME_MAX)
+        char *slash = strrchr(w->left, '/'), *last = slash ? slash + 1 : w->left;
+        if (why == 0 && strlen(last) > NAME_MAX)
             why = ENAMETOOLONG;
         if (why == 0) {
-            snprintf(name, NAME_MAX + 1, "%s", last ? last + 1 : w->left);
-            *(last ? last : w->left) = '\0';
+            memcpy(name, last, strlen(last) + 1);
+            *(slash ? slash : w->left) = '\0';
             why = run(w);
         }
         if (why) {

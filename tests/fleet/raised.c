@@ -151,6 +151,17 @@ static void run_on_disk(void) {
     begin(&opt);
 }
 
+/* Below a directory that others may write to. */
+static void run_below_others(void) {
+    static char above[200], run[240];
+    sfid_options opt = fleet_options(scene.redis, "below", &layout);
+    snprintf(above, sizeof above, "%s/others", dirs.shm);
+    snprintf(run, sizeof run, "%s/run", above);
+    must((mkdir(above, 0700) == 0 || errno == EEXIST) && chmod(above, 0777) == 0, "%s: %s", above, strerror(errno));
+    opt.run_dir = run;
+    begin(&opt);
+}
+
 static void want_replica(void) {
     static char store[300];
     sfid_options opt = fleet_options(scene.redis, "replicas", &layout);
@@ -222,6 +233,7 @@ static const struct {
     EVENT(FOREIGN, "a program without records has registered a pid", meet_stranger),
     EVENT(KEEPS, "a page is shared, and half of its window has gone", share_page),
     EVENT(NO_STATE_DIR, "a state directory that cannot be made", use_no_state_dir),
+    EVENT(UNTRUSTED, "a run directory below one that others may write to", run_below_others),
 };
 
 static void find_disk(void) {

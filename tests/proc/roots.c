@@ -12,7 +12,7 @@
  */
 #include "roots_causes.h"
 
-enum { SIDE_BY_SIDE = 64 };
+enum { SIDE_BY_SIDE = 64, MOMENT_MS = 6000 }; /* a moment that does not come in this time is done without */
 
 /* ---- a round ------------------------------------------------------------ */
 
@@ -85,7 +85,7 @@ static void check_ids(struct cell *c, const struct round *r) {
 
 static int run_other(struct round *r, struct other *o, uint64_t life, size_t ids, unsigned patience_ms) {
     *o = (struct other){.r = r, .life = life, .ids = ids, .patience_ms = patience_ms, .first_id = -1};
-    return child_run(be_other, o, 3 * patience(patience_ms + 5000));
+    return child_run(be_other, o, 2 * TAP_WAIT_MS + patience_ms);
 }
 
 /* Somebody who tries to open while the first one lives. It may have the pid when the first one's window is over, and for good. */
@@ -95,7 +95,7 @@ static void try_meanwhile(struct cell *c, struct round *r, struct other *o) {
     const int64_t then = atomic_load(&r->first->ids);
     if (atomic_load(&o->got) == 0)
         return;
-    tap_wait_until(is_moment, r->first, patience(3000));
+    tap_wait_until(is_moment, r->first, MOMENT_MS);
     if (then != before || atomic_load(&r->first->ids) != then) {
         c->owners++;
         remember(c, "somebody else has the pid too");
@@ -137,7 +137,7 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
     struct first *f = r->first;
     struct other *o = shared_memory(sizeof *o);
     if (!reach(f, DRAWS)) {
-        const int status = child_wait(child, patience(1000));
+        const int status = child_wait(child, TAP_WAIT_MS);
         c->cannot += status == CANNOT;
         c->broken += status != CANNOT;
         remember(c, "the first one does not begin: %d", status);
@@ -154,7 +154,7 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
         cause->outside(&r->place);
     atomic_store(&f->phase, HAPPENED_OUTSIDE);
     if (!reach(f, HAPPENED)) {
-        const int status = child_wait(child, patience(1000));
+        const int status = child_wait(child, TAP_WAIT_MS);
         c->cannot += status == CANNOT;
         c->broken += status != CANNOT;
         remember(c, "it does not happen: %d", status);
@@ -165,7 +165,7 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
     if ((r->number + r->way->kills) % 2)
         try_meanwhile(c, r, o);
     judge_first(c, f, past);
-    tap_wait_until(is_moment, f, patience(3000));
+    tap_wait_until(is_moment, f, MOMENT_MS);
     if (r->way->kills)
         child_kill(child);
     else

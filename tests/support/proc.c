@@ -17,8 +17,6 @@ uint64_t sized(uint64_t short_size, uint64_t long_size, uint64_t sanitized) {
     return SANITIZED ? sanitized : getenv("SFID_TEST_LONG") ? long_size : short_size;
 }
 
-unsigned patience(unsigned ms) { return ms * (SANITIZED ? 4 : 2); }
-
 uint64_t seed(void) {
     const char *given = getenv("SFID_TEST_SEED");
     const uint64_t value = given && *given ? strtoull(given, NULL, 0) : UINT64_C(20251222);

@@ -35,8 +35,6 @@ enum { NS_PER_MS = 1000000, DIED = 99, KILLED = 1000, TIMED_OUT = -1 };
 
 uint64_t sized(uint64_t short_size, uint64_t long_size, uint64_t sanitized);
 
-/* Returns a time limit, which catches tests that hang, not slow ones. */
-unsigned patience(unsigned ms);
 uint64_t seed(void);
 
 /* splitmix64 */
