@@ -72,7 +72,7 @@ static void test_server(const char *program, int number) {
 
 int main(void) {
     faults_begin();
-    snprintf(name, sizeof name, "%s/server", tap_tmpdir());
+    snprintf(name, sizeof name, "%s/server", socket_dir());
     for (size_t i = 0; i < servers.n; i++)
         test_server(servers.installed[i], (int)i + 1);
     return faults_end("the holders");

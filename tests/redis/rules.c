@@ -66,7 +66,7 @@ static void run(const char *test, const char *script, const char *server, const 
 
 /* Runs one of the tests with that script. said: what failed first. */
 static int outcome(const char *test, const char *script, const char *server, char *said, size_t size) {
-    char output[160], line[600];
+    char output[4200], line[600];
     int status;
     snprintf(output, sizeof output, "%s/output", tap_tmpdir());
     fflush(NULL);
@@ -100,7 +100,7 @@ static void found_by(const struct rule *rule, const char *test, const char *scri
 }
 
 static void taken_out(struct redis *r, const struct rule *rule, bool late) {
-    char path[160];
+    char path[4200];
     char *edited = without(rule);
     snprintf(path, sizeof path, "%s/script", tap_tmpdir());
     if (ok(edited != NULL && still_runs(r, edited), "the script has \"%s\" once, and runs without", rule->name)) {
@@ -117,7 +117,7 @@ static bool is_slow(const char *test) { return strcmp(test, "many") == 0 && gete
 
 static void as_it_is(struct redis *r) {
     static const char *const tests[] = {"chaos", "claim", "forget", "many", "operator", "refuse", "registration", "renew", "short"};
-    char path[160], said[300];
+    char path[4200], said[300];
     snprintf(path, sizeof path, "%s/script", tap_tmpdir());
     write_file(path, app_script());
     setenv("SFID_TEST_GAMES", getenv("SFID_TEST_LONG") ? "2000" : "60", 1);

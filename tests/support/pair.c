@@ -17,7 +17,7 @@ void pair_begin(struct pair *p, const char *program, bool restarts, size_t numbe
     *p = (struct pair){.program = program, .number = number, .restarts = restarts};
     redis_start(&p->node[0], program, "one", REDIS_PORT, NULL);
     redis_start(&p->node[1], program, "two", REDIS_PORT, NULL);
-    snprintf(p->name, sizeof p->name, "%s/master-%zu", tap_tmpdir(), number);
+    snprintf(p->name, sizeof p->name, "%s/master-%zu", socket_dir(), number);
     pair_lead_to(p, 0);
     pair_follow(p);
     p->m = members_at(p->name, "failover", number, MEMBERS, 4, names);

@@ -69,7 +69,7 @@ static void serve_all(int listener, serve_function *serve, struct peer_shared *s
 int listen_unix(struct peer *p, int backlog) {
     static int number;
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    snprintf(p->path, sizeof p->path, "%.90s/s%d", tap_tmpdir(), number++);
+    snprintf(p->path, sizeof p->path, "%s/s%d", socket_dir(), number++);
     memcpy(at.sun_path, p->path, sizeof at.sun_path);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     need(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) >= 0 && listen(fd, backlog) >= 0, "cannot listen at %s: %s",

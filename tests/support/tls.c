@@ -6,7 +6,7 @@ char certificates[96];
 static void certificates_make(void) {
     char command[4500];
     const char *source = getenv("srcdir");
-    snprintf(certificates, sizeof certificates, "%s/tls", tap_tmpdir());
+    snprintf(certificates, sizeof certificates, "%s/tls", socket_dir()); /* they are named in URLs */
     snprintf(command, sizeof command, "'%s/tests/tls/certificates' '%s'", source ? source : "..", certificates);
     need(system(command) == 0, "no certificates: %s", command);
 }
@@ -51,7 +51,7 @@ static bool tls_start(struct tls_server *s, const char *program, unsigned flags)
 }
 
 const char *tls_url(const struct tls_server *s, const char *more, char url[URL]) {
-    int n = snprintf(url, URL, "rediss://%s?timeout=20s&ca=%s/ca.pem", s->name, certificates);
+    int n = snprintf(url, URL, "rediss://%s?timeout=20s&connect_timeout=20s&ca=%s/ca.pem", s->name, certificates);
     for (const char *at = more; *at && n < URL - 1; at++) {
         if (at[0] == '%' && at[1] == 'c') {
             n += snprintf(url + n, (size_t)(URL - n), "%s", certificates);
@@ -61,7 +61,7 @@ const char *tls_url(const struct tls_server *s, const char *more, char url[URL])
             url[n] = '\0';
         }
     }
-    need(n < URL - 1, "%s is too long a path: set TMPDIR to a shorter one", certificates);
+    need(n < URL - 1, "%s is too long a path", certificates);
     return url;
 }
 

@@ -11,7 +11,7 @@
 
 #include "support/opens.h"
 
-enum { URL = 260 };
+enum { URL = 400 };
 
 extern char certificates[96]; /* their directory */
 

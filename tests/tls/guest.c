@@ -273,7 +273,10 @@ static void test_exit(const char *url) {
 
 static int shake_in_child(void *url) {
     struct sfid__error err;
-    return ping_once(url, &err) == 0 ? 0 : 1;
+    if (ping_once(url, &err) == 0)
+        return 0;
+    fprintf(stderr, "# %s\n", err.text);
+    return 1;
 }
 
 static void test_fork(const char *url) {
