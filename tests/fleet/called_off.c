@@ -95,7 +95,7 @@ static void test_given(struct scene *s, struct member *holder, struct member *ne
     ok(flag_wait(&newcomer->opened, 1, 2 * TTL + TAP_WAIT_MS), "the newcomer's open is over");
     ok(newcomer->rc < 0, "the newcomer does not get the holder's pid: %s", newcomer->text);
     ok(member_draws(holder, 100, TAP_WAIT_MS), "the holder draws on");
-    is_i64(cluster_next_owner(&s->c, s->number, s->owner, TAP_WAIT_MS), s->other, "the other node has the slot");
+    is_i64(cluster_next_owner(&s->c, s->number, s->owner, STACK_WAIT_MS), s->other, "the other node has the slot");
     member_is_well(holder, "the holder");
     is_i64(events_of(holder, SFID_EVENT_LOST), 0, "and it lost nothing");
     member_end(newcomer);

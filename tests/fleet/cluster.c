@@ -13,9 +13,9 @@
 #define APP "{crowd}"
 
 /* A failover may take its time: no window ends meanwhile. */
-enum { TTL = 180000, HEARTBEAT = 1500, BUDGET = 4000, NODE_TIMEOUT_MS = 2000 };
+enum { TTL = 600000, HEARTBEAT = 1500, BUDGET = 4000, NODE_TIMEOUT_MS = 2000 };
 /* The others have 5 s for their votes. */
-enum { FAILOVERS = 6, VOTES_MS = 10000, IN_VAIN_MS = 1500, WAITED_MS = 500 };
+enum { FAILOVERS = 24, VOTES_MS = 10000, IN_VAIN_MS = 1500, WAITED_MS = 500 };
 
 struct scene {
     struct cluster c;
@@ -48,7 +48,7 @@ static void scene_begin(struct scene *s, const char *program) {
     crowd_begin(&s->crowd, program, (unsigned)sized(16, 32, 6), &opt);
 }
 
-static void whole(struct scene *s) { must(cluster_whole(&s->c, s->slot, TAP_WAIT_MS), "the cluster does not come together again"); }
+static void whole(struct scene *s) { must(cluster_whole(&s->c, s->slot, STACK_WAIT_MS), "the cluster does not come together again"); }
 
 /* ---- names ---------------------------------------------------------------------- */
 
@@ -183,7 +183,7 @@ static void test_killed(struct scene *s) {
     const int former = s->owner;
     crowd_note(&s->crowd);
     redis_kill(&s->c.node[former]);
-    s->owner = cluster_next_owner(&s->c, s->slot, former, TAP_WAIT_MS);
+    s->owner = cluster_next_owner(&s->c, s->slot, former, STACK_WAIT_MS);
     ok(s->owner >= 0 && crowd_follows(&s->crowd), "%s, owner killed: everybody follows to its replica", s->program);
     crowd_is_well(&s->crowd, "owner killed");
     const int other = cluster_other_master(&s->c, s->owner);

@@ -14,7 +14,7 @@
 #define SECRET "s3same-0pen"
 
 /* A failover may take its time: no window of the crowd ends meanwhile. */
-enum { TTL = 180000, HEARTBEAT = 1500, BUDGET = 4000, DOWN_MS = 1000, IN_VAIN_MS = 3000 };
+enum { TTL = 600000, HEARTBEAT = 1500, BUDGET = 4000, DOWN_MS = 1000, IN_VAIN_MS = 3000 };
 /* Pids of the apps: what one of them draws the others must not. */
 enum { CROWD_MAX = 59, OTHER = 60, FIRST_NEW = 61, LAST_NEW = 63 };
 enum { SHORT_TTL = 7000, SHORT_HEARTBEAT = 700, SHORT_BUDGET = 500 };
@@ -55,7 +55,7 @@ static void note(struct scene *s) {
 /* After whatever was done to the master: there is another one, and everybody renews there. */
 static bool follows(struct scene *s, const char *what) {
     const int64_t began = tap_now_ms();
-    const int next = sentinels_next(&s->s, TAP_WAIT_MS);
+    const int next = sentinels_next(&s->s, STACK_WAIT_MS);
     const int64_t chosen_ms = tap_now_ms() - began;
     const bool all = next >= 0 && crowd_follows(&s->crowd);
     s->followed_ms = tap_now_ms() - began;
@@ -67,7 +67,7 @@ static bool follows(struct scene *s, const char *what) {
 }
 
 static void whole(struct scene *s) {
-    must(sentinels_whole(&s->s, TAP_WAIT_MS), "servers and sentinels do not come together again");
+    must(sentinels_whole(&s->s, STACK_WAIT_MS), "servers and sentinels do not come together again");
 }
 
 /* ---- what is done to masters ------------------------------------------------- */
@@ -77,7 +77,7 @@ static void test_paused(struct scene *s) {
     const int paused = s->s.master;
     note(s);
     redis_pause(&s->s.node[paused]);
-    const int next = sentinels_next(&s->s, TAP_WAIT_MS);
+    const int next = sentinels_next(&s->s, STACK_WAIT_MS);
     redis_resume(&s->s.node[paused]);
     ok(next >= 0 && crowd_follows(&s->crowd), "%s, master paused: everybody follows to the next one", s->program);
     crowd_is_well(&s->crowd, "master paused");
@@ -100,7 +100,7 @@ static void test_in_a_row(struct scene *s) {
     for (; done < times; done++) {
         whole(s);
         note(s);
-        if (sentinels_fail_over(&s->s, TAP_WAIT_MS) < 0 || !crowd_follows(&s->crowd))
+        if (sentinels_fail_over(&s->s, STACK_WAIT_MS) < 0 || !crowd_follows(&s->crowd))
             break;
         s->fail_backs += (s->was_master & 1U << s->s.master) != 0;
     }
@@ -195,6 +195,7 @@ static sfid_options short_options(const struct scene *s) {
     sfid_options opt = scene_options(s, "newcomers");
     snprintf(store, sizeof store, "%s?timeout=2500ms&connect_timeout=2500ms", s->s.url);
     opt.store = store;
+    opt.open_timeout_ms = opt.max_wait_ms = STACK_WAIT_MS;
     opt.ttl_ms = SHORT_TTL;
     opt.heartbeat_ms = SHORT_HEARTBEAT;
     opt.skew_budget_ms = SHORT_BUDGET;
@@ -220,7 +221,7 @@ static void claim_unheard(struct scene *s, struct member *m) {
 
 /* No window was over before the next master could hear of it: only then must nobody notice. */
 static void holders_go_on(const struct scene *s, struct member *m) {
-    ok(member_had(&m[0], SFID_EVENT_FAILOVER, 1, TAP_WAIT_MS) && member_had(&m[1], SFID_EVENT_FAILOVER, 1, TAP_WAIT_MS),
+    ok(member_had(&m[0], SFID_EVENT_FAILOVER, 1, STACK_WAIT_MS) && member_had(&m[1], SFID_EVENT_FAILOVER, 1, STACK_WAIT_MS),
        "%s: who claimed unheard follows, too", s->program);
     is_i64(atomic_load(&m[0].errors) + atomic_load(&m[1].errors), 0, "%s: without an error", s->program);
     if (s->followed_ms < SHORT_TTL - 2 * SHORT_HEARTBEAT - SHORT_BUDGET)
@@ -246,7 +247,7 @@ static void test_killed(struct scene *s) {
     follows(s, "master killed");
     holders_go_on(s, m);
     test_watchers(s);
-    ok(flag_wait(&m[2].opened, 1, TAP_WAIT_MS) && m[2].rc == 0, "%s: who comes new gets a pid", s->program);
+    ok(flag_wait(&m[2].opened, 1, STACK_WAIT_MS) && m[2].rc == 0, "%s: who comes new gets a pid", s->program);
     lasted(m[2].open, SHORT_TTL, "%s: after W + S (%" PRIi64 " ms, with the failover)", s->program, m[2].open.ms);
     member_end(&m[0]);
     is_i64(member_open_one(&m[3]), 0, "%s: another gets what was given back since", s->program);

@@ -56,7 +56,7 @@ static bool has_replica(void *arg) {
 
 int cluster_replica(struct cluster *c, int master) {
     struct replica_wait w = {c, master, -1};
-    need(tap_wait_until(has_replica, &w, TAP_WAIT_MS), "node %d has no replica in step with it", master);
+    need(tap_wait_until(has_replica, &w, STACK_WAIT_MS), "node %d has no replica in step with it", master);
     return w.replica;
 }
 
@@ -143,7 +143,7 @@ static void meet(struct cluster *c) {
         if (i > 0)
             redis_do(&c->node[0], "CLUSTER", "MEET", "127.0.0.1", redis_port_text(&c->node[i]), NULL);
     }
-    need(tap_wait_until(have_met, c, TAP_WAIT_MS), "the nodes of a cluster do not meet");
+    need(tap_wait_until(have_met, c, STACK_WAIT_MS), "the nodes of a cluster do not meet");
 }
 
 /* One by one, as Redis 6.0 has no ranges. */
@@ -179,7 +179,7 @@ void cluster_start(struct cluster *c, const char *program, unsigned node_timeout
     snprintf(c->url, sizeof c->url, "redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", c->node[0].port, c->node[1].port,
              c->node[2].port);
     for (int i = 0; i < CLUSTER_MASTERS; i++) {
-        need(cluster_whole(c, SLOTS * i / CLUSTER_MASTERS, TAP_WAIT_MS), "%s: no cluster comes together", program);
+        need(cluster_whole(c, SLOTS * i / CLUSTER_MASTERS, STACK_WAIT_MS), "%s: no cluster comes together", program);
         cluster_replica(c, i);
     }
 }
@@ -237,5 +237,5 @@ void cluster_move(struct cluster *c, int slot, int from, int to, void (*midway)(
         midway(arg, CLUSTER_ALL);
     redis_do(&c->node[to], "CLUSTER", "SETSLOT", number, "NODE", c->id[to], NULL);
     redis_do(&c->node[from], "CLUSTER", "SETSLOT", number, "NODE", c->id[to], NULL);
-    need(cluster_next_owner(c, slot, from, TAP_WAIT_MS) == to, "slot %d does not move", slot);
+    need(cluster_next_owner(c, slot, from, STACK_WAIT_MS) == to, "slot %d does not move", slot);
 }

@@ -34,6 +34,12 @@ enum {
     REDIS_ARGS = 16
 };
 
+/*
+ * How long to wait for servers that have to agree: a sentinel that was late by seconds does nothing for half a minute, and an
+ * election that nobody wins is repeated.
+ */
+enum { STACK_WAIT_MS = 4 * TAP_WAIT_MS };
+
 struct redis {
     const char *program;
     pid_t pid; /* 0: not running */

@@ -141,7 +141,7 @@ void sentinels_start(struct sentinels *s, const char *program, unsigned down_ms)
     }
     snprintf(s->url, sizeof s->url, "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/main", s->sentinel[0].port,
              s->sentinel[1].port, s->sentinel[2].port);
-    need(sentinels_whole(s, TAP_WAIT_MS), "%s: master, replicas and sentinels do not come together", program);
+    need(sentinels_whole(s, STACK_WAIT_MS), "%s: master, replicas and sentinels do not come together", program);
 }
 
 void sentinels_restart(struct sentinels *s, int sentinel) {

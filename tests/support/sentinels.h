@@ -5,7 +5,7 @@
  *     struct sentinels s;
  *     sentinels_start(&s, "redis-server", 500);
  *     redis_kill(&s.node[s.master]);
- *     sentinels_next(&s, TAP_WAIT_MS);       s.master is another one now
+ *     sentinels_next(&s, STACK_WAIT_MS);       s.master is another one now
  *
  * All end with the test. The sentinels exchange messages more often than by default, so that a failover takes about a second
  * (SENTINEL DEBUG).
