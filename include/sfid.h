@@ -154,7 +154,7 @@ typedef struct sfid sfid;
  *   SFID_EOVERFLOW    the clock is past the layout's end
  *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms,
  *                     skew_budget_ms, short_ms or min_good on the server
- *   SFID_ESTATE       a directory or file cannot be used (the text says which and why), or RLIMIT_FSIZE is below 1 MiB
+ *   SFID_ESTATE       a directory or file cannot be used (the text says which and why), or RLIMIT_FSIZE is below 256 KiB
  *   SFID_EUNSUPPORTED this build cannot use the store
  * Threads: any (different out). Fork: the handle is shared with children. Signals: not safe.
  */

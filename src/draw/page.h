@@ -40,7 +40,7 @@
 #define SFID__CLOSED (UINT64_C(1) << 63)
 #define SFID__PAGE_VERSION 4
 #define SFID__SEATS 4 /* of keepers: all but one of them belong to a process that is stopped */
-#define SFID__MAP_SIZE (1u << 20)
+#define SFID__MAP_SIZE (1u << 18) /* a program that locks its memory takes all of it */
 
 struct sfid__record {
     _Alignas(SFID__LINE) _Atomic uint64_t word;

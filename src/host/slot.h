@@ -2,7 +2,7 @@
 /*
  * slot.h - a page in a locked file of the run directory.
  *
- * The file is 1 MiB long. Its blocks are written before they are touched
+ * The file is 256 KiB long. Its blocks are written before they are touched
  * through the mapping, so a full file system is an error, never a SIGBUS. The
  * mapping keeps the lock (files.h). A file that fails a check is put aside: a
  * new one, made whole under another name and already locked, is renamed over

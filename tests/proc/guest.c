@@ -29,7 +29,7 @@ static sigset_t mask_now(void) {
 
 /* ---- the limit on the size of files ------------------------------------------ */
 
-static const rlim_t limits[] = {0, 1, 4000, 5000, 8192, 100000, (1 << 20) - 1};
+static const rlim_t limits[] = {0, 1, 4000, 5000, 8192, 100000, (1 << 18) - 1};
 
 struct limited {
     rlim_t bytes;
