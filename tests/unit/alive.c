@@ -216,7 +216,7 @@ static void namespaces(void) {
 /* Takes and leaves the word, and looks whether somebody else has it meanwhile. */
 static int storms(void *number) {
     const int us = *(const int *)number;
-    for (unsigned round = 1; us > 0; round++) { /* until it is killed */
+    for (unsigned round = 1; round > 0; round++) { /* until it is killed */
         if (!sfid__alive_take(&s->word))
             continue;
         atomic_store(&s->inside, us);
