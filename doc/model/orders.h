@@ -122,13 +122,9 @@
     X(mappings_add, "src/host/mapping.c", 1, \
       "atomic_compare_exchange_weak_explicit(bucket, &m->next, m, memory_order_release, memory_order_relaxed)") \
     X(mapping_leave, "src/host/mapping.c", 1, "atomic_store_explicit(&m->in_use, 0, memory_order_release)") \
-    X(current_copy, "src/host/mapping.c", 1, "atomic_load_explicit(&m->page->current, memory_order_acquire)") \
-    X(current_narrow, "src/host/slot.c", 1, "atomic_load_explicit(&slot->page->current, memory_order_acquire)") \
     X(crew_get, "src/lease/crew.c", 1, "atomic_load_explicit(&latest, memory_order_acquire)") \
     X(crew_add, "src/lease/crew.c", 1, \
       "atomic_compare_exchange_weak_explicit(&latest, &fresh->older, fresh, memory_order_acq_rel, memory_order_acquire)") \
-    X(current_seen, "src/lease/grant.c", 1, "atomic_load_explicit(&page->current, memory_order_acquire)") \
-    X(current_found, "src/lease/holder.c", 1, "atomic_load_explicit(&h->slot.page->current, memory_order_acquire)") \
     X(reign_late, "src/lease/holding.h", 1, "atomic_load_explicit(&h->slot.page->reign, memory_order_acquire)") \
     X(stop_rest, "src/lease/keeper.c", 1, "atomic_load_explicit(&k->stop, memory_order_acquire)") \
     X(reign_get, "src/lease/keeper.c", 1, "atomic_load_explicit(&page->reign, memory_order_acquire)") \
@@ -161,7 +157,6 @@
     X(nonce_get, "src/lease/nonces.c", 1, "atomic_load_explicit(p, memory_order_acquire)") \
     X(nonce_swap, "src/lease/nonces.c", 1, \
       "atomic_compare_exchange_strong_explicit(p, &from, to, memory_order_acq_rel, memory_order_acquire)") \
-    X(current_replaced, "src/lease/share.c", 1, "atomic_load_explicit(&h->slot.page->current, memory_order_acquire)") \
     X(text_fence, "src/lease/shared_text.c", 1, "atomic_thread_fence(memory_order_release)") \
     X(text_even, "src/lease/shared_text.c", 1, "atomic_store_explicit(&text->version, version + 1, memory_order_release)") \
     X(text_before, "src/lease/shared_text.c", 1, "atomic_load_explicit(&text->version, memory_order_acquire)") \

@@ -118,7 +118,7 @@ static void go_on(void) {
 }
 static void unmap(void) {
     stop_generator();
-    note(1, load(CURRENT, arg(0)));
+    note(1, load(CURRENT, current_get));
 }
 static void still_mapped(void) { want(!noted(0) || noted(1) == 1, "a call has a record that is not mapped any more"); }
 
@@ -265,12 +265,9 @@ const struct program draw_programs[] = {
     PAIR(record_start, record_full, "a tick is used up"),
     PAIR(record_start, record_status, "the pid is asked for"),
     PAIR(current_append, current_live, "a page that others use is checked"),
-    PAIR(current_append, current_found, "another keeper's record is gone on with"),
-    PAIR(current_append, current_seen, "a late keeper's record is replaced"),
-    {"a page is copied", {tell_atomic, hear_atomic}, NULL, .arg = {current_append, current_copy}},
+    PAIR(current_append, current_get, "another keeper's record is gone on with, replaced, or copied"),
     {"close, and calls that wait", {stop_and_close, find_closed}, NULL},
-    {"close narrows the mapping", {publish, go_on, unmap}, still_mapped, .arg = {current_narrow}},
-    {"close copies the page", {publish, go_on, unmap}, still_mapped, .arg = {current_copy}},
+    {"close unmaps what lies behind the records", {publish, go_on, unmap}, still_mapped},
     LIMIT_IN(limit_hot, "the limit, hot path"),
     LIMIT_IN(limit_many, "the limit, batch"),
     LIMIT_IN(limit_tick, "the limit, shared page"),

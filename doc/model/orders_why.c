@@ -34,7 +34,6 @@ const struct why whys[] = {
     {pages_add, REL, "what an exchange that succeeds finds was walked under the load, or under the one that failed"},
     {memory_take, ACQ, "the release half: who takes a page hands nothing on; who leaves it does"},
     {mapping_take, ACQ, "the release half: who takes a mapping hands nothing on; who leaves it does"},
-    {current_narrow, RLX, "a count: the records below it are not read here. Which count it may be, record_stop decides"},
 
     {from_set, RLX, "the value is all there is: [move] orders what it was made of"},
     {from_get, RLX, "the value is all there is: [move] orders what it was made of"},
@@ -42,7 +41,6 @@ const struct why whys[] = {
     {word_close, REL, "the acquire half: nobody releases by a word. What the closer then writes to files stays behind the closing"},
     {record_newest, REL, "the acquire half: the record that is replaced is dropped, not followed"},
     {word_settle, RLX, "a position that is dropped harms nobody, and the next look is at everything"},
-    {current_replaced, RLX, "compared, and nothing read behind it"},
 
     {owner_start, ACQ, "the release half: nobody reads behind STARTING; k->thread is behind RUNNING and ENDED"},
     {owner_runs, REL, "the acquire half: the value replaced is this thread's own"},

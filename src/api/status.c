@@ -36,7 +36,7 @@ static uint64_t load(const _Atomic uint64_t *p) {
 static struct look look_at(const struct sfid__generator *g) {
     struct look v = {.r = sfid__page_current(g->page), .now = sfid__now(g->clock)};
     v.clock = sfid__tick_of_ms(&g->layout, v.now.ms);
-    v.tick = sfid__record_position(v.r) >> v.r->seq_bits;
+    v.tick = sfid__record_tick(v.r, sfid__record_position(v.r));
     v.limit = load(&v.r->limit);
     v.hi = load(&v.r->hi);
     return v;

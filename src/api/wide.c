@@ -20,14 +20,14 @@
 
 #define CHUNK 64 /* UUIDs whose random bits are made at once */
 
-static SFID__HOT uint64_t pid_of(const struct sfid__record *r) { return r->pid_field >> r->pid_shift; }
+static SFID__HOT uint64_t pid_of(const struct sfid__record *r) { return r->pid_field >> sfid__shift(r->pid_shift); }
 
-static SFID__HOT uint64_t seq_of(const struct sfid__record *r, uint64_t n) { return n & ((UINT64_C(1) << r->seq_bits) - 1); }
+static SFID__HOT uint64_t seq_of(const struct sfid__record *r, uint64_t n) { return n & (sfid__record_capacity(r) - 1); }
 
 /* The IDs of a call's positions, all of one tick. */
 static void put_all(const struct sfid *g, const struct sfid__call *call, sfid_wide *ids) {
     const struct sfid__wide_frame frame = g->wrap.frame;
-    const uint64_t tick = call->n >> call->from->seq_bits, pid = pid_of(call->from), seq = seq_of(call->from, call->n);
+    const uint64_t tick = sfid__record_tick(call->from, call->n), pid = pid_of(call->from), seq = seq_of(call->from, call->n);
     uint64_t random[CHUNK] = {0};
     for (size_t done = 0, count; done < call->count; done += count) {
         count = SFID__MIN((size_t)call->count - done, CHUNK);
@@ -56,7 +56,7 @@ static SFID__UNGUARDED int next(struct sfid *g, bool may_sleep, sfid_wide *id) {
         return rc;
     const struct sfid__wide_frame *frame = &g->wrap.frame;
     const uint64_t random = frame->random ? sfid__keyed(g->wrap.nonce, call.n) : 0;
-    *id = sfid__wide_put(frame, call.n >> call.from->seq_bits, pid_of(call.from), seq_of(call.from, call.n), random);
+    *id = sfid__wide_put(frame, sfid__record_tick(call.from, call.n), pid_of(call.from), seq_of(call.from, call.n), random);
     return 0;
 }
 

@@ -31,12 +31,12 @@ static void note_full(struct sfid__generator *g, bool may_sleep, uint64_t count)
     const uint64_t word = sfid__record_position(r), mine = load(&c->mine) + count, issued = sfid__record_issued(r);
     const uint64_t ours = mine - load(&c->full_mine), all = issued - load(&c->full_issued);
     uint64_t before = load(&c->full);
-    if (word >> r->seq_bits == before >> r->seq_bits ||
+    if (sfid__record_tick(r, word) == sfid__record_tick(r, before) ||
         !atomic_compare_exchange_strong_explicit(&c->full, &before, word, memory_order_relaxed, memory_order_relaxed))
         return;
     atomic_store_explicit(&c->full_mine, mine, memory_order_relaxed);
     atomic_store_explicit(&c->full_issued, issued, memory_order_relaxed);
-    if (word < before || (word - before) >> r->seq_bits > TICKS || !may_sleep || g->page_wanted == NULL)
+    if (word < before || sfid__record_tick(r, word - before) > TICKS || !may_sleep || g->page_wanted == NULL)
         return;
     if (all == 0 || all > word - before) /* another record than before */
         return;
@@ -53,7 +53,7 @@ static void note_full(struct sfid__generator *g, bool may_sleep, uint64_t count)
  */
 static bool may_issue(struct sfid__generator *g, const struct sfid__call *call) {
     struct sfid__crowd *c = &g->crowd;
-    const uint64_t tick = call->n >> call->from->seq_bits;
+    const uint64_t tick = sfid__record_tick(call->from, call->n);
     uint64_t last = atomic_load_explicit(&c->last, memory_order_seq_cst);
     atomic_fetch_add_explicit(&c->mine, call->count, memory_order_relaxed);
     while (last < tick && !atomic_compare_exchange_weak_explicit(&c->last, &last, tick, memory_order_seq_cst, memory_order_seq_cst))
@@ -92,9 +92,9 @@ static bool draw_in_tick(struct sfid__generator *g, struct sfid__call *call) {
     /* Acquire, as in slow.c from_of(). */
     if (load(&g->page->asked_ms) != 0 || tick < atomic_load_explicit(&g->crowd.from, memory_order_acquire))
         return false;
-    const uint64_t capacity = UINT64_C(1) << r->seq_bits;
+    const uint64_t capacity = sfid__record_capacity(r);
     uint64_t n = load(&r->word);
-    while (n >> r->seq_bits == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire)) {
+    while (sfid__record_tick(r, n) == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire)) {
         call->count = SFID__MIN(call->want, capacity - (n & (capacity - 1)));
         if (atomic_compare_exchange_weak_explicit(&r->word, &n, n + call->count, memory_order_relaxed, memory_order_relaxed)) {
             call->from = r;

@@ -66,6 +66,7 @@ struct sfid__generator {
 
     _Atomic uint64_t random; /* state of the random start; of a shared page: so that not all processes decide alike */
     _Atomic uint64_t waits, refused;
+    _Atomic uint64_t furthest; /* the highest index of a record that a call went on with */
     _Atomic int last_code;
     _Atomic uint32_t exhausted; /* calls that found the sequence used up, modulo 2^32: no room for more */
 

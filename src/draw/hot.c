@@ -81,7 +81,7 @@ static SFID__COLD int64_t next_in_hand(struct sfid__generator *g, struct sfid__r
 
 /* Looks whether the word is in the tick. */
 static SFID__HOT bool is_in(struct sfid__generator *g, const struct sfid__record *r, uint64_t tick) {
-    if (atomic_load_explicit(&r->word, memory_order_relaxed) >> r->seq_bits != tick)
+    if (sfid__record_tick(r, atomic_load_explicit(&r->word, memory_order_relaxed)) != tick)
         return false;
     if (r->seq_bits >= SFID__LOOK_BITS)
         atomic_store_explicit(&g->word_tick, tick, memory_order_relaxed);
@@ -96,10 +96,10 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
         (atomic_load_explicit(&g->word_tick, memory_order_relaxed) != tick && unlikely(!is_in(g, r, tick))))
         return next_slow(g, may_sleep, out);
     const uint64_t n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
-    if (unlikely(n >> r->seq_bits != tick)) /* the tick was used up meanwhile, or the record closed */
+    if (unlikely(sfid__record_tick(r, n) != tick)) /* the tick was used up meanwhile, or the record closed */
         return next_in_hand(g, r, n, may_sleep, out);
     if (out == NULL)
-        return sfid__compose(r, n);
+        return sfid__compose_in(r, tick, n);
     out->from = r;
     out->n = n;
     return 0;
@@ -133,8 +133,8 @@ static SFID__HOT bool draw_many(struct sfid__generator *g, struct sfid__call *ca
     const uint64_t tick = sfid__hint(g);
     struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
     uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
-    while (likely(n >> r->seq_bits == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire))) {
-        const uint64_t capacity = UINT64_C(1) << r->seq_bits, left = capacity - (n & (capacity - 1));
+    while (likely(sfid__record_tick(r, n) == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire))) {
+        const uint64_t capacity = sfid__record_capacity(r), left = capacity - (n & (capacity - 1));
         call->from = r;
         call->n = n;
         call->count = SFID__MIN(call->want, left);
@@ -164,7 +164,7 @@ SFID__UNGUARDED int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
         const int rc = likely(draw_many(g, &call)) ? 0 : many_slow(g, &call);
         if (rc < 0)
             return done ? (int64_t)done : rc;
-        sfid__fill(ids + done, (size_t)call.count, (uint64_t)sfid__compose(call.from, call.n), UINT64_C(1) << call.from->seq_shift);
+        sfid__fill(ids + done, (size_t)call.count, (uint64_t)sfid__compose(call.from, call.n), sfid__record_step(call.from));
     }
     return (int64_t)n;
 }

@@ -49,7 +49,9 @@ static_assert(offsetof(struct run, tick) == offsetof(struct sfid__run_head, tick
                   offsetof(struct run, step) == offsetof(struct sfid__run_head, step),
               "inline form: what is left of a run");
 
-static uint64_t left_of(const struct run *run) { return run->id < run->stop ? (run->stop - run->id) >> run->from->seq_shift : 0; }
+static uint64_t left_of(const struct run *run) {
+    return run->id < run->stop ? (run->stop - run->id) >> sfid__shift(run->from->seq_shift) : 0;
+}
 
 /* Gives up the positions that are left. */
 static void drop_run(struct run *run) {
@@ -67,8 +69,8 @@ static void use(struct sfid_lane *lane, struct sfid__generator *g) {
 static int64_t take_run(struct run *run, const struct sfid__call *call) {
     const struct sfid__record *r = call->from;
     const int64_t first = sfid__compose(r, call->n);
-    const uint64_t id = (uint64_t)first, step = UINT64_C(1) << r->seq_shift;
-    *run = (struct run){call->from, call->n >> r->seq_bits, id + step, id + step * call->count, step, call->n + call->count};
+    const uint64_t id = (uint64_t)first, step = sfid__record_step(r);
+    *run = (struct run){call->from, sfid__record_tick(r, call->n), id + step, id + step * call->count, step, call->n + call->count};
     return first;
 }
 

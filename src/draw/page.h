@@ -168,10 +168,29 @@ uint64_t sfid__record_checksum(const struct sfid__page *page, uint32_t i);
 /* How many bytes of a page hold its first n records. */
 static inline size_t sfid__page_bytes(uint32_t n) { return sizeof(struct sfid__page) + (size_t)n * sizeof(struct sfid__record); }
 
-static inline struct sfid__record *sfid__page_current(struct sfid__page *page) {
+/*
+ * The index of the current record. Whoever may write the page may write the index, so nobody else reads it, but for the checks of
+ * page.c. One that is too high leads to a record that is not the current one.
+ */
+static inline uint32_t sfid__page_index(const struct sfid__page *page) {
     /* Acquire, with the release in record.c [publish]: the record's fields are there before its index. */
-    return &page->records[atomic_load_explicit(&page->current, memory_order_acquire)];
+    const uint32_t index = atomic_load_explicit(&page->current, memory_order_acquire);
+    return SFID__MIN(index, (uint32_t)SFID__PAGE_RECORDS - 1);
 }
+
+static inline struct sfid__record *sfid__page_current(struct sfid__page *page) { return &page->records[sfid__page_index(page)]; }
+
+/* By how much a record says to shift. Whoever may write the page may write that, and C has no answer to 64 or more. */
+static inline unsigned sfid__shift(uint16_t bits) { return bits & 63; }
+
+/* The tick of a position of a record, and how many positions a tick has there. */
+static inline uint64_t sfid__record_tick(const struct sfid__record *r, uint64_t position) {
+    return position >> sfid__shift(r->seq_bits);
+}
+static inline uint64_t sfid__record_capacity(const struct sfid__record *r) { return UINT64_C(1) << sfid__shift(r->seq_bits); }
+
+/* How far apart the IDs of two positions of a tick are that follow one another. */
+static inline uint64_t sfid__record_step(const struct sfid__record *r) { return UINT64_C(1) << sfid__shift(r->seq_shift); }
 
 /*
  * Both call the keeper of this page, in whichever process of the fork family it

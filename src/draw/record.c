@@ -101,11 +101,11 @@ static struct sfid__record *begin(struct sfid__page *page, uint32_t count, struc
     uint64_t expected = 1;
     if (old) {
         const uint64_t stopped = sfid__record_close(old);
-        const uint64_t next_tick = (stopped >> old->seq_bits) + 1;
+        const uint64_t next_tick = sfid__record_tick(old, stopped) + 1;
         const bool same_pid = sfid__record_pid(old) == start->pid;
         regressed = !same_pid || start->position > stopped;
         expected = same_pid ? 1 : 0;
-        position = SFID__MAX(position, same_pid ? stopped : next_tick << old->seq_bits);
+        position = SFID__MAX(position, same_pid ? stopped : next_tick << sfid__shift(old->seq_bits));
         hi = SFID__MAX(hi, atomic_load_explicit(&old->hi, memory_order_relaxed));
         lead = SFID__MIN(atomic_load_explicit(&old->lead, memory_order_relaxed), start->max_ahead);
     }
@@ -163,7 +163,7 @@ const char *sfid__record_check_range(const struct sfid__record *r, uint64_t max_
     /* Relaxed: the caller is alone with the page. */
     const bool closed = (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) != 0;
     const uint64_t limit = atomic_load_explicit(&r->limit, memory_order_relaxed);
-    const uint64_t tick = sfid__record_position(r) >> r->seq_bits;
+    const uint64_t tick = sfid__record_tick(r, sfid__record_position(r));
     if (tick < r->floor || tick > limit)
         return "its position is outside its window";
     if ((closed ? tick : limit) > max_limit)

@@ -78,7 +78,7 @@ void sfid__record_note(struct sfid__record *r, uint64_t nonce, uint64_t next_non
 /* How many IDs a record has issued. */
 uint64_t sfid__record_issued(const struct sfid__record *r);
 
-static inline uint64_t sfid__record_pid(const struct sfid__record *r) { return r->pid_field >> r->pid_shift; }
+static inline uint64_t sfid__record_pid(const struct sfid__record *r) { return r->pid_field >> sfid__shift(r->pid_shift); }
 
 /*
  * Checks the part of a record that its checksum does not cover: floor <= tick

@@ -75,7 +75,16 @@ static uint64_t load(const _Atomic uint64_t *p) {
     return atomic_load_explicit(p, memory_order_relaxed); /* pace or statistics: see the head of the file */
 }
 
-static uint64_t tick_of(const struct sfid__record *r, uint64_t word) { return (word & ~SFID__CLOSED) >> r->seq_bits; }
+/* Raises *p to at least value; true if this call did it. */
+static bool raise(_Atomic uint64_t *p, uint64_t value, memory_order order) {
+    uint64_t seen = load(p);
+    while (seen < value)
+        if (atomic_compare_exchange_weak_explicit(p, &seen, value, order, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+static uint64_t tick_of(const struct sfid__record *r, uint64_t word) { return sfid__record_tick(r, word & ~SFID__CLOSED); }
 
 /* ---- sleeping ------------------------------------------------------------ */
 
@@ -137,7 +146,7 @@ static bool is_awaited(const struct sfid__generator *g) {
     const uint32_t resting = atomic_load_explicit(&g->page->resting, memory_order_acquire);
     if (!g->shared || resting != 0)
         return resting == SFID__RESTS;
-    const int64_t asked = (int64_t)load(&g->page->asked_ms), ms = sfid__monotonic_ms(g->clock) - asked;
+    const int64_t asked = (int64_t)(load(&g->page->asked_ms) & INT64_MAX), ms = sfid__monotonic_ms(g->clock) - asked;
     return asked == 0 || (ms < ANSWERED_MS && ms > -ANSWERED_MS);
 }
 
@@ -194,14 +203,15 @@ static int at_limit(struct sfid__generator *g, struct sfid__call *call, const st
 }
 
 /*
- * Goes on with the newest record, unless that is the one seen; false then. A closed handle is not reopened: close may swap the
- * pointer meanwhile, so only the record seen is replaced. And nobody follows another pointer than the handle's: once the handle
- * is closed, a record that another process publishes on the page is not mapped here.
+ * Goes on with the newest record, unless that is the one seen; false then. Only that one is replaced: a handle that closes meanwhile
+ * is not reopened. Nobody follows another pointer than the handle's: after close a record published by another process is unmapped.
  */
 static bool use_newest(const struct sfid__generator *g, struct sfid__record *seen) {
     struct sfid__record *current = sfid__page_current(g->page);
     if (current == seen)
         return false;
+    /* No part of what const promises. Relaxed: the exchange below passes it on. */
+    raise((_Atomic uint64_t *)(uintptr_t)&g->furthest, (uint64_t)(current - g->page->records), memory_order_relaxed);
     /* Release, with the acquire in look(), on the hot path and in sfid__generator_stop(): passes on what page_current acquired. */
     atomic_compare_exchange_strong_explicit(sfid__record_at(g), &seen, current, memory_order_acq_rel, memory_order_relaxed);
     return true;
@@ -226,15 +236,6 @@ static uint64_t lead_of(const struct sfid__generator *g, const struct sfid__reco
 }
 
 /* ---- rows 1 to 6 --------------------------------------------------------- */
-
-/* Raises *p to at least value; true if this call did it. */
-static bool raise(_Atomic uint64_t *p, uint64_t value, memory_order order) {
-    uint64_t seen = load(p);
-    while (seen < value)
-        if (atomic_compare_exchange_weak_explicit(p, &seen, value, order, memory_order_relaxed))
-            return true;
-    return false;
-}
 
 /* Row 5. A regression is reported once, and again if the clock goes back further. */
 static void regressed(struct sfid__generator *g, struct view *v) {
@@ -362,7 +363,7 @@ static uint64_t random_start(struct sfid__generator *g) {
 
 /* How many positions from n on are in n's tick, at most what the call wants. */
 static uint64_t share(const struct sfid__call *call, const struct sfid__record *r, uint64_t n) {
-    const uint64_t capacity = UINT64_C(1) << r->seq_bits;
+    const uint64_t capacity = sfid__record_capacity(r);
     return SFID__MIN(call->want, capacity - (n & (capacity - 1)));
 }
 
@@ -390,7 +391,7 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
     const uint64_t w = load(&r->word);
     if (w & SFID__CLOSED)
         return take_newer(g, call, v);
-    const uint64_t wt = w >> r->seq_bits;
+    const uint64_t wt = sfid__record_tick(r, w);
     const int64_t held_back = held_back_ns(g, v, SFID__MAX(wt, v->clock));
     if (held_back) /* 19 */
         return nap(g, call, held_back) ? AGAIN : refuse(g, v);
@@ -398,7 +399,7 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
     if (wt < begin) { /* 13 */
         if (begin >= v->limit)
             return at_limit(g, call, v);
-        const uint64_t n = (begin << r->seq_bits) + random_start(g);
+        const uint64_t n = (begin << sfid__shift(r->seq_bits)) + random_start(g);
         if (!draw(call, r, w, n, share(call, r, n)))
             return AGAIN;
         if (begin > v->clock)

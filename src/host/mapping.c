@@ -65,11 +65,11 @@ static void narrow(struct sfid__mapping *m, size_t bytes) {
         munmap((char *)m->page + bytes, SFID__MAP_SIZE - bytes);
 }
 
-/* How many bytes of a mapping its first n records need. */
-static size_t bytes_kept(uint32_t n) {
+/* How many bytes of a mapping its first n records need: never fewer than before, whatever stood in the page then. */
+static size_t bytes_kept(struct sfid__mapping *m, uint32_t n) {
     const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
     const size_t bytes = (sfid__page_bytes(n) + unit - 1) / unit * unit;
-    return SFID__MIN(bytes, SFID__MAP_SIZE);
+    return m->least = SFID__MIN(SFID__MAX(bytes, m->least), SFID__MAP_SIZE);
 }
 
 struct sfid__mapping *sfid__mapping_take(int fd, uint64_t nonce, bool *again) {
@@ -106,7 +106,7 @@ bool sfid__mapping_populate(const struct sfid__mapping *m, size_t from, size_t t
     return madvise((char *)m->page + from - before, to - from + before, MADV_POPULATE_WRITE) == 0;
 }
 
-void sfid__mapping_narrow(struct sfid__mapping *m, uint32_t n) { narrow(m, bytes_kept(n)); }
+void sfid__mapping_narrow(struct sfid__mapping *m, uint32_t n) { narrow(m, bytes_kept(m, n)); }
 
 /* A page is on the list once threads may have had it: what stays mapped is there. */
 static void put_on_list(struct sfid__mapping *m) {
@@ -131,9 +131,8 @@ void sfid__mapping_discard(struct sfid__mapping *m) {
     free(m);
 }
 
-void sfid__mapping_close(struct sfid__mapping *m) {
-    const uint32_t current = atomic_load_explicit(&m->page->current, memory_order_acquire); /* [publish] */
-    const size_t bytes = bytes_kept(current + 1);
+void sfid__mapping_close(struct sfid__mapping *m, uint32_t n) {
+    const size_t bytes = bytes_kept(m, n);
     put_on_list(m);
     atomic_store_explicit(&m->nonce, 0, memory_order_relaxed); /* it is not a mapping of that page any more */
     struct sfid__page *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -142,9 +141,9 @@ void sfid__mapping_close(struct sfid__mapping *m) {
     /* Word by word, relaxed: late threads may still change the page, and each word is whole. */
     const _Atomic uint64_t *from = (const _Atomic uint64_t *)(const void *)m->page;
     uint64_t *to = (uint64_t *)(void *)copy;
-    for (size_t i = 0; i < sfid__page_bytes(current + 1) / sizeof *to; i++)
+    for (size_t i = 0; i < sfid__page_bytes(n) / sizeof *to; i++)
         to[i] = atomic_load_explicit(&from[i], memory_order_relaxed);
-    for (uint32_t i = 0; i <= current; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         atomic_fetch_or_explicit(&copy->records[i].word, SFID__CLOSED, memory_order_relaxed); /* private until mremap */
         atomic_store_explicit(&copy->records[i].limit, 0, memory_order_relaxed);
     }

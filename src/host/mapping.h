@@ -20,6 +20,7 @@ struct sfid__mapping {
     struct sfid__mapping *next;
     struct sfid__page *page;
     size_t bytes;           /* how much is mapped while no slot uses it */
+    size_t least;           /* how much was left mapped before */
     _Atomic uint64_t nonce; /* of the page; 0: no slot may use the mapping again */
     _Atomic int in_use;
     bool listed;
@@ -40,19 +41,19 @@ bool sfid__mapping_replace(struct sfid__mapping *m, int fd);
  */
 bool sfid__mapping_populate(const struct sfid__mapping *m, size_t from, size_t to);
 
-/* Keeps only the first n records mapped. Does not touch the page. */
+/* Keeps only the first n records mapped, and what was kept before. Does not touch the page. */
 void sfid__mapping_narrow(struct sfid__mapping *m, uint32_t n);
 
 /* Gives the mapping to the next slot with this page. */
 void sfid__mapping_leave(struct sfid__mapping *m);
 
 /*
- * Replaces a mapping by a private copy with every record closed and without a
+ * Replaces a mapping by a private copy of its first n records, each closed and without a
  * limit. A late thread can read its record there, and takes nothing that a
  * child or the next handle might take from the page. If memory runs out,
  * mapping and lock stay until exit, which is wasteful and safe.
  */
-void sfid__mapping_close(struct sfid__mapping *m);
+void sfid__mapping_close(struct sfid__mapping *m, uint32_t n);
 
 /* Unmaps a new page, which no thread has had. */
 void sfid__mapping_discard(struct sfid__mapping *m);

@@ -198,7 +198,7 @@ static int renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *
         *slot = old; /* all that has changed is that the carried record may be closed */
         return rc;
     }
-    sfid__mapping_close(old.map);
+    sfid__mapping_close(old.map, SFID__MAX(old.records, sfid__page_index(old.page) + 1));
     sfid__file_close_kept(old.kept_fd, &old.id);
     sfid__file_relock(&old.alone_fd, &old.id, LOCK_UN);
     return 0;
@@ -228,12 +228,12 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
 void sfid__slot_leave(struct sfid__slot *slot) {
     if (slot->page == NULL)
         return;
-    /* Acquire, with [publish]. A child may append more records; this process does not use those. Looked at before the page is
-       mapped again: memory that is not touched there costs nothing. */
-    const uint32_t records = atomic_load_explicit(&slot->page->current, memory_order_acquire) + 1;
+    /* A child may append more records; this process does not use those. Looked at before the page is mapped again: memory that is
+       not touched there costs nothing. */
+    const uint32_t records = SFID__MAX(slot->records, sfid__page_index(slot->page) + 1);
     const int fd = sfid__slot_map_again(slot);
     if (fd < 0) {
-        sfid__mapping_close(slot->map); /* stays in use: only late threads need it */
+        sfid__mapping_close(slot->map, records); /* stays in use: only late threads need it */
     } else { /* narrowed after all of it was mapped: valgrind's account breaks down if one mapping has a file under two names */
         sfid__mapping_narrow(slot->map, records);
         close(fd);

@@ -25,8 +25,8 @@ uint64_t sfid__grant_clock_tick(const struct sfid__holder *h) { return sfid__gra
  * if `first` is below.
  */
 static bool joins(const struct sfid__record *r, uint64_t first) {
-    const uint64_t position = sfid__record_position(r), in_tick = UINT64_C(1) << r->seq_bits;
-    return sfid__grant_is_closed(r) && position >> r->seq_bits < sfid__grant_limit(r) && first - position < in_tick;
+    const uint64_t position = sfid__record_position(r), in_tick = sfid__record_capacity(r);
+    return sfid__grant_is_closed(r) && sfid__record_tick(r, position) < sfid__grant_limit(r) && first - position < in_tick;
 }
 
 /* A server grants from `first` on. Below it the pid may have had another holder since, except for what joins() shows. */
@@ -70,11 +70,10 @@ static struct sfid__record *replace_record(struct sfid__holder *h, const struct 
     struct sfid__slot *slot = &h->slot;
     struct sfid__page *page = slot->page;
     /*
-     * Acquire, with [publish] in record.c. What a server has granted is published only in place of the record whose lease was lost:
-     * another keeper that found that, too, may have published what it was granted.
+     * What a server has granted is published only in place of the record whose lease was lost: another keeper that found that, too,
+     * may have published what it was granted.
      */
-    const uint32_t seen =
-        sfid__holder_shares_lease(h) ? slot->records - 1 : atomic_load_explicit(&page->current, memory_order_acquire);
+    const uint32_t seen = sfid__holder_shares_lease(h) ? slot->records - 1 : sfid__page_index(page);
     /* Relaxed: each index is handed out once. */
     const uint32_t i = atomic_load_explicit(&page->reserved, memory_order_relaxed) < SFID__PAGE_RECORDS
                            ? atomic_fetch_add_explicit(&page->reserved, 1, memory_order_relaxed)

@@ -104,7 +104,7 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
     e->tick = h->tick;
     if (r) {
         const uint64_t position = sfid__record_position(r);
-        const uint64_t tick = position >> r->seq_bits;
+        const uint64_t tick = sfid__record_tick(r, position);
         /* Relaxed: only pace depends on it. One tick more: exhaustion leaves every word there. */
         const uint64_t hi = atomic_load_explicit(&r->hi, memory_order_relaxed);
         e->idle = tick > SFID__MAX(e->tick + h->generator->max_ahead + 1, hi);
@@ -271,8 +271,7 @@ void sfid__holder_follow_signs(struct sfid__holder *h, const struct sfid__record
 
 /* The lease that the page's current record describes. */
 struct sfid__lease_event sfid__holder_found_on_page(struct sfid__holder *h) {
-    /* Acquire, with [publish] in record.c: another process of the family may have appended the record. */
-    h->slot.records = atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1;
+    h->slot.records = sfid__page_index(h->slot.page) + 1; /* another process of the family may have appended the record */
     const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
     const struct sfid__nonces nonces = sfid__nonces_of(r); /* before the limit: a later one shows more */
     return (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
@@ -378,6 +377,9 @@ void sfid__holder_close(struct sfid__holder *h) {
             sfid__holder_feed(h, close);
         drop_store(h);
     }
+    /* Relaxed: sfid__generator_stop() has acquired it. The index in the page may be lower by now, if somebody wrote it. */
+    const uint64_t furthest = atomic_load_explicit(&h->generator->furthest, memory_order_relaxed);
+    h->slot.records = SFID__MAX(h->slot.records, (uint32_t)furthest + 1);
     sfid__slot_leave(&h->slot); /* before the pid is free: its next holder wants this lock, too */
     h->slot.records = 0;
     if (last && !h->shared)

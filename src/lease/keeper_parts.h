@@ -70,7 +70,7 @@ static inline int64_t sfid__keeper_window_ms(const struct sfid__keeper *k) {
 
 /* Relaxed: a hint. A time of another time namespace may lie in the future; an election too many does no harm. */
 static inline int64_t sfid__keeper_asked_ms(const struct sfid__keeper *k) {
-    return (int64_t)atomic_load_explicit(&k->generator->page->asked_ms, memory_order_relaxed);
+    return (int64_t)(atomic_load_explicit(&k->generator->page->asked_ms, memory_order_relaxed) & INT64_MAX);
 }
 
 /* The crew's part. join: false if memory or threads have run out. leave: after it no turn runs. */

@@ -230,10 +230,7 @@ bool sfid__share_is_last(struct sfid__holder *h) {
     return (sfid__slot_is_last(&h->slot) || !sfid__slot_in_place(&h->slot)) && h->store->ops->is_last(h->store, &h->slot);
 }
 
-bool sfid__share_is_replaced(const struct sfid__holder *h) {
-    /* Acquire, with [publish] in record.c. */
-    return atomic_load_explicit(&h->slot.page->current, memory_order_acquire) + 1 != h->slot.records;
-}
+bool sfid__share_is_replaced(const struct sfid__holder *h) { return sfid__page_index(h->slot.page) + 1 != h->slot.records; }
 
 bool sfid__share_moved_on(const struct sfid__holder *h) {
     /* A keeper without a pid may have closed the record itself: R12. */

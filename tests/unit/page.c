@@ -258,6 +258,22 @@ static int die_on_seat(void *unused) {
     return !sfid__alive_take(&page->seat[0].keeper);
 }
 
+/* Whoever may write a page may write any number there. */
+static void numbers(void) {
+    static const uint32_t beyond[] = {SFID__PAGE_RECORDS - 1, SFID__PAGE_RECORDS, 40000, UINT32_MAX};
+    struct sfid__record r = {.seq_bits = 76, .seq_shift = 65535, .pid_shift = 64, .pid_field = 9};
+    atomic_store(&page->current, 2);
+    is_u64(sfid__page_index(page), 2, "the index of the current record");
+    for (unsigned i = 0; i < COUNT(beyond); i++) {
+        atomic_store(&page->current, beyond[i]);
+        is_u64(sfid__page_index(page), SFID__PAGE_RECORDS - 1, "index %u: is not beyond the last record", beyond[i]);
+        ok(sfid__page_current(page) == &page->records[SFID__PAGE_RECORDS - 1], "index %u: leads to it", beyond[i]);
+    }
+    ok(sfid__record_tick(&r, UINT64_C(5000) << 12) == 5000 && sfid__record_capacity(&r) == 4096 &&
+           sfid__record_step(&r) == UINT64_C(1) << 63 && sfid__record_pid(&r) == 9,
+       "a shift by 64 or more is one by what is left of that");
+}
+
 static void keeper_seat(void) {
     atomic_store(&page->window, 77);
     atomic_store(&page->watch, 5);
@@ -360,6 +376,7 @@ int main(void) {
     another_identity();
     another_header();
     ranges();
+    numbers();
     keeper_seat();
     calls();
     poke();

@@ -92,6 +92,7 @@ static void run(const char *name, bool same_pid) {
         sched_yield();
     }
     const uint64_t position = sfid__record_close(fake_record(&f));
+    const struct sfid__record *in_use = atomic_load(&f.g.record);
     sfid__generator_stop(&f.g);
     atomic_store(&stop, 1);
     uint64_t breaks = 0, errors = 0, beyond = 0;
@@ -105,6 +106,8 @@ static void run(const char *name, bool same_pid) {
     is_u64(duplicates(d), 0, "%s: no ID twice", name);
     is_u64(breaks, 0, "%s: every ID above all returned before its call", name);
     is_u64(beyond, 0, "%s: none past the position at close", name);
+    ok(atomic_load(&f.g.furthest) >= (uint64_t)(in_use - f.page->records) && atomic_load(&f.g.furthest) < f.records,
+       "%s: the generator knows the furthest record", name);
     diag("calls turned away: %llu", (unsigned long long)errors);
     for (int i = 0; i < THREADS; i++)
         free(d[i].ids);
