@@ -249,8 +249,8 @@ static void relatives_know(void) {
 /* All places are taken, by this thread. */
 static void none_to_be_had(void) {
     enum { PLACES = 1 << 14 };
-    static uint64_t names[PLACES + 1];
-    int n = 0;
+    static uint64_t names[PLACES + 1], of_place[PLACES];
+    int n = 0, again = 0;
     while (n < PLACES && (names[n] = sfid__watch_take()) != 0)
         n++;
     is_u64(sfid__watch_take(), 0, "no watch: %d are taken", n);
@@ -261,8 +261,16 @@ static void none_to_be_had(void) {
     sfid__crew_leave(&a->berth);
     ok(threads_end(), "no watch: a leave then finds nothing but the thread");
     is_i64(atomic_load(&a->left), 1, "no watch: it was told once");
-    while (n-- > 0)
+    while (n-- > 0) {
         sfid__watch_leave(names[n]);
+        of_place[names[n] % PLACES] = names[n];
+    }
+    for (n = 0; n < 64; n++) {
+        const uint64_t name = sfid__watch_take();
+        again += of_place[name % PLACES] == name;
+        sfid__watch_leave(name);
+    }
+    is_i64(again, 0, "a place that is taken again has another name");
     sfid__crew_join(&fresh(0, INT64_MAX)->berth);
     ok(wait_for(had_turns, a), "no watch: with one it has a turn again");
     sfid__crew_leave(&a->berth);
