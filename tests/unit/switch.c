@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 #define THREADS 4
-#define SWITCHES 3000
+#define SWITCHES ((int)SFID__PAGE_RECORDS - 2) /* as many as a page has room for */
 #define PER_THREAD 4000000
 
 static struct fake f;
