@@ -288,7 +288,8 @@ static int do_rounds(void *arg) {
         sfid_options opt = fault_options("rounds", url);
         opt.open_timeout_ms = 30;
         const int rc = try_open(&opt);
-        r->bad += rc != SFID_EREDIS && rc != SFID_EAUTH;
+        /* SFID_ESTATE: the directories took all of so short a time. */
+        r->bad += rc != SFID_EREDIS && rc != SFID_EAUTH && rc != SFID_ESTATE;
         if (i == warm) {
             r->fds_then = count_fds();
             r->threads_then = count_threads();

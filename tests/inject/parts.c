@@ -245,5 +245,8 @@ int main(void) {
     inject_begin();
     for (size_t i = 0; i < COUNT(parts); i++)
         test(&parts[i]);
+    sfid__dir_close(&app);
+    sfid__dir_close(&all);
+    sfid__dir_close(&run_dir);
     return done_testing();
 }

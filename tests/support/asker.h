@@ -15,7 +15,7 @@
  * LONG_MS: of a question that is answered, or fails by itself. AT_ONCE_MS: then far less than any time that is given.
  * OVERRUN_MS: what is done once a deadline has passed.
  */
-enum { LONG_MS = TAP_WAIT_MS, AT_ONCE_MS = 1000, OVERRUN_MS = 200 };
+enum { LONG_MS = TAP_WAIT_MS, AT_ONCE_MS = 1000, OVERRUN_MS = 1000 };
 
 /* ---- asking -------------------------------------------------------------- */
 

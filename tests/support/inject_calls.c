@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -296,10 +297,11 @@ time_t __wrap_time(time_t *out) {
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...) {
-    long a[6];
+    const int given = number == SYS_statx ? 5 : number == SYS_set_robust_list ? 2 : number == SYS_gettid ? 0 : 6;
+    long a[6] = {0};
     va_list args;
     va_start(args, number);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < given; i++)
         a[i] = va_arg(args, long);
     va_end(args);
     return inject_fails(INJECT_syscall) ? -1 : __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
