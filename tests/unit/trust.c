@@ -161,8 +161,8 @@ static void access_lists(void) {
 /* In a namespace of mounts: a bind mount and an overlay are judged by what is mounted. */
 static int mounts(void *arg) {
     const char *const options = arg;
-    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount(in_top("other"), in_top("bound"), NULL, MS_BIND, NULL) < 0)
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount(in_top("other"), in_top("bound"), "none", MS_BIND, NULL) < 0)
         return 6;
     const bool layered = mount("overlay", in_top("layered"), "overlay", 0, options) == 0;
     char bound[4500], over[4500];
