@@ -183,7 +183,7 @@ bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how) {
     return done;
 }
 
-/* Sleeps until the next look at a lock, and less and less often. False once the time is over: looked at it was after that. */
+/* Sleeps before the next look at a lock, each time for longer. False, without sleeping, once the time is over. */
 static bool nap_until(int64_t until_ms, int64_t *nap_ns) {
     if (sfid__deadline_now_ms() >= until_ms)
         return false;

@@ -89,13 +89,12 @@ static int out_of_time(struct sfid__holder *h) {
     return h->error.code;
 }
 
-/* A server is not blamed for what a disk took. */
-static int slow_disk(struct sfid__holder *h) {
-    return sfid__fail(
-        &h->error, SFID_ESTATE,
-        "the disk is slow: before the server could be asked for a pid, opening the run and the state directory had taken "
-        "the %" PRIu32 " ms of open_timeout_ms",
-        h->settings->opt.open_timeout_ms);
+/* A server is not blamed for what a disk, or a busy processor, took. */
+static int no_time_left(struct sfid__holder *h) {
+    return sfid__fail(&h->error, SFID_ESTATE,
+                      "no time was left to ask the server for a pid: opening the run and the state directory had taken the %" PRIu32
+                      " ms of open_timeout_ms; look at their disk, and at the load of this host",
+                      h->settings->opt.open_timeout_ms);
 }
 
 /* Drives the machine until IDs can be generated, it gives up, or time is over. */
@@ -110,7 +109,7 @@ static int get_pid(struct sfid__holder *h) {
         return 0;
     }
     if (h->store->server && sfid__holder_monotonic_ms(h) >= h->deadline_ms)
-        return slow_disk(h);
+        return no_time_left(h);
     h->process = sfid__process();
     int64_t due = sfid__holder_feed(h, begin);
     while (!h->lease.opened && !h->gave_up) {

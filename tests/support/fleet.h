@@ -109,8 +109,7 @@ struct member {
     atomic_int stops;                 /* by the test */
     int rc;
     char text[600];
-    int64_t open_ns, close_ns; /* durations */
-    struct took open, close;   /* the same, as the member's witness has seen them */
+    struct took open, close;   /* as the member's witness has seen them */
     uint64_t process;          /* its number, for the checker */
     _Atomic int64_t pid;       /* in the last ID */
     _Atomic uint64_t limit;    /* of the window, when last looked at */

@@ -191,7 +191,6 @@ void member_open(struct member *m, sfid **g) {
     witness_begin();
     recorder.begin_ns = mono_ns();
     m->rc = sfid_open(g, &opt);
-    m->open_ns = mono_ns() - recorder.begin_ns;
     m->open = took_since(recorder.begin_ns / NS_PER_MS);
     snprintf(m->text, sizeof m->text, "%s", sfid_last_error(*g));
     atomic_store(&m->pid, sfid_pid(*g));
@@ -205,7 +204,6 @@ void member_close(struct member *m, sfid *g) {
     recorder_look(&recorder, WINLOG_GIVEN_BACK);
     const int64_t begin = mono_ns();
     sfid_close(g);
-    m->close_ns = mono_ns() - begin;
     m->close = took_since(begin / NS_PER_MS);
     atomic_store(&m->closed, 1);
 }
