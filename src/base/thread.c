@@ -12,19 +12,25 @@
     (256 * 1024) /* the user's callbacks and modules of the system's resolver run on it; untouched pages cost nothing */
 #define TLS_SPARE (16 * 1024) /* the C library's own part, and what it loads later */
 
-/* The C library takes the thread-local storage of all loaded modules out of a thread's stack. */
-static int add_tls(struct dl_phdr_info *module, size_t size, void *sum) {
-    (void)size;
+/* Of all modules that the program began with, counted before main(). What is loaded later has its own outside of stacks. */
+static size_t tls_bytes;
+
+static int add_tls(struct dl_phdr_info *module, size_t size, void *unused) {
+    (void)size, (void)unused;
     for (int i = 0; i < module->dlpi_phnum; i++)
         if (module->dlpi_phdr[i].p_type == PT_TLS)
-            *(size_t *)sum += module->dlpi_phdr[i].p_memsz + module->dlpi_phdr[i].p_align;
+            tls_bytes += module->dlpi_phdr[i].p_memsz + module->dlpi_phdr[i].p_align;
     return 0;
 }
 
+/*
+ * The C library takes thread-local storage out of a thread's stack. It is counted when this library is loaded, not when a thread
+ * starts: the look takes the loader's lock, which in a child of fork() stays held for ever if another thread had it.
+ */
+__attribute__((constructor)) static void count_tls(void) { dl_iterate_phdr(add_tls, NULL); }
+
 static size_t stack_bytes(void) {
-    size_t bytes = STACK_BYTES + TLS_SPARE;
-    dl_iterate_phdr(add_tls, &bytes);
-    return SFID__MAX(bytes, (size_t)sysconf(_SC_THREAD_STACK_MIN));
+    return SFID__MAX(STACK_BYTES + TLS_SPARE + tls_bytes, (size_t)sysconf(_SC_THREAD_STACK_MIN));
 }
 
 int sfid__thread_start(pthread_t *thread, void *(*main)(void *), void *arg) {

@@ -11,6 +11,7 @@
  */
 #include "support/proc.h"
 
+#include <link.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
@@ -314,6 +315,25 @@ static void test_doors(void) {
     munmap(f, sizeof *f);
 }
 
+/* With the lock of the dynamic loader, which no child gets back: the C library does not make it anew, as it does malloc()'s. */
+static int fork_inside(struct dl_phdr_info *module, size_t size, void *arg) {
+    (void)module, (void)size;
+    is_i64(child_run(door_child, arg, TAP_WAIT_MS), 0, "loader: a child draws from its parent's generator and from one of its own");
+    return 1;
+}
+
+/* As a fork amid another thread's exception or dlopen(), or amid the start of one of the library's threads. */
+static void test_loader(void) {
+    const sfid_options opt = options_of("house", 3, &layout);
+    struct storm child = {.g = open_or_die(&opt), .f = shared_memory(sizeof *child.f)};
+    if (SANITIZED)
+        skip(1, "a sanitizer's allocator does not survive a fork amid threads");
+    else
+        dl_iterate_phdr(fork_inside, &child);
+    sfid_close(child.g);
+    munmap(child.f, sizeof *child.f);
+}
+
 int main(void) {
     dirs_make();
     witness_begin();
@@ -328,6 +348,7 @@ int main(void) {
     test_raw(_Fork, "_Fork");
     test_storm();
     test_doors();
+    test_loader();
     is_i64(count_fds(), fds, "no descriptor is left");
     ok(tap_wait_until(threads_are, &threads, TAP_WAIT_MS), "no thread is left");
     return done_testing();
