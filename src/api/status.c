@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 int64_t sfid_pid(const sfid *g) {
     if (g == NULL)
@@ -103,24 +102,17 @@ static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) 
            v->tick > v->clock && sfid__record_issued(v->r) == 0;
 }
 
-/* The time of day as "05:11:17Z". */
-static void time_of_day(int64_t unix_ms, char out[16]) {
-    const time_t seconds = (time_t)(unix_ms / 1000);
-    struct tm tm;
-    if (gmtime_r(&seconds, &tm) == NULL || strftime(out, 16, "%H:%M:%SZ", &tm) == 0)
-        snprintf(out, 16, "?");
-}
-
 static void explain_wait(const struct sfid__generator *g, const struct sfid__rest *rest, const struct look *v, char *out,
                          size_t size) {
-    char until[16];
+    char until[SFID__TIME_TEXT];
     if (!waits_for_mark(rest, v)) {
         snprintf(out, size, "the sequence is used up: the tick of the next ID is %" PRId64 " ms ahead of the clock",
                  ticks_ms(g, v->clock, v->tick));
         return;
     }
     const int ms = sfid__draw_retry_ms(g);
-    time_of_day(sfid__tick_begin_ms(&g->layout, v->tick), until);
+    const int64_t until_ms = sfid__tick_begin_ms(&g->layout, v->tick);
+    sfid__time_text(until_ms, until_ms, until);
     snprintf(
         out, size,
         "IDs up to %s may have been issued before the run directory or the mark was lost; the next one can be generated in %d s",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <time.h>
 
 /* A sandbox may forbid one call. A clock that cannot be read at all is at 0: that is before every epoch. */
@@ -50,4 +52,21 @@ int sfid__deadline_left_ms(struct sfid__deadline *d) {
     else if (d->stop)
         left = SFID__MIN(left, SFID__STOP_LOOK_MS);
     return (int)SFID__MAX(0, SFID__MIN(left, 3600000));
+}
+
+static int64_t floor_of(int64_t n, int64_t unit) { return n / unit - (n % unit < 0); }
+
+void sfid__time_text(int64_t unix_ms, int64_t now_ms, char out[SFID__TIME_TEXT]) {
+    const int64_t second = floor_of(unix_ms, 1000), day = floor_of(second, 86400), of_day = second - day * 86400;
+    /* Years begin on 1 March, where a leap day is the last; 400 of them have 146097 days. 719468: from 1 March of the year 0 to 1970. */
+    const int64_t era = floor_of(day + 719468, 146097), of_era = day + 719468 - era * 146097;
+    const int64_t of_era_year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    const int64_t of_year = of_era - (365 * of_era_year + of_era_year / 4 - of_era_year / 100);
+    const int64_t month = (5 * of_year + 2) / 153, date = of_year - (153 * month + 2) / 5 + 1; /* five months have 153 days */
+    int n = 0;
+    if (day != floor_of(floor_of(now_ms, 1000), 86400))
+        n = snprintf(out, SFID__TIME_TEXT, "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T", era * 400 + of_era_year + (month > 9),
+                     month < 10 ? month + 3 : month - 9, date);
+    snprintf(out + n, SFID__TIME_TEXT - (size_t)n, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 "Z", of_day / 3600, of_day / 60 % 60,
+             of_day % 60);
 }

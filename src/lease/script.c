@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- questions ------------------------------------------------------------- */
 
@@ -80,15 +79,7 @@ bool sfid__redis_app_numbers(const struct sfid__redis_app *app, unsigned i, unsi
 int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick) { return sfid__tick_begin_ms(&app->layout, tick); }
 
 void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]) {
-    const time_t at = (time_t)(unix_ms / 1000), now = (time_t)(sfid__now(app->clock).ms / 1000);
-    struct tm then, today;
-    const char *form = "%Y-%m-%dT%H:%M:%SZ";
-    out[0] = '\0';
-    if (gmtime_r(&at, &then) == NULL)
-        return;
-    if (gmtime_r(&now, &today) && then.tm_yday == today.tm_yday && then.tm_year == today.tm_year)
-        form = "%H:%M:%SZ";
-    strftime(out, SFID__TIME_TEXT, form, &then);
+    sfid__time_text(unix_ms, sfid__now(app->clock).ms, out);
 }
 
 /* An error that a person has to see to: asking again soon changes nothing. */

@@ -86,7 +86,6 @@ int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct
 
 /* The Unix milliseconds at which a tick begins; and a time in UTC as "14:03:59Z", with the date if that is not today's. */
 int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick);
-#define SFID__TIME_TEXT 40
 void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]);
 
 #endif
