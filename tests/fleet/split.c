@@ -252,7 +252,7 @@ static void unguarded_apart(struct brain *b) {
 static uint64_t duplicates_found(const char *logs) {
     char line[300];
     uint64_t found = 0;
-    FILE *out = checker_start("--layout '%s' --order none %s", LAYOUT, logs);
+    FILE *out = checker_start("--layout '%s' --order none '%s'", LAYOUT, logs);
     while (fgets(line, sizeof line, out)) {
         const char *at = strstr(line, " files, ");
         if (at)

@@ -35,7 +35,7 @@ static void write_file(const char *name, const int64_t *from, size_t n, uint64_t
 static char said[8192];
 
 static int run_checker(const char *options) {
-    FILE *out = checker_start("%s %s 2>&1", options, dirs.logs);
+    FILE *out = checker_start("%s '%s' 2>&1", options, dirs.logs);
     said[fread(said, 1, sizeof said - 1, out)] = '\0';
     const int status = pclose(out);
     remove_tree(dirs.logs);

@@ -64,7 +64,7 @@ static void check_ids(struct cell *c, const struct round *r) {
     char logs[4300], line[300];
     uint64_t n[6] = {0};
     snprintf(logs, sizeof logs, "%s/%s", dirs.logs, r->logs);
-    FILE *out = checker_start("--layout '%s' --order pid %s", LAYOUT, logs);
+    FILE *out = checker_start("--layout '%s' --order pid '%s'", LAYOUT, logs);
     while (fgets(line, sizeof line, out))
         if (sscanf(line,
                    "%" SCNu64 " IDs in %*d files, %" SCNu64 " duplicates, %" SCNu64 " order breaks, %" SCNu64

@@ -328,7 +328,7 @@ static void test_one_directory(void) {
 
 static void clean(const char *conf) {
     char command[200];
-    snprintf(command, sizeof command, "systemd-tmpfiles --clean %s", conf);
+    snprintf(command, sizeof command, "systemd-tmpfiles --clean '%s'", conf);
     if (system(command) != 0)
         die("%s", command);
 }

@@ -239,7 +239,7 @@ static void judge_world(void) {
     snprintf(dir, sizeof dir, "%s/%s", dirs.logs, here->app);
     make_dir(dir);
     write_logs(dir);
-    FILE *out = checker_start("--layout '%s' %s", here->layout_text, dir);
+    FILE *out = checker_start("--layout '%s' '%s'", here->layout_text, dir);
     bool counted = false;
     int shown = 0;
     while (fgets(line, sizeof line, out)) {

@@ -375,7 +375,7 @@ bool judge(const char *layout, const char *order, uint64_t count, const char *wh
         order = "per-file"; /* lives of one pid are there at once */
     if (count != UINT64_MAX)
         snprintf(wanted, sizeof wanted, "--count %" PRIu64, count);
-    FILE *out = checker_start("--layout '%s' --order %s %s %s", layout, order, wanted, dirs.logs);
+    FILE *out = checker_start("--layout '%s' --order %s %s '%s'", layout, order, wanted, dirs.logs);
     while (fgets(line, sizeof line, out)) {
         line[strcspn(line, "\n")] = '\0';
         diag("%s", line);
