@@ -15,7 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <string_view> /* std::hash, for much less than <functional> */
 #include <type_traits>
 
 namespace libsfid {
