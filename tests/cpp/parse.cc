@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* parse.cc - a program that only takes IDs apart: it is linked without the library, with every header included. */
-#include <iostream>
+#include <cstdio>
 #include <sfid.hpp>
 
 int main(int argc, char **argv) {
@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
     }
     if (!layouts::twitter.at(p.time).contains(tweet) || !wide_layout::uuid7().at(wide_layout::uuid7().time(uuid)).contains(uuid))
         return 4;
-    std::cout << p.pid << ' ' << p.seq << ' ' << p.time.time_since_epoch().count() << '\n';
+    const std::string found = std::to_string(p.pid) + ' ' + std::to_string(p.seq) + ' ';
+    std::puts((found + std::to_string(p.time.time_since_epoch().count())).c_str());
     return 0;
 }
