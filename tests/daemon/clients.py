@@ -303,7 +303,7 @@ def order():
         with lock:
             got.append(mine)
 
-    threads = [threading.Thread(target=draw, args=("resp" if i % 2 else "flakeid",)) for i in range(6)]
+    threads = [threading.Thread(target=draw, args=("resp" if i % 2 else "flakeid",), daemon=True) for i in range(6)]
     for t in threads:
         t.start()
     for t in threads:

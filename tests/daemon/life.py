@@ -246,7 +246,7 @@ def restarts():
             mine.append(run_)
         got.append(mine)
 
-    threads = [threading.Thread(target=load) for _ in range(4)]
+    threads = [threading.Thread(target=load, daemon=True) for _ in range(4)]
     d = Daemon(listen=[], fds=[s.fileno()], name="restarts")
     for t in threads:
         t.start()

@@ -103,7 +103,7 @@ def lost():
                 ids.extend([int(body)] if status == 200 else [])
                 time.sleep(0.005)
 
-        threads = [threading.Thread(target=load) for _ in range(2)]
+        threads = [threading.Thread(target=load, daemon=True) for _ in range(2)]
         for t in threads:
             t.start()
         until(lambda: len(ids) > 20)

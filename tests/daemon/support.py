@@ -114,10 +114,21 @@ class Daemon:
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, pass_fds=fds)
         daemons.append(self)
-        if wait and not until(lambda: "sfid: ready:" in self.log() or self.process.poll() is not None):
-            raise RuntimeError("not ready: " + self.log())
+        if wait and not until(lambda: "sfid: ready:" in self.log() or self.process.poll() is not None, 120):
+            raise RuntimeError("not ready: %s, %s" % (self.log(), self.where()))
         found = re.search(r"ready: 127\.0\.0\.1:(\d+)", self.log())
         self.port = int(found.group(1)) if found else None
+
+    def where(self):
+        """What it does, as the kernel tells: its program, its state and what it waits for."""
+        told = []
+        for name in ["cmdline", "stat", "wchan", "syscall", "stack"]:
+            try:
+                with open("/proc/%d/%s" % (self.process.pid, name), errors="replace") as f:
+                    told.append(f.read().replace("\0", " ").strip())
+            except OSError as e:
+                told.append(str(e))
+        return "; ".join(told)
 
     def log(self):
         with open(self.log_path, errors="replace") as log:

@@ -12,10 +12,10 @@
 #include <sfid.h>
 
 /*
- * LONG_MS: of a question that is answered, or fails by itself. AT_ONCE_MS: then far less than any time that is given.
+ * LONG_MS: of a question that is answered, or fails by itself. AT_ONCE_MS: then far less than that.
  * OVERRUN_MS: what is done once a deadline has passed.
  */
-enum { LONG_MS = TAP_WAIT_MS, AT_ONCE_MS = 1000, OVERRUN_MS = 1000 };
+enum { LONG_MS = TAP_WAIT_MS, AT_ONCE_MS = LONG_MS / 4, OVERRUN_MS = 1000 };
 
 /* ---- asking -------------------------------------------------------------- */
 
