@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 
 /* A process in the list with a flock(2) lock on a file; 0: none. */
-static long locker_of(FILE *list, const struct stat *st) {
+static long look_for(FILE *list, const struct stat *st) {
     char line[256];
     rewind(list);
     while (fgets(line, sizeof line, list)) {
@@ -21,6 +21,14 @@ static long locker_of(FILE *list, const struct stat *st) {
             return process;
     }
     return 0;
+}
+
+/* The kernel hands the list out in parts. What is locked and unlocked between two of them makes it leave lines out. */
+static long locker_of(FILE *list, const struct stat *st) {
+    long process = 0;
+    for (int look = 0; look < 3 && process == 0; look++)
+        process = look_for(list, st);
+    return process;
 }
 
 long sfid__file_locker(const struct stat *st) {

@@ -237,8 +237,10 @@ static void test_sentinel(void) {
     sfid__sentinel_drop(s);
     unlink(path);
     need(sfid__sentinel_new(&s, &uri, "orders", &err) >= 0, "%s", err.text);
+    char begin[60]; /* a long path is cut off behind this */
+    snprintf(begin, sizeof begin, "%.50s", path);
     ok(sfid__sentinel_exchange(s, &q, &reply, &err) < 0 && strstr(err.text, "parameter sentinel_password_file: ") &&
-           strstr(err.text, path),
+           strstr(err.text, begin),
        "no file for the sentinel: the error names that parameter");
     sfid__sentinel_drop(s);
     stop_peer(&p);
