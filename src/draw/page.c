@@ -81,7 +81,7 @@ static const char *check_id(const struct sfid__page *page, const struct sfid__pa
     if (memcmp(id->magic, magic, sizeof magic) != 0)
         return "it is not a slot file";
     if (id->version != SFID__PAGE_VERSION || id->size != SFID__MAP_SIZE)
-        return "it has another version";
+        return "it has another version or size";
     if (id->checksum != id_checksum(id))
         return "its header fails its checksum";
     if (id->layout != want->layout)

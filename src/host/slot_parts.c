@@ -184,7 +184,7 @@ int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st
                     struct sfid__slot_found *found, struct sfid__error *err) {
     struct sfid__page_id id;
     const size_t bytes = sfid__slot_backed_bytes(fd, st);
-    *found = (struct sfid__slot_found){.bad = "it is too short"};
+    *found = (struct sfid__slot_found){.bad = st->st_size == SFID__MAP_SIZE ? "it is too short" : "it has another version or size"};
     if (bytes < BLOCK)
         return 0;
     int why_not = sfid__slot_expect(fd, want->layout, &id);
