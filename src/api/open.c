@@ -185,7 +185,7 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     if (opt->app && !settings->plan.by_host) /* by host, the app stands for the worker */
         snprintf(k->app, sizeof k->app, "%s", opt->app);
     k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* those of earlier processes */
-    k->followed = atomic_load_explicit(&g->page->reign, memory_order_relaxed); /* alone so far */
+    k->followed = atomic_load_explicit(&g->page->reign, memory_order_relaxed);               /* alone so far */
     rest->error.code = 0;
     sfid__generator_start(g, r); /* first: a callback may generate IDs */
     /* SFID_EAGAIN: another process keeps this page. A call starts this one's keeper once that one is gone, or is deaf. */
@@ -321,22 +321,20 @@ int sfid_directories(const sfid_options *given, char *run, size_t run_size, char
 }
 
 int sfid_path_check(const char *path, char *why, size_t size) {
-    struct sfid__error err;
+    struct sfid__error err = {.code = 0};
     const char *name;
-    int rc = SFID_EINVAL;
     if (path == NULL || path[0] != '/') {
-        sfid__fail(&err, rc, "\"%.200s\" is not an absolute path", path ? path : "");
+        sfid__fail(&err, SFID_EINVAL, "\"%.200s\" is not an absolute path", path ? path : "");
     } else {
-        const int parent = sfid__trust_parent(path, false, &name, NULL, &err), errnum = errno;
+        const int parent = sfid__trust_parent(path, false, &name, &err);
+        if (parent < 0 && err.code == 0 && errno != ENOENT)
+            sfid__fail_errno(&err, SFID_ESTATE, errno, "%.200s cannot be looked at", path);
         if (parent >= 0)
             close(parent);
-        rc = parent >= 0 || (err.code == 0 && errnum == ENOENT) ? 0 : SFID_ESTATE;
-        if (rc < 0 && err.code == 0)
-            sfid__fail_errno(&err, rc, errnum, "%.200s cannot be looked at", path);
     }
-    if (rc < 0 && why && size > 0)
+    if (err.code < 0 && why && size > 0)
         snprintf(why, size, "%s", err.text);
-    return rc;
+    return err.code;
 }
 
 /* ---- close --------------------------------------------------------------- */

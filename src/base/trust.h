@@ -29,15 +29,11 @@
 
 /*
  * Opens the directory above an absolute path; *name is the last part of path.
- * make: directories that are missing are made, durably, with mode 0700.
- *
- * doubt NULL: a directory that is not trusted ends the walk. Otherwise the walk
- * goes on, and the first one is told in *doubt; code 0: all are trusted.
- *
- * Returns a descriptor (O_PATH), or -1: with err filled in if a directory is not
- * trusted, else with err->code 0 and errno.
+ * make: directories that are missing are made, durably, with mode 0700. *doubt
+ * tells of the first directory that is not trusted; code 0: all are. Returns a
+ * descriptor (O_PATH), or -1 with errno.
  */
-int sfid__trust_parent(const char *path, bool make, const char **name, struct sfid__error *doubt, struct sfid__error *err);
+int sfid__trust_parent(const char *path, bool make, const char **name, struct sfid__error *doubt);
 
 /* Makes a directory with mode 0700, durably: a mark below it must not vanish with it. 0, also if it is there, or an errno. */
 int sfid__trust_make(int parent, const char *name);
@@ -45,7 +41,8 @@ int sfid__trust_make(int parent, const char *name);
 /*
  * Opens a file that the user names, for reading. The way to it has to be
  * trusted, and nobody else may write to it. A pipe opens without waiting for a
- * writer. Returns a descriptor, or -1 as sfid__trust_parent().
+ * writer. Returns a descriptor, or -1 with errno and err->code 0; or, where one of
+ * them is not so, with err filled in: its text goes on behind the file's name.
  */
 int sfid__trust_open(const char *path, struct sfid__error *err);
 

@@ -40,12 +40,29 @@ static int belongs_to_other(struct sfid__error *err, const char *path, unsigned 
                       owner, (unsigned)geteuid(), owner);
 }
 
-/* Moves fd, just opened, and path into dir if the directory can be trusted. */
+/* In a place like /dev/shm another user may have made something first. The message then says who can remove it. */
+static int cannot_open(struct sfid__error *err, const char *path, int errnum) {
+    struct stat st;
+    const bool others = lstat(path, &st) == 0 && st.st_uid != geteuid();
+    if ((errnum == ELOOP || errnum == ENOTDIR) && others)
+        return sfid__fail(err, SFID_ESTATE,
+                          "%s is not a directory (symbolic links are not followed): user %u, who owns it, or root can remove it",
+                          path, (unsigned)st.st_uid);
+    if (errnum == ELOOP || errnum == ENOTDIR)
+        return sfid__fail(err, SFID_ESTATE, "%s is not a directory (symbolic links are not followed)", path);
+    if (errnum == EACCES && others)
+        return belongs_to_other(err, path, st.st_uid);
+    return sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use directory %s", path);
+}
+
+/* Moves fd, just opened or -1 with errno, and path into dir if the directory can be trusted. Frees path if not. */
 static int adopt(struct sfid__dir *dir, int fd, char *path, const char *cure, struct sfid__error *err) {
     struct stat st;
     *dir = (struct sfid__dir){.fd = sfid__fd_above_standard(fd), .path = path};
     int rc = 0;
-    if (dir->fd < 0 || fstat(dir->fd, &st) < 0)
+    if (fd < 0)
+        rc = cannot_open(err, path, errno);
+    else if (dir->fd < 0 || fstat(dir->fd, &st) < 0)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at directory %s", path);
     else if (st.st_uid != geteuid())
         rc = belongs_to_other(err, path, st.st_uid);
@@ -60,21 +77,6 @@ static int adopt(struct sfid__dir *dir, int fd, char *path, const char *cure, st
     dir->device = st.st_dev;
     dir->inode = st.st_ino;
     return 0;
-}
-
-/* In a place like /dev/shm another user may have made something first. The message then says who can remove it. */
-static int cannot_open(struct sfid__error *err, const char *path, int errnum) {
-    struct stat st;
-    const bool others = lstat(path, &st) == 0 && st.st_uid != geteuid();
-    if ((errnum == ELOOP || errnum == ENOTDIR) && others)
-        return sfid__fail(err, SFID_ESTATE,
-                          "%s is not a directory (symbolic links are not followed): user %u, who owns it, or root can remove it",
-                          path, (unsigned)st.st_uid);
-    if (errnum == ELOOP || errnum == ENOTDIR)
-        return sfid__fail(err, SFID_ESTATE, "%s is not a directory (symbolic links are not followed)", path);
-    if (errnum == EACCES && others)
-        return belongs_to_other(err, path, st.st_uid);
-    return sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use directory %s", path);
 }
 
 /* An absolute copy of path: a daemon changes its working directory. NULL with err filled in on failure. */
@@ -153,26 +155,25 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
     return path;
 }
 
+/* Opens a directory, and makes it if it is missing. -1 with errno. */
+static int open_made(int parent, const char *name) {
+    const int fd = openat(parent, name, OPEN_FLAGS);
+    if (fd >= 0 || errno != ENOENT || (errno = sfid__trust_make(parent, name)) != 0)
+        return fd;
+    return openat(parent, name, OPEN_FLAGS);
+}
+
 /* Takes over path and frees it. If path is NULL, err already says why. */
 static int open_path(struct sfid__dir *dir, char *path, const char *cure, struct sfid__error *err) {
     if (path == NULL)
         return err->code;
     const char *name;
     struct sfid__error doubt;
-    const int parent = sfid__trust_parent(path, true, &name, &doubt, err);
-    int fd = parent < 0 ? -1 : openat(parent, name, OPEN_FLAGS), why = errno;
-    if (parent >= 0 && fd < 0 && why == ENOENT && (why = sfid__trust_make(parent, name)) == 0) {
-        fd = openat(parent, name, OPEN_FLAGS);
-        why = errno;
-    }
+    const int parent = sfid__trust_parent(path, true, &name, &doubt);
+    const int fd = parent < 0 ? -1 : open_made(parent, name), why = errno;
     if (parent >= 0)
         close(parent);
-    if (fd < 0) {
-        cannot_open(err, path, why);
-        say_cure(err, cure);
-        free(path);
-        return SFID_ESTATE;
-    }
+    errno = why;
     const int rc = adopt(dir, fd, path, cure, err);
     if (rc == 0 && doubt.code && (dir->doubt = strdup(doubt.text)) == NULL) {
         sfid__dir_close(dir);
@@ -198,31 +199,14 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
     char *path = NULL;
     if (asprintf(&path, "%s/%s", in->path, name) < 0)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    int rc = 0, fd = openat(in->fd, name, OPEN_FLAGS);
-    if (fd < 0 && errno == ENOENT) {
-        const int why = sfid__trust_make(in->fd, name);
-        if (why)
-            rc = sfid__fail_errno(err, SFID_ESTATE, why, "cannot make directory %s", path);
-        fd = rc == 0 ? openat(in->fd, name, OPEN_FLAGS) : -1;
-    }
-    if (rc == 0 && fd < 0)
-        rc = cannot_open(err, path, errno);
-    if (rc == 0)
-        return adopt(dir, fd, path, NULL, err);
-    free(path);
-    return rc;
+    return adopt(dir, open_made(in->fd, name), path, NULL, err);
 }
 
 int sfid__dir_reopen(struct sfid__dir *dir, const char *path, struct sfid__error *err) {
     char *copy = strdup(path);
     if (copy == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    const int fd = open(path, OPEN_FLAGS);
-    if (fd >= 0)
-        return adopt(dir, fd, copy, NULL, err);
-    const int why = errno;
-    free(copy);
-    return cannot_open(err, path, why);
+    return adopt(dir, open(path, OPEN_FLAGS), copy, NULL, err);
 }
 
 bool sfid__dir_is_tmpfs(const struct sfid__dir *dir) {

@@ -58,7 +58,7 @@ static int read_file(const char *path, char text[ROOM], struct sfid__error *err)
     struct sfid__error untrusted;
     const int fd = sfid__trust_open(path, &untrusted);
     if (fd < 0 && untrusted.code)
-        return sfid__fail(err, SFID_EINVAL, TITLE ": %.150s is not used: %s", path, untrusted.text);
+        return sfid__fail(err, SFID_EINVAL, TITLE ": %.150s %s", path, untrusted.text);
     if (fd < 0)
         return sfid__fail_errno(err, SFID_EINVAL, errno, TITLE ": %.200s cannot be opened", path);
     const bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);

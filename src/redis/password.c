@@ -58,12 +58,8 @@ enum sfid__reply_class sfid__password_read(const char *parameter, const char *pa
     static_assert(LONGEST == 255, "the number stands in an error");
     struct sfid__error untrusted;
     const int fd = sfid__trust_open(path, &untrusted);
-    if (fd < 0 && untrusted.code) {
-        sfid__fail(why, SFID_EINVAL, "parameter %s: %.150s is not used: %s", parameter, path, untrusted.text);
-        return SFID__REPLY_CONFIG;
-    }
     if (fd < 0)
-        return cannot_read(parameter, path, errno, why);
+        return untrusted.code ? no_good(parameter, path, untrusted.text, why) : cannot_read(parameter, path, errno, why);
     const enum sfid__reply_class class = read_open(fd, parameter, path, out, why);
     close(fd);
     return class;

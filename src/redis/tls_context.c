@@ -53,10 +53,8 @@ static enum sfid__reply_class read_file(const char *name, const char *path, char
     struct stat st;
     struct sfid__error untrusted;
     const int fd = sfid__trust_open(path, &untrusted);
-    if (fd < 0 && untrusted.code) {
-        sfid__fail(why, SFID_EINVAL, "parameter %s: %.150s is not used: %s", name, path, untrusted.text);
-        return SFID__REPLY_CONFIG;
-    }
+    if (fd < 0 && untrusted.code)
+        return no_good(name, path, untrusted.text, why);
     if (fd < 0 || fstat(fd, &st) < 0) {
         const int errnum = errno;
         if (fd >= 0)
