@@ -65,18 +65,20 @@ static bool is_consented(const char *dir) {
     return false;
 }
 
-static int distrust(struct sfid__error *doubt, const struct walk *w, const char *dir) {
+/* What is taken from it belongs to this owner: in a sticky directory that counts, and the mode does not. */
+static void distrust(struct walk *w, const char *dir, uid_t owner) {
     const unsigned mode = w->st.st_mode & 07777, user = geteuid();
-    if (!is_ours(w->st.st_uid, w->top))
-        return sfid__fail(doubt, SFID_ESTATE,
-                          "%.200s, on the way, belongs to user %u, who can put another directory in its place: choose a path below "
-                          "directories of root or of user %u",
-                          dir, (unsigned)w->st.st_uid, user);
-    return sfid__fail(
-        doubt, SFID_ESTATE,
-        "%.200s, on the way, has mode %04o and group %u: others can put another directory in its place. chmod %s it, choose "
-        "another path, or, if only programs that you trust see it, name it in SFID_TRUST_PARENTS",
-        dir, mode, (unsigned)w->st.st_gid, (mode & S_IWOTH) ? "o-w" : "g-w");
+    const bool ours = is_ours(w->st.st_uid, w->top);
+    if (ours && (mode & S_ISVTX) == 0)
+        sfid__fail(w->doubt, SFID_ESTATE,
+                   "%.200s, on the way, has mode %04o and group %u: others can put another directory in its place. chmod %s it, "
+                   "choose another path, or, if only programs that you trust see it, name it in SFID_TRUST_PARENTS",
+                   dir, mode, (unsigned)w->st.st_gid, (mode & S_IWOTH) ? "o-w" : "g-w");
+    else
+        sfid__fail(w->doubt, SFID_ESTATE,
+                   "%.200s%s%.60s, on the way, belongs to user %u, who can put another directory in its place: choose a path below "
+                   "directories of root or of user %u",
+                   dir, ours ? "/" : "", ours ? w->name : "", (unsigned)(ours ? owner : w->st.st_uid), user);
 }
 
 /* Does what belongs to this owner, at a name in the directory so far, stay there? The first doubt is the one that is told. */
@@ -85,7 +87,7 @@ static void judge(struct walk *w, uid_t owner) {
     const bool kept = (w->st.st_mode & S_ISVTX) && is_ours(owner, w->top);
     const bool good = is_ours(w->st.st_uid, w->top) && (kept || !others_write(&w->st, w->at));
     if (!good && w->doubt->code == 0 && !is_consented(dir))
-        distrust(w->doubt, w, dir);
+        distrust(w, dir, owner);
 }
 
 /* ---- the walk ---------------------------------------------------------------- */

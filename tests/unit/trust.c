@@ -72,6 +72,17 @@ static void is_walked(const char *dir, int want, const char *what) {
     is_i64(status_of(spawn(walks, path)), want, "%s: %s", what, want == TAKEN ? "taken" : "refused");
 }
 
+/* The sentence for the operator; root asks, to whom the same is not trusted. */
+static void is_told(const char *dir, const char *want, const char *what) {
+    char path[4500];
+    struct sfid__error doubt;
+    const char *name;
+    snprintf(path, sizeof path, "%s/s", in_top(dir));
+    const int fd = sfid__trust_parent(path, false, &name, &doubt);
+    ok(fd >= 0 && doubt.code && strstr(doubt.text, want), "it is told %s: %s", what, doubt.code ? doubt.text : "nothing");
+    close(fd);
+}
+
 static void owners_and_modes(void) {
     make("own", USER, USER, 0755);
     is_walked("own", TAKEN, "own, 0755");
@@ -85,8 +96,11 @@ static void owners_and_modes(void) {
     is_walked("sticky/own", TAKEN, "own in root's, 1777");
     make("sticky/other", OTHER, OTHER, 0755);
     is_walked("sticky/other", REFUSED, "another user's in root's, 1777");
+    is_told("sticky/other", "sticky/other, on the way, belongs to user 12345", "whose it is, and not the mode of /tmp");
+    is_told("other", "other, on the way, belongs to user 12345", "another user's directory");
     make("open", 0, 0, 0777);
     is_walked("open", REFUSED, "root's, 0777, as an emptyDir");
+    is_told("open", "open, on the way, has mode 0777 and group 0", "a mode, with what to do: chmod o-w");
     make("open/own", USER, USER, 0700);
     is_walked("open/own", REFUSED, "own, below root's, 0777");
     make("setgid", 0, VOLUME, 02777);
@@ -99,6 +113,8 @@ static void owners_and_modes(void) {
     is_walked("users", REFUSED, "a home of 0775 whose group has others");
     make("private", 0, USER, 02775);
     is_walked("private", TAKEN, "root's with the user's own group, 2775");
+    make("assigned", 0, 0, 02775);
+    is_walked("assigned", TAKEN, "root's with group 0, 2775, as OpenShift mounts a volume for a user it has chosen");
     make("zero", USER, 0, 0770);
     is_walked("zero", TAKEN, "group 0, 0770");
     make("wheel", 0, 0, 0775);
@@ -168,6 +184,32 @@ static int mounts(void *arg) {
     if (status_of(spawn(walks, bound)) != REFUSED)
         return 5;
     return !layered ? TOLD : status_of(spawn(walks, over)) == TAKEN ? TAKEN : 4;
+}
+
+/* As an emptyDir in memory, at /dev/shm or elsewhere: a tmpfs of root's that all may write to. */
+static int in_memory(void *unused) {
+    (void)unused;
+    char below[4500];
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", in_top("memory"), "tmpfs", 0, "mode=0777") < 0)
+        return 6;
+    snprintf(below, sizeof below, "%s/run", in_top("memory"));
+    if (status_of(spawn(walks, below)) != REFUSED)
+        return 5;
+    consent = in_top("memory");
+    if (status_of(spawn(walks, below)) != TAKEN)
+        return 4;
+    consent = NULL;
+    return chmod(in_top("memory"), 01777) < 0 ? 3 : status_of(spawn(walks, below));
+}
+
+static void memory(void) {
+    make("memory", 0, 0, 0755);
+    const int got = status_of(spawn(in_memory, NULL));
+    if (got == 6)
+        skip(1, "cannot mount a file system here");
+    else
+        is_i64(got, TAKEN, "a tmpfs, 0777: refused, but taken where SFID_TRUST_PARENTS names it, or with a sticky bit");
 }
 
 static void mounted(void) {
@@ -392,6 +434,7 @@ int main(void) {
     by_consent();
     access_lists();
     mounted();
+    memory();
     in_namespace("own", TAKEN, "own: taken");
     in_namespace("other", TAKEN, "another user's, which cannot be told from root's: taken");
     in_namespace("mine", REFUSED, "own, 0777: refused");
