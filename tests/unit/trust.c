@@ -111,6 +111,8 @@ static void owners_and_modes(void) {
     is_walked("home", TAKEN, "a home of 0775 whose group has the user's number");
     make("users", USER, USERS, 0775);
     is_walked("users", REFUSED, "a home of 0775 whose group has others");
+    make("roots-users", 0, USERS, 0775);
+    is_told("roots-users", "chmod g-w it", "a group's right, with what to do");
     make("private", 0, USER, 02775);
     is_walked("private", TAKEN, "root's with the user's own group, 2775");
     make("assigned", 0, 0, 02775);
@@ -140,6 +142,10 @@ static void by_consent(void) {
     is_walked("volumes", TAKEN, "the third of a list, with slashes");
     is_walked("open", TAKEN, "the last of a list");
     is_walked("users", REFUSED, "none of a list");
+    make("by-dots", 0, 0, 0755);
+    snprintf(list, sizeof list, "%s", in_top("volumes"));
+    is_walked("volumes/../users", REFUSED, "two dots lead out of one that is named");
+    is_walked("by-dots/.././volumes/.", TAKEN, "dots lead into it");
     consent = "/";
     is_walked("users", TAKEN, "all of them");
     consent = NULL;
