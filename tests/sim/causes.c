@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * causes.c - what may cost an ID or a lease, and for how long.
+ *
+ * The table is that of doc/safety.md, section "What happens when": `row` is the event as it stands there, and
+ * tests/sh/sim.test looks for it. Once the longest wait of the row is over, a call that gets no ID has no cause. Two rows meet
+ * where a host is away while the servers forget: its holders wait as newcomers do.
+ *
+ * One thing is not in that table. A process that opens while the state directory fails takes an identity for its host from the
+ * run directory. Others have the one of the state directory. If such a process keeps a page that they share, its renewal shows
+ * another identity, and the lease is lost: they get another pid. So disks that fail excuse it.
+ */
+#include "sim.h"
+
+/*
+ * What was under way when it ended may fail, and the next try comes after a pause. Where the network loses answers of itself, in
+ * one exchange of twenty-five, three in a row may be lost.
+ */
+static int64_t slack_ns(void) { return (terms.deadline * 2 + 6 * SECOND) * (wire_faulty ? 4 : 1); }
+
+enum wait { NO_WAIT, ONE_EXCHANGE, LEAD, WINDOW_AND_SKEW };
+struct terms terms;
+
+static const struct {
+    const char *name, *row;
+    enum wait holders, newcomers;
+    bool loses; /* a lease whose window is open */
+} table[CAUSES] = {
+    [CAUSE_KILL] = {"kills", "a process is killed, its page is there", NO_WAIT, NO_WAIT, false},
+    [CAUSE_POWER] = {"power losses", "power loss; or a kill, and the page is lost", LEAD, LEAD, false},
+    [CAUSE_RUN_GONE] = {"run directories lost", "the run directory is removed", NO_WAIT, NO_WAIT, false},
+    [CAUSE_DISK] = {"disks full, bad or slow", "the state directory is full, read-only, or its disk hangs", ONE_EXCHANGE,
+                    ONE_EXCHANGE, false},
+    [CAUSE_STOPPED] = {"stops", "stopped, frozen or suspended past the window", ONE_EXCHANGE, ONE_EXCHANGE, false},
+    [CAUSE_COPY] = {"copies", "the machine is a copy, and shows it; or it was suspended", LEAD, LEAD, true},
+    [CAUSE_CLOCK] = {"clock steps", "the host's clock is set back", NO_WAIT, NO_WAIT, false},
+    [CAUSE_AWAY] = {"cuts", "Redis is away and comes back as it was", ONE_EXCHANGE, ONE_EXCHANGE, false},
+    [CAUSE_NEW] = {"new apps", "a new app, no `init`", NO_WAIT, WINDOW_AND_SKEW, false},
+    [CAUSE_FORGOT] = {"times forgotten", "FLUSHALL, DEL, the hash evicted", NO_WAIT, WINDOW_AND_SKEW, true},
+    [CAUSE_FAILS_OVER] = {"restarts and failovers", "restart from nothing or an old file; failover that lost writes; fail-back",
+                          WINDOW_AND_SKEW, WINDOW_AND_SKEW, true},
+};
+
+static uint64_t times[CAUSES];
+static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], forgot_till;
+
+static int64_t wait_ns(enum wait w) {
+    switch (w) {
+    case ONE_EXCHANGE:
+        return terms.deadline;
+    case LEAD:
+        return 30 * SECOND;
+    case WINDOW_AND_SKEW:
+        return terms.window + terms.skew;
+    default:
+        return 0;
+    }
+}
+
+static void raise(int64_t *till, int64_t to) { *till = to > *till ? to : *till; }
+
+static bool is_away(enum cause c) { return c == CAUSE_AWAY || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER; }
+
+static void begins_on(enum cause c, int h, int64_t till) {
+    const int64_t both = terms.window + terms.skew + slack_ns();
+    raise(&holders_till[h], till + wait_ns(table[c].holders));
+    raise(&newcomers_till[h], till + wait_ns(table[c].newcomers));
+    if (table[c].loses)
+        raise(&losses_till[h], till + both);
+    if (c == CAUSE_DISK && has_kind("share"))
+        losses_till[h] = FOREVER; /* see the head */
+    if (is_away(c))
+        raise(&away_till[h], till);
+    if ((is_away(c) && forgot_till > now_ns) || (table[c].loses && away_till[h] + terms.window > now_ns))
+        raise(&holders_till[h], till + both);
+}
+
+void cause_begins(enum cause c, int where, int64_t till) {
+    times[c]++;
+    note("%s: %s until %.3f", where < 0 ? "all" : "a host", table[c].name, (double)till / 1e9);
+    for (int h = 0; h < (int)hosts; h++)
+        if (where == EVERYWHERE || h == where)
+            begins_on(c, h, till);
+    if (table[c].loses || c == CAUSE_NEW)
+        raise(&forgot_till, till + terms.window + terms.skew);
+}
+
+void causes_copied(int from, int to) {
+    raise(&holders_till[to], holders_till[from]);
+    raise(&newcomers_till[to], newcomers_till[from]);
+    raise(&losses_till[to], losses_till[from]);
+    raise(&away_till[to], away_till[from]);
+}
+
+bool holder_is_excused(int where) { return now_ns <= holders_till[where] + slack_ns(); }
+
+bool newcomer_is_excused(int where) {
+    return now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
+}
+
+bool loss_is_excused(int where) { return now_ns <= losses_till[where]; }
+
+void causes_report(void) {
+    const char *between = "";
+    for (int c = 0; c < CAUSES; c++)
+        if (times[c]) {
+            printf("%s%" PRIu64 " %s", between, times[c], table[c].name);
+            between = ", ";
+        }
+    if (*between)
+        putchar('\n');
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * faults.c - what befalls the fleet.
+ *
+ * A world is a list of faults, each with a weight, and the mean time between two. Faults have a stream of numbers of their own.
+ */
+#include "sim.h"
+
+static struct stream *const dice = &streams.faults;
+
+static int64_t any_ns(int64_t ns) { return up_to(dice, ns); }
+
+static struct host *any_host(void) { return &host[below(dice, hosts)]; }
+
+static int number_of(const struct host *h) { return (int)(h - host); }
+
+static struct process *any_process(const struct host *h) {
+    struct process *p = NULL;
+    uint64_t n = 0;
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && process[i].host == number_of(h) && below(dice, ++n) == 0)
+            p = &process[i];
+    return p;
+}
+
+static void kill_all(const struct host *h) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && process[i].host == number_of(h))
+            process_kill(&process[i]);
+}
+
+/* ---- on a host ------------------------------------------------------------------------- */
+
+static void kill_one(void) {
+    const struct host *h = any_host();
+    struct process *p = any_process(h);
+    if (p == NULL)
+        return;
+    cause_begins(CAUSE_KILL, number_of(h), now_ns);
+    note("process %d is killed", p->pid);
+    process_kill(p);
+    kills++;
+}
+
+static void stop_for(int64_t ns) {
+    const struct host *h = any_host();
+    struct process *p = any_process(h);
+    if (p == NULL)
+        return;
+    p->stopped_till = now_ns + any_ns(ns);
+    note("process %d is stopped", p->pid);
+    cause_begins(CAUSE_STOPPED, number_of(h), p->stopped_till);
+}
+
+static void stop_one(void) { stop_for(250 * SECOND); }
+
+/* With the drift of an hour and the step of a server it stays below max_skew_ms, so that the server takes it. */
+static void step_clock(void) {
+    struct host *h = any_host();
+    const int64_t before = h->offset_ns;
+    h->offset_ns = any_ns(2400 * MS) - 1200 * MS;
+    cause_begins(CAUSE_CLOCK, number_of(h), now_ns + (before > h->offset_ns ? before - h->offset_ns : 0));
+}
+
+static void cut_for(int64_t ns) {
+    struct host *h = any_host();
+    h->cut_till = now_ns + any_ns(ns);
+    cause_begins(CAUSE_AWAY, number_of(h), h->cut_till + 2 * SECOND);
+}
+
+static void cut_long(void) { cut_for(400 * SECOND); }
+
+/* Shorter than W - H - D - 0.5 s: this costs nothing, and is no cause. */
+static void cut_short(void) {
+    struct host *h = any_host();
+    h->cut_till = now_ns + any_ns(5 * SECOND);
+    note("host %d is cut off for a while", number_of(h));
+}
+
+static void lose_power(void) {
+    struct host *h = any_host();
+    cause_begins(CAUSE_POWER, number_of(h), now_ns);
+    kill_all(h);
+    if (has_kind("local") && chance(dice, 600)) {
+        const int64_t back = any_ns(40 * SECOND);
+        h->offset_ns -= back;
+        cause_begins(CAUSE_CLOCK, number_of(h), now_ns + back);
+    }
+    host_boot(h, true);
+}
+
+static void lose_run(void) {
+    struct host *h = any_host();
+    cause_begins(CAUSE_RUN_GONE, number_of(h), now_ns);
+    host_lose_run(h);
+}
+
+static void disk_hangs(void) {
+    struct host *h = any_host();
+    h->disk_hangs_till = now_ns + any_ns(20 * SECOND);
+    cause_begins(CAUSE_DISK, number_of(h), h->disk_hangs_till);
+}
+
+static void disk_is_slow(void) {
+    struct host *h = any_host();
+    h->disk_hangs_till = now_ns + any_ns(SECOND);
+    note("the disk of host %d is slow", number_of(h));
+}
+
+static void disk_fails(void) {
+    struct host *h = any_host();
+    if (chance(dice, 500)) {
+        h->disk_full_till = now_ns + any_ns(60 * SECOND);
+        cause_begins(CAUSE_DISK, number_of(h), h->disk_full_till);
+    } else {
+        h->disk_bad_till = now_ns + any_ns(20 * SECOND);
+        cause_begins(CAUSE_DISK, number_of(h), h->disk_bad_till);
+    }
+}
+
+static void copy_machine(void) {
+    struct host *from = any_host(), *to = any_host();
+    if (from == to || !has_kind("copy"))
+        return;
+    kill_all(to);
+    if (!machine_copy(number_of(from), number_of(to)))
+        return;
+    check_copied();
+    causes_copied(number_of(from), number_of(to));
+    to->slept_ns += SECOND + any_ns(5 * SECOND);
+    cause_begins(CAUSE_COPY, number_of(from), now_ns);
+    cause_begins(CAUSE_COPY, number_of(to), now_ns);
+}
+
+/* ---- at the servers ---------------------------------------------------------------------- */
+
+static void all_away(unsigned which, int64_t ns) {
+    server[which].down_till = now_ns + ns;
+    cause_begins(CAUSE_AWAY, EVERYWHERE, server[which].down_till);
+}
+
+/* Its name is another one then, and nobody can tell whether the file was an old one. */
+static void restart_with_data(void) {
+    all_away(0, any_ns(30 * SECOND));
+    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[0].down_till);
+    server_change(0, SERVER_RESTARTS);
+}
+
+static void restart_without(void) {
+    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
+    server_change(0, chance(dice, 500) ? SERVER_LOADS_SAVE : SERVER_FORGETS);
+}
+
+static void save(void) { server_change(0, SERVER_SAVES); }
+
+static void flush(void) {
+    cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
+    server_change(0, SERVER_FLUSHES);
+}
+
+/* The clocks of two servers may differ by the skew budget, and two steps of one by as much. */
+static void fail_over(void) {
+    const int64_t most = terms.skew / 2 - 100 * MS;
+    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
+    if (chance(dice, 500))
+        save();
+    server[0].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
+    server_change(0, SERVER_FAILS_OVER);
+}
+
+/* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
+
+static void behind_and_empty(void) {
+    static bool is_behind;
+    is_behind = !is_behind;
+    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
+    server[0].offset_ns = (terms.skew / 2 - 100 * MS) * (is_behind ? -1 : 1);
+    if (!is_behind) {
+        save();
+        server_change(0, SERVER_LOADS_SAVE);
+        return;
+    }
+    for (unsigned h = 0; h < hosts; h++)
+        if (h < hosts / 2) {
+            host[h].cut_till = now_ns + 70 * SECOND + any_ns(60 * SECOND);
+            cause_begins(CAUSE_AWAY, (int)h, host[h].cut_till + 2 * SECOND);
+        } else {
+            kill_all(&host[h]);
+            host_lose_run(&host[h]);
+        }
+    server_change(0, SERVER_FORGETS);
+}
+
+/* ---- worlds --------------------------------------------------------------------------------- */
+
+struct fault {
+    void (*happens)(void);
+    unsigned weight;
+};
+static const struct fault all[] = {
+    {kill_one, 20},       {stop_one, 10},   {step_clock, 10}, {cut_long, 10},     {restart_with_data, 10},
+    {restart_without, 2}, {save, 10},       {fail_over, 2},   {flush, 2},         {lose_power, 3},
+    {lose_run, 3},        {disk_hangs, 10}, {disk_fails, 10}, {copy_machine, 10}, {NULL, 0}};
+static const struct fault harmless[] = {{kill_one, 10}, {cut_short, 10}, {step_clock, 10}, {disk_is_slow, 10}, {NULL, 0}};
+static const struct fault at_servers[] = {{cut_long, 20}, {fail_over, 10},        {save, 10}, {kill_one, 10}, {stop_one, 10},
+                                          {flush, 4},     {restart_with_data, 5}, {NULL, 0}};
+static const struct fault on_one_host[] = {{kill_one, 20}, {lose_power, 20}, {lose_run, 10}, {disk_hangs, 10}, {NULL, 0}};
+static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
+
+static const struct world {
+    const char *name;
+    const struct fault *fault;
+    int64_t between;
+    enum faulty wire;
+} worlds[] = {
+    {"none", NULL, 0, WIRE_GOOD},
+    {"all", all, 30 * SECOND, WIRE_LONG},
+    {"harmless", harmless, 15 * SECOND, WIRE_SHORT},
+    {"servers", at_servers, 60 * SECOND, WIRE_STUCK},
+    {"host", on_one_host, 60 * SECOND, WIRE_GOOD},
+    {"skew", at_skew, 175 * SECOND, WIRE_GOOD},
+};
+static const struct world *world;
+
+static void next_fault(void *arg) {
+    unsigned sum = 0;
+    for (const struct fault *f = world->fault; f->happens; f++)
+        sum += f->weight;
+    uint64_t at = below(dice, sum);
+    const struct fault *f = world->fault;
+    for (; at >= f->weight; f++)
+        at -= f->weight;
+    f->happens();
+    at_time(now_ns + any_ns(2 * world->between), next_fault, arg);
+}
+
+void faults_begin(void) {
+    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
+        if (strcmp(worlds[i].name, settings.world) == 0)
+            world = &worlds[i];
+    if (world == NULL)
+        broken("there is no world %s", settings.world);
+    wire_faulty = world->wire;
+    if (world->fault)
+        at_time(now_ns + 60 * SECOND, next_fault, NULL);
+}

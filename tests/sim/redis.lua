@@ -1,0 +1,121 @@
+-- SPDX-License-Identifier: MIT
+-- The part of Redis that the lease script uses. A server has keys, a save of them, and a name that changes with each start.
+
+local all, this = {}, nil
+
+local function copy(t)
+  local r = {}
+  for k, v in pairs(t) do
+    r[k] = type(v) == 'table' and copy(v) or v
+  end
+  return r
+end
+
+local function live(k)
+  local v = this.keys[k]
+  if v and v.till and v.till <= sim_now() then
+    this.keys[k] = nil
+    return nil
+  end
+  return v
+end
+
+local function hash(k)
+  local v = live(k)
+  if not v then
+    v = {h = {}}
+    this.keys[k] = v
+  end
+  return v.h
+end
+
+local commands = {
+  TIME = function()
+    local ms = sim_now()
+    local s = math.floor(ms / 1000)
+    return {string.format('%.0f', s), string.format('%.0f', (ms - s * 1000) * 1000)}
+  end,
+  INFO = function(what)
+    if what == 'server' then
+      return string.format('redis_version:7.0.15\r\nredis_mode:%s\r\nrun_id:%040x\r\n', this.mode, this.run)
+    end
+    return string.format('role:master\r\nmaster_replid2:%040x\r\n', this.followed)
+  end,
+  HSET = function(k, ...)
+    local h, a = hash(k), {...}
+    for i = 1, #a, 2 do
+      h[tostring(a[i])] = tostring(a[i + 1])
+    end
+    return #a / 2
+  end,
+  HGET = function(k, f)
+    local v = live(k)
+    return v and v.h[tostring(f)] or false
+  end,
+  HMGET = function(k, ...)
+    local v, r = live(k), {...}
+    for i = 1, #r do
+      r[i] = v and v.h[tostring(r[i])] or false
+    end
+    return r
+  end,
+  DEL = function(k)
+    this.keys[k] = nil
+    return 1
+  end,
+  GET = function(k)
+    local v = live(k)
+    return v and v.s or false
+  end,
+  SET = function(k, s, how, n)
+    local till = how == 'PXAT' and tonumber(n) or how == 'PX' and sim_now() + tonumber(n) or nil
+    this.keys[k] = {s = s, till = till}
+    return {ok = 'OK'}
+  end,
+  PTTL = function(k)
+    local v = live(k)
+    return v and v.till and v.till - sim_now() or -2
+  end,
+}
+commands.UNLINK = commands.DEL
+
+redis = {sha1hex = sim_hash, replicate_commands = function() end}
+
+function redis.call(name, ...)
+  local f = commands[name]
+  if not f then
+    error('the simulated server lacks ' .. name, 0)
+  end
+  return f(...)
+end
+redis.pcall = redis.call
+
+function sim_use(which)
+  this = all[which]
+end
+
+function sim_save(which)
+  all[which].saved = copy(all[which].keys)
+end
+
+-- 0: with its data, 1: with those of its save, 2: empty.
+function sim_restart(which, how)
+  local s = all[which] or {keys = {}, saved = {}, run = which * 1000, followed = 0, mode = 'standalone'}
+  all[which] = s
+  s.run = s.run + 1
+  if how > 0 then
+    s.keys = how == 1 and copy(s.saved) or {}
+  end
+end
+
+function sim_flush(which)
+  all[which].keys = {}
+end
+
+-- A replica with the data of the save becomes the master.
+function sim_promote(which)
+  local s = all[which]
+  s.followed = s.followed + 1
+  s.run = s.run + 1
+  s.keys = copy(s.saved)
+end

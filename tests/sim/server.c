@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.c - servers that run the script which the library sends, in the Lua that Redis embeds.
+ *
+ * redis.lua has what the script asks of a server: hashes, keys with a time to live, a name that changes with each start. What the
+ * script answers is read here, too, for the checks: they do not believe the library about what it was granted.
+ */
+#include "sim.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdarg.h>
+#include <strings.h>
+
+enum { SCRIPTS = 8, SHA = 40, OWN = 18, SHOWN = OWN + 4 };
+
+struct server server[SERVERS];
+unsigned servers = 1;
+uint64_t exchanges;
+static lua_State *lua;
+static const char *planted_script;
+static struct {
+    char sha[SHA + 1];
+    int ref;
+    bool known_to[SERVERS];
+} script[SCRIPTS];
+static unsigned scripts, answering;
+
+static int64_t server_ms(unsigned which) { return (now_ns + server[which].offset_ns) / MS + INT64_C(1795000000000); }
+
+/* ---- what redis.lua asks ------------------------------------------------------------------ */
+
+static int lua_now(lua_State *l) {
+    lua_pushnumber(l, (double)server_ms(answering));
+    return 1;
+}
+
+/* Text of the length of a SHA-1; that it is another one nobody minds. */
+static int lua_hash(lua_State *l) {
+    size_t n;
+    const char *s = luaL_checklstring(l, 1, &n);
+    uint64_t h = UINT64_C(14695981039346656037);
+    char text[SHA + 1];
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)s[i]) * UINT64_C(1099511628211);
+    snprintf(text, sizeof text, "%016" PRIx64 "%016" PRIx64 "%08x", h, h * 31, (unsigned)(h >> 7));
+    lua_pushlstring(l, text, SHA);
+    return 1;
+}
+
+static void call(const char *name, unsigned which, int how) {
+    lua_getglobal(lua, name);
+    lua_pushinteger(lua, (lua_Integer)which + 1);
+    lua_pushinteger(lua, how);
+    if (lua_pcall(lua, 2, 0, 0))
+        broken("redis.lua: %s", lua_tostring(lua, -1));
+}
+
+void servers_begin(const char *path, const char *planted) {
+    lua = luaL_newstate();
+    luaL_openlibs(lua);
+    lua_register(lua, "sim_now", lua_now);
+    lua_register(lua, "sim_hash", lua_hash);
+    if (luaL_dofile(lua, path))
+        broken("%s", lua_tostring(lua, -1));
+    planted_script = planted;
+    for (unsigned i = 0; i < SERVERS; i++)
+        call("sim_restart", i, 0);
+}
+
+/* ---- answers as text ---------------------------------------------------------------------------- */
+
+struct out {
+    char *text;
+    size_t n, room;
+};
+
+static void put(struct out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct out *o, const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    const int n = vsnprintf(o->text + o->n, o->room - o->n, format, ap);
+    va_end(ap);
+    if (n < 0 || (size_t)n >= o->room - o->n)
+        broken("an answer is too long");
+    o->n += (size_t)n;
+}
+
+static bool put_field(struct out *o, int at, const char *field, char mark) {
+    lua_getfield(lua, at, field);
+    const bool is_text = lua_isstring(lua, -1);
+    if (is_text)
+        put(o, "%c%s\r\n", mark, lua_tostring(lua, -1));
+    lua_pop(lua, 1);
+    return is_text;
+}
+
+static void put_value(struct out *o, int at) {
+    switch (lua_type(lua, at)) {
+    case LUA_TSTRING:
+        put(o, "$%zu\r\n%s\r\n", strlen(lua_tostring(lua, at)), lua_tostring(lua, at));
+        break;
+    case LUA_TNUMBER:
+        put(o, ":%.0f\r\n", lua_tonumber(lua, at));
+        break;
+    case LUA_TTABLE:
+        if (put_field(o, at, "err", '-') || put_field(o, at, "ok", '+'))
+            break;
+        put(o, "*%d\r\n", (int)lua_objlen(lua, at));
+        for (int i = 1; i <= (int)lua_objlen(lua, at); i++) {
+            lua_rawgeti(lua, at, i);
+            put_value(o, lua_gettop(lua));
+            lua_pop(lua, 1);
+        }
+        break;
+    default:
+        put(o, "$-1\r\n");
+    }
+}
+
+/* ---- what an exchange granted ----------------------------------------------------------------------- */
+
+static uint64_t number_at(int table, int i) {
+    lua_rawgeti(lua, table, i);
+    const char *s = lua_tostring(lua, -1);
+    const uint64_t n = s ? strtoull(s, NULL, 10) : 0;
+    lua_pop(lua, 1);
+    return n;
+}
+
+/* The window that the holder shows is open by the server's clock. */
+static bool is_open(const struct command *c) {
+    const int64_t epoch = atoll(c->argv[6]), unit = atoll(c->argv[7]);
+    return c->argc > SHOWN && atoll(c->argv[SHOWN]) > (server_ms(c->server) - epoch) / unit + 1;
+}
+
+static void judge(const struct command *c, int table) {
+    const char *op = c->argv[4];
+    lua_rawgeti(lua, table, 1);
+    const char *word = lua_tostring(lua, -1);
+    const bool claims = strcmp(op, "claim") == 0, renews = strcmp(op, "renew") == 0;
+    const bool is_ok = word && strcmp(word, "OK") == 0, moves = word && strcmp(word, "MOVED") == 0;
+    const bool is_lost = word && strcmp(word, "LOST") == 0;
+    lua_pop(lua, 1);
+    if ((claims && is_ok) || (renews && (is_ok || moves)))
+        check_grant(c->server, number_at(table, 5), number_at(table, 3), number_at(table, 4), claims || moves);
+    if (is_lost && renews && c->listened && is_open(c))
+        check_lost(c->server, c->host, strtoull(c->argv[OWN], NULL, 10));
+}
+
+static void trace(const struct command *c, const struct out *o, size_t from) {
+    char said[400] = "", told[100];
+    size_t n = 0;
+    for (int i = OWN; i < c->argc && i < OWN + 8; i++)
+        snprintf(said + strlen(said), sizeof said - strlen(said), " %.44s", c->argv[i]);
+    for (size_t i = from; i < o->n && n + 1 < sizeof told; i++)
+        if (o->text[i] != '\r')
+            told[n++] = o->text[i] == '\n' ? ' ' : o->text[i];
+    told[n] = '\0';
+    note("server %u, host %d: %s%s -> %s", c->server, c->host, c->argv[4], said, told);
+}
+
+static void evaluate(const struct command *c, int ref, struct out *o) {
+    const size_t from = o->n;
+    exchanges++;
+    answering = c->server;
+    call("sim_use", c->server, 0);
+    lua_newtable(lua);
+    lua_pushstring(lua, c->argv[3]);
+    lua_rawseti(lua, -2, 1);
+    lua_setglobal(lua, "KEYS");
+    lua_newtable(lua);
+    for (int i = 4; i < c->argc; i++) {
+        lua_pushlstring(lua, c->argv[i], c->len[i]);
+        lua_rawseti(lua, -2, i - 3);
+    }
+    lua_setglobal(lua, "ARGV");
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, ref);
+    if (lua_pcall(lua, 0, 1, 0))
+        broken("the script: %s", lua_tostring(lua, -1));
+    if (lua_istable(lua, -1))
+        judge(c, lua_gettop(lua));
+    put_value(o, lua_gettop(lua));
+    lua_pop(lua, 1);
+    for (size_t i = from; i < o->n; i++)
+        digest((unsigned char)o->text[i]);
+    if (tracing)
+        trace(c, o, from);
+}
+
+/* ---- commands --------------------------------------------------------------------------------------------- */
+
+static unsigned script_of(const char *sha) {
+    for (unsigned i = 0; i < scripts; i++)
+        if (strcmp(script[i].sha, sha) == 0)
+            return i;
+    if (scripts == SCRIPTS)
+        broken("too many scripts");
+    snprintf(script[scripts].sha, sizeof script->sha, "%s", sha);
+    script[scripts].ref = LUA_NOREF;
+    return scripts++;
+}
+
+/* EVALSHA had the name of the text. */
+static void eval(const struct command *c, struct out *o) {
+    const unsigned i = *c->asked;
+    if (script[i].ref == LUA_NOREF) {
+        const int bad =
+            planted_script ? luaL_loadfile(lua, planted_script) : luaL_loadbuffer(lua, c->argv[1], c->len[1], "@script");
+        if (bad)
+            broken("the script: %s", lua_tostring(lua, -1));
+        script[i].ref = luaL_ref(lua, LUA_REGISTRYINDEX);
+    }
+    script[i].known_to[c->server] = true;
+    evaluate(c, script[i].ref, o);
+}
+
+size_t server_answer(const struct command *c, char *text, size_t room) {
+    struct out o = {text, 0, room};
+    const char *name = c->argv[0];
+    if (strcasecmp(name, "EVALSHA") == 0) {
+        const unsigned i = script_of(c->argv[1]);
+        if (script[i].known_to[c->server]) {
+            evaluate(c, script[i].ref, &o);
+        } else {
+            *c->asked = i;
+            put(&o, "-NOSCRIPT No matching script.\r\n");
+        }
+    } else if (strcasecmp(name, "EVAL") == 0) {
+        eval(c, &o);
+    } else if (strcasecmp(name, "ROLE") == 0) {
+        put(&o, "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
+    } else {
+        put(&o, "+OK\r\n");
+    }
+    return o.n;
+}
+
+/* ---- what happens to a server ------------------------------------------------------------------------------- */
+
+void server_change(unsigned which, enum change what) {
+    if (what == SERVER_SAVES) {
+        call("sim_save", which, 0);
+        return;
+    }
+    if (what == SERVER_FLUSHES) {
+        call("sim_flush", which, 0);
+        return;
+    }
+    server[which].first_connection = connections_made() + 1;
+    for (unsigned i = 0; i < scripts; i++)
+        script[i].known_to[which] = false;
+    if (what == SERVER_FAILS_OVER)
+        call("sim_promote", which, 0);
+    else
+        call("sim_restart", which, what == SERVER_LOADS_SAVE ? 1 : what == SERVER_FORGETS ? 2 : 0);
+}

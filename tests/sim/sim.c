@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim.c - runs a fleet for some hours of its own time, and says what it saw.
+ *
+ *   sim [--seed=N] [--hours=H] [--hosts=N] [--processes=N] [--pids=N] [--world=NAME] [--kinds=A,B] [--life=S] [--gap=MS]
+ *       [--trace] [--library=FILE] [--redis=FILE] [--script=FILE]
+ *
+ * Prints the seed first, and one line last; its status is 1 if a check failed. One seed is one run: addresses are not random,
+ * since keys of memory have an order and the library may hash an address.
+ */
+#include "sim.h"
+
+#include <getopt.h>
+#include <sys/personality.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+struct settings settings = {
+    .hours = 1, .hosts = 8, .per_host = 2, .pids = 40, .world = "all", .kinds = "", .gap_ns = 2 * SECOND, .life_ns = 900 * SECOND};
+
+static void fixed_addresses(char **argv) {
+    const int is = personality(0xffffffff);
+    if (is < 0 || (is & ADDR_NO_RANDOMIZE))
+        return;
+    if (personality((unsigned long)is | ADDR_NO_RANDOMIZE) < 0)
+        broken("addresses stay random here");
+    execv("/proc/self/exe", argv);
+    broken("/proc/self/exe: %s", strerror(errno));
+}
+
+static uint64_t fresh_seed(void) {
+    uint32_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        broken("no random number here");
+    return seed;
+}
+
+/* A seed without kinds chooses them, too. */
+static const char *kinds_of(uint64_t seed) {
+    static const char *const mixed[] = {"brief", "brief,share", "brief,fork", "brief,copy", "brief,share,fork", "brief,share,copy"};
+    return mixed[seed % (sizeof mixed / sizeof *mixed)];
+}
+
+static bool set(const char *name, const char *value) {
+    if (strcmp(name, "seed") == 0)
+        settings.seed = *value ? strtoull(value, NULL, 0) : fresh_seed();
+    else if (strcmp(name, "hours") == 0)
+        settings.hours = atof(value);
+    else if (strcmp(name, "hosts") == 0)
+        settings.hosts = (unsigned)atoi(value);
+    else if (strcmp(name, "processes") == 0)
+        settings.per_host = (unsigned)atoi(value);
+    else if (strcmp(name, "pids") == 0)
+        settings.pids = (unsigned)atoi(value);
+    else if (strcmp(name, "life") == 0)
+        settings.life_ns = atoi(value) * SECOND;
+    else if (strcmp(name, "gap") == 0)
+        settings.gap_ns = atoi(value) * MS;
+    else if (strcmp(name, "world") == 0)
+        settings.world = value;
+    else if (strcmp(name, "kinds") == 0)
+        settings.kinds = value;
+    else if (strcmp(name, "library") == 0)
+        settings.library = value;
+    else if (strcmp(name, "redis") == 0)
+        settings.redis = value;
+    else if (strcmp(name, "script") == 0)
+        settings.planted = value;
+    else
+        return false;
+    return true;
+}
+
+static void read_words(char **argv) {
+    settings.seed = fresh_seed();
+    for (char **word = argv + 1; *word; word++) {
+        char name[32];
+        const char *value = strchr(*word, '=');
+        if (strcmp(*word, "--trace") == 0) {
+            tracing = true;
+            continue;
+        }
+        snprintf(name, sizeof name, "%.*s", value ? (int)(value - *word) - 2 : 0, *word + 2);
+        if (value == NULL || strncmp(*word, "--", 2) != 0 || !set(name, value + 1)) {
+            fprintf(stderr, "%s: what is %s? The head of tests/sim/sim.c has the options.\n", argv[0], *word);
+            exit(2);
+        }
+    }
+    if (settings.hosts == 0 || settings.hosts > HOSTS || settings.library == NULL || settings.redis == NULL) {
+        fprintf(stderr, "%s: wants 1 to %d hosts, --library and --redis\n", argv[0], HOSTS);
+        exit(2);
+    }
+    if (*settings.kinds == '\0')
+        settings.kinds = kinds_of(settings.seed);
+}
+
+static void report(void) {
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    const double cpu =
+        (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    causes_report();
+    printf("%" PRIu64 " opens, %" PRIu64 " without a pid, %" PRIu64 " closes, %" PRIu64 " forks, %" PRIu64 " exchanges, %" PRIu64
+           " answers too late, %" PRIu64 " calls, %" PRIu64 " turns, run %016" PRIx64 "\n",
+           opens, opens_failed, closes, forks, exchanges, counts.late, calls_made, turns_taken, digested());
+    printf("seed %" PRIu64 ": %.2f fleet hours, %" PRIu64 " IDs, %" PRIu64 " duplicates, %" PRIu64 " out of order, %" PRIu64
+           " outside, %" PRIu64 " leases lost without a cause, %" PRIu64 " calls refused without a cause, %.2f CPU seconds\n",
+           settings.seed, (double)now_ns / (3600.0 * 1e9), counts.ids, counts.duplicates, counts.out_of_order, counts.outside,
+           counts.lost, counts.refused, cpu);
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    fixed_addresses(argv);
+    read_words(argv);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    printf("seed %" PRIu64 ", world %s, kinds %s, %u hosts, %u processes each, %u pids\n", settings.seed, settings.world,
+           settings.kinds, settings.hosts, settings.per_host, settings.pids);
+    world_begin(settings.seed);
+    library_load(settings.library);
+    servers_begin(settings.redis, settings.planted);
+    checks_begin();
+    fleet_begin();
+    faults_begin();
+    turns_run((int64_t)(settings.hours * 3600) * SECOND);
+    report();
+    return blamed != 0;
+}
