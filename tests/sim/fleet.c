@@ -110,15 +110,14 @@ static void family(sfid *g) {
 }
 
 /* One life of a generator; false if it could not be opened. */
-static bool live(void) {
+static bool live(int64_t wants_since) {
     const sfid_options o = options();
-    const int64_t began = now_ns;
     sfid *g = NULL;
     opens++;
     const int rc = lib.open(&g, &o);
     if (rc < 0) {
         opens_failed++;
-        check_open_failed(began, rc, lib.last_error(g));
+        check_open_failed(wants_since, rc, lib.last_error(g));
         lib.close(g);
         return false;
     }
@@ -134,14 +133,15 @@ static bool live(void) {
 }
 
 static void *process_main(void *arg) {
-    for (;;) {
-        if (!live()) {
+    for (int64_t wants_since = now_ns;;) {
+        if (!live(wants_since)) {
             nap(any_time(3 * SECOND));
             continue;
         }
         if (chance(chances(), EXITS))
             end();
         nap(any_time(settings.life_ns / 4));
+        wants_since = now_ns;
     }
     return arg;
 }

@@ -397,6 +397,7 @@ struct seen {
 void checks_begin(void);
 void check_id(struct seen *s, int64_t id);
 void check_refusal(struct seen *s, int code, const char *why);
+/* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);
 /* What a server said: the ticks from lo up to but not including limit of the pid are granted. */
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t limit, bool fresh);
