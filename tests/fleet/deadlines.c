@@ -11,7 +11,7 @@
 #include <ftw.h>
 #include <sys/syscall.h>
 
-/* SYNC_MS: of a slow disk. AFTER_MS: what an open may take once its time is over, with two dozen others beside it. */
+/* SYNC_MS: of a slow disk. AFTER_MS: what an open may take once its time is over, with half a dozen others beside it. */
 enum { SYNC_MS = 300, AFTER_MS = 500 };
 
 static const unsigned timeouts[] = {100, 1000, 5000};
@@ -144,16 +144,15 @@ static void judge_one(const struct trying *t, const char *what) {
     in_time(t->took, t->timeout_ms + AFTER_MS, "%s: in time", name);
 }
 
-static void meet(enum condition condition, const char *what, const char *server) {
-    enum { MOST = COUNT_OF(kinds) * COUNT_OF(timeouts) };
-    struct trying *all = shared_memory(MOST * sizeof *all);
+/* Those of one timeout are tried at once. */
+static void meet_within(unsigned timeout_ms, enum condition condition, const char *what, const char *server) {
+    struct trying *all = shared_memory(COUNT_OF(kinds) * sizeof *all);
     static unsigned number;
     size_t n = 0;
-    for (size_t i = 0; i < MOST; i++) {
-        const struct kind *kind = &kinds[i / COUNT_OF(timeouts)];
-        if (condition == SILENT && !kind->served)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (condition == SILENT && !kinds[i].served)
             continue;
-        all[n] = (struct trying){.kind = kind, .condition = condition, .timeout_ms = timeouts[i % COUNT_OF(timeouts)]};
+        all[n] = (struct trying){.kind = &kinds[i], .condition = condition, .timeout_ms = timeout_ms};
         prepare(&all[n++], number++, server);
     }
     for (size_t i = 0; i < n; i++)
@@ -162,6 +161,11 @@ static void meet(enum condition condition, const char *what, const char *server)
         must(child_wait(all[i].child, TAP_WAIT_MS) == 0, "an open crashed");
     for (size_t i = 0; i < n; i++)
         judge_one(&all[i], what);
+}
+
+static void meet(enum condition condition, const char *what, const char *server) {
+    for (size_t i = 0; i < COUNT_OF(timeouts); i++)
+        meet_within(timeouts[i], condition, what, server);
 }
 
 int main(void) {

@@ -17,6 +17,7 @@ static sfid_layout layout;
 static sfid_options options(void) {
     sfid_options opt = local_options(APP, "local?lead_ms=200&share=1", &layout);
     opt.max_ahead_ms = 0;
+    opt.open_timeout_ms = TAP_WAIT_MS; /* after a fifth of it a page that is being begun counts as stuck, and the next is begun */
     return opt;
 }
 
