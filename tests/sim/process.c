@@ -237,11 +237,13 @@ void process_kill(struct process *p) {
 struct process *process_twin(struct process *p) {
     struct process *k = place_take();
     const bool there = p->space->resident == p;
+    if (!there && p->heap_copy == NULL)
+        leave_space(p); /* it has not run yet: what lies there is its own until its twin runs */
     *k = *p;
     k->image = memory(statics_bytes);
     memcpy(k->image, present == p ? statics : p->image, statics_bytes);
     k->heap_copy = memory(p->heap_top);
-    memcpy(k->heap_copy, there || p->heap_copy == NULL ? p->space->at : p->heap_copy, p->heap_top);
+    memcpy(k->heap_copy, there ? p->space->at : p->heap_copy, p->heap_top);
     p->space->members++;
     return k;
 }
