@@ -6,17 +6,17 @@
  * tests/sh/sim.test looks for it. Once the longest wait of the row is over, a call that gets no ID has no cause. Two rows meet
  * where a host is away while the servers forget: its holders wait as newcomers do.
  *
- * One thing is not in that table. A process that opens while the state directory fails takes an identity for its host from the
- * run directory. Others have the one of the state directory. If such a process keeps a page that they share, its renewal shows
- * another identity, and the lease is lost: they get another pid. So disks that fail excuse it.
+ * One row has no time of its own, "a lease goes on under another identity of the host". A process that opens while the state
+ * directory fails has an identity from the run directory. One with the other identity may go on with its lease, in a slot or in a
+ * shared page, at once or long after. The server knows the token, but not under that name. So a loss that shows the token of the
+ * lease under another name has its cause in a disk that failed at any time before.
  */
 #include "sim.h"
 
-/*
- * What was under way when it ended may fail, and the next try comes after a pause. Where the network loses answers of itself, in
- * one exchange of twenty-five, three in a row may be lost.
- */
-static int64_t slack_ns(void) { return (terms.deadline * 2 + 6 * SECOND) * (wire_faulty ? 4 : 1); }
+#define LONGEST_PAUSE (10 * SECOND) /* RETRY_LONGEST_MS of src/lease/store_redis.c */
+
+/* What was under way when it ended may fail, and the next try comes after a pause. */
+static int64_t slack_ns(void) { return terms.deadline * 2 + LONGEST_PAUSE; }
 
 enum wait { NO_WAIT, ONE_EXCHANGE, LEAD, WINDOW_AND_SKEW };
 struct terms terms;
@@ -43,6 +43,7 @@ static const struct {
 
 static uint64_t times[CAUSES];
 static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], forgot_till;
+static bool disk_failed[HOSTS];
 
 static int64_t wait_ns(enum wait w) {
     switch (w) {
@@ -67,8 +68,8 @@ static void begins_on(enum cause c, int h, int64_t till) {
     raise(&newcomers_till[h], till + wait_ns(table[c].newcomers));
     if (table[c].loses)
         raise(&losses_till[h], till + both);
-    if (c == CAUSE_DISK && has_kind("share"))
-        losses_till[h] = FOREVER; /* see the head */
+    if (c == CAUSE_DISK)
+        disk_failed[h] = true;
     if (is_away(c))
         raise(&away_till[h], till);
     if ((is_away(c) && forgot_till > now_ns) || (table[c].loses && away_till[h] + terms.window > now_ns))
@@ -77,7 +78,10 @@ static void begins_on(enum cause c, int h, int64_t till) {
 
 void cause_begins(enum cause c, int where, int64_t till) {
     times[c]++;
-    note("%s: %s until %.3f", where < 0 ? "all" : "a host", table[c].name, (double)till / 1e9);
+    if (where < 0)
+        note("all: %s until %.3f", table[c].name, (double)till / 1e9);
+    else
+        note("host %d: %s until %.3f", where, table[c].name, (double)till / 1e9);
     for (int h = 0; h < (int)hosts; h++)
         if (where == EVERYWHERE || h == where)
             begins_on(c, h, till);
@@ -90,6 +94,7 @@ void causes_copied(int from, int to) {
     raise(&newcomers_till[to], newcomers_till[from]);
     raise(&losses_till[to], losses_till[from]);
     raise(&away_till[to], away_till[from]);
+    disk_failed[to] |= disk_failed[from];
 }
 
 bool holder_is_excused(int where) { return now_ns <= holders_till[where] + slack_ns(); }
@@ -98,7 +103,15 @@ bool newcomer_is_excused(int where) {
     return now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
 }
 
-bool loss_is_excused(int where) { return now_ns <= losses_till[where]; }
+bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[where] || (renamed && disk_failed[where]); }
+
+/* Several in a row may be spoilt. Each makes a wait longer that has a cause, and is none for another wait: a window outlasts it. */
+void cause_spoilt_try(int where, int64_t till) {
+    if (newcomer_is_excused(where))
+        raise(&newcomers_till[where], till);
+    if (holder_is_excused(where))
+        raise(&holders_till[where], till);
+}
 
 void causes_report(void) {
     const char *between = "";

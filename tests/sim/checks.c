@@ -21,6 +21,7 @@ struct counts counts;
 static uint64_t *set[2]; /* full sets change places, and the older one is forgotten */
 static size_t in_set;
 static uint64_t limit[PIDS], last_tick[PIDS], left_out[PIDS];
+static char granted_to[PIDS][128];
 
 void checks_begin(void) {
     for (int i = 0; i < 2; i++)
@@ -96,18 +97,25 @@ void check_open_failed(int64_t began, int code, const char *why) {
     blame("NOT OPENED without a cause, in %.1f s: %d %s", (double)(now_ns - began) / 1e9, code, why);
 }
 
-void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, bool fresh) {
+void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, const char *base, bool fresh) {
     (void)which;
     if (pid >= PIDS)
         return;
+    snprintf(granted_to[pid], sizeof granted_to[pid], "%s", base);
     if (limit[pid] < to)
         limit[pid] = to;
     if (fresh && last_tick[pid] < lo) /* a copy of the holder may generate in it first */
         last_tick[pid] = lo;
 }
 
-void check_lost(unsigned which, int where, uint64_t pid) {
-    if (loss_is_excused(where))
+/* The same token under another name. No two leases have one token. */
+static bool is_renamed(const char *base, const char *granted) {
+    const char *token = strrchr(base, ':'), *of_grant = strrchr(granted, ':');
+    return token && of_grant && strcmp(token, of_grant) == 0 && strcmp(base, granted) != 0;
+}
+
+void check_lost(unsigned which, int where, uint64_t pid, const char *base) {
+    if (loss_is_excused(where, pid < PIDS && is_renamed(base, granted_to[pid])))
         return;
     counts.lost++;
     blame("LOST without a cause: pid %" PRIu64 " of host %d, by server %u", pid, where, which);

@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <strings.h>
 
-enum { SCRIPTS = 8, SHA = 40, OWN = 18, SHOWN = OWN + 4 };
+enum { SCRIPTS = 8, SHA = 40, OWN = 18, BASE = OWN + 2, SHOWN = OWN + 4, MOVES_TO = OWN + 7 };
 
 struct server server[SERVERS];
 unsigned servers = 1;
@@ -143,9 +143,10 @@ static void judge(const struct command *c, int table) {
     const bool is_lost = word && strcmp(word, "LOST") == 0;
     lua_pop(lua, 1);
     if ((claims && is_ok) || (renews && (is_ok || moves)))
-        check_grant(c->server, number_at(table, 5), number_at(table, 3), number_at(table, 4), claims || moves);
+        check_grant(c->server, number_at(table, 5), number_at(table, 3), number_at(table, 4), c->argv[moves ? MOVES_TO : BASE],
+                    claims || moves);
     if (is_lost && renews && c->listened && is_open(c))
-        check_lost(c->server, c->host, strtoull(c->argv[OWN], NULL, 10));
+        check_lost(c->server, c->host, strtoull(c->argv[OWN], NULL, 10), c->argv[BASE]);
 }
 
 static void trace(const struct command *c, const struct out *o, size_t from) {

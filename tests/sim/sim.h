@@ -386,7 +386,10 @@ void causes_copied(int from, int to);
 /* Is there a cause by which a holder there has no ID now, a newcomer gets no pid, a lease is lost? */
 bool holder_is_excused(int where);
 bool newcomer_is_excused(int where);
-bool loss_is_excused(int where);
+/* Renamed: it was shown under another identity than the one that it was granted to. */
+bool loss_is_excused(int where, bool renamed);
+/* The network spoils an exchange of that host, or a part of one, and holds its thread until then. */
+void cause_spoilt_try(int where, int64_t till);
 void causes_report(void);
 
 /* checks.c */
@@ -399,9 +402,9 @@ void check_id(struct seen *s, int64_t id);
 void check_refusal(struct seen *s, int code, const char *why);
 /* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);
-/* What a server said: the ticks from lo up to but not including limit of the pid are granted. */
-void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t limit, bool fresh);
-void check_lost(unsigned which, int where, uint64_t pid);
+/* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
+void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
+void check_lost(unsigned which, int where, uint64_t pid, const char *base);
 /* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. */
 void check_copied(void);
 struct counts {

@@ -121,8 +121,11 @@ IMPORT(int, getaddrinfo, const char *name, const char *service, const struct add
     (void)hints;
     point(1000);
     nap(up_to(chances(), 2 * MS));
-    if (chance(chances(), 5))
-        nap(up_to(chances(), 3 * SECOND));
+    if (chance(chances(), 5)) {
+        const int64_t takes = up_to(chances(), 3 * SECOND);
+        cause_spoilt_try(me->process->host, now_ns + takes);
+        nap(takes);
+    }
     struct answer *a = heap_get(sizeof *a, 16);
     memset(a, 0, sizeof *a);
     if (inet_pton(AF_INET, name, &a->at.sin_addr) != 1) {

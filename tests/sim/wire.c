@@ -49,13 +49,21 @@ static unsigned connections, sockets;
 
 /* ---- the way --------------------------------------------------------------------------- */
 
+static void spoil(int where, const char *how) {
+    note("network, host %d: %s", where, how);
+    cause_spoilt_try(where, now_ns);
+}
+
 static int64_t arrives(int from) {
     struct stream *s = &streams.network;
-    int64_t at = now_ns + 100000 + up_to(s, 3 * MS);
+    const int64_t soon = now_ns + 100000 + up_to(s, 3 * MS);
+    int64_t at = soon;
     if (wire_faulty && chance(s, LATE))
         at += up_to(s, wire_faulty == WIRE_SHORT ? 2 * SECOND : 5 * SECOND);
     if (wire_faulty == WIRE_STUCK && chance(s, STUCK))
         at += up_to(s, 200 * SECOND);
+    if (at != soon)
+        spoil(from, "something is late");
     if (host[from].cut_till > at)
         at = host[from].cut_till + up_to(s, 2 * SECOND);
     return at;
@@ -116,9 +124,11 @@ static void send_back(struct connection *c, const char *bytes, size_t n, bool en
 
 static void answer(struct connection *c, const char *bytes, size_t n) {
     if (wire_faulty && chance(&streams.network, HALF)) {
+        spoil(c->host, "half an answer");
         send_back(c, bytes, below(&streams.network, n), true);
         c->ended = true;
     } else if (wire_faulty && chance(&streams.network, NONE)) {
+        spoil(c->host, "no answer");
         c->ended = true;
     } else {
         send_back(c, bytes, n, false);
