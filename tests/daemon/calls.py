@@ -151,7 +151,7 @@ def closing():
     ok(until(refuses) and d.process.poll() is None, "while it stops nobody can connect", d.descriptors())
     half.sendall(b"\r\n")
     ok(drain(half).startswith(b"HTTP/1.1 200"), "the request is answered")
-    same(d.process.wait(30), 0, "then it ends, with status 0")
+    same(d.process.wait(120), 0, "then it ends, with status 0")
 
 
 def has_ipv6():

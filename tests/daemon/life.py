@@ -111,7 +111,7 @@ def passed():
     for name, fd in [("a datagram socket", socket.socket(socket.AF_INET, socket.SOCK_DGRAM)), ("a connected one", socket.socketpair()[0]),
                      ("a file", open("/dev/null"))]:
         e = Daemon(listen=[], fds=[fd.fileno()], wait=False)
-        same(e.process.wait(30), 78, "%s is refused: 78" % name)
+        same(e.process.wait(120), 78, "%s is refused: 78" % name)
         ok("LISTEN_FDS: descriptor 3" in e.log(), "and named", e.log())
     exposed = listening(address=("0.0.0.0", 0))
     e = Daemon(listen=[], fds=[exposed.fileno()])
@@ -142,7 +142,7 @@ def manager():
     rest = b""
     while b"STOPPING=1" not in rest:
         rest = n.recv(4096)
-    same(d.process.wait(30), 0, "STOPPING=1, and status 0")
+    same(d.process.wait(120), 0, "STOPPING=1, and status 0")
     n.close()
     a = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     a.bind("\0sfid-%d" % os.getpid())
@@ -184,7 +184,7 @@ def stop():
        re.findall(rb"HTTP/1.1 \d+", answers))
     ready.sendall(b"\r\n")
     same(parse(drain(ready))[0], 503, "/readyz: 503 while stopping")
-    same(d.process.wait(30), 0, "then it ends, with status 0")
+    same(d.process.wait(120), 0, "then it ends, with status 0")
     d = Daemon("--grace-ms", "500", "--request-ms", "600000")
     half = d.connect()
     half.sendall(ONE[:-2])
@@ -287,7 +287,7 @@ def log():
                                       JOURNAL_STREAM="%d:%d" % (st.st_dev, st.st_ino)))
     until(lambda: "ready" in open(path).read())
     p.terminate()
-    p.wait(30)
+    p.wait(120)
     ok(all(re.match("^<[3-6]>sfid: ", l) for l in open(path)), "where the journal reads, lines have their level", open(path).read())
     d = Daemon(wait=False)
     os.close(os.open(d.log_path, os.O_RDONLY))
@@ -302,7 +302,7 @@ def log():
     d.port, d.unix = None, scratch + "/b.sock"
     same((d.http("/nothing")[0], d.http("/id")[0]), (404, 200), "broken standard error is ignored")
     p.terminate()
-    same(p.wait(30), 0, "also at the end")
+    same(p.wait(120), 0, "also at the end")
 
 
 run(misuse, addresses, passed, manager, stop, go_on, restarts, log)

@@ -162,7 +162,7 @@ class Daemon:
 
     def stop(self, sign=signal.SIGTERM):
         self.process.send_signal(sign)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
     def stat(self):
         """The fields of /proc/PID/stat from the third on."""
