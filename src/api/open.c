@@ -185,7 +185,7 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     if (opt->app && !settings->plan.by_host) /* by host, the app stands for the worker */
         snprintf(k->app, sizeof k->app, "%s", opt->app);
     k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* those of earlier processes */
-    k->followed = atomic_load_explicit(&g->page->reign, memory_order_relaxed);               /* alone so far */
+    k->followed = atomic_load_explicit(&g->page->reign, memory_order_relaxed); /* alone so far */
     rest->error.code = 0;
     sfid__generator_start(g, r); /* first: a callback may generate IDs */
     /* SFID_EAGAIN: another process keeps this page. A call starts this one's keeper once that one is gone, or is deaf. */
