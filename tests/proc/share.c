@@ -69,16 +69,22 @@ static void in_one_order(void) {
     is_i64(count_fds(), fds, "after the close no descriptor is left");
 }
 
-static void hear(void *user, const sfid_event *e) { (void)user, (void)e; }
+static void hear(void *keeps, const sfid_event *e) {
+    if (e->kind == SFID_EVENT_KEEPS)
+        atomic_store((atomic_int *)keeps, 1);
+}
 
-/* Counted again and again: a thread that finds another keeper ends at once. */
+/* Counted again and again: a thread that finds another keeper ends at once. One with events has its name before it has sat down. */
 static void joins_without_a_thread(bool with_events) {
     const sfid_options opt = shared("threads");
     sfid_options first = opt;
+    first.user = shared_memory(sizeof(atomic_int));
     if (with_events)
         first.on_event = hear;
     const int threads = threads_before();
     struct holder *h = keeper_start(&first);
+    if (with_events)
+        ok(flag_wait(first.user, 1, TAP_WAIT_MS), "and has sat down");
     unsigned more = 0;
     for (int i = 0; i < JOINS; i++) {
         sfid *g = open_or_die(&opt);
