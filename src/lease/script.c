@@ -90,8 +90,20 @@ int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct
                    app->shown, op, app->name, app->reply.strings[0], app->reply.count, app->reply.count == 1 ? "" : "s");
 }
 
+/*
+ * The script compares its clock with this host's as it was when the question was sent. One that was long under way is old by then:
+ * the clocks differ by something between that and the whole exchange more, and only if all of it is too much is one of them wrong.
+ */
 static int fail_skew(struct sfid__redis_app *app, struct sfid__error *err) {
     char here[SFID__TIME_TEXT], there[SFID__TIME_TEXT];
+    const int64_t least_ms = app->skew_ms - app->round_ms / 2;
+    if (least_ms <= skew_allowed(app) && least_ms + app->round_ms >= -skew_allowed(app)) {
+        app->reply.class = SFID__REPLY_RETRY;
+        return sfid__fail(err, SFID_EREDIS,
+                          "%s: the exchange took %" PRId64 " ms, too long to compare the clocks: at most %" PRId64
+                          " ms of difference are allowed (max_skew_ms, at most half of ttl_ms)",
+                          app->shown, app->round_ms, skew_allowed(app));
+    }
     sfid__redis_app_clock(app, app->now_ms + app->skew_ms, here);
     sfid__redis_app_clock(app, app->now_ms, there);
     return REFUSED(app, err, SFID_ECLOCK,

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-enum { LINE = 256, LINES = 16, LOG = 1 << 15 };
+enum { LINE = 256, LINES = 16, LOG = 1 << 15, LATE_MS = 150 };
 
 static char why[SFID_WHY_LEN];
 static struct peer server;
@@ -16,7 +16,7 @@ static char store[300]; /* its URL, for exchanges that are answered */
 
 /* ---- the server ---------------------------------------------------------- */
 
-/* A line of words as an array: NOW is the clock, and ~ a space. A line that begins with - is an error. */
+/* A line of words as an array: NOW is the clock, LATE the clock after a while, and ~ a space. One that begins with - is an error. */
 static void answer(int fd, const char *line) {
     char words[LINE], body[2 * LINE] = "", text[2 * LINE + 16];
     int count = 0;
@@ -32,7 +32,13 @@ static void answer(int fd, const char *line) {
         for (char *at = word; (at = strchr(at, '~')) != NULL;)
             *at = ' ';
         snprintf(now, sizeof now, "%lld000", (long long)time(NULL));
-        if (strcmp(word, "NOW") == 0)
+        if (strcmp(word, "LATE") == 0) {
+            struct timespec t;
+            usleep(LATE_MS * 1000);
+            clock_gettime(CLOCK_REALTIME, &t);
+            snprintf(now, sizeof now, "%lld", (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000);
+        }
+        if (strcmp(word, "NOW") == 0 || strcmp(word, "LATE") == 0)
             word = now;
         used += (size_t)snprintf(body + used, sizeof body - used, "$%zu\r\n%s\r\n", strlen(word), word);
     }
@@ -174,6 +180,18 @@ static void test_nonsense(void) {
     ok(failed(init(&opt, 0), SFID_EREDIS, "init of app \"orders\""), "nor such an answer to init");
 }
 
+/* A question that was longer under way than clocks may differ is old, which says nothing about the clocks. */
+static void test_skew(void) {
+    sfid_options opt = options(2);
+    opt.max_skew_ms = LATE_MS - 50;
+    WILL_SAY("SKEW LATE");
+    ok(failed(sfid_app_look(&opt, NULL, NULL, NULL, why, sizeof why), SFID_EREDIS, "too long to compare the clocks"), "late: %s",
+       why);
+    WILL_SAY("SKEW 1000");
+    ok(failed(sfid_app_look(&opt, NULL, NULL, NULL, why, sizeof why), SFID_ECLOCK, "ms ahead is more than the 100 allowed"),
+       "another clock: %s", why);
+}
+
 /* ---- when a pid is free -------------------------------------------------- */
 
 enum { NOW_S = 5000, NEVER_S = -1 };
@@ -311,6 +329,7 @@ int main(void) {
     test_stale();
     test_script();
     test_nonsense();
+    test_skew();
     test_free();
     test_options();
     test_versions();
