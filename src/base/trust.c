@@ -16,7 +16,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define LINKS 40 /* as many as the kernel follows */
+#define LINKS 40                       /* as many as the kernel follows */
+#define LIST "system.posix_acl_access" /* acl(5) */
 
 /* On the heap: a program may open with a small stack. */
 struct walk {
@@ -37,19 +38,16 @@ static bool is_ours(uid_t owner, uid_t top) { return owner == 0 || owner == gete
 
 static bool group_is_ours(const struct stat *st) { return st->st_gid == 0 || (st->st_gid == getegid() && st->st_gid == geteuid()); }
 
-/* The group's bits are the mask of an access control list, so that a write entry of it hides behind a group that is ours. */
-static bool has_list(int fd) { return fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0; }
-
-/* fd: to ask for a list; a descriptor of a path alone cannot. */
-static bool others_write(const struct stat *st, int fd) {
-    if ((st->st_mode & S_IWOTH) || !(st->st_mode & S_IWGRP) || !group_is_ours(st))
-        return st->st_mode & (S_IWOTH | S_IWGRP);
-    const int dir = S_ISDIR(st->st_mode) ? openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    const bool hides = has_list(dir < 0 ? fd : dir);
-    if (dir >= 0)
-        close(dir);
-    return hides;
+/* By the mode alone. */
+static bool others_write(const struct stat *st) {
+    return (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && !group_is_ours(st));
 }
+
+/*
+ * The group's bits are the mask of an access control list, so that a write entry of it may hide behind a group that is ours.
+ * n: what getxattr() returned. What cannot be told is taken for one.
+ */
+static bool is_list(ssize_t n) { return n > 0 || (n < 0 && errno != ENODATA && errno != ENOTSUP); }
 
 /* Is the directory so far one of the list, or below one? */
 static bool is_consented(const char *dir) {
@@ -85,7 +83,8 @@ static void distrust(struct walk *w, const char *dir, uid_t owner) {
 static void judge(struct walk *w, uid_t owner) {
     const char *dir = w->seen[0] ? w->seen : "/";
     const bool kept = (w->st.st_mode & S_ISVTX) && is_ours(owner, w->top);
-    const bool good = is_ours(w->st.st_uid, w->top) && (kept || !others_write(&w->st, w->at));
+    const bool written = others_write(&w->st) || ((w->st.st_mode & S_IWGRP) && is_list(getxattr(dir, LIST, NULL, 0)));
+    const bool good = is_ours(w->st.st_uid, w->top) && (kept || !written);
     if (!good && w->doubt->code == 0 && !is_consented(dir))
         distrust(w, dir, owner);
 }
@@ -251,7 +250,8 @@ static int judge_file(struct walk *w, int fd) {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return errno;
-    const bool written = (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && others_write(&st, fd);
+    const bool written = (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
+                         (others_write(&st) || ((st.st_mode & S_IWGRP) && is_list(fgetxattr(fd, LIST, NULL, 0))));
     if ((!is_ours(st.st_uid, w->top) || written) && !is_consented(w->seen))
         sfid__fail(
             w->doubt, SFID_ESTATE,

@@ -322,11 +322,20 @@ IMPORT(int, fstatfs, int fd, struct statfs *fs) {
     return 0;
 }
 
-IMPORT(ssize_t, fgetxattr, int fd, const char *name, void *value, size_t size) {
-    (void)fd, (void)name, (void)value, (void)size;
+static ssize_t no_attribute(void) {
     point(100);
     errno = ENODATA;
     return -1;
+}
+
+IMPORT(ssize_t, fgetxattr, int fd, const char *name, void *value, size_t size) {
+    (void)fd, (void)name, (void)value, (void)size;
+    return no_attribute();
+}
+
+IMPORT(ssize_t, getxattr, const char *path, const char *name, void *value, size_t size) {
+    (void)path, (void)name, (void)value, (void)size;
+    return no_attribute();
 }
 
 IMPORT(ssize_t, readlinkat, int dirfd, const char *path, char *to, size_t size) {

@@ -168,13 +168,18 @@ static bool let_write(const char *path) {
 static void access_lists(void) {
     make("listed", USER, USER, 0755);
     if (!let_write(in_top("listed"))) {
-        skip(2, "no access control lists here");
+        skip(4, "no access control lists here");
         return;
     }
     struct stat st;
     need(stat(in_top("listed"), &st) == 0, "stat");
     is_i64(st.st_mode & 07777, 0775, "an access control list shows in the bits of the group");
     is_walked("listed", REFUSED, "own, 0775 of its own group, with a list that lets another user write");
+    make("unread", 0, 0, 0711);
+    make("unread/s", USER, USER, 0700);
+    is_walked("unread", TAKEN, "root's, which we may not read");
+    need(let_write(in_top("unread")) && chmod(in_top("unread"), 0771) == 0, "a list");
+    is_walked("unread", REFUSED, "the same with a list that lets another user write");
 }
 
 /* In a namespace of mounts: a bind mount and an overlay are judged by what is mounted. */
