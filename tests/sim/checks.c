@@ -14,7 +14,6 @@
 
 #define TICK SECOND /* so long may a call without a wait find a tick used up */
 
-#define REFUSED_ONCE (15 * SECOND)
 enum { ROOM = 1 << 22, PID_BITS = 11, SEQ_BITS = 17, PIDS = 1 << PID_BITS }; /* of the default layout */
 
 struct counts counts;
@@ -90,8 +89,7 @@ void check_refusal(struct seen *s, int code, const char *why) {
 
 void check_open_failed(int64_t began, int code, const char *why) {
     note("open: %d %s", code, why);
-    /* A request that is seconds under way shows an old time, and is refused for the clocks: one is nothing, several in a row are. */
-    if (newcomer_is_excused(me->process->host) || (wire_faulty >= WIRE_LONG && now_ns < began + REFUSED_ONCE))
+    if (newcomer_is_excused(me->process->host))
         return;
     counts.refused++;
     blame("NOT OPENED without a cause, in %.1f s: %d %s", (double)(now_ns - began) / 1e9, code, why);
