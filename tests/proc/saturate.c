@@ -14,7 +14,7 @@
 
 #define LAYOUT "41:10:12/1ms"
 
-enum { MOST_THREADS = 8, MOST_ROUNDS = 5, PER_MS = 4096 };
+enum { MOST_THREADS = 8, MOST_ROUNDS = 5, PER_TICK = 4096 };
 
 struct worker {
     sfid *g;
@@ -98,7 +98,7 @@ static struct round run_round(const sfid_options *opt, unsigned threads, uint64_
     sfid *g = open_or_die(opt);
     for (unsigned i = 0; i < threads; i++) {
         workers[i] = (struct worker){.g = g, .layout = opt->layout, .stop = &stop, .spins = opt->exhaustion == SFID_FAIL};
-        log_start(&workers[i].log, (ms + 500) * PER_MS, 1, (uint64_t)opt->pid, "thread-%u", i);
+        log_start(&workers[i].log, (ms + 500) * PER_TICK, 1, (uint64_t)opt->pid, "thread-%u", i);
     }
     const double cpu = cpu_seconds();
     const int64_t begin = tap_now_ms(), end = begin + (int64_t)ms;
@@ -117,7 +117,7 @@ static struct round run_round(const sfid_options *opt, unsigned threads, uint64_
     const int64_t took_ms = tap_now_ms() - begin;
     r.end_ahead_ms = sfid_status(g, &st) == 0 ? st.ahead_ms : -1;
     r.waits = st.waits;
-    r.per_mille = (int64_t)((double)r.ids / ((double)took_ms * PER_MS) * 1000 + 0.5);
+    r.per_mille = (int64_t)((double)r.ids / ((double)took_ms * PER_TICK) * 1000 + 0.5);
     r.cpu_per_mille = (int64_t)((cpu_seconds() - cpu) / (double)took_ms * 1e6 + 0.5);
     sfid_close(g);
     return r;
@@ -143,7 +143,7 @@ static void report(const char *what, unsigned threads, const struct round *round
          "word at most %" PRIi64 " ms ahead, %" PRIu64 " calls refused, %" PRIu64 " waited and slept %" PRIu64 " times",
          what, threads, (double)middle / 10, n, (double)delivered[0] / 10, (double)cpu_middle / 10, (double)overshoot / 1000, ahead,
          refused, waits, sleeps);
-    ok(ids >= PER_MS * (waits / threads), "%s, %u threads: a tick is used up before any of them waits (%" PRIu64 " IDs)", what, threads,
+    ok(ids >= PER_TICK * (waits / threads), "%s, %u threads: a tick is used up before any of them waits (%" PRIu64 " IDs)", what, threads,
        ids);
     ok(sleeps <= 2 * waits, "%s, %u threads: a call that waits sleeps once", what, threads);
     /* The clock of one that is interrupted as it looks is old when it sleeps. */

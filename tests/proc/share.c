@@ -30,10 +30,7 @@ static void lose(const char *root, const char *app) {
 /* ---- two processes -------------------------------------------------------- */
 
 /* A keeper's thread has this name once it has sat down. */
-static bool is_keeper(void *process) {
-    int count = 0;
-    return thread_named(*(pid_t *)process, "sfid-keeper", &count) != 0;
-}
+static bool is_keeper(void *process) { return thread_named(*(pid_t *)process, "sfid-keeper", NULL) != 0; }
 
 static struct holder *keeper_start(const sfid_options *opt) {
     struct holder *h = holder_start(opt, true);
@@ -79,8 +76,7 @@ static void joins_without_a_thread(bool with_events) {
     const sfid_options opt = shared("threads");
     sfid_options first = opt;
     first.user = shared_memory(sizeof(atomic_int));
-    if (with_events)
-        first.on_event = hear;
+    first.on_event = with_events ? hear : NULL;
     const int threads = threads_before();
     struct holder *h = keeper_start(&first);
     if (with_events)
@@ -330,8 +326,7 @@ static struct { int64_t last; } * told; /* what the killed one had */
 
 /* Does not share, draws ahead of the clock, and is killed. */
 static int die_ahead(void *opt) {
-    sfid *g = open_or_die(opt);
-    told->last = many(g);
+    told->last = many(open_or_die(opt));
     raise(SIGKILL);
     return 0;
 }
@@ -439,12 +434,11 @@ static void without_directories(void) {
     opt.app = "lost";
     g = open_or_die(&opt);
     struct holder *h = holder_start(&opt, true);
-    const int64_t second = one(g);
+    int64_t failed = 0, last = one(g);
     lose(dirs.state, "lost");
     other = open_or_die(&opt);
     ok(sfid_pid(other) != 0 && one(other) > 0, "the state directory is gone: a newcomer has another pid");
     const int64_t until = mono_ns() + 1500 * (int64_t)NS_PER_MS;
-    int64_t failed = 0, last = second;
     for (int64_t id; mono_ns() < until; nap_us(2000)) {
         failed += (id = next_within(g, TAP_WAIT_MS)) <= last;
         last = id;
