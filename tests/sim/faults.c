@@ -47,7 +47,7 @@ static void stop_for(int64_t ns) {
     struct process *p = any_process(h);
     if (p == NULL)
         return;
-    p->stopped_till = now_ns + any_ns(ns);
+    process_stop(p, now_ns + any_ns(ns));
     note("process %d is stopped", p->pid);
     cause_begins(CAUSE_STOPPED, number_of(h), p->stopped_till);
 }

@@ -209,11 +209,21 @@ IMPORT(int, msync, void *at, size_t len, int flags) {
     return 0;
 }
 
-/* The kernel copies; here nothing is amiss with the memory. */
+/* The kernel copies, but not where the file behind a mapping has ended. */
+static bool has_ended(const void *at, size_t len) {
+    const struct mapping *m = map_at(at);
+    if (m == NULL || m->file == NULL || (const char *)at + len <= m->at + whole_pages((size_t)m->file->node->size))
+        return false;
+    errno = EFAULT;
+    return true;
+}
+
 IMPORT(ssize_t, process_vm_readv, pid_t pid, const struct iovec *to, unsigned long n, const struct iovec *from, unsigned long m,
        unsigned long flags) {
     (void)pid, (void)n, (void)m, (void)flags;
     point(100);
+    if (has_ended(from->iov_base, from->iov_len))
+        return -1;
     memcpy(to->iov_base, from->iov_base, to->iov_len);
     return (ssize_t)to->iov_len;
 }
@@ -222,6 +232,8 @@ IMPORT(ssize_t, process_vm_writev, pid_t pid, const struct iovec *from, unsigned
        unsigned long flags) {
     (void)pid, (void)n, (void)m, (void)flags;
     point(100);
+    if (has_ended(to->iov_base, to->iov_len))
+        return -1;
     memcpy(to->iov_base, from->iov_base, from->iov_len);
     return (ssize_t)from->iov_len;
 }

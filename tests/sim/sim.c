@@ -4,6 +4,7 @@
  *
  *   sim [--seed=N] [--hours=H] [--hosts=N] [--processes=N] [--pids=N] [--world=NAME] [--kinds=A,B] [--life=S] [--gap=MS]
  *       [--trace] [--library=FILE] [--redis=FILE] [--script=FILE]
+ *   sim --kernel=FILE --redis=FILE   tests/proc/kernel.c, joined as the library is (kernel.c)
  *
  * Prints the seed first, and one line last; its status is 1 if a check failed. One seed is one run: addresses are not random,
  * since keys of memory have an order and the library may hash an address.
@@ -67,6 +68,8 @@ static bool set(const char *name, const char *value) {
         settings.redis = value;
     else if (strcmp(name, "script") == 0)
         settings.planted = value;
+    else if (strcmp(name, "kernel") == 0)
+        settings.library = settings.kernel = value;
     else
         return false;
     return true;
@@ -110,11 +113,20 @@ static void report(void) {
            counts.lost, counts.refused, cpu);
 }
 
+static int run_kernel(void) {
+    world_begin(settings.seed);
+    library_load(settings.library);
+    servers_begin(settings.redis, NULL);
+    return kernel_compare();
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     fixed_addresses(argv);
     read_words(argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (settings.kernel)
+        return run_kernel();
     printf("seed %" PRIu64 ", world %s, kinds %s, %u hosts, %u processes each, %u pids\n", settings.seed, settings.world,
            settings.kinds, settings.hosts, settings.per_host, settings.pids);
     world_begin(settings.seed);

@@ -153,6 +153,7 @@ struct thread {
     void *(*main)(void *);
     void *arg;
     uint64_t key, timer; /* what it waits for */
+    bool woken;          /* by somebody, not by the time */
     int64_t wake;
     int ready_at; /* its place among the ready ones, or -1 */
     void *value[KEYS];
@@ -173,9 +174,11 @@ static inline struct stream *chances(void) { return me ? &here()->stream : &stre
 enum key_kind { KEY_JOIN = 1, KEY_MUTEX, KEY_OWN_WORD, KEY_SHARED_WORD, KEY_CONDITION, KEY_SOCKET };
 static inline uint64_t key_of(uint64_t place, enum key_kind kind) { return place << 3 | kind; }
 static inline enum key_kind key_kind(uint64_t key) { return (enum key_kind)(key & 7); }
+static inline bool is_futex(uint64_t key) { return key_kind(key) == KEY_OWN_WORD || key_kind(key) == KEY_SHARED_WORD; }
 
 void wait_on(uint64_t key, int64_t till);
-void wake_on(uint64_t key, int n);
+/* How many it woke. */
+int wake_on(uint64_t key, int n);
 void nap(int64_t ns);
 /* Another one may have the turn first. */
 void give_turn(void);
@@ -206,6 +209,8 @@ char *own_copy(struct thread *t, const char *at);
 struct process *process_start(int host, void *(*f)(void *), void *arg, int64_t at);
 /* Not by a thread of its own: that sets `exits`. */
 void process_kill(struct process *p);
+/* Its threads go on then. */
+void process_stop(struct process *p, int64_t till);
 void process_enter(struct process *p);
 /* What has the same image, heap, files and mappings as p; its threads are another matter. */
 struct process *process_twin(struct process *p);
@@ -347,13 +352,16 @@ struct settings {
     uint64_t seed;
     double hours;
     unsigned hosts, per_host, pids;
-    const char *world, *kinds, *library, *redis, *planted;
+    const char *world, *kinds, *library, *redis, *planted, *kernel;
     int64_t gap_ns, life_ns;
 };
 extern struct settings settings;
 bool has_kind(const char *name);
 void fleet_begin(void);
 extern uint64_t opens, opens_failed, closes, forks, kills;
+
+/* kernel.c: tests/proc/kernel.c runs here; its status. */
+int kernel_compare(void);
 
 /* faults.c: what befalls the fleet, by the name of its world. */
 void faults_begin(void);
