@@ -170,8 +170,20 @@ static void fail_over(void) {
 
 /* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
 
+/* Hosts are behind, too, so that they generate for longer in what the server before has granted. */
+static void set_clocks_back(void) {
+    for (unsigned h = 0; h < hosts; h++) {
+        host[h].offset_ns = -1500 * MS; /* with the step of the server just below max_skew_ms */
+        host[h].drift_ppm = 0;
+    }
+    cause_begins(CAUSE_CLOCK, EVERYWHERE, now_ns + 1600 * MS);
+}
+
 static void behind_and_empty(void) {
-    static bool is_behind;
+    static bool is_behind, began;
+    if (!began)
+        set_clocks_back();
+    began = true;
     is_behind = !is_behind;
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
     server[0].offset_ns = (terms.skew / 2 - 100 * MS) * (is_behind ? -1 : 1);
@@ -182,13 +194,48 @@ static void behind_and_empty(void) {
     }
     for (unsigned h = 0; h < hosts; h++)
         if (h < hosts / 2) {
-            host[h].cut_till = now_ns + 70 * SECOND + any_ns(60 * SECOND);
+            host[h].cut_till = now_ns + terms.window + terms.skew + any_ns(20 * SECOND);
             cause_begins(CAUSE_AWAY, (int)h, host[h].cut_till + 2 * SECOND);
         } else {
             kill_all(&host[h]);
             host_lose_run(&host[h]);
         }
     server_change(0, SERVER_FORGETS);
+}
+
+/* ---- directed at limits: half of the hosts are away until the others want their pids, which have run out --------- */
+
+static void all_want_pids(void *arg) {
+    for (unsigned h = hosts / 2; h < hosts; h++) {
+        cause_begins(CAUSE_KILL, (int)h, now_ns);
+        kill_all(&host[h]);
+        host_lose_run(&host[h]);
+    }
+    (void)arg;
+}
+
+static void forget_all(void *arg) {
+    flush();
+    (void)arg;
+}
+
+/*
+ * Those that come back may be the first to ask a server that has forgotten who has their pids now. Before it begins again, the windows
+ * of those that were killed are over.
+ */
+static void half_away(void) {
+    static int64_t over;
+    if (now_ns < over)
+        return;
+    const int64_t back = now_ns + terms.window + terms.skew + any_ns(20 * SECOND);
+    for (unsigned h = 0; h < hosts / 2; h++) {
+        host[h].cut_till = back;
+        cause_begins(CAUSE_AWAY, (int)h, back + 2 * SECOND);
+    }
+    over = back + terms.window;
+    at_time(back - terms.skew - 20 * SECOND, all_want_pids, NULL);
+    if (chance(dice, 500))
+        at_time(back, forget_all, NULL);
 }
 
 /* ---- worlds --------------------------------------------------------------------------------- */
@@ -206,6 +253,7 @@ static const struct fault at_servers[] = {{cut_long, 20}, {fail_over, 10},      
                                           {flush, 4},     {restart_with_data, 5}, {NULL, 0}};
 static const struct fault on_one_host[] = {{kill_one, 20}, {lose_power, 20}, {lose_run, 10}, {disk_hangs, 10}, {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
+static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
 static const struct world {
     const char *name;
@@ -219,6 +267,7 @@ static const struct world {
     {"servers", at_servers, 60 * SECOND, WIRE_STUCK},
     {"host", on_one_host, 60 * SECOND, WIRE_GOOD},
     {"skew", at_skew, 175 * SECOND, WIRE_GOOD},
+    {"limits", at_limits, 30 * SECOND, WIRE_GOOD},
 };
 static const struct world *world;
 
