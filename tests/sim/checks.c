@@ -3,7 +3,7 @@
  * checks.c - what has to be true of each ID, each refusal and each answer.
  *
  * 1. No ID comes twice. One set has the last four million; of a local store they are those of a host.
- * 2. The IDs of a handle rise.
+ * 2. The IDs of a handle rise. Those of its lanes do, too, and are in order with others by tick, up to the clock's.
  * 3. No ID has a tick at or above what a server has granted for its pid. The servers' answers are read, not the library's.
  * 4. No lease is lost whose window is open and whose client listens, unless there is a cause (causes.c).
  * 5. A call that gets no ID, or no pid, has a cause.
@@ -76,6 +76,13 @@ void check_id(struct seen *s, int64_t id) {
         return;
     counts.duplicates++;
     blame("DUPLICATE: %" PRId64 ", pid %" PRIu64, id, pid);
+}
+
+void check_tick(int64_t id, int64_t least) {
+    if (id >> (PID_BITS + SEQ_BITS) >= least >> (PID_BITS + SEQ_BITS))
+        return;
+    counts.out_of_order++;
+    blame("OUT OF ORDER: %" PRId64 " of a lane, in a tick before that of %" PRId64, id, least);
 }
 
 void check_refusal(struct seen *s, int code, const char *why) {

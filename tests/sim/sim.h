@@ -399,6 +399,8 @@ struct seen {
 };
 void checks_begin(void);
 void check_id(struct seen *s, int64_t id);
+/* An ID of a lane is in the tick of another one, or a later one. */
+void check_tick(int64_t id, int64_t least);
 void check_refusal(struct seen *s, int code, const char *why);
 /* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);

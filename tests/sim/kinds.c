@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kinds.c - how a process opens a generator and draws from it, by the kinds of the run.
+ *
+ *   (none)  a pid of its own from a server, with the default settings
+ *   brief   windows and heartbeats are shorter, so that more happens in an hour
+ *   share   the processes of a host use one page
+ *   local   the pids of a host, by marks
+ *   fork    processes have children, see fleet.c
+ *   copy    machines are copied, see faults.c
+ *   lanes   several threads of a process draw, each from a lane of its own, too
+ */
+#include "kinds.h"
+
+#define RUN_DIR "/run/sfid"
+#define STATE_DIR "/state/sfid"
+enum { LONG_RUN = 700, LONG_RUNS = 4 }; /* more IDs than a run of a lane ever has; how often in a thousand calls */
+
+struct library lib;
+
+static void library_functions(void) {
+    *(void **)&lib.open = library_symbol("sfid_open");
+    *(void **)&lib.next = library_symbol("sfid_next");
+    *(void **)&lib.try_next = library_symbol("sfid_try_next");
+    *(void **)&lib.pid = library_symbol("sfid_pid");
+    *(void **)&lib.close = library_symbol("sfid_close");
+    *(void **)&lib.last_error = library_symbol("sfid_last_error");
+    *(void **)&lib.lane_open = library_symbol("sfid_lane_open");
+    *(void **)&lib.lane_next = library_symbol("sfid_lane_next");
+    *(void **)&lib.min_at = library_symbol("sfid_min_at");
+    *(void **)&lib.lane_close = library_symbol("sfid_lane_close");
+}
+
+/* A word of the list. */
+bool has_kind(const char *name) {
+    const size_t len = strlen(name);
+    for (const char *at = settings.kinds; (at = strstr(at, name)) != NULL; at += len)
+        if ((at == settings.kinds || at[-1] == ',') && (at[len] == ',' || at[len] == '\0'))
+            return true;
+    return false;
+}
+
+/* ---- how it is opened ---------------------------------------------------------------------- */
+
+sfid_options kind_options(void) {
+    sfid_options o = SFID_OPTIONS_INIT;
+    o.app = "sim";
+    o.store = has_kind("local") ? "local" : "redis://10.0.0.1:6379";
+    o.pid_max = settings.pids - 1;
+    o.run_dir = RUN_DIR;
+    o.state_dir = STATE_DIR;
+    o.open_timeout_ms = 60000;
+    o.share = has_kind("share");
+    if (has_kind("brief") && !has_kind("local")) {
+        o.ttl_ms = 90000;
+        o.heartbeat_ms = 15000;
+        o.short_ms = 20000;
+        o.skew_budget_ms = 5000;
+        o.max_skew_ms = 4000;
+    }
+    return o;
+}
+
+static void terms_begin(void) {
+    const sfid_options o = kind_options();
+    terms = (struct terms){
+        .window = o.ttl_ms * MS, .skew = o.skew_budget_ms * MS, .heartbeat = o.heartbeat_ms * MS, .deadline = 2 * SECOND};
+}
+
+void kinds_begin(void) {
+    library_functions();
+    terms_begin();
+}
+
+/* ---- a thread that draws --------------------------------------------------------------------- */
+
+unsigned kind_helpers(void) { return has_kind("lanes") ? (unsigned)below(chances(), HELPERS + 1) : 0; }
+
+void drawer_begin(struct drawer *d, sfid *g, int64_t *newest) {
+    *d = (struct drawer){.g = g, .newest = newest, .seen.got_at = now_ns, .seen_of_lane.got_at = now_ns};
+    if (has_kind("lanes") && lib.lane_open(&d->lane, g) < 0)
+        broken("no lane");
+}
+
+void drawer_end(struct drawer *d) { lib.lane_close(d->lane); }
+
+static void look_at(const struct drawer *d, struct seen *s, int64_t id) {
+    if (id < 0) {
+        check_refusal(s, (int)id, lib.last_error(d->g));
+        return;
+    }
+    check_id(s, id);
+    *d->newest = id > *d->newest ? id : *d->newest;
+}
+
+/* A run of a lane ends with its tick, or is used up. */
+static void draw_of_lane(struct drawer *d) {
+    const int64_t newest = *d->newest, clock = lib.min_at(NULL, wall_ns(here()) / MS);
+    const int64_t id = lib.lane_next(d->lane);
+    look_at(d, &d->seen_of_lane, id);
+    if (id >= 0)
+        check_tick(id, newest < clock ? newest : clock);
+}
+
+void drawer_draw(struct drawer *d) {
+    const bool waits = chance(chances(), 500);
+    if (d->lane && chance(chances(), 800))
+        for (int n = chance(chances(), LONG_RUNS) ? LONG_RUN : 1; n > 0; n--)
+            draw_of_lane(d);
+    else
+        look_at(d, &d->seen, waits ? lib.next(d->g) : lib.try_next(d->g));
+}
