@@ -42,7 +42,7 @@ static const struct {
 };
 
 static uint64_t times[CAUSES];
-static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], forgot_till;
+static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS], forgot_till;
 static bool disk_failed[HOSTS];
 
 static int64_t wait_ns(enum wait w) {
@@ -62,10 +62,21 @@ static void raise(int64_t *till, int64_t to) { *till = to > *till ? to : *till; 
 
 static bool is_away(enum cause c) { return c == CAUSE_AWAY || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER; }
 
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* What waits for a time of the host's clock waits longer by what that is set back, before and after. */
+static void clock_is_set_back(int h, int64_t ns) {
+    holders_till[h] = later(holders_till[h], now_ns) + ns;
+    newcomers_till[h] = later(newcomers_till[h], now_ns) + ns;
+    behind_till[h] = later(behind_till[h], now_ns) + ns;
+}
+
 static void begins_on(enum cause c, int h, int64_t till) {
     const int64_t both = terms.window + terms.skew + slack_ns();
-    raise(&holders_till[h], till + wait_ns(table[c].holders));
-    raise(&newcomers_till[h], till + wait_ns(table[c].newcomers));
+    if (c == CAUSE_CLOCK)
+        clock_is_set_back(h, till - now_ns);
+    raise(&holders_till[h], (table[c].holders == LEAD ? later(till, behind_till[h]) : till) + wait_ns(table[c].holders));
+    raise(&newcomers_till[h], (table[c].newcomers == LEAD ? later(till, behind_till[h]) : till) + wait_ns(table[c].newcomers));
     if (table[c].loses)
         raise(&losses_till[h], till + both);
     if (c == CAUSE_DISK)
@@ -94,6 +105,7 @@ void causes_copied(int from, int to) {
     raise(&newcomers_till[to], newcomers_till[from]);
     raise(&losses_till[to], losses_till[from]);
     raise(&away_till[to], away_till[from]);
+    raise(&behind_till[to], behind_till[from]);
     disk_failed[to] |= disk_failed[from];
 }
 

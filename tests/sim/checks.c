@@ -6,6 +6,7 @@
  * 2. The IDs of a handle rise. Those of its lanes do, too, and are in order with others by tick, up to the clock's.
  * 3. No ID has a tick at or above what a server has granted for its pid. The servers' answers are read, not the library's.
  * 4. No lease is lost whose window is open and whose client listens, unless there is a cause (causes.c).
+ *    No two processes of a host have a pid at once that is fixed by the caller.
  * 5. A call that gets no ID, or no pid, has a cause.
  */
 #include "sim.h"
@@ -51,8 +52,8 @@ static bool came_before(uint64_t key) {
 
 /* An ID of a local store, and where it came from: two hosts may have the same one. An odd factor loses no bit of it. */
 static uint64_t key_of_id(int64_t id) {
-    return has_kind("local") ? ((uint64_t)id * 2 + 1) * (UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)me->process->host)
-                             : (uint64_t)id;
+    return !kind_has_servers() ? ((uint64_t)id * 2 + 1) * (UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)me->process->host)
+                               : (uint64_t)id;
 }
 
 void check_id(struct seen *s, int64_t id) {
@@ -66,7 +67,7 @@ void check_id(struct seen *s, int64_t id) {
         blame("OUT OF ORDER: %" PRId64 " after %" PRId64, id, s->last);
     }
     s->last = id;
-    if (!has_kind("local") && tick >= limit[pid]) {
+    if (kind_has_servers() && tick >= limit[pid]) {
         counts.outside++;
         blame("OUTSIDE: pid %" PRIu64 ", tick %" PRIu64 ", granted below %" PRIu64, pid, tick, limit[pid]);
     }
@@ -92,6 +93,24 @@ void check_refusal(struct seen *s, int code, const char *why) {
         return;
     counts.refused++;
     blame("REFUSED without a cause, no ID for %.1f s: %d %s", (double)(now_ns - s->got_at) / 1e9, code, why);
+}
+
+bool fixed_is_taken(bool held) {
+    for (int i = 0; i < PROCESSES; i++) {
+        const struct process *p = &process[i], *mine = me->process;
+        if (p->used && p != mine && p->host == mine->host && p->fixed.pid == mine->fixed.pid &&
+            p->fixed.is >= (held ? PID_HELD : PID_WANTED))
+            return true;
+    }
+    return false;
+}
+
+void check_fixed(void) {
+    me->process->fixed.is = PID_HELD;
+    if (!fixed_is_taken(true))
+        return;
+    counts.duplicates++;
+    blame("HELD TWICE: pid %" PRId64, me->process->fixed.pid);
 }
 
 void check_open_failed(int64_t began, int code, const char *why) {

@@ -36,7 +36,7 @@ static void kill_one(void) {
     struct process *p = any_process(h);
     if (p == NULL)
         return;
-    cause_begins(CAUSE_KILL, number_of(h), now_ns);
+    cause_begins(p->pageless ? CAUSE_POWER : CAUSE_KILL, number_of(h), now_ns);
     note("process %d is killed", p->pid);
     process_kill(p);
     kills++;
@@ -81,7 +81,7 @@ static void lose_power(void) {
     struct host *h = any_host();
     cause_begins(CAUSE_POWER, number_of(h), now_ns);
     kill_all(h);
-    if (has_kind("local") && chance(dice, 600)) {
+    if (!kind_has_servers() && chance(dice, 600)) {
         const int64_t back = any_ns(40 * SECOND);
         h->offset_ns -= back;
         cause_begins(CAUSE_CLOCK, number_of(h), now_ns + back);
@@ -92,6 +92,8 @@ static void lose_power(void) {
 static void lose_run(void) {
     struct host *h = any_host();
     cause_begins(CAUSE_RUN_GONE, number_of(h), now_ns);
+    for (int i = 0; i < PROCESSES; i++)
+        process[i].pageless |= process[i].host == number_of(h);
     host_lose_run(h);
 }
 

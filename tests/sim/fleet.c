@@ -55,7 +55,9 @@ static void family(struct drawer *d) {
     draw(d, now_ns + any_time(settings.life_ns));
     if (chance(chances(), CLOSES)) {
         drawer_end(d);
-        lib.close(d->g);
+        kind_close(d->g);
+    } else if (me->process->pageless) {
+        cause_begins(CAUSE_POWER, me->process->host, now_ns);
     }
     end();
 }
@@ -90,17 +92,9 @@ static unsigned helpers_begin(struct helper h[HELPERS], const struct drawer *fir
 
 /* One life of a generator; false if it could not be opened. */
 static bool live(int64_t wants_since) {
-    const sfid_options o = kind_options();
-    sfid *g = NULL;
-    opens++;
-    const int rc = lib.open(&g, &o);
-    if (rc < 0) {
-        opens_failed++;
-        check_open_failed(wants_since, rc, lib.last_error(g));
-        lib.close(g);
+    sfid *g = kind_open(wants_since);
+    if (g == NULL)
         return false;
-    }
-    note("opened, pid %" PRId64, lib.pid(g));
     const int64_t till = now_ns + any_time(2 * settings.life_ns);
     struct helper helper[HELPERS];
     struct drawer d;
@@ -112,7 +106,7 @@ static bool live(int64_t wants_since) {
     for (unsigned i = 0; i < helpers; i++)
         sim_pthread_join(helper[i].thread, NULL);
     drawer_end(&d);
-    lib.close(g);
+    kind_close(g);
     closes++;
     note("closed");
     return true;

@@ -8,6 +8,7 @@
  *   local   the pids of a host, by marks
  *   fork    processes have children, see fleet.c
  *   copy    machines are copied, see faults.c
+ *   fixed   the caller names the pid of each process; of two that name one, the second gets none
  *   lanes   several threads of a process draw, each from a lane of its own, too
  */
 #include "kinds.h"
@@ -40,9 +41,19 @@ bool has_kind(const char *name) {
     return false;
 }
 
+bool kind_has_servers(void) { return !has_kind("local") && !has_kind("fixed"); }
+
 /* ---- how it is opened ---------------------------------------------------------------------- */
 
-sfid_options kind_options(void) {
+/* There is one more than a host has processes. */
+static void fix_pid(sfid_options *o) {
+    const unsigned n = settings.per_host + 1;
+    o->pid = me ? me->process->host * (int64_t)n + (int64_t)below(chances(), n) : 0;
+    o->pid_max = 0;
+    o->store = NULL;
+}
+
+static sfid_options options_of_kind(void) {
     sfid_options o = SFID_OPTIONS_INIT;
     o.app = "sim";
     o.store = has_kind("local") ? "local" : "redis://10.0.0.1:6379";
@@ -51,7 +62,9 @@ sfid_options kind_options(void) {
     o.state_dir = STATE_DIR;
     o.open_timeout_ms = 60000;
     o.share = has_kind("share");
-    if (has_kind("brief") && !has_kind("local")) {
+    if (has_kind("fixed"))
+        fix_pid(&o);
+    if (has_kind("brief") && kind_has_servers()) {
         o.ttl_ms = 90000;
         o.heartbeat_ms = 15000;
         o.short_ms = 20000;
@@ -62,7 +75,7 @@ sfid_options kind_options(void) {
 }
 
 static void terms_begin(void) {
-    const sfid_options o = kind_options();
+    const sfid_options o = options_of_kind();
     terms = (struct terms){
         .window = o.ttl_ms * MS, .skew = o.skew_budget_ms * MS, .heartbeat = o.heartbeat_ms * MS, .deadline = 2 * SECOND};
 }
@@ -70,6 +83,35 @@ static void terms_begin(void) {
 void kinds_begin(void) {
     library_functions();
     terms_begin();
+}
+
+/* Opens one, and checks what comes. `wants_since`: a pid. */
+sfid *kind_open(int64_t wants_since) {
+    const sfid_options o = options_of_kind();
+    sfid *g = NULL;
+    me->process->pageless = false;
+    me->process->fixed.pid = o.pid;
+    me->process->fixed.is = PID_WANTED;
+    const bool taken = o.pid >= 0 && fixed_is_taken(false);
+    opens++;
+    const int rc = lib.open(&g, &o);
+    if (rc < 0) {
+        opens_failed++;
+        if (rc != SFID_EBUSY || !(taken || fixed_is_taken(false)))
+            check_open_failed(wants_since, rc, lib.last_error(g));
+        lib.close(g);
+        me->process->fixed.is = PID_NONE;
+        return NULL;
+    }
+    note("opened, pid %" PRId64, lib.pid(g));
+    if (o.pid >= 0)
+        check_fixed();
+    return g;
+}
+
+void kind_close(sfid *g) {
+    lib.close(g);
+    me->process->fixed.is = PID_NONE;
 }
 
 /* ---- a thread that draws --------------------------------------------------------------------- */

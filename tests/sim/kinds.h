@@ -20,8 +20,9 @@ extern struct library {
 } lib;
 
 void kinds_begin(void);
-/* How the process whose turn it is opens a generator. */
-sfid_options kind_options(void);
+/* A generator for the process whose turn it is, or NULL; it wants a pid since then. */
+sfid *kind_open(int64_t wants_since);
+void kind_close(sfid *g);
 
 /* One thread that draws. */
 struct drawer {

@@ -125,9 +125,14 @@ struct space {
 
 struct process {
     bool used, exits;
+    bool pageless; /* the run directory was lost since it opened a generator */
     unsigned born; /* a number that none had before */
     int pid, host, parent;
     int64_t stopped_till;
+    struct {
+        int64_t pid;
+        enum { PID_NONE, PID_WANTED, PID_HELD } is;
+    } fixed; /* by the caller; a child has it, too */
     struct space *space;
     char *image, *heap_copy;
     size_t heap_top;
@@ -352,6 +357,8 @@ struct settings {
 };
 extern struct settings settings;
 bool has_kind(const char *name);
+/* Pids are leased from servers. */
+bool kind_has_servers(void);
 void fleet_begin(void);
 extern uint64_t opens, opens_failed, closes, forks, kills;
 
@@ -402,6 +409,10 @@ void check_id(struct seen *s, int64_t id);
 /* An ID of a lane is in the tick of another one, or a later one. */
 void check_tick(int64_t id, int64_t least);
 void check_refusal(struct seen *s, int code, const char *why);
+/* A process has been given a pid that the caller fixed. */
+void check_fixed(void);
+/* Does another process of the host have the pid that this one has or wants, or want it, too? */
+bool fixed_is_taken(bool held);
 /* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);
 /* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
