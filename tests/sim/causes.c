@@ -18,7 +18,7 @@
 /* What was under way when it ended may fail, and the next try comes after a pause. */
 static int64_t slack_ns(void) { return terms.deadline * 2 + LONGEST_PAUSE; }
 
-enum wait { NO_WAIT, ONE_EXCHANGE, LEAD, WINDOW_AND_SKEW };
+enum wait { NO_WAIT, ONE_EXCHANGE, LEAD, LAST_USE, WINDOW_AND_SKEW };
 struct terms terms;
 
 static const struct {
@@ -36,6 +36,7 @@ static const struct {
     [CAUSE_CLOCK] = {"clock steps", "the host's clock is set back", NO_WAIT, NO_WAIT, false},
     [CAUSE_AWAY] = {"cuts", "Redis is away and comes back as it was", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_NEW] = {"new apps", "a new app, no `init`", NO_WAIT, WINDOW_AND_SKEW, false},
+    [CAUSE_MOVED] = {"numbers moved", "`ordinal:` finds no mark here", LAST_USE, NO_WAIT, false},
     [CAUSE_FORGOT] = {"times forgotten", "FLUSHALL, DEL, the hash evicted", NO_WAIT, WINDOW_AND_SKEW, true},
     [CAUSE_FAILS_OVER] = {"restarts and failovers", "restart from nothing or an old file; failover that lost writes; fail-back",
                           WINDOW_AND_SKEW, WINDOW_AND_SKEW, true},
@@ -51,6 +52,8 @@ static int64_t wait_ns(enum wait w) {
         return terms.deadline;
     case LEAD:
         return 30 * SECOND;
+    case LAST_USE:
+        return 30 * SECOND + terms.ahead + terms.skew + SECOND;
     case WINDOW_AND_SKEW:
         return terms.window + terms.skew;
     default:

@@ -52,8 +52,9 @@ static bool came_before(uint64_t key) {
 
 /* An ID of a local store, and where it came from: two hosts may have the same one. An odd factor loses no bit of it. */
 static uint64_t key_of_id(int64_t id) {
-    return !kind_has_servers() ? ((uint64_t)id * 2 + 1) * (UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)me->process->host)
-                               : (uint64_t)id;
+    return !kind_has_servers() && !has_kind("ordinal")
+               ? ((uint64_t)id * 2 + 1) * (UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)me->process->host)
+               : (uint64_t)id;
 }
 
 void check_id(struct seen *s, int64_t id) {

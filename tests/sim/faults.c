@@ -23,7 +23,7 @@ static struct process *any_process(const struct host *h) {
     return p;
 }
 
-static void kill_all(const struct host *h) {
+void kill_all(const struct host *h) {
     for (int i = 0; i < PROCESSES; i++)
         if (process[i].used && process[i].host == number_of(h))
             process_kill(&process[i]);
@@ -54,11 +54,14 @@ static void stop_for(int64_t ns) {
 
 static void stop_one(void) { stop_for(250 * SECOND); }
 
-/* With the drift of an hour and the step of a server it stays below max_skew_ms, so that the server takes it. */
+/*
+ * With the drift of an hour and the step of a server it stays below max_skew_ms, so that the server takes it. Without a server the
+ * clocks of two hosts may differ by the skew budget.
+ */
 static void step_clock(void) {
     struct host *h = any_host();
-    const int64_t before = h->offset_ns;
-    h->offset_ns = any_ns(2400 * MS) - 1200 * MS;
+    const int64_t before = h->offset_ns, most = has_kind("ordinal") ? terms.skew - 800 * MS : 2400 * MS;
+    h->offset_ns = any_ns(most) - most / 2;
     cause_begins(CAUSE_CLOCK, number_of(h), now_ns + (before > h->offset_ns ? before - h->offset_ns : 0));
 }
 
@@ -81,7 +84,7 @@ static void lose_power(void) {
     struct host *h = any_host();
     cause_begins(CAUSE_POWER, number_of(h), now_ns);
     kill_all(h);
-    if (!kind_has_servers() && chance(dice, 600)) {
+    if (!kind_has_servers() && !has_kind("ordinal") && chance(dice, 600)) {
         const int64_t back = any_ns(40 * SECOND);
         h->offset_ns -= back;
         cause_begins(CAUSE_CLOCK, number_of(h), now_ns + back);

@@ -147,7 +147,6 @@ static void write_back(void *arg) {
 
 void fleet_begin(void) {
     kinds_begin();
-    hosts = settings.hosts;
     cause_begins(CAUSE_NEW, EVERYWHERE, now_ns);
     for (unsigned i = 0; i < hosts; i++) {
         struct host *h = &host[i];

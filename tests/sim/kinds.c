@@ -9,12 +9,14 @@
  *   fork    processes have children, see fleet.c
  *   copy    machines are copied, see faults.c
  *   fixed   the caller names the pid of each process; of two that name one, the second gets none
+ *   ordinal the pid is the number in the host's name, store "ordinal:"; now and then two hosts exchange theirs, and lose all else
  *   lanes   several threads of a process draw, each from a lane of its own, too
  */
 #include "kinds.h"
 
 #define RUN_DIR "/run/sfid"
 #define STATE_DIR "/state/sfid"
+#define BETWEEN_MOVES (300 * SECOND)
 enum { LONG_RUN = 700, LONG_RUNS = 4 }; /* more IDs than a run of a lane ever has; how often in a thousand calls */
 
 struct library lib;
@@ -41,7 +43,7 @@ bool has_kind(const char *name) {
     return false;
 }
 
-bool kind_has_servers(void) { return !has_kind("local") && !has_kind("fixed"); }
+bool kind_has_servers(void) { return !has_kind("local") && !has_kind("fixed") && !has_kind("ordinal"); }
 
 /* ---- how it is opened ---------------------------------------------------------------------- */
 
@@ -53,10 +55,12 @@ static void fix_pid(sfid_options *o) {
     o->store = NULL;
 }
 
+static const char *store(void) { return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : "redis://10.0.0.1:6379"; }
+
 static sfid_options options_of_kind(void) {
     sfid_options o = SFID_OPTIONS_INIT;
     o.app = "sim";
-    o.store = has_kind("local") ? "local" : "redis://10.0.0.1:6379";
+    o.store = store();
     o.pid_max = settings.pids - 1;
     o.run_dir = RUN_DIR;
     o.state_dir = STATE_DIR;
@@ -76,13 +80,48 @@ static sfid_options options_of_kind(void) {
 
 static void terms_begin(void) {
     const sfid_options o = options_of_kind();
-    terms = (struct terms){
-        .window = o.ttl_ms * MS, .skew = o.skew_budget_ms * MS, .heartbeat = o.heartbeat_ms * MS, .deadline = 2 * SECOND};
+    terms = (struct terms){.window = o.ttl_ms * MS,
+                           .skew = o.skew_budget_ms * MS,
+                           .heartbeat = o.heartbeat_ms * MS,
+                           .deadline = 2 * SECOND,
+                           .ahead = o.max_ahead_ms * MS};
+}
+
+/* ---- numbers that move --------------------------------------------------------------------------- */
+
+static void take_down(struct host *h) {
+    kill_all(h);
+    host_lose_state(h);
+    host_boot(h, false);
+    cause_begins(CAUSE_MOVED, (int)(h - host), now_ns);
+}
+
+static void exchange_numbers(void *arg) {
+    struct host *a = &host[below(&streams.faults, hosts)], *b = &host[below(&streams.faults, hosts)];
+    const unsigned number = a->number;
+    if (a != b) {
+        take_down(a);
+        take_down(b);
+        a->number = b->number;
+        b->number = number;
+    }
+    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, arg);
+}
+
+static void numbers_begin(void) {
+    for (unsigned i = 0; i < hosts; i++) {
+        host[i].number = i;
+        cause_begins(CAUSE_MOVED, (int)i, now_ns);
+    }
+    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, NULL);
 }
 
 void kinds_begin(void) {
     library_functions();
     terms_begin();
+    hosts = settings.hosts;
+    if (has_kind("ordinal"))
+        numbers_begin();
 }
 
 /* Opens one, and checks what comes. `wants_since`: a pid. */
@@ -90,9 +129,10 @@ sfid *kind_open(int64_t wants_since) {
     const sfid_options o = options_of_kind();
     sfid *g = NULL;
     me->process->pageless = false;
-    me->process->fixed.pid = o.pid;
+    const bool fixed = has_kind("fixed") || has_kind("ordinal");
+    me->process->fixed.pid = has_kind("ordinal") ? here()->number : o.pid;
     me->process->fixed.is = PID_WANTED;
-    const bool taken = o.pid >= 0 && fixed_is_taken(false);
+    const bool taken = fixed && fixed_is_taken(false);
     opens++;
     const int rc = lib.open(&g, &o);
     if (rc < 0) {
@@ -104,7 +144,7 @@ sfid *kind_open(int64_t wants_since) {
         return NULL;
     }
     note("opened, pid %" PRId64, lib.pid(g));
-    if (o.pid >= 0)
+    if (fixed)
         check_fixed();
     return g;
 }

@@ -94,8 +94,8 @@ struct host {
     int64_t cut_till, disk_hangs_till, disk_full_till, disk_bad_till;
     bool names_follow; /* fsync of a file makes its name durable, too */
     struct node *root;
-    unsigned boots, dev;
-    unsigned server; /* the one that its packets reach, see wire.c */
+    unsigned boots, dev, number; /* at the end of its name */
+    unsigned server;             /* the one that its packets reach, see wire.c */
 };
 extern struct host host[HOSTS];
 extern unsigned hosts;
@@ -282,6 +282,8 @@ bool path_find(struct node *from, const char *path, struct place *at);
 
 void host_boot(struct host *h, bool power_lost);
 void host_lose_run(struct host *h);
+/* For good. */
+void host_lose_state(struct host *h);
 void node_sync(struct node *n);
 /* disk.c: what is in a directory, by what has been synced. */
 void tree_lose_unsynced(struct host *h, struct node *dir);
@@ -363,6 +365,7 @@ void fleet_begin(void);
 extern uint64_t opens, opens_failed, closes, forks, kills;
 
 /* faults.c: what befalls the fleet, by the name of its world. */
+void kill_all(const struct host *h);
 void faults_begin(void);
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
@@ -376,14 +379,15 @@ enum cause {
     CAUSE_CLOCK,
     CAUSE_AWAY,
     CAUSE_NEW,
+    CAUSE_MOVED,
     CAUSE_FORGOT,
     CAUSE_FAILS_OVER,
     CAUSES
 };
 enum { EVERYWHERE = -1 };
-/* The settings that bounds are made of, in ns: window, skew budget, heartbeat, deadline of an exchange. */
+/* The settings that bounds are made of, in ns: window, skew budget, heartbeat, deadline of an exchange, IDs ahead of the clock. */
 struct terms {
-    int64_t window, skew, heartbeat, deadline;
+    int64_t window, skew, heartbeat, deadline, ahead;
 };
 extern struct terms terms;
 /* Something begins on a host, and lasts until then. */
