@@ -7,6 +7,7 @@
  * 3. No ID has a tick at or above what a server has granted for its pid. The servers' answers are read, not the library's.
  * 4. No lease is lost whose window is open and whose client listens, unless there is a cause (causes.c).
  *    No two processes of a host have a pid at once that is fixed by the caller.
+ *    A guest (share 2) begins no page and starts no thread.
  * 5. A call that gets no ID, or no pid, has a cause.
  */
 #include "sim.h"
@@ -87,10 +88,53 @@ void check_tick(int64_t id, int64_t least) {
     blame("OUT OF ORDER: %" PRId64 " of a lane, in a tick before that of %" PRId64, id, least);
 }
 
+static bool is_kept(const struct process *guest) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && process[i].keeps && process[i].host == guest->host && pages_met(&process[i], guest))
+            return true;
+    return false;
+}
+
+/* To a guest whose page nobody kept the server was away. */
+void guests_are_kept(void) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && process[i].guest && process[i].host == me->process->host && !is_kept(&process[i])) {
+            cause_begins(CAUSE_AWAY, me->process->host, now_ns);
+            break;
+        }
+    me->process->keeps = true;
+}
+
+bool guest_is_alone(void) { return me->process->guest && !is_kept(me->process); }
+
+bool guest_finds_none(void) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && process[i].keeps && process[i].host == me->process->host && has_first_page(&process[i]))
+            return false;
+    return me->process->guest;
+}
+
+bool nobody_shares(void) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && &process[i] != me->process && process[i].host == me->process->host && has_first_page(&process[i]))
+            return false;
+    return true;
+}
+
+void check_guest(bool first) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < threads; i++)
+        n += thread[i].used && !thread[i].ended && thread[i].process == me->process;
+    if (n == 1 && !(first && nobody_shares()))
+        return;
+    counts.refused++;
+    blame("NO GUEST: it %s", n > 1 ? "has started a thread" : "has begun a page");
+}
+
 void check_refusal(struct seen *s, int code, const char *why) {
     if (code == SFID_EAGAIN && s->waits_since == 0)
         s->waits_since = now_ns;
-    if (holder_is_excused(me->process->host) || (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))
+    if (holder_is_excused(me->process->host) || guest_is_alone() || (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))
         return;
     counts.refused++;
     blame("REFUSED without a cause, no ID for %.1f s: %d %s", (double)(now_ns - s->got_at) / 1e9, code, why);

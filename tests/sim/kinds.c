@@ -5,6 +5,7 @@
  *   (none)  a pid of its own from a server, with the default settings
  *   brief   windows and heartbeats are shorter, so that more happens in an hour
  *   share   the processes of a host use one page
+ *   share2  the same, but some only as guests of those that keep it
  *   local   the pids of a host, by marks
  *   fork    processes have children, see fleet.c
  *   copy    machines are copied, see faults.c
@@ -17,7 +18,7 @@
 #define RUN_DIR "/run/sfid"
 #define STATE_DIR "/state/sfid"
 #define BETWEEN_MOVES (300 * SECOND)
-enum { LONG_RUN = 700, LONG_RUNS = 4 }; /* more IDs than a run of a lane ever has; how often in a thousand calls */
+enum { LONG_RUN = 700, LONG_RUNS = 4, GUESTS = 600 }; /* more IDs than a run of a lane ever has; how often in a thousand calls */
 
 struct library lib;
 
@@ -64,8 +65,10 @@ static sfid_options options_of_kind(void) {
     o.pid_max = settings.pids - 1;
     o.run_dir = RUN_DIR;
     o.state_dir = STATE_DIR;
-    o.open_timeout_ms = 60000;
-    o.share = has_kind("share");
+    o.open_timeout_ms = has_kind("share2") ? 600000 : 60000; /* a page that is begun for a fifth of it is passed over */
+    o.share = has_kind("share") || has_kind("share2");
+    if (me && (me->process->guest = has_kind("share2") && chance(chances(), GUESTS)))
+        o.share = 2;
     if (has_kind("fixed"))
         fix_pid(&o);
     if (has_kind("brief") && kind_has_servers()) {
@@ -132,12 +135,12 @@ sfid *kind_open(int64_t wants_since) {
     const bool fixed = has_kind("fixed") || has_kind("ordinal");
     me->process->fixed.pid = has_kind("ordinal") ? here()->number : o.pid;
     me->process->fixed.is = PID_WANTED;
-    const bool taken = fixed && fixed_is_taken(false);
+    const bool taken = fixed && fixed_is_taken(false), alone = guest_finds_none(), first = nobody_shares();
     opens++;
     const int rc = lib.open(&g, &o);
     if (rc < 0) {
         opens_failed++;
-        if (rc != SFID_EBUSY || !(taken || fixed_is_taken(false)))
+        if (!(rc == SFID_EBUSY && (taken || fixed_is_taken(false))) && !(rc == SFID_ELEASE && (alone || guest_finds_none())))
             check_open_failed(wants_since, rc, lib.last_error(g));
         lib.close(g);
         me->process->fixed.is = PID_NONE;
@@ -146,11 +149,16 @@ sfid *kind_open(int64_t wants_since) {
     note("opened, pid %" PRId64, lib.pid(g));
     if (fixed)
         check_fixed();
+    if (o.share == 1)
+        guests_are_kept();
+    if (o.share == 2)
+        check_guest(first);
     return g;
 }
 
 void kind_close(sfid *g) {
     lib.close(g);
+    me->process->keeps = false;
     me->process->fixed.is = PID_NONE;
 }
 

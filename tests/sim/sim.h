@@ -125,6 +125,8 @@ struct space {
 
 struct process {
     bool used, exits;
+    bool keeps;    /* has opened with share 1 */
+    bool guest;    /* has opened with share 2, or will */
     bool pageless; /* the run directory was lost since it opened a generator */
     unsigned born; /* a number that none had before */
     int pid, host, parent;
@@ -312,6 +314,9 @@ void maps_change(struct process *leaves, struct process *comes);
 uint64_t word_key(const void *at, enum key_kind kind);
 /* The bytes of a shared mapping behind an address of p's, which may be away; or NULL. */
 char *shared_bytes(const struct process *p, const char *at);
+/* Do two processes have a page in common? Has one the page that a guest finds? It looks at no second one. */
+bool pages_met(const struct process *p, const struct process *of);
+bool has_first_page(const struct process *p);
 void node_synced_mapped(struct node *n);
 
 /* ---- wire.c, server.c: the network and what it leads to ------------------------- */
@@ -417,6 +422,14 @@ void check_refusal(struct seen *s, int code, const char *why);
 void check_fixed(void);
 /* Does another process of the host have the pid that this one has or wants, or want it, too? */
 bool fixed_is_taken(bool held);
+/* Does nobody keep the page of this guest? Can it find no page that is kept? */
+bool guest_is_alone(void);
+bool guest_finds_none(void);
+/* This process has opened with share 1. */
+void guests_are_kept(void);
+/* It has opened with share 2. `first`: before that no other one had a page. */
+void check_guest(bool first);
+bool nobody_shares(void);
 /* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);
 /* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
