@@ -52,33 +52,50 @@ static bool came_before(uint64_t key) {
 }
 
 /* An ID of a local store, and where it came from: two hosts may have the same one. An odd factor loses no bit of it. */
-static uint64_t key_of_id(int64_t id) {
+static uint64_t key_of_id(uint64_t id) {
     return !kind_has_servers() && !has_kind("ordinal")
-               ? ((uint64_t)id * 2 + 1) * (UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)me->process->host)
-               : (uint64_t)id;
+               ? (id * 2 + 1) * (UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)me->process->host)
+               : id;
+}
+
+struct made_of {
+    uint64_t high, low, key, tick, pid;
+};
+
+static void check(struct seen *s, const struct made_of *id) {
+    counts.ids++;
+    digest(id->low);
+    s->got_at = now_ns;
+    s->waits_since = 0;
+    if (id->high < s->high || (id->high == s->high && id->low <= s->low)) {
+        counts.out_of_order++;
+        blame("OUT OF ORDER: %" PRIu64 ".%" PRIu64 " after %" PRIu64 ".%" PRIu64, id->high, id->low, s->high, s->low);
+    }
+    s->high = id->high;
+    s->low = id->low;
+    if (kind_has_servers() && id->tick >= limit[id->pid]) {
+        counts.outside++;
+        blame("OUTSIDE: pid %" PRIu64 ", tick %" PRIu64 ", granted below %" PRIu64, id->pid, id->tick, limit[id->pid]);
+    }
+    if (id->tick > last_tick[id->pid])
+        last_tick[id->pid] = id->tick;
+    if (id->tick == left_out[id->pid] || !came_before(key_of_id(id->key)))
+        return;
+    counts.duplicates++;
+    blame("DUPLICATE: %" PRIu64 ".%" PRIu64 ", pid %" PRIu64, id->high, id->low, id->pid);
 }
 
 void check_id(struct seen *s, int64_t id) {
-    const uint64_t tick = (uint64_t)id >> (PID_BITS + SEQ_BITS), pid = (uint64_t)id >> SEQ_BITS & (PIDS - 1);
-    counts.ids++;
-    digest((uint64_t)id);
-    s->got_at = now_ns;
-    s->waits_since = 0;
-    if (id <= s->last) {
-        counts.out_of_order++;
-        blame("OUT OF ORDER: %" PRId64 " after %" PRId64, id, s->last);
-    }
-    s->last = id;
-    if (kind_has_servers() && tick >= limit[pid]) {
-        counts.outside++;
-        blame("OUTSIDE: pid %" PRIu64 ", tick %" PRIu64 ", granted below %" PRIu64, pid, tick, limit[pid]);
-    }
-    if (tick > last_tick[pid])
-        last_tick[pid] = tick;
-    if (tick == left_out[pid] || !came_before(key_of_id(id)))
-        return;
-    counts.duplicates++;
-    blame("DUPLICATE: %" PRId64 ", pid %" PRIu64, id, pid);
+    const uint64_t n = (uint64_t)id;
+    check(s, &(struct made_of){0, n, n, n >> (PID_BITS + SEQ_BITS), n >> SEQ_BITS & (PIDS - 1)});
+}
+
+/* Two with other random bits are the same. The worker of a flake is the host's number. */
+void check_wide(struct seen *s, const sfid_wide *id, const sfid_wide_parts *p) {
+    const uint64_t pid = p->pid & (PIDS - 1), ms = (uint64_t)p->unix_ms - UINT64_C(1794000000000);
+    if (ms >> 37 || p->seq >> 16)
+        broken("an ID of another time, or of another layout");
+    check(s, &(struct made_of){id->high, id->low, ms << 27 | pid << 16 | p->seq, p->tick, pid});
 }
 
 void check_tick(int64_t id, int64_t least) {

@@ -19,6 +19,7 @@ static int64_t any_time(int64_t ns) { return up_to(chances(), ns); }
 /* ---- a process ------------------------------------------------------------------------------ */
 
 static void draw_some(struct drawer *d) {
+    drawer_meet();
     for (uint64_t n = 1 + below(chances(), 4); n > 0; n--)
         drawer_draw(d);
 }

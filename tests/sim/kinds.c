@@ -11,6 +11,8 @@
  *   copy    machines are copied, see faults.c
  *   fixed   the caller names the pid of each process; of two that name one, the second gets none
  *   ordinal the pid is the number in the host's name, store "ordinal:"; now and then two hosts exchange theirs, and lose all else
+ *   wide    IDs are UUIDs of version 7
+ *   flake, awsflake  IDs are of these wide layouts; the worker is the host
  *   lanes   several threads of a process draw, each from a lane of its own, too
  */
 #include "kinds.h"
@@ -21,6 +23,7 @@
 enum { LONG_RUN = 700, LONG_RUNS = 4, GUESTS = 600 }; /* more IDs than a run of a lane ever has; how often in a thousand calls */
 
 struct library lib;
+static sfid_wide_layout wide;
 
 static void library_functions(void) {
     *(void **)&lib.open = library_symbol("sfid_open");
@@ -31,6 +34,9 @@ static void library_functions(void) {
     *(void **)&lib.last_error = library_symbol("sfid_last_error");
     *(void **)&lib.lane_open = library_symbol("sfid_lane_open");
     *(void **)&lib.lane_next = library_symbol("sfid_lane_next");
+    *(void **)&lib.next_wide = library_symbol("sfid_next_wide");
+    *(void **)&lib.try_next_wide = library_symbol("sfid_try_next_wide");
+    *(void **)&lib.wide_parse = library_symbol("sfid_wide_parse");
     *(void **)&lib.min_at = library_symbol("sfid_min_at");
     *(void **)&lib.lane_close = library_symbol("sfid_lane_close");
 }
@@ -44,7 +50,11 @@ bool has_kind(const char *name) {
     return false;
 }
 
-bool kind_has_servers(void) { return !has_kind("local") && !has_kind("fixed") && !has_kind("ordinal"); }
+static bool has_workers(void) { return has_kind("flake") || has_kind("awsflake"); }
+
+bool kind_has_servers(void) { return !has_kind("local") && !has_kind("fixed") && !has_kind("ordinal") && !has_workers(); }
+
+static bool is_wide(void) { return has_kind("wide") || has_workers(); }
 
 /* ---- how it is opened ---------------------------------------------------------------------- */
 
@@ -54,6 +64,13 @@ static void fix_pid(sfid_options *o) {
     o->pid = me ? me->process->host * (int64_t)n + (int64_t)below(chances(), n) : 0;
     o->pid_max = 0;
     o->store = NULL;
+}
+
+/* Such an app is the host. */
+static void name_worker(sfid_options *o) {
+    o->pid = me ? me->process->host + 1 : 1;
+    o->pid_max = 0;
+    o->app = o->store = NULL;
 }
 
 static const char *store(void) { return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : "redis://10.0.0.1:6379"; }
@@ -71,6 +88,10 @@ static sfid_options options_of_kind(void) {
         o.share = 2;
     if (has_kind("fixed"))
         fix_pid(&o);
+    if (has_workers())
+        name_worker(&o);
+    if (is_wide())
+        o.wide = &wide;
     if (has_kind("brief") && kind_has_servers()) {
         o.ttl_ms = 90000;
         o.heartbeat_ms = 15000;
@@ -121,6 +142,10 @@ static void numbers_begin(void) {
 
 void kinds_begin(void) {
     library_functions();
+    wide = (sfid_wide_layout){has_kind("flake")      ? SFID_FLAKE
+                              : has_kind("awsflake") ? SFID_AWSFLAKE
+                                                     : SFID_UUID7,
+                              0, has_kind("awsflake") ? SFID_AWSFLAKE_EPOCH_MS : 0};
     terms_begin();
     hosts = settings.hosts;
     if (has_kind("ordinal"))
@@ -168,11 +193,29 @@ unsigned kind_helpers(void) { return has_kind("lanes") ? (unsigned)below(chances
 
 void drawer_begin(struct drawer *d, sfid *g, int64_t *newest) {
     *d = (struct drawer){.g = g, .newest = newest, .seen.got_at = now_ns, .seen_of_lane.got_at = now_ns};
-    if (has_kind("lanes") && lib.lane_open(&d->lane, g) < 0)
+    if (has_kind("lanes") && !is_wide() && lib.lane_open(&d->lane, g) < 0)
         broken("no lane");
 }
 
 void drawer_end(struct drawer *d) { lib.lane_close(d->lane); }
+
+/* Ticks are short: all draw in the first one of a second by their clock, so that IDs of one second meet. */
+void drawer_meet(void) {
+    if (is_wide())
+        nap(SECOND - wall_ns(here()) % SECOND);
+}
+
+static void draw_wide(struct drawer *d, bool waits) {
+    sfid_wide id;
+    sfid_wide_parts parts;
+    const int rc = waits ? lib.next_wide(d->g, &id) : lib.try_next_wide(d->g, &id);
+    if (rc < 0)
+        check_refusal(&d->seen, rc, lib.last_error(d->g));
+    else if (lib.wide_parse(&wide, id, &parts) < 0)
+        broken("an ID of another layout");
+    else
+        check_wide(&d->seen, &id, &parts);
+}
 
 static void look_at(const struct drawer *d, struct seen *s, int64_t id) {
     if (id < 0) {
@@ -194,7 +237,9 @@ static void draw_of_lane(struct drawer *d) {
 
 void drawer_draw(struct drawer *d) {
     const bool waits = chance(chances(), 500);
-    if (d->lane && chance(chances(), 800))
+    if (is_wide())
+        draw_wide(d, waits);
+    else if (d->lane && chance(chances(), 800))
         for (int n = chance(chances(), LONG_RUNS) ? LONG_RUN : 1; n > 0; n--)
             draw_of_lane(d);
     else

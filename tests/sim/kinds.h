@@ -13,6 +13,8 @@ extern struct library {
     int64_t (*next)(sfid *), (*try_next)(sfid *), (*pid)(const sfid *);
     void (*close)(sfid *);
     const char *(*last_error)(const sfid *);
+    int (*next_wide)(sfid *, sfid_wide *), (*try_next_wide)(sfid *, sfid_wide *);
+    int (*wide_parse)(const sfid_wide_layout *, sfid_wide, sfid_wide_parts *);
     int64_t (*min_at)(const sfid_layout *, int64_t);
     int (*lane_open)(sfid_lane **, sfid *);
     int64_t (*lane_next)(sfid_lane *);
@@ -32,6 +34,8 @@ struct drawer {
     int64_t *newest; /* ID of all threads of the process */
 };
 void drawer_begin(struct drawer *d, sfid *g, int64_t *newest);
+/* Waits for a time at which others draw, too. */
+void drawer_meet(void);
 /* Draws once, and checks what comes. */
 void drawer_draw(struct drawer *d);
 void drawer_end(struct drawer *d);

@@ -410,11 +410,15 @@ void causes_report(void);
 
 /* checks.c */
 struct seen {
-    int64_t last, got_at;
+    uint64_t high, low; /* the last ID */
+    int64_t got_at;
     int64_t waits_since; /* for the next tick; 0: it does not */
 };
 void checks_begin(void);
 void check_id(struct seen *s, int64_t id);
+struct sfid_wide;
+struct sfid_wide_parts;
+void check_wide(struct seen *s, const struct sfid_wide *id, const struct sfid_wide_parts *p);
 /* An ID of a lane is in the tick of another one, or a later one. */
 void check_tick(int64_t id, int64_t least);
 void check_refusal(struct seen *s, int code, const char *why);
