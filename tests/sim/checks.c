@@ -5,6 +5,7 @@
  * 1. No ID comes twice. One set has the last four million; of a local store they are those of a host.
  * 2. The IDs of a handle rise. Those of its lanes do, too, and are in order with others by tick, up to the clock's.
  * 3. No ID has a tick at or above what a server has granted for its pid. The servers' answers are read, not the library's.
+ *    No pid is granted by two servers of a pool.
  * 4. No lease is lost whose window is open and whose client listens, unless there is a cause (causes.c).
  *    No two processes of a host have a pid at once that is fixed by the caller.
  *    A guest (share 2) begins no page and starts no thread.
@@ -22,6 +23,7 @@ struct counts counts;
 static uint64_t *set[2]; /* full sets change places, and the older one is forgotten */
 static size_t in_set;
 static uint64_t limit[PIDS], last_tick[PIDS], left_out[PIDS];
+static unsigned granted_by[PIDS]; /* the server's number and 1 */
 static char granted_to[PIDS][128];
 
 void checks_begin(void) {
@@ -184,9 +186,13 @@ void check_open_failed(int64_t began, int code, const char *why) {
 }
 
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, const char *base, bool fresh) {
-    (void)which;
     if (pid >= PIDS)
         return;
+    if (has_kind("pool") && granted_by[pid] && granted_by[pid] != which + 1) {
+        counts.outside++;
+        blame("GRANTED by two servers: pid %" PRIu64 ", by %u and %u", pid, granted_by[pid] - 1, which);
+    }
+    granted_by[pid] = which + 1;
     snprintf(granted_to[pid], sizeof granted_to[pid], "%s", base);
     if (limit[pid] < to)
         limit[pid] = to;

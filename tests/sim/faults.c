@@ -139,6 +139,8 @@ static void copy_machine(void) {
 
 /* ---- at the servers ---------------------------------------------------------------------- */
 
+static unsigned struck; /* the server to which it happens */
+
 static void all_away(unsigned which, int64_t ns) {
     server[which].down_till = now_ns + ns;
     cause_begins(CAUSE_AWAY, EVERYWHERE, server[which].down_till);
@@ -146,21 +148,21 @@ static void all_away(unsigned which, int64_t ns) {
 
 /* Its name is another one then, and nobody can tell whether the file was an old one. */
 static void restart_with_data(void) {
-    all_away(0, any_ns(30 * SECOND));
-    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[0].down_till);
-    server_change(0, SERVER_RESTARTS);
+    all_away(struck, any_ns(30 * SECOND));
+    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[struck].down_till);
+    server_change(struck, SERVER_RESTARTS);
 }
 
 static void restart_without(void) {
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    server_change(0, chance(dice, 500) ? SERVER_LOADS_SAVE : SERVER_FORGETS);
+    server_change(struck, chance(dice, 500) ? SERVER_LOADS_SAVE : SERVER_FORGETS);
 }
 
-static void save(void) { server_change(0, SERVER_SAVES); }
+static void save(void) { server_change(struck, SERVER_SAVES); }
 
 static void flush(void) {
     cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
-    server_change(0, SERVER_FLUSHES);
+    server_change(struck, SERVER_FLUSHES);
 }
 
 /* The clocks of two servers may differ by the skew budget, and two steps of one by as much. */
@@ -169,8 +171,8 @@ static void fail_over(void) {
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
     if (chance(dice, 500))
         save();
-    server[0].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
-    server_change(0, SERVER_FAILS_OVER);
+    server[struck].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
+    server_change(struck, SERVER_FAILS_OVER);
 }
 
 /* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
@@ -179,10 +181,10 @@ static void behind_and_empty(void) {
     static bool is_behind;
     is_behind = !is_behind;
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    server[0].offset_ns = (terms.skew / 2 - 100 * MS) * (is_behind ? -1 : 1);
+    server[struck].offset_ns = (terms.skew / 2 - 100 * MS) * (is_behind ? -1 : 1);
     if (!is_behind) {
         save();
-        server_change(0, SERVER_LOADS_SAVE);
+        server_change(struck, SERVER_LOADS_SAVE);
         return;
     }
     for (unsigned h = 0; h < hosts; h++)
@@ -193,7 +195,7 @@ static void behind_and_empty(void) {
             kill_all(&host[h]);
             host_lose_run(&host[h]);
         }
-    server_change(0, SERVER_FORGETS);
+    server_change(struck, SERVER_FORGETS);
 }
 
 /* ---- worlds --------------------------------------------------------------------------------- */
@@ -235,6 +237,7 @@ static void next_fault(void *arg) {
     const struct fault *f = world->fault;
     for (; at >= f->weight; f++)
         at -= f->weight;
+    struck = servers > 1 ? (unsigned)below(dice, servers) : 0;
     f->happens();
     at_time(now_ns + any_ns(2 * world->between), next_fault, arg);
 }

@@ -13,6 +13,7 @@
  *   ordinal the pid is the number in the host's name, store "ordinal:"; now and then two hosts exchange theirs, and lose all else
  *   wide    IDs are UUIDs of version 7
  *   flake, awsflake  IDs are of these wide layouts; the worker is the host
+ *   pool    several servers, each with pids of its own; where no server forgets, one at a time is away, which costs nothing
  *   lanes   several threads of a process draw, each from a lane of its own, too
  */
 #include "kinds.h"
@@ -20,7 +21,13 @@
 #define RUN_DIR "/run/sfid"
 #define STATE_DIR "/state/sfid"
 #define BETWEEN_MOVES (300 * SECOND)
-enum { LONG_RUN = 700, LONG_RUNS = 4, GUESTS = 600 }; /* more IDs than a run of a lane ever has; how often in a thousand calls */
+#define LONGEST_AWAY (400 * SECOND)
+enum {
+    LONG_RUN = 700,
+    LONG_RUNS = 4,
+    GUESTS = 600,
+    POOL = 3
+}; /* more IDs than a run of a lane ever has; how often in a thousand calls */
 
 struct library lib;
 static sfid_wide_layout wide;
@@ -73,13 +80,27 @@ static void name_worker(sfid_options *o) {
     o->app = o->store = NULL;
 }
 
-static const char *store(void) { return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : "redis://10.0.0.1:6379"; }
+/* Each has a part of the pids, and an address and a user of its own. */
+static const char *pool(void) {
+    static char text[POOL * 60];
+    size_t n = (size_t)snprintf(text, sizeof text, "pool:");
+    for (unsigned i = 0; i < POOL; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%u-%u=redis://user%u:x@10.0.0.%u:6379", i ? " " : "",
+                              settings.pids * i / POOL, settings.pids * (i + 1) / POOL - 1, i, i + 1);
+    return text;
+}
+
+static const char *store(void) {
+    if (has_kind("pool"))
+        return pool();
+    return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : "redis://10.0.0.1:6379";
+}
 
 static sfid_options options_of_kind(void) {
     sfid_options o = SFID_OPTIONS_INIT;
     o.app = "sim";
     o.store = store();
-    o.pid_max = settings.pids - 1;
+    o.pid_max = has_kind("pool") ? 0 : settings.pids - 1;
     o.run_dir = RUN_DIR;
     o.state_dir = STATE_DIR;
     o.open_timeout_ms = has_kind("share2") ? 600000 : 60000; /* a page that is begun for a fifth of it is passed over */
@@ -140,6 +161,21 @@ static void numbers_begin(void) {
     at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, NULL);
 }
 
+/* ---- a pool that lacks a server ------------------------------------------------------------------- */
+
+static void one_is_away(void *arg) {
+    const unsigned which = (unsigned)below(&streams.faults, servers);
+    server[which].down_till = now_ns + up_to(&streams.faults, LONGEST_AWAY);
+    note("server %u is away until %.3f", which, (double)server[which].down_till / 1e9);
+    at_time(server[which].down_till + up_to(&streams.faults, BETWEEN_MOVES), one_is_away, arg);
+}
+
+static void pool_begin(void) {
+    servers = POOL;
+    if (strcmp(settings.world, "none") == 0 || strcmp(settings.world, "harmless") == 0 || strcmp(settings.world, "host") == 0)
+        at_time(now_ns + 2 * (terms.window + terms.skew), one_is_away, NULL);
+}
+
 void kinds_begin(void) {
     library_functions();
     wide = (sfid_wide_layout){has_kind("flake")      ? SFID_FLAKE
@@ -147,6 +183,8 @@ void kinds_begin(void) {
                                                      : SFID_UUID7,
                               0, has_kind("awsflake") ? SFID_AWSFLAKE_EPOCH_MS : 0};
     terms_begin();
+    if (has_kind("pool"))
+        pool_begin();
     hosts = settings.hosts;
     if (has_kind("ordinal"))
         numbers_begin();
