@@ -37,6 +37,7 @@ static const struct {
     [CAUSE_AWAY] = {"cuts", "Redis is away and comes back as it was", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_NEW] = {"new apps", "a new app, no `init`", NO_WAIT, WINDOW_AND_SKEW, false},
     [CAUSE_MOVED] = {"numbers moved", "`ordinal:` finds no mark here", LAST_USE, NO_WAIT, false},
+    [CAUSE_FOREIGN] = {"foreign registrations", "a foreign registration", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_FORGOT] = {"times forgotten", "FLUSHALL, DEL, the hash evicted", NO_WAIT, WINDOW_AND_SKEW, true},
     [CAUSE_FAILS_OVER] = {"restarts and failovers", "restart from nothing or an old file; failover that lost writes; fail-back",
                           WINDOW_AND_SKEW, WINDOW_AND_SKEW, true},
@@ -63,7 +64,9 @@ static int64_t wait_ns(enum wait w) {
 
 static void raise(int64_t *till, int64_t to) { *till = to > *till ? to : *till; }
 
-static bool is_away(enum cause c) { return c == CAUSE_AWAY || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER; }
+static bool is_away(enum cause c) {
+    return c == CAUSE_AWAY || c == CAUSE_FOREIGN || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER;
+}
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -76,6 +79,7 @@ static void clock_is_set_back(int h, int64_t ns) {
 
 static void begins_on(enum cause c, int h, int64_t till) {
     const int64_t both = terms.window + terms.skew + slack_ns();
+    const bool waits = holders_till[h] > now_ns; /* as newcomers do: it begins to wait anew */
     if (c == CAUSE_CLOCK)
         clock_is_set_back(h, till - now_ns);
     raise(&holders_till[h], (table[c].holders == LEAD ? later(till, behind_till[h]) : till) + wait_ns(table[c].holders));
@@ -86,7 +90,7 @@ static void begins_on(enum cause c, int h, int64_t till) {
         disk_failed[h] = true;
     if (is_away(c))
         raise(&away_till[h], till);
-    if ((is_away(c) && forgot_till > now_ns) || (table[c].loses && away_till[h] + terms.window > now_ns))
+    if ((is_away(c) && forgot_till > now_ns) || (table[c].loses && (waits || away_till[h] + terms.window > now_ns)))
         raise(&holders_till[h], till + both);
 }
 
@@ -117,6 +121,8 @@ bool holder_is_excused(int where) { return now_ns <= holders_till[where] + slack
 bool newcomer_is_excused(int where) {
     return now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
 }
+
+bool servers_forgot(void) { return now_ns <= forgot_till; }
 
 bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[where] || (renamed && disk_failed[where]); }
 

@@ -5,7 +5,7 @@
  * 1. No ID comes twice. One set has the last four million; of a local store they are those of a host.
  * 2. The IDs of a handle rise. Those of its lanes do, too, and are in order with others by tick, up to the clock's.
  * 3. No ID has a tick at or above what a server has granted for its pid. The servers' answers are read, not the library's.
- *    No pid is granted by two servers of a pool.
+ *    No pid is granted by two servers of a pool. One that is held is registered, unless the servers forgot.
  * 4. No lease is lost whose window is open and whose client listens, unless there is a cause (causes.c).
  *    No two processes of a host have a pid at once that is fixed by the caller.
  *    A guest (share 2) begins no page and starts no thread.
@@ -23,6 +23,7 @@ struct counts counts;
 static uint64_t *set[2]; /* full sets change places, and the older one is forgotten */
 static size_t in_set;
 static uint64_t limit[PIDS], last_tick[PIDS], left_out[PIDS];
+static uint64_t held_till[PIDS], disputed_till[PIDS];
 static unsigned granted_by[PIDS]; /* the server's number and 1 */
 static char granted_to[PIDS][128];
 
@@ -81,7 +82,7 @@ static void check(struct seen *s, const struct made_of *id) {
     }
     if (id->tick > last_tick[id->pid])
         last_tick[id->pid] = id->tick;
-    if (id->tick == left_out[id->pid] || !came_before(key_of_id(id->key)))
+    if (id->tick == left_out[id->pid] || id->tick < disputed_till[id->pid] || !came_before(key_of_id(id->key)))
         return;
     counts.duplicates++;
     blame("DUPLICATE: %" PRIu64 ".%" PRIu64 ", pid %" PRIu64, id->high, id->low, id->pid);
@@ -196,8 +197,40 @@ void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, const c
     snprintf(granted_to[pid], sizeof granted_to[pid], "%s", base);
     if (limit[pid] < to)
         limit[pid] = to;
+    if (held_till[pid] < to)
+        held_till[pid] = to;
     if (fresh && last_tick[pid] < lo) /* a copy of the holder may generate in it first */
         last_tick[pid] = lo;
+}
+
+void check_released(uint64_t pid, uint64_t tick) {
+    if (pid < PIDS)
+        held_till[pid] = tick;
+}
+
+void check_disputed(uint64_t pid, uint64_t till) {
+    if (disputed_till[pid] < till)
+        disputed_till[pid] = till;
+}
+
+void check_taken(uint64_t pid) {
+    const int64_t ms = (now_ns + server[0].offset_ns) / MS + INT64_C(1795000000000);
+    if (held_till[pid] <= (uint64_t)(ms - SFID_EPOCH_MS) / 1000)
+        return;
+    check_disputed(pid, limit[pid]);
+    if (servers_forgot())
+        return;
+    counts.outside++;
+    blame("TAKEN: pid %" PRIu64 " is held until tick %" PRIu64 ", and was not registered", pid, held_till[pid]);
+}
+
+void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq) {
+    const uint64_t id = tick << (PID_BITS + SEQ_BITS) | pid << SEQ_BITS | seq;
+    counts.ids++;
+    if (tick < disputed_till[pid] || !came_before(id))
+        return;
+    counts.duplicates++;
+    blame("DUPLICATE: %" PRIu64 ", pid %" PRIu64 ", of a program without a record", id, pid);
 }
 
 /* The same token under another name. No two leases have one token. */

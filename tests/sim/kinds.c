@@ -14,6 +14,7 @@
  *   wide    IDs are UUIDs of version 7
  *   flake, awsflake  IDs are of these wide layouts; the worker is the host
  *   pool    several servers, each with pids of its own; where no server forgets, one at a time is away, which costs nothing
+ *   mixed   programs of the Rust crate lease from the same server, in the default layout
  *   lanes   several threads of a process draw, each from a lane of its own, too
  */
 #include "kinds.h"
@@ -93,6 +94,8 @@ static const char *pool(void) {
 static const char *store(void) {
     if (has_kind("pool"))
         return pool();
+    if (has_kind("mixed"))
+        return "redis://10.0.0.1:6379?registration=mixed";
     return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : "redis://10.0.0.1:6379";
 }
 
@@ -114,7 +117,7 @@ static sfid_options options_of_kind(void) {
     if (is_wide())
         o.wide = &wide;
     if (has_kind("brief") && kind_has_servers()) {
-        o.ttl_ms = 90000;
+        o.ttl_ms = has_kind("mixed") ? 195000 : 90000;
         o.heartbeat_ms = 15000;
         o.short_ms = 20000;
         o.skew_budget_ms = 5000;
@@ -178,6 +181,7 @@ static void pool_begin(void) {
 
 void kinds_begin(void) {
     library_functions();
+    hosts = settings.hosts;
     wide = (sfid_wide_layout){has_kind("flake")      ? SFID_FLAKE
                               : has_kind("awsflake") ? SFID_AWSFLAKE
                                                      : SFID_UUID7,
@@ -185,7 +189,8 @@ void kinds_begin(void) {
     terms_begin();
     if (has_kind("pool"))
         pool_begin();
-    hosts = settings.hosts;
+    if (has_kind("mixed"))
+        crates_begin();
     if (has_kind("ordinal"))
         numbers_begin();
 }

@@ -22,6 +22,8 @@ extern struct library {
 } lib;
 
 void kinds_begin(void);
+/* crate.c: programs without a record, at the same server. */
+void crates_begin(void);
 /* A generator for the process whose turn it is, or NULL; it wants a pid since then. */
 sfid *kind_open(int64_t wants_since);
 void kind_close(sfid *g);

@@ -351,6 +351,8 @@ struct command {
     bool listened;   /* its client is still there */
     unsigned *asked; /* the script that the connection asked for by name last */
 };
+/* A program without a record registers a pid for that long; false if it is registered, and only a free one is wanted. */
+bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
 size_t server_answer(const struct command *c, char *out, size_t room);
 
 /* ---- the fleet ------------------------------------------------------------------- */
@@ -385,6 +387,7 @@ enum cause {
     CAUSE_AWAY,
     CAUSE_NEW,
     CAUSE_MOVED,
+    CAUSE_FOREIGN,
     CAUSE_FORGOT,
     CAUSE_FAILS_OVER,
     CAUSES
@@ -403,6 +406,8 @@ void causes_copied(int from, int to);
 bool holder_is_excused(int where);
 bool newcomer_is_excused(int where);
 /* Renamed: it was shown under another identity than the one that it was granted to. */
+/* Registrations may have been lost. */
+bool servers_forgot(void);
 bool loss_is_excused(int where, bool renamed);
 /* The network spoils an exchange of that host, or a part of one, and holds its thread until then. */
 void cause_spoilt_try(int where, int64_t till);
@@ -438,6 +443,14 @@ bool nobody_shares(void);
 void check_open_failed(int64_t began, int code, const char *why);
 /* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
+/* Its holder has said where it stopped. */
+void check_released(uint64_t pid, uint64_t tick);
+/* A program without a record has taken a pid, and draws from it. */
+void check_taken(uint64_t pid);
+/* IDs of the pid may repeat below that tick. */
+void check_disputed(uint64_t pid, uint64_t till);
+void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq);
+enum { TICK_SHIFT = 28 }; /* of the default layout */
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
 /* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. */
 void check_copied(void);
