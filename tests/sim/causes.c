@@ -18,7 +18,7 @@
 /* What was under way when it ended may fail, and the next try comes after a pause. */
 static int64_t slack_ns(void) { return terms.deadline * 2 + LONGEST_PAUSE; }
 
-enum wait { NO_WAIT, ONE_EXCHANGE, LEAD, WINDOW_AND_SKEW };
+enum wait { NO_WAIT, ONE_EXCHANGE, LEAD, LAST_USE, WINDOW_AND_SKEW };
 struct terms terms;
 
 static const struct {
@@ -36,13 +36,15 @@ static const struct {
     [CAUSE_CLOCK] = {"clock steps", "the host's clock is set back", NO_WAIT, NO_WAIT, false},
     [CAUSE_AWAY] = {"cuts", "Redis is away and comes back as it was", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_NEW] = {"new apps", "a new app, no `init`", NO_WAIT, WINDOW_AND_SKEW, false},
+    [CAUSE_MOVED] = {"numbers moved", "`ordinal:` finds no mark here", LAST_USE, NO_WAIT, false},
+    [CAUSE_FOREIGN] = {"foreign registrations", "a foreign registration", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_FORGOT] = {"times forgotten", "FLUSHALL, DEL, the hash evicted", NO_WAIT, WINDOW_AND_SKEW, true},
     [CAUSE_FAILS_OVER] = {"restarts and failovers", "restart from nothing or an old file; failover that lost writes; fail-back",
                           WINDOW_AND_SKEW, WINDOW_AND_SKEW, true},
 };
 
 static uint64_t times[CAUSES];
-static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], forgot_till;
+static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS], forgot_till;
 static bool disk_failed[HOSTS];
 
 static int64_t wait_ns(enum wait w) {
@@ -51,6 +53,8 @@ static int64_t wait_ns(enum wait w) {
         return terms.deadline;
     case LEAD:
         return 30 * SECOND;
+    case LAST_USE:
+        return 30 * SECOND + terms.ahead + terms.skew + SECOND;
     case WINDOW_AND_SKEW:
         return terms.window + terms.skew;
     default:
@@ -60,19 +64,33 @@ static int64_t wait_ns(enum wait w) {
 
 static void raise(int64_t *till, int64_t to) { *till = to > *till ? to : *till; }
 
-static bool is_away(enum cause c) { return c == CAUSE_AWAY || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER; }
+static bool is_away(enum cause c) {
+    return c == CAUSE_AWAY || c == CAUSE_FOREIGN || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER;
+}
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* What waits for a time of the host's clock waits longer by what that is set back, before and after. */
+static void clock_is_set_back(int h, int64_t ns) {
+    holders_till[h] = later(holders_till[h], now_ns) + ns;
+    newcomers_till[h] = later(newcomers_till[h], now_ns) + ns;
+    behind_till[h] = later(behind_till[h], now_ns) + ns;
+}
 
 static void begins_on(enum cause c, int h, int64_t till) {
     const int64_t both = terms.window + terms.skew + slack_ns();
-    raise(&holders_till[h], till + wait_ns(table[c].holders));
-    raise(&newcomers_till[h], till + wait_ns(table[c].newcomers));
+    const bool waits = holders_till[h] > now_ns; /* as newcomers do: it begins to wait anew */
+    if (c == CAUSE_CLOCK)
+        clock_is_set_back(h, till - now_ns);
+    raise(&holders_till[h], (table[c].holders == LEAD ? later(till, behind_till[h]) : till) + wait_ns(table[c].holders));
+    raise(&newcomers_till[h], (table[c].newcomers == LEAD ? later(till, behind_till[h]) : till) + wait_ns(table[c].newcomers));
     if (table[c].loses)
         raise(&losses_till[h], till + both);
     if (c == CAUSE_DISK)
         disk_failed[h] = true;
     if (is_away(c))
         raise(&away_till[h], till);
-    if ((is_away(c) && forgot_till > now_ns) || (table[c].loses && away_till[h] + terms.window > now_ns))
+    if ((is_away(c) && forgot_till > now_ns) || (table[c].loses && (waits || away_till[h] + terms.window > now_ns)))
         raise(&holders_till[h], till + both);
 }
 
@@ -94,6 +112,7 @@ void causes_copied(int from, int to) {
     raise(&newcomers_till[to], newcomers_till[from]);
     raise(&losses_till[to], losses_till[from]);
     raise(&away_till[to], away_till[from]);
+    raise(&behind_till[to], behind_till[from]);
     disk_failed[to] |= disk_failed[from];
 }
 
@@ -102,6 +121,8 @@ bool holder_is_excused(int where) { return now_ns <= holders_till[where] + slack
 bool newcomer_is_excused(int where) {
     return now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
 }
+
+bool servers_forgot(void) { return now_ns <= forgot_till; }
 
 bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[where] || (renamed && disk_failed[where]); }
 

@@ -23,7 +23,7 @@ static struct process *any_process(const struct host *h) {
     return p;
 }
 
-static void kill_all(const struct host *h) {
+void kill_all(const struct host *h) {
     for (int i = 0; i < PROCESSES; i++)
         if (process[i].used && process[i].host == number_of(h))
             process_kill(&process[i]);
@@ -36,7 +36,7 @@ static void kill_one(void) {
     struct process *p = any_process(h);
     if (p == NULL)
         return;
-    cause_begins(CAUSE_KILL, number_of(h), now_ns);
+    cause_begins(p->pageless ? CAUSE_POWER : CAUSE_KILL, number_of(h), now_ns);
     note("process %d is killed", p->pid);
     process_kill(p);
     kills++;
@@ -54,11 +54,14 @@ static void stop_for(int64_t ns) {
 
 static void stop_one(void) { stop_for(250 * SECOND); }
 
-/* With the drift of an hour and the step of a server it stays below max_skew_ms, so that the server takes it. */
+/*
+ * With the drift of an hour and the step of a server it stays below max_skew_ms, so that the server takes it. Without a server the
+ * clocks of two hosts may differ by the skew budget.
+ */
 static void step_clock(void) {
     struct host *h = any_host();
-    const int64_t before = h->offset_ns;
-    h->offset_ns = any_ns(2400 * MS) - 1200 * MS;
+    const int64_t before = h->offset_ns, most = has_kind("ordinal") ? terms.skew - 800 * MS : 2400 * MS;
+    h->offset_ns = any_ns(most) - most / 2;
     cause_begins(CAUSE_CLOCK, number_of(h), now_ns + (before > h->offset_ns ? before - h->offset_ns : 0));
 }
 
@@ -81,7 +84,7 @@ static void lose_power(void) {
     struct host *h = any_host();
     cause_begins(CAUSE_POWER, number_of(h), now_ns);
     kill_all(h);
-    if (has_kind("local") && chance(dice, 600)) {
+    if (!kind_has_servers() && !has_kind("ordinal") && chance(dice, 600)) {
         const int64_t back = any_ns(40 * SECOND);
         h->offset_ns -= back;
         cause_begins(CAUSE_CLOCK, number_of(h), now_ns + back);
@@ -92,6 +95,8 @@ static void lose_power(void) {
 static void lose_run(void) {
     struct host *h = any_host();
     cause_begins(CAUSE_RUN_GONE, number_of(h), now_ns);
+    for (int i = 0; i < PROCESSES; i++)
+        process[i].pageless |= process[i].host == number_of(h);
     host_lose_run(h);
 }
 
@@ -134,6 +139,8 @@ static void copy_machine(void) {
 
 /* ---- at the servers ---------------------------------------------------------------------- */
 
+static unsigned struck; /* the server to which it happens */
+
 static void all_away(unsigned which, int64_t ns) {
     server[which].down_till = now_ns + ns;
     cause_begins(CAUSE_AWAY, EVERYWHERE, server[which].down_till);
@@ -141,21 +148,21 @@ static void all_away(unsigned which, int64_t ns) {
 
 /* Its name is another one then, and nobody can tell whether the file was an old one. */
 static void restart_with_data(void) {
-    all_away(0, any_ns(30 * SECOND));
-    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[0].down_till);
-    server_change(0, SERVER_RESTARTS);
+    all_away(struck, any_ns(30 * SECOND));
+    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[struck].down_till);
+    server_change(struck, SERVER_RESTARTS);
 }
 
 static void restart_without(void) {
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    server_change(0, chance(dice, 500) ? SERVER_LOADS_SAVE : SERVER_FORGETS);
+    server_change(struck, chance(dice, 500) ? SERVER_LOADS_SAVE : SERVER_FORGETS);
 }
 
-static void save(void) { server_change(0, SERVER_SAVES); }
+static void save(void) { server_change(struck, SERVER_SAVES); }
 
 static void flush(void) {
     cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
-    server_change(0, SERVER_FLUSHES);
+    server_change(struck, SERVER_FLUSHES);
 }
 
 /* The clocks of two servers may differ by the skew budget, and two steps of one by as much. */
@@ -164,8 +171,8 @@ static void fail_over(void) {
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
     if (chance(dice, 500))
         save();
-    server[0].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
-    server_change(0, SERVER_FAILS_OVER);
+    server[struck].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
+    server_change(struck, SERVER_FAILS_OVER);
 }
 
 /* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
@@ -186,10 +193,10 @@ static void behind_and_empty(void) {
     began = true;
     is_behind = !is_behind;
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    server[0].offset_ns = (terms.skew / 2 - 100 * MS) * (is_behind ? -1 : 1);
+    server[struck].offset_ns = (terms.skew / 2 - 100 * MS) * (is_behind ? -1 : 1);
     if (!is_behind) {
         save();
-        server_change(0, SERVER_LOADS_SAVE);
+        server_change(struck, SERVER_LOADS_SAVE);
         return;
     }
     for (unsigned h = 0; h < hosts; h++)
@@ -200,7 +207,7 @@ static void behind_and_empty(void) {
             kill_all(&host[h]);
             host_lose_run(&host[h]);
         }
-    server_change(0, SERVER_FORGETS);
+    server_change(struck, SERVER_FORGETS);
 }
 
 /* ---- directed at limits: half of the hosts are away until the others want their pids, which have run out --------- */
@@ -279,6 +286,7 @@ static void next_fault(void *arg) {
     const struct fault *f = world->fault;
     for (; at >= f->weight; f++)
         at -= f->weight;
+    struck = servers > 1 ? (unsigned)below(dice, servers) : 0;
     f->happens();
     at_time(now_ns + any_ns(2 * world->between), next_fault, arg);
 }

@@ -254,6 +254,42 @@ char *shared_bytes(const struct process *p, const char *at) {
     return NULL;
 }
 
+/* A file in the run directory that has a share of its lock. What is left of a closed generator has none. */
+static bool is_page(const struct mapping *m) {
+    if (m->len == 0 || m->kind != MAP_SHARING || m->file == NULL || !m->file->node->tmp)
+        return false;
+    const struct node *n = m->file->node;
+    bool shares = n->exclusive == m->file;
+    for (unsigned i = 0; i < n->sharers; i++)
+        shares |= n->sharer[i] == m->file;
+    return shares;
+}
+
+bool pages_met(const struct process *p, const struct process *of) {
+    for (int i = 0; i < MAPPINGS; i++)
+        for (int k = 0; is_page(&of->map[i]) && k < MAPPINGS; k++)
+            if (is_page(&p->map[k]) && p->map[k].extent == of->map[i].extent)
+                return true;
+    return false;
+}
+
+static bool is_first(const struct node *n) {
+    for (unsigned i = 0; n->links && i < n->dir->names.n; i++) {
+        const struct entry *e = &n->dir->names.entry[i];
+        const size_t len = strlen(e->name);
+        if (e->node == n && len > 2 && strcmp(e->name + len - 2, ".0") == 0)
+            return true;
+    }
+    return false;
+}
+
+bool has_first_page(const struct process *p) {
+    for (int i = 0; i < MAPPINGS; i++)
+        if (is_page(&p->map[i]) && is_first(p->map[i].file->node))
+            return true;
+    return false;
+}
+
 /* ---- families -------------------------------------------------------------------------------------- */
 
 void maps_fork(struct process *child) {

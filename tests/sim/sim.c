@@ -39,8 +39,23 @@ static uint64_t fresh_seed(void) {
 
 /* A seed without kinds chooses them, too. */
 static const char *kinds_of(uint64_t seed) {
-    static const char *const mixed[] = {"brief", "brief,share", "brief,fork", "brief,copy", "brief,share,fork", "brief,share,copy"};
-    return mixed[seed % (sizeof mixed / sizeof *mixed)];
+    static const char *const all[] = {"brief",
+                                      "brief,share",
+                                      "brief,fork",
+                                      "brief,copy",
+                                      "brief,lanes",
+                                      "brief,share,fork",
+                                      "brief,share,copy",
+                                      "brief,share2",
+                                      "brief,wide",
+                                      "brief,pool",
+                                      "brief,mixed",
+                                      "fixed",
+                                      "ordinal",
+                                      "local",
+                                      "brief,pool,share",
+                                      "brief,lanes,fork"};
+    return all[seed % (sizeof all / sizeof *all)];
 }
 
 static bool set(const char *name, const char *value) {

@@ -94,8 +94,8 @@ struct host {
     int64_t cut_till, disk_hangs_till, disk_full_till, disk_bad_till;
     bool names_follow; /* fsync of a file makes its name durable, too */
     struct node *root;
-    unsigned boots, dev;
-    unsigned server; /* the one that its packets reach, see wire.c */
+    unsigned boots, dev, number; /* at the end of its name */
+    unsigned server;             /* the one that its packets reach, see wire.c */
 };
 extern struct host host[HOSTS];
 extern unsigned hosts;
@@ -125,9 +125,16 @@ struct space {
 
 struct process {
     bool used, exits;
+    bool keeps;    /* has opened with share 1 */
+    bool guest;    /* has opened with share 2, or will */
+    bool pageless; /* the run directory was lost since it opened a generator */
     unsigned born; /* a number that none had before */
     int pid, host, parent;
     int64_t stopped_till;
+    struct {
+        int64_t pid;
+        enum { PID_NONE, PID_WANTED, PID_HELD } is;
+    } fixed; /* by the caller; a child has it, too */
     struct space *space;
     char *image, *heap_copy;
     size_t heap_top;
@@ -282,6 +289,8 @@ bool path_find(struct node *from, const char *path, struct place *at);
 
 void host_boot(struct host *h, bool power_lost);
 void host_lose_run(struct host *h);
+/* For good. */
+void host_lose_state(struct host *h);
 void node_sync(struct node *n);
 /* disk.c: what is in a directory, by what has been synced. */
 void tree_lose_unsynced(struct host *h, struct node *dir);
@@ -310,6 +319,9 @@ void maps_change(struct process *leaves, struct process *comes);
 uint64_t word_key(const void *at, enum key_kind kind);
 /* The bytes of a shared mapping behind an address of p's, which may be away; or NULL. */
 char *shared_bytes(const struct process *p, const char *at);
+/* Do two processes have a page in common? Has one the page that a guest finds? It looks at no second one. */
+bool pages_met(const struct process *p, const struct process *of);
+bool has_first_page(const struct process *p);
 void node_synced_mapped(struct node *n);
 
 /* ---- wire.c, server.c: the network and what it leads to ------------------------- */
@@ -344,6 +356,8 @@ struct command {
     bool listened;   /* its client is still there */
     unsigned *asked; /* the script that the connection asked for by name last */
 };
+/* A program without a record registers a pid for that long; false if it is registered, and only a free one is wanted. */
+bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
 size_t server_answer(const struct command *c, char *out, size_t room);
 
 /* ---- the fleet ------------------------------------------------------------------- */
@@ -357,6 +371,8 @@ struct settings {
 };
 extern struct settings settings;
 bool has_kind(const char *name);
+/* Pids are leased from servers. */
+bool kind_has_servers(void);
 void fleet_begin(void);
 extern uint64_t opens, opens_failed, closes, forks, kills;
 
@@ -364,6 +380,7 @@ extern uint64_t opens, opens_failed, closes, forks, kills;
 int kernel_compare(void);
 
 /* faults.c: what befalls the fleet, by the name of its world. */
+void kill_all(const struct host *h);
 void faults_begin(void);
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
@@ -377,14 +394,16 @@ enum cause {
     CAUSE_CLOCK,
     CAUSE_AWAY,
     CAUSE_NEW,
+    CAUSE_MOVED,
+    CAUSE_FOREIGN,
     CAUSE_FORGOT,
     CAUSE_FAILS_OVER,
     CAUSES
 };
 enum { EVERYWHERE = -1 };
-/* The settings that bounds are made of, in ns: window, skew budget, heartbeat, deadline of an exchange. */
+/* The settings that bounds are made of, in ns: window, skew budget, heartbeat, deadline of an exchange, IDs ahead of the clock. */
 struct terms {
-    int64_t window, skew, heartbeat, deadline;
+    int64_t window, skew, heartbeat, deadline, ahead;
 };
 extern struct terms terms;
 /* Something begins on a host, and lasts until then. */
@@ -395,6 +414,8 @@ void causes_copied(int from, int to);
 bool holder_is_excused(int where);
 bool newcomer_is_excused(int where);
 /* Renamed: it was shown under another identity than the one that it was granted to. */
+/* Registrations may have been lost. */
+bool servers_forgot(void);
 bool loss_is_excused(int where, bool renamed);
 /* The network spoils an exchange of that host, or a part of one, and holds its thread until then. */
 void cause_spoilt_try(int where, int64_t till);
@@ -402,16 +423,42 @@ void causes_report(void);
 
 /* checks.c */
 struct seen {
-    int64_t last, got_at;
+    uint64_t high, low; /* the last ID */
+    int64_t got_at;
     int64_t waits_since; /* for the next tick; 0: it does not */
 };
 void checks_begin(void);
 void check_id(struct seen *s, int64_t id);
+struct sfid_wide;
+struct sfid_wide_parts;
+void check_wide(struct seen *s, const struct sfid_wide *id, const struct sfid_wide_parts *p);
+/* An ID of a lane is in the tick of another one, or a later one. */
+void check_tick(int64_t id, int64_t least);
 void check_refusal(struct seen *s, int code, const char *why);
+/* A process has been given a pid that the caller fixed. */
+void check_fixed(void);
+/* Does another process of the host have the pid that this one has or wants, or want it, too? */
+bool fixed_is_taken(bool held);
+/* Does nobody keep the page of this guest? Can it find no page that is kept? */
+bool guest_is_alone(void);
+bool guest_finds_none(void);
+/* This process has opened with share 1. */
+void guests_are_kept(void);
+/* It has opened with share 2. `first`: before that no other one had a page. */
+void check_guest(bool first);
+bool nobody_shares(void);
 /* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);
 /* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
+/* Its holder has said where it stopped. */
+void check_released(uint64_t pid, uint64_t tick);
+/* A program without a record has taken a pid, and draws from it. */
+void check_taken(uint64_t pid);
+/* IDs of the pid may repeat below that tick. */
+void check_disputed(uint64_t pid, uint64_t till);
+void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq);
+enum { TICK_SHIFT = 28 }; /* of the default layout */
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
 /* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. */
 void check_copied(void);
