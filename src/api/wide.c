@@ -75,8 +75,9 @@ int64_t sfid_next_n_wide(sfid *g, sfid_wide *ids, size_t n) {
     size_t done = 0;
     while (done < n) {
         call.want = n - done;
-        call.in_hand = false;
+        call.in_hand = call.copied = false;
         const int rc = sfid__draw_front(&g->generator, &call);
+        done = call.copied ? 0 : done;
         if (rc < 0)
             return done ? (int64_t)done : rc;
         put_all(g, &call, ids + done);

@@ -152,7 +152,7 @@ static SFID__HOT bool draw_many(struct sfid__generator *g, struct sfid__call *ca
 }
 
 static SFID__COLD int many_slow(struct sfid__generator *g, struct sfid__call *call) {
-    call->in_hand = false;
+    call->in_hand = call->copied = false;
     return sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw_front(g, call);
 }
 
@@ -168,9 +168,12 @@ SFID__UNGUARDED int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
     struct sfid__call call = {.may_sleep = true}; /* one for all rounds: max_wait_ms limits the whole call */
     for (size_t done = 0; done < n; done += (size_t)call.count) {
         call.want = n - done;
-        const int rc = likely(draw_many(g, &call)) ? 0 : many_slow(g, &call);
-        if (rc < 0)
-            return done ? (int64_t)done : rc;
+        if (unlikely(!draw_many(g, &call))) {
+            const int rc = many_slow(g, &call);
+            done = call.copied ? 0 : done;
+            if (rc < 0)
+                return done ? (int64_t)done : rc;
+        }
         sfid__fill(ids + done, (size_t)call.count, (uint64_t)sfid__compose(call.from, call.n), sfid__record_step(call.from));
     }
     return (int64_t)n;

@@ -152,10 +152,7 @@ static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) 
     if (g->half_window == 0)
         return;
     ask(g);
-    if (urgent)
-        sfid__page_wake(g->page);
-    else
-        sfid__page_poke(g->page);
+    (urgent ? sfid__page_wake : sfid__page_poke)(g->page);
     atomic_store_explicit(&g->keeper_due, !may_start, memory_order_relaxed); /* a hint, for hot.c is_in() */
     if (may_start && g->keeper_wanted)
         g->keeper_wanted(g);
@@ -224,6 +221,7 @@ static int take_newer(struct sfid__generator *g, struct sfid__call *call, const 
 static int leave_void(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
     sfid__record_close(v->r);
     call->in_hand = false;
+    call->copied = true;
     return take_newer(g, call, v);
 }
 

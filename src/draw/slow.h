@@ -13,6 +13,7 @@ struct sfid__call {
     struct sfid__record *from; /* result: their record */
     bool in_hand;              /* n was taken before, for one ID, and is not issued yet */
     bool slept, exhausted;     /* true once counted in the statistics */
+    bool copied;               /* result: a copy of this machine may have all that a batch has drawn so far */
     int64_t deadline_ns;       /* monotonic; 0 until the call first wants to sleep */
     int64_t nap_ns;            /* pause before the next look at a window that is over */
 };

@@ -167,6 +167,36 @@ static void what_calls_do(void) {
     ok(sfid__draw(&f.g, &call) < 0 && !call.in_hand, "row 20: what is in hand is dropped, too, below the limit");
 }
 
+static void copied_meanwhile(struct fake *self, int64_t ns) {
+    (void)ns;
+    copied();
+    const struct sfid__signs since = now();
+    append(8, &since);
+    self->on_sleep = NULL;
+}
+
+/* It has used up a tick, and sleeps until the next one begins. */
+static void what_a_batch_does(void) {
+    static int64_t ids[4096 + 64];
+    struct sfid__signs then = now();
+    sfid_parts p;
+    begin(&then);
+    f.on_sleep = copied_meanwhile;
+    is_i64(sfid_next_n(fake_handle(&f), ids, COUNT(ids)), COUNT(ids), "row 20: a batch is filled");
+    ok(sfid_parse(&f.g.layout, ids[0], &p) == 0 && p.pid == 8, "row 20: with none of the IDs from before the copy");
+    then = now();
+    begin(&then);
+    f.on_sleep = NULL;
+    f.g.max_wait_ms = 0;
+    is_i64(sfid_next_n(fake_handle(&f), ids, COUNT(ids)), 4096, "row 20: one that ends early has those of its tick");
+    then = now();
+    begin(&then);
+    f.on_sleep = copied_meanwhile;
+    atomic_store(&current()->limit, fake_tick(&f) + 1);
+    f.g.max_wait_ms = 1;
+    ok(sfid_next_n(fake_handle(&f), ids, COUNT(ids)) != 4096, "row 20: and none if a copy has them, too");
+}
+
 /* ---- the keeper -------------------------------------------------------------------- */
 
 static struct {
@@ -324,6 +354,7 @@ int main(void) {
     what_shows_it();
     which_records();
     what_calls_do();
+    what_a_batch_does();
     what_the_keeper_asks(false);
     what_the_keeper_asks(true);
     what_others_noticed();
