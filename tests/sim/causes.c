@@ -27,6 +27,7 @@ static const struct {
     bool loses; /* a lease whose window is open */
 } table[CAUSES] = {
     [CAUSE_KILL] = {"kills", "a process is killed, its page is there", NO_WAIT, NO_WAIT, false},
+    [CAUSE_END] = {"ends", "a holder closes, and the same slot opens again", NO_WAIT, NO_WAIT, false},
     [CAUSE_POWER] = {"power losses", "power loss; or a kill, and the page is lost", LEAD, LEAD, false},
     [CAUSE_RUN_GONE] = {"run directories lost", "the run directory is removed", NO_WAIT, NO_WAIT, false},
     [CAUSE_DISK] = {"disks full, bad or slow", "the state directory is full, read-only, or its disk hangs", ONE_EXCHANGE,

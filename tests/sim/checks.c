@@ -7,13 +7,14 @@
  * 3. No ID has a tick at or above what a server has granted for its pid. The servers' answers are read, not the library's.
  * 4. No lease is lost whose window is open and whose client listens, unless there is a cause (causes.c).
  * 5. A call that gets no ID, or no pid, has a cause.
+ * 6. A close takes no longer than sfid.h says, unless its process or its disk stands still.
  */
 #include "sim.h"
 
 #include <sfid.h>
 
 #define TICK SECOND /* so long may a call without a wait find a tick used up */
-
+#define CLOSE_MOST (1500 * MS) /* of each page; one that is being opened is waited for */
 enum { ROOM = 1 << 22, PID_BITS = 11, SEQ_BITS = 17, PIDS = 1 << PID_BITS }; /* of the default layout */
 
 struct counts counts;
@@ -117,6 +118,14 @@ void check_lost(unsigned which, int where, uint64_t pid, const char *base) {
         return;
     counts.lost++;
     blame("LOST without a cause: pid %" PRIu64 " of host %d, by server %u", pid, where, which);
+}
+
+void check_closed(int64_t began) {
+    const int64_t most = has_kind("share") ? 4 * CLOSE_MOST + 2 * SECOND : CLOSE_MOST;
+    if (now_ns - began <= most + 100 * MS || here()->disk_hangs_till > began || me->process->stopped_till > began)
+        return;
+    counts.late_ends++;
+    blame("CLOSED late, after %.1f s", (double)(now_ns - began) / 1e9);
 }
 
 void check_copied(void) { memcpy(left_out, last_tick, sizeof left_out); }

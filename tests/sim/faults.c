@@ -42,6 +42,58 @@ static void kill_one(void) {
     kills++;
 }
 
+/* What is told to end and has not ended when its time is over is killed, as service managers do; here or there it starts again. */
+struct term {
+    int place;
+    unsigned born;
+};
+
+static void start_again(const struct process *p) {
+    if (p->parent == 1)
+        fleet_start(p->host, now_ns + any_ns(100 * MS));
+}
+
+static void time_is_over(void *arg) {
+    struct term *t = arg;
+    struct process *p = &process[t->place];
+    if (p->used && p->born == t->born) {
+        note("process %d has not ended in time and is killed", p->pid);
+        start_again(p);
+        process_kill(p);
+        kills++;
+    }
+    free(t);
+}
+
+static void end_on(const struct host *h, int64_t grace) {
+    struct process *p = any_process(h);
+    if (p == NULL || p->told_at)
+        return;
+    struct term *t = memory(sizeof *t);
+    *t = (struct term){(int)(p - process), p->born};
+    note("process %d is told to end", p->pid);
+    cause_begins(CAUSE_END, number_of(h), now_ns);
+    process_tell(p);
+    at_time(now_ns + grace, time_is_over, t);
+}
+
+static void end_one(void) { end_on(any_host(), 10 * SECOND); }
+
+/* Killed inside the close, or before. */
+static void end_briefly(void) { end_on(any_host(), any_ns(50 * MS)); }
+
+static void kill_and_start(void) {
+    const struct host *h = any_host();
+    struct process *p = any_process(h);
+    if (p == NULL)
+        return;
+    cause_begins(CAUSE_KILL, number_of(h), now_ns);
+    note("process %d is killed, and starts again", p->pid);
+    start_again(p);
+    process_kill(p);
+    kills++;
+}
+
 static void stop_for(int64_t ns) {
     const struct host *h = any_host();
     struct process *p = any_process(h);
@@ -77,6 +129,16 @@ static void cut_short(void) {
     note("host %d is cut off for a while", number_of(h));
 }
 
+static void end_there(void *arg) { end_on(arg, 10 * SECOND); }
+
+/* Each renewal that is due meanwhile is under way for as long as an exchange may take, and then tried again. */
+static void end_cut_off(void) {
+    struct host *h = any_host();
+    h->cut_till = now_ns + any_ns(60 * SECOND);
+    cause_begins(CAUSE_AWAY, number_of(h), h->cut_till + 2 * SECOND);
+    at_time(now_ns + any_ns(60 * SECOND), end_there, h);
+}
+
 static void lose_power(void) {
     struct host *h = any_host();
     cause_begins(CAUSE_POWER, number_of(h), now_ns);
@@ -99,6 +161,13 @@ static void disk_hangs(void) {
     struct host *h = any_host();
     h->disk_hangs_till = now_ns + any_ns(20 * SECOND);
     cause_begins(CAUSE_DISK, number_of(h), h->disk_hangs_till);
+}
+
+static void end_with_disk(void) {
+    struct host *h = any_host();
+    h->disk_hangs_till = now_ns + any_ns(20 * SECOND);
+    cause_begins(CAUSE_DISK, number_of(h), h->disk_hangs_till);
+    at_time(now_ns + any_ns(20 * SECOND), end_there, h);
 }
 
 static void disk_is_slow(void) {
@@ -205,6 +274,8 @@ static const struct fault harmless[] = {{kill_one, 10}, {cut_short, 10}, {step_c
 static const struct fault at_servers[] = {{cut_long, 20}, {fail_over, 10},        {save, 10}, {kill_one, 10}, {stop_one, 10},
                                           {flush, 4},     {restart_with_data, 5}, {NULL, 0}};
 static const struct fault on_one_host[] = {{kill_one, 20}, {lose_power, 20}, {lose_run, 10}, {disk_hangs, 10}, {NULL, 0}};
+static const struct fault at_ends[] = {{end_one, 20},      {end_briefly, 10}, {kill_and_start, 20}, {end_cut_off, 10},
+                                       {end_with_disk, 5}, {disk_is_slow, 5}, {stop_one, 2},        {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
 
 static const struct world {
@@ -218,6 +289,7 @@ static const struct world {
     {"harmless", harmless, 15 * SECOND, WIRE_SHORT},
     {"servers", at_servers, 60 * SECOND, WIRE_STUCK},
     {"host", on_one_host, 60 * SECOND, WIRE_GOOD},
+    {"ends", at_ends, 10 * SECOND, WIRE_LONG},
     {"skew", at_skew, 175 * SECOND, WIRE_GOOD},
 };
 static const struct world *world;

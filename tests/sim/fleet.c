@@ -80,15 +80,32 @@ static void draw_one(sfid *g, struct seen *s) {
         check_refusal(s, (int)id, lib.last_error(g));
 }
 
+/* Whoever is told to end hears of it here, and between two calls of the library. */
+static bool is_told(void) { return me->process->told_at != 0; }
+
+static void rest(int64_t ns) {
+    if (!is_told())
+        wait_on(key_of((uint64_t)me->process->pid, KEY_END), now_ns + (ns > 0 ? ns : 1));
+}
+
 static void draw(sfid *g, struct seen *s, int64_t till) {
-    while (now_ns < till) {
-        nap(any_time(2 * settings.gap_ns));
-        for (uint64_t n = 1 + below(chances(), 4); n > 0; n--)
+    while (now_ns < till && !is_told()) {
+        rest(any_time(2 * settings.gap_ns));
+        for (uint64_t n = 1 + below(chances(), 4); n > 0 && !is_told(); n--)
             draw_one(g, s);
     }
 }
 
+static void close_it(sfid *g) {
+    const int64_t began = now_ns;
+    lib.close(g);
+    check_closed(began);
+}
+
+/* A service that is told to end is started again at once. */
 static void end(void) {
+    if (is_told() && me->process->parent == 1)
+        fleet_start(me->process->host, now_ns + up_to(chances(), 100 * MS));
     me->process->exits = true;
     wait_on(0, FOREVER);
 }
@@ -104,8 +121,8 @@ static void family(sfid *g) {
     }
     struct seen s = {.got_at = now_ns};
     draw(g, &s, now_ns + any_time(settings.life_ns));
-    if (chance(chances(), CLOSES))
-        lib.close(g);
+    if (is_told() || chance(chances(), CLOSES))
+        close_it(g);
     end();
 }
 
@@ -126,7 +143,7 @@ static bool live(int64_t wants_since) {
     const int64_t till = now_ns + any_time(2 * settings.life_ns);
     family(g);
     draw(g, &s, till);
-    lib.close(g);
+    close_it(g);
     closes++;
     note("closed");
     return true;
@@ -134,19 +151,19 @@ static bool live(int64_t wants_since) {
 
 static void *process_main(void *arg) {
     for (int64_t wants_since = now_ns;;) {
-        if (!live(wants_since)) {
-            nap(any_time(3 * SECOND));
-            continue;
-        }
-        if (chance(chances(), EXITS))
+        const bool lived = live(wants_since);
+        if (is_told() || (lived && chance(chances(), EXITS)))
             end();
-        nap(any_time(settings.life_ns / 4));
-        wants_since = now_ns;
+        rest(any_time(lived ? settings.life_ns / 4 : 3 * SECOND));
+        if (lived)
+            wants_since = now_ns;
     }
     return arg;
 }
 
 /* ---- the fleet -------------------------------------------------------------------------------- */
+
+void fleet_start(int where, int64_t at) { process_start(where, process_main, NULL, at); }
 
 static void keep_up(void *arg) {
     struct host *h = arg;
@@ -155,7 +172,7 @@ static void keep_up(void *arg) {
     for (int i = 0; i < PROCESSES; i++)
         n += process[i].used && process[i].host == number && process[i].parent == 1;
     for (; n < settings.per_host; n++)
-        process_start(number, process_main, NULL, now_ns + up_to(&h->stream, 3 * SECOND));
+        fleet_start(number, now_ns + up_to(&h->stream, 3 * SECOND));
     at_time(now_ns + 2 * SECOND + up_to(&h->stream, 2 * SECOND), keep_up, h);
 }
 

@@ -127,7 +127,7 @@ struct process {
     bool used, exits;
     unsigned born; /* a number that none had before */
     int pid, host, parent;
-    int64_t stopped_till;
+    int64_t stopped_till, told_at; /* told to end; 0: it was not */
     struct space *space;
     char *image, *heap_copy;
     size_t heap_top;
@@ -170,7 +170,7 @@ static inline struct host *here(void) { return &host[me->process->host]; }
 static inline struct stream *chances(void) { return me ? &here()->stream : &streams.turns; }
 
 /* What a thread waits for. Two things have two keys. */
-enum key_kind { KEY_JOIN = 1, KEY_MUTEX, KEY_OWN_WORD, KEY_SHARED_WORD, KEY_CONDITION, KEY_SOCKET };
+enum key_kind { KEY_JOIN = 1, KEY_MUTEX, KEY_OWN_WORD, KEY_SHARED_WORD, KEY_CONDITION, KEY_SOCKET, KEY_END };
 static inline uint64_t key_of(uint64_t place, enum key_kind kind) { return place << 3 | kind; }
 static inline enum key_kind key_kind(uint64_t key) { return (enum key_kind)(key & 7); }
 
@@ -204,6 +204,8 @@ void own_out(struct thread *t);
 /* Where the thread's own copy of these data is, while another one has the turn; NULL if they are none. */
 char *own_copy(struct thread *t, const char *at);
 struct process *process_start(int host, void *(*f)(void *), void *arg, int64_t at);
+/* As TERM: whoever rests in it hears of it. */
+void process_tell(struct process *p);
 /* Not by a thread of its own: that sets `exits`. */
 void process_kill(struct process *p);
 void process_enter(struct process *p);
@@ -353,6 +355,8 @@ struct settings {
 extern struct settings settings;
 bool has_kind(const char *name);
 void fleet_begin(void);
+/* One more process of that host, from that time on. */
+void fleet_start(int where, int64_t at);
 extern uint64_t opens, opens_failed, closes, forks, kills;
 
 /* faults.c: what befalls the fleet, by the name of its world. */
@@ -361,6 +365,7 @@ void faults_begin(void);
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {
     CAUSE_KILL,
+    CAUSE_END,
     CAUSE_POWER,
     CAUSE_RUN_GONE,
     CAUSE_DISK,
@@ -405,10 +410,12 @@ void check_open_failed(int64_t began, int code, const char *why);
 /* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
+/* A generator was closed, in this time. */
+void check_closed(int64_t began);
 /* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. */
 void check_copied(void);
 struct counts {
-    uint64_t ids, duplicates, out_of_order, outside, lost, refused, late;
+    uint64_t ids, duplicates, out_of_order, outside, lost, refused, late, late_ends;
 };
 extern struct counts counts;
 
