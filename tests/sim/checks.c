@@ -17,6 +17,10 @@
 #define CLOSE_MOST (1500 * MS) /* of each page; one that is being opened is waited for */
 enum { ROOM = 1 << 22, PID_BITS = 11, SEQ_BITS = 17, PIDS = 1 << PID_BITS }; /* of the default layout */
 
+/* Where a world breaks an assumption, what follows from that is told and no fault: IDs that repeat, leases that are lost, and
+   the wait for another pid. */
+#define accuse (world_breaks ? excuse : blame)
+
 struct counts counts;
 static uint64_t *set[2]; /* full sets change places, and the older one is forgotten */
 static size_t in_set;
@@ -76,7 +80,7 @@ void check_id(struct seen *s, int64_t id) {
     if (tick == left_out[pid] || !came_before(key_of_id(id)))
         return;
     counts.duplicates++;
-    blame("DUPLICATE: %" PRId64 ", pid %" PRIu64, id, pid);
+    accuse("DUPLICATE: %" PRId64 ", pid %" PRIu64, id, pid);
 }
 
 void check_refusal(struct seen *s, int code, const char *why) {
@@ -85,7 +89,7 @@ void check_refusal(struct seen *s, int code, const char *why) {
     if (holder_is_excused(me->process->host) || (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))
         return;
     counts.refused++;
-    blame("REFUSED without a cause, no ID for %.1f s: %d %s", (double)(now_ns - s->got_at) / 1e9, code, why);
+    accuse("REFUSED without a cause, no ID for %.1f s: %d %s", (double)(now_ns - s->got_at) / 1e9, code, why);
 }
 
 void check_open_failed(int64_t began, int code, const char *why) {
@@ -93,7 +97,7 @@ void check_open_failed(int64_t began, int code, const char *why) {
     if (newcomer_is_excused(me->process->host))
         return;
     counts.refused++;
-    blame("NOT OPENED without a cause, in %.1f s: %d %s", (double)(now_ns - began) / 1e9, code, why);
+    accuse("NOT OPENED without a cause, in %.1f s: %d %s", (double)(now_ns - began) / 1e9, code, why);
 }
 
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, const char *base, bool fresh) {
@@ -117,7 +121,7 @@ void check_lost(unsigned which, int where, uint64_t pid, const char *base) {
     if (loss_is_excused(where, pid < PIDS && is_renamed(base, granted_to[pid])))
         return;
     counts.lost++;
-    blame("LOST without a cause: pid %" PRIu64 " of host %d, by server %u", pid, where, which);
+    accuse("LOST without a cause: pid %" PRIu64 " of host %d, by server %u", pid, where, which);
 }
 
 void check_closed(int64_t began) {

@@ -23,7 +23,7 @@ static struct process *any_process(const struct host *h) {
     return p;
 }
 
-static void kill_all(const struct host *h) {
+void kill_all(const struct host *h) {
     for (int i = 0; i < PROCESSES; i++)
         if (process[i].used && process[i].host == number_of(h))
             process_kill(&process[i]);
@@ -237,6 +237,11 @@ static void fail_over(void) {
     server_change(0, SERVER_FAILS_OVER);
 }
 
+static void put_back(void) {
+    cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
+    server_change(0, chance(dice, 500) ? SERVER_GETS_SAVE : SERVER_GETS_HASH);
+}
+
 /* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
 
 static void behind_and_empty(void) {
@@ -276,6 +281,12 @@ static const struct fault at_servers[] = {{cut_long, 20}, {fail_over, 10},      
 static const struct fault on_one_host[] = {{kill_one, 20}, {lose_power, 20}, {lose_run, 10}, {disk_hangs, 10}, {NULL, 0}};
 static const struct fault at_ends[] = {{end_one, 20},      {end_briefly, 10}, {kill_and_start, 20}, {end_cut_off, 10},
                                        {end_with_disk, 5}, {disk_is_slow, 5}, {stop_one, 2},        {NULL, 0}};
+static const struct fault at_replica[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
+                                          {cut_long, 5},  {reach_replica, 10},  {NULL, 0}};
+static const struct fault at_old_copy[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
+                                           {cut_long, 5},  {save, 10},           {put_back, 5}, {NULL, 0}};
+static const struct fault at_masters[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
+                                          {cut_long, 5},  {split, 10},          {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
 
 static const struct world {
@@ -283,16 +294,37 @@ static const struct world {
     const struct fault *fault;
     int64_t between;
     enum faulty wire;
+    void (*begins)(void);
+    const char *breaks;
 } worlds[] = {
-    {"none", NULL, 0, WIRE_GOOD},
-    {"all", all, 30 * SECOND, WIRE_LONG},
-    {"harmless", harmless, 15 * SECOND, WIRE_SHORT},
-    {"servers", at_servers, 60 * SECOND, WIRE_STUCK},
-    {"host", on_one_host, 60 * SECOND, WIRE_GOOD},
-    {"ends", at_ends, 10 * SECOND, WIRE_LONG},
-    {"skew", at_skew, 175 * SECOND, WIRE_GOOD},
+    {.name = "none"},
+    {.name = "all", .fault = all, .between = 30 * SECOND, .wire = WIRE_LONG},
+    {.name = "harmless", .fault = harmless, .between = 15 * SECOND, .wire = WIRE_SHORT},
+    {.name = "servers", .fault = at_servers, .between = 60 * SECOND, .wire = WIRE_STUCK},
+    {.name = "host", .fault = on_one_host, .between = 60 * SECOND},
+    {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
+    {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
+    {.name = "replica",
+     .fault = at_replica,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .begins = replica_begins,
+     .breaks = "Replicas take no writes"},
+    {.name = "oldcopy",
+     .fault = at_old_copy,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .breaks = "A script runs as a whole; only scripts write the app's hash; nobody puts an old copy into a running server"},
+    {.name = "masters", .fault = at_masters, .between = 30 * SECOND, .wire = WIRE_LONG, .begins = masters_begin},
+    {.name = "superseded",
+     .fault = at_masters,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .begins = superseded_begins,
+     .breaks = "A superseded master stops granting within S"},
 };
 static const struct world *world;
+const char *world_breaks;
 
 static void next_fault(void *arg) {
     unsigned sum = 0;
@@ -313,6 +345,9 @@ void faults_begin(void) {
     if (world == NULL)
         broken("there is no world %s", settings.world);
     wire_faulty = world->wire;
+    world_breaks = world->breaks;
+    if (world->begins)
+        world->begins();
     if (world->fault)
         at_time(now_ns + 60 * SECOND, next_fault, NULL);
 }

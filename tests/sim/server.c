@@ -248,6 +248,10 @@ void server_change(unsigned which, enum change what) {
         call("sim_flush", which, 0);
         return;
     }
+    if (what == SERVER_GETS_SAVE || what == SERVER_GETS_HASH) {
+        call("sim_put_back", which, what == SERVER_GETS_HASH);
+        return;
+    }
     server[which].first_connection = connections_made() + 1;
     for (unsigned i = 0; i < scripts; i++)
         script[i].known_to[which] = false;
@@ -256,3 +260,12 @@ void server_change(unsigned which, enum change what) {
     else
         call("sim_restart", which, what == SERVER_LOADS_SAVE ? 1 : what == SERVER_FORGETS ? 2 : 0);
 }
+
+void server_follows(unsigned which, unsigned of) {
+    server[which].first_connection = connections_made() + 1; /* a replica that begins ends what its clients have */
+    call("sim_follow", which, (int)of + 1);
+}
+
+void server_parts(unsigned which) { call("sim_part", which, 0); }
+void server_takes_over(unsigned which) { call("sim_take_over", which, 0); }
+void server_counts_replicas(unsigned which, unsigned good) { call("sim_count", which, (int)good); }

@@ -101,6 +101,8 @@ static void report(void) {
     const double cpu =
         (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     causes_report();
+    if (world_breaks)
+        printf("excused: this world breaks an assumption, \"%s\"\n", world_breaks);
     printf("%" PRIu64 " opens, %" PRIu64 " without a pid, %" PRIu64 " closes, %" PRIu64 " forks, %" PRIu64 " exchanges, %" PRIu64
            " answers too late, %" PRIu64 " calls, %" PRIu64 " turns, run %016" PRIx64 "\n",
            opens, opens_failed, closes, forks, exchanges, counts.late, calls_made, turns_taken, digested());

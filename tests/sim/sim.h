@@ -78,6 +78,8 @@ void blame(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The simulator itself cannot go on. */
 _Noreturn void broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern unsigned blamed;
+/* The same where the world breaks an assumption: the run goes on. */
+void excuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Zeroed. */
 void *memory(size_t n);
 /* A number that two runs of one seed have in common, and two others do not. */
@@ -95,7 +97,8 @@ struct host {
     bool names_follow; /* fsync of a file makes its name durable, too */
     struct node *root;
     unsigned boots, dev;
-    unsigned server; /* the one that its packets reach, see wire.c */
+    unsigned server;           /* the one that its packets reach, see wire.c */
+    unsigned first_connection; /* those before it lead to another server */
 };
 extern struct host host[HOSTS];
 extern unsigned hosts;
@@ -329,8 +332,23 @@ extern struct server server[SERVERS];
 extern unsigned servers;
 extern uint64_t exchanges;
 void servers_begin(const char *script, const char *planted);
-enum change { SERVER_SAVES, SERVER_RESTARTS, SERVER_LOADS_SAVE, SERVER_FORGETS, SERVER_FLUSHES, SERVER_FAILS_OVER };
+enum change {
+    SERVER_SAVES,
+    SERVER_RESTARTS,
+    SERVER_LOADS_SAVE,
+    SERVER_FORGETS,
+    SERVER_FLUSHES,
+    SERVER_FAILS_OVER,
+    SERVER_GETS_SAVE,
+    /* under the feet of those who use it */ SERVER_GETS_HASH
+};
 void server_change(unsigned which, enum change what);
+/* Has the same data as that one, and gets what it writes, until it parts. */
+void server_follows(unsigned which, unsigned of);
+void server_parts(unsigned which);
+void server_takes_over(unsigned which);
+/* As min-replicas-to-write: INFO says how many good ones it has. */
+void server_counts_replicas(unsigned which, unsigned good);
 /* Answers a command: writes to out, returns the length. */
 struct command {
     unsigned server;
@@ -361,6 +379,13 @@ extern uint64_t opens, opens_failed, closes, forks, kills;
 
 /* faults.c: what befalls the fleet, by the name of its world. */
 void faults_begin(void);
+void kill_all(const struct host *h);
+/* The assumption of doc/safety.md that the world breaks, so that an ID may come twice; or NULL. */
+extern const char *world_breaks;
+
+/* several.c: what befalls servers of which there are several. */
+void replica_begins(void), reach_replica(void);
+void masters_begin(void), superseded_begins(void), split(void);
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {
