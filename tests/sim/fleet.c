@@ -47,7 +47,7 @@ static int64_t any_time(int64_t ns) { return up_to(chances(), ns); }
 static sfid_options options(void) {
     sfid_options o = SFID_OPTIONS_INIT;
     o.app = "sim";
-    o.store = has_kind("local") ? "local" : "redis://10.0.0.1:6379";
+    o.store = has_kind("local") ? "local" : "redis://server-1:6379";
     o.pid_max = settings.pids - 1;
     o.run_dir = RUN_DIR;
     o.state_dir = STATE_DIR;
@@ -65,8 +65,11 @@ static sfid_options options(void) {
 
 static void terms_begin(void) {
     const sfid_options o = options();
-    terms = (struct terms){
-        .window = o.ttl_ms * MS, .skew = o.skew_budget_ms * MS, .heartbeat = o.heartbeat_ms * MS, .deadline = 2 * SECOND};
+    terms = (struct terms){.window = o.ttl_ms * MS,
+                          
+                           .skew = o.skew_budget_ms * MS,
+                           .heartbeat = o.heartbeat_ms * MS,
+                           .deadline = 2 * SECOND};
 }
 
 /* ---- a process ------------------------------------------------------------------------------ */
