@@ -35,15 +35,15 @@ static const struct {
     [CAUSE_STOPPED] = {"stops", "stopped, frozen or suspended past the window", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_COPY] = {"copies", "the machine is a copy, and shows it; or it was suspended", LEAD, LEAD, true},
     [CAUSE_CLOCK] = {"clock steps", "the host's clock is set back", NO_WAIT, NO_WAIT, false},
-    [CAUSE_AWAY] = {"cuts", "Redis is away and comes back as it was", ONE_EXCHANGE, ONE_EXCHANGE, false},
+    [CAUSE_AWAY] = {"cuts", "Redis cannot be reached for a while, and is not restarted", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_NEW] = {"new apps", "a new app, no `init`", NO_WAIT, WINDOW_AND_SKEW, false},
     [CAUSE_FORGOT] = {"times forgotten", "FLUSHALL, DEL, the hash evicted", NO_WAIT, WINDOW_AND_SKEW, true},
-    [CAUSE_FAILS_OVER] = {"restarts and failovers", "restart from nothing or an old file; failover that lost writes; fail-back",
-                          WINDOW_AND_SKEW, WINDOW_AND_SKEW, true},
+    [CAUSE_FAILS_OVER] = {"restarts and failovers", "a restart, with whatever data; a failover or fail-back, whatever was lost",
+                          NO_WAIT, WINDOW_AND_SKEW, true},
 };
 
 static uint64_t times[CAUSES];
-static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], forgot_till;
+static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], waits_till[HOSTS], forgot_till;
 static bool disk_failed[HOSTS];
 
 static int64_t wait_ns(enum wait w) {
@@ -61,6 +61,9 @@ static int64_t wait_ns(enum wait w) {
 
 static void raise(int64_t *till, int64_t to) { *till = to > *till ? to : *till; }
 
+/* A holder with a short window, which it may have renewed a third of it ago, comes back with a limit that proves its right. */
+static bool is_brief(int64_t ns) { return ns < terms.brief - terms.brief / 3 - terms.skew - 3 * SECOND; }
+
 static bool is_away(enum cause c) { return c == CAUSE_AWAY || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER; }
 
 static void begins_on(enum cause c, int h, int64_t till) {
@@ -71,10 +74,14 @@ static void begins_on(enum cause c, int h, int64_t till) {
         raise(&losses_till[h], till + both);
     if (c == CAUSE_DISK)
         disk_failed[h] = true;
-    if (is_away(c))
+    const bool away = c == CAUSE_POWER || (is_away(c) && !is_brief(till - now_ns));
+    if (away)
         raise(&away_till[h], till);
-    if ((is_away(c) && forgot_till > now_ns) || (table[c].loses && away_till[h] + terms.window > now_ns))
+    /* Who waits as a newcomer does waits again if the servers forget again. */
+    if ((away && forgot_till > now_ns) || (table[c].loses && (away_till[h] + terms.window > now_ns || waits_till[h] > now_ns))) {
         raise(&holders_till[h], till + both);
+        raise(&waits_till[h], till + both);
+    }
 }
 
 void cause_begins(enum cause c, int where, int64_t till) {
@@ -94,6 +101,7 @@ void causes_copied(int from, int to) {
     raise(&holders_till[to], holders_till[from]);
     raise(&newcomers_till[to], newcomers_till[from]);
     raise(&losses_till[to], losses_till[from]);
+    raise(&waits_till[to], waits_till[from]);
     raise(&away_till[to], away_till[from]);
     disk_failed[to] |= disk_failed[from];
 }

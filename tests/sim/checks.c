@@ -84,7 +84,9 @@ void check_id(struct seen *s, int64_t id) {
 }
 
 void check_refusal(struct seen *s, int code, const char *why) {
-    if (code == SFID_EAGAIN && s->waits_since == 0)
+    if (code != SFID_EAGAIN)
+        s->waits_since = 0;
+    else if (s->waits_since == 0)
         s->waits_since = now_ns;
     if (holder_is_excused(me->process->host) || (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))
         return;

@@ -209,11 +209,17 @@ static void all_away(unsigned which, int64_t ns) {
 }
 
 /* Its name is another one then, and nobody can tell whether the file was an old one. */
-static void restart_with_data(void) {
-    all_away(0, any_ns(30 * SECOND));
+static void restart_after(int64_t ns) {
+    all_away(0, ns);
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[0].down_till);
     server_change(0, SERVER_RESTARTS);
 }
+
+static void restart_with_data(void) { restart_after(any_ns(30 * SECOND)); }
+
+/* So that no window ends meanwhile, or some do, or all. */
+static void restart_soon(void) { restart_after(any_ns(3 * SECOND)); }
+static void restart_late(void) { restart_after(any_ns(150 * SECOND)); }
 
 static void restart_without(void) {
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
@@ -287,6 +293,8 @@ static const struct fault at_old_copy[] = {{kill_one, 10}, {kill_and_start, 10},
                                            {cut_long, 5},  {save, 10},           {put_back, 5}, {NULL, 0}};
 static const struct fault at_masters[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
                                           {cut_long, 5},  {split, 10},          {NULL, 0}};
+static const struct fault at_restarts[] = {{restart_soon, 10},   {restart_with_data, 10}, {restart_late, 3}, {kill_one, 10},
+                                           {kill_and_start, 10}, {lose_run, 5},           {stop_one, 5},     {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
 
 static const struct world {
@@ -304,6 +312,7 @@ static const struct world {
     {.name = "host", .fault = on_one_host, .between = 60 * SECOND},
     {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
+    {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
     {.name = "replica",
      .fault = at_replica,
      .between = 30 * SECOND,

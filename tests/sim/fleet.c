@@ -66,7 +66,7 @@ static sfid_options options(void) {
 static void terms_begin(void) {
     const sfid_options o = options();
     terms = (struct terms){.window = o.ttl_ms * MS,
-                          
+                           .brief = o.short_ms * MS,
                            .skew = o.skew_budget_ms * MS,
                            .heartbeat = o.heartbeat_ms * MS,
                            .deadline = 2 * SECOND};

@@ -404,9 +404,9 @@ enum cause {
     CAUSES
 };
 enum { EVERYWHERE = -1 };
-/* The settings that bounds are made of, in ns: window, skew budget, heartbeat, deadline of an exchange. */
+/* The settings that bounds are made of, in ns: window, short window, skew budget, heartbeat, deadline of an exchange. */
 struct terms {
-    int64_t window, skew, heartbeat, deadline;
+    int64_t window, brief, skew, heartbeat, deadline;
 };
 extern struct terms terms;
 /* Something begins on a host, and lasts until then. */
