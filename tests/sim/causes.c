@@ -40,6 +40,8 @@ static const struct {
     [CAUSE_FORGOT] = {"times forgotten", "FLUSHALL, DEL, the hash evicted", NO_WAIT, WINDOW_AND_SKEW, true},
     [CAUSE_FAILS_OVER] = {"restarts and failovers", "a restart, with whatever data; a failover or fail-back, whatever was lost",
                           NO_WAIT, WINDOW_AND_SKEW, true},
+    [CAUSE_MOVED] = {"moves and epochs", "a cluster moves the slot, or raises the config epoch of its node", NO_WAIT,
+                     WINDOW_AND_SKEW, true},
 };
 
 static uint64_t times[CAUSES];

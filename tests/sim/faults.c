@@ -295,6 +295,16 @@ static const struct fault at_masters[] = {{kill_one, 10}, {kill_and_start, 10}, 
                                           {cut_long, 5},  {split, 10},          {NULL, 0}};
 static const struct fault at_restarts[] = {{restart_soon, 10},   {restart_with_data, 10}, {restart_late, 3}, {kill_one, 10},
                                            {kill_and_start, 10}, {lose_run, 5},           {stop_one, 5},     {NULL, 0}};
+static const struct fault in_cluster[] = {{cluster_moves, 10},
+                                          {cluster_fails_over, 10},
+                                          {cluster_raises_epoch, 3},
+                                          {cluster_owner_restarts, 5},
+                                          {kill_one, 10},
+                                          {kill_and_start, 10},
+                                          {lose_run, 3},
+                                          {stop_one, 5},
+                                          {cut_long, 5},
+                                          {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
 
 static const struct world {
@@ -303,7 +313,7 @@ static const struct world {
     int64_t between;
     enum faulty wire;
     void (*begins)(void);
-    const char *breaks;
+    const char *breaks, *store;
 } worlds[] = {
     {.name = "none"},
     {.name = "all", .fault = all, .between = 30 * SECOND, .wire = WIRE_LONG},
@@ -313,6 +323,12 @@ static const struct world {
     {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
     {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
+    {.name = "cluster",
+     .fault = in_cluster,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .begins = cluster_begins,
+     .store = "redis+cluster://server-1:6379,server-2:6379,server-3:6379"},
     {.name = "replica",
      .fault = at_replica,
      .between = 30 * SECOND,
@@ -333,7 +349,7 @@ static const struct world {
      .breaks = "A superseded master stops granting within S"},
 };
 static const struct world *world;
-const char *world_breaks;
+const char *world_breaks, *world_store;
 
 static void next_fault(void *arg) {
     unsigned sum = 0;
@@ -355,6 +371,7 @@ void faults_begin(void) {
         broken("there is no world %s", settings.world);
     wire_faulty = world->wire;
     world_breaks = world->breaks;
+    world_store = world->store;
     if (world->begins)
         world->begins();
     if (world->fault)

@@ -46,8 +46,8 @@ static int64_t any_time(int64_t ns) { return up_to(chances(), ns); }
 
 static sfid_options options(void) {
     sfid_options o = SFID_OPTIONS_INIT;
-    o.app = "sim";
-    o.store = has_kind("local") ? "local" : "redis://server-1:6379";
+    o.app = world_store ? "{sim}" : "sim"; /* in a cluster the app's keys need a tag */
+    o.store = has_kind("local") ? "local" : world_store ? world_store : "redis://server-1:6379";
     o.pid_max = settings.pids - 1;
     o.run_dir = RUN_DIR;
     o.state_dir = STATE_DIR;

@@ -73,6 +73,9 @@ local commands = {
     this.keys[k] = {s = s, till = till}
     return {ok = 'OK'}
   end,
+  CLUSTER = function(what)
+    return what == 'NODES' and sim_nodes() or sim_slot()
+  end,
   PTTL = function(k)
     local v = live(k)
     return v and v.till and v.till - sim_now() or -2
@@ -159,4 +162,20 @@ end
 
 function sim_count(which, good)
   all[which].good = good
+end
+
+function sim_node(which)
+  all[which].mode = 'cluster'
+end
+
+-- Replicas do what their masters do.
+function sim_migrate(to, from)
+  local keys = all[from].keys
+  for _, s in pairs(all) do
+    if s == all[from] or s.follows == all[from] then
+      s.keys = {}
+    elseif s == all[to] or s.follows == all[to] then
+      s.keys = copy(keys)
+    end
+  end
 end

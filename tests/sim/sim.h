@@ -347,6 +347,9 @@ void server_change(unsigned which, enum change what);
 void server_follows(unsigned which, unsigned of);
 void server_parts(unsigned which);
 void server_takes_over(unsigned which);
+void server_is_node(unsigned which);
+/* As MIGRATE: all keys go from there to here. */
+void server_gets_keys(unsigned to, unsigned from);
 /* As min-replicas-to-write: INFO says how many good ones it has. */
 void server_counts_replicas(unsigned which, unsigned good);
 /* Answers a command: writes to out, returns the length. */
@@ -382,10 +385,20 @@ void faults_begin(void);
 void kill_all(const struct host *h);
 /* The assumption of doc/safety.md that the world breaks, so that an ID may come twice; or NULL. */
 extern const char *world_breaks;
+/* The store's URL, where it is no single server; or NULL. */
+extern const char *world_store;
 
 /* several.c: what befalls servers of which there are several. */
 void replica_begins(void), reach_replica(void);
 void masters_begin(void), superseded_begins(void), split(void);
+
+/* cluster.c: nodes of a cluster. */
+void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);
+/* What a node says that does not own the app's slot: its length; 0 if it serves. */
+size_t cluster_refuses(unsigned node, char *out, size_t room);
+unsigned cluster_slot(void);
+/* CLUSTER NODES. */
+void cluster_nodes(unsigned node, char *out, size_t room);
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {
@@ -401,6 +414,7 @@ enum cause {
     CAUSE_NEW,
     CAUSE_FORGOT,
     CAUSE_FAILS_OVER,
+    CAUSE_MOVED,
     CAUSES
 };
 enum { EVERYWHERE = -1 };
