@@ -45,7 +45,8 @@ static const struct {
 };
 
 static uint64_t times[CAUSES];
-static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], waits_till[HOSTS], forgot_till;
+static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], waits_till[HOSTS], forgot_at,
+    forgot_till;
 static bool disk_failed[HOSTS];
 
 static int64_t wait_ns(enum wait w) {
@@ -95,6 +96,8 @@ void cause_begins(enum cause c, int where, int64_t till) {
     for (int h = 0; h < (int)hosts; h++)
         if (where == EVERYWHERE || h == where)
             begins_on(c, h, till);
+    if (table[c].loses)
+        raise(&forgot_at, till);
     if (table[c].loses || c == CAUSE_NEW)
         raise(&forgot_till, till + terms.window + terms.skew);
 }
@@ -113,6 +116,8 @@ bool holder_is_excused(int where) { return now_ns <= holders_till[where] + slack
 bool newcomer_is_excused(int where) {
     return now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
 }
+
+bool forgot_soon_after(int64_t opened_at) { return forgot_at <= opened_at + 2 * terms.deadline && forgot_at >= opened_at; }
 
 bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[where] || (renamed && disk_failed[where]); }
 

@@ -13,7 +13,7 @@
 
 #include <sfid.h>
 
-#define TICK SECOND /* so long may a call without a wait find a tick used up */
+#define TICK SECOND            /* so long may a call without a wait find a tick used up */
 #define CLOSE_MOST (1500 * MS) /* of each page; one that is being opened is waited for */
 enum { ROOM = 1 << 22, PID_BITS = 11, SEQ_BITS = 17, PIDS = 1 << PID_BITS }; /* of the default layout */
 
@@ -66,6 +66,7 @@ void check_id(struct seen *s, int64_t id) {
     digest((uint64_t)id);
     s->got_at = now_ns;
     s->waits_since = 0;
+    s->is_newcomer = false;
     if (id <= s->last) {
         counts.out_of_order++;
         blame("OUT OF ORDER: %" PRId64 " after %" PRId64, id, s->last);
@@ -84,6 +85,9 @@ void check_id(struct seen *s, int64_t id) {
 }
 
 void check_refusal(struct seen *s, int code, const char *why) {
+    s->is_newcomer |= forgot_soon_after(s->opened_at);
+    if (s->is_newcomer && newcomer_is_excused(me->process->host))
+        return;
     if (code != SFID_EAGAIN)
         s->waits_since = 0;
     else if (s->waits_since == 0)

@@ -157,22 +157,29 @@ static void lose_run(void) {
     host_lose_run(h);
 }
 
+/* Who waits for a disk that hangs already goes on when that is over. */
+static void hang_for(struct host *h, int64_t ns) {
+    const int64_t till = now_ns + any_ns(ns);
+    if (till > h->disk_hangs_till)
+        h->disk_hangs_till = till;
+}
+
 static void disk_hangs(void) {
     struct host *h = any_host();
-    h->disk_hangs_till = now_ns + any_ns(20 * SECOND);
+    hang_for(h, 20 * SECOND);
     cause_begins(CAUSE_DISK, number_of(h), h->disk_hangs_till);
 }
 
 static void end_with_disk(void) {
     struct host *h = any_host();
-    h->disk_hangs_till = now_ns + any_ns(20 * SECOND);
+    hang_for(h, 20 * SECOND);
     cause_begins(CAUSE_DISK, number_of(h), h->disk_hangs_till);
     at_time(now_ns + any_ns(20 * SECOND), end_there, h);
 }
 
 static void disk_is_slow(void) {
     struct host *h = any_host();
-    h->disk_hangs_till = now_ns + any_ns(SECOND);
+    hang_for(h, SECOND);
     note("the disk of host %d is slow", number_of(h));
 }
 

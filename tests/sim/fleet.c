@@ -122,7 +122,7 @@ static void family(sfid *g) {
         note("forked process %d", pid);
         return;
     }
-    struct seen s = {.got_at = now_ns};
+    struct seen s = {.got_at = now_ns, .opened_at = now_ns};
     draw(g, &s, now_ns + any_time(settings.life_ns));
     if (is_told() || chance(chances(), CLOSES))
         close_it(g);
@@ -142,7 +142,7 @@ static bool live(int64_t wants_since) {
         return false;
     }
     note("opened, pid %" PRId64, lib.pid(g));
-    struct seen s = {.got_at = now_ns};
+    struct seen s = {.got_at = now_ns, .opened_at = now_ns};
     const int64_t till = now_ns + any_time(2 * settings.life_ns);
     family(g);
     draw(g, &s, till);

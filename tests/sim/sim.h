@@ -430,6 +430,8 @@ void causes_copied(int from, int to);
 /* Is there a cause by which a holder there has no ID now, a newcomer gets no pid, a lease is lost? */
 bool holder_is_excused(int where);
 bool newcomer_is_excused(int where);
+/* Did servers forget within one exchange and its repetition since then? A lease that goes on from a slot may be nearly over. */
+bool forgot_soon_after(int64_t opened_at);
 /* Renamed: it was shown under another identity than the one that it was granted to. */
 bool loss_is_excused(int where, bool renamed);
 /* The network spoils an exchange of that host, or a part of one, and holds its thread until then. */
@@ -438,7 +440,8 @@ void causes_report(void);
 
 /* checks.c */
 struct seen {
-    int64_t last, got_at;
+    int64_t last, got_at, opened_at;
+    bool is_newcomer;    /* the servers forgot before they answered its first question */
     int64_t waits_since; /* for the next tick; 0: it does not */
 };
 void checks_begin(void);
