@@ -79,12 +79,19 @@ static SFID__COLD int64_t next_in_hand(struct sfid__generator *g, struct sfid__r
     return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
 }
 
-/* Looks whether the word is in the tick. */
-static SFID__HOT bool is_in(struct sfid__generator *g, const struct sfid__record *r, uint64_t tick) {
+/*
+ * Looks whether the word is in the tick. Where one look a tick is enough, it is also where a call that may sleep finds that it is to
+ * start a keeper: a call that may not was the first of the tick. Where each call looks, this would cost each a load, and one that
+ * may sleep is soon first in a tick that is short. keeper_due is a hint, so relaxed.
+ */
+static SFID__HOT bool is_in(struct sfid__generator *g, const struct sfid__record *r, uint64_t tick, bool may_sleep) {
     if (sfid__record_tick(r, atomic_load_explicit(&r->word, memory_order_relaxed)) != tick)
         return false;
-    if (r->seq_bits >= SFID__LOOK_BITS)
-        atomic_store_explicit(&g->word_tick, tick, memory_order_relaxed);
+    if (r->seq_bits < SFID__LOOK_BITS)
+        return true;
+    if (unlikely(atomic_load_explicit(&g->keeper_due, memory_order_relaxed)))
+        return !may_sleep; /* and the next call looks, too */
+    atomic_store_explicit(&g->word_tick, tick, memory_order_relaxed);
     return true;
 }
 
@@ -93,7 +100,7 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
     const uint64_t tick = sfid__hint(g);
     struct sfid__record *r = atomic_load_explicit(out ? &g->wide_record : &g->record, memory_order_acquire);
     if (unlikely(tick >= atomic_load_explicit(&r->limit, memory_order_acquire)) ||
-        (atomic_load_explicit(&g->word_tick, memory_order_relaxed) != tick && unlikely(!is_in(g, r, tick))))
+        (atomic_load_explicit(&g->word_tick, memory_order_relaxed) != tick && unlikely(!is_in(g, r, tick, may_sleep))))
         return next_slow(g, may_sleep, out);
     const uint64_t n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
     if (unlikely(sfid__record_tick(r, n) != tick)) /* the tick was used up meanwhile, or the record closed */
@@ -106,7 +113,7 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
 }
 
 SFID__UNGUARDED int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call) {
-    return (int)draw(g, may_sleep, call);
+    return (int)(may_sleep ? draw(g, true, call) : draw(g, false, call));
 }
 
 /* Aligned, so that what it costs does not change with the code before it: half a line further on it took a tenth longer. */

@@ -14,8 +14,7 @@
  * The highest clock tick seen (hi), the lead and the clock itself decide pace only: when to issue, to wait and to refuse. Their
  * races cost a wait or a position, never uniqueness or order. So all of them are relaxed, but for hi, where [hi] gives the reason.
  *
- * After every sleep and every lost race a call goes through the rows from the
- * top. Rows 1-6 are look(), 7-10 settle(), 11-18 take().
+ * After every sleep and every lost race a call goes through the rows from the top. Rows 1-6 are look(), 7-10 settle(), 11-18 take().
  *
  *    1  before the epoch                          SFID_ECLOCK
  *    2  past the layout's end                     SFID_EOVERFLOW
@@ -40,10 +39,8 @@
  *   17  else, the wait would be too long          as 9
  *   18  else                                      take one position, keep it in hand, to 10
  *
- * Due means: tick <= max(clock + lead, hi). A failing call leaves the word
- * alone, but for the one position it may have in hand. If the store's clock was
- * ahead of ours, a record begins with that lead, even above max_ahead: the time
- * of day is the store's then.
+ * Due means: tick <= max(clock + lead, hi). A failing call leaves the word alone, but for the one position it may have in hand. If
+ * the store's clock was ahead of ours, a record begins with that lead, even above max_ahead: the time of day is the store's then.
  */
 #include "draw/slow.h"
 
@@ -159,6 +156,7 @@ static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) 
         sfid__page_wake(g->page);
     else
         sfid__page_poke(g->page);
+    atomic_store_explicit(&g->keeper_due, !may_start, memory_order_relaxed); /* a hint, for hot.c is_in() */
     if (may_start && g->keeper_wanted)
         g->keeper_wanted(g);
 }
@@ -312,6 +310,8 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     const uint64_t early = atomic_load_explicit(&g->page->early, memory_order_relaxed); /* pace */
     if (g->half_window != 0 && v->clock + (early ? early : g->half_window) >= v->limit)
         want_keeper(g, call->may_sleep, false);
+    else if (atomic_load_explicit(&g->keeper_due, memory_order_relaxed)) /* as in want_keeper() */
+        atomic_store_explicit(&g->keeper_due, false, memory_order_relaxed);
     return GO;
 }
 

@@ -6,6 +6,8 @@
  * Sizes: one server, the tests that take no more than seconds, up to 600 games for rules that take few; with the script as it is
  * 60 games. Long: all tests, each server installed, and 2000; with the first of them up to 10000 for all rules. Some take
  * thousands, which are the same games with the next server.
+ *
+ *   rules --edited NAME   prints the script without that rule: tests/sh/sim-edits.test runs it in the simulation
  */
 #include "support/app.h"
 #include "rules.h"
@@ -141,8 +143,19 @@ static void test(struct redis *r) {
             taken_out(r, &rules[i], late);
 }
 
+static int print_without(const char *name) {
+    const struct rule *rule = rules;
+    while (rule < rules + RULES && strcmp(name, rule->name) != 0)
+        rule++;
+    char *edited = rule < rules + RULES ? without(rule) : NULL;
+    const bool printed = edited && fputs(edited, stdout) != EOF;
+    free(edited);
+    return !printed;
+}
+
 int main(int argc, char **argv) {
-    (void)argc;
+    if (argc == 3 && strcmp(argv[1], "--edited") == 0)
+        return print_without(argv[2]);
     snprintf(tests_dir, sizeof tests_dir, "%s", dirname(argv[0]));
     return for_each_server(REDIS_CLOCK, test);
 }

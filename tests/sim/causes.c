@@ -18,7 +18,7 @@
 /* What was under way when it ended may fail, and the next try comes after a pause. */
 static int64_t slack_ns(void) { return terms.deadline * 2 + LONGEST_PAUSE; }
 
-enum wait { NO_WAIT, ONE_EXCHANGE, LEAD, WINDOW_AND_SKEW };
+enum wait { NO_WAIT, ONE_EXCHANGE, LEAD, LAST_USE, WINDOW_AND_SKEW };
 struct terms terms;
 
 static const struct {
@@ -37,16 +37,18 @@ static const struct {
     [CAUSE_CLOCK] = {"clock steps", "the host's clock is set back", NO_WAIT, NO_WAIT, false},
     [CAUSE_AWAY] = {"cuts", "Redis cannot be reached for a while, and is not restarted", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_NEW] = {"new apps", "a new app, no `init`", NO_WAIT, WINDOW_AND_SKEW, false},
+    [CAUSE_NUMBERS_MOVED] = {"numbers moved", "`ordinal:` finds no mark here", LAST_USE, NO_WAIT, false},
+    [CAUSE_FOREIGN] = {"foreign registrations", "a foreign registration", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_FORGOT] = {"times forgotten", "FLUSHALL, DEL, the hash evicted", NO_WAIT, WINDOW_AND_SKEW, true},
     [CAUSE_FAILS_OVER] = {"restarts and failovers", "a restart, with whatever data; a failover or fail-back, whatever was lost",
                           NO_WAIT, WINDOW_AND_SKEW, true},
-    [CAUSE_MOVED] = {"moves and epochs", "a cluster moves the slot, or raises the config epoch of its node", NO_WAIT,
-                     WINDOW_AND_SKEW, true},
+    [CAUSE_SLOT_MOVES] = {"moves and epochs", "a cluster moves the slot, or raises the config epoch of its node", NO_WAIT,
+                          WINDOW_AND_SKEW, true},
 };
 
 static uint64_t times[CAUSES];
-static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], waits_till[HOSTS], forgot_at,
-    forgot_till;
+static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS];
+static int64_t waits_till[HOSTS], forgot_at, forgot_till;
 static bool disk_failed[HOSTS];
 
 static int64_t wait_ns(enum wait w) {
@@ -55,6 +57,8 @@ static int64_t wait_ns(enum wait w) {
         return terms.deadline;
     case LEAD:
         return 30 * SECOND;
+    case LAST_USE:
+        return 30 * SECOND + terms.ahead + terms.skew + SECOND;
     case WINDOW_AND_SKEW:
         return terms.window + terms.skew;
     default:
@@ -64,15 +68,29 @@ static int64_t wait_ns(enum wait w) {
 
 static void raise(int64_t *till, int64_t to) { *till = to > *till ? to : *till; }
 
-/* A holder with a short window, which it may have renewed a third of it ago, comes back with a limit that proves its right. */
-static bool is_brief(int64_t ns) { return ns < terms.brief - terms.brief / 3 - terms.skew - 3 * SECOND; }
+/* A holder with a short window, which it may have renewed a third of it ago, comes back with a limit that proves its right.
+   What is over as it is noticed has lasted nobody knows how long. */
+static bool is_brief(int64_t ns) { return ns > 0 && ns < terms.brief - terms.brief / 3 - terms.skew - 3 * SECOND; }
 
-static bool is_away(enum cause c) { return c == CAUSE_AWAY || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER; }
+static bool is_away(enum cause c) {
+    return c == CAUSE_AWAY || c == CAUSE_FOREIGN || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER;
+}
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* What waits for a time of the host's clock waits longer by what that is set back, before and after. */
+static void clock_is_set_back(int h, int64_t ns) {
+    holders_till[h] = later(holders_till[h], now_ns) + ns;
+    newcomers_till[h] = later(newcomers_till[h], now_ns) + ns;
+    behind_till[h] = later(behind_till[h], now_ns) + ns;
+}
 
 static void begins_on(enum cause c, int h, int64_t till) {
     const int64_t both = terms.window + terms.skew + slack_ns();
-    raise(&holders_till[h], till + wait_ns(table[c].holders));
-    raise(&newcomers_till[h], till + wait_ns(table[c].newcomers));
+    if (c == CAUSE_CLOCK)
+        clock_is_set_back(h, till - now_ns);
+    raise(&holders_till[h], (table[c].holders == LEAD ? later(till, behind_till[h]) : till) + wait_ns(table[c].holders));
+    raise(&newcomers_till[h], (table[c].newcomers == LEAD ? later(till, behind_till[h]) : till) + wait_ns(table[c].newcomers));
     if (table[c].loses)
         raise(&losses_till[h], till + both);
     if (c == CAUSE_DISK)
@@ -108,6 +126,7 @@ void causes_copied(int from, int to) {
     raise(&losses_till[to], losses_till[from]);
     raise(&waits_till[to], waits_till[from]);
     raise(&away_till[to], away_till[from]);
+    raise(&behind_till[to], behind_till[from]);
     disk_failed[to] |= disk_failed[from];
 }
 
@@ -118,6 +137,7 @@ bool newcomer_is_excused(int where) {
 }
 
 bool forgot_soon_after(int64_t opened_at) { return forgot_at <= opened_at + 2 * terms.deadline && forgot_at >= opened_at; }
+bool servers_forgot(void) { return now_ns <= forgot_till; }
 
 bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[where] || (renamed && disk_failed[where]); }
 

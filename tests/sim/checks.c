@@ -3,9 +3,12 @@
  * checks.c - what has to be true of each ID, each refusal and each answer.
  *
  * 1. No ID comes twice. One set has the last four million; of a local store they are those of a host.
- * 2. The IDs of a handle rise.
+ * 2. The IDs of a handle rise. Those of its lanes do, too, and are in order with others by tick, up to the clock's.
  * 3. No ID has a tick at or above what a server has granted for its pid. The servers' answers are read, not the library's.
+ *    No pid is granted by two servers of a pool. One that is held is registered, unless the servers forgot.
  * 4. No lease is lost whose window is open and whose client listens, unless there is a cause (causes.c).
+ *    No two processes of a host have a pid at once that is fixed by the caller.
+ *    A guest (share 2) begins no page and starts no thread.
  * 5. A call that gets no ID, or no pid, has a cause.
  * 6. A close takes no longer than sfid.h says, unless its process or its disk stands still.
  */
@@ -25,6 +28,8 @@ struct counts counts;
 static uint64_t *set[2]; /* full sets change places, and the older one is forgotten */
 static size_t in_set;
 static uint64_t limit[PIDS], last_tick[PIDS], left_out[PIDS];
+static uint64_t held_till[PIDS], disputed_till[PIDS];
+static unsigned granted_by[PIDS]; /* the server's number and 1 */
 static char granted_to[PIDS][128];
 
 void checks_begin(void) {
@@ -55,33 +60,101 @@ static bool came_before(uint64_t key) {
 }
 
 /* An ID of a local store, and where it came from: two hosts may have the same one. An odd factor loses no bit of it. */
-static uint64_t key_of_id(int64_t id) {
-    return has_kind("local") ? ((uint64_t)id * 2 + 1) * (UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)me->process->host)
-                             : (uint64_t)id;
+static uint64_t key_of_id(uint64_t id) {
+    return !kind_has_servers() && !has_kind("ordinal")
+               ? (id * 2 + 1) * (UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)me->process->host)
+               : id;
 }
 
-void check_id(struct seen *s, int64_t id) {
-    const uint64_t tick = (uint64_t)id >> (PID_BITS + SEQ_BITS), pid = (uint64_t)id >> SEQ_BITS & (PIDS - 1);
+struct made_of {
+    uint64_t high, low, key, tick, pid;
+};
+
+static void check(struct seen *s, const struct made_of *id) {
     counts.ids++;
-    digest((uint64_t)id);
+    digest(id->low);
     s->got_at = now_ns;
     s->waits_since = 0;
     s->is_newcomer = false;
-    if (id <= s->last) {
+    if (id->high < s->high || (id->high == s->high && id->low <= s->low)) {
         counts.out_of_order++;
-        blame("OUT OF ORDER: %" PRId64 " after %" PRId64, id, s->last);
+        blame("OUT OF ORDER: %" PRIu64 ".%" PRIu64 " after %" PRIu64 ".%" PRIu64, id->high, id->low, s->high, s->low);
     }
-    s->last = id;
-    if (!has_kind("local") && tick >= limit[pid]) {
+    s->high = id->high;
+    s->low = id->low;
+    if (kind_has_servers() && id->tick >= limit[id->pid]) {
         counts.outside++;
-        blame("OUTSIDE: pid %" PRIu64 ", tick %" PRIu64 ", granted below %" PRIu64, pid, tick, limit[pid]);
+        blame("OUTSIDE: pid %" PRIu64 ", tick %" PRIu64 ", granted below %" PRIu64, id->pid, id->tick, limit[id->pid]);
     }
-    if (tick > last_tick[pid])
-        last_tick[pid] = tick;
-    if (tick == left_out[pid] || !came_before(key_of_id(id)))
+    if (id->tick > last_tick[id->pid])
+        last_tick[id->pid] = id->tick;
+    if (id->tick == left_out[id->pid] || id->tick < disputed_till[id->pid] || !came_before(key_of_id(id->key)))
         return;
     counts.duplicates++;
-    accuse("DUPLICATE: %" PRId64 ", pid %" PRIu64, id, pid);
+    accuse("DUPLICATE: %" PRIu64 ".%" PRIu64 ", pid %" PRIu64, id->high, id->low, id->pid);
+}
+
+void check_id(struct seen *s, int64_t id) {
+    const uint64_t n = (uint64_t)id;
+    check(s, &(struct made_of){0, n, n, n >> (PID_BITS + SEQ_BITS), n >> SEQ_BITS & (PIDS - 1)});
+}
+
+/* Two with other random bits are the same. The worker of a flake is the host's number. */
+void check_wide(struct seen *s, const sfid_wide *id, const sfid_wide_parts *p) {
+    const uint64_t pid = p->pid & (PIDS - 1), ms = (uint64_t)p->unix_ms - UINT64_C(1794000000000);
+    if (ms >> 37 || p->seq >> 16)
+        broken("an ID of another time, or of another layout");
+    check(s, &(struct made_of){id->high, id->low, ms << 27 | pid << 16 | p->seq, p->tick, pid});
+}
+
+void check_tick(int64_t id, int64_t least) {
+    if (id >> (PID_BITS + SEQ_BITS) >= least >> (PID_BITS + SEQ_BITS))
+        return;
+    counts.out_of_order++;
+    blame("OUT OF ORDER: %" PRId64 " of a lane, in a tick before that of %" PRId64, id, least);
+}
+
+static bool is_kept(const struct process *guest) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && process[i].keeps && process[i].host == guest->host && pages_met(&process[i], guest))
+            return true;
+    return false;
+}
+
+/* To a guest whose page nobody kept the server was away. */
+void guests_are_kept(void) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && process[i].guest && process[i].host == me->process->host && !is_kept(&process[i])) {
+            cause_begins(CAUSE_AWAY, me->process->host, now_ns);
+            break;
+        }
+    me->process->keeps = true;
+}
+
+bool guest_is_alone(void) { return me->process->guest && !is_kept(me->process); }
+
+bool guest_finds_none(void) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && process[i].keeps && process[i].host == me->process->host && has_first_page(&process[i]))
+            return false;
+    return me->process->guest;
+}
+
+bool nobody_shares(void) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && &process[i] != me->process && process[i].host == me->process->host && has_first_page(&process[i]))
+            return false;
+    return true;
+}
+
+void check_guest(bool first) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < threads; i++)
+        n += thread[i].used && !thread[i].ended && thread[i].process == me->process;
+    if (n == 1 && !(first && nobody_shares()))
+        return;
+    counts.refused++;
+    blame("NO GUEST: it %s", n > 1 ? "has started a thread" : "has begun a page");
 }
 
 void check_refusal(struct seen *s, int code, const char *why) {
@@ -92,10 +165,28 @@ void check_refusal(struct seen *s, int code, const char *why) {
         s->waits_since = 0;
     else if (s->waits_since == 0)
         s->waits_since = now_ns;
-    if (holder_is_excused(me->process->host) || (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))
+    if (holder_is_excused(me->process->host) || guest_is_alone() || (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))
         return;
     counts.refused++;
     accuse("REFUSED without a cause, no ID for %.1f s: %d %s", (double)(now_ns - s->got_at) / 1e9, code, why);
+}
+
+bool fixed_is_taken(bool held) {
+    for (int i = 0; i < PROCESSES; i++) {
+        const struct process *p = &process[i], *mine = me->process;
+        if (p->used && p != mine && p->host == mine->host && p->fixed.pid == mine->fixed.pid &&
+            p->fixed.is >= (held ? PID_HELD : PID_WANTED))
+            return true;
+    }
+    return false;
+}
+
+void check_fixed(void) {
+    me->process->fixed.is = PID_HELD;
+    if (!fixed_is_taken(true))
+        return;
+    counts.duplicates++;
+    blame("HELD TWICE: pid %" PRId64, me->process->fixed.pid);
 }
 
 void check_open_failed(int64_t began, int code, const char *why) {
@@ -107,14 +198,50 @@ void check_open_failed(int64_t began, int code, const char *why) {
 }
 
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, const char *base, bool fresh) {
-    (void)which;
     if (pid >= PIDS)
         return;
+    if (has_kind("pool") && granted_by[pid] && granted_by[pid] != which + 1) {
+        counts.outside++;
+        blame("GRANTED by two servers: pid %" PRIu64 ", by %u and %u", pid, granted_by[pid] - 1, which);
+    }
+    granted_by[pid] = which + 1;
     snprintf(granted_to[pid], sizeof granted_to[pid], "%s", base);
     if (limit[pid] < to)
         limit[pid] = to;
+    if (held_till[pid] < to)
+        held_till[pid] = to;
     if (fresh && last_tick[pid] < lo) /* a copy of the holder may generate in it first */
         last_tick[pid] = lo;
+}
+
+void check_released(uint64_t pid, uint64_t tick) {
+    if (pid < PIDS)
+        held_till[pid] = tick;
+}
+
+void check_disputed(uint64_t pid, uint64_t till) {
+    if (disputed_till[pid] < till)
+        disputed_till[pid] = till;
+}
+
+void check_taken(uint64_t pid) {
+    const int64_t ms = (now_ns + server[0].offset_ns) / MS + INT64_C(1795000000000);
+    if (held_till[pid] <= (uint64_t)(ms - SFID_EPOCH_MS) / 1000)
+        return;
+    check_disputed(pid, limit[pid]);
+    if (servers_forgot())
+        return;
+    counts.outside++;
+    blame("TAKEN: pid %" PRIu64 " is held until tick %" PRIu64 ", and was not registered", pid, held_till[pid]);
+}
+
+void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq) {
+    const uint64_t id = tick << (PID_BITS + SEQ_BITS) | pid << SEQ_BITS | seq;
+    counts.ids++;
+    if (tick < disputed_till[pid] || !came_before(id))
+        return;
+    counts.duplicates++;
+    accuse("DUPLICATE: %" PRIu64 ", pid %" PRIu64 ", of a program without a record", id, pid);
 }
 
 /* The same token under another name. No two leases have one token. */
@@ -131,7 +258,7 @@ void check_lost(unsigned which, int where, uint64_t pid, const char *base) {
 }
 
 void check_closed(int64_t began) {
-    const int64_t most = has_kind("share") ? 4 * CLOSE_MOST + 2 * SECOND : CLOSE_MOST;
+    const int64_t most = has_kind("share") || has_kind("share2") ? 4 * CLOSE_MOST + 2 * SECOND : CLOSE_MOST;
     if (now_ns - began <= most + 100 * MS || here()->disk_hangs_till > began || me->process->stopped_till > began)
         return;
     counts.late_ends++;

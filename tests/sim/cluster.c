@@ -90,7 +90,7 @@ void cluster_begins(void) {
 
 /* Its owner says so, and not those who lose it: no vote. */
 void cluster_raises_epoch(void) {
-    cause_begins(CAUSE_MOVED, EVERYWHERE, now_ns);
+    cause_begins(CAUSE_SLOT_MOVES, EVERYWHERE, now_ns);
     raise_epoch(owner);
     spread();
 }
@@ -137,7 +137,7 @@ void cluster_moves(void) {
     const int64_t moved = now_ns + any_ns(5 * SECOND), ends = moved + any_ns(30 * SECOND);
     note("the slot moves from node %u to node %u", owner, importing);
     cause_begins(CAUSE_AWAY, EVERYWHERE, ends + 5 * SECOND);
-    cause_begins(CAUSE_MOVED, EVERYWHERE, ends);
+    cause_begins(CAUSE_SLOT_MOVES, EVERYWHERE, ends);
     at_time(moved, move_key, NULL);
     at_time(ends, end_move, NULL);
 }
@@ -179,7 +179,7 @@ void cluster_fails_over(void) {
     is_cut_off[owner] = true;
     server_parts(replica);
     cause_begins(CAUSE_AWAY, EVERYWHERE, promoted + 5 * SECOND);
-    cause_begins(CAUSE_MOVED, EVERYWHERE, stops);
+    cause_begins(CAUSE_SLOT_MOVES, EVERYWHERE, stops);
     if (chance(dice, 500)) {
         server[owner].down_till = healed;
         server_change(owner, SERVER_RESTARTS);

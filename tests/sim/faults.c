@@ -36,7 +36,7 @@ static void kill_one(void) {
     struct process *p = any_process(h);
     if (p == NULL)
         return;
-    cause_begins(CAUSE_KILL, number_of(h), now_ns);
+    cause_begins(p->pageless ? CAUSE_POWER : CAUSE_KILL, number_of(h), now_ns);
     note("process %d is killed", p->pid);
     process_kill(p);
     kills++;
@@ -99,18 +99,21 @@ static void stop_for(int64_t ns) {
     struct process *p = any_process(h);
     if (p == NULL)
         return;
-    p->stopped_till = now_ns + any_ns(ns);
+    process_stop(p, now_ns + any_ns(ns));
     note("process %d is stopped", p->pid);
     cause_begins(CAUSE_STOPPED, number_of(h), p->stopped_till);
 }
 
 static void stop_one(void) { stop_for(250 * SECOND); }
 
-/* With the drift of an hour and the step of a server it stays below max_skew_ms, so that the server takes it. */
+/*
+ * With the drift of an hour and the step of a server it stays below max_skew_ms, so that the server takes it. Without a server the
+ * clocks of two hosts may differ by the skew budget.
+ */
 static void step_clock(void) {
     struct host *h = any_host();
-    const int64_t before = h->offset_ns;
-    h->offset_ns = any_ns(2400 * MS) - 1200 * MS;
+    const int64_t before = h->offset_ns, most = has_kind("ordinal") ? terms.skew - 800 * MS : 2400 * MS;
+    h->offset_ns = any_ns(most) - most / 2;
     cause_begins(CAUSE_CLOCK, number_of(h), now_ns + (before > h->offset_ns ? before - h->offset_ns : 0));
 }
 
@@ -143,7 +146,7 @@ static void lose_power(void) {
     struct host *h = any_host();
     cause_begins(CAUSE_POWER, number_of(h), now_ns);
     kill_all(h);
-    if (has_kind("local") && chance(dice, 600)) {
+    if (!kind_has_servers() && !has_kind("ordinal") && chance(dice, 600)) {
         const int64_t back = any_ns(40 * SECOND);
         h->offset_ns -= back;
         cause_begins(CAUSE_CLOCK, number_of(h), now_ns + back);
@@ -154,6 +157,8 @@ static void lose_power(void) {
 static void lose_run(void) {
     struct host *h = any_host();
     cause_begins(CAUSE_RUN_GONE, number_of(h), now_ns);
+    for (int i = 0; i < PROCESSES; i++)
+        process[i].pageless |= process[i].host == number_of(h);
     host_lose_run(h);
 }
 
@@ -210,6 +215,8 @@ static void copy_machine(void) {
 
 /* ---- at the servers ---------------------------------------------------------------------- */
 
+static unsigned struck; /* the server to which it happens */
+
 static void all_away(unsigned which, int64_t ns) {
     server[which].down_till = now_ns + ns;
     cause_begins(CAUSE_AWAY, EVERYWHERE, server[which].down_till);
@@ -217,9 +224,9 @@ static void all_away(unsigned which, int64_t ns) {
 
 /* Its name is another one then, and nobody can tell whether the file was an old one. */
 static void restart_after(int64_t ns) {
-    all_away(0, ns);
-    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[0].down_till);
-    server_change(0, SERVER_RESTARTS);
+    all_away(struck, ns);
+    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[struck].down_till);
+    server_change(struck, SERVER_RESTARTS);
 }
 
 static void restart_with_data(void) { restart_after(any_ns(30 * SECOND)); }
@@ -230,14 +237,14 @@ static void restart_late(void) { restart_after(any_ns(150 * SECOND)); }
 
 static void restart_without(void) {
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    server_change(0, chance(dice, 500) ? SERVER_LOADS_SAVE : SERVER_FORGETS);
+    server_change(struck, chance(dice, 500) ? SERVER_LOADS_SAVE : SERVER_FORGETS);
 }
 
-static void save(void) { server_change(0, SERVER_SAVES); }
+static void save(void) { server_change(struck, SERVER_SAVES); }
 
 static void flush(void) {
     cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
-    server_change(0, SERVER_FLUSHES);
+    server_change(struck, SERVER_FLUSHES);
 }
 
 /* The clocks of two servers may differ by the skew budget, and two steps of one by as much. */
@@ -246,36 +253,83 @@ static void fail_over(void) {
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
     if (chance(dice, 500))
         save();
-    server[0].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
-    server_change(0, SERVER_FAILS_OVER);
+    server[struck].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
+    server_change(struck, SERVER_FAILS_OVER);
 }
 
 static void put_back(void) {
     cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
-    server_change(0, chance(dice, 500) ? SERVER_GETS_SAVE : SERVER_GETS_HASH);
+    server_change(struck, chance(dice, 500) ? SERVER_GETS_SAVE : SERVER_GETS_HASH);
 }
 
 /* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
 
+/* Hosts are behind, too, so that they generate for longer in what the server before has granted. */
+static void set_clocks_back(void) {
+    for (unsigned h = 0; h < hosts; h++) {
+        host[h].offset_ns = -1500 * MS; /* with the step of the server just below max_skew_ms */
+        host[h].drift_ppm = 0;
+    }
+    cause_begins(CAUSE_CLOCK, EVERYWHERE, now_ns + 1600 * MS);
+}
+
 static void behind_and_empty(void) {
-    static bool is_behind;
+    static bool is_behind, began;
+    if (!began)
+        set_clocks_back();
+    began = true;
     is_behind = !is_behind;
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    server[0].offset_ns = (terms.skew / 2 - 100 * MS) * (is_behind ? -1 : 1);
+    server[struck].offset_ns = (terms.skew / 2 - 100 * MS) * (is_behind ? -1 : 1);
     if (!is_behind) {
         save();
-        server_change(0, SERVER_LOADS_SAVE);
+        server_change(struck, SERVER_LOADS_SAVE);
         return;
     }
     for (unsigned h = 0; h < hosts; h++)
         if (h < hosts / 2) {
-            host[h].cut_till = now_ns + 70 * SECOND + any_ns(60 * SECOND);
+            host[h].cut_till = now_ns + terms.window + terms.skew + any_ns(20 * SECOND);
             cause_begins(CAUSE_AWAY, (int)h, host[h].cut_till + 2 * SECOND);
         } else {
             kill_all(&host[h]);
             host_lose_run(&host[h]);
         }
-    server_change(0, SERVER_FORGETS);
+    server_change(struck, SERVER_FORGETS);
+}
+
+/* ---- directed at limits: half of the hosts are away until the others want their pids, which have run out --------- */
+
+static void all_want_pids(void *arg) {
+    for (unsigned h = hosts / 2; h < hosts; h++) {
+        cause_begins(CAUSE_KILL, (int)h, now_ns);
+        kill_all(&host[h]);
+        host_lose_run(&host[h]);
+    }
+    (void)arg;
+}
+
+static void forget_all(void *arg) {
+    flush();
+    (void)arg;
+}
+
+/*
+ * Those that come back may be the first to ask a server that has forgotten who has their pids now. Before it begins again, the windows
+ * of those that were killed are over.
+ */
+static void half_away(void) {
+    static int64_t over;
+    if (now_ns < over)
+        return;
+    const int64_t back = now_ns + terms.window + terms.skew + any_ns(20 * SECOND);
+    for (unsigned h = 0; h < hosts / 2; h++) {
+        host[h].cut_till = back;
+        cause_begins(CAUSE_AWAY, (int)h, back + 2 * SECOND);
+    }
+    over = back + terms.window;
+    at_time(back - terms.skew - 20 * SECOND, all_want_pids, NULL);
+    if (chance(dice, 500))
+        at_time(back, forget_all, NULL);
 }
 
 /* ---- worlds --------------------------------------------------------------------------------- */
@@ -313,6 +367,7 @@ static const struct fault in_cluster[] = {{cluster_moves, 10},
                                           {cut_long, 5},
                                           {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
+static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
 static const struct world {
     const char *name;
@@ -328,6 +383,7 @@ static const struct world {
     {.name = "servers", .fault = at_servers, .between = 60 * SECOND, .wire = WIRE_STUCK},
     {.name = "host", .fault = on_one_host, .between = 60 * SECOND},
     {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
+    {.name = "limits", .fault = at_limits, .between = 30 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
     {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
     {.name = "cluster",
@@ -366,16 +422,24 @@ static void next_fault(void *arg) {
     const struct fault *f = world->fault;
     for (; at >= f->weight; f++)
         at -= f->weight;
+    struck = servers > 1 ? (unsigned)below(dice, servers) : 0;
     f->happens();
     at_time(now_ns + any_ns(2 * world->between), next_fault, arg);
 }
 
-void faults_begin(void) {
+static const struct world *find_world(void) {
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
         if (strcmp(worlds[i].name, settings.world) == 0)
-            world = &worlds[i];
-    if (world == NULL)
-        broken("there is no world %s", settings.world);
+            return &worlds[i];
+    broken("there is no world %s", settings.world);
+}
+
+bool world_has_servers(void) { return find_world()->begins != NULL; }
+
+void faults_begin(void) {
+    world = find_world();
+    if (world->begins && (has_kind("pool") || has_kind("mixed") || !kind_has_servers()))
+        broken("the world %s has servers of its own, and not those of these kinds", settings.world);
     wire_faulty = world->wire;
     world_breaks = world->breaks;
     world_store = world->store;

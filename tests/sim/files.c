@@ -184,6 +184,11 @@ struct node *state_of(const struct host *h) {
     return e->node;
 }
 
+void host_lose_state(struct host *h) {
+    tree_drop(state_of(h));
+    node_sync(state_of(h));
+}
+
 static void first_boot(struct host *h, unsigned number) {
     char text[64];
     h->root = node_new(h, S_IFDIR | 0755, false);

@@ -209,11 +209,21 @@ IMPORT(int, msync, void *at, size_t len, int flags) {
     return 0;
 }
 
-/* The kernel copies; here nothing is amiss with the memory. */
+/* The kernel copies, but not where the file behind a mapping has ended. */
+static bool has_ended(const void *at, size_t len) {
+    const struct mapping *m = map_at(at);
+    if (m == NULL || m->file == NULL || (const char *)at + len <= m->at + whole_pages((size_t)m->file->node->size))
+        return false;
+    errno = EFAULT;
+    return true;
+}
+
 IMPORT(ssize_t, process_vm_readv, pid_t pid, const struct iovec *to, unsigned long n, const struct iovec *from, unsigned long m,
        unsigned long flags) {
     (void)pid, (void)n, (void)m, (void)flags;
     point(100);
+    if (has_ended(from->iov_base, from->iov_len))
+        return -1;
     memcpy(to->iov_base, from->iov_base, to->iov_len);
     return (ssize_t)to->iov_len;
 }
@@ -222,6 +232,8 @@ IMPORT(ssize_t, process_vm_writev, pid_t pid, const struct iovec *from, unsigned
        unsigned long flags) {
     (void)pid, (void)n, (void)m, (void)flags;
     point(100);
+    if (has_ended(to->iov_base, to->iov_len))
+        return -1;
     memcpy(to->iov_base, from->iov_base, from->iov_len);
     return (ssize_t)from->iov_len;
 }
@@ -240,6 +252,42 @@ char *shared_bytes(const struct process *p, const char *at) {
         if (holds(&p->map[i], at) && p->map[i].kind == MAP_SHARING)
             return extent_bytes(p->map[i].extent) + (at - p->map[i].at);
     return NULL;
+}
+
+/* A file in the run directory that has a share of its lock. What is left of a closed generator has none. */
+static bool is_page(const struct mapping *m) {
+    if (m->len == 0 || m->kind != MAP_SHARING || m->file == NULL || !m->file->node->tmp)
+        return false;
+    const struct node *n = m->file->node;
+    bool shares = n->exclusive == m->file;
+    for (unsigned i = 0; i < n->sharers; i++)
+        shares |= n->sharer[i] == m->file;
+    return shares;
+}
+
+bool pages_met(const struct process *p, const struct process *of) {
+    for (int i = 0; i < MAPPINGS; i++)
+        for (int k = 0; is_page(&of->map[i]) && k < MAPPINGS; k++)
+            if (is_page(&p->map[k]) && p->map[k].extent == of->map[i].extent)
+                return true;
+    return false;
+}
+
+static bool is_first(const struct node *n) {
+    for (unsigned i = 0; n->links && i < n->dir->names.n; i++) {
+        const struct entry *e = &n->dir->names.entry[i];
+        const size_t len = strlen(e->name);
+        if (e->node == n && len > 2 && strcmp(e->name + len - 2, ".0") == 0)
+            return true;
+    }
+    return false;
+}
+
+bool has_first_page(const struct process *p) {
+    for (int i = 0; i < MAPPINGS; i++)
+        if (is_page(&p->map[i]) && is_first(p->map[i].file->node))
+            return true;
+    return false;
 }
 
 /* ---- families -------------------------------------------------------------------------------------- */

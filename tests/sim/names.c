@@ -66,9 +66,12 @@ IMPORT(int, renameat, int from_fd, const char *from, int to_fd, const char *to) 
     if (e == NULL || disk_is_bad(b))
         return -1;
     struct node *n = e->node;
+    struct entry *replaced = entry_find(&b->names, to, strlen(to));
+    if (replaced && replaced->node == n)
+        return 0;
     n->refs++;
     entry_drop(a, e);
-    struct entry *replaced = entry_find(&b->names, to, strlen(to));
+    replaced = entry_find(&b->names, to, strlen(to)); /* it may have moved */
     if (replaced)
         entry_drop(b, replaced);
     entry_add(b, to, strlen(to), n);

@@ -239,6 +239,16 @@ void process_kill(struct process *p) {
     p->used = false;
 }
 
+/* The signal ends each sleep at a word; the thread looks at the word again when it may go on. */
+void process_stop(struct process *p, int64_t till) {
+    p->stopped_till = till;
+    for (unsigned i = 0; i < threads; i++) {
+        struct thread *t = &thread[i];
+        if (t->used && t->process == p && is_futex(t->key))
+            t->timer = at_time_wake(t->wake = till, t, t->number);
+    }
+}
+
 struct process *process_twin(struct process *p) {
     struct process *k = place_take();
     const bool there = p->space->resident == p;

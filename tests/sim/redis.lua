@@ -103,6 +103,15 @@ function redis.call(name, ...)
 end
 redis.pcall = redis.call
 
+-- What a program without a record does: SET key value PX ms, with NX if `free`.
+function sim_register(k, ms, free)
+  if free and live(k) then
+    return false
+  end
+  this.keys[k] = {s = 'crate-host\1\2', till = sim_now() + ms}
+  return true
+end
+
 function sim_use(which)
   this = all[which]
 end

@@ -82,6 +82,21 @@ void servers_begin(const char *path, const char *planted) {
         call("sim_restart", i, 0);
 }
 
+bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free) {
+    const char key[] = {'s', 'f', 'i', 'd', ':', 's', 'i', 'm', ':', (char)(pid & 0xff), (char)(pid >> 8)};
+    answering = which;
+    call("sim_use", which, 0);
+    lua_getglobal(lua, "sim_register");
+    lua_pushlstring(lua, key, sizeof key);
+    lua_pushnumber(lua, (double)ms);
+    lua_pushboolean(lua, free);
+    if (lua_pcall(lua, 3, 1, 0))
+        broken("redis.lua: %s", lua_tostring(lua, -1));
+    const bool done = lua_toboolean(lua, -1);
+    lua_pop(lua, 1);
+    return done;
+}
+
 /* ---- answers as text ---------------------------------------------------------------------------- */
 
 struct out {
@@ -154,6 +169,10 @@ static void judge(const struct command *c, int table) {
     const char *word = lua_tostring(lua, -1);
     const bool claims = strcmp(op, "claim") == 0, renews = strcmp(op, "renew") == 0;
     const bool is_ok = word && strcmp(word, "OK") == 0, moves = word && strcmp(word, "MOVED") == 0;
+    if (word && strcmp(op, "release") == 0 && strcmp(word, "OK") == 0)
+        check_released(strtoull(c->argv[OWN], NULL, 10), strtoull(c->argv[OWN + 4], NULL, 10));
+    if (word && strcmp(word, "FOREIGN") == 0)
+        cause_begins(CAUSE_FOREIGN, c->host, now_ns);
     const bool is_lost = word && strcmp(word, "LOST") == 0;
     lua_pop(lua, 1);
     if ((claims && is_ok) || (renews && (is_ok || moves)))

@@ -4,6 +4,7 @@
  *
  *   sim [--seed=N] [--hours=H] [--hosts=N] [--processes=N] [--pids=N] [--world=NAME] [--kinds=A,B] [--life=S] [--gap=MS]
  *       [--trace] [--library=FILE] [--redis=FILE] [--script=FILE]
+ *   sim --kernel=FILE --redis=FILE   tests/proc/kernel.c, joined as the library is (kernel.c)
  *
  * Prints the seed first, and one line last; its status is 1 if a check failed. One seed is one run: addresses are not random,
  * since keys of memory have an order and the library may hash an address.
@@ -36,10 +37,27 @@ static uint64_t fresh_seed(void) {
     return seed;
 }
 
-/* A seed without kinds chooses them, too. */
+enum { ONE_SERVER = 9 };
+
+/* A seed without kinds chooses them, too: of the first ones, which have one server, where the world has servers of its own. */
 static const char *kinds_of(uint64_t seed) {
-    static const char *const mixed[] = {"brief", "brief,share", "brief,fork", "brief,copy", "brief,share,fork", "brief,share,copy"};
-    return mixed[seed % (sizeof mixed / sizeof *mixed)];
+    static const char *const all[] = {"brief",
+                                      "brief,share",
+                                      "brief,fork",
+                                      "brief,copy",
+                                      "brief,lanes",
+                                      "brief,share,fork",
+                                      "brief,share,copy",
+                                      "brief,share2",
+                                      "brief,wide",
+                                      "brief,pool",
+                                      "brief,mixed",
+                                      "fixed",
+                                      "ordinal",
+                                      "local",
+                                      "brief,pool,share",
+                                      "brief,lanes,fork"};
+    return all[seed % (world_has_servers() ? ONE_SERVER : sizeof all / sizeof *all)];
 }
 
 static bool set(const char *name, const char *value) {
@@ -67,6 +85,8 @@ static bool set(const char *name, const char *value) {
         settings.redis = value;
     else if (strcmp(name, "script") == 0)
         settings.planted = value;
+    else if (strcmp(name, "kernel") == 0)
+        settings.library = settings.kernel = value;
     else
         return false;
     return true;
@@ -112,11 +132,20 @@ static void report(void) {
            counts.lost, counts.refused, cpu);
 }
 
+static int run_kernel(void) {
+    world_begin(settings.seed);
+    library_load(settings.library);
+    servers_begin(settings.redis, NULL);
+    return kernel_compare();
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     fixed_addresses(argv);
     read_words(argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (settings.kernel)
+        return run_kernel();
     printf("seed %" PRIu64 ", world %s, kinds %s, %u hosts, %u processes each, %u pids\n", settings.seed, settings.world,
            settings.kinds, settings.hosts, settings.per_host, settings.pids);
     world_begin(settings.seed);

@@ -96,9 +96,9 @@ struct host {
     int64_t cut_till, disk_hangs_till, disk_full_till, disk_bad_till;
     bool names_follow; /* fsync of a file makes its name durable, too */
     struct node *root;
-    unsigned boots, dev;
-    unsigned server;           /* the one that its packets reach, see wire.c */
-    unsigned first_connection; /* those before it lead to another server */
+    unsigned boots, dev, number; /* at the end of its name */
+    unsigned server;             /* the one that its packets reach, see wire.c */
+    unsigned first_connection;   /* those before it lead to another server */
 };
 extern struct host host[HOSTS];
 extern unsigned hosts;
@@ -128,9 +128,16 @@ struct space {
 
 struct process {
     bool used, exits;
+    bool keeps;    /* has opened with share 1 */
+    bool guest;    /* has opened with share 2, or will */
+    bool pageless; /* the run directory was lost since it opened a generator */
     unsigned born; /* a number that none had before */
     int pid, host, parent;
     int64_t stopped_till, told_at; /* told to end; 0: it was not */
+    struct {
+        int64_t pid;
+        enum { PID_NONE, PID_WANTED, PID_HELD } is;
+    } fixed; /* by the caller; a child has it, too */
     struct space *space;
     char *image, *heap_copy;
     size_t heap_top;
@@ -156,6 +163,7 @@ struct thread {
     void *(*main)(void *);
     void *arg;
     uint64_t key, timer; /* what it waits for */
+    bool woken;          /* by somebody, not by the time */
     int64_t wake;
     int ready_at; /* its place among the ready ones, or -1 */
     void *value[KEYS];
@@ -176,9 +184,11 @@ static inline struct stream *chances(void) { return me ? &here()->stream : &stre
 enum key_kind { KEY_JOIN = 1, KEY_MUTEX, KEY_OWN_WORD, KEY_SHARED_WORD, KEY_CONDITION, KEY_SOCKET, KEY_END };
 static inline uint64_t key_of(uint64_t place, enum key_kind kind) { return place << 3 | kind; }
 static inline enum key_kind key_kind(uint64_t key) { return (enum key_kind)(key & 7); }
+static inline bool is_futex(uint64_t key) { return key_kind(key) == KEY_OWN_WORD || key_kind(key) == KEY_SHARED_WORD; }
 
 void wait_on(uint64_t key, int64_t till);
-void wake_on(uint64_t key, int n);
+/* How many it woke. */
+int wake_on(uint64_t key, int n);
 void nap(int64_t ns);
 /* Another one may have the turn first. */
 void give_turn(void);
@@ -211,6 +221,8 @@ struct process *process_start(int host, void *(*f)(void *), void *arg, int64_t a
 void process_tell(struct process *p);
 /* Not by a thread of its own: that sets `exits`. */
 void process_kill(struct process *p);
+/* Its threads go on then. */
+void process_stop(struct process *p, int64_t till);
 void process_enter(struct process *p);
 /* What has the same image, heap, files and mappings as p; its threads are another matter. */
 struct process *process_twin(struct process *p);
@@ -282,6 +294,8 @@ bool path_find(struct node *from, const char *path, struct place *at);
 
 void host_boot(struct host *h, bool power_lost);
 void host_lose_run(struct host *h);
+/* For good. */
+void host_lose_state(struct host *h);
 void node_sync(struct node *n);
 /* disk.c: what is in a directory, by what has been synced. */
 void tree_lose_unsynced(struct host *h, struct node *dir);
@@ -310,59 +324,12 @@ void maps_change(struct process *leaves, struct process *comes);
 uint64_t word_key(const void *at, enum key_kind kind);
 /* The bytes of a shared mapping behind an address of p's, which may be away; or NULL. */
 char *shared_bytes(const struct process *p, const char *at);
+/* Do two processes have a page in common? Has one the page that a guest finds? It looks at no second one. */
+bool pages_met(const struct process *p, const struct process *of);
+bool has_first_page(const struct process *p);
 void node_synced_mapped(struct node *n);
 
-/* ---- wire.c, server.c: the network and what it leads to ------------------------- */
-
-struct socket;
-void socket_free(struct socket *s);
-struct socket *socket_ended(void);
-int descriptor_of_socket(struct socket *s);
-struct socket *socket_of(int fd);
-unsigned connections_made(void);
-enum faulty { WIRE_GOOD, WIRE_SHORT, WIRE_LONG, WIRE_STUCK };
-extern enum faulty wire_faulty;
-
-enum { SERVERS = 4 };
-struct server {
-    int64_t offset_ns, down_till;
-    unsigned first_connection; /* those before it were made with one that is gone */
-};
-extern struct server server[SERVERS];
-extern unsigned servers;
-extern uint64_t exchanges;
-void servers_begin(const char *script, const char *planted);
-enum change {
-    SERVER_SAVES,
-    SERVER_RESTARTS,
-    SERVER_LOADS_SAVE,
-    SERVER_FORGETS,
-    SERVER_FLUSHES,
-    SERVER_FAILS_OVER,
-    SERVER_GETS_SAVE,
-    /* under the feet of those who use it */ SERVER_GETS_HASH
-};
-void server_change(unsigned which, enum change what);
-/* Has the same data as that one, and gets what it writes, until it parts. */
-void server_follows(unsigned which, unsigned of);
-void server_parts(unsigned which);
-void server_takes_over(unsigned which);
-void server_is_node(unsigned which);
-/* As MIGRATE: all keys go from there to here. */
-void server_gets_keys(unsigned to, unsigned from);
-/* As min-replicas-to-write: INFO says how many good ones it has. */
-void server_counts_replicas(unsigned which, unsigned good);
-/* Answers a command: writes to out, returns the length. */
-struct command {
-    unsigned server;
-    int host; /* that it came from */
-    int argc;
-    char **argv;
-    size_t *len;
-    bool listened;   /* its client is still there */
-    unsigned *asked; /* the script that the connection asked for by name last */
-};
-size_t server_answer(const struct command *c, char *out, size_t room);
+#include "servers.h"
 
 /* ---- the fleet ------------------------------------------------------------------- */
 
@@ -370,35 +337,30 @@ struct settings {
     uint64_t seed;
     double hours;
     unsigned hosts, per_host, pids;
-    const char *world, *kinds, *library, *redis, *planted;
+    const char *world, *kinds, *library, *redis, *planted, *kernel;
     int64_t gap_ns, life_ns;
 };
 extern struct settings settings;
 bool has_kind(const char *name);
+/* Pids are leased from servers. */
+bool kind_has_servers(void);
 void fleet_begin(void);
 /* One more process of that host, from that time on. */
 void fleet_start(int where, int64_t at);
 extern uint64_t opens, opens_failed, closes, forks, kills;
 
+/* kernel.c: tests/proc/kernel.c runs here; its status. */
+int kernel_compare(void);
+
 /* faults.c: what befalls the fleet, by the name of its world. */
 void faults_begin(void);
 void kill_all(const struct host *h);
+/* Its servers are its own, and no kind may have others. */
+bool world_has_servers(void);
 /* The assumption of doc/safety.md that the world breaks, so that an ID may come twice; or NULL. */
 extern const char *world_breaks;
 /* The store's URL, where it is no single server; or NULL. */
 extern const char *world_store;
-
-/* several.c: what befalls servers of which there are several. */
-void replica_begins(void), reach_replica(void);
-void masters_begin(void), superseded_begins(void), split(void);
-
-/* cluster.c: nodes of a cluster. */
-void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);
-/* What a node says that does not own the app's slot: its length; 0 if it serves. */
-size_t cluster_refuses(unsigned node, char *out, size_t room);
-unsigned cluster_slot(void);
-/* CLUSTER NODES. */
-void cluster_nodes(unsigned node, char *out, size_t room);
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {
@@ -412,15 +374,18 @@ enum cause {
     CAUSE_CLOCK,
     CAUSE_AWAY,
     CAUSE_NEW,
+    CAUSE_NUMBERS_MOVED,
+    CAUSE_FOREIGN,
     CAUSE_FORGOT,
     CAUSE_FAILS_OVER,
-    CAUSE_MOVED,
+    CAUSE_SLOT_MOVES,
     CAUSES
 };
 enum { EVERYWHERE = -1 };
-/* The settings that bounds are made of, in ns: window, short window, skew budget, heartbeat, deadline of an exchange. */
+/* The settings that bounds are made of, in ns: window, short window, skew budget, heartbeat, deadline of an exchange, IDs ahead of
+   the clock. */
 struct terms {
-    int64_t window, brief, skew, heartbeat, deadline;
+    int64_t window, brief, skew, heartbeat, deadline, ahead;
 };
 extern struct terms terms;
 /* Something begins on a host, and lasts until then. */
@@ -433,6 +398,8 @@ bool newcomer_is_excused(int where);
 /* Did servers forget within one exchange and its repetition since then? A lease that goes on from a slot may be nearly over. */
 bool forgot_soon_after(int64_t opened_at);
 /* Renamed: it was shown under another identity than the one that it was granted to. */
+/* Registrations may have been lost. */
+bool servers_forgot(void);
 bool loss_is_excused(int where, bool renamed);
 /* The network spoils an exchange of that host, or a part of one, and holds its thread until then. */
 void cause_spoilt_try(int where, int64_t till);
@@ -440,17 +407,43 @@ void causes_report(void);
 
 /* checks.c */
 struct seen {
-    int64_t last, got_at, opened_at;
+    uint64_t high, low; /* the last ID */
+    int64_t got_at, opened_at;
     bool is_newcomer;    /* the servers forgot before they answered its first question */
     int64_t waits_since; /* for the next tick; 0: it does not */
 };
 void checks_begin(void);
 void check_id(struct seen *s, int64_t id);
+struct sfid_wide;
+struct sfid_wide_parts;
+void check_wide(struct seen *s, const struct sfid_wide *id, const struct sfid_wide_parts *p);
+/* An ID of a lane is in the tick of another one, or a later one. */
+void check_tick(int64_t id, int64_t least);
 void check_refusal(struct seen *s, int code, const char *why);
+/* A process has been given a pid that the caller fixed. */
+void check_fixed(void);
+/* Does another process of the host have the pid that this one has or wants, or want it, too? */
+bool fixed_is_taken(bool held);
+/* Does nobody keep the page of this guest? Can it find no page that is kept? */
+bool guest_is_alone(void);
+bool guest_finds_none(void);
+/* This process has opened with share 1. */
+void guests_are_kept(void);
+/* It has opened with share 2. `first`: before that no other one had a page. */
+void check_guest(bool first);
+bool nobody_shares(void);
 /* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);
 /* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
+/* Its holder has said where it stopped. */
+void check_released(uint64_t pid, uint64_t tick);
+/* A program without a record has taken a pid, and draws from it. */
+void check_taken(uint64_t pid);
+/* IDs of the pid may repeat below that tick. */
+void check_disputed(uint64_t pid, uint64_t till);
+void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq);
+enum { TICK_SHIFT = 28 }; /* of the default layout */
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
 /* A generator was closed, in this time. */
 void check_closed(int64_t began);

@@ -74,7 +74,7 @@ IMPORT(int, kill, pid_t pid, int sig) {
 }
 
 IMPORT(int, gethostname, char *to, size_t size) {
-    snprintf(to, size, "host-%d", me->process->host);
+    snprintf(to, size, "host-%u", here()->number);
     return 0;
 }
 

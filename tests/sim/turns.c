@@ -181,6 +181,7 @@ static void body(void) {
 void wait_on(uint64_t key, int64_t till) {
     me->key = key;
     me->wake = till;
+    me->woken = false;
     me->timer = till == FOREVER ? 0 : at_time_wake(till, me, me->number);
     give_way();
     me->key = 0;
@@ -188,19 +189,27 @@ void wait_on(uint64_t key, int64_t till) {
 
 void nap(int64_t ns) { wait_on(0, now_ns + (ns > 0 ? ns : 1)); }
 
+/* One that is stopped does not sleep at a word: process_stop(). */
+static bool can_be_woken(const struct thread *t, uint64_t key) {
+    return t->used && !t->ended && t->key == key && (me == NULL || t->process->host == me->process->host) &&
+           (t->process->stopped_till <= now_ns || !is_futex(key));
+}
+
 /* Those that wait for one thing go on in any order. */
-void wake_on(uint64_t key, int n) {
+int wake_on(uint64_t key, int n) {
     struct thread *waits[64];
     unsigned k = 0;
+    int woken = 0;
     for (unsigned i = 0; key && i < threads && k < 64; i++)
-        if (thread[i].used && !thread[i].ended && thread[i].key == key &&
-            (me == NULL || thread[i].process->host == me->process->host))
+        if (can_be_woken(&thread[i], key))
             waits[k++] = &thread[i];
-    for (; k && n > 0; n--) {
+    for (; k && woken < n; woken++) {
         const unsigned i = (unsigned)below(chances(), k);
+        waits[i]->woken = true;
         make_ready(waits[i]);
         waits[i] = waits[--k];
     }
+    return woken;
 }
 
 void point(int64_t ns) {

@@ -122,6 +122,11 @@ static void send_back(struct connection *c, const char *bytes, size_t n, bool en
     at_time(in_order(arrives(c->host), &c->last_back), arrive_back, segment_new(c, bytes, n, ends));
 }
 
+static void end(struct connection *c) {
+    c->ended = true;
+    send_back(c, "", 0, true);
+}
+
 static void answer(struct connection *c, const char *bytes, size_t n) {
     if (wire_faulty && chance(&streams.network, HALF)) {
         spoil(c->host, "half an answer");
@@ -167,6 +172,8 @@ static void serve(struct connection *c) {
     while (!c->ended && (used = command_take(c->in, c->in_n, &command)) != 0) {
         command.listened = c->client != NULL;
         answer(c, out, server_answer(&command, out, sizeof out));
+        if (!c->ended && strcmp(argv[0], "QUIT") == 0)
+            end(c);
         memmove(c->in, c->in + used, c->in_n -= used);
     }
 }
@@ -180,8 +187,7 @@ static void arrive_there(void *arg) {
     struct segment *g = arg;
     struct connection *c = g->connection;
     if (!c->ended && is_gone(c)) {
-        c->ended = true;
-        send_back(c, "", 0, true);
+        end(c);
     } else if (!c->ended) {
         append(&c->in, &c->in_n, g->bytes, g->n);
         serve(c);
@@ -206,11 +212,16 @@ struct socket *socket_ended(void) {
     return s;
 }
 
-void socket_free(struct socket *s) {
+static void leave(struct socket *s) {
     if (s->connection) {
         s->connection->client = NULL;
         connection_put(s->connection);
     }
+    s->connection = NULL;
+}
+
+void socket_free(struct socket *s) {
+    leave(s);
     free(s->in);
     free(s);
 }
@@ -258,8 +269,9 @@ IMPORT(int, connect, int fd, const struct sockaddr *to, socklen_t n) {
 
 IMPORT(int, getsockopt, int fd, int level, int what, void *value, socklen_t *n) {
     (void)level, (void)what, (void)n;
-    const struct socket *s = socket_of(fd);
+    struct socket *s = socket_of(fd);
     memcpy(value, &s->error, sizeof s->error);
+    s->error = 0; /* it is told once */
     return 0;
 }
 
@@ -283,17 +295,28 @@ IMPORT(int, getpeername, int fd, struct sockaddr *to, socklen_t *n) {
     return 0;
 }
 
-IMPORT(int, shutdown, int fd, int how) { return socket_of(fd) && how >= 0 ? 0 : -1; }
+/* For all that have a descriptor of it. */
+IMPORT(int, shutdown, int fd, int how) {
+    struct socket *s = socket_of(fd);
+    if (how != SHUT_RDWR)
+        broken("to shut down half of a socket is not simulated");
+    if (s == NULL)
+        return -1;
+    leave(s);
+    s->ended = true;
+    wake_on(socket_key(s), THREADS);
+    return 0;
+}
 
 IMPORT(ssize_t, send, int fd, const void *bytes, size_t n, int flags) {
     (void)flags;
     point(1000);
     struct socket *s = socket_of(fd);
-    if (s == NULL || s->state != OPEN || s->ended) {
-        errno = s && s->ended ? EPIPE : ENOTCONN;
+    if (s == NULL || (s->state != OPEN && !s->ended)) {
+        errno = ENOTCONN;
         return -1;
     }
-    if (s->connection == NULL) {
+    if (s->connection == NULL) { /* one that only the server has ended takes what nobody reads */
         errno = EPIPE;
         return -1;
     }
@@ -333,6 +356,10 @@ static short ready(const struct socket *s, short want) {
         r |= POLLIN;
     if ((want & POLLRDHUP) && s->ended)
         r |= POLLRDHUP;
+    if (s->error)
+        r |= POLLERR | POLLHUP;
+    if (s->ended && s->connection == NULL)
+        r |= POLLHUP;
     return r;
 }
 

@@ -185,26 +185,33 @@ IMPORT(int, pthread_cond_wait, pthread_cond_t *c, pthread_mutex_t *m) { return s
 
 enum { SPURIOUS = 10 };
 
+static long fails(int why) {
+    errno = why;
+    return -1;
+}
+
+/* Whoever was stopped in it, or copied, begins anew; the end stays. */
+static long sleep_at(const uint32_t *word, uint32_t value, int64_t till) {
+    for (;;) {
+        if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value)
+            return fails(EAGAIN);
+        if (now_ns >= till)
+            return fails(ETIMEDOUT);
+        if (chance(chances(), SPURIOUS))
+            return 0;
+        wait_on(word_key(word, KEY_SHARED_WORD), till);
+        if (me->woken)
+            return 0;
+    }
+}
+
 static long futex(uint32_t *word, int what, uint32_t value, const struct timespec *t) {
-    const uint64_t key = word_key(word, KEY_SHARED_WORD);
     point(100);
     switch (what & ~FUTEX_PRIVATE_FLAG) {
     case FUTEX_WAIT:
-        if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) {
-            errno = EAGAIN;
-            return -1;
-        }
-        if (chance(chances(), SPURIOUS))
-            return 0;
-        {
-            const int64_t till = t ? now_ns + t->tv_sec * SECOND + t->tv_nsec : FOREVER;
-            wait_on(key, till);
-            errno = ETIMEDOUT;
-            return now_ns >= till ? -1 : 0;
-        }
+        return sleep_at(word, value, t ? now_ns + t->tv_sec * SECOND + t->tv_nsec : FOREVER);
     case FUTEX_WAKE:
-        wake_on(key, (int)value);
-        return 1;
+        return wake_on(word_key(word, KEY_SHARED_WORD), (int)value);
     default:
         broken("futex %d is not simulated", what);
     }

@@ -105,6 +105,39 @@ static void clock_goes_back(void) {
     fake_close(&f);
 }
 
+static unsigned keepers;
+
+static void start_keeper(struct sfid__generator *g) {
+    (void)g;
+    keepers++;
+}
+
+/* Half of the window is gone, and a call that may not sleep is the first of each tick. */
+static void keeper_is_due(void) {
+    begin_without_look(SFID_WAIT, 0);
+    keepers = 0;
+    f.g.keeper_wanted = start_keeper;
+    f.g.half_window = f.g.end;
+    fake_pass_ms(&f, 1);
+    for (int i = 0; i < 3; i++)
+        is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START + 1, (uint64_t)i)), "a keeper is due: an ID all the same");
+    is_u64(keepers, 0, "which starts none");
+    is_i64(fake_next(&f), sfid__compose(fake_record(&f), number(START + 1, 3)), "then one that may sleep, in the same tick");
+    is_u64(keepers, 1, "starts it");
+    fake_next(&f);
+    fake_next(&f);
+    is_u64(keepers, 1, "once");
+    is_u64(atomic_load(&f.g.word_tick), START + 1, "and calls look no more");
+    fake_pass_ms(&f, 1);
+    fake_try(&f);
+    f.g.half_window = 10;
+    fake_next(&f);
+    fake_pass_ms(&f, 1);
+    is_i64(fake_try(&f) < 0 || fake_next(&f) < 0, 0, "renewed meanwhile");
+    is_u64(atomic_load(&f.g.word_tick), START + 3, "calls look no more either");
+    fake_close(&f);
+}
+
 /* ---- threads ---------------------------------------------------------------------- */
 
 static int calls;
@@ -171,6 +204,7 @@ int main(void) {
     at_the_limit();
     closed();
     clock_goes_back();
+    keeper_is_due();
     threads("calls", "37:10:16/1ms", by_call);
     threads("the inline form", "36:4:16/1s", by_inline);
     return done_testing();

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kinds.c - how a process opens a generator and draws from it, by the kinds of the run.
+ *
+ *   (none)  a pid of its own from a server, with the default settings
+ *   brief   windows and heartbeats are shorter, so that more happens in an hour
+ *   share   the processes of a host use one page
+ *   share2  the same, but some only as guests of those that keep it
+ *   local   the pids of a host, by marks
+ *   fork    processes have children, see fleet.c
+ *   copy    machines are copied, see faults.c
+ *   fixed   the caller names the pid of each process; of two that name one, the second gets none
+ *   ordinal the pid is the number in the host's name, store "ordinal:"; now and then two hosts exchange theirs, and lose all else
+ *   wide    IDs are UUIDs of version 7
+ *   flake, awsflake  IDs are of these wide layouts; the worker is the host
+ *   pool    several servers, each with pids of its own; where no server forgets, one at a time is away, which costs nothing
+ *   mixed   programs of the Rust crate lease from the same server, in the default layout
+ *   lanes   several threads of a process draw, each from a lane of its own, too
+ */
+#include "kinds.h"
+
+#define RUN_DIR "/run/sfid"
+#define STATE_DIR "/state/sfid"
+#define BETWEEN_MOVES (300 * SECOND)
+#define LONGEST_AWAY (400 * SECOND)
+enum {
+    LONG_RUN = 700,
+    LONG_RUNS = 4,
+    GUESTS = 600,
+    POOL = 3
+}; /* more IDs than a run of a lane ever has; how often in a thousand calls */
+
+struct library lib;
+static sfid_wide_layout wide;
+
+static void library_functions(void) {
+    *(void **)&lib.open = library_symbol("sfid_open");
+    *(void **)&lib.next = library_symbol("sfid_next");
+    *(void **)&lib.try_next = library_symbol("sfid_try_next");
+    *(void **)&lib.pid = library_symbol("sfid_pid");
+    *(void **)&lib.close = library_symbol("sfid_close");
+    *(void **)&lib.last_error = library_symbol("sfid_last_error");
+    *(void **)&lib.lane_open = library_symbol("sfid_lane_open");
+    *(void **)&lib.lane_next = library_symbol("sfid_lane_next");
+    *(void **)&lib.next_wide = library_symbol("sfid_next_wide");
+    *(void **)&lib.try_next_wide = library_symbol("sfid_try_next_wide");
+    *(void **)&lib.wide_parse = library_symbol("sfid_wide_parse");
+    *(void **)&lib.min_at = library_symbol("sfid_min_at");
+    *(void **)&lib.lane_close = library_symbol("sfid_lane_close");
+}
+
+/* A word of the list. */
+bool has_kind(const char *name) {
+    const size_t len = strlen(name);
+    for (const char *at = settings.kinds; (at = strstr(at, name)) != NULL; at += len)
+        if ((at == settings.kinds || at[-1] == ',') && (at[len] == ',' || at[len] == '\0'))
+            return true;
+    return false;
+}
+
+static bool has_workers(void) { return has_kind("flake") || has_kind("awsflake"); }
+
+bool kind_has_servers(void) { return !has_kind("local") && !has_kind("fixed") && !has_kind("ordinal") && !has_workers(); }
+
+static bool is_wide(void) { return has_kind("wide") || has_workers(); }
+
+/* ---- how it is opened ---------------------------------------------------------------------- */
+
+/* There is one more than a host has processes. */
+static void fix_pid(sfid_options *o) {
+    const unsigned n = settings.per_host + 1;
+    o->pid = me ? me->process->host * (int64_t)n + (int64_t)below(chances(), n) : 0;
+    o->pid_max = 0;
+    o->store = NULL;
+}
+
+/* Such an app is the host. */
+static void name_worker(sfid_options *o) {
+    o->pid = me ? me->process->host + 1 : 1;
+    o->pid_max = 0;
+    o->app = o->store = NULL;
+}
+
+/* Each has a part of the pids, and an address and a user of its own. */
+static const char *pool(void) {
+    static char text[POOL * 60];
+    size_t n = (size_t)snprintf(text, sizeof text, "pool:");
+    for (unsigned i = 0; i < POOL; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%u-%u=redis://user%u:x@server-%u:6379", i ? " " : "",
+                              settings.pids * i / POOL, settings.pids * (i + 1) / POOL - 1, i, i + 1);
+    return text;
+}
+
+static const char *store(void) {
+    if (has_kind("pool"))
+        return pool();
+    if (has_kind("mixed"))
+        return "redis://server-1:6379?registration=mixed";
+    return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : world_store ? world_store : "redis://server-1:6379";
+}
+
+static sfid_options options_of_kind(void) {
+    sfid_options o = SFID_OPTIONS_INIT;
+    o.app = world_store ? "{sim}" : "sim"; /* in a cluster the app's keys need a tag */
+    o.store = store();
+    o.pid_max = has_kind("pool") ? 0 : settings.pids - 1;
+    o.run_dir = RUN_DIR;
+    o.state_dir = STATE_DIR;
+    o.open_timeout_ms = has_kind("share2") ? 600000 : 60000; /* a page that is begun for a fifth of it is passed over */
+    o.share = has_kind("share") || has_kind("share2");
+    if (me && (me->process->guest = has_kind("share2") && chance(chances(), GUESTS)))
+        o.share = 2;
+    if (has_kind("fixed"))
+        fix_pid(&o);
+    if (has_workers())
+        name_worker(&o);
+    if (is_wide())
+        o.wide = &wide;
+    if (has_kind("brief") && kind_has_servers()) {
+        o.ttl_ms = has_kind("mixed") ? 195000 : 90000;
+        o.heartbeat_ms = 15000;
+        o.short_ms = 20000;
+        o.skew_budget_ms = 5000;
+        o.max_skew_ms = 4000;
+    }
+    return o;
+}
+
+static void terms_begin(void) {
+    const sfid_options o = options_of_kind();
+    terms = (struct terms){.window = o.ttl_ms * MS,
+                           .brief = o.short_ms * MS,
+                           .skew = o.skew_budget_ms * MS,
+                           .heartbeat = o.heartbeat_ms * MS,
+                           .deadline = 2 * SECOND,
+                           .ahead = o.max_ahead_ms * MS};
+}
+
+/* ---- numbers that move --------------------------------------------------------------------------- */
+
+static void take_down(struct host *h) {
+    kill_all(h);
+    host_lose_state(h);
+    host_boot(h, false);
+    cause_begins(CAUSE_NUMBERS_MOVED, (int)(h - host), now_ns);
+}
+
+static void exchange_numbers(void *arg) {
+    struct host *a = &host[below(&streams.faults, hosts)], *b = &host[below(&streams.faults, hosts)];
+    const unsigned number = a->number;
+    if (a != b) {
+        take_down(a);
+        take_down(b);
+        a->number = b->number;
+        b->number = number;
+    }
+    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, arg);
+}
+
+static void numbers_begin(void) {
+    for (unsigned i = 0; i < hosts; i++) {
+        host[i].number = i;
+        cause_begins(CAUSE_NUMBERS_MOVED, (int)i, now_ns);
+    }
+    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, NULL);
+}
+
+/* ---- a pool that lacks a server ------------------------------------------------------------------- */
+
+static void one_is_away(void *arg) {
+    const unsigned which = (unsigned)below(&streams.faults, servers);
+    server[which].down_till = now_ns + up_to(&streams.faults, LONGEST_AWAY);
+    note("server %u is away until %.3f", which, (double)server[which].down_till / 1e9);
+    at_time(server[which].down_till + up_to(&streams.faults, BETWEEN_MOVES), one_is_away, arg);
+}
+
+static void pool_begin(void) {
+    servers = POOL;
+    if (strcmp(settings.world, "none") == 0 || strcmp(settings.world, "harmless") == 0 || strcmp(settings.world, "host") == 0)
+        at_time(now_ns + 2 * (terms.window + terms.skew), one_is_away, NULL);
+}
+
+void kinds_begin(void) {
+    library_functions();
+    hosts = settings.hosts;
+    wide = (sfid_wide_layout){has_kind("flake")      ? SFID_FLAKE
+                              : has_kind("awsflake") ? SFID_AWSFLAKE
+                                                     : SFID_UUID7,
+                              0, has_kind("awsflake") ? SFID_AWSFLAKE_EPOCH_MS : 0};
+    terms_begin();
+    if (has_kind("pool"))
+        pool_begin();
+    if (has_kind("mixed"))
+        crates_begin();
+    if (has_kind("ordinal"))
+        numbers_begin();
+}
+
+/* Opens one, and checks what comes. `wants_since`: a pid. */
+sfid *kind_open(int64_t wants_since) {
+    const sfid_options o = options_of_kind();
+    sfid *g = NULL;
+    me->process->pageless = false;
+    const bool fixed = has_kind("fixed") || has_kind("ordinal");
+    me->process->fixed.pid = has_kind("ordinal") ? here()->number : o.pid;
+    me->process->fixed.is = PID_WANTED;
+    const bool taken = fixed && fixed_is_taken(false), alone = guest_finds_none(), first = nobody_shares();
+    opens++;
+    const int rc = lib.open(&g, &o);
+    if (rc < 0) {
+        opens_failed++;
+        if (!(rc == SFID_EBUSY && (taken || fixed_is_taken(false))) && !(rc == SFID_ELEASE && (alone || guest_finds_none())))
+            check_open_failed(wants_since, rc, lib.last_error(g));
+        lib.close(g);
+        me->process->fixed.is = PID_NONE;
+        return NULL;
+    }
+    note("opened, pid %" PRId64, lib.pid(g));
+    if (fixed)
+        check_fixed();
+    if (o.share == 1)
+        guests_are_kept();
+    if (o.share == 2)
+        check_guest(first);
+    return g;
+}
+
+void kind_close(sfid *g) {
+    const int64_t began = now_ns;
+    lib.close(g);
+    check_closed(began);
+    me->process->keeps = false;
+    me->process->fixed.is = PID_NONE;
+}
+
+/* ---- a thread that draws --------------------------------------------------------------------- */
+
+unsigned kind_helpers(void) { return has_kind("lanes") ? (unsigned)below(chances(), HELPERS + 1) : 0; }
+
+void drawer_begin(struct drawer *d, sfid *g, int64_t *newest) {
+    *d = (struct drawer){.g = g,
+                         .newest = newest,
+                         .seen = {.got_at = now_ns, .opened_at = now_ns},
+                         .seen_of_lane = {.got_at = now_ns, .opened_at = now_ns}};
+    if (has_kind("lanes") && !is_wide() && lib.lane_open(&d->lane, g) < 0)
+        broken("no lane");
+}
+
+void drawer_end(struct drawer *d) { lib.lane_close(d->lane); }
+
+/* Ticks are short: all draw in the first one of a second by their clock, so that IDs of one second meet. */
+void drawer_meet(void) {
+    if (is_wide())
+        nap(SECOND - wall_ns(here()) % SECOND);
+}
+
+static void draw_wide(struct drawer *d, bool waits) {
+    sfid_wide id;
+    sfid_wide_parts parts;
+    const int rc = waits ? lib.next_wide(d->g, &id) : lib.try_next_wide(d->g, &id);
+    if (rc < 0)
+        check_refusal(&d->seen, rc, lib.last_error(d->g));
+    else if (lib.wide_parse(&wide, id, &parts) < 0)
+        broken("an ID of another layout");
+    else
+        check_wide(&d->seen, &id, &parts);
+}
+
+static void look_at(const struct drawer *d, struct seen *s, int64_t id) {
+    if (id < 0) {
+        check_refusal(s, (int)id, lib.last_error(d->g));
+        return;
+    }
+    check_id(s, id);
+    *d->newest = id > *d->newest ? id : *d->newest;
+}
+
+/* A run of a lane ends with its tick, or is used up. */
+static void draw_of_lane(struct drawer *d) {
+    const int64_t newest = *d->newest, clock = lib.min_at(NULL, wall_ns(here()) / MS);
+    const int64_t id = lib.lane_next(d->lane);
+    look_at(d, &d->seen_of_lane, id);
+    if (id >= 0)
+        check_tick(id, newest < clock ? newest : clock);
+}
+
+void drawer_draw(struct drawer *d) {
+    const bool waits = chance(chances(), 500);
+    if (is_wide())
+        draw_wide(d, waits);
+    else if (d->lane && chance(chances(), 800))
+        for (int n = chance(chances(), LONG_RUNS) ? LONG_RUN : 1; n > 0; n--)
+            draw_of_lane(d);
+    else
+        look_at(d, &d->seen, waits ? lib.next(d->g) : lib.try_next(d->g));
+}
