@@ -27,6 +27,7 @@ static const struct {
     bool loses; /* a lease whose window is open */
 } table[CAUSES] = {
     [CAUSE_KILL] = {"kills", "a process is killed, its page is there", NO_WAIT, NO_WAIT, false},
+    [CAUSE_END] = {"ends", "a holder closes, and the same slot opens again", NO_WAIT, NO_WAIT, false},
     [CAUSE_POWER] = {"power losses", "power loss; or a kill, and the page is lost", LEAD, LEAD, false},
     [CAUSE_RUN_GONE] = {"run directories lost", "the run directory is removed", NO_WAIT, NO_WAIT, false},
     [CAUSE_DISK] = {"disks full, bad or slow", "the state directory is full, read-only, or its disk hangs", ONE_EXCHANGE,
@@ -34,17 +35,20 @@ static const struct {
     [CAUSE_STOPPED] = {"stops", "stopped, frozen or suspended past the window", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_COPY] = {"copies", "the machine is a copy, and shows it; or it was suspended", LEAD, LEAD, true},
     [CAUSE_CLOCK] = {"clock steps", "the host's clock is set back", NO_WAIT, NO_WAIT, false},
-    [CAUSE_AWAY] = {"cuts", "Redis is away and comes back as it was", ONE_EXCHANGE, ONE_EXCHANGE, false},
+    [CAUSE_AWAY] = {"cuts", "Redis cannot be reached for a while, and is not restarted", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_NEW] = {"new apps", "a new app, no `init`", NO_WAIT, WINDOW_AND_SKEW, false},
-    [CAUSE_MOVED] = {"numbers moved", "`ordinal:` finds no mark here", LAST_USE, NO_WAIT, false},
+    [CAUSE_NUMBERS_MOVED] = {"numbers moved", "`ordinal:` finds no mark here", LAST_USE, NO_WAIT, false},
     [CAUSE_FOREIGN] = {"foreign registrations", "a foreign registration", ONE_EXCHANGE, ONE_EXCHANGE, false},
     [CAUSE_FORGOT] = {"times forgotten", "FLUSHALL, DEL, the hash evicted", NO_WAIT, WINDOW_AND_SKEW, true},
-    [CAUSE_FAILS_OVER] = {"restarts and failovers", "restart from nothing or an old file; failover that lost writes; fail-back",
-                          WINDOW_AND_SKEW, WINDOW_AND_SKEW, true},
+    [CAUSE_FAILS_OVER] = {"restarts and failovers", "a restart, with whatever data; a failover or fail-back, whatever was lost",
+                          NO_WAIT, WINDOW_AND_SKEW, true},
+    [CAUSE_SLOT_MOVES] = {"moves and epochs", "a cluster moves the slot, or raises the config epoch of its node", NO_WAIT,
+                          WINDOW_AND_SKEW, true},
 };
 
 static uint64_t times[CAUSES];
-static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS], forgot_till;
+static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS];
+static int64_t waits_till[HOSTS], forgot_at, forgot_till;
 static bool disk_failed[HOSTS];
 
 static int64_t wait_ns(enum wait w) {
@@ -64,6 +68,10 @@ static int64_t wait_ns(enum wait w) {
 
 static void raise(int64_t *till, int64_t to) { *till = to > *till ? to : *till; }
 
+/* A holder with a short window, which it may have renewed a third of it ago, comes back with a limit that proves its right.
+   What is over as it is noticed has lasted nobody knows how long. */
+static bool is_brief(int64_t ns) { return ns > 0 && ns < terms.brief - terms.brief / 3 - terms.skew - 3 * SECOND; }
+
 static bool is_away(enum cause c) {
     return c == CAUSE_AWAY || c == CAUSE_FOREIGN || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER;
 }
@@ -79,7 +87,6 @@ static void clock_is_set_back(int h, int64_t ns) {
 
 static void begins_on(enum cause c, int h, int64_t till) {
     const int64_t both = terms.window + terms.skew + slack_ns();
-    const bool waits = holders_till[h] > now_ns; /* as newcomers do: it begins to wait anew */
     if (c == CAUSE_CLOCK)
         clock_is_set_back(h, till - now_ns);
     raise(&holders_till[h], (table[c].holders == LEAD ? later(till, behind_till[h]) : till) + wait_ns(table[c].holders));
@@ -88,10 +95,14 @@ static void begins_on(enum cause c, int h, int64_t till) {
         raise(&losses_till[h], till + both);
     if (c == CAUSE_DISK)
         disk_failed[h] = true;
-    if (is_away(c))
+    const bool away = c == CAUSE_POWER || (is_away(c) && !is_brief(till - now_ns));
+    if (away)
         raise(&away_till[h], till);
-    if ((is_away(c) && forgot_till > now_ns) || (table[c].loses && (waits || away_till[h] + terms.window > now_ns)))
+    /* Who waits as a newcomer does waits again if the servers forget again. */
+    if ((away && forgot_till > now_ns) || (table[c].loses && (away_till[h] + terms.window > now_ns || waits_till[h] > now_ns))) {
         raise(&holders_till[h], till + both);
+        raise(&waits_till[h], till + both);
+    }
 }
 
 void cause_begins(enum cause c, int where, int64_t till) {
@@ -103,6 +114,8 @@ void cause_begins(enum cause c, int where, int64_t till) {
     for (int h = 0; h < (int)hosts; h++)
         if (where == EVERYWHERE || h == where)
             begins_on(c, h, till);
+    if (table[c].loses)
+        raise(&forgot_at, till);
     if (table[c].loses || c == CAUSE_NEW)
         raise(&forgot_till, till + terms.window + terms.skew);
 }
@@ -111,6 +124,7 @@ void causes_copied(int from, int to) {
     raise(&holders_till[to], holders_till[from]);
     raise(&newcomers_till[to], newcomers_till[from]);
     raise(&losses_till[to], losses_till[from]);
+    raise(&waits_till[to], waits_till[from]);
     raise(&away_till[to], away_till[from]);
     raise(&behind_till[to], behind_till[from]);
     disk_failed[to] |= disk_failed[from];
@@ -122,6 +136,7 @@ bool newcomer_is_excused(int where) {
     return now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
 }
 
+bool forgot_soon_after(int64_t opened_at) { return forgot_at <= opened_at + 2 * terms.deadline && forgot_at >= opened_at; }
 bool servers_forgot(void) { return now_ns <= forgot_till; }
 
 bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[where] || (renamed && disk_failed[where]); }

@@ -10,14 +10,19 @@
  *    No two processes of a host have a pid at once that is fixed by the caller.
  *    A guest (share 2) begins no page and starts no thread.
  * 5. A call that gets no ID, or no pid, has a cause.
+ * 6. A close takes no longer than sfid.h says, unless its process or its disk stands still.
  */
 #include "sim.h"
 
 #include <sfid.h>
 
-#define TICK SECOND /* so long may a call without a wait find a tick used up */
-
+#define TICK SECOND            /* so long may a call without a wait find a tick used up */
+#define CLOSE_MOST (1500 * MS) /* of each page; one that is being opened is waited for */
 enum { ROOM = 1 << 22, PID_BITS = 11, PIDS = 1 << PID_BITS }; /* of all layouts here */
+
+/* Where a world breaks an assumption, what follows from that is told and no fault: IDs that repeat, leases that are lost, and
+   the wait for another pid. */
+#define accuse (world_breaks ? excuse : blame)
 
 struct counts counts;
 static uint64_t *set[2]; /* full sets change places, and the older one is forgotten */
@@ -70,6 +75,7 @@ static void check(struct seen *s, const struct made_of *id) {
     digest(id->low);
     s->got_at = now_ns;
     s->waits_since = 0;
+    s->is_newcomer = false;
     if (id->high < s->high || (id->high == s->high && id->low <= s->low)) {
         counts.out_of_order++;
         blame("OUT OF ORDER: %" PRIu64 ".%" PRIu64 " after %" PRIu64 ".%" PRIu64, id->high, id->low, s->high, s->low);
@@ -85,7 +91,7 @@ static void check(struct seen *s, const struct made_of *id) {
     if (id->tick == left_out[id->pid] || id->tick < disputed_till[id->pid] || !came_before(key_of_id(id->key)))
         return;
     counts.duplicates++;
-    blame("DUPLICATE: %" PRIu64 ".%" PRIu64 ", pid %" PRIu64, id->high, id->low, id->pid);
+    accuse("DUPLICATE: %" PRIu64 ".%" PRIu64 ", pid %" PRIu64, id->high, id->low, id->pid);
 }
 
 void check_id(struct seen *s, int64_t id) {
@@ -152,12 +158,17 @@ void check_guest(bool first) {
 }
 
 void check_refusal(struct seen *s, int code, const char *why) {
-    if (code == SFID_EAGAIN && s->waits_since == 0)
+    s->is_newcomer |= forgot_soon_after(s->opened_at);
+    if (s->is_newcomer && newcomer_is_excused(me->process->host))
+        return;
+    if (code != SFID_EAGAIN)
+        s->waits_since = 0;
+    else if (s->waits_since == 0)
         s->waits_since = now_ns;
     if (holder_is_excused(me->process->host) || guest_is_alone() || (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))
         return;
     counts.refused++;
-    blame("REFUSED without a cause, no ID for %.1f s: %d %s", (double)(now_ns - s->got_at) / 1e9, code, why);
+    accuse("REFUSED without a cause, no ID for %.1f s: %d %s", (double)(now_ns - s->got_at) / 1e9, code, why);
 }
 
 bool fixed_is_taken(bool held) {
@@ -183,7 +194,7 @@ void check_open_failed(int64_t began, int code, const char *why) {
     if (newcomer_is_excused(me->process->host))
         return;
     counts.refused++;
-    blame("NOT OPENED without a cause, in %.1f s: %d %s", (double)(now_ns - began) / 1e9, code, why);
+    accuse("NOT OPENED without a cause, in %.1f s: %d %s", (double)(now_ns - began) / 1e9, code, why);
 }
 
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, const char *base, bool fresh) {
@@ -230,7 +241,7 @@ void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq) {
     if (tick < disputed_till[pid] || !came_before(id))
         return;
     counts.duplicates++;
-    blame("DUPLICATE: %" PRIu64 ", pid %" PRIu64 ", of a program without a record", id, pid);
+    accuse("DUPLICATE: %" PRIu64 ", pid %" PRIu64 ", of a program without a record", id, pid);
 }
 
 /* The same token under another name. No two leases have one token. */
@@ -243,7 +254,15 @@ void check_lost(unsigned which, int where, uint64_t pid, const char *base) {
     if (loss_is_excused(where, pid < PIDS && is_renamed(base, granted_to[pid])))
         return;
     counts.lost++;
-    blame("LOST without a cause: pid %" PRIu64 " of host %d, by server %u", pid, where, which);
+    accuse("LOST without a cause: pid %" PRIu64 " of host %d, by server %u", pid, where, which);
+}
+
+void check_closed(int64_t began) {
+    const int64_t most = has_kind("share") || has_kind("share2") ? 4 * CLOSE_MOST + 2 * SECOND : CLOSE_MOST;
+    if (now_ns - began <= most + 100 * MS || here()->disk_hangs_till > began || me->process->stopped_till > began)
+        return;
+    counts.late_ends++;
+    blame("CLOSED late, after %.1f s", (double)(now_ns - began) / 1e9);
 }
 
 void check_copied(void) { memcpy(left_out, last_tick, sizeof left_out); }

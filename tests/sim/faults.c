@@ -42,6 +42,58 @@ static void kill_one(void) {
     kills++;
 }
 
+/* What is told to end and has not ended when its time is over is killed, as service managers do; here or there it starts again. */
+struct term {
+    int place;
+    unsigned born;
+};
+
+static void start_again(const struct process *p) {
+    if (p->parent == 1)
+        fleet_start(p->host, now_ns + any_ns(100 * MS));
+}
+
+static void time_is_over(void *arg) {
+    struct term *t = arg;
+    struct process *p = &process[t->place];
+    if (p->used && p->born == t->born) {
+        note("process %d has not ended in time and is killed", p->pid);
+        start_again(p);
+        process_kill(p);
+        kills++;
+    }
+    free(t);
+}
+
+static void end_on(const struct host *h, int64_t grace) {
+    struct process *p = any_process(h);
+    if (p == NULL || p->told_at)
+        return;
+    struct term *t = memory(sizeof *t);
+    *t = (struct term){(int)(p - process), p->born};
+    note("process %d is told to end", p->pid);
+    cause_begins(CAUSE_END, number_of(h), now_ns);
+    process_tell(p);
+    at_time(now_ns + grace, time_is_over, t);
+}
+
+static void end_one(void) { end_on(any_host(), 10 * SECOND); }
+
+/* Killed inside the close, or before. */
+static void end_briefly(void) { end_on(any_host(), any_ns(50 * MS)); }
+
+static void kill_and_start(void) {
+    const struct host *h = any_host();
+    struct process *p = any_process(h);
+    if (p == NULL)
+        return;
+    cause_begins(CAUSE_KILL, number_of(h), now_ns);
+    note("process %d is killed, and starts again", p->pid);
+    start_again(p);
+    process_kill(p);
+    kills++;
+}
+
 static void stop_for(int64_t ns) {
     const struct host *h = any_host();
     struct process *p = any_process(h);
@@ -80,6 +132,16 @@ static void cut_short(void) {
     note("host %d is cut off for a while", number_of(h));
 }
 
+static void end_there(void *arg) { end_on(arg, 10 * SECOND); }
+
+/* Each renewal that is due meanwhile is under way for as long as an exchange may take, and then tried again. */
+static void end_cut_off(void) {
+    struct host *h = any_host();
+    h->cut_till = now_ns + any_ns(60 * SECOND);
+    cause_begins(CAUSE_AWAY, number_of(h), h->cut_till + 2 * SECOND);
+    at_time(now_ns + any_ns(60 * SECOND), end_there, h);
+}
+
 static void lose_power(void) {
     struct host *h = any_host();
     cause_begins(CAUSE_POWER, number_of(h), now_ns);
@@ -100,15 +162,29 @@ static void lose_run(void) {
     host_lose_run(h);
 }
 
+/* Who waits for a disk that hangs already goes on when that is over. */
+static void hang_for(struct host *h, int64_t ns) {
+    const int64_t till = now_ns + any_ns(ns);
+    if (till > h->disk_hangs_till)
+        h->disk_hangs_till = till;
+}
+
 static void disk_hangs(void) {
     struct host *h = any_host();
-    h->disk_hangs_till = now_ns + any_ns(20 * SECOND);
+    hang_for(h, 20 * SECOND);
     cause_begins(CAUSE_DISK, number_of(h), h->disk_hangs_till);
+}
+
+static void end_with_disk(void) {
+    struct host *h = any_host();
+    hang_for(h, 20 * SECOND);
+    cause_begins(CAUSE_DISK, number_of(h), h->disk_hangs_till);
+    at_time(now_ns + any_ns(20 * SECOND), end_there, h);
 }
 
 static void disk_is_slow(void) {
     struct host *h = any_host();
-    h->disk_hangs_till = now_ns + any_ns(SECOND);
+    hang_for(h, SECOND);
     note("the disk of host %d is slow", number_of(h));
 }
 
@@ -147,11 +223,17 @@ static void all_away(unsigned which, int64_t ns) {
 }
 
 /* Its name is another one then, and nobody can tell whether the file was an old one. */
-static void restart_with_data(void) {
-    all_away(struck, any_ns(30 * SECOND));
+static void restart_after(int64_t ns) {
+    all_away(struck, ns);
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[struck].down_till);
     server_change(struck, SERVER_RESTARTS);
 }
+
+static void restart_with_data(void) { restart_after(any_ns(30 * SECOND)); }
+
+/* So that no window ends meanwhile, or some do, or all. */
+static void restart_soon(void) { restart_after(any_ns(3 * SECOND)); }
+static void restart_late(void) { restart_after(any_ns(150 * SECOND)); }
 
 static void restart_without(void) {
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
@@ -173,6 +255,11 @@ static void fail_over(void) {
         save();
     server[struck].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
     server_change(struck, SERVER_FAILS_OVER);
+}
+
+static void put_back(void) {
+    cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
+    server_change(struck, chance(dice, 500) ? SERVER_GETS_SAVE : SERVER_GETS_HASH);
 }
 
 /* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
@@ -259,6 +346,26 @@ static const struct fault harmless[] = {{kill_one, 10}, {cut_short, 10}, {step_c
 static const struct fault at_servers[] = {{cut_long, 20}, {fail_over, 10},        {save, 10}, {kill_one, 10}, {stop_one, 10},
                                           {flush, 4},     {restart_with_data, 5}, {NULL, 0}};
 static const struct fault on_one_host[] = {{kill_one, 20}, {lose_power, 20}, {lose_run, 10}, {disk_hangs, 10}, {NULL, 0}};
+static const struct fault at_ends[] = {{end_one, 20},      {end_briefly, 10}, {kill_and_start, 20}, {end_cut_off, 10},
+                                       {end_with_disk, 5}, {disk_is_slow, 5}, {stop_one, 2},        {NULL, 0}};
+static const struct fault at_replica[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
+                                          {cut_long, 5},  {reach_replica, 10},  {NULL, 0}};
+static const struct fault at_old_copy[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
+                                           {cut_long, 5},  {save, 10},           {put_back, 5}, {NULL, 0}};
+static const struct fault at_masters[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
+                                          {cut_long, 5},  {split, 10},          {NULL, 0}};
+static const struct fault at_restarts[] = {{restart_soon, 10},   {restart_with_data, 10}, {restart_late, 3}, {kill_one, 10},
+                                           {kill_and_start, 10}, {lose_run, 5},           {stop_one, 5},     {NULL, 0}};
+static const struct fault in_cluster[] = {{cluster_moves, 10},
+                                          {cluster_fails_over, 10},
+                                          {cluster_raises_epoch, 3},
+                                          {cluster_owner_restarts, 5},
+                                          {kill_one, 10},
+                                          {kill_and_start, 10},
+                                          {lose_run, 3},
+                                          {stop_one, 5},
+                                          {cut_long, 5},
+                                          {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
 static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
@@ -267,16 +374,45 @@ static const struct world {
     const struct fault *fault;
     int64_t between;
     enum faulty wire;
+    void (*begins)(void);
+    const char *breaks, *store;
 } worlds[] = {
-    {"none", NULL, 0, WIRE_GOOD},
-    {"all", all, 30 * SECOND, WIRE_LONG},
-    {"harmless", harmless, 15 * SECOND, WIRE_SHORT},
-    {"servers", at_servers, 60 * SECOND, WIRE_STUCK},
-    {"host", on_one_host, 60 * SECOND, WIRE_GOOD},
-    {"skew", at_skew, 175 * SECOND, WIRE_GOOD},
-    {"limits", at_limits, 30 * SECOND, WIRE_GOOD},
+    {.name = "none"},
+    {.name = "all", .fault = all, .between = 30 * SECOND, .wire = WIRE_LONG},
+    {.name = "harmless", .fault = harmless, .between = 15 * SECOND, .wire = WIRE_SHORT},
+    {.name = "servers", .fault = at_servers, .between = 60 * SECOND, .wire = WIRE_STUCK},
+    {.name = "host", .fault = on_one_host, .between = 60 * SECOND},
+    {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
+    {.name = "limits", .fault = at_limits, .between = 30 * SECOND},
+    {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
+    {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
+    {.name = "cluster",
+     .fault = in_cluster,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .begins = cluster_begins,
+     .store = "redis+cluster://server-1:6379,server-2:6379,server-3:6379"},
+    {.name = "replica",
+     .fault = at_replica,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .begins = replica_begins,
+     .breaks = "Replicas take no writes"},
+    {.name = "oldcopy",
+     .fault = at_old_copy,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .breaks = "A script runs as a whole; only scripts write the app's hash; nobody puts an old copy into a running server"},
+    {.name = "masters", .fault = at_masters, .between = 30 * SECOND, .wire = WIRE_LONG, .begins = masters_begin},
+    {.name = "superseded",
+     .fault = at_masters,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .begins = superseded_begins,
+     .breaks = "A superseded master stops granting within S"},
 };
 static const struct world *world;
+const char *world_breaks, *world_store;
 
 static void next_fault(void *arg) {
     unsigned sum = 0;
@@ -291,13 +427,24 @@ static void next_fault(void *arg) {
     at_time(now_ns + any_ns(2 * world->between), next_fault, arg);
 }
 
-void faults_begin(void) {
+static const struct world *find_world(void) {
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
         if (strcmp(worlds[i].name, settings.world) == 0)
-            world = &worlds[i];
-    if (world == NULL)
-        broken("there is no world %s", settings.world);
+            return &worlds[i];
+    broken("there is no world %s", settings.world);
+}
+
+bool world_has_servers(void) { return find_world()->begins != NULL; }
+
+void faults_begin(void) {
+    world = find_world();
+    if (world->begins && (has_kind("pool") || has_kind("mixed") || !kind_has_servers()))
+        broken("the world %s has servers of its own, and not those of these kinds", settings.world);
     wire_faulty = world->wire;
+    world_breaks = world->breaks;
+    world_store = world->store;
+    if (world->begins)
+        world->begins();
     if (world->fault)
         at_time(now_ns + 60 * SECOND, next_fault, NULL);
 }

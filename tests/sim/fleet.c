@@ -18,20 +18,31 @@ static int64_t any_time(int64_t ns) { return up_to(chances(), ns); }
 
 /* ---- a process ------------------------------------------------------------------------------ */
 
+/* Whoever is told to end hears of it here, and between two calls of the library. */
+static bool is_told(void) { return me->process->told_at != 0; }
+
+static void rest(int64_t ns) {
+    if (!is_told())
+        wait_on(key_of((uint64_t)me->process->pid, KEY_END), now_ns + (ns > 0 ? ns : 1));
+}
+
 static void draw_some(struct drawer *d) {
     drawer_meet();
-    for (uint64_t n = 1 + below(chances(), 4); n > 0; n--)
+    for (uint64_t n = 1 + below(chances(), 4); n > 0 && !is_told(); n--)
         drawer_draw(d);
 }
 
 static void draw(struct drawer *d, int64_t till) {
-    while (now_ns < till) {
-        nap(any_time(2 * settings.gap_ns));
+    while (now_ns < till && !is_told()) {
+        rest(any_time(2 * settings.gap_ns));
         draw_some(d);
     }
 }
 
+/* A service that is told to end is started again at once. */
 static void end(void) {
+    if (is_told() && me->process->parent == 1)
+        fleet_start(me->process->host, now_ns + up_to(chances(), 100 * MS));
     me->process->exits = true;
     wait_on(0, FOREVER);
 }
@@ -52,9 +63,9 @@ static void family(struct drawer *d) {
         note("forked process %d", pid);
         return;
     }
-    d->seen.got_at = d->seen_of_lane.got_at = now_ns;
+    d->seen.got_at = d->seen_of_lane.got_at = d->seen.opened_at = d->seen_of_lane.opened_at = now_ns;
     draw(d, now_ns + any_time(settings.life_ns));
-    if (chance(chances(), CLOSES)) {
+    if (is_told() || chance(chances(), CLOSES)) {
         drawer_end(d);
         kind_close(d->g);
     } else if (me->process->pageless) {
@@ -115,19 +126,19 @@ static bool live(int64_t wants_since) {
 
 static void *process_main(void *arg) {
     for (int64_t wants_since = now_ns;;) {
-        if (!live(wants_since)) {
-            nap(any_time(3 * SECOND));
-            continue;
-        }
-        if (chance(chances(), EXITS))
+        const bool lived = live(wants_since);
+        if (is_told() || (lived && chance(chances(), EXITS)))
             end();
-        nap(any_time(settings.life_ns / 4));
-        wants_since = now_ns;
+        rest(any_time(lived ? settings.life_ns / 4 : 3 * SECOND));
+        if (lived)
+            wants_since = now_ns;
     }
     return arg;
 }
 
 /* ---- the fleet -------------------------------------------------------------------------------- */
+
+void fleet_start(int where, int64_t at) { process_start(where, process_main, NULL, at); }
 
 static void keep_up(void *arg) {
     struct host *h = arg;
@@ -136,7 +147,7 @@ static void keep_up(void *arg) {
     for (int i = 0; i < PROCESSES; i++)
         n += process[i].used && process[i].host == number && process[i].parent == 1;
     for (; n < settings.per_host; n++)
-        process_start(number, process_main, NULL, now_ns + up_to(&h->stream, 3 * SECOND));
+        fleet_start(number, now_ns + up_to(&h->stream, 3 * SECOND));
     at_time(now_ns + 2 * SECOND + up_to(&h->stream, 2 * SECOND), keep_up, h);
 }
 

@@ -90,7 +90,7 @@ static const char *pool(void) {
     static char text[POOL * 60];
     size_t n = (size_t)snprintf(text, sizeof text, "pool:");
     for (unsigned i = 0; i < POOL; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%u-%u=redis://user%u:x@10.0.0.%u:6379", i ? " " : "",
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%u-%u=redis://user%u:x@server-%u:6379", i ? " " : "",
                               settings.pids * i / POOL, settings.pids * (i + 1) / POOL - 1, i, i + 1);
     return text;
 }
@@ -99,13 +99,13 @@ static const char *store(void) {
     if (has_kind("pool"))
         return pool();
     if (has_kind("mixed"))
-        return "redis://10.0.0.1:6379?registration=mixed";
-    return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : "redis://10.0.0.1:6379";
+        return "redis://server-1:6379?registration=mixed";
+    return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : world_store ? world_store : "redis://server-1:6379";
 }
 
 static sfid_options options_of_kind(void) {
     sfid_options o = SFID_OPTIONS_INIT;
-    o.app = "sim";
+    o.app = world_store ? "{sim}" : "sim"; /* in a cluster the app's keys need a tag */
     o.store = store();
     o.pid_max = has_kind("pool") ? 0 : settings.pids - 1;
     o.run_dir = RUN_DIR;
@@ -135,6 +135,7 @@ static sfid_options options_of_kind(void) {
 static void terms_begin(void) {
     const sfid_options o = options_of_kind();
     terms = (struct terms){.window = o.ttl_ms * MS,
+                           .brief = o.short_ms * MS,
                            .skew = o.skew_budget_ms * MS,
                            .heartbeat = o.heartbeat_ms * MS,
                            .deadline = 2 * SECOND,
@@ -147,7 +148,7 @@ static void take_down(struct host *h) {
     kill_all(h);
     host_lose_state(h);
     host_boot(h, false);
-    cause_begins(CAUSE_MOVED, (int)(h - host), now_ns);
+    cause_begins(CAUSE_NUMBERS_MOVED, (int)(h - host), now_ns);
 }
 
 static void exchange_numbers(void *arg) {
@@ -165,7 +166,7 @@ static void exchange_numbers(void *arg) {
 static void numbers_begin(void) {
     for (unsigned i = 0; i < hosts; i++) {
         host[i].number = i;
-        cause_begins(CAUSE_MOVED, (int)i, now_ns);
+        cause_begins(CAUSE_NUMBERS_MOVED, (int)i, now_ns);
     }
     at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, NULL);
 }
@@ -233,7 +234,9 @@ sfid *kind_open(int64_t wants_since) {
 }
 
 void kind_close(sfid *g) {
+    const int64_t began = now_ns;
     lib.close(g);
+    check_closed(began);
     me->process->keeps = false;
     me->process->fixed.is = PID_NONE;
 }
@@ -243,7 +246,10 @@ void kind_close(sfid *g) {
 unsigned kind_helpers(void) { return has_kind("lanes") ? (unsigned)below(chances(), HELPERS + 1) : 0; }
 
 void drawer_begin(struct drawer *d, sfid *g, int64_t *newest) {
-    *d = (struct drawer){.g = g, .newest = newest, .seen.got_at = now_ns, .seen_of_lane.got_at = now_ns};
+    *d = (struct drawer){.g = g,
+                         .newest = newest,
+                         .seen = {.got_at = now_ns, .opened_at = now_ns},
+                         .seen_of_lane = {.got_at = now_ns, .opened_at = now_ns}};
     if (has_kind("lanes") && !is_wide() && lib.lane_open(&d->lane, g) < 0)
         broken("no lane");
 }

@@ -215,6 +215,11 @@ struct process *process_start(int on, void *(*f)(void *), void *arg, int64_t at)
     return p;
 }
 
+void process_tell(struct process *p) {
+    p->told_at = now_ns;
+    wake_on(key_of((uint64_t)p->pid, KEY_END), THREADS);
+}
+
 void process_kill(struct process *p) {
     for (unsigned i = 0; i < threads; i++)
         if (thread[i].used && thread[i].process == p)

@@ -39,7 +39,8 @@ local commands = {
     if what == 'server' then
       return string.format('redis_version:7.0.15\r\nredis_mode:%s\r\nrun_id:%040x\r\n', this.mode, this.run)
     end
-    return string.format('role:master\r\nmaster_replid2:%040x\r\n', this.followed)
+    local good = this.good and string.format('min_slaves_good_slaves:%d\r\n', this.good) or ''
+    return string.format('role:%s\r\nmaster_replid2:%040x\r\n%s', this.role, this.followed, good)
   end,
   HSET = function(k, ...)
     local h, a = hash(k), {...}
@@ -72,12 +73,16 @@ local commands = {
     this.keys[k] = {s = s, till = till}
     return {ok = 'OK'}
   end,
+  CLUSTER = function(what)
+    return what == 'NODES' and sim_nodes() or sim_slot()
+  end,
   PTTL = function(k)
     local v = live(k)
     return v and v.till and v.till - sim_now() or -2
   end,
 }
 commands.UNLINK = commands.DEL
+local writes = {HSET = true, DEL = true, UNLINK = true, SET = true}
 
 redis = {sha1hex = sim_hash, replicate_commands = function() end}
 
@@ -86,7 +91,15 @@ function redis.call(name, ...)
   if not f then
     error('the simulated server lacks ' .. name, 0)
   end
-  return f(...)
+  local master, reply = this, f(...)
+  for _, s in pairs(writes[name] and all or {}) do
+    if s.follows == master then
+      this = s
+      f(...)
+    end
+  end
+  this = master
+  return reply
 end
 redis.pcall = redis.call
 
@@ -109,7 +122,7 @@ end
 
 -- 0: with its data, 1: with those of its save, 2: empty.
 function sim_restart(which, how)
-  local s = all[which] or {keys = {}, saved = {}, run = which * 1000, followed = 0, mode = 'standalone'}
+  local s = all[which] or {keys = {}, saved = {}, run = which * 1000, followed = 0, mode = 'standalone', role = 'master'}
   all[which] = s
   s.run = s.run + 1
   if how > 0 then
@@ -127,4 +140,51 @@ function sim_promote(which)
   s.followed = s.followed + 1
   s.run = s.run + 1
   s.keys = copy(s.saved)
+end
+
+-- An operator puts back what the save has: all of it, or the hash alone.
+function sim_put_back(which, hash_alone)
+  local s, old = all[which], copy(all[which].saved)
+  if hash_alone == 0 then
+    s.keys = old
+    return
+  end
+  for k, v in pairs(old) do
+    s.keys[k] = v.h and v or s.keys[k]
+  end
+end
+
+-- A replica takes writes all the same, as one with replica-read-only no.
+function sim_follow(which, of)
+  local s = all[which]
+  s.keys, s.follows, s.role, s.good = copy(all[of].keys), all[of], 'slave', nil
+end
+
+function sim_part(which)
+  all[which].follows = nil
+end
+
+function sim_take_over(which)
+  local s = all[which]
+  s.follows, s.role, s.followed = nil, 'master', s.followed + 1
+end
+
+function sim_count(which, good)
+  all[which].good = good
+end
+
+function sim_node(which)
+  all[which].mode = 'cluster'
+end
+
+-- Replicas do what their masters do.
+function sim_migrate(to, from)
+  local keys = all[from].keys
+  for _, s in pairs(all) do
+    if s == all[from] or s.follows == all[from] then
+      s.keys = {}
+    elseif s == all[to] or s.follows == all[to] then
+      s.keys = copy(keys)
+    end
+  end
 end

@@ -35,6 +35,18 @@ static int lua_now(lua_State *l) {
     return 1;
 }
 
+static int lua_nodes(lua_State *l) {
+    char text[1024];
+    cluster_nodes(answering, text, sizeof text);
+    lua_pushstring(l, text);
+    return 1;
+}
+
+static int lua_slot(lua_State *l) {
+    lua_pushinteger(l, (lua_Integer)cluster_slot());
+    return 1;
+}
+
 /* Text of the length of a SHA-1; that it is another one nobody minds. */
 static int lua_hash(lua_State *l) {
     size_t n;
@@ -61,6 +73,8 @@ void servers_begin(const char *path, const char *planted) {
     luaL_openlibs(lua);
     lua_register(lua, "sim_now", lua_now);
     lua_register(lua, "sim_hash", lua_hash);
+    lua_register(lua, "sim_nodes", lua_nodes);
+    lua_register(lua, "sim_slot", lua_slot);
     if (luaL_dofile(lua, path))
         broken("%s", lua_tostring(lua, -1));
     planted_script = planted;
@@ -238,6 +252,8 @@ static void eval(const struct command *c, struct out *o) {
 size_t server_answer(const struct command *c, char *text, size_t room) {
     struct out o = {text, 0, room};
     const char *name = c->argv[0];
+    if (strncasecmp(name, "EVAL", 4) == 0 && (o.n = cluster_refuses(c->server, text, room)) > 0)
+        return o.n;
     if (strcasecmp(name, "EVALSHA") == 0) {
         const unsigned i = script_of(c->argv[1]);
         if (script[i].known_to[c->server]) {
@@ -267,6 +283,10 @@ void server_change(unsigned which, enum change what) {
         call("sim_flush", which, 0);
         return;
     }
+    if (what == SERVER_GETS_SAVE || what == SERVER_GETS_HASH) {
+        call("sim_put_back", which, what == SERVER_GETS_HASH);
+        return;
+    }
     server[which].first_connection = connections_made() + 1;
     for (unsigned i = 0; i < scripts; i++)
         script[i].known_to[which] = false;
@@ -275,3 +295,14 @@ void server_change(unsigned which, enum change what) {
     else
         call("sim_restart", which, what == SERVER_LOADS_SAVE ? 1 : what == SERVER_FORGETS ? 2 : 0);
 }
+
+void server_follows(unsigned which, unsigned of) {
+    server[which].first_connection = connections_made() + 1; /* a replica that begins ends what its clients have */
+    call("sim_follow", which, (int)of + 1);
+}
+
+void server_parts(unsigned which) { call("sim_part", which, 0); }
+void server_takes_over(unsigned which) { call("sim_take_over", which, 0); }
+void server_counts_replicas(unsigned which, unsigned good) { call("sim_count", which, (int)good); }
+void server_is_node(unsigned which) { call("sim_node", which, 0); }
+void server_gets_keys(unsigned to, unsigned from) { call("sim_migrate", to, (int)from + 1); }

@@ -78,6 +78,8 @@ void blame(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The simulator itself cannot go on. */
 _Noreturn void broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern unsigned blamed;
+/* The same where the world breaks an assumption: the run goes on. */
+void excuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Zeroed. */
 void *memory(size_t n);
 /* A number that two runs of one seed have in common, and two others do not. */
@@ -96,6 +98,7 @@ struct host {
     struct node *root;
     unsigned boots, dev, number; /* at the end of its name */
     unsigned server;             /* the one that its packets reach, see wire.c */
+    unsigned first_connection;   /* those before it lead to another server */
 };
 extern struct host host[HOSTS];
 extern unsigned hosts;
@@ -130,7 +133,7 @@ struct process {
     bool pageless; /* the run directory was lost since it opened a generator */
     unsigned born; /* a number that none had before */
     int pid, host, parent;
-    int64_t stopped_till;
+    int64_t stopped_till, told_at; /* told to end; 0: it was not */
     struct {
         int64_t pid;
         enum { PID_NONE, PID_WANTED, PID_HELD } is;
@@ -178,7 +181,7 @@ static inline struct host *here(void) { return &host[me->process->host]; }
 static inline struct stream *chances(void) { return me ? &here()->stream : &streams.turns; }
 
 /* What a thread waits for. Two things have two keys. */
-enum key_kind { KEY_JOIN = 1, KEY_MUTEX, KEY_OWN_WORD, KEY_SHARED_WORD, KEY_CONDITION, KEY_SOCKET };
+enum key_kind { KEY_JOIN = 1, KEY_MUTEX, KEY_OWN_WORD, KEY_SHARED_WORD, KEY_CONDITION, KEY_SOCKET, KEY_END };
 static inline uint64_t key_of(uint64_t place, enum key_kind kind) { return place << 3 | kind; }
 static inline enum key_kind key_kind(uint64_t key) { return (enum key_kind)(key & 7); }
 static inline bool is_futex(uint64_t key) { return key_kind(key) == KEY_OWN_WORD || key_kind(key) == KEY_SHARED_WORD; }
@@ -214,6 +217,8 @@ void own_out(struct thread *t);
 /* Where the thread's own copy of these data is, while another one has the turn; NULL if they are none. */
 char *own_copy(struct thread *t, const char *at);
 struct process *process_start(int host, void *(*f)(void *), void *arg, int64_t at);
+/* As TERM: whoever rests in it hears of it. */
+void process_tell(struct process *p);
 /* Not by a thread of its own: that sets `exits`. */
 void process_kill(struct process *p);
 /* Its threads go on then. */
@@ -324,41 +329,7 @@ bool pages_met(const struct process *p, const struct process *of);
 bool has_first_page(const struct process *p);
 void node_synced_mapped(struct node *n);
 
-/* ---- wire.c, server.c: the network and what it leads to ------------------------- */
-
-struct socket;
-void socket_free(struct socket *s);
-struct socket *socket_ended(void);
-int descriptor_of_socket(struct socket *s);
-struct socket *socket_of(int fd);
-unsigned connections_made(void);
-enum faulty { WIRE_GOOD, WIRE_SHORT, WIRE_LONG, WIRE_STUCK };
-extern enum faulty wire_faulty;
-
-enum { SERVERS = 4 };
-struct server {
-    int64_t offset_ns, down_till;
-    unsigned first_connection; /* those before it were made with one that is gone */
-};
-extern struct server server[SERVERS];
-extern unsigned servers;
-extern uint64_t exchanges;
-void servers_begin(const char *script, const char *planted);
-enum change { SERVER_SAVES, SERVER_RESTARTS, SERVER_LOADS_SAVE, SERVER_FORGETS, SERVER_FLUSHES, SERVER_FAILS_OVER };
-void server_change(unsigned which, enum change what);
-/* Answers a command: writes to out, returns the length. */
-struct command {
-    unsigned server;
-    int host; /* that it came from */
-    int argc;
-    char **argv;
-    size_t *len;
-    bool listened;   /* its client is still there */
-    unsigned *asked; /* the script that the connection asked for by name last */
-};
-/* A program without a record registers a pid for that long; false if it is registered, and only a free one is wanted. */
-bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
-size_t server_answer(const struct command *c, char *out, size_t room);
+#include "servers.h"
 
 /* ---- the fleet ------------------------------------------------------------------- */
 
@@ -376,18 +347,27 @@ unsigned kind_seq_bits(void);
 /* Pids are leased from servers. */
 bool kind_has_servers(void);
 void fleet_begin(void);
+/* One more process of that host, from that time on. */
+void fleet_start(int where, int64_t at);
 extern uint64_t opens, opens_failed, closes, forks, kills;
 
 /* kernel.c: tests/proc/kernel.c runs here; its status. */
 int kernel_compare(void);
 
 /* faults.c: what befalls the fleet, by the name of its world. */
-void kill_all(const struct host *h);
 void faults_begin(void);
+void kill_all(const struct host *h);
+/* Its servers are its own, and no kind may have others. */
+bool world_has_servers(void);
+/* The assumption of doc/safety.md that the world breaks, so that an ID may come twice; or NULL. */
+extern const char *world_breaks;
+/* The store's URL, where it is no single server; or NULL. */
+extern const char *world_store;
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {
     CAUSE_KILL,
+    CAUSE_END,
     CAUSE_POWER,
     CAUSE_RUN_GONE,
     CAUSE_DISK,
@@ -396,16 +376,18 @@ enum cause {
     CAUSE_CLOCK,
     CAUSE_AWAY,
     CAUSE_NEW,
-    CAUSE_MOVED,
+    CAUSE_NUMBERS_MOVED,
     CAUSE_FOREIGN,
     CAUSE_FORGOT,
     CAUSE_FAILS_OVER,
+    CAUSE_SLOT_MOVES,
     CAUSES
 };
 enum { EVERYWHERE = -1 };
-/* The settings that bounds are made of, in ns: window, skew budget, heartbeat, deadline of an exchange, IDs ahead of the clock. */
+/* The settings that bounds are made of, in ns: window, short window, skew budget, heartbeat, deadline of an exchange, IDs ahead of
+   the clock. */
 struct terms {
-    int64_t window, skew, heartbeat, deadline, ahead;
+    int64_t window, brief, skew, heartbeat, deadline, ahead;
 };
 extern struct terms terms;
 /* Something begins on a host, and lasts until then. */
@@ -415,6 +397,8 @@ void causes_copied(int from, int to);
 /* Is there a cause by which a holder there has no ID now, a newcomer gets no pid, a lease is lost? */
 bool holder_is_excused(int where);
 bool newcomer_is_excused(int where);
+/* Did servers forget within one exchange and its repetition since then? A lease that goes on from a slot may be nearly over. */
+bool forgot_soon_after(int64_t opened_at);
 /* Renamed: it was shown under another identity than the one that it was granted to. */
 /* Registrations may have been lost. */
 bool servers_forgot(void);
@@ -426,7 +410,8 @@ void causes_report(void);
 /* checks.c */
 struct seen {
     uint64_t high, low; /* the last ID */
-    int64_t got_at;
+    int64_t got_at, opened_at;
+    bool is_newcomer;    /* the servers forgot before they answered its first question */
     int64_t waits_since; /* for the next tick; 0: it does not */
 };
 void checks_begin(void);
@@ -462,10 +447,12 @@ void check_disputed(uint64_t pid, uint64_t till);
 void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq);
 enum { TICK_SHIFT = 28 }; /* of the default layout */
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
+/* A generator was closed, in this time. */
+void check_closed(int64_t began);
 /* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. */
 void check_copied(void);
 struct counts {
-    uint64_t ids, duplicates, out_of_order, outside, lost, refused, late;
+    uint64_t ids, duplicates, out_of_order, outside, lost, refused, late, late_ends;
 };
 extern struct counts counts;
 

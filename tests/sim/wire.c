@@ -179,7 +179,8 @@ static void serve(struct connection *c) {
 }
 
 static bool is_gone(const struct connection *c) {
-    return now_ns < server[c->server].down_till || c->number < server[c->server].first_connection;
+    return now_ns < server[c->server].down_till || c->number < server[c->server].first_connection ||
+           c->number < host[c->host].first_connection;
 }
 
 static void arrive_there(void *arg) {

@@ -9,6 +9,8 @@
 
 #include <stdarg.h>
 
+enum { SAID_AT_MOST = 20 };
+
 int64_t now_ns = SECOND;
 struct streams streams;
 bool tracing;
@@ -161,6 +163,16 @@ void blame(const char *format, ...) {
     say(stdout, format, ap);
     va_end(ap);
     blamed++;
+}
+
+void excuse(const char *format, ...) {
+    static unsigned said;
+    va_list ap;
+    if (++said > SAID_AT_MOST)
+        return;
+    va_start(ap, format);
+    say(stdout, format, ap);
+    va_end(ap);
 }
 
 void broken(const char *format, ...) {

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* servers.h - what the network and the servers that it leads to are to the rest of the simulator; part of sim.h. */
+#ifndef SIM_SERVERS_H
+#define SIM_SERVERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- wire.c, server.c: the network and what it leads to ------------------------- */
+
+struct socket;
+void socket_free(struct socket *s);
+struct socket *socket_ended(void);
+int descriptor_of_socket(struct socket *s);
+struct socket *socket_of(int fd);
+unsigned connections_made(void);
+enum faulty { WIRE_GOOD, WIRE_SHORT, WIRE_LONG, WIRE_STUCK };
+extern enum faulty wire_faulty;
+
+enum { SERVERS = 4 };
+struct server {
+    int64_t offset_ns, down_till;
+    unsigned first_connection; /* those before it were made with one that is gone */
+};
+extern struct server server[SERVERS];
+extern unsigned servers;
+extern uint64_t exchanges;
+void servers_begin(const char *script, const char *planted);
+enum change {
+    SERVER_SAVES,
+    SERVER_RESTARTS,
+    SERVER_LOADS_SAVE,
+    SERVER_FORGETS,
+    SERVER_FLUSHES,
+    SERVER_FAILS_OVER,
+    SERVER_GETS_SAVE,
+    /* under the feet of those who use it */ SERVER_GETS_HASH
+};
+void server_change(unsigned which, enum change what);
+/* Has the same data as that one, and gets what it writes, until it parts. */
+void server_follows(unsigned which, unsigned of);
+void server_parts(unsigned which);
+void server_takes_over(unsigned which);
+void server_is_node(unsigned which);
+/* As MIGRATE: all keys go from there to here. */
+void server_gets_keys(unsigned to, unsigned from);
+/* As min-replicas-to-write: INFO says how many good ones it has. */
+void server_counts_replicas(unsigned which, unsigned good);
+/* Answers a command: writes to out, returns the length. */
+struct command {
+    unsigned server;
+    int host; /* that it came from */
+    int argc;
+    char **argv;
+    size_t *len;
+    bool listened;   /* its client is still there */
+    unsigned *asked; /* the script that the connection asked for by name last */
+};
+/* A program without a record registers a pid for that long; false if it is registered, and only a free one is wanted. */
+bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
+size_t server_answer(const struct command *c, char *out, size_t room);
+
+/* several.c: what befalls servers of which there are several. */
+void replica_begins(void), reach_replica(void);
+void masters_begin(void), superseded_begins(void), split(void);
+
+/* cluster.c: nodes of a cluster. */
+void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);
+/* What a node says that does not own the app's slot: its length; 0 if it serves. */
+size_t cluster_refuses(unsigned node, char *out, size_t room);
+unsigned cluster_slot(void);
+/* CLUSTER NODES. */
+void cluster_nodes(unsigned node, char *out, size_t room);
+
+#endif
