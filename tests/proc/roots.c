@@ -12,6 +12,8 @@
  */
 #include "roots_causes.h"
 
+#include "support/user.h"
+
 enum { SIDE_BY_SIDE = 64, MOMENT_MS = 6000 }; /* a moment that does not come in this time is done without */
 
 /* ---- a round ------------------------------------------------------------ */
@@ -238,11 +240,11 @@ static bool one_ended(void *arg) {
     return false;
 }
 
-static void run_cells(bool mounts) {
+static void run_cells(bool mounts, bool users) {
     unsigned running = 0;
     for (unsigned i = 0; i < cells_n; i++) {
         const unsigned needs = cells[i].cause->needs;
-        if (((needs & NEEDS_MOUNTS) && !mounts) || ((needs & NEEDS_ROOT) && geteuid() != 0)) {
+        if (((needs & NEEDS_MOUNTS) && !mounts) || ((needs & NEEDS_ROOT) && !users)) {
             cells[i].cannot = 1;
             continue;
         }
@@ -342,7 +344,7 @@ int main(int argc, char **argv) {
     start_server();
     cells = shared_memory(COUNT_OF(causes) * 6 * sizeof *cells);
     make_cells(argc > 1 ? argv[1] : NULL);
-    run_cells(can_be_apart());
+    run_cells(can_be_apart(), may_be_another_user());
     diag("figure: %-58s %6s %8s %6s %6s %5s %5s %5s %5s %5s", "cause, store, end of the first one", "rounds", "IDs", "twice",
          "breaks", "same", "on", "ended", "two", "next");
     for (unsigned i = 0; i < cells_n; i++)

@@ -39,6 +39,7 @@ static sfid_options options(void) {
     sfid_options opt = local_options(scene->app, STORE, &layout);
     opt.pid_min = 1;
     opt.pid_max = scene->pid_max;
+    opt.open_timeout_ms = TAP_WAIT_MS; /* after a fifth of it a page that is being begun counts as stuck: there may be no other */
     if (borrowed_ms) {
         opt.exhaustion = SFID_BORROW;
         opt.max_ahead_ms = borrowed_ms;
@@ -182,8 +183,7 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
         children[i] = child_start(hog, &numbers[i]);
     if (with_polite)
         guest = child_start(polite, NULL);
-    while (atomic_load(&scene->ready) < hogs + with_polite)
-        nap_us(1000);
+    must(flag_wait(&scene->ready, hogs + with_polite, 2 * TAP_WAIT_MS), "somebody does not open");
     const int64_t begin = mono_ns();
     atomic_store(&scene->go, 1);
     const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS, late = least + TAP_WAIT_MS * (int64_t)NS_PER_MS;

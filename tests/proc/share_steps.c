@@ -12,7 +12,7 @@
 
 #include <sys/ptrace.h>
 
-enum { IDS = 3, AHEAD_IDS = 1 << 19, MOST_IDS = 64, MOST_STOPS = 4000, FAULTS_SHOWN = 10 };
+enum { IDS = 3, AHEAD_IDS = 1 << 19, MOST_IDS = 64, MOST_STOPS = 4000, FAULTS_SHOWN = 10, OPEN_MS = 3000 };
 enum past { NEW_APP, DIED_BEFORE, CLOSED_BEFORE, OTHERS_LIVE, ALONE_BEFORE, PASTS };
 
 static const char *const past_names[PASTS] = {"a new app", "the last one died", "the last one closed", "another one lives",
@@ -43,7 +43,7 @@ static sfid *open_life(const struct life *life) {
     sfid_options opt = local_options(life->app, life->alone ? "local" : "local?share=1", layout);
     opt.exhaustion = SFID_BORROW;
     opt.max_ahead_ms = 3600000;
-    opt.open_timeout_ms = 3000;
+    opt.open_timeout_ms = OPEN_MS;
     sfid *g = NULL;
     if (sfid_open(&g, &opt) == 0)
         return g;
@@ -121,10 +121,15 @@ static void judge_ids(enum past past, bool killing, unsigned stop) {
 }
 
 static void run_another(struct life *life, enum past past, bool killing, unsigned stop) {
-    const int64_t begin = mono_ns();
-    const int status = child_run(ordinary, life, TAP_WAIT_MS);
-    const int64_t took = mono_ns() - begin;
-    tally.longest_ns = took > tally.longest_ns ? took : tally.longest_ns;
+    int status = -1;
+    struct took took = {.stood_ms = OPEN_MS};
+    /* Once more where the machine stood still: after a fifth of the time to open what another has begun counts as stuck. */
+    for (int tries = 0; status != 0 && took.stood_ms > OPEN_MS / 5 && tries < 5; tries++) {
+        const int64_t begin = mono_ns();
+        status = child_run(ordinary, life, TAP_WAIT_MS);
+        took = took_since(begin / NS_PER_MS);
+        tally.longest_ns = took.ms * NS_PER_MS > tally.longest_ns ? took.ms * NS_PER_MS : tally.longest_ns;
+    }
     if (status != 0)
         fault("another process fails", past, killing, stop, status);
 }
@@ -182,6 +187,7 @@ int main(void) {
     dirs_make();
     snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* what is tested is not the disk */
     told = shared_memory(sizeof *told);
+    witness_begin();
     for (int past = NEW_APP; past < PASTS; past++)
         for (int killing = 0; killing < 2; killing++)
             test((enum past)past, killing);

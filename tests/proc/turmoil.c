@@ -16,6 +16,7 @@
 #include "turmoil.h"
 
 #include "support/redis.h"
+#include "support/user.h"
 
 enum { SIDE_BY_SIDE = 5, LIVES_WANTED = 8, WORLD_MOST_S = 20 };
 
@@ -374,6 +375,7 @@ int main(void) {
     const int64_t s = seconds ? atoll(seconds) : (int64_t)sized(10, 60, 10);
     dirs_make();
     the_seed = seed();
+    users_change = may_be_another_user();
     sums = shared_memory(sizeof *sums);
     const char *const *programs = redis_programs();
     for (size_t i = 0; programs[i] && server.pid == 0; i++)

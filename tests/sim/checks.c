@@ -16,9 +16,9 @@
 
 #include <sfid.h>
 
-#define TICK SECOND            /* so long may a call without a wait find a tick used up */
-#define CLOSE_MOST (1500 * MS) /* of each page; one that is being opened is waited for */
-enum { ROOM = 1 << 22, PID_BITS = 11, SEQ_BITS = 17, PIDS = 1 << PID_BITS }; /* of the default layout */
+#define TICK SECOND                                           /* so long may a call without a wait find a tick used up */
+#define CLOSE_MOST (1500 * MS)                                /* of each page; one that is being opened is waited for */
+enum { ROOM = 1 << 22, PID_BITS = 11, PIDS = 1 << PID_BITS }; /* of all layouts here */
 
 /* Where a world breaks an assumption, what follows from that is told and no fault: IDs that repeat, leases that are lost, and
    the wait for another pid. */
@@ -96,7 +96,7 @@ static void check(struct seen *s, const struct made_of *id) {
 
 void check_id(struct seen *s, int64_t id) {
     const uint64_t n = (uint64_t)id;
-    check(s, &(struct made_of){0, n, n, n >> (PID_BITS + SEQ_BITS), n >> SEQ_BITS & (PIDS - 1)});
+    check(s, &(struct made_of){0, n, n, n >> (PID_BITS + kind_seq_bits()), n >> kind_seq_bits() & (PIDS - 1)});
 }
 
 /* Two with other random bits are the same. The worker of a flake is the host's number. */
@@ -108,7 +108,7 @@ void check_wide(struct seen *s, const sfid_wide *id, const sfid_wide_parts *p) {
 }
 
 void check_tick(int64_t id, int64_t least) {
-    if (id >> (PID_BITS + SEQ_BITS) >= least >> (PID_BITS + SEQ_BITS))
+    if (id >> (PID_BITS + kind_seq_bits()) >= least >> (PID_BITS + kind_seq_bits()))
         return;
     counts.out_of_order++;
     blame("OUT OF ORDER: %" PRId64 " of a lane, in a tick before that of %" PRId64, id, least);
@@ -236,7 +236,7 @@ void check_taken(uint64_t pid) {
 }
 
 void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq) {
-    const uint64_t id = tick << (PID_BITS + SEQ_BITS) | pid << SEQ_BITS | seq;
+    const uint64_t id = tick << (PID_BITS + kind_seq_bits()) | pid << kind_seq_bits() | seq;
     counts.ids++;
     if (tick < disputed_till[pid] || !came_before(id))
         return;

@@ -16,6 +16,7 @@
  *   pool    several servers, each with pids of its own; where no server forgets, one at a time is away, which costs nothing
  *   mixed   programs of the Rust crate lease from the same server, in the default layout
  *   lanes   several threads of a process draw, each from a lane of its own, too
+ *   batch   ticks have 1024 IDs, and now and then a process uses up more than one, so that it waits with a position in hand
  */
 #include "kinds.h"
 
@@ -23,20 +24,20 @@
 #define STATE_DIR "/state/sfid"
 #define BETWEEN_MOVES (300 * SECOND)
 #define LONGEST_AWAY (400 * SECOND)
-enum {
-    LONG_RUN = 700,
-    LONG_RUNS = 4,
-    GUESTS = 600,
-    POOL = 3
-}; /* more IDs than a run of a lane ever has; how often in a thousand calls */
+#define SMALL "42:11:10/1s"
+enum { LONG_RUN = 700, BATCH = 1024 + 64 };        /* more IDs than a run of a lane ever has; more than a tick has */
+enum { LONG_RUNS = 4, USE_UP = 20, GUESTS = 600 }; /* how often in a thousand calls, and opens */
+enum { POOL = 3 };
 
 struct library lib;
 static sfid_wide_layout wide;
+static sfid_layout small;
 
 static void library_functions(void) {
     *(void **)&lib.open = library_symbol("sfid_open");
     *(void **)&lib.next = library_symbol("sfid_next");
     *(void **)&lib.try_next = library_symbol("sfid_try_next");
+    *(void **)&lib.next_n = library_symbol("sfid_next_n");
     *(void **)&lib.pid = library_symbol("sfid_pid");
     *(void **)&lib.close = library_symbol("sfid_close");
     *(void **)&lib.last_error = library_symbol("sfid_last_error");
@@ -46,6 +47,7 @@ static void library_functions(void) {
     *(void **)&lib.try_next_wide = library_symbol("sfid_try_next_wide");
     *(void **)&lib.wide_parse = library_symbol("sfid_wide_parse");
     *(void **)&lib.min_at = library_symbol("sfid_min_at");
+    *(void **)&lib.layout_parse = library_symbol("sfid_layout_parse");
     *(void **)&lib.lane_close = library_symbol("sfid_lane_close");
 }
 
@@ -61,6 +63,8 @@ bool has_kind(const char *name) {
 static bool has_workers(void) { return has_kind("flake") || has_kind("awsflake"); }
 
 bool kind_has_servers(void) { return !has_kind("local") && !has_kind("fixed") && !has_kind("ordinal") && !has_workers(); }
+
+unsigned kind_seq_bits(void) { return has_kind("batch") ? 10 : 17; }
 
 static bool is_wide(void) { return has_kind("wide") || has_workers(); }
 
@@ -116,6 +120,8 @@ static sfid_options options_of_kind(void) {
         name_worker(&o);
     if (is_wide())
         o.wide = &wide;
+    if (has_kind("batch"))
+        o.layout = &small;
     if (has_kind("brief") && kind_has_servers()) {
         o.ttl_ms = has_kind("mixed") ? 195000 : 90000;
         o.heartbeat_ms = 15000;
@@ -187,6 +193,8 @@ void kinds_begin(void) {
                               : has_kind("awsflake") ? SFID_AWSFLAKE
                                                      : SFID_UUID7,
                               0, has_kind("awsflake") ? SFID_AWSFLAKE_EPOCH_MS : 0};
+    if (lib.layout_parse(SMALL, &small) < 0)
+        broken("no layout");
     terms_begin();
     if (has_kind("pool"))
         pool_begin();
@@ -284,10 +292,21 @@ static void draw_of_lane(struct drawer *d) {
         check_tick(id, newest < clock ? newest : clock);
 }
 
+static void use_up(struct drawer *d) {
+    int64_t ids[BATCH];
+    const int64_t n = lib.next_n(d->g, ids, BATCH);
+    for (int64_t i = 0; i < n; i++)
+        look_at(d, &d->seen, ids[i]);
+    if (n < 0)
+        look_at(d, &d->seen, n);
+}
+
 void drawer_draw(struct drawer *d) {
     const bool waits = chance(chances(), 500);
     if (is_wide())
         draw_wide(d, waits);
+    else if (has_kind("batch") && chance(chances(), USE_UP))
+        use_up(d);
     else if (d->lane && chance(chances(), 800))
         for (int n = chance(chances(), LONG_RUNS) ? LONG_RUN : 1; n > 0; n--)
             draw_of_lane(d);

@@ -10,12 +10,13 @@
 /* Functions of the library. */
 extern struct library {
     int (*open)(sfid **, const sfid_options *);
-    int64_t (*next)(sfid *), (*try_next)(sfid *), (*pid)(const sfid *);
+    int64_t (*next)(sfid *), (*try_next)(sfid *), (*next_n)(sfid *, int64_t *, size_t), (*pid)(const sfid *);
     void (*close)(sfid *);
     const char *(*last_error)(const sfid *);
     int (*next_wide)(sfid *, sfid_wide *), (*try_next_wide)(sfid *, sfid_wide *);
     int (*wide_parse)(const sfid_wide_layout *, sfid_wide, sfid_wide_parts *);
     int64_t (*min_at)(const sfid_layout *, int64_t);
+    int (*layout_parse)(const char *, sfid_layout *);
     int (*lane_open)(sfid_lane **, sfid *);
     int64_t (*lane_next)(sfid_lane *);
     void (*lane_close)(sfid_lane *);

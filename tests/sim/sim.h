@@ -342,6 +342,8 @@ struct settings {
 };
 extern struct settings settings;
 bool has_kind(const char *name);
+/* The bits of a sequence. */
+unsigned kind_seq_bits(void);
 /* Pids are leased from servers. */
 bool kind_has_servers(void);
 void fleet_begin(void);

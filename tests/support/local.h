@@ -6,6 +6,7 @@
 #ifndef SFID_TESTS_LOCAL_H
 #define SFID_TESTS_LOCAL_H
 
+#include "support/locks.h"
 #include "support/proc.h"
 
 #include <sched.h>

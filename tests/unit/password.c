@@ -8,10 +8,10 @@
 #include "redis/password.h"
 #include "redis/sentinel.h"
 
-static char path[200];
+static char path[200]; /* in the directory of sockets, which stands in a URL as it is */
 
 static void fill(const char *name, const char *bytes, size_t n) {
-    snprintf(path, sizeof path, "%s/%s", tap_tmpdir(), name);
+    snprintf(path, sizeof path, "%s/%s", socket_dir(), name);
     unlink(path);
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     need(fd >= 0 && write(fd, bytes, n) == (ssize_t)n, "%s: %s", path, strerror(errno));
@@ -77,11 +77,11 @@ static void test_files(void) {
 }
 
 static void test_kinds(void) {
-    snprintf(path, sizeof path, "%s/none", tap_tmpdir());
+    snprintf(path, sizeof path, "%s/none", socket_dir());
     is_refused("cannot be read: No such file", "no file");
-    snprintf(path, sizeof path, "%s", tap_tmpdir());
+    snprintf(path, sizeof path, "%s", socket_dir());
     is_refused("is not a regular file", "a directory");
-    snprintf(path, sizeof path, "%s/pipe", tap_tmpdir());
+    snprintf(path, sizeof path, "%s/pipe", socket_dir());
     need(mkfifo(path, 0600) >= 0, "mkfifo: %s", strerror(errno));
     is_refused("is not a regular file", "a pipe that nobody writes to");
     snprintf(path, sizeof path, "/dev/zero");
@@ -89,13 +89,13 @@ static void test_kinds(void) {
     fill_text("target", "sesame\n");
     need(chmod(path, 0444) >= 0, "chmod: %s", strerror(errno));
     is_str(read_path(), "sesame", "a file that all may read");
-    snprintf(path, sizeof path, "%s/link", tap_tmpdir());
+    snprintf(path, sizeof path, "%s/link", socket_dir());
     need(symlink("target", path) >= 0, "symlink: %s", strerror(errno));
     is_str(read_path(), "sesame", "a symbolic link");
     const int before = entries("/proc/self/fd");
     for (int i = 0; i < 3; i++) {
         read_path();
-        snprintf(path, sizeof path, "%s/pipe", tap_tmpdir());
+        snprintf(path, sizeof path, "%s/pipe", socket_dir());
     }
     is_i64(entries("/proc/self/fd"), before, "no descriptor is left");
 }
@@ -146,7 +146,7 @@ static void test_relative(void) {
     longest[strlen(longest)] = 'x';
     longest[256 - strlen("/run/credentials/x.service/")] = '\0';
     is_no_path(longest, "the path is longer than 255 bytes");
-    setenv("CREDENTIALS_DIRECTORY", tap_tmpdir(), 1);
+    setenv("CREDENTIALS_DIRECTORY", socket_dir(), 1);
 }
 
 /* ---- connections -------------------------------------------------------------- */
