@@ -16,8 +16,8 @@
 
 #include <sfid.h>
 
-#define TICK SECOND            /* so long may a call without a wait find a tick used up */
-#define CLOSE_MOST (1500 * MS) /* of each page; one that is being opened is waited for */
+#define TICK SECOND                                           /* so long may a call without a wait find a tick used up */
+#define CLOSE_MOST (1500 * MS)                                /* of each page; one that is being opened is waited for */
 enum { ROOM = 1 << 22, PID_BITS = 11, PIDS = 1 << PID_BITS }; /* of all layouts here */
 
 /* Where a world breaks an assumption, what follows from that is told and no fault: IDs that repeat, leases that are lost, and
