@@ -205,7 +205,8 @@ SFID_API SFID_MUST_CHECK int64_t sfid_try_next(sfid *g);
  * Generates up to n IDs, increasing, into ids[0..n-1].
  *
  * IDs are taken in runs, so IDs of other threads may lie between them. Sleeps as
- * sfid_next(), max_wait_ms in all.
+ * sfid_next(), max_wait_ms in all. If it wakes up in a copy of the machine, it begins
+ * anew: the other copy has the IDs of before.
  *
  * Returns how many IDs were written. That is less than n only if max_wait_ms, a
  * used-up sequence (with SFID_FAIL), the window, the clock, the layout's end or a
