@@ -85,7 +85,7 @@ typedef struct sfid_options {
                                      a pid. Processes of another word size or C library have other pages. Needs an app; with a
                                      server all need the same settings. Threads of two pages may call on_event at once. 2: joins a
                                      page that a process with 1 keeps. It starts no thread and takes no on_event; when no
-                                     process with 1 is left, IDs end with the window */
+                                     process with 1 has that page any more, IDs end with the window */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \

@@ -4,9 +4,11 @@
 #include "id/layout.h"
 #include "lease/grant.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define NAP_FIRST_NS 100000
 #define NAP_LONGEST_NS 10000000
@@ -121,6 +123,24 @@ static bool is_barred(const struct sfid__holder *h, int rc, bool live) {
     return rc == SFID_ESTATE && (live || h->error.one_file) && !is_fixed(h);
 }
 
+/* The next page after this one whose file is there; 0: none. */
+static unsigned page_behind(struct sfid__holder *h) {
+    unsigned found = 0;
+    struct sfid__dir app;
+    struct sfid__error ignored;
+    struct stat st;
+    char name[32];
+    if (is_fixed(h) || sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, &ignored) < 0)
+        return 0;
+    for (unsigned page = h->page + 1; page < SFID__SHARED_PAGES && found == 0; page++) {
+        page_name(h, page, name);
+        if (fstatat(app.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            found = page;
+    }
+    sfid__dir_close(&app);
+    return found;
+}
+
 /*
  * A process may be stopped while it begins or ends a page. Then there is a next one, with a pid of its own. The same holds
  * for a page that is barred.
@@ -139,6 +159,13 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
         const int rc = join_page(h, SFID__MIN(sfid__holder_door_ms(h), now_ms + spell_ms), live, &refused);
         if (is_barred(h, rc, *live) && page < SFID__SHARED_PAGES - 1) {
             first++;
+            continue;
+        }
+        /* Who only joins looks at all of them: those who began the first one may have left it. */
+        const unsigned behind = rc == 0 && !*live && h->settings->joins ? page_behind(h) : 0;
+        if (behind) {
+            sfid__slot_drop(&h->slot);
+            first += behind - h->page;
             continue;
         }
         if (rc != SFID_EBUSY || refused)

@@ -144,9 +144,10 @@ struct took took_longer(struct took a, struct took b);
 /**
  * One check: it took at most limit_ms of a machine that runs. What the machine
  * stood still is taken off. Above the limit even so, and for a tenth of the
- * time the machine stood still: not judged, an ok that `make check` counts. Above
- * four times the limit: not ok, whatever the machine did. Every comparison of a
- * duration with a limit goes through this; tests/sh/durations.test refuses others.
+ * time the machine stood still, or in a sanitizer's program: not judged, an ok
+ * that `make check` counts. Above four times the limit: not ok, whatever the
+ * machine did. Every comparison of a duration with a limit goes through this;
+ * tests/sh/durations.test refuses others.
  */
 bool in_time(struct took took, int64_t limit_ms, const char *name, ...) TAP_PRINTF(3, 4);
 

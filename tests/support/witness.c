@@ -154,7 +154,9 @@ struct took took_longer(struct took a, struct took b) {
 
 bool in_time(struct took took, int64_t limit_ms, const char *name, ...) {
     const int64_t ran = took.ms - took.stood_ms;
-    const bool excused = ran > limit_ms && ran <= TIMES_EXCUSED * limit_ms && took.stood_ms * 10 >= took.ms;
+    /* An instrumented program is several times slower than the one whose durations matter: other rounds judge those. */
+    const bool hampered = SANITIZED || took.stood_ms * 10 >= took.ms;
+    const bool excused = ran > limit_ms && ran <= TIMES_EXCUSED * limit_ms && hampered;
     char text[400];
     va_list args;
     va_start(args, name);
