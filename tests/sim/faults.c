@@ -31,12 +31,16 @@ void kill_all(const struct host *h) {
 
 /* ---- on a host ------------------------------------------------------------------------- */
 
+static int64_t killed_ns[HOSTS]; /* the last one of a host; its successor comes within SUCCESSOR */
+#define SUCCESSOR (10 * SECOND)
+
 static void kill_one(void) {
     const struct host *h = any_host();
     struct process *p = any_process(h);
     if (p == NULL)
         return;
     cause_begins(p->pageless ? CAUSE_POWER : CAUSE_KILL, number_of(h), now_ns);
+    killed_ns[number_of(h)] = now_ns;
     note("process %d is killed", p->pid);
     process_kill(p);
     kills++;
@@ -156,7 +160,8 @@ static void lose_power(void) {
 
 static void lose_run(void) {
     struct host *h = any_host();
-    cause_begins(CAUSE_RUN_GONE, number_of(h), now_ns);
+    const bool orphaned = killed_ns[number_of(h)] && now_ns < killed_ns[number_of(h)] + SUCCESSOR;
+    cause_begins(orphaned ? CAUSE_POWER : CAUSE_RUN_GONE, number_of(h), now_ns);
     for (int i = 0; i < PROCESSES; i++)
         process[i].pageless |= process[i].host == number_of(h);
     host_lose_run(h);
@@ -301,7 +306,7 @@ static void behind_and_empty(void) {
 
 static void all_want_pids(void *arg) {
     for (unsigned h = hosts / 2; h < hosts; h++) {
-        cause_begins(CAUSE_KILL, (int)h, now_ns);
+        cause_begins(kind_has_servers() ? CAUSE_KILL : CAUSE_POWER, (int)h, now_ns); /* the page is lost with them */
         kill_all(&host[h]);
         host_lose_run(&host[h]);
     }
