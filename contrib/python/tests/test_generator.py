@@ -248,7 +248,7 @@ class Generators(unittest.TestCase):
         self.assertRaises(TypeError, Generator, "t", "local", max_wiat_ms=1)
         self.assertRaises(TypeError, Generator, "t", "local", size=1)
         with self.assertRaises(Error) as caught:
-            Generator("t", "redis://127.0.0.1:1/0", open_timeout_ms=200)
+            Generator("t", "redis://127.0.0.1:1/0", open_timeout_ms=3000)
         self.assertEqual(caught.exception.code, Code.EREDIS)
         self.assertIn("127.0.0.1:1", caught.exception.text)
 
