@@ -45,7 +45,7 @@ struct sfid__crowd {
  * comparison.
  */
 struct sfid__generator {
-    _Atomic(struct sfid__record *) record;  /* the current record as far as this process knows; sfid__no_record when closed */
+    _Atomic(struct sfid__record *) record; /* the current record as far as this process knows; sfid__no_record when closed */
     _Alignas(8) _Atomic uint64_t word_tick; /* a tick in which a call saw the word; UINT64_MAX: calls look (hot.c) */
     enum sfid__tick_source source;
     uint32_t unit_s; /* of a tick, and the epoch, both in seconds: for SFID__TICK_SECONDS */

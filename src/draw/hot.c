@@ -80,9 +80,9 @@ static SFID__COLD int64_t next_in_hand(struct sfid__generator *g, struct sfid__r
 }
 
 /*
- * Looks whether the word is in the tick. Where one look a tick is enough, it is also where a call that may sleep finds that it is to
- * start a keeper: a call that may not was the first of the tick. Where each call looks, this would cost each a load, and one that
- * may sleep is soon first in a tick that is short. keeper_due is a hint, so relaxed.
+ * Looks whether the word is in the tick. keeper_due, a hint, so relaxed: a call that may not sleep was the first of the tick and could
+ * start no keeper; the next call that may sleep takes the slow path, which starts it. Short sequences go without: each of their calls
+ * looks, and would load it. Their ticks are short, so a call that may sleep is soon the first of one.
  */
 static SFID__HOT bool is_in(struct sfid__generator *g, const struct sfid__record *r, uint64_t tick, bool may_sleep) {
     if (sfid__record_tick(r, atomic_load_explicit(&r->word, memory_order_relaxed)) != tick)

@@ -91,8 +91,8 @@ int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct
 }
 
 /*
- * The script compares its clock with this host's as it was when the question was sent. One that was long under way is old by then:
- * the clocks differ by something between that and the whole exchange more, and only if all of it is too much is one of them wrong.
+ * The script compares its clock with this host's time in the question, which is old if the question was long under way. The clocks
+ * differ by what the script found, or by up to the whole exchange more. One of them is wrong only if all of that is too much.
  */
 static int fail_skew(struct sfid__redis_app *app, struct sfid__error *err) {
     char here[SFID__TIME_TEXT], there[SFID__TIME_TEXT];

@@ -135,14 +135,14 @@ bool guest_is_alone(void) { return me->process->guest && !is_kept(me->process); 
 
 bool guest_finds_none(void) {
     for (int i = 0; i < PROCESSES; i++)
-        if (process[i].used && process[i].keeps && process[i].host == me->process->host && has_first_page(&process[i]))
+        if (process[i].used && process[i].keeps && process[i].host == me->process->host && has_page(&process[i]))
             return false;
     return me->process->guest;
 }
 
 bool nobody_shares(void) {
     for (int i = 0; i < PROCESSES; i++)
-        if (process[i].used && &process[i] != me->process && process[i].host == me->process->host && has_first_page(&process[i]))
+        if (process[i].used && &process[i] != me->process && process[i].host == me->process->host && has_page(&process[i]))
             return false;
     return true;
 }

@@ -110,7 +110,7 @@ static sfid_options options_of_kind(void) {
     o.pid_max = has_kind("pool") ? 0 : settings.pids - 1;
     o.run_dir = RUN_DIR;
     o.state_dir = STATE_DIR;
-    o.open_timeout_ms = has_kind("share2") ? 600000 : 60000; /* a page that is begun for a fifth of it is passed over */
+    o.open_timeout_ms = 60000;
     o.share = has_kind("share") || has_kind("share2");
     if (me && (me->process->guest = has_kind("share2") && chance(chances(), GUESTS)))
         o.share = 2;

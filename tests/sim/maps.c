@@ -273,19 +273,9 @@ bool pages_met(const struct process *p, const struct process *of) {
     return false;
 }
 
-static bool is_first(const struct node *n) {
-    for (unsigned i = 0; n->links && i < n->dir->names.n; i++) {
-        const struct entry *e = &n->dir->names.entry[i];
-        const size_t len = strlen(e->name);
-        if (e->node == n && len > 2 && strcmp(e->name + len - 2, ".0") == 0)
-            return true;
-    }
-    return false;
-}
-
-bool has_first_page(const struct process *p) {
+bool has_page(const struct process *p) {
     for (int i = 0; i < MAPPINGS; i++)
-        if (is_page(&p->map[i]) && is_first(p->map[i].file->node))
+        if (is_page(&p->map[i]) && p->map[i].file->node->links)
             return true;
     return false;
 }

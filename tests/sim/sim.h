@@ -217,7 +217,7 @@ void own_out(struct thread *t);
 /* Where the thread's own copy of these data is, while another one has the turn; NULL if they are none. */
 char *own_copy(struct thread *t, const char *at);
 struct process *process_start(int host, void *(*f)(void *), void *arg, int64_t at);
-/* As TERM: whoever rests in it hears of it. */
+/* As a signal TERM: a thread of the process that rests wakes up. */
 void process_tell(struct process *p);
 /* Not by a thread of its own: that sets `exits`. */
 void process_kill(struct process *p);
@@ -324,9 +324,9 @@ void maps_change(struct process *leaves, struct process *comes);
 uint64_t word_key(const void *at, enum key_kind kind);
 /* The bytes of a shared mapping behind an address of p's, which may be away; or NULL. */
 char *shared_bytes(const struct process *p, const char *at);
-/* Do two processes have a page in common? Has one the page that a guest finds? It looks at no second one. */
+/* Do two processes have a shared page in common? Has one a page that others can find? */
 bool pages_met(const struct process *p, const struct process *of);
-bool has_first_page(const struct process *p);
+bool has_page(const struct process *p);
 void node_synced_mapped(struct node *n);
 
 #include "servers.h"
