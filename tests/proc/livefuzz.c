@@ -15,8 +15,7 @@
 enum { VICTIMS = 4, CALLS = 400, BATCH = 100, HEAP = 1 << 20, FILL = 0x61, CHANGED = 77, FEW = 2048 };
 
 /* The index of a record is one of the words: with another one in it, a call reads the record that a keeper is just writing. */
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void) { return "report_bugs=0 die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0"; }
+const char tsan_options[] = "report_bugs=0 die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0";
 
 static struct { atomic_long opens, calls, good; } * sum;
 

@@ -58,6 +58,26 @@ static void lives(const char *what, void *closes) {
     is_u64(below, 0, "%s: each next one goes on above", what);
 }
 
+/* ---- the tests' own options ----------------------------------------------- */
+
+static void *say_who(void *tid) {
+    atomic_store((atomic_int *)tid, (int)gettid());
+    return NULL;
+}
+
+static bool ended(void *tid) {
+    const pid_t task = atomic_load((atomic_int *)tid);
+    return task != 0 && task_state(getpid(), task) == '?';
+}
+
+static int leave_thread(void *arg) {
+    atomic_int tid = 0;
+    pthread_t thread;
+    (void)arg;
+    start_thread(&thread, say_who, &tid);
+    return tap_wait_until(ended, &tid, TAP_WAIT_MS) ? 0 : 1;
+}
+
 int main(void) {
     dirs_make();
     layout = layout_of("41:10:4/1ms"); /* used up at once */
@@ -65,5 +85,6 @@ int main(void) {
     opt = local_options("quits", "local", &layout);
     lives("as it is", NULL);
     lives("with a close", &layout);
+    is_i64(child_run(leave_thread, NULL, TAP_WAIT_MS), 0, "who leaves a thread that has ended is not told of it by a sanitizer");
     return done_testing();
 }

@@ -140,6 +140,8 @@ static int drawer(void *arg) {
     if (scene->way == BY_TRY && next_within(g, TAP_WAIT_MS) < 0)
         return 1;
     sfid_close(g);
+    if (scene->own_mounts)
+        pthread_join(thread, NULL);
     return idlog_full(&log) ? 2 : 0;
 }
 

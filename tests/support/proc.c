@@ -7,10 +7,14 @@
 /*
  * ThreadSanitizer objects to threads in a forked child of a threaded process, and to threads left at exit. Both are tested here.
  * tests/tsan.supp has all suppressions; a program run by hand needs TSAN_OPTIONS=suppressions=…/tests/tsan.supp.
- * Weak: proc/livefuzz has its own.
+ * This must not be weak: the sanitizer's own is, and would come first. A program may have its own: see proc.h.
  */
-__attribute__((weak)) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void) { return "die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0"; }
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
+    if (tsan_options)
+        return tsan_options;
+    return "die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0";
+}
 
 /* ---- sizes, seeds, clocks ----------------------------------------------- */
 

@@ -133,6 +133,10 @@ struct flag_wait {
 };
 
 bool flag_wait(_Atomic int *flag, int want, unsigned limit_ms);
+
+/* The thread sanitizer's options in a program that defines it: instead of those in proc.c. */
+extern const char tsan_options[] __attribute__((weak));
+
 void start_thread(pthread_t *thread, void *(*fn)(void *), void *arg);
 
 /* ---- generators --------------------------------------------------------- */
