@@ -2,13 +2,15 @@
 /* init.c - sfid init: states that no process of an app is running. */
 #include "lease/all.h"
 
-enum { APP, STORE, LAYOUT, FORCE, TTL };
+enum { APP, STORE, LAYOUT, FORCE, UPGRADE, DRY_RUN, TTL };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
     [STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server, or ordinal:"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "its layout (sfid)"},
     [FORCE] = {"force", 0, NULL, NULL, "go ahead even if pids are held"},
+    [UPGRADE] = {"upgrade", 0, NULL, NULL, "discard the records of an older version, whose rules differ"},
+    [DRY_RUN] = {"dry-run", 0, NULL, NULL, "with --upgrade: show what it would do, and change nothing"},
     STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -42,6 +44,41 @@ static int report(const sfid_options *opt, const sfid_app_info *found) {
     show_state(found);
     show_pids(found);
     out_print("done      pids without a record are granted from now on\n");
+    return STATUS_GOOD;
+}
+
+/* ---- --upgrade ---------------------------------------------------------------- */
+
+static void show_plan(const sfid_options *opt, const sfid_app_info *found) {
+    out_print("app       %s\nserver    %s\n", opt->app, found->server);
+    if (found->state != SFID_APP_BARRED) {
+        out_print("found     no records of an older version\n");
+        return;
+    }
+    out_print("found     records of an older version of libsfid, whose rules differ\n");
+    show_pids(found);
+    out_print("upgrade   discards these records; processes of the older version are refused from then on.\n"
+              "          It is refused while a pid may be in use\n"
+              "asserted  no process of the app is running anywhere\n");
+}
+
+/* Shows what it is going to do, unless that will be refused, then does it. */
+static int upgrade(const sfid_options *opt, bool forced, bool dry) {
+    sfid_app_info found;
+    char why[SFID_WHY_LEN];
+    int code = sfid_app_look(opt, &found, NULL, NULL, why, sizeof why);
+    if (code < 0)
+        return store_failure(code, why);
+    if (dry || found.state != SFID_APP_BARRED || found.held + found.foreign == 0)
+        show_plan(opt, &found);
+    if (dry || found.state != SFID_APP_BARRED) {
+        out_print("done      nothing%s\n", dry ? " (--dry-run)" : "");
+        return STATUS_GOOD;
+    }
+    code = sfid_app_init(opt, SFID_INIT_UPGRADE | (forced ? SFID_INIT_FORCE : 0), NULL, why, sizeof why);
+    if (code < 0)
+        return store_failure(code, why);
+    out_print("done      pids are granted from now on, by the rules of this version\n");
     return STATUS_GOOD;
 }
 
@@ -82,11 +119,18 @@ static int run(const struct args *args) {
         return usage(args->command);
     if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) || !store_options(args, TTL, &opt))
         return STATUS_USAGE;
+    if (args->value[DRY_RUN] && !args->value[UPGRADE]) {
+        say("init: --dry-run goes with --upgrade");
+        return usage(args->command);
+    }
     opt.store = args->value[STORE];
     any_layout_option(&layout, &opt);
     if (strncmp(opt.store, "ordinal:", 8) == 0)
         return begin_ordinal(&opt);
-    const int code = sfid_app_init(&opt, args->value[FORCE] != NULL, &found, why, sizeof why);
+    const bool forced = args->value[FORCE] != NULL;
+    if (args->value[UPGRADE])
+        return upgrade(&opt, forced, args->value[DRY_RUN] != NULL);
+    const int code = sfid_app_init(&opt, forced ? SFID_INIT_FORCE : 0, &found, why, sizeof why);
     if (code == 0)
         return report(&opt, &found);
     const int status = store_failure(code, why);
@@ -97,7 +141,7 @@ static int run(const struct args *args) {
 
 const struct command command_init = {
     .name = "init",
-    .synopsis = "--app APP --store STORE [--layout LAYOUT] [--force] [--ttl-ms MS] [--short-ms MS] "
+    .synopsis = "--app APP --store STORE [--layout LAYOUT] [--force] [--upgrade [--dry-run]] [--ttl-ms MS] [--short-ms MS] "
                 "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "let a new app at a Redis server, or a new ordinal, begin at once",
     .about = "Run it only if one of these is true: no process of APP is running anywhere, and none will\n"
@@ -108,6 +152,9 @@ const struct command command_init = {
              "While a pid is held, init names the holders and ends with status 75. --force goes ahead\n"
              "all the same; if a process is running, IDs may then repeat. Leases stay as they are, and\n"
              "repeating the command does no harm.\n\n"
+             "--upgrade is the way from an older version whose records this one refuses: end all processes\n"
+             "of APP, run it once, then start those of this version. It shows what it is going to discard.\n"
+             "While a pid may be in use it changes nothing, also with --force.\n\n"
              "With ordinal: it states the same of the pid alone, for other hosts: the pid then needs no\n"
              "wait on this host, although its mark was not here.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",

@@ -27,9 +27,16 @@ static void tell(const struct ls *ls, const struct leases *leases) {
         say("%s does not know app %s: the app is new, or its records were lost", info->server, app);
     } else if (info->state == SFID_APP_FORGOTTEN) {
         say("%s: the records of app %s are from before a restart or failover; the next change discards them", info->server, app);
+    } else if (info->state == SFID_APP_BARRED) {
+        say("%s: the records of app %s are of an older version of libsfid; see sfid init --upgrade", info->server, app);
     } else if (info->open_unix_ms > info->server_unix_ms) {
         date_text(open, info->open_unix_ms);
         say("%s: pids of app %s without a record are granted from %s on", info->server, app, open);
+    }
+    if (info->known_unix_ms > info->server_unix_ms) {
+        date_text(open, info->known_unix_ms);
+        say("%s: the holders of %" PRIu64 " pids of app %s are unknown until %s", info->server,
+            info->pid_max - info->pid_min + 1 - info->held - info->foreign - info->run_out - info->released, app, open);
     }
     if (info->state != SFID_APP_UNKNOWN && leases->count == 0)
         say("%s: nobody holds a pid of app %s (%" PRIu64 " run out, %" PRIu64 " released%s)", info->server, app, info->run_out,

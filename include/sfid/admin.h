@@ -24,7 +24,9 @@ extern "C" {
 typedef enum sfid_app_state {
     SFID_APP_UNKNOWN = 0, /**< nothing: the app is new to the server, or its records are lost */
     SFID_APP_FORGOTTEN,   /**< records from before a restart or a failover: the next change drops them all */
-    SFID_APP_KNOWN        /**< who holds which pid */
+    SFID_APP_KNOWN,       /**< who holds which pid */
+    SFID_APP_BARRED       /**< records that an older version of this library made: its rules differ, so nothing is granted
+                               before sfid_app_init() with SFID_INIT_UPGRADE */
 } sfid_app_state;
 
 /** The state of an app, from sfid_app_look() and sfid_app_init(). Times are Unix milliseconds by the server's clock. */
@@ -42,7 +44,9 @@ typedef struct sfid_app_info {
     uint64_t released;          /**< how many were released */
     int64_t held_until_unix_ms; /**< end of the last held or foreign pid; 0: there is none; -1: one has no end */
     char server[320];           /**< the server's URL, without user, password, and parameters other than db */
-    uint64_t reserved[8];       /**< zero */
+    int64_t known_unix_ms;      /**< before then the holders of pids without a record are unknown: the server has forgotten the
+                                     app, or it is new; 0: they have none; -1: not known yet */
+    uint64_t reserved[7];       /**< zero */
 } sfid_app_info;
 
 /** What a pid is to the server. Values are fixed; later versions add more. */
@@ -99,6 +103,12 @@ SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_inf
                                            int (*each)(void *user, const sfid_lease_info *lease), void *user, char *why,
                                            size_t why_size);
 
+/** Flags of sfid_app_init(). */
+enum {
+    SFID_INIT_FORCE = 1,  /**< go ahead even if pids are held: IDs may then repeat */
+    SFID_INIT_UPGRADE = 2 /**< discard the records of an older version's rules */
+};
+
 /**
  * Lets a new app begin at once. The caller states that no process of this app is
  * running anywhere. The caller also states that no process will resume an unended
@@ -110,9 +120,15 @@ SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_inf
  * false, IDs may repeat.
  *
  * The call first looks at all pids from opt->pid_min to opt->pid_max. It refuses
- * while any of them is held or foreign, unless force is not 0. It changes only
+ * while any of them is held or foreign, unless flags has SFID_INIT_FORCE. It changes only
  * the state it looked at: after a restart or failover in between it looks again.
  * Leases that the server knows stay as they are. Calling it twice does no harm.
+ *
+ * With SFID_INIT_UPGRADE it does something else, at a server whose state is
+ * SFID_APP_BARRED, and nothing at any other: all records are discarded, and from
+ * then on this version grants the pids and refuses processes of the older one.
+ * It refuses while a window, or a released pid's first unused tick, is ahead of
+ * the server's clock; SFID_INIT_FORCE does not change that.
  *
  * *out (may be NULL) is the state found before, written as soon as a server has
  * answered, also on an error. why and why_size are as in sfid_app_look(). With
@@ -120,11 +136,12 @@ SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_inf
  *
  * Returns 0, or as sfid_app_look(), or
  *   SFID_EBUSY   pids are held or foreign
+ *   SFID_ELAYOUT as above, or the state is SFID_APP_BARRED and flags lacks SFID_INIT_UPGRADE
  *   SFID_EAGAIN  the server restarted or failed over each time it was looked at
  *   SFID_EREDIS  as above, or the server accepts no writes. If its answer was lost, the change may have been made
  * Threads: any. Fork: safe. Signals: not safe.
  */
-SFID_API SFID_MUST_CHECK int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *why, size_t why_size);
+SFID_API SFID_MUST_CHECK int sfid_app_init(const sfid_options *opt, int flags, sfid_app_info *out, char *why, size_t why_size);
 
 /* ---- one pid ------------------------------------------------------------ */
 

@@ -81,12 +81,15 @@ static bool see_pid(void *survey, const struct sfid__redis_pid *pid) {
 static void describe(struct app_survey *s) {
     sfid_app_info *info = &s->info;
     const struct sfid__redis_app *app = &s->visit.app;
-    static const sfid_app_state states[] = {SFID_APP_UNKNOWN, SFID_APP_FORGOTTEN, SFID_APP_KNOWN};
+    static const sfid_app_state states[] = {SFID_APP_UNKNOWN, SFID_APP_FORGOTTEN, SFID_APP_KNOWN, SFID_APP_BARRED};
     const bool first = info->server[0] == '\0';
     const sfid_app_state state = states[s->view.known];
+    const bool barred = state == SFID_APP_BARRED || info->state == SFID_APP_BARRED;
     const int64_t open = state == SFID_APP_KNOWN ? sfid__redis_open_ms(app, &s->view) : -1;
+    const int64_t known = state != SFID_APP_KNOWN ? -1 : s->view.open_tick ? sfid__redis_app_time(app, s->view.open_tick) : 0;
     const size_t used = strlen(info->server);
-    info->state = first ? state : SFID__MIN(info->state, state);
+    info->state = first ? state : barred ? SFID_APP_BARRED : SFID__MIN(info->state, state);
+    info->known_unix_ms = first || (known < 0 || known > info->known_unix_ms) ? known : info->known_unix_ms;
     info->server_unix_ms = app->now_ms;
     if (first || (info->skew_ms < 0 ? -info->skew_ms : info->skew_ms) < (app->skew_ms < 0 ? -app->skew_ms : app->skew_ms))
         info->skew_ms = app->skew_ms;
@@ -148,18 +151,24 @@ static int refuse(struct app_survey *s) {
         s->visit.app.shown, s->visit.app.name, s->holders, others);
 }
 
-/* *done: the server did it. Otherwise it is no longer in the state that was looked at. */
-static int try_init(struct app_survey *s, const sfid_app_info *before, bool force, bool *done) {
+static bool is_refused(const struct app_survey *s, int flags) {
+    return !(flags & SFID_INIT_FORCE) && s->info.held + s->info.foreign > 0;
+}
+
+/* *done: the server did it, or has nothing to upgrade. Otherwise it is no longer in the state that was looked at. */
+static int try_init(struct app_survey *s, const sfid_app_info *before, int flags, bool *done) {
     s->info = *before;
     s->holders[0] = '\0';
     int rc = look(s);
     if (rc < 0)
         return rc;
-    if (!force && s->info.held + s->info.foreign > 0)
+    *done = (flags & SFID_INIT_UPGRADE) && s->view.known != SFID__APP_BARRED;
+    if (!*done && is_refused(s, flags))
         return refuse(s);
-    if (s->view.state[0] == '\0')
+    if (*done || s->view.state[0] == '\0')
         return 0;
-    const struct sfid__question q = {1, (const char *const[]){s->view.state}, NULL, s->visit.deadline_ms, NULL};
+    const char *const argv[] = {s->view.state, "1"};
+    const struct sfid__question q = {flags & SFID_INIT_UPGRADE ? 2 : 1, argv, NULL, s->visit.deadline_ms, NULL};
     rc = sfid__redis_app_ask(&s->visit.app, "init", &q, 2, &s->visit.error);
     *done = rc == 0 && s->visit.app.word == SFID__REDIS_OK;
     if (rc == 0 && !*done && s->visit.app.word != SFID__REDIS_CHANGED)
@@ -167,12 +176,12 @@ static int try_init(struct app_survey *s, const sfid_app_info *before, bool forc
     return rc;
 }
 
-static int init_server(struct app_survey *s, bool force) {
+static int init_server(struct app_survey *s, int flags) {
     const sfid_app_info before = s->info;
     bool done = false;
     int rc = 0;
     for (int i = 0; i < TRIES && rc == 0 && !done; i++)
-        rc = try_init(s, &before, force, &done);
+        rc = try_init(s, &before, flags, &done);
     if (rc < 0 || done)
         return rc;
     return sfid__fail(&s->visit.error, SFID_EAGAIN,
@@ -181,12 +190,12 @@ static int init_server(struct app_survey *s, bool force) {
 }
 
 /* Of a pool nothing is changed before all servers have answered, and nobody holds a pid of any. */
-static int look_at_all(struct app_survey *s, bool force) {
+static int look_at_all(struct app_survey *s, int flags) {
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
         rc = sfid__visit_server(&s->visit, i);
         rc = rc < 0 ? rc : look(s);
-        if (rc == 0 && !force && s->info.held + s->info.foreign > 0)
+        if (rc == 0 && is_refused(s, flags))
             rc = refuse(s);
     }
     if (rc == 0)
@@ -194,16 +203,16 @@ static int look_at_all(struct app_survey *s, bool force) {
     return rc;
 }
 
-int sfid_app_init(const sfid_options *opt, int force, sfid_app_info *out, char *why, size_t why_size) {
+int sfid_app_init(const sfid_options *opt, int flags, sfid_app_info *out, char *why, size_t why_size) {
     struct app_survey *s = calloc(1, sizeof *s);
     if (s == NULL)
         return end(s, SFID_ENOMEM, out, why, why_size);
     int rc = sfid__visit_begin(&s->visit, opt);
     if (rc == 0 && s->visit.servers > 1)
-        rc = look_at_all(s, force != 0);
+        rc = look_at_all(s, flags);
     for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
         rc = sfid__visit_server(&s->visit, i);
-        rc = rc < 0 ? rc : init_server(s, force != 0);
+        rc = rc < 0 ? rc : init_server(s, flags);
     }
     return end(s, rc, out, why, why_size);
 }

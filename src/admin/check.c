@@ -132,9 +132,8 @@ static void check_role(struct server_survey *s) {
                *port = sfid__redis_fact(f, "master_port"), *link = sfid__redis_fact(f, "master_link_status");
     if (role && strcmp(role, "slave") == 0) {
         cure(s, "give the master's URL, or that of its sentinels: redis+sentinel://HOST:PORT,HOST:PORT/NAME");
-        tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS,
-             "%s is a replica of %s:%s (link %s): it accepts no writes and grants no pids", s->visit.app.shown, host ? host : "?",
-             port ? port : "?", link ? link : "?");
+        tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS, "%s is a replica (link %s); leases come from its master, %s:%s",
+             s->visit.app.shown, link ? link : "?", host ? host : "?", port ? port : "?");
         return;
     }
     tell(s, SFID_CHECK_SERVER, SFID_CHECK_FINE, 0, "%s answers: %s %s, %s", s->visit.app.shown, valkey ? "Valkey" : "Redis",
@@ -184,8 +183,8 @@ static void check_permissions(struct server_survey *s) {
     }
     if (sfid__redis_try_evalsha(&s->visit) == SFID_EAUTH) {
         cure(s, "ACL SETUSER %.60s +evalsha", user_of(s));
-        tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH, "user %.60s may not use the command evalsha: %s", user_of(s),
-             sfid__redis_purpose("evalsha"));
+        tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH, "user %.60s may not use the command evalsha: %s",
+             user_of(s), sfid__redis_purpose("evalsha"));
     }
     if (s->visit.settings.uri.replicas > 0 &&
         sfid__visit_ask(&s->visit, 3, (const char *const[]){"WAIT", "0", "1"}, NULL) == SFID_EAUTH) {
@@ -362,6 +361,12 @@ static void check_state(struct server_survey *s) {
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
              "the server does not know app \"%s\", or has forgotten it: new processes wait for %" PRIu64 " s", app->name,
              (uint64_t)(sfid__redis_wait_ms(app) + 999) / 1000);
+    } else if (s->view.known == SFID__APP_BARRED) {
+        cure(s, "end all processes of the app, then: sfid init --upgrade --app %s --store %.120s", app->name, app->shown);
+        tell(s, SFID_CHECK_APP, SFID_CHECK_ERROR, SFID_ELAYOUT,
+             "the records of app \"%s\" are of an older version of libsfid, whose rules differ: no process of this version gets a "
+             "pid",
+             app->name);
     } else if (s->view.known == SFID__APP_CURRENT && sfid__redis_open_ms(app, &s->view) > app->now_ms) {
         sfid__redis_app_clock(app, sfid__redis_open_ms(app, &s->view), when);
         cure(s, "wait; or, if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, app->shown);
@@ -373,6 +378,9 @@ static void check_state(struct server_survey *s) {
 static void check_pids(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign;
+    char until[SFID__TIME_TEXT] = "";
+    if (s->view.known == SFID__APP_CURRENT && s->view.open_tick)
+        sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), until);
     if (s->foreign > 0) {
         const bool mixed = s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED;
         cure(s, mixed ? "give that program another app name, or its own part of the pids (pid_min, pid_max)"
@@ -387,7 +395,8 @@ static void check_pids(struct server_survey *s) {
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "%" PRIu64 " of %" PRIu64 " pids are taken%s", taken, all,
              taken < all ? "; a killed process blocks one until its lease ends" : "; another process gets none");
     } else {
-        tell(s, SFID_CHECK_APP, SFID_CHECK_FINE, 0, "%" PRIu64 " of %" PRIu64 " pids are taken", taken, all);
+        tell(s, SFID_CHECK_APP, SFID_CHECK_FINE, 0, "%" PRIu64 " of %" PRIu64 " pids are taken%s%s", taken, all,
+             until[0] ? "; the holders of the others are unknown until " : "", until);
     }
     if (s->held_short > 0 && s->view.known == SFID__APP_CURRENT && sfid__redis_app_time(app, s->view.open_tick) <= app->now_ms) {
         cure(s, "use another app name, with a layout that has more bits for the pid");
@@ -399,7 +408,8 @@ static void check_pids(struct server_survey *s) {
 
 /* Each process has a connection of its own. */
 static void check_clients(struct server_survey *s) {
-    const int64_t most = sfid__redis_fact_number(&s->facts, "maxclients"), now = sfid__redis_fact_number(&s->facts, "connected_clients");
+    const int64_t most = sfid__redis_fact_number(&s->facts, "maxclients"),
+                  now = sfid__redis_fact_number(&s->facts, "connected_clients");
     if (most < 0 || now < 0)
         return;
     if (now > most / 10 * 8) {

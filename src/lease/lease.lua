@@ -18,12 +18,13 @@
 --   12 w, the short window: a multiple of the unit, at least two; or 0: there is none
 --   13 share: a power of two. One pid in `share`, those whose low bits are all ones, is short. 0 if w is 0
 --   14 min_good: how many replicas have to be good
+--   15 witness: the `era` that this app's server last granted something to the asker in, or had it wait in; or nothing
 --   Each operation's own, counted from 1 behind those:
 --   claim    1 first pid to look at   2 nonce   3 base   4 trust: 1 for `init`, too, if there is no hash
 --   renew    1 pid   2 nonce of the last renewal answered   3 base   4 nonce of this one   5 limit that the holder has
 --            6, 7, 8 as claim's 1, 2, 3, if the holder of a short pid wants an ordinary one
 --   release  1 pid   2, 3, 4 as for renew   5 position: the first unused tick   6 limit that the holder has
---   init     1 state that `look` returned, or nothing: in any state
+--   init     1 state that `look` returned, or nothing: in any state   2 upgrade: 1 for a hash of older rules, too
 --   finish   1 pid   2 base that `look` returned
 --   look     1 first pid to list
 --   A nonce has neither space nor line end. Of two nonces of one base the later one is above the other (as text). base is
@@ -31,7 +32,8 @@
 --   the same nonces and base. A release is sent once and never again.
 --
 -- Answers are arrays of strings: a word, the server's clock, and what goes with the word. Ticks and pids are decimal. `era` is
--- 8 hexadecimal digits, which change when the server has forgotten the app.
+-- WHO-B-N: 8 hexadecimal digits of `inc`, b and n (below). If this exchange has begun the era because of the witness, a space and
+-- a word follow: older (the hash is older than what the asker was answered) or damaged (the asker's record is gone).
 --   claim    OK now lo limit pid era    the ticks lo <= t < limit of the pid are granted. lo lies at most one tick in the
 --                                       future, except for a claim made again. limit is the tick of now + w (W if w is 0),
 --                                       except for a claim made again after the server's clock was set back
@@ -43,16 +45,19 @@
 --   renew    OK now limit-before limit pid era    the window goes on from the holder's limit to this one, which is never lower
 --            MOVED now lo limit pid era an ordinary pid, granted as to a claim. The short one has its nonce, and keeps its limit
 --            LOST now era               another process has or had the pid since, or two processes showed this lease
+--            TAKEN now era              the same, but for this lease, and the holder's window is open: both may be using it
 --            FOREIGN now era            a program without a record has registered the pid, and may use it already
 --            GONE now q era             the server has forgotten the lease, and another may have begun
---   release  OK now era, LOST now era, GONE now q era
+--   release  OK now era, LOST now era, TAKEN now era, GONE now q era
 --   init     OK now era                 from now on pids without a record are granted at once
 --            CHANGED now                not done: the hash is not what `look` saw
+--            HELD now pid tick          not done: older rules were to go, and this pid's record is of a tick to come
 --   finish   OK now limit era           the holder cannot renew any more: the pid comes free at the limit, as always
 --            CHANGED now                not done: the pid is not held under that base
 --   look     OK now known lay q g state next 'pid kind tick who'…
---                                       known: none (no hash, then lay q g are -), old (the next change forgets it) or
---                                       current. Records of the pids asked for, ascending; next is where to go on, pid_max + 1
+--                                       known: none (no hash, then lay q g are -), barred (older rules made it, and nothing but
+--                                       an upgrade changes it), old (the next change forgets it) or current. Records
+--                                       of the pids asked for, ascending; next is where to go on, pid_max + 1
 --                                       at the end. kind: held (tick is the limit), ending (the same,
 --                                       after `finish`), released (the first unused tick) or foreign (a registration without
 --                                       a record of ours; tick is when it runs out, - if not known). who: base or registration
@@ -62,17 +67,19 @@
 --            LAYOUT now lay             the app is used with other settings
 --            TAG now                    a cluster, registration, and no hash tag in the app's name
 --            MOVING now                 a cluster: the app's slot is moving to this node, which does not own it yet
---            NOINFO now                 INFO has no run_id or master_replid2: a proxy answers it
+--            NOINFO now                 INFO has no run_id, role or master_replid2: a proxy answers it
 --            DENIED now command what    the user may not use the command or, if what is `key` and not `command`, this key
 --   After one of these nothing was granted and, except for DENIED, nothing was written. Other errors of the server (READONLY,
 --   OOM, MISCONF, NOREPLICAS, WRONGTYPE …) are returned as error replies that begin with that word.
 --
 -- The hash has no time to live: it exists as a whole or not at all.
---   lay   bits/unit@epoch W S, then w/share if w > 0, then min N if min_good > 0
+--   lay   RULES bits/unit@epoch W S, then w/share if w > 0, then min N if min_good > 0. What is not of RULES here is left alone
 --   inc   run_id:master_replid2 of the server that wrote it, and :config epoch in a cluster
 --   q q1  before this tick a window may still be open that a forgotten server granted: of an ordinary, of a short pid; after
 --         `init` its tick, so that a clock set back later brings nothing back
 --   g     a limit from this tick on shows that nobody else can have begun
+--   b n   when this era began, in microseconds of the server's clock, or later: above each b that the script could see; and how
+--         many times a record has been written in it, or `init` was
 --   i0 i1 where claims look, of the ordinary and of the short pids (see `index`): hints, which prove nothing
 --   p     Unix milliseconds: when the last of the waiting claims is to come again
 --   PID   'limit nonce base' while held, 'position' after a release; the nonce of an ending lease is ~, which no holder has
@@ -87,8 +94,9 @@ local function int(i)
 end
 local epoch, unit, W, S = int(3), int(4), int(5), int(6)
 local host, max_skew, pid_min, pid_max = int(7), int(8), int(9), int(10)
-local w, share, min_good = int(12), int(13), int(14)
-local OWN = 14 -- arguments before the operation's own
+local w, share, min_good, witness = int(12), int(13), int(14), ARGV[15]
+local OWN = 15 -- arguments before the operation's own
+local RULES = '2' -- of this script. Scripts of other rules refuse the hash, and this one theirs. Before 2 there was no number
 assert(unit >= 1 and W >= 2 * unit and W % unit == 0, 'argument 5 has to be a multiple of the unit, at least two units')
 assert(w == 0 and share == 0 or w >= 2 * unit and w % unit == 0 and 2 * w <= W and share >= 2, 'argument 12 or 13 is out of range')
 assert(S >= 0 and pid_min >= 0 and pid_min <= pid_max and pid_max <= 65535, 'argument 6, 9 or 10 is out of range')
@@ -98,9 +106,10 @@ local function dec(x)
   return string.format('%.0f', x)
 end
 
--- exchange() sets these. q[0] is of the ordinary pids, q[1] of the short ones; meta: the fields that are no pid's; `pxat`: SET
--- knows PXAT.
-local now, t, q, g, era, pxat, meta = 0, 0, {}, 0, '', false, {}
+-- exchange() sets these. us: now in microseconds; q[0] is of the ordinary pids, q[1] of the short ones; meta: the fields that are
+-- no pid's; `pxat`: SET knows PXAT.
+local us, now, t, q, g, b, n, pxat, meta = 0, 0, 0, {}, 0, 0, 0, false, {}
+local lay, inc = '', '' -- as they have to be
 
 -- The last pid that a claim passed over because a program without a record has registered it.
 local stranger
@@ -142,12 +151,25 @@ end
 
 -- ---- the server -----------------------------------------------------------------------------------------------------------
 
+-- What INFO has to say, or nothing is granted: run_id and master_replid2 in hexadecimal digits, role:master; in a cluster its node
+-- with an epoch, and no import of the slot; with min_good, how many replicas are good.
+
 -- The server in its present role, or nothing. run_id changes at each start. It stays the same when a master becomes a replica
 -- and then master again, and has missed what the other granted. master_replid2 changes with each promotion.
 local function incarnation(about, replication)
   local run = string.match(about, 'run_id:(%x+)')
   local before = string.match(replication, 'master_replid2:(%x+)')
-  return run and before and run .. ':' .. before
+  return run and before and string.find(replication, 'role:%a') and run .. ':' .. before
+end
+
+-- A replica may be set to take writes. Its master does not get them, and grants the same pids.
+local function is_master(replication)
+  return string.find(replication, 'role:master', 1, true)
+end
+
+-- Garnet may run scripts side by side, and says so nowhere: two claims would get one pid.
+local function is_atomic(about)
+  return not string.find(about, 'garnet_version:', 1, true)
 end
 
 -- min-replicas-to-write keeps a master from granting that has lost its replicas, and may be superseded. Before Redis 6.2.7 it did

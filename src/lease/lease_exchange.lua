@@ -2,6 +2,52 @@
 --
 -- Last part of the lease script (lease.lua): the other operations, and the exchange as a whole.
 
+-- ---- eras -----------------------------------------------------------------------------------------------------------------
+
+-- What the witness says of this server in its present role, or 0: the asker saw b and n of them.
+local who, its_b, its_n = '', 0, 0
+local why = '' -- the era began because of the witness
+
+local function heed_witness()
+  who = string.sub(redis.sha1hex(inc), 1, 8)
+  local of, of_b, of_n = string.match(witness, '^(%x+)%-(%d+)%-(%d+)$')
+  if of == who and #of_b <= 16 and #of_n <= 15 then
+    its_b, its_n = tonumber(of_b), tonumber(of_n)
+  end
+end
+
+-- If the server may have forgotten anything, all is forgotten: what an old file, a lagging replica or a former master still
+-- knows is worse than nothing. In W and S from now every window granted before has ended, and in w and S every short one. In S
+-- from now every superseded server has granted its last window. All rests on clocks that differ by S at most. Where the asker
+-- says that the app is new, as the operator does with `init`, no pid has to wait.
+local function forget(is_new)
+  q, g = {[0] = tick(now + W + S) + 1, [1] = tick(now + w + S) + 1}, tick(now + S) + 1
+  if is_new then
+    q = {[0] = t, [1] = t}
+  end
+  b, n = math.max(us, b, its_b) + 1, 0
+  meta = {lay = lay, inc = inc, q = dec(q[0]), g = dec(g), b = dec(b), n = dec(n)}
+  for k = 0, w > 0 and 1 or 0 do
+    meta['i' .. k] = index_text(q[k], 0, 0, NEVER, {}) -- nothing but what is released fits before q
+  end
+  if w > 0 then
+    meta.q1 = dec(q[1])
+  end
+  -- A server out of memory refuses this, but nothing more once a script has deleted something.
+  call('HSET', key, 'p', '0')
+  -- DEL of a large hash takes milliseconds. A user from before may lack the permission.
+  local unlinked = redis.pcall('UNLINK', key)
+  if type(unlinked) == 'table' and unlinked.err then
+    call('DEL', key)
+  end
+  local fields = {}
+  for name, value in pairs(meta) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+  end
+  call('HSET', key, unpack(fields))
+end
+
 -- ---- renew, release -------------------------------------------------------------------------------------------------------
 
 -- Is the record the one that granted the holder its limit, or a later one that the holder asked for? A copied process has the
@@ -18,31 +64,47 @@ local function own(record, at, rest, limit_held)
   return nonce == ARGV[OWN + 4]
 end
 
+local function token(base)
+  return base and string.match(base, '[^:]*$')
+end
+
+-- Where the pid is another's, inside the window of a holder who was granted it, both may issue the same tick. Not so if it is one
+-- lease: sharers show late nonces, and a host that was renamed has another base.
+local function lost(record, rest, had)
+  local _, base = nonce_and_base(record, rest or 1)
+  return {had > t and token(base) ~= token(ARGV[OWN + 3]) and 'TAKEN' or 'LOST', dec(now)}
+end
+
 local function renew()
   local pid, base, nonce, had = int(OWN + 1), ARGV[OWN + 3], ARGV[OWN + 4], int(OWN + 5)
   local record = call('HGET', key, dec(pid))
   local kind, at, rest = read(record)
+  if its_b == b and (kind == 'none' or kind == 'unreadable') then
+    -- The asker was answered in this era, and no era deletes a record: somebody else did.
+    forget(false)
+    kind, why = 'none', ' damaged'
+  end
   if kind == 'none' then
     -- The record was forgotten. The holder's own limit proves its right if nobody can have been granted the pid since.
     if had < g then
-      return {'GONE', dec(now), wait_until(part(pid)), era}
+      return {'GONE', dec(now), wait_until(part(pid))}
     end
     at = 0
   elseif kind ~= 'held' or not own(record, at, rest, had) then
-    return {'LOST', dec(now), era}
+    return lost(record, rest, had)
   end
   if foreign(pid) then
     -- A program that goes by registrations alone took the pid when ours was lost. It cannot be stopped, but the holder can. What
     -- was granted stays granted, and is not renewed again.
-    call('HSET', key, dec(pid), string.format('%011.0f ~ %s', math.max(had, at), base))
-    return {'FOREIGN', dec(now), era}
+    must_write(pid, string.format('%011.0f ~ %s', math.max(had, at), base))
+    return {'FOREIGN', dec(now)}
   end
   if part(pid) == 1 and (ARGV[OWN + 8] or '') ~= '' then
     local answer = claim_of(0, int(OWN + 6), ARGV[OWN + 7], ARGV[OWN + 8])
     if answer then
       -- The short limit stays: the holder generates up to it until it has switched. But copies of one process would show the
       -- same token for the move, and get the same pid: the second to come is found out by its nonce, as at every renewal.
-      call('HSET', key, dec(pid), string.format('%011.0f %s %s', math.max(had, at), nonce, base))
+      must_write(pid, string.format('%011.0f %s %s', math.max(had, at), nonce, base))
       answer[1] = 'MOVED'
       return answer
     end
@@ -57,9 +119,9 @@ local function release()
   local record = call('HGET', key, dec(pid))
   local kind, at, rest = read(record)
   if kind == 'none' then
-    return {'GONE', dec(now), wait_until(part(pid)), era}
+    return {'GONE', dec(now), wait_until(part(pid))}
   elseif kind ~= 'held' or not own(record, at, rest, had) then
-    return {'LOST', dec(now), era}
+    return lost(record, rest, had)
   end
   if registers and registered(pid) == base then
     -- IDs of the tick before the position were issued: a program that goes by registrations alone has to wait for its end.
@@ -69,7 +131,7 @@ local function release()
       call('DEL', registration(pid))
     end
   end
-  call('HSET', key, dec(pid), string.format('%011.0f', position))
+  must_write(pid, string.format('%011.0f', position))
   local x = index(part(pid))
   if pid >= pid_min and pid <= pid_max then
     x.list[#x.list + 1] = pid
@@ -79,7 +141,7 @@ local function release()
     x.u, x.done, x.soonest = 0, 0, NEVER -- the search has to find that one
   end
   keep(part(pid), x)
-  return {'OK', dec(now), era}
+  return {'OK', dec(now)}
 end
 
 -- ---- init, finish, look ---------------------------------------------------------------------------------------------------
@@ -88,8 +150,9 @@ end
 -- set back later, pids without a record wait until it is here again. g stays: a process that runs all the same has to prove its
 -- right.
 local function init()
-  call('HSET', key, 'q', dec(t), 'q1', dec(t), 'i0', '', 'i1', '')
-  return {'OK', dec(now), era}
+  n = n + 1
+  call('HSET', key, 'q', dec(t), 'q1', dec(t), 'i0', '', 'i1', '', 'n', dec(n))
+  return {'OK', dec(now)}
 end
 
 -- The operator ends a holder's lease. The window stays as it is: it was granted, and may be in use. The nonce goes, so no
@@ -105,8 +168,8 @@ local function finish()
   if not base or base ~= ARGV[OWN + 2] then
     return {'CHANGED', dec(now)}
   end
-  call('HSET', key, dec(pid), string.format('%011.0f ~ %s', at, base))
-  return {'OK', dec(now), dec(at), era}
+  must_write(pid, string.format('%011.0f ~ %s', at, base))
+  return {'OK', dec(now), dec(at)}
 end
 
 -- For a foreign registration: anybody may have written anything.
@@ -166,6 +229,7 @@ end
 -- Returns the word that refuses at once, if any.
 local function refused()
   local time = call('TIME')
+  us = tonumber(time[1]) * 1000000 + tonumber(time[2])
   now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   if now < epoch then
     return 'EPOCH'
@@ -174,35 +238,27 @@ local function refused()
   end
 end
 
--- If the server may have forgotten anything, all is forgotten: what an old file, a lagging replica or a former master still
--- knows is worse than nothing. In W and S from now every window granted before has ended, and in w and S every short one. In S
--- from now every superseded server has granted its last window. All rests on clocks that differ by S at most. Where the asker
--- says that the app is new, as the operator does with `init`, no pid has to wait.
-local function forget(lay, inc, is_new)
-  q, g = {[0] = tick(now + W + S) + 1, [1] = tick(now + w + S) + 1}, tick(now + S) + 1
-  if is_new then
-    q = {[0] = t, [1] = t}
+-- Nothing but what this script wrote is a number: Lua takes 'inf' for one, and 'nan'.
+local function number(text)
+  return text and string.find(text, '^%d+$') and tonumber(text)
+end
+
+-- Older rules, and all else as here.
+local function is_older(theirs)
+  local rules, rest = string.match(theirs, '^(%d+) (.*)')
+  return tonumber(rules or 1) < tonumber(RULES) and (rest or theirs) == string.sub(lay, #RULES + 2)
+end
+
+-- Of all fields and their values: the pid whose window or position is the last that is not past.
+local function last_ahead(all)
+  local pid, last
+  for i = 1, #all, 2 do
+    local at = tonumber(string.match(all[i], '^%d+$') and string.match(all[i + 1], '^%d+'))
+    if at and at > (last or t) then
+      pid, last = all[i], at
+    end
   end
-  meta = {lay = lay, inc = inc, q = dec(q[0]), g = dec(g)}
-  for k = 0, w > 0 and 1 or 0 do
-    meta['i' .. k] = index_text(q[k], 0, 0, NEVER, {}) -- nothing but what is released fits before q
-  end
-  if w > 0 then
-    meta.q1 = dec(q[1])
-  end
-  -- A server out of memory refuses this, but nothing more once a script has deleted something.
-  call('HSET', key, 'p', '0')
-  -- DEL of a large hash takes milliseconds. A user from before may lack the permission.
-  local unlinked = redis.pcall('UNLINK', key)
-  if type(unlinked) == 'table' and unlinked.err then
-    call('DEL', key)
-  end
-  local fields = {}
-  for name, value in pairs(meta) do
-    fields[#fields + 1] = name
-    fields[#fields + 1] = value
-  end
-  call('HSET', key, unpack(fields))
+  return pid, last
 end
 
 local ops = {claim = claim, renew = renew, release = release, init = init, finish = finish, look = look}
@@ -213,22 +269,23 @@ local function exchange()
   if word then
     return {word, dec(now)}
   end
-  local lay = string.format('%s/%s@%s %s %s', bits, dec(unit), dec(epoch), dec(W), dec(S))
+  lay = string.format('%s %s/%s@%s %s %s', RULES, bits, dec(unit), dec(epoch), dec(W), dec(S))
   if w > 0 then
     lay = lay .. ' ' .. dec(w) .. '/' .. dec(share)
   end
   if min_good > 0 then
     lay = lay .. ' min ' .. dec(min_good)
   end
-  local names = {'lay', 'inc', 'q', 'q1', 'g', 'i0', 'i1', 'p'}
+  local names = {'lay', 'inc', 'q', 'q1', 'g', 'b', 'n', 'i0', 'i1', 'p'}
   for i, value in ipairs(call('HMGET', key, unpack(names))) do
     meta[names[i]] = value or nil
   end
-  if meta.lay and meta.lay ~= lay then
+  local barred = meta.lay and meta.lay ~= lay
+  if barred and not (is_older(meta.lay) and (op == 'look' or op == 'init' and ARGV[OWN + 2] == '1')) then
     return {'LAYOUT', dec(now), meta.lay}
   end
   local about, replication = call('INFO', 'server'), call('INFO', 'replication')
-  local inc = incarnation(about, replication)
+  inc = incarnation(about, replication)
   if not inc then
     return {'NOINFO', dec(now)}
   elseif misses_tag(about) then
@@ -241,21 +298,38 @@ local function exchange()
     end
     inc = inc .. ':' .. at
   end
-  t, q, g = tick(now), {[0] = tonumber(meta.q), [1] = tonumber(meta.q1)}, tonumber(meta.g)
-  local known = not meta.lay and 'none' or (meta.inc == inc and q[0] and (w == 0 or q[1]) and g) and 'current' or 'old'
-  local state = redis.sha1hex((meta.inc or '-') .. ' ' .. (meta.g or '-') .. ' ' .. inc)
+  t, q, g = tick(now), {[0] = number(meta.q), [1] = number(meta.q1)}, number(meta.g)
+  b, n = number(meta.b) or 0, number(meta.n)
+  local known = not meta.lay and 'none' or barred and 'barred' or
+    (meta.inc == inc and q[0] and (w == 0 or q[1]) and g and b > 0 and n) and 'current' or 'old'
+  local state = redis.sha1hex((meta.inc or '-') .. ' ' .. (meta.b or meta.g or '-') .. ' ' .. inc)
   if op == 'look' then
     return look(known, state)
+  elseif not is_master(replication) then
+    return {err = 'READONLY this server is a replica, and leases come from its master alone'}
+  elseif not is_atomic(about) then
+    return {err = 'ERR this server may run scripts side by side, so two processes could get one pid'}
   elseif is_alone(replication) then
     return {err = 'NOREPLICAS Not enough good replicas to write.'}
   elseif op == 'init' and ARGV[OWN + 1] ~= '' and ARGV[OWN + 1] ~= state then
     return {'CHANGED', dec(now)}
   end
-  if known ~= 'current' then
-    forget(lay, inc, known == 'none' and op == 'claim' and ARGV[OWN + 4] == '1')
+  local pid, ends = last_ahead(known == 'barred' and call('HGETALL', key) or {})
+  if pid then
+    return {'HELD', dec(now), pid, dec(ends)}
   end
-  pxat, era = knows_pxat(about), string.sub(redis.sha1hex(inc .. ' ' .. dec(g)), 1, 8)
+  heed_witness()
+  if known == 'current' and (its_b > b or its_b == b and its_n > n) then
+    known, why = 'old', ' older' -- it had come further than that: an old copy was put back
+  end
+  if known ~= 'current' then
+    forget(known == 'barred' or known == 'none' and op == 'claim' and ARGV[OWN + 4] == '1')
+  end
+  pxat = knows_pxat(about)
   local answer = ops[op]()
+  if answer[1] ~= 'CHANGED' then
+    answer[#answer + 1] = who .. '-' .. dec(b) .. '-' .. dec(n) .. why
+  end
   answer[#answer + 1] = stranger
   return answer
 end

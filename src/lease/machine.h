@@ -53,8 +53,8 @@ struct sfid__lease_terms {
     int64_t first_heartbeat_ms; /* the same until the first renewal, and always with a short pid */
     int64_t retry_first_ms, retry_longest_ms;
     int64_t poll_least_ms, poll_most_ms; /* between claims while all pids are taken */
-    bool rests;            /* no renewal while no ID is, or can be, generated */
-    bool testifies;        /* only an answer gives a right to the pid, which others may have had since: a restart renews at once */
+    bool rests;                          /* no renewal while no ID is, or can be, generated */
+    bool testifies; /* only an answer gives a right to the pid, which others may have had since: a restart renews at once */
 };
 
 /* Whether a pid is short: for newcomers, and granted for a first window each time. share: as in the terms. */
@@ -108,7 +108,7 @@ enum sfid__lease_answer {
     SFID__LATER,    /* claim: all pids are taken for now; after_ms (poll_most_ms at most), start */
     SFID__SWITCHED, /* renewal: an ordinary pid in place of the short one: pid, floor, limit */
     SFID__LOST,     /* renewal: the pid is not ours any more, or not known */
-    SFID__FOREIGN,  /* the same, and somebody may issue from it already */
+    SFID__FOREIGN,  /* the same, and somebody may issue from it already: a stranger, or who was granted it (R12) */
     SFID__FAILED,   /* no answer, or one that may differ next time */
     SFID__REFUSED   /* trying again soon will not help */
 };

@@ -12,7 +12,7 @@
 
 enum { NUMBERS = 11, NUMBER = 24, BITS = 64 };
 
-/* EVALSHA, SHA-1, 1, key and the fourteen arguments of every operation; `numbers` has the text of those that are numbers. */
+/* EVALSHA, SHA-1, 1, key and the fifteen arguments of every operation; `numbers` has the text of those that are numbers. */
 struct question {
     const char *argv[SFID__COMMAND_ARGS];
     int argc;
@@ -68,6 +68,7 @@ static void ask_with(struct question *q, const struct sfid__redis_app *app, cons
     add_number(q, (int64_t)app->short_ms);
     add_number(q, app->share);
     add_number(q, app->min_good);
+    add(q, app->witness);
 }
 
 /* ---- answers --------------------------------------------------------------- */
@@ -113,8 +114,33 @@ static int fail_skew(struct sfid__redis_app *app, struct sfid__error *err) {
                    skew_allowed(app));
 }
 
+/* The number of the rules that the layout of a hash begins with; 1 if it has none. *settings: what stands behind it. */
+static uint64_t rules_of(const char *layout, const char **settings) {
+    const size_t n = strcspn(layout, " ");
+    uint64_t rules;
+    const bool numbered = layout[n] == ' ' && sfid__number(layout, n, INT64_MAX, &rules);
+    *settings = numbered ? layout + n + 1 : layout;
+    return numbered ? rules : 1;
+}
+
+static int fail_rules(struct sfid__redis_app *app, uint64_t rules, struct sfid__error *err) {
+    if (rules > SFID__REDIS_RULES)
+        return REFUSED(app, err, SFID_ELAYOUT,
+                       "%s: app \"%s\" is used by a newer version of libsfid (lease rules %" PRIu64
+                       ", here %d); use that version in all of its processes",
+                       app->shown, app->name, rules, SFID__REDIS_RULES);
+    return REFUSED(app, err, SFID_ELAYOUT,
+                   "%s: app \"%s\" is used by an older version of libsfid (lease rules %" PRIu64
+                   ", here %d); end all of its processes, then run `sfid init --upgrade --app %s --store %s`",
+                   app->shown, app->name, rules, SFID__REDIS_RULES, app->name, app->shown);
+}
+
 static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
     char bits[BITS], brief[2 * NUMBER] = "", good[NUMBER] = "";
+    const char *theirs;
+    const uint64_t rules = rules_of(app->reply.strings[2], &theirs);
+    if (rules != SFID__REDIS_RULES)
+        return fail_rules(app, rules, err);
     describe_bits(app, bits);
     if (app->short_ms)
         snprintf(brief, sizeof brief, " %" PRIu64 "/%" PRIu32, app->short_ms, app->share);
@@ -125,8 +151,8 @@ static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
         "%s: app \"%s\" is used with %.100s (bits/unit@epoch, ttl_ms, skew_budget_ms, short_ms/share, min_good), not with "
         "%s/%" PRIu32 "@%" PRId64 " %" PRIu64 " %" PRIu32 "%s%s; give the same to all of its processes, or give this app "
         "another name",
-        app->shown, app->name, app->reply.strings[2], bits, app->layout.unit_ms, app->layout.epoch_ms, app->window_ms,
-        app->budget_ms, brief, good);
+        app->shown, app->name, theirs, bits, app->layout.unit_ms, app->layout.epoch_ms, app->window_ms, app->budget_ms, brief,
+        good);
 }
 
 static int fail_denied(struct sfid__redis_app *app, struct sfid__error *err) {
@@ -144,9 +170,16 @@ static int fail_key(struct sfid__redis_app *app, struct sfid__error *err) {
                    app->shown, app->name, app->reply.strings[0]);
 }
 
+/* The owner says it, too, of a registration that is not there while the hash still is: it might be at the other node. */
+static int fail_moving(struct sfid__redis_app *app, struct sfid__error *err) {
+    app->reply.class = SFID__REPLY_RETRY;
+    return sfid__fail(err, SFID_EREDIS, "%s: the cluster is moving the slot of app \"%s\" to another node", app->shown, app->name);
+}
+
 static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid__error *err) {
     const char *word = app->reply.strings[0];
     char there[SFID__TIME_TEXT];
+    uint64_t tick;
     if (strcmp(word, "SKEW") == 0)
         return fail_skew(app, err);
     if (strcmp(word, "LAYOUT") == 0 && app->reply.count == 3)
@@ -158,27 +191,31 @@ static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid
         return REFUSED(app, err, SFID_ECLOCK, "%s: the server's clock says %s, before the layout's epoch (%" PRId64 " ms)",
                        app->shown, there, app->layout.epoch_ms);
     }
+    if (strcmp(word, "HELD") == 0 && sfid__redis_app_numbers(app, 3, 1, &tick)) {
+        sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), there);
+        return REFUSED(app, err, SFID_EBUSY,
+                       "%s: app \"%s\": pid %.5s may be in use until %s; end its process, or wait until then. Nothing was changed",
+                       app->shown, app->name, app->reply.strings[2], there);
+    }
     if (strcmp(word, "TAG") == 0)
         return REFUSED(app, err, SFID_EINVAL,
                        "%s: in a cluster the keys of app \"%s\" have to lie in one hash slot; put a part of the name in braces, "
                        "such as \"{%.60s}\", or add registration=off to the URL",
                        app->shown, app->name, app->name);
-    if (strcmp(word, "MOVING") == 0) {
-        app->reply.class = SFID__REPLY_RETRY;
-        return sfid__fail(err, SFID_EREDIS, "%s: the cluster is moving the slot of app \"%s\" to another node", app->shown,
-                          app->name);
-    }
+    if (strcmp(word, "MOVING") == 0)
+        return fail_moving(app, err);
     if (strcmp(word, "NOINFO") == 0)
-        return REFUSED(app, err, SFID_EREDIS,
-                       "%s: INFO shows neither run_id nor master_replid2, so a server that forgot its keys could not be noticed; "
-                       "if a proxy is in between, give the server's own address",
-                       app->shown);
+        return REFUSED(
+            app, err, SFID_EREDIS,
+            "%s: INFO does not show run_id, role and master_replid2, so a server that forgot its keys could not be noticed; "
+            "if a proxy is in between, give the server's own address",
+            app->shown);
     return sfid__redis_app_nonsense(app, op, err);
 }
 
 /* Reads the answer's word; false if it is an error's. */
 static bool read_word(struct sfid__redis_app *app) {
-    static const char *const words[] = {"OK", "RETRY", "LOST", "GONE", "CHANGED", "MOVED", "FOREIGN"};
+    static const char *const words[] = {"OK", "RETRY", "LOST", "GONE", "CHANGED", "MOVED", "FOREIGN", "TAKEN"};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(app->reply.strings[0], words[i]) == 0) {
             app->word = (enum sfid__redis_word)i;
@@ -224,6 +261,8 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struc
     app->round_ms = sfid__deadline_now_ms() - began;
     if (rc == SFID_EAUTH && app->reply.count > 0 && strstr(app->reply.strings[0], " key"))
         return fail_key(app, err);
+    if (rc < 0 && app->reply.count > 0 && strstr(app->reply.strings[0], "non local key"))
+        return fail_moving(app, err);
     if (rc < 0)
         return rc;
     const bool known = read_word(app);

@@ -18,8 +18,12 @@ enum sfid__redis_word {
     SFID__REDIS_GONE,
     SFID__REDIS_CHANGED,
     SFID__REDIS_MOVED,
-    SFID__REDIS_FOREIGN
+    SFID__REDIS_FOREIGN,
+    SFID__REDIS_TAKEN
 };
+
+/* The rules of the lease script that `lay` begins with. */
+enum { SFID__REDIS_RULES = 2, SFID__REDIS_ERA = 48 };
 
 struct sfid__redis_app {
     struct sfid__route route;
@@ -34,9 +38,10 @@ struct sfid__redis_app {
     uint64_t pid_min, pid_max;
     char lent[24]; /* "#1-682": the range that a server of a pool lends, which is part of the app's settings there; else "" */
     bool registers;
-    bool eval_only;     /* the user of this connection may not use EVALSHA */
-    int64_t timeout_ms; /* of one exchange */
-    char name[72];      /* the app's */
+    bool eval_only;                /* the user of this connection may not use EVALSHA */
+    int64_t timeout_ms;            /* of one exchange */
+    char witness[SFID__REDIS_ERA]; /* the script's argument 15 */
+    char name[72];                 /* the app's */
     char shown[SFID__URI_SHOWN];
 
     /* Of the last exchange: */

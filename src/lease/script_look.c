@@ -20,11 +20,11 @@ static bool read_kind(struct sfid__part text, struct sfid__redis_pid *out) {
 }
 
 static bool read_view(const struct sfid__redis_app *app, struct sfid__redis_view *view) {
-    static const char *const known[] = {"none", "old", "current"};
+    static const char *const known[] = {"none", "old", "current", "barred"};
     const char *text = app->reply.strings[2];
     *view = (struct sfid__redis_view){.known = SFID__APP_UNKNOWN};
     snprintf(view->state, sizeof view->state, "%s", app->reply.strings[6]);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(text, known[i]) == 0) {
             view->known = i;
             return strcmp(app->reply.strings[4], "-") == 0 || sfid__redis_app_numbers(app, 4, 1, &view->open_tick);

@@ -6,7 +6,8 @@
 #include "lease/script.h"
 
 struct sfid__redis_view {
-    enum { SFID__APP_UNKNOWN, SFID__APP_OLD, SFID__APP_CURRENT } known; /* OLD: the next change forgets all of it */
+    /* OLD: the next change forgets all of it. BARRED: nothing but an upgrade changes it. */
+    enum { SFID__APP_UNKNOWN, SFID__APP_OLD, SFID__APP_CURRENT, SFID__APP_BARRED } known;
     uint64_t open_tick; /* q: from this tick on pids without a record are granted; 0: now, or not known */
     char state[48];     /* of the hash, for init; "" if it changed during the look */
 };

@@ -35,11 +35,11 @@ struct redis_store {
     struct sfid__store store; /* first */
     struct sfid__redis_app app;
     char identity[BASE - HEX];
-    char era[16]; /* of the last answer; "": none yet */
-    bool trusts;  /* SFID_TRUST, and no claim has been answered yet */
-    bool skewed;  /* as last reported */
-    bool keeps;   /* keep_pid */
-    bool mixed;   /* registration=mixed */
+    char era[SFID__REDIS_ERA]; /* of the last answer; "": none yet */
+    bool trusts;               /* SFID_TRUST, and no claim has been answered yet */
+    bool skewed;               /* as last reported */
+    bool keeps;                /* keep_pid */
+    bool mixed;                /* registration=mixed */
     uint32_t replicas;
     int64_t explained_ms; /* monotonic: when it was last explained why no pid can be had */
     bool idle_close;      /* keep no connection between heartbeats */
@@ -107,15 +107,27 @@ static void note_stranger(struct redis_store *s, const struct sfid__ask *ask, un
         tell_stranger(s, ask, pid);
 }
 
-static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
-    char text[SFID__URI_SHOWN + 120];
+/*
+ * The era is WHO-B-N. N, how far it has come, is no other era; a word behind it says why the server began it just now. From the next
+ * question on the process shows the era that it has something on record in: that proves whether the server has gone back since.
+ */
+static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigned i, bool on_record) {
+    char text[SFID__URI_SHOWN + 160];
     const char *era = i < s->app.reply.count ? s->app.reply.strings[i] : s->era;
-    if (s->era[0] && strcmp(era, s->era) != 0) {
-        snprintf(text, sizeof text,
-                 "%s is another server than before, or has forgotten the leases; holders show their leases again", s->app.shown);
+    const size_t whole = strcspn(era, " ");
+    size_t name = whole;
+    while (name > 0 && era[name - 1] != '-')
+        name--;
+    if (s->era[0] && strncmp(era, s->era, name) != 0) {
+        snprintf(text, sizeof text, "%s %s; holders show their leases again", s->app.shown,
+                 era[whole] ? "has lost or taken back a part of what it answered: an old copy was put back, or a record deleted"
+                            : "is another server than before, or has forgotten the leases");
         tell(ask, SFID_EVENT_FAILOVER, 0, 0, text);
     }
-    snprintf(s->era, sizeof s->era, "%s", era);
+    if (era != s->era)
+        snprintf(s->era, sizeof s->era, "%.*s", (int)whole, era);
+    if (on_record)
+        memcpy(s->app.witness, s->era, sizeof s->app.witness);
 }
 
 /* ---- asking ---------------------------------------------------------------- */
@@ -172,19 +184,42 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
 
 /* ---- claim ----------------------------------------------------------------- */
 
+/* The server knows nothing of pids without a record, and grants none of them before `open`: short ones before the others. */
+static void explain_unknown(const struct redis_store *s, uint64_t tick, uint64_t open, const char *holders,
+                            struct sfid__error *err) {
+    const struct sfid__redis_app *app = &s->app;
+    const int64_t skew_s = (app->skew_ms < 0 ? -app->skew_ms : app->skew_ms) / 1000;
+    char when[SFID__TIME_TEXT], till[SFID__TIME_TEXT], brief[200] = "";
+    sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), when);
+    sfid__redis_app_clock(app, sfid__redis_app_time(app, open), till);
+    if (app->short_ms && (uint64_t)skew_s * 1000 > app->short_ms / 2)
+        snprintf(brief, sizeof brief,
+                 "; the short pids that come earlier are not for this host: its clock is %" PRId64
+                 " s %s the server's, more than half of short_ms; correct the clock",
+                 skew_s, app->skew_ms < 0 ? "behind" : "ahead of");
+    else if (tick < open)
+        snprintf(brief, sizeof brief, "; the first comes free at %s", when);
+    sfid__fail(
+        err, SFID_ENOPID,
+        "%s does not know app \"%.64s\", or has forgotten it%s%s: holders of its %spids may go on until %s%s. If no process of "
+        "this app is running anywhere, run `sfid init --app %.64s --store %s`",
+        app->shown, app->name, holders[0] ? "; some pids are taken, by " : "", holders, holders[0] ? "other " : "", till, brief,
+        app->name, app->shown);
+}
+
 /* Says until when no pid can be had, and who holds them. If time is over, an earlier explanation stays. */
-static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uint64_t tick, bool unknown, struct sfid__error *err) {
+static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uint64_t tick, uint64_t open,
+                         struct sfid__error *err) {
     char when[SFID__TIME_TEXT], holders[300] = "";
-    sfid__redis_app_clock(&s->app, sfid__redis_app_time(&s->app, tick), when);
+    const bool unknown = sfid__redis_app_time(&s->app, open) > s->app.now_ms;
+    const bool listed = sfid__redis_holders(&s->app, holders, sizeof holders, ask->give_up_ms, ask->stop);
+    if (!listed && err->code == SFID_ENOPID)
+        return;
     if (unknown) {
-        sfid__fail(err, SFID_ENOPID,
-                   "%s does not know app \"%s\", or has forgotten it; holders of its pids may go on until %s, and the server "
-                   "grants no pid before. If no process of this app is running anywhere, run `sfid init --app %s --store %s`",
-                   s->app.shown, s->app.name, when, s->app.name, s->app.shown);
+        explain_unknown(s, tick, open, holders, err);
         return;
     }
-    if (!sfid__redis_holders(&s->app, holders, sizeof holders, ask->give_up_ms, ask->stop) && err->code == SFID_ENOPID)
-        return;
+    sfid__redis_app_clock(&s->app, sfid__redis_app_time(&s->app, tick), when);
     sfid__fail(err, SFID_ENOPID,
                "%s: every pid of app \"%s\" from %" PRIu64 " to %" PRIu64
                " is taken%s%s; the first becomes free at %s, unless its holder renews it",
@@ -193,10 +228,10 @@ static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uin
 
 static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
                                             struct sfid__error *err) {
-    uint64_t n[3]; /* the tick, the poll's milliseconds, the tick from which an unknown app is open */
+    uint64_t n[3]; /* the tick, the poll's milliseconds, the tick from which all pids without a record are granted */
     if (s->app.reply.count < 6 || !sfid__redis_app_numbers(&s->app, 2, 3, n) || n[1] > POLL_MOST_MS)
         return nonsense(s, "claim", err);
-    note_era(s, ask, 5);
+    note_era(s, ask, 5, true);
     note_stranger(s, ask, 6);
     const uint64_t tick = SFID__MIN(n[0], s->store.terms.end), open_tick = SFID__MIN(n[2], s->store.terms.end);
     reply->start = ask->lease->start;
@@ -205,7 +240,7 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
     const int64_t now = sfid__deadline_now_ms();
     if (ask->give_up_ms - now <= reply->after_ms + s->store.exchange_ms && now - s->explained_ms > EXPLAIN_MS) {
         s->explained_ms = now;
-        explain_wait(s, ask, tick, sfid__redis_app_time(&s->app, open_tick) > s->app.now_ms, err);
+        explain_wait(s, ask, tick, open_tick, err);
     }
     return SFID__LATER;
 }
@@ -242,7 +277,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
         return wait_for_pid(s, ask, reply, err);
     if (s->app.word != SFID__REDIS_OK || !read_grant(s, reply))
         return nonsense(s, "claim", err);
-    note_era(s, ask, 5);
+    note_era(s, ask, 5, true);
     note_stranger(s, ask, 6);
     note_replicas(s, ask, reply->pid);
     return settled(s, SFID__GRANTED);
@@ -264,13 +299,19 @@ static void show(const struct redis_store *s, const struct sfid__lease_action *a
 
 static enum sfid__lease_answer lost(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
     const bool gone = s->app.word == SFID__REDIS_GONE;
-    note_era(s, ask, gone ? 3 : 2);
+    note_era(s, ask, gone ? 3 : 2, false);
     if (s->app.word == SFID__REDIS_FOREIGN) {
         tell_stranger(s, ask, ask->lease->pid);
         sfid__fail(err, SFID_ELEASE,
                    "%s: pid %" PRIu64 " of app \"%s\" is registered for a program that keeps no record and may also have used it "
                    "since the last renewal%s",
                    s->app.shown, ask->lease->pid, s->app.name, s->mixed ? "" : "; " MIXED_CURE);
+        return SFID__FOREIGN;
+    }
+    if (s->app.word == SFID__REDIS_TAKEN) {
+        sfid__fail(err, SFID_ELEASE,
+                   "%s: pid %" PRIu64 " of app \"%s\" was granted to another process inside our window, which is closed now",
+                   s->app.shown, ask->lease->pid, s->app.name);
         return SFID__FOREIGN;
     }
     sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " of app \"%s\" %s", s->app.shown, ask->lease->pid, s->app.name,
@@ -293,10 +334,11 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     const int argc = ask->lease->move_token && ask->may_move && !s->keeps ? 8 : 5;
     if (ask_app(s, ask, "renew", (struct sfid__question){.argc = argc, .argv = argv}, 6, err) < 0)
         return failed(s);
-    if (s->app.word == SFID__REDIS_LOST || s->app.word == SFID__REDIS_GONE || s->app.word == SFID__REDIS_FOREIGN)
+    const enum sfid__redis_word w = s->app.word;
+    if (w == SFID__REDIS_LOST || w == SFID__REDIS_GONE || w == SFID__REDIS_FOREIGN || w == SFID__REDIS_TAKEN)
         return lost(s, ask, err);
     if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, reply)) {
-        note_era(s, ask, 5);
+        note_era(s, ask, 5, true);
         note_replicas(s, ask, reply->pid);
         return settled(s, SFID__SWITCHED);
     }
@@ -305,7 +347,7 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
         return nonsense(s, "renew", err);
     reply->pid = n[1];
     reply->limit = SFID__MAX(SFID__MIN(n[0], store->terms.end), ask->lease->limit);
-    note_era(s, ask, 5);
+    note_era(s, ask, 5, true);
     return settled(s, SFID__GRANTED);
 }
 

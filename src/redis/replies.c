@@ -22,9 +22,12 @@ static const struct sfid__reply_meaning rows[] = {
     {SFID__REPLY_RETRY, SFID_EREDIS, "CLUSTERDOWN"},
     {SFID__REPLY_RETRY, SFID_EREDIS, "ASK"}, /* the key's slot is moving: the lease script writes nothing elsewhere meanwhile */
     {SFID__REPLY_RETRY, SFID_EREDIS, "NOSCRIPT"},
-    {SFID__REPLY_RETRY, SFID_EREDIS, "ERR Script attempted to access a non local key"}, /* the key's slot is moving */
-    {SFID__REPLY_RETRY, SFID_EREDIS, "Lua script attempted to access a non local key"}, /* the same before Redis 7 */
-    {SFID__REPLY_RETRY, SFID_EREDIS, "ERR max number of clients"}, /* and "… + cluster connections reached" */
+    {SFID__REPLY_RETRY, SFID_EREDIS, "ERR Script attempted to access a non local key"},   /* the key's slot is moving */
+    {SFID__REPLY_RETRY, SFID_EREDIS, "Lua script attempted to access a non local key"},   /* the same before Redis 7 */
+    {SFID__REPLY_RETRY, SFID_EREDIS, "ERR Script attempted to access a slot not served"}, /* Redis 7.4, Valkey 8 */
+    {SFID__REPLY_RETRY, SFID_EREDIS, "ERR Script attempted to execute"}, /* "… a command while the cluster is down" */
+    {SFID__REPLY_RETRY, SFID_EREDIS, "Lua script attempted to execute"}, /* the same before Redis 7 */
+    {SFID__REPLY_RETRY, SFID_EREDIS, "ERR max number of clients"},       /* and "… + cluster connections reached" */
     /* It is not, or no longer, the right server. */
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "READONLY"},
     {SFID__REPLY_RESOLVE, SFID_EREDIS, "MASTERDOWN"},

@@ -48,7 +48,9 @@ static void scene_begin(struct scene *s, const char *program) {
     crowd_begin(&s->crowd, program, (unsigned)sized(16, 32, 6), &opt);
 }
 
-static void whole(struct scene *s) { must(cluster_whole(&s->c, s->slot, STACK_WAIT_MS), "the cluster does not come together again"); }
+static void whole(struct scene *s) {
+    must(cluster_whole(&s->c, s->slot, STACK_WAIT_MS), "the cluster does not come together again");
+}
 
 /* ---- names ---------------------------------------------------------------------- */
 
@@ -112,7 +114,7 @@ static void midway(void *arg, int step) {
     case CLUSTER_NONE:
         crowd_note(&s->crowd);
         member_open_in_vain(s->newcomer);
-        ok(s->newcomer->rc == SFID_EREDIS && strstr(s->newcomer->text, "non local key"),
+        ok(s->newcomer->rc == SFID_EREDIS && strstr(s->newcomer->text, "is moving the slot of app"),
            "%s, slot moving: who comes new is told to wait: %s", s->program, s->newcomer->text);
         lasted(s->newcomer->open, WAITED_MS, "%s, slot moving: and does", s->program);
         member_end(s->newcomer);

@@ -282,15 +282,22 @@ static void registrations(struct redis *r, enum side side, bool others) {
 
 /* min_good came later than the first settings. And a setting that this library does not know. */
 static void hashes(struct redis *r) {
-    char lay[200], store[300];
+    char lay[200], own[200], store[300];
     const sfid_options opt = of_server(r);
     sfid_options later = opt;
     snprintf(store, sizeof store, "unix://%s?timeout=2s&min_good=1", r->socket);
     later.store = store;
     used(opt, use_and_close);
     meet("settings in the hash", OLDER, later);
-    redis_do(r, "HSET", "sfid:" APP, "rules", "2", NULL);
+    redis_do(r, "HSET", "sfid:" APP, "later", "2", NULL);
     meet("a field of the hash", NEWER, opt);
+    snprintf(own, sizeof own, "%s", redis_text(r, "HGET", "sfid:" APP, "lay", NULL));
+    redis_do(r, "HSET", "sfid:" APP, "lay", strchr(own, ' ') + 1, NULL);
+    meet("lease rules of the hash", OLDER, opt);
+    snprintf(lay, sizeof lay, "3%s", strchr(own, ' '));
+    redis_do(r, "HSET", "sfid:" APP, "lay", lay, NULL);
+    meet("lease rules of the hash", NEWER, opt);
+    redis_do(r, "HSET", "sfid:" APP, "lay", own, NULL);
     snprintf(lay, sizeof lay, "%s new 2", redis_text(r, "HGET", "sfid:" APP, "lay", NULL));
     redis_do(r, "HSET", "sfid:" APP, "lay", lay, NULL);
     meet("settings in the hash", NEWER, opt);

@@ -1,187 +1,115 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rolling upgrade: processes with the lease script of before (before.lua) and with today's lease from one hash at the same time,
- * without short windows. Each claims, renews and releases what the other granted; nobody is refused, and no tick of a pid is
- * granted to two. A process with today's library is among them.
+ * An upgrade over a change of the lease rules. Processes with the lease script of before (before.lua) have the app's hash; today's
+ * library refuses it, in words that say which is older, and changes nothing. sfid_app_init() with SFID_INIT_UPGRADE refuses while a
+ * pid may be in use, also if forced. Once none may be, it lets today's library begin, and then the older one is refused.
  *
- * Sizes: 6 s (long: 60 s), and on until enough of each was done.
+ * One size: as long as the window of one lease, 4 s.
  */
 #include "support/fleet.h"
+
+#include <sfid/admin.h>
 
 #define LAYOUT "39:6:14/10ms"
 #define APP "upgrade"
 
-enum { CLIENTS = 6, PIDS = 8, TTL = 4000, BUDGET = 50, OWN_MOST = 6, BEARS_MS = 1500 };
-enum version { BEFORE, NOW, VERSIONS };
+enum { PIDS = 8, TTL = 4000, BUDGET = 50, OWN_MOST = 8 };
 
-static char *scripts[VERSIONS];
-static uint64_t rng;
+static char *before;
 
-/* ---- asking ------------------------------------------------------------------ */
+/* ---- the older library -------------------------------------------------------------- */
 
-/* One lease, as a client has it. */
-struct client {
-    char base[60];
-    uint64_t nonces, nonce, pid, limit; /* nonce: the last one answered */
-    bool holds;
-};
-
-struct game {
-    struct redis *r;
-    struct client clients[CLIENTS];
-    uint64_t free_from[PIDS + 1]; /* nobody was granted a tick of the pid from here on */
-    unsigned asked[VERSIONS], claims, renewals, releases, waits, wrong, overlaps, tokens;
-    char word[16];
-    uint64_t number[3]; /* the answer's third to fifth string */
-};
-
-static void ask(struct game *g, enum version v, const char *op, const char *const own[OWN_MOST]) {
-    char epoch[24], now[24];
+/* Returns the word; number: what follows the server's clock, as far as it is numbers. */
+static const char *ask(struct redis *r, uint64_t number[3], const char *const own[OWN_MOST]) {
+    static char word[16], epoch[24], now[24];
     snprintf(epoch, sizeof epoch, "%" PRIi64, layout.epoch_ms);
     snprintf(now, sizeof now, "%" PRIi64, wall_ns() / NS_PER_MS);
-    const char *args[32] = {"EVAL", scripts[v], "1", "sfid:" APP, op,  "39:6:14", epoch, "10",
-                            "4000", "50",       now, "0",         "1", "8",       "1"};
+    const char *args[32] = {"EVAL", before, "1", "sfid:" APP, own[0], "39:6:14", epoch, "10",
+                            "4000", "50",   now, "0",         "1",    "8",       "1"};
     size_t n = 15;
-    if (v == NOW)
-        for (int i = 0; i < 3; i++)
-            args[n++] = "0";
-    for (int i = 0; i < OWN_MOST && own[i]; i++)
+    for (int i = 1; i < OWN_MOST && own[i]; i++)
         args[n++] = own[i];
-    struct reply *reply = redis_ask_n(g->r, n, args, NULL);
-    const bool good = reply->type == '*' && reply->count >= 2;
-    snprintf(g->word, sizeof g->word, "%.15s", good ? reply->list[0].text : "?");
+    struct reply *reply = redis_ask_n(r, n, args, NULL);
+    must(reply->type == '*' && reply->count >= 2, "%s: %s", own[0], reply->text ? reply->text : "no text");
+    snprintf(word, sizeof word, "%.15s", reply->list[0].text);
     for (size_t i = 0; i < 3; i++)
-        g->number[i] = good && i + 2 < reply->count ? strtoull(reply->list[i + 2].text, NULL, 10) : 0;
-    if (!good)
-        diag("%s: %s", op, reply->text ? reply->text : "no text");
+        number[i] = i + 2 < reply->count ? strtoull(reply->list[i + 2].text, NULL, 10) : 0;
     reply_free(reply);
-    g->asked[v]++;
+    return word;
 }
 
-static bool said(struct game *g, const char *word, const char *op, enum version v) {
-    if (strcmp(g->word, word) == 0)
-        return true;
-    if (g->wrong++ < 5)
-        diag("%s, script of %s: %s", op, v == NOW ? "now" : "before", g->word);
-    return false;
+#define ASK(...) ask(r, number, (const char *const[OWN_MOST]){__VA_ARGS__})
+
+/* One lease that is held, and one that was given back. Returns the limit of the first. */
+static uint64_t leave_leases(struct redis *r) {
+    uint64_t number[3];
+    char pid[24], position[24], limit[24];
+    must(strcmp(ASK("init", ""), "OK") == 0, "init of before");
+    must(strcmp(ASK("claim", "5", "n", "host:1:00000000000000ab"), "OK") == 0, "a claim of before");
+    snprintf(pid, sizeof pid, "%" PRIu64, number[2]);
+    snprintf(position, sizeof position, "%" PRIu64, tick_now(&layout) + 1);
+    snprintf(limit, sizeof limit, "%" PRIu64, number[1]);
+    must(strcmp(ASK("release", pid, "n", "host:1:00000000000000ab", "-", position, limit), "OK") == 0, "a release of before");
+    must(strcmp(ASK("claim", "3", "n", "host:0:00000000000000aa"), "OK") == 0, "a claim of before");
+    return number[1];
 }
 
-/* ---- a client's steps ---------------------------------------------------------- */
+/* ---- today's ----------------------------------------------------------------------------- */
 
-static const char *hex(uint64_t n, char out[20]) {
-    snprintf(out, 20, "%016" PRIx64, n);
-    return out;
+static char why[SFID_WHY_LEN];
+
+static void says_older(const char *text, const char *name) {
+    ok(strstr(text, "older version of libsfid (lease rules 1, here 2)") && strstr(text, "sfid init --upgrade --app " APP), "%s: %s",
+       name, text);
 }
 
-static const char *decimal(uint64_t n, char out[24]) {
-    snprintf(out, 24, "%" PRIu64, n);
-    return out;
+static void is_refused(const sfid_options *opt) {
+    sfid *g = NULL;
+    sfid_app_info info;
+    is_i64(sfid_open(&g, opt), SFID_ELAYOUT, "today's library refuses");
+    says_older(sfid_last_error(g), "and says which is older, and what to do");
+    sfid_close(g);
+    is_i64(sfid_app_look(opt, &info, NULL, NULL, why, sizeof why), 0, "who looks is told");
+    is_i64(info.state, SFID_APP_BARRED, "that the hash is older");
+    ok(info.held == 1 && info.released == 1, "and who has its pids");
+    is_i64(sfid_app_init(opt, SFID_INIT_FORCE, NULL, why, sizeof why), SFID_ELAYOUT, "init alone does nothing");
+    says_older(why, "and says so");
 }
 
-static void claim(struct game *g, struct client *c, enum version v) {
-    char start[24], nonce[20];
-    snprintf(c->base, sizeof c->base, "host:%d:%016x", (int)(c - g->clients), ++g->tokens);
-    c->nonce = ++c->nonces;
-    ask(g, v, "claim", (const char *const[OWN_MOST]){decimal(1 + draw_random(&rng) % PIDS, start), hex(c->nonce, nonce), c->base});
-    if (strcmp(g->word, "RETRY") == 0) {
-        g->waits++;
-        return;
-    }
-    if (!said(g, "OK", "claim", v))
-        return;
-    c->holds = true;
-    c->limit = g->number[1];
-    c->pid = g->number[2] % (PIDS + 1);
-    g->overlaps += g->number[0] < g->free_from[c->pid];
-    g->free_from[c->pid] = c->limit;
-    g->claims++;
+static void stays_while_held(const sfid_options *opt) {
+    is_i64(sfid_app_init(opt, SFID_INIT_UPGRADE, NULL, why, sizeof why), SFID_EBUSY, "nor does an upgrade while a pid is held");
+    ok(strstr(why, "pid 3 is held by host:0") != NULL, "it says by whom: %s", why);
+    is_i64(sfid_app_init(opt, SFID_INIT_UPGRADE | SFID_INIT_FORCE, NULL, why, sizeof why), SFID_EBUSY, "nor one that is forced");
+    ok(strstr(why, "pid 3 may be in use until") != NULL, "it says until when: %s", why);
 }
-
-static void renew(struct game *g, struct client *c, enum version v) {
-    char pid[24], old[20], next[20], limit[24];
-    ask(g, v, "renew",
-        (const char *const[OWN_MOST]){decimal(c->pid, pid), hex(c->nonce, old), c->base, hex(++c->nonces, next),
-                                      decimal(c->limit, limit)});
-    if (!said(g, "OK", "renew", v))
-        return;
-    g->overlaps += g->number[1] < c->limit || g->free_from[c->pid] != c->limit;
-    c->nonce = c->nonces;
-    c->limit = g->free_from[c->pid] = g->number[1];
-    g->renewals++;
-}
-
-/* All ticks before the next one may have been used. */
-static void release(struct game *g, struct client *c, enum version v) {
-    char pid[24], nonce[20], position[24], limit[24];
-    const uint64_t unused = tick_now(&layout) + 1;
-    ask(g, v, "release",
-        (const char *const[OWN_MOST]){decimal(c->pid, pid), hex(c->nonce, nonce), c->base, "-", decimal(unused, position),
-                                      decimal(c->limit, limit)});
-    c->holds = false;
-    if (!said(g, "OK", "release", v))
-        return;
-    g->free_from[c->pid] = unused;
-    g->releases++;
-}
-
-static void step(struct game *g) {
-    const uint64_t random = draw_random(&rng);
-    struct client *c = &g->clients[random % CLIENTS];
-    const enum version v = random >> 8 & 1;
-    const unsigned what = random >> 16 & 255;
-    if (c->holds && tick_now(&layout) + 20 >= c->limit)
-        c->holds = false; /* it has run out */
-    else if (!c->holds)
-        claim(g, c, v);
-    else if (what < 160)
-        renew(g, c, v);
-    else if (what < 254)
-        release(g, c, v);
-    else
-        c->holds = false; /* it was killed */
-}
-
-static bool has_played(const struct game *g) { return g->claims > 20 && g->renewals > 100 && g->releases > 20; }
-
-/* ---- all of them ------------------------------------------------------------------ */
 
 static void test_upgrade(struct redis *r) {
-    static struct game g;
+    uint64_t number[3];
     char line[RECORD];
-    g = (struct game){.r = r};
     sfid_options opt = fleet_lease(r, APP, TTL, 1000);
     opt.pid_max = PIDS;
     opt.skew_budget_ms = BUDGET;
     opt.on_unknown = SFID_WAIT_OUT;
-    ask(&g, BEFORE, "init", (const char *const[OWN_MOST]){""});
-    said(&g, "OK", "init", BEFORE);
+    const uint64_t limit = leave_leases(r);
+    is_refused(&opt);
+    stays_while_held(&opt);
+    ok(strcmp(record_of(r, APP, 5, line), "") != 0 && strcmp(record_of(r, APP, 3, line), "") != 0, "its records are as they were");
+    ok(tick_passes(&layout, limit, TAP_WAIT_MS), "the window of before ends");
+    is_i64(sfid_app_init(&opt, SFID_INIT_UPGRADE, NULL, why, sizeof why), 0, "an upgrade");
+    is_i64(sfid_app_init(&opt, SFID_INIT_UPGRADE, NULL, why, sizeof why), 0, "twice does no harm");
     struct member *m = member_drawing(&opt);
-    g.free_from[atomic_load(&m->pid) % (PIDS + 1)] = UINT64_MAX; /* not to be granted: it is renewed */
-    const int64_t end = mono_ns() + (int64_t)sized(6, 60, 6) * 1000 * NS_PER_MS;
-    const int64_t last = mono_ns() + TAP_WAIT_MS * INT64_C(1000000);
-    while (mono_ns() < end || (!has_played(&g) && mono_ns() < last)) {
-        step(&g);
-        nap_us(2000);
-    }
-    diag("figure: %u questions with the script of before and %u with today's; %u claims, %u renewals, %u releases, %u told to wait",
-         g.asked[BEFORE], g.asked[NOW], g.claims, g.renewals, g.releases, g.waits);
-    ok(has_played(&g), "there were many claims, renewals and releases");
-    is_u64(g.wrong, 0, "nobody was refused or told that a pid is lost");
-    is_u64(g.overlaps, 0, "no tick of a pid was granted to two");
+    ok(true, "today's library has a pid at once");
+    is_str(ASK("claim", "1", "n", "host:2:00000000000000ac"), "LAYOUT", "the older one gets none");
+    is_str(ASK("renew", "3", "n", "host:0:00000000000000aa", "n1", "1"), "LAYOUT", "nor keeps one");
     member_is_well(m, "today's library");
-    is_i64(events_of(m, SFID_EVENT_LOST), 0, "and it lost nothing");
-    const int64_t pid = atomic_load(&m->pid);
     is_i64(member_end(m), 0, "it ends well");
-    ok(is_released(record_of(r, APP, pid, line)), "and has released its pid");
     judge(LAYOUT, "per-file", UINT64_MAX, "upgrade");
 }
 
 int main(void) {
-    rng = fleet_begin(LAYOUT);
-    scripts[BEFORE] = files_text((const char *const[]){"tests/fleet/before.lua", NULL});
-    scripts[NOW] = files_text(LEASE_SCRIPT);
-    on_running_servers(0, 0, BEARS_MS, test_upgrade);
-    for (int v = 0; v < VERSIONS; v++)
-        free(scripts[v]);
+    fleet_begin(LAYOUT);
+    before = files_text((const char *const[]){"tests/fleet/before.lua", NULL});
+    on_servers(0, 0, test_upgrade);
+    free(before);
     return done_testing();
 }

@@ -9,177 +9,29 @@
  * Clients may issue any tick of a window granted, at any time: that is what windows are compared as. In most games some
  * pids are short, and who holds one asks for an ordinary one. Strangers register pids, and lose that again.
  *
+ * In half of the games the hash is damaged, too: an older copy is put back, or a record is deleted, while the server runs. What
+ * it grants from then until it begins an era may be another's, and is not compared. But that era begins only then.
+ *
  * What the script assumes is kept to: when a server begins anew, its clock is no further behind than S of any
  * that granted something before; a superseded server is out of reach once its clock is S past its successor's beginning; the
  * operator says that nobody runs only when that is so.
  *
  * Sizes: 60 games each server (long: 3000). $SFID_TEST_GAMES sets another number, $SFID_TEST_SEED another seed.
  */
-#include "support/app.h"
-
-enum { CLIENTS = 4, PIDS = 4, STEPS = 400, LATE = 8, LEASES = 4096, TRACE = 60, UNIT = 1000, WINDOW = 6, BUDGET = 2000 };
-
-struct request {
-    char op[8], arg[8][40];
-};
-
-struct client {
-    uint64_t token; /* of the lease, or of the claim that was not answered; 0: none */
-    bool held, closing;
-    int pid;
-    int64_t lo, limit, position; /* position: where it was closed */
-    uint64_t nonce, next;        /* next: shown and not answered; 0: none */
-    uint64_t move, move_nonce;   /* of the lease that is to follow a short one; 0: none */
-};
-
-/* The ticks that a lease may have issued or still may. */
-struct window {
-    uint64_t token;
-    int pid;
-    int64_t lo, end;
-};
-
-static struct {
-    struct app side[2];
-    int64_t now, ahead[2];                 /* ms; a server's clock is ahead of now by its own */
-    enum { KNOWN, ANEW, SETTLED } anew[2]; /* ANEW: its next exchange begins an era; SETTLED: and its clock is chosen */
-    bool saved[2];                         /* there is a file */
-    int master;
-    bool split;     /* the other server was master and can be reached */
-    int64_t begun;  /* clock of the master at its first exchange as such; 0: none so far */
-    int64_t latest; /* clock of the latest exchange of any server */
-    struct client client[CLIENTS];
-    struct request late[LATE];
-    size_t late_count;
-    int late_often, lost_often, forgets_often; /* per cent */
-    int clients, pids;
-    struct window window[LEASES];
-    size_t windows;
-    uint64_t tokens, random, exchanges, granted, moved, faults;
-    char trace[TRACE][200];
-    size_t traced;
-    bool broken;
-} game;
-
-/* splitmix64 */
-static uint64_t draw(void) {
-    uint64_t z = game.random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-static int64_t below(int64_t n) { return (int64_t)(draw() % (uint64_t)n); }
-
-static bool chance(int percent) { return below(100) < percent; }
-
-__attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(game.trace[game.traced++ % TRACE], sizeof game.trace[0], fmt, args);
-    va_end(args);
-}
-
-static void broken(const char *what) {
-    if (!game.broken)
-        for (size_t i = game.traced > TRACE ? game.traced - TRACE : 0; i < game.traced; i++)
-            diag("%s", game.trace[i % TRACE]);
-    diag("%s", what);
-    game.broken = true;
-}
-
-/* ---- clocks and servers --------------------------------------------------- */
-
-static int64_t clock_of(int s) { return game.now + game.ahead[s]; }
-
-static int64_t tick_of(int s) {
-    const int64_t since = clock_of(s) - game.side[s].epoch;
-    return since / UNIT - (since % UNIT < 0);
-}
-
-static bool within_reach(int s) {
-    return s == game.master || (game.split && (game.begun == 0 || clock_of(s) <= game.begun + BUDGET));
-}
-
-/* A server that begins anew may have its clock set back: as far as it may, or nearly. */
-static void settle(int s) {
-    const bool too_far = clock_of(s) + BUDGET < game.latest;
-    if (game.anew[s] != KNOWN && (too_far || (game.anew[s] == ANEW && chance(30))))
-        game.ahead[s] += game.latest - BUDGET + (chance(50) ? 0 : below(1001)) - clock_of(s);
-    if (game.anew[s] == ANEW)
-        game.anew[s] = SETTLED;
-}
-
-/* NULL: the server is out of reach. */
-static struct reply *carry_out(int s, const struct request *q) {
-    struct app *a = &game.side[s];
-    char line[400];
-    if (!within_reach(s))
-        return NULL;
-    settle(s);
-    a->now = clock_of(s);
-    redis_clock_fix(a->redis, a->now);
-    struct reply *r =
-        app_ask(a, q->op, q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6], q->arg[7], NULL);
-    game.exchanges++;
-    game.latest = clock_of(s) > game.latest ? clock_of(s) : game.latest;
-    if (s == game.master && (game.begun == 0 || (game.anew[s] && clock_of(s) < game.begun)))
-        game.begun = clock_of(s);
-    game.anew[s] = KNOWN;
-    note("%d at %" PRId64 ".%03d: %s %s %s %s %s %s %s %s %s: %s", s, tick_of(s), (int)(clock_of(s) % UNIT), q->op, q->arg[0],
-         q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6], q->arg[7], reply_line(r, line, sizeof line));
-    if (r->type != '*' || r->count < 2)
-        broken(line);
-    return r;
-}
-
-/* ---- what must hold ------------------------------------------------------- */
-
-static struct window *window_of(uint64_t token) {
-    for (size_t i = game.windows; i-- > 0;)
-        if (game.window[i].token == token)
-            return &game.window[i];
-    return NULL;
-}
-
-/* The lease may issue up to end now. */
-static void may_issue(uint64_t token, int pid, int64_t lo, int64_t end) {
-    struct window *w = window_of(token);
-    char text[200];
-    if (!w || w->pid != pid) {
-        need(game.windows != LEASES, "more than %d leases", LEASES);
-        w = &game.window[game.windows++];
-        *w = (struct window){token, pid, lo, end};
-    }
-    w->end = end > w->end ? end : w->end;
-    game.granted++;
-    for (size_t i = 0; i < game.windows; i++) {
-        const struct window *o = &game.window[i];
-        if (o != w && o->pid == pid && o->lo < w->end && w->lo < o->end) {
-            snprintf(text, sizeof text,
-                     "pid %d: T%" PRIu64 " has %" PRId64 " to %" PRId64 ", T%" PRIu64 " has %" PRId64 " to %" PRId64, pid, w->token,
-                     w->lo, w->end, o->token, o->lo, o->end);
-            broken(text);
-        }
-    }
-}
-
-static int64_t number(const struct reply *r, size_t i) {
-    return i < r->count && r->list[i].type == '$' ? strtoll(r->list[i].text, NULL, 10) : INT64_MIN;
-}
-
-static bool is_word(const struct reply *r, const char *word) {
-    return r->type == '*' && r->count > 0 && r->list[0].type == '$' && strcmp(r->list[0].text, word) == 0;
-}
+#include "chaos.h"
 
 /* ---- clients -------------------------------------------------------------- */
 
-static void answered(struct client *c, const char *op, const struct reply *r) {
+static void answered(struct client *c, const char *op, const struct reply *r, bool doubtful) {
     const bool claim = strcmp(op, "claim") == 0;
     const bool moved = strcmp(op, "renew") == 0 && is_word(r, "MOVED");
     game.moved += moved;
     if (moved) /* the short window may be used up */
         *c = (struct client){.token = c->move, .nonce = c->move_nonce};
+    if (is_word(r, "OK") || moved || is_word(r, "RETRY")) {
+        const char *era = era_in(r);
+        snprintf(c->witness, sizeof c->witness, "%.*s", (int)strcspn(era, " "), era);
+    }
     if (is_word(r, "OK") || moved) {
         const int64_t lo = number(r, 2), limit = number(r, 3);
         if (lo > limit || (claim || moved ? lo >= limit : limit < c->limit))
@@ -189,8 +41,10 @@ static void answered(struct client *c, const char *op, const struct reply *r) {
         else
             c->nonce = c->next, c->next = 0;
         c->limit = limit;
-        may_issue(c->token, c->pid, c->lo, c->limit);
-    } else if (is_word(r, "LOST") || is_word(r, "GONE") || is_word(r, "FOREIGN")) {
+        may_issue(c->token, c->pid, c->lo, c->limit, doubtful);
+    } else if (is_word(r, "LOST") || is_word(r, "GONE") || is_word(r, "FOREIGN") || is_word(r, "TAKEN")) {
+        if (is_word(r, "TAKEN") && game.damage[0] == WHOLE && game.damage[1] == WHOLE && !game.split)
+            game.taken++;
         *c = (struct client){0}; /* what was granted may be used up, but the lease is not shown again */
     } else if (!is_word(r, "RETRY")) {
         broken("an answer that should not be");
@@ -201,6 +55,7 @@ static void write_request(const struct client *c, const char *op, struct request
     const uint64_t shown = c->next ? c->next : c->nonce;
     memset(q, 0, sizeof *q);
     snprintf(q->op, sizeof q->op, "%s", op);
+    snprintf(q->witness, sizeof q->witness, "%s", c->witness);
     if (strcmp(op, "claim") == 0) {
         snprintf(q->arg[0], sizeof q->arg[0], "%" PRId64, below(game.pids));
         snprintf(q->arg[1], sizeof q->arg[1], "%012" PRIu64, c->nonce);
@@ -233,9 +88,10 @@ static void ask(struct client *c, const char *op) {
         keep_for_later(&q);
         return;
     }
+    const int damage = game.damage[s];
     struct reply *r = carry_out(s, &q);
     if (r && !chance(game.lost_often) && strcmp(op, "release") != 0)
-        answered(c, op, r);
+        answered(c, op, r, damage >= GONE_BACK && game.damage[s] >= GONE_BACK);
     reply_free(r);
     if (chance(game.late_often) && strcmp(op, "release") != 0)
         keep_for_later(&q); /* the one before, which had timed out */
@@ -311,6 +167,7 @@ static void forget_on(int s) {
     else
         redis_do(a->redis, "DEL", a->key, NULL);
     game.anew[s] = ANEW;
+    game.damage[s] = FLUSHED;
     note("%d %s", s, all ? "is flushed" : "loses the hash");
 }
 
@@ -345,9 +202,45 @@ static void stranger_comes_or_goes(int s) {
     note("%d: a registration of pid %d %s", s, key[11], comes ? "is a stranger's" : "is gone");
 }
 
+/* An operator puts back what was dumped. What nobody has changed since is no older copy. */
+static void copy_or_put_back(int s) {
+    const struct app *a = &game.side[s];
+    struct reply *now = redis_ask(a->redis, "DUMP", a->key, NULL), *then = game.copy[s];
+    if (then == NULL && now->type == '$') {
+        game.copy[s] = now;
+        note("%d: the hash is copied", s);
+        return;
+    }
+    if (then && (now->type != '$' || now->size != then->size || memcmp(now->text, then->text, now->size) != 0)) {
+        const char *const args[] = {"RESTORE", a->key, "0", then->text, "REPLACE"};
+        const size_t sizes[] = {7, strlen(a->key), 1, then->size, 7};
+        reply_free(redis_ask_n(a->redis, 5, args, sizes));
+        game.damage[s] = GONE_BACK;
+        note("%d: an older copy of the hash is put back", s);
+        reply_free(then);
+        game.copy[s] = NULL;
+    }
+    reply_free(now);
+}
+
+static void lose_record(int s) {
+    const struct app *a = &game.side[s];
+    const char pid[] = {(char)('0' + below(game.pids)), 0};
+    if (redis_do(a->redis, "HDEL", a->key, pid, NULL) > 0 && game.damage[s] == WHOLE)
+        game.damage[s] = LACKING;
+    note("%d: the record of pid %s is deleted", s, pid);
+}
+
 static void something_happens(void) {
     const int s = game.master;
     game.faults++;
+    if (game.damages && chance(40)) {
+        if (chance(70))
+            copy_or_put_back(s);
+        else
+            lose_record(s);
+        return;
+    }
     switch (chance(game.forgets_often) ? below(10) : 10) {
     case 0:
     case 1:
@@ -440,12 +333,16 @@ static int few_or_many(int few, int many) { return chance(50) ? few : many; }
 
 static void play(struct redis *pair) {
     const uint64_t random = game.random, exchanges = game.exchanges, granted = game.granted, faults = game.faults,
-                   moved = game.moved;
+                   moved = game.moved, alarms = game.alarms, taken = game.taken;
+    for (int s = 0; s < 2; s++)
+        reply_free(game.copy[s]);
     memset(&game, 0, sizeof game);
+    game.alarms = alarms, game.taken = taken;
     game.random = random, game.exchanges = exchanges, game.granted = granted, game.faults = faults, game.moved = moved;
     const int registration = chance(25), short_ticks = chance(70) ? 2 + (int)below(2) : 0;
     game.clients = 2 + (int)below(CLIENTS - 1);
     game.pids = 1 + (int)below(PIDS);
+    game.damages = chance(50);
     for (int s = 0; s < 2; s++) {
         struct app *a = &game.side[s];
         *a = app_new(&pair[s]);
@@ -473,7 +370,7 @@ static void test(struct redis *r) {
     diag("seed %" PRIu64 " (SFID_TEST_SEED changes it)", game.random);
     redis_start(&pair[1], r->program, "other", REDIS_CLOCK, NULL);
     uint64_t played = 0, seed = 0;
-    game.exchanges = game.granted = game.faults = game.moved = 0;
+    game.exchanges = game.granted = game.faults = game.moved = game.alarms = game.taken = 0;
     game.broken = false;
     while (played < games && !game.broken) {
         seed = game.random;
@@ -482,10 +379,12 @@ static void test(struct redis *r) {
     }
     if (game.broken)
         diag("this game alone: SFID_TEST_SEED=%" PRIu64 " SFID_TEST_GAMES=1", seed);
-    diag("%" PRIu64 " games, %" PRIu64 " exchanges, %" PRIu64 " windows granted, %" PRIu64 " moves, %" PRIu64 " faults", played,
-         game.exchanges, game.granted, game.moved, game.faults);
+    diag("%" PRIu64 " games, %" PRIu64 " exchanges, %" PRIu64 " windows granted, %" PRIu64 " moves, %" PRIu64 " faults, %" PRIu64
+         " damaged hashes noticed, %" PRIu64 " times TAKEN without damage",
+         played, game.exchanges, game.granted, game.moved, game.faults, game.alarms, game.taken);
     ok(!game.broken, "%s: no tick of a pid is granted twice", r->program);
     ok(game.granted > games && game.moved > games / 4, "%s: and many were granted", r->program);
+    ok(game.broken || games < 20 || game.alarms > 0, "%s: damage is noticed", r->program);
     redis_kill(&pair[1]);
     *r = pair[0];
 }

@@ -96,7 +96,7 @@ static void each_claim_of_two_parts(struct redis *r) {
     a.short_ms = 4000, a.share = 8;
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     claims(&a, "0", "m:0:A");
-    is_str(a.said, "RETRY 1000007 1000007", "an app of a young era");
+    is_str(a.said, "RETRY 1000007 1000013", "an app of a young era");
     costs(&a, "1 3 0 0 1", "it has nothing to look for");
     app_say(&a, "init", "", NULL);
     taken(&a, 0, ALL, -1);

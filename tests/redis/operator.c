@@ -2,7 +2,8 @@
 /* What an operator's commands are made of: `look`, `init` and `finish`. */
 #include "support/app.h"
 
-#define LAY "36:11:17/1000@1766361600000 10000 2000"
+#define LAY_REST " 36:11:17/1000@1766361600000 10000 2000"
+#define LAY "2" LAY_REST
 
 static void looks(struct redis *r) {
     struct app a = app_new(r);
@@ -137,7 +138,54 @@ static void finishes(struct redis *r) {
     says(&a, "CHANGED", "finish: it was given back", "finish", "0", "m:0:B", NULL);
 }
 
+/* The hash as an older version left it, whose rules had no number yet: nobody but an upgrade changes it. */
+static struct app older(struct redis *r) {
+    struct app a = app_ready(r);
+    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+    app_say(&a, "claim", "1", "n", "m:0:B", NULL);
+    app_say(&a, "release", "1", "n", "m:0:B", "n", "1000004", "1000010", NULL);
+    redis_do(r, "HSET", a.key, "lay", LAY + 2, NULL);
+    redis_do(r, "HDEL", a.key, "b", "n", NULL);
+    return a;
+}
+
+static void upgrades(struct redis *r) {
+    static const char barred[] = "LAYOUT 36:11:17/1000@1766361600000 10000 2000";
+    struct app a = older(r), other;
+    char *before = app_contents(&a), *kept = app_contents(&a);
+    says(&a, barred, "older rules: a claim", "claim", "0", "n", "m:0:C", NULL);
+    says(&a, barred, "a renewal", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(&a, barred, "init alone", "init", "", NULL);
+    says(&a, "OK barred 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 0 held 1000010 m:0:A 1 released 1000004 -",
+         "seen as it is", "look", "0", NULL);
+    says(&a, "HELD 0 1000010", "a holder's window is open", "init", a.state, "1", NULL);
+    app_at(&a, T0 + 9, 999);
+    says(&a, "HELD 0 1000010", "to its last millisecond", "init", "", "1", NULL);
+    other = a, other.window += 1000;
+    says(&other, barred, "other settings, too", "init", "", "1", NULL);
+    says(&other, barred, "and to look", "look", "0", NULL);
+    app_is_as(&a, before, "nothing was written");
+    app_at(&a, T0 + 10, 0);
+    says(&a, "CHANGED", "not what was seen", "init", "x", "1", NULL);
+    app_is_as(&a, kept, "nothing was written");
+    says(&a, "OK", "an upgrade", "init", a.state, "1", NULL);
+    has(&a, a.key, "lay", LAY, "its rules are of now");
+    has(&a, a.key, "0", "nil", "records are gone");
+    says(&a, "OK 1000010 1000020 0", "and pids are granted", "claim", "0", "n", "m:0:C", NULL);
+    before = app_contents(&a);
+    redis_do(r, "HSET", a.key, "lay", "3" LAY_REST, NULL);
+    says(&a, "LAYOUT 3" LAY_REST, "newer rules", "look", "0", NULL);
+    says(&a, "LAYOUT 3" LAY_REST, "are not taken back", "init", "", "1", NULL);
+    redis_do(r, "HSET", a.key, "lay", LAY, NULL);
+    app_is_as(&a, before, "nothing was written");
+    a = older(r);
+    redis_do(r, "HDEL", a.key, "0", NULL);
+    app_at(&a, T0 + 3, 999);
+    says(&a, "HELD 1 1000004", "a position that is not past", "init", "", "1", NULL);
+}
+
 static void test(struct redis *r) {
+    upgrades(r);
     looks(r);
     looks_far(r);
     looks_at_long_names(r);

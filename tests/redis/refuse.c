@@ -42,7 +42,7 @@ static void skew(struct redis *r) {
 }
 
 static void layout(struct redis *r) {
-    static const char want[] = "LAYOUT 36:11:17/1000@1766361600000 10000 2000";
+    static const char want[] = "LAYOUT 2 36:11:17/1000@1766361600000 10000 2000";
     struct app a = app_ready(r), b;
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     b = a, b.bits = "36:10:18";
@@ -69,6 +69,16 @@ static void no_info(struct redis *r) {
                 "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
                 "if command == 'INFO' then return 'redis_version:7.0.15\\r\\n' end return real.pcall(command, ...) end}";
     refused(&a, "NOINFO", "an INFO that tells nothing");
+    a.prelude = "local real = redis\n"
+                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+                "local reply = real.pcall(command, ...)\n"
+                "if command == 'INFO' then reply = string.gsub(reply, 'role:[^\\r]*\\r\\n', '') end return reply end}";
+    refused(&a, "NOINFO", "an INFO without a role");
+    a.prelude = "local real = redis\n"
+                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+                "local reply = real.pcall(command, ...)\n"
+                "if command == 'INFO' then reply = reply .. 'garnet_version:1.0\\r\\n' end return reply end}";
+    refused(&a, "-ERR this server may run scripts side by side*", "scripts that are not atomic");
 }
 
 /* ---- errors of the server ------------------------------------------------- */

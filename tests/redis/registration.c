@@ -154,15 +154,15 @@ static void looked_at(struct redis *r) {
     char want[200];
     app_say(&a, "claim", "0", "n", A, NULL);
     set_nx(&a, 1, "other:0:X");
-    snprintf(want, sizeof want, "OK current 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
+    snprintf(want, sizeof want, "OK current 2 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
              "0 held 1000010 " A " 1 foreign 1000600 other:0:X");
     says(&a, want, "held and foreign", "look", "0", NULL);
     on(&a, 1, "PERSIST", NULL);
-    snprintf(want, sizeof want, "OK current 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
+    snprintf(want, sizeof want, "OK current 2 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
              "0 held 1000010 " A " 1 foreign - other:0:X");
     says(&a, want, "foreign, without an end", "look", "0", NULL);
     a.registration = 0;
-    says(&a, "OK current 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 0 held 1000010 " A "", "without registration", "look",
+    says(&a, "OK current 2 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 0 held 1000010 " A "", "without registration", "look",
          "0", NULL);
 }
 

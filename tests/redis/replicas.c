@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* min_good: how many replicas have to be good before the script writes anything, whatever the server itself asks for. */
+/*
+ * min_good: how many replicas have to be good before the script writes anything, whatever the server itself asks for. And a replica
+ * that is set to take writes grants nothing, nor does one behind it.
+ */
 #include "support/app.h"
 
 static struct redis master, replica[2];
@@ -13,6 +16,16 @@ static bool are_good(void *arg) {
 static void demands(const char *write, const char *lag) {
     redis_do(&master, "CONFIG", "SET", "min-replicas-to-write", write, NULL);
     redis_do(&master, "CONFIG", "SET", "min-replicas-max-lag", lag, NULL);
+}
+
+struct there {
+    struct redis *r;
+    const char *key;
+};
+
+static bool is_there(void *arg) {
+    const struct there *t = arg;
+    return redis_do(t->r, "HEXISTS", t->key, "0", NULL) == 1;
 }
 
 static void refused(struct app *a, int min_good, const char *name) {
@@ -57,9 +70,9 @@ static void test(struct redis *r) {
     refused(&a, 1, "two replicas, which the server does not count");
     demands("1", "3");
     granted(&a, 0, "2", "two good ones");
-    has(&a, a.key, "lay", "36:11:17/1000@1766361600000 10000 2000", "the settings");
+    has(&a, a.key, "lay", "2 36:11:17/1000@1766361600000 10000 2000", "the settings");
     granted(&a, 2, "2", "two good ones");
-    has(&a, a.key, "lay", "36:11:17/1000@1766361600000 10000 2000 min 2", "the settings");
+    has(&a, a.key, "lay", "2 36:11:17/1000@1766361600000 10000 2000 min 2", "the settings");
     redis_do(&master, "DEL", a.key, NULL);
     refused(&a, 3, "two good ones");
     redis_pause(&replica[0]);
@@ -77,4 +90,42 @@ static void test(struct redis *r) {
     redis_kill(&master);
 }
 
-int main(void) { return for_each_server(0, test); }
+static void grants_nothing(struct redis *r, const char *name) {
+    struct app a = app_new(&master);
+    char about[100], *before;
+    snprintf(about, sizeof about, "%s: ", name);
+    app_say(&a, "init", "", NULL);
+    app_say(&a, "claim", "0", "n", "m:0:A", NULL);
+    need(tap_wait_until(is_there, &(struct there){r, a.key}, TAP_WAIT_MS), "%s does not follow", name);
+    a.redis = r, a.about = about;
+    before = app_contents(&a);
+    says(&a, "-READONLY this server is a replica*", "a claim", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "-READONLY this server is a replica*", "a renewal", "renew", "0", "n", "m:0:A", "n1", "99999999999", NULL);
+    says(&a, "-READONLY this server is a replica*", "init", "init", "", NULL);
+    says(&a, "OK *", "it may be looked at", "look", "0", NULL);
+    app_is_as(&a, before, "nothing was written");
+}
+
+/* As replica-read-only no, and its replica again. */
+static void writable(struct redis *r) {
+    redis_start(&master, r->program, "above", REDIS_PORT, NULL);
+    for (int i = 0; i < 2; i++) {
+        redis_start(&replica[i], r->program, "below", REDIS_PORT, "--replica-read-only", "no", NULL);
+        redis_replicate(&replica[i], i == 0 ? &master : &replica[0]);
+    }
+    grants_nothing(&replica[0], "a replica that takes writes");
+    grants_nothing(&replica[1], "and one that follows it");
+    redis_promote(&replica[0]);
+    struct app a = app_new(&replica[0]);
+    says(&a, "OK", "as a master it does", "init", "", NULL);
+    for (int i = 0; i < 2; i++)
+        redis_kill(&replica[i]);
+    redis_kill(&master);
+}
+
+static void both(struct redis *r) {
+    test(r);
+    writable(r);
+}
+
+int main(void) { return for_each_server(0, both); }

@@ -24,21 +24,21 @@ static struct app ready(struct redis *r) {
 
 static void newcomers(struct redis *r) {
     struct app a = fresh(r);
-    says(&a, "RETRY 1000007 1000007", "an unknown app: not before q1", "claim", "0", "n", "m:0:A", NULL);
-    has(&a, a.key, "lay", "36:11:17/1000@1766361600000 10000 2000 4000/4", "the settings");
+    says(&a, "RETRY 1000007 1000013", "an unknown app: not before q1", "claim", "0", "n", "m:0:A", NULL);
+    has(&a, a.key, "lay", "2 36:11:17/1000@1766361600000 10000 2000 4000/4", "the settings");
     has(&a, a.key, "q", "1000013", "q: of ordinary pids");
     has(&a, a.key, "q1", "1000007", "q1: of short ones");
     has(&a, a.key, "g", "1000003", "g: of both");
     app_at(&a, T0 + 6, 999);
-    says(&a, "RETRY 1000007 1000007", "1 ms before q1", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "RETRY 1000007 1000013", "1 ms before q1", "claim", "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 7, 0);
     says(&a, "OK 1000007 1000011 3", "at q1: a short pid, for w", "claim", "0", "n", "m:0:A", NULL);
     says(&a, "OK 1000007 1000011 7", "the other", "claim", "0", "n", "m:0:B", NULL);
-    says(&a, "RETRY 1000011 0", "no more, but when they run out", "claim", "0", "n", "m:0:C", NULL);
+    says(&a, "RETRY 1000011 1000013", "no more, but when they run out", "claim", "0", "n", "m:0:C", NULL);
     app_at(&a, T0 + 12, 999);
     says(&a, "OK 1000012 1000016 3", "which they do", "claim", "0", "n", "m:0:C", NULL);
     app_say(&a, "renew", "7", "n", "m:0:B", "n1", "1000011", NULL);
-    says(&a, "RETRY 1000013 0", "1 ms before q", "claim", "0", "n", "m:0:D", NULL);
+    says(&a, "RETRY 1000013 1000013", "1 ms before q", "claim", "0", "n", "m:0:D", NULL);
     app_at(&a, T0 + 13, 0);
     says(&a, "OK 1000013 1000017 0", "at q: an ordinary pid", "claim", "0", "n", "m:0:D", NULL);
 }
@@ -104,7 +104,7 @@ static void other_clocks(struct redis *r) {
         app_say(&a, "claim", "0", "n", "m:0:A", NULL);
         app_at(&a, T0 + 7, 0);
         a.host_ahead = off[i];
-        says(&a, i < 2 ? "RETRY 1000013 0" : "OK 1000007 1000011 3", "a host that is so far off", "claim", "0", "n", "m:0:A",
+        says(&a, i < 2 ? "RETRY 1000013 1000013" : "OK 1000007 1000011 3", "a host that is so far off", "claim", "0", "n", "m:0:A",
              NULL);
     }
 }
@@ -150,7 +150,7 @@ static void forgotten(struct redis *r) {
     says(&a, "OK 1000003 1000004 3", "one that shows g", "renew", "3", "n", "m:0:A", "n1", "1000003", NULL);
     a.pid_min = a.pid_max = 3;
     app_at(&a, T0 + 6, 999);
-    says(&a, "RETRY 1000007 1000007", "run out, but not before q1", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000007 1000013", "run out, but not before q1", "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 7, 0);
     says(&a, "OK 1000007 1000011 3", "at q1", "claim", "0", "n", "m:0:B", NULL);
     says(&a, "OK", "init", "init", "", NULL);
@@ -159,7 +159,7 @@ static void forgotten(struct redis *r) {
     says(&a, "RETRY 1000011 1000007", "but not if the clock is set back", "claim", "0", "n", "m:0:C", NULL);
     app_at(&a, T0 + 7, 0);
     redis_do(r, "HDEL", a.key, "q1", NULL);
-    says(&a, "RETRY 1000014 1000014", "a hash without q1 begins anew", "claim", "0", "n", "m:0:C", NULL);
+    says(&a, "RETRY 1000014 1000020", "a hash without q1 begins anew", "claim", "0", "n", "m:0:C", NULL);
     a = app_new(r);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     has(&a, a.key, "q1", "nil", "no short pids: no q1");

@@ -10,7 +10,8 @@
  *    No two processes of a host have a pid at once that is fixed by the caller.
  *    A guest (share 2) begins no page and starts no thread.
  * 5. A call that gets no ID, or no pid, has a cause.
- * 6. A close takes no longer than sfid.h says, unless its process or its disk stands still.
+ * 6. A server says that its hash is older, or damaged, only after an old copy was put back.
+ * 7. A close takes no longer than sfid.h says, unless its process or its disk stands still.
  */
 #include "sim.h"
 
@@ -91,7 +92,8 @@ static void check(struct seen *s, const struct made_of *id) {
     if (id->tick == left_out[id->pid] || id->tick < disputed_till[id->pid] || !came_before(key_of_id(id->key)))
         return;
     counts.duplicates++;
-    accuse("DUPLICATE: %" PRIu64 ".%" PRIu64 ", pid %" PRIu64, id->high, id->low, id->pid);
+    (world_breaks && !world_notices ? excuse : blame)("DUPLICATE: %" PRIu64 ".%" PRIu64 ", pid %" PRIu64, id->high, id->low,
+                                                      id->pid);
 }
 
 void check_id(struct seen *s, int64_t id) {
@@ -197,6 +199,36 @@ void check_open_failed(int64_t began, int code, const char *why) {
     accuse("NOT OPENED without a cause, in %.1f s: %d %s", (double)(now_ns - began) / 1e9, code, why);
 }
 
+/* From when an old copy is put back until the server notices: what it grants then may be another's. */
+static uint64_t era_begun[SERVERS];
+static bool old_copy[SERVERS];
+
+void check_old_copy(unsigned which) { old_copy[which] = true; }
+
+/* What is of another server is below all. */
+static bool is_below(const char *era, const char *shown) {
+    uint64_t b[2], n[2];
+    if (sscanf(era + 8, "-%" SCNu64 "-%" SCNu64, &b[0], &n[0]) != 2 ||
+        sscanf(shown + 8, "-%" SCNu64 "-%" SCNu64, &b[1], &n[1]) != 2)
+        broken("an era is %s, and a witness %s", era, shown);
+    return strncmp(era, shown, 8) == 0 && (b[0] < b[1] || (b[0] == b[1] && n[0] < n[1]));
+}
+
+void check_era(unsigned which, const char *era, const char *shown) {
+    if (era == NULL)
+        return;
+    const uint64_t begun = strtoull(era + 9, NULL, 10);
+    const bool alarm = strchr(era, ' ') != NULL;
+    if ((alarm && !old_copy[which]) || (shown[0] && is_below(era, shown))) {
+        counts.lost++;
+        blame("%s: server %u was shown %s, and answers %s", alarm ? "FALSE ALARM" : "NOT NOTICED", which, shown, era);
+    }
+    if (begun > era_begun[which]) {
+        era_begun[which] = begun;
+        old_copy[which] = false;
+    }
+}
+
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, const char *base, bool fresh) {
     if (pid >= PIDS)
         return;
@@ -210,6 +242,8 @@ void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, const c
         limit[pid] = to;
     if (held_till[pid] < to)
         held_till[pid] = to;
+    if (old_copy[which])
+        check_disputed(pid, limit[pid]);
     if (fresh && last_tick[pid] < lo) /* a copy of the holder may generate in it first */
         last_tick[pid] = lo;
 }

@@ -380,6 +380,7 @@ static const struct world {
     int64_t between;
     enum faulty wire;
     void (*begins)(void);
+    bool notices;
     const char *breaks, *store;
 } worlds[] = {
     {.name = "none"},
@@ -397,16 +398,12 @@ static const struct world {
      .wire = WIRE_LONG,
      .begins = cluster_begins,
      .store = "redis+cluster://server-1:6379,server-2:6379,server-3:6379"},
-    {.name = "replica",
-     .fault = at_replica,
-     .between = 30 * SECOND,
-     .wire = WIRE_LONG,
-     .begins = replica_begins,
-     .breaks = "Replicas take no writes"},
+    {.name = "replica", .fault = at_replica, .between = 30 * SECOND, .wire = WIRE_LONG, .begins = replica_begins},
     {.name = "oldcopy",
      .fault = at_old_copy,
      .between = 30 * SECOND,
      .wire = WIRE_LONG,
+     .notices = true,
      .breaks = "A script runs as a whole; only scripts write the app's hash; nobody puts an old copy into a running server"},
     {.name = "masters", .fault = at_masters, .between = 30 * SECOND, .wire = WIRE_LONG, .begins = masters_begin},
     {.name = "superseded",
@@ -418,6 +415,7 @@ static const struct world {
 };
 static const struct world *world;
 const char *world_breaks, *world_store;
+bool world_notices;
 
 static void next_fault(void *arg) {
     unsigned sum = 0;
@@ -447,6 +445,7 @@ void faults_begin(void) {
         broken("the world %s has servers of its own, and not those of these kinds", settings.world);
     wire_faulty = world->wire;
     world_breaks = world->breaks;
+    world_notices = world->notices;
     world_store = world->store;
     if (world->begins)
         world->begins();

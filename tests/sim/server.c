@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <strings.h>
 
-enum { SCRIPTS = 8, SHA = 40, OWN = 18, BASE = OWN + 2, SHOWN = OWN + 4, MOVES_TO = OWN + 7 };
+enum { SCRIPTS = 8, SHA = 40, OWN = 19, WITNESS = OWN - 1, BASE = OWN + 2, SHOWN = OWN + 4, MOVES_TO = OWN + 7 };
 
 struct server server[SERVERS];
 unsigned servers = 1;
@@ -163,6 +163,18 @@ static bool is_open(const struct command *c) {
     return c->argc > SHOWN && atoll(c->argv[SHOWN]) > (server_ms(c->server) - epoch) / unit + 1;
 }
 
+/* What has a dash behind eight digits; NULL if there is none. */
+static const char *era_in(int table) {
+    const char *era = NULL;
+    for (int i = (int)lua_objlen(lua, table); i > 1 && era == NULL; i--) {
+        lua_rawgeti(lua, table, i);
+        const char *s = lua_tostring(lua, -1);
+        era = s && strcspn(s, "-") == 8 && s[8] ? s : NULL; /* the table keeps it */
+        lua_pop(lua, 1);
+    }
+    return era;
+}
+
 static void judge(const struct command *c, int table) {
     const char *op = c->argv[4];
     lua_rawgeti(lua, table, 1);
@@ -173,8 +185,9 @@ static void judge(const struct command *c, int table) {
         check_released(strtoull(c->argv[OWN], NULL, 10), strtoull(c->argv[OWN + 4], NULL, 10));
     if (word && strcmp(word, "FOREIGN") == 0)
         cause_begins(CAUSE_FOREIGN, c->host, now_ns);
-    const bool is_lost = word && strcmp(word, "LOST") == 0;
+    const bool is_lost = word && (strcmp(word, "LOST") == 0 || strcmp(word, "TAKEN") == 0);
     lua_pop(lua, 1);
+    check_era(c->server, era_in(table), c->argv[WITNESS]);
     if ((claims && is_ok) || (renews && (is_ok || moves)))
         check_grant(c->server, number_at(table, 5), number_at(table, 3), number_at(table, 4), c->argv[moves ? MOVES_TO : BASE],
                     claims || moves);
@@ -285,6 +298,7 @@ void server_change(unsigned which, enum change what) {
     }
     if (what == SERVER_GETS_SAVE || what == SERVER_GETS_HASH) {
         call("sim_put_back", which, what == SERVER_GETS_HASH);
+        check_old_copy(which);
         return;
     }
     server[which].first_connection = connections_made() + 1;

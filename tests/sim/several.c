@@ -31,7 +31,7 @@ static void lead_all(unsigned to) {
         lead(h, to);
 }
 
-/* ---- a replica that takes writes --------------------------------------------------------- */
+/* ---- a replica that takes writes: it grants nothing --------------------------------------------------- */
 
 void replica_begins(void) {
     servers = 2;
@@ -54,11 +54,14 @@ void reach_replica(void) {
     if (chance(dice, 500))
         server_parts(1);
     choose_sides();
+    const int64_t till = now_ns + any_ns(400 * SECOND);
     for (unsigned h = 0; h < hosts; h++)
-        if (away_side[h])
+        if (away_side[h]) {
             lead(h, 1);
+            cause_begins(CAUSE_AWAY, (int)h, till + 2 * SECOND);
+        }
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    at_time(now_ns + any_ns(400 * SECOND), come_back, NULL);
+    at_time(till, come_back, NULL);
 }
 
 /* ---- two masters: the old one does not know that it has a successor ------------------------- */

@@ -361,6 +361,8 @@ void kill_all(const struct host *h);
 bool world_has_servers(void);
 /* The assumption of doc/safety.md that the world breaks, so that an ID may come twice; or NULL. */
 extern const char *world_breaks;
+/* It is noticed, so that IDs repeat only until then. */
+extern bool world_notices;
 /* The store's URL, where it is no single server; or NULL. */
 extern const char *world_store;
 
@@ -437,6 +439,9 @@ bool nobody_shares(void);
 /* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);
 /* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
+/* An old copy of the app is put back; each answer's era tells whether the server has noticed what it was shown. */
+void check_old_copy(unsigned which);
+void check_era(unsigned which, const char *era, const char *shown);
 void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
 /* Its holder has said where it stopped. */
 void check_released(uint64_t pid, uint64_t tick);

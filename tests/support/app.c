@@ -4,7 +4,7 @@
 #include "lease/script.h"
 #include "support/tap.h"
 
-enum { COMMON = 14, NUMBERS = COMMON - 2, OP_ARGS = 8 };
+enum { COMMON = 15, NUMBERS = COMMON - 3, OP_ARGS = 8 };
 
 static char *file_text(const char *path) {
     char *text = NULL;
@@ -70,6 +70,7 @@ static struct reply *eval(struct app *a, const char *op, va_list rest) {
         snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
         args[n++] = numbers[i];
     }
+    args[n++] = a->witness ? a->witness : "";
     while (n < sizeof args / sizeof args[0] && (args[n] = va_arg(rest, const char *)) != NULL)
         n++;
     if (a->prelude && asprintf(&both, "%s\n%s", a->prelude, args[1]) > 0)
@@ -98,14 +99,22 @@ static bool strings_only(const struct reply *r) {
 
 /* The place of `era` in an answer; 0: it has none. After it a claim names a pid that a stranger has registered. */
 static size_t era_at(const char *op, const char *word) {
-    static const char *const words[] = {"RETRY", "MOVED", "GONE", "LOST", "FOREIGN"};
-    static const size_t places[] = {5, 5, 3, 2, 2};
+    static const char *const words[] = {"RETRY", "MOVED", "GONE", "LOST", "FOREIGN", "TAKEN"};
+    static const size_t places[] = {5, 5, 3, 2, 2, 2};
     for (size_t i = 0; i < COUNT(words); i++)
         if (strcmp(word, words[i]) == 0)
             return places[i];
     if (strcmp(word, "OK") != 0 || strcmp(op, "look") == 0)
         return 0;
     return strcmp(op, "claim") == 0 || strcmp(op, "renew") == 0 ? 5 : strcmp(op, "finish") == 0 ? 3 : 2;
+}
+
+static void keep_era(struct app *a, const char *text) {
+    const size_t whole = strcspn(text, " ");
+    const char *n = strrchr(text, '-');
+    snprintf(a->latest, sizeof a->latest, "%.*s", (int)whole, text);
+    snprintf(a->era, sizeof a->era, "%.*s", n ? (int)(n - text) : 0, text);
+    snprintf(a->why, sizeof a->why, "%s", text + whole + (text[whole] == ' '));
 }
 
 /* Keeps what differs from run to run, and how long to wait. Returns whether that is at this place of the answer. */
@@ -119,7 +128,10 @@ static bool is_kept(struct app *a, const char *op, const struct reply *r, size_t
         a->poll = strtoll(text, NULL, 10);
         return true;
     }
-    return i > 0 && i == era_at(op, word) && snprintf(a->era, sizeof a->era, "%s", text) >= 0;
+    if (i == 0 || i != era_at(op, word))
+        return false;
+    keep_era(a, text);
+    return true;
 }
 
 static const char *line_of(struct app *a, const char *op, const struct reply *r) {

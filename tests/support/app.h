@@ -26,16 +26,18 @@
 struct app {
     struct redis *redis;
     const char *key, *bits;
-    int64_t epoch, unit, window, slack;  /* ms */
-    int64_t now, host_ahead, max_skew;   /* ms; now is the server's clock */
-    int pid_min, pid_max, registration;  /* as in the script */
-    int64_t short_ms;                    /* w; 0: no short pids */
-    int share, min_good;                 /* as in the script */
-    const char *script;                  /* NULL: app_script() */
-    const char *prelude;                 /* Lua before the script; NULL: none */
-    const char *about;                   /* stands before the names of checks */
-    char said[4096], era[16], state[48]; /* from the last answer */
-    int64_t poll;                        /* ms, from the last RETRY */
+    int64_t epoch, unit, window, slack; /* ms */
+    int64_t now, host_ahead, max_skew;  /* ms; now is the server's clock */
+    int pid_min, pid_max, registration; /* as in the script */
+    int64_t short_ms;                   /* w; 0: no short pids */
+    int share, min_good;                /* as in the script */
+    const char *script;                 /* NULL: app_script() */
+    const char *prelude;                /* Lua before the script; NULL: none */
+    const char *about;                  /* stands before the names of checks */
+    const char *witness;                /* as in the script; NULL: nothing */
+    char said[4096], state[48];         /* from the last answer */
+    char era[48], latest[48], why[12];  /* and its era: WHO-B, WHO-B-N, and the word behind it or "" */
+    int64_t poll;                       /* ms, from the last RETRY */
 };
 
 /* Returns the script that is sent. */

@@ -119,13 +119,17 @@ static void hurry(struct redis *sentinel) {
         reply_free(redis_ask(sentinel, "SENTINEL", "DEBUG", often[i][0], often[i][1], NULL));
 }
 
+static void set_timeout(struct redis *sentinel, const char *ms) {
+    redis_do(sentinel, "SENTINEL", "SET", "main", "failover-timeout", ms, NULL);
+}
+
 static void watch(struct sentinels *s, struct redis *sentinel, unsigned down_ms) {
     char down[16];
     snprintf(down, sizeof down, "%u", down_ms);
     hurry(sentinel);
     redis_do(sentinel, "SENTINEL", "MONITOR", "main", "127.0.0.1", redis_port_text(&s->node[0]), "2", NULL);
     redis_do(sentinel, "SENTINEL", "SET", "main", "down-after-milliseconds", down, NULL);
-    redis_do(sentinel, "SENTINEL", "SET", "main", "failover-timeout", "1000", NULL); /* a retry comes after twice that */
+    set_timeout(sentinel, "1000"); /* a retry comes after twice that */
     redis_do(sentinel, "SENTINEL", "SET", "main", "parallel-syncs", "3", NULL);
 }
 
@@ -165,10 +169,18 @@ static bool is_failing_over(void *arg) {
     return false;
 }
 
-/* They call it off if a replica takes longer than failover-timeout: then they are told again. */
+static void set_timeouts(struct sentinels *s, const char *ms) {
+    for (int i = 0; i < SENTINELS; i++)
+        if (s->sentinel[i].pid != 0)
+            set_timeout(&s->sentinel[i], ms);
+}
+
+/* They call it off if the replica takes longer than failover-timeout: on a busy machine it does. Then they are told again. */
 int sentinels_fail_over(struct sentinels *s, unsigned limit_ms) {
     int next = -1;
+    set_timeouts(s, "15000");
     for (int i = 0; i < 3 && next < 0 && tap_wait_until(is_failing_over, s, limit_ms); i++)
         next = sentinels_next(s, limit_ms / 3);
+    set_timeouts(s, "1000");
     return next;
 }

@@ -214,7 +214,9 @@ static struct reply renew(struct books *b, const struct message *m, int64_t cloc
     struct reply reply;
     if (e->state == NO_ENTRY ? r->limit < b->witness_from : !is_known(e, r)) {
         check_lost(b, m);
-        return (struct reply){.answer = SFID__LOST};
+        /* Another has the pid inside the holder's window, which must not be used up. */
+        const bool others = e->state == FREE_ENTRY || (e->state != NO_ENTRY && e->token != r->token);
+        return (struct reply){.answer = others && r->limit > tick_of(clock) ? SFID__FOREIGN : SFID__LOST};
     }
     const uint64_t kept = SFID__MAX(r->limit, e->state == HELD_ENTRY ? e->limit : 0);
     if (is_strangers(r->pid)) {
