@@ -10,11 +10,14 @@
  * One server is master at a time. What happens: F_FLUSH it loses everything; F_EMPTY an empty server takes its place, F_FAILOVER
  * one with an older copy; F_SPLIT the former master goes on granting until S past its successor's beginning; F_APART the clocks
  * of the two differ by a tick; F_BACK the clocks are set back by a tick; F_LOSS answers are lost, and the question is asked
- * again under the same token; F_CRASH a process dies; F_LATE a renewal arrives after its lease was released.
+ * again under the same token; F_CRASH a process dies; F_LATE a renewal arrives after its lease was released; F_COPY an older copy
+ * of the hash is put back, or a record deleted, while the server runs. What is granted between that and the next question of a
+ * holder that knows better may be another's, and so may what is granted behind it: that is not counted.
  *
  * Rules to leave out: NO_Q0 (ordinary pids wait for SW + S only), NO_Q1 (short pids do not wait), NO_G (the limit shown is not
  * compared), LONG_CLAIM (a short pid is granted W), LONG_RENEWAL (it is renewed by W), MOVE_EARLY (a move does not wait for q),
- * MOVE_RELEASES (a move writes the short pid as released). MIXED gives the second holder a setting without a short part, which
+ * MOVE_RELEASES (a move writes the short pid as released), NO_WITNESS (who knows better begins no era), NO_DAMAGE (a record that
+ * is gone begins none). MIXED gives the second holder a setting without a short part, which
  * NO_LAY lets in.
  */
 #ifndef W
@@ -44,11 +47,23 @@
 #define RELEASED 2
 
 /* era 0: there is no hash. */
+#ifdef F_COPY
+typedef Hash { byte era, setting, g, b, n; byte q[2], kind[2], lease[2], limit[2] };
+bit doubt;           /* the hash is damaged, and nobody has asked who knows better */
+byte doubtful, eras; /* leases, as bits; how many eras have begun */
+#define NOTE(h) h.n = MIN(h.n + 1, 3) /* as many as tell a copy from what came after */
+#define DOUBTS(l) (doubtful >> (l) & 1)
+#define DOUBT(l) doubtful = (doubt -> doubtful | 1 << l : doubtful)
+#else
 typedef Hash { byte era, setting, g; byte q[2], kind[2], lease[2], limit[2] };
+#define NOTE(h) skip
+#define DOUBTS(l) 0
+#define DOUBT(l) skip
+#endif
 
 Hash hash[2];
-#ifdef F_FAILOVER
-Hash copy; /* what a failover leaves */
+#if defined F_FAILOVER || defined F_COPY
+Hash copy; /* what a failover leaves, or an operator has */
 #endif
 byte inc[2];        /* which start and role of a server */
 byte incs = 2;
@@ -99,10 +114,51 @@ inline wipe(h) {
 }
 
 inline put(d, h) {
+#ifdef F_COPY
+  d.b = h.b; d.n = h.n;
+#endif
   d.era = h.era; d.setting = h.setting; d.g = h.g; d.q[0] = h.q[0]; d.q[1] = h.q[1];
   d.kind[0] = h.kind[0]; d.lease[0] = h.lease[0]; d.limit[0] = h.limit[0];
   d.kind[1] = h.kind[1]; d.lease[1] = h.lease[1]; d.limit[1] = h.limit[1]
 }
+
+inline begin() {
+  wipe(hash[s]);
+  hash[s].era = inc[s]; hash[s].setting = setting; hash[s].g = CLOCK(s) + S + 1;
+#ifdef F_COPY
+  eras++; hash[s].b = eras; hash[s].n = 0; doubt = 0;
+#endif
+  hash[s].q[0] = CLOCK(s) + WAIT0 + S; hash[s].q[1] = CLOCK(s) + WAIT1
+}
+
+/* The asker was answered seen_n in era seen_b. */
+#ifdef F_COPY
+inline heed() {
+  if
+  :: hash[s].era == inc[s] && (seen_b > hash[s].b || (seen_b == hash[s].b && seen_n > hash[s].n)) ->
+     doubt = 0;
+#ifndef NO_WITNESS
+     begin()
+#endif
+  :: else
+  fi
+}
+inline heed_record() {
+  if
+  :: hash[s].era == inc[s] && seen_b == hash[s].b && hash[s].kind[nr] == FREE ->
+     doubt = 0;
+#ifndef NO_DAMAGE
+     begin()
+#endif
+  :: else
+  fi
+}
+#define SEE got_b = hash[s].b; got_n = hash[s].n
+#else
+inline heed() { skip }
+inline heed_record() { skip }
+#define SEE skip
+#endif
 
 /* Chooses the server that is asked, and begins a new era there if it is due. s 2: the question is refused. */
 inline ask() {
@@ -117,11 +173,8 @@ inline ask() {
   :: !LET_IN(s) -> s = 2
   :: else ->
      if
-     :: hash[s].era != inc[s] ->
-        wipe(hash[s]);
-        hash[s].era = inc[s]; hash[s].setting = setting; hash[s].g = CLOCK(s) + S + 1;
-        hash[s].q[0] = CLOCK(s) + WAIT0 + S; hash[s].q[1] = CLOCK(s) + WAIT1
-     :: else
+     :: hash[s].era != inc[s] -> begin()
+     :: else -> heed()
      fi;
      if :: s == master && first == 0 -> first = CLOCK(s) :: else fi
   fi
@@ -150,12 +203,20 @@ inline offer(p) {
 /* Writes what was offered. */
 inline grant(p) {
   if :: wish == 0 -> leases++; wish = leases :: else fi;
+#ifdef F_COPY
+  if :: DOUBTS(hash[s].lease[p]) -> doubtful = doubtful | 1 << wish :: else fi;
+#endif
+  DOUBT(wish);
+  NOTE(hash[s]);
   hash[s].kind[p] = HELD; hash[s].lease[p] = wish; hash[s].limit[p] = till
 }
 
 #define MAY_WISH (wish != 0 || leases < LEASES)
 
-inline issue(l) { assert(owner == 0 || owner == l); owner = l }
+inline issue(l) {
+  assert(owner == 0 || owner == l || DOUBTS(l) || DOUBTS(owner));
+  if :: !DOUBTS(l) -> owner = l :: else fi
+}
 
 #define CLAIM 1
 #define RENEWAL 2
@@ -168,6 +229,9 @@ proctype Holder(bit setting) {
   byte wish = 0;                              /* token of a claim or move that is not answered */
   byte word = 0, from = 0, till = 0, on = 0;  /* an answer under way */
   byte s = 0, t = 0;
+#ifdef F_COPY
+  byte seen_b = 0, seen_n = 0, got_b = 0, got_n = 0;
+#endif
 #ifdef F_LATE
   byte late = 0, late_pid = 0, late_limit = 0;
 #endif
@@ -178,12 +242,13 @@ proctype Holder(bit setting) {
        :: s < 2 ->
           on = setting; offer(on);
           if :: till == 0 -> on = 1 - setting; offer(on) :: else fi;
-          if :: till != 0 -> grant(on); word = CLAIM :: else -> on = 0 fi
+          if :: till != 0 -> grant(on); word = CLAIM; SEE :: else -> on = 0 fi
        :: else
        fi;
        s = 0 }
   :: atomic { lease != 0 && word == 0 -> /* renew, and perhaps ask to be moved */
        ask();
+       if :: s < 2 -> heed_record() :: else fi;
        if
        :: s < 2 && ((hash[s].kind[nr] == FREE && SHOWS(s)) || (hash[s].kind[nr] == HELD && hash[s].lease[nr] == lease)) ->
           if
@@ -201,8 +266,11 @@ proctype Holder(bit setting) {
           :: else ->
              till = MAX(MAX(MIN(CLOCK(s) + RENEWED(nr), TMAX), limit), hash[s].limit[nr]);
              hash[s].kind[nr] = HELD; hash[s].lease[nr] = lease; hash[s].limit[nr] = till;
+             NOTE(hash[s]);
+             DOUBT(lease);
              word = RENEWAL
-          fi
+          fi;
+          SEE
        :: else -> /* refused, or lost: it uses up its window, or claims another pid */
           if :: lease = 0; lo = 0; limit = 0; issued = 0; nr = 0; wish = 0 :: skip fi
        fi;
@@ -214,6 +282,9 @@ proctype Holder(bit setting) {
           if :: word == MOVE -> old = lease; old_lo = lo; old_limit = limit :: else fi;
           lease = wish; wish = 0; nr = on; lo = from; limit = till; issued = 0
        fi;
+#ifdef F_COPY
+       seen_b = got_b; seen_n = got_n; got_b = 0; got_n = 0;
+#endif
        word = 0; from = 0; till = 0; on = 0 }
 #ifdef F_LOSS
   :: atomic { word != 0 -> word = 0; from = 0; till = 0; on = 0 }
@@ -234,7 +305,13 @@ proctype Holder(bit setting) {
        :: s < 2 && hash[s].kind[nr] == HELD && hash[s].lease[nr] == lease ->
           t = (issued -> MAX(lo, watched + 1) : lo);
           do :: t < limit -> t++ :: break od;
-          hash[s].kind[nr] = RELEASED; hash[s].lease[nr] = 0; hash[s].limit[nr] = t
+          hash[s].kind[nr] = RELEASED; hash[s].limit[nr] = t;
+#ifdef F_COPY
+          if :: !DOUBTS(lease) -> hash[s].lease[nr] = 0 :: else fi; /* whoever comes next is behind it */
+#else
+          hash[s].lease[nr] = 0;
+#endif
+          NOTE(hash[s])
        :: else
        fi;
 #ifdef F_LATE
@@ -280,6 +357,11 @@ proctype World() {
 #ifdef F_EMPTY
   :: atomic { faults < FAULTS -> faults++; promote(); wipe(hash[master]) }
 #endif
+#ifdef F_COPY
+  :: atomic { faults < FAULTS && copy.b == 0 -> put(copy, hash[master]) }
+  :: atomic { faults < FAULTS && copy.b != 0 -> faults++; doubt = 1; put(hash[master], copy) }
+  :: atomic { faults < FAULTS -> faults++; doubt = 1; hash[master].kind[watched_pid] = FREE }
+#endif
 #ifdef F_FAILOVER
   :: atomic { put(copy, hash[master]) }
   :: atomic { faults < FAULTS -> faults++; promote(); put(hash[master], copy) }
@@ -297,6 +379,9 @@ init {
 #endif
     inc[0] = 1;
     hash[0].era = 1; /* initialised */
+#ifdef F_COPY
+    eras = 1; hash[0].b = 1;
+#endif
 #ifdef F_FAILOVER
     put(copy, hash[0]);
 #endif

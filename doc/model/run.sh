@@ -129,6 +129,9 @@ row ok "newcomers; a failover" -DF_FAILOVER
 size="-DTMAX=4 -DLEASES=2 -DW=2"
 row ok "newcomers; a failover, the former master goes on" -DF_FAILOVER -DF_SPLIT
 row ok "newcomers; a failover and a flush" -DF_FAILOVER -DF_FLUSH -DFAULTS=2
+row ok "newcomers; an old copy comes back, or a record is deleted" -DF_COPY
+row dup "newcomers; the same, and who knows better begins no era" -DF_COPY -DNO_WITNESS
+row dup "newcomers; the same, and a record that is gone begins none" -DF_COPY -DNO_DAMAGE
 size="-DTMAX=7 -DLEASES=2"
 row dup "newcomers; two settings, forgotten twice (assumption broken)" -DF_FLUSH -DMIXED -DFAULTS=2
 size="-DTMAX=6 -DLEASES=2 -DW=2"

@@ -226,7 +226,7 @@ static void copy_or_put_back(int s) {
 static void lose_record(int s) {
     const struct app *a = &game.side[s];
     const char pid[] = {(char)('0' + below(game.pids)), 0};
-    if (redis_do(a->redis, "HDEL", a->key, pid, NULL) > 0 && game.damage[s] == WHOLE)
+    if (redis_do(a->redis, "HDEL", a->key, pid, NULL) > 0 && game.damage[s] < GONE_BACK)
         game.damage[s] = LACKING;
     note("%d: the record of pid %s is deleted", s, pid);
 }

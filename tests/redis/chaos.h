@@ -193,6 +193,7 @@ static void may_issue(uint64_t token, int pid, int64_t lo, int64_t end, bool dou
         w = &game.window[game.windows++];
         *w = (struct window){token, pid, lo, end, doubtful};
     }
+    w->doubtful = w->doubtful || (doubtful && end > w->end);
     w->end = end > w->end ? end : w->end;
     game.granted++;
     for (size_t i = 0; i < game.windows; i++) {
