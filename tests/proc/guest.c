@@ -183,6 +183,7 @@ static void gives_none(const char *what, sfid *none) {
     is_i64(sfid_next_n(none, ids, 0), 0, "%s: of none", what);
     is_i64(sfid_retry_ms(none), SFID_ECLOSED, "%s: sfid_retry_ms()", what);
     is_i64(sfid_pid(none), SFID_ECLOSED, "%s: sfid_pid()", what);
+    is_i64(sfid_ready(none), 0, "%s: sfid_ready()", what);
     is_i64(orders_next((orders *)(void *)none), SFID_ECLOSED, "%s: the inline form", what);
     is_i64(sfid_next_wide(none, &wide), SFID_ECLOSED, "%s: sfid_next_wide()", what);
     is_i64(sfid_try_next_wide(none, &wide), SFID_ECLOSED, "%s: sfid_try_next_wide()", what);
@@ -203,20 +204,35 @@ static void test_null(void) {
     ok(true, "NULL: closed, which does nothing");
 }
 
-/* A program may ignore that an open failed. This one fails before it has read any option. */
-static void test_failed(void) {
-    sfid_options opt = SFID_OPTIONS_INIT;
+/* A program may ignore that an open failed. */
+static void test_failed(const char *what, const sfid_options *opt, int code) {
     sfid *g = NULL;
-    opt.size = 0;
-    is_i64(sfid_open(&g, &opt), SFID_EINVAL, "an open fails");
-    gives_none("then", g);
+    sfid_lane *lane;
+    is_i64(sfid_open(&g, opt), code, "%s: an open fails", what);
+    gives_none(what, g);
+    must(sfid_lane_open(&lane, g) == 0, "%s: no lane", what);
+    is_i64(sfid_lane_next(lane), SFID_ECLOSED, "%s: sfid_lane_next()", what);
+    sfid_lane_close(lane);
     sfid_close(g);
+}
+
+/* Before any option is read, and when that is done. */
+static void test_failures(void) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.size = 0;
+    test_failed("no size", &opt, SFID_EINVAL);
+    opt = options_of("failed", -1, NULL);
+    opt.store = "local";
+    opt.run_dir = "/dev/null";
+    test_failed("no run directory", &opt, SFID_ESTATE);
+    opt.share = 1;
+    test_failed("no run directory to share", &opt, SFID_ESTATE);
 }
 
 int main(void) {
     dirs_make();
     test_null();
-    test_failed();
+    test_failures();
     test_limits();
     if (SANITIZED)
         skip(8, "a sanitizer does not follow a thread that is cancelled");
