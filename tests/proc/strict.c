@@ -2,8 +2,8 @@
 /*
  * What is done once in a process is done by sfid_open(). Behind it a call makes no system call but getpid, clock_nanosleep and
  * futex, as doc/deploy.md says: a filter kills the process at any other one. It keeps errno. So does the first call of a process,
- * also in a signal handler: in each way of coming to a handle. A forked child makes getrandom, too, once. Where its parent is gone, it
- * starts a keeper, or cannot: that does not show in errno either.
+ * also in a signal handler: in each way of coming to a handle. A forked child makes getrandom, too, once. Where its parent is
+ * gone, it starts a keeper, or cannot: that does not show in errno either.
  *
  * One size. A sanitizer makes calls of its own, so that filters are skipped with one.
  */
