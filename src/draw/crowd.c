@@ -90,11 +90,13 @@ static bool draw_in_tick(struct sfid__generator *g, struct sfid__call *call) {
     const uint64_t tick = sfid__hint(g);
     struct sfid__record *r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
     /* Acquire, as in slow.c from_of(). */
-    if (load(&g->page->asked_ms) != 0 || tick < atomic_load_explicit(&g->crowd.from, memory_order_acquire))
+    if (tick < atomic_load_explicit(&g->crowd.from, memory_order_acquire))
         return false;
     const uint64_t capacity = sfid__record_capacity(r);
     uint64_t n = load(&r->word);
     while (sfid__record_tick(r, n) == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire)) {
+        if (load(&g->page->asked_ms) != 0) /* not before: a handle that did not open has no page */
+            return false;
         call->count = SFID__MIN(call->want, capacity - (n & (capacity - 1)));
         if (atomic_compare_exchange_weak_explicit(&r->word, &n, n + call->count, memory_order_relaxed, memory_order_relaxed)) {
             call->from = r;

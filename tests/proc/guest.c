@@ -29,7 +29,9 @@ static sigset_t mask_now(void) {
 
 /* ---- the limit on the size of files ------------------------------------------ */
 
-static const rlim_t limits[] = {0, 1, 4000, 5000, 8192, 100000, (1 << 18) - 1};
+enum { PAGE_BYTES = 1 << 18 }; /* of a program that locks its memory a page takes as much */
+
+static const rlim_t limits[] = {0, 1, 4000, 5000, 8192, 100000, PAGE_BYTES - 1};
 
 struct limited {
     rlim_t bytes;
@@ -61,10 +63,11 @@ static int limited_later(void *arg) {
     return id < 0 || is_pending(SIGXFSZ);
 }
 
-static int open_unlimited(void *arg) {
+static int open_within(void *arg) {
     (void)arg;
     sfid_options opt = options_of("limited", 7, NULL);
     sfid_status_info st;
+    limit_files(PAGE_BYTES);
     sfid *g = open_or_die(&opt);
     const bool good = sfid_next(g) >= 0 && sfid_status(g, &st) == 0 && st.ahead_ms <= 1000;
     sfid_close(g);
@@ -95,7 +98,7 @@ static void test_limits(void) {
         ok(strstr(l->text, "RLIMIT_FSIZE") != NULL, "and says why: %s", l->text);
         is_i64(child_run(limited_later, l, TAP_WAIT_MS), 0, "a limit that comes later leaves an open one alone, and close");
     }
-    is_i64(child_run(open_unlimited, NULL, TAP_WAIT_MS), 0, "without the limit it opens at once: nothing half made is left");
+    is_i64(child_run(open_within, NULL, TAP_WAIT_MS), 0, "with 256 KiB it opens at once: nothing half made is left");
     is_i64(child_run(keeps_pending, l, TAP_WAIT_MS), 0, "signals that were pending before still are");
     munmap(l, sizeof *l);
 }
@@ -183,6 +186,7 @@ static void gives_none(const char *what, sfid *none) {
     is_i64(sfid_next_n(none, ids, 0), 0, "%s: of none", what);
     is_i64(sfid_retry_ms(none), SFID_ECLOSED, "%s: sfid_retry_ms()", what);
     is_i64(sfid_pid(none), SFID_ECLOSED, "%s: sfid_pid()", what);
+    is_i64(sfid_ready(none), 0, "%s: sfid_ready()", what);
     is_i64(orders_next((orders *)(void *)none), SFID_ECLOSED, "%s: the inline form", what);
     is_i64(sfid_next_wide(none, &wide), SFID_ECLOSED, "%s: sfid_next_wide()", what);
     is_i64(sfid_try_next_wide(none, &wide), SFID_ECLOSED, "%s: sfid_try_next_wide()", what);
@@ -203,20 +207,35 @@ static void test_null(void) {
     ok(true, "NULL: closed, which does nothing");
 }
 
-/* A program may ignore that an open failed. This one fails before it has read any option. */
-static void test_failed(void) {
-    sfid_options opt = SFID_OPTIONS_INIT;
+/* A program may ignore that an open failed. */
+static void test_failed(const char *what, const sfid_options *opt, int code) {
     sfid *g = NULL;
-    opt.size = 0;
-    is_i64(sfid_open(&g, &opt), SFID_EINVAL, "an open fails");
-    gives_none("then", g);
+    sfid_lane *lane;
+    is_i64(sfid_open(&g, opt), code, "%s: an open fails", what);
+    gives_none(what, g);
+    must(sfid_lane_open(&lane, g) == 0, "%s: no lane", what);
+    is_i64(sfid_lane_next(lane), SFID_ECLOSED, "%s: sfid_lane_next()", what);
+    sfid_lane_close(lane);
     sfid_close(g);
+}
+
+/* Before any option is read, and when that is done. */
+static void test_failures(void) {
+    sfid_options opt = SFID_OPTIONS_INIT;
+    opt.size = 0;
+    test_failed("no size", &opt, SFID_EINVAL);
+    opt = options_of("failed", -1, NULL);
+    opt.store = "local";
+    opt.run_dir = "/dev/null";
+    test_failed("no run directory", &opt, SFID_ESTATE);
+    opt.share = 1;
+    test_failed("no run directory to share", &opt, SFID_ESTATE);
 }
 
 int main(void) {
     dirs_make();
     test_null();
-    test_failed();
+    test_failures();
     test_limits();
     if (SANITIZED)
         skip(8, "a sanitizer does not follow a thread that is cancelled");

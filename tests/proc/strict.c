@@ -2,7 +2,8 @@
 /*
  * What is done once in a process is done by sfid_open(). Behind it a call makes no system call but getpid, clock_nanosleep and
  * futex, as doc/deploy.md says: a filter kills the process at any other one. It keeps errno. So does the first call of a process,
- * also in a signal handler: in each way of coming to a handle. Only the first call of a forked child does more: it starts a keeper.
+ * also in a signal handler: in each way of coming to a handle. A forked child makes getrandom, too, once. Where its parent is
+ * gone, it starts a keeper, or cannot: that does not show in errno either.
  *
  * One size. A sanitizer makes calls of its own, so that filters are skipped with one.
  */
@@ -12,6 +13,10 @@
 #include <linux/seccomp.h>
 #include <sfid/lane.h>
 #include <sys/syscall.h>
+
+#ifndef SYS_clone3 /* older headers */
+#define SYS_clone3 435
+#endif
 
 enum { TICKS = 12, EACH = 50, MARKER = 777 };
 enum { FILTERED = 1, HANDLED = 2 };
@@ -38,6 +43,7 @@ struct trial {
     const struct way *way;
     unsigned flags;
     _Atomic int ids, errors, clobbered;
+    atomic_int alone; /* the parent has closed */
 };
 
 static struct trial *trial;
@@ -85,17 +91,24 @@ static void on_signal(int sig) {
     draw(try_next);
 }
 
-/* Of this thread alone: the keeper needs more. What the test itself calls is let through, too. */
-static bool filter(void) {
-    static const int good[] = {SYS_clock_nanosleep, SYS_futex, SYS_getpid, SYS_clock_gettime, SYS_exit_group, SYS_rt_sigreturn};
-    struct sock_filter code[COUNT_OF(good) + 3] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
-    unsigned n = 1;
-    for (unsigned i = 0; i < COUNT_OF(good); i++, n++)
-        code[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)good[i], COUNT_OF(good) - i, 0);
-    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+/* Of this thread, and those that it starts. */
+static bool install(struct sock_filter *code, unsigned n) {
     const struct sock_fprog program = {(unsigned short)n, code};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* The keeper needs more. What the test itself calls is let through, too; getrandom in a child alone. */
+static bool filter(void) {
+    static const int good[] = {SYS_clock_nanosleep, SYS_futex,        SYS_getpid,   SYS_clock_gettime,
+                               SYS_exit_group,      SYS_rt_sigreturn, SYS_getrandom};
+    const unsigned all = COUNT_OF(good) - (trial->way->forked ? 0 : 1);
+    struct sock_filter code[COUNT_OF(good) + 3] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    unsigned n = 1;
+    for (unsigned i = 0; i < all; i++, n++)
+        code[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)good[i], all - i, 0);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    return install(code, n);
 }
 
 /* All calls, over several ticks. */
@@ -106,12 +119,8 @@ static int generate(void *unused) {
         signal(SIGUSR1, on_signal);
         raise(SIGUSR1);
     }
-    if (trial->flags & FILTERED) {
-        if (trial->way->forked)
-            draw(next); /* the first call of a child starts its keeper */
-        if (!filter())
-            return DIED;
-    }
+    if (trial->flags & FILTERED && !filter())
+        return DIED;
     for (int i = 0; i < TICKS; i++) {
         draw(try_next);
         draw(next);
@@ -143,12 +152,59 @@ static void test_way(const struct way *way, unsigned flags) {
     t->flags = flags;
     const char *how = flags & FILTERED ? "with the documented filter" : flags & HANDLED ? "first in a signal handler" : "as it is";
     const int status = child_run(live, t, TAP_WAIT_MS);
-    ok(status == 0 && atomic_load(&t->ids) > TICKS && atomic_load(&t->errors) == 0, "%s, %s: IDs, and no call of the system",
+    ok(status == 0 && atomic_load(&t->ids) > TICKS && atomic_load(&t->errors) == 0, "%s, %s: IDs, and no call that is forbidden",
        way->name, how);
     is_i64(atomic_load(&t->clobbered), 0, "%s, %s: errno is kept", way->name, how);
     if (status != 0)
         diag("status %d%s", status, status == KILLED + SIGSYS ? ": a call that the filter forbids" : "");
 }
+
+/* ---- no thread can start ------------------------------------------------------------ */
+
+/* As at a limit of processes. */
+static bool stop_threads(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    return install(code, COUNT_OF(code));
+}
+
+/* Each call tries to start a keeper, from the middle of the window to its end. */
+static int run_out(void *unused) {
+    (void)unused;
+    if (!stop_threads() || !flag_wait(&trial->alone, 1, TAP_WAIT_MS))
+        return DIED;
+    while (atomic_load(&trial->errors) == 0)
+        draw(next);
+    return sfid_next(handle) == SFID_ELEASE ? 0 : DIED;
+}
+
+static int leave_child(void *arg) {
+    trial = arg;
+    sfid_options opt = options(trial->way, 0);
+    opt.store = "local?lead_ms=300";
+    opt.max_wait_ms = 1;
+    must(sfid_open(&handle, &opt) == 0, "%s", sfid_last_error(handle));
+    let_threads_start();
+    const pid_t child = child_start(run_out, NULL);
+    sfid_close(handle);
+    atomic_store(&trial->alone, 1);
+    return child_wait(child, TAP_WAIT_MS);
+}
+
+static void test_threadless(void) {
+    struct trial *t = shared_memory(sizeof *t);
+    t->way = &ways[0];
+    is_i64(child_run(leave_child, t, TAP_WAIT_MS), 0, "a child in which no thread can start: the window of its parent ends");
+    ok(atomic_load(&t->ids) > 0, "until then it has IDs");
+    is_i64(atomic_load(&t->clobbered), 0, "errno is kept");
+}
+
+/* ---- shared pages --------------------------------------------------------------------- */
 
 /* A process that begins a shared page and stays. */
 struct beginner {
@@ -186,6 +242,10 @@ int main(void) {
         else
             test_way(&ways[i], FILTERED);
     }
+    if (SANITIZED)
+        skip(3, "a sanitizer makes calls of its own");
+    else
+        test_threadless();
     for (int i = 0; i < 2; i++) {
         atomic_store(&b[i].may_end, 1);
         is_i64(child_wait(child[i], TAP_WAIT_MS), 0, "who began a page ends well");
