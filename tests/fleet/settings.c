@@ -2,7 +2,7 @@
 /*
  * A process that comes to a known app with another layout, unit, epoch, window or skew budget is refused with SFID_ELAYOUT, and
  * nothing of the app changes: neither its hash nor a registration, to the byte. Who holds a pid goes on. The same holds for a
- * process whose clock is far from the server's.
+ * process whose clock is far from the server's. And who gets no pid of a new app is told what is unknown, until when, and why.
  */
 #include "support/fleet.h"
 
@@ -111,12 +111,52 @@ static void test_settings(struct redis *r) {
     judge(LAYOUT, "per-file", UINT64_MAX, "settings");
 }
 
+/* ---- a new app ------------------------------------------------------------- */
+
+static void gets_none(const sfid_options *opt, const char *const *words, const char *what) {
+    struct member *m = members_new(1, opt);
+    is_i64(member_open_one(m), SFID_ENOPID, "%s: no pid", what);
+    for (; *words; words++)
+        ok(strstr(m->text, *words) != NULL, "%s: \"%s\"", what, *words);
+    ok(strstr(m->text, "every pid") == NULL, "%s: it does not say that all are taken", what);
+    diag("%s", m->text);
+    is_i64(member_end(m), 0, "%s: ends well", what);
+}
+
+#define GETS_NONE(opt, what, ...) gets_none(opt, (const char *const[]){__VA_ARGS__, NULL}, what)
+
+static void test_unknown(struct redis *r) {
+    sfid_options opt = fleet_options(r, "unknown", &layout);
+    opt.pid_max = 7;
+    opt.ttl_ms = 600000;
+    opt.heartbeat_ms = 100000;
+    opt.short_ms = 30000;
+    opt.on_unknown = SFID_WAIT_OUT;
+    opt.open_timeout_ms = 500;
+    GETS_NONE(&opt, "a new app", "does not know app \"unknown\"", "holders of its pids may go on until ",
+              "the first comes free at ", "sfid init --app unknown --store ");
+    redis_do(r, "HSET", "sfid:unknown", "3", "99999999999 n host-a:0:00000000000000ab", NULL);
+    GETS_NONE(&opt, "one pid is taken", "some pids are taken, by host-a (1): holders of its other pids may go on until ");
+    redis_clock_offset(r, -60000);
+    GETS_NONE(&opt, "this host is ahead", "the short pids that come earlier are not for this host: its clock is ",
+              " s ahead of the server's, more than half of short_ms; correct the clock");
+    redis_clock_offset(r, 60000);
+    GETS_NONE(&opt, "this host is behind", " s behind the server's, more than half of short_ms");
+    redis_clock_offset(r, 0);
+    redis_do(r, "DEL", "sfid:unknown", NULL);
+}
+
+static void test(struct redis *r) {
+    test_settings(r);
+    test_unknown(r);
+}
+
 int main(void) {
     fleet_begin(LAYOUT);
     wider = layout_of("36:10:18/1s");
     finer = layout_of("39:11:13/100ms");
     slower = layout_of("36:11:17/2s");
     later = layout_of("36:11:17/1s@1766361601000");
-    on_servers(0, REDIS_CLOCK, test_settings);
+    on_servers(0, REDIS_CLOCK, test);
     return done_testing();
 }
