@@ -201,7 +201,7 @@ static void explain_unknown(const struct redis_store *s, uint64_t tick, uint64_t
         snprintf(brief, sizeof brief, "; the first comes free at %s", when);
     sfid__fail(
         err, SFID_ENOPID,
-        "%s does not know app \"%.64s\", or has forgotten it%s%s: holders of its %spids may go on until %s%s. If no process of "
+        "%s does not know app \"%.64s\", or has forgotten it%s%s; holders of its %spids may go on until %s%s. If no process of "
         "this app is running anywhere, run `sfid init --app %.64s --store %s`",
         app->shown, app->name, holders[0] ? "; some pids are taken, by " : "", holders, holders[0] ? "other " : "", till, brief,
         app->name, app->shown);

@@ -136,7 +136,7 @@ static void test_unknown(struct redis *r) {
     GETS_NONE(&opt, "a new app", "does not know app \"unknown\"", "holders of its pids may go on until ",
               "the first comes free at ", "sfid init --app unknown --store ");
     redis_do(r, "HSET", "sfid:unknown", "3", "99999999999 n host-a:0:00000000000000ab", NULL);
-    GETS_NONE(&opt, "one pid is taken", "some pids are taken, by host-a (1): holders of its other pids may go on until ");
+    GETS_NONE(&opt, "one pid is taken", "some pids are taken, by host-a (1); holders of its other pids may go on until ");
     redis_clock_offset(r, -60000);
     GETS_NONE(&opt, "this host is ahead", "the short pids that come earlier are not for this host: its clock is ",
               " s ahead of the server's, more than half of short_ms; correct the clock");
