@@ -9,16 +9,22 @@ struct lives_report *lives_begin(void) {
 
 /* ---- a life ------------------------------------------------------------- */
 
-static void fail(struct lives_report *report, int64_t code, const char *text) {
-    atomic_fetch_add(&report->errors, 1);
+/* Of the first error: how the page stood then, too. */
+static void fail(struct lives_report *report, const sfid *g, int64_t code) {
+    sfid_status_info st;
+    const bool known = sfid_status(g, &st) == 0 && st.pid >= 0;
+    if (atomic_fetch_add(&report->errors, 1) != 0)
+        return;
     atomic_store(&report->an_error, code);
-    snprintf(report->text, sizeof report->text, "%s", text);
+    snprintf(report->text, sizeof report->text, "%s (%s%d, pid %d, window %d ms, %d failures, %d losses, it keeps: %d)",
+             sfid_last_error(g), known ? "connected " : "not open ", (int)st.connected, (int)st.pid, (int)st.window_ms,
+             (int)st.renew_failures, (int)st.losses, (int)st.keeper_here);
 }
 
 static void one(struct lives_report *report, sfid *g, struct idlog *log) {
     const int64_t before = atomic_load(&report->highest), id = sfid_next(g);
     if (id < 0) {
-        fail(report, id, sfid_last_error(g));
+        fail(report, g, id);
         return;
     }
     idlog_put(log, id);
@@ -33,7 +39,7 @@ int lives_live(struct lives_report *report, uint64_t random, const sfid_options 
     const int64_t begin = mono_ns();
     const int rc = sfid_open(&g, opt);
     if (rc < 0) {
-        fail(report, rc, sfid_last_error(g));
+        fail(report, g, rc);
         return 1;
     }
     const uint64_t life = atomic_fetch_add(&report->lives, 1) + 1;

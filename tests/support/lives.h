@@ -22,7 +22,7 @@ struct lives_report {
     _Atomic int64_t ids;
     _Atomic uint64_t firsts_n;
     _Atomic int64_t firsts[LIVES_FIRSTS]; /* sfid_open() to first ID */
-    char text[200];
+    char text[400];
 };
 
 /* In the test and in a life: the file they share. Zeroed at first. */
