@@ -18,14 +18,15 @@ static void demands(const char *write, const char *lag) {
     redis_do(&master, "CONFIG", "SET", "min-replicas-max-lag", lag, NULL);
 }
 
-struct there {
-    struct redis *r;
-    const char *key;
-};
-
-static bool is_there(void *arg) {
-    const struct there *t = arg;
-    return redis_do(t->r, "HEXISTS", t->key, "0", NULL) == 1;
+/* It has the app as its master has it. */
+static bool follows(void *arg) {
+    struct app theirs = *(struct app *)arg, ours = theirs;
+    ours.redis = &master;
+    char *want = app_contents(&ours), *got = app_contents(&theirs);
+    const bool same = strcmp(got, want) == 0;
+    free(want);
+    free(got);
+    return same;
 }
 
 static void refused(struct app *a, int min_good, const char *name) {
@@ -96,8 +97,8 @@ static void grants_nothing(struct redis *r, const char *name) {
     snprintf(about, sizeof about, "%s: ", name);
     app_say(&a, "init", "", NULL);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
-    need(tap_wait_until(is_there, &(struct there){r, a.key}, TAP_WAIT_MS), "%s does not follow", name);
     a.redis = r, a.about = about;
+    need(tap_wait_until(follows, &a, TAP_WAIT_MS), "%s does not follow", name);
     before = app_contents(&a);
     says(&a, "-READONLY this server is a replica*", "a claim", "claim", "0", "n", "m:0:B", NULL);
     says(&a, "-READONLY this server is a replica*", "a renewal", "renew", "0", "n", "m:0:A", "n1", "99999999999", NULL);
