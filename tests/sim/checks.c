@@ -12,13 +12,16 @@
  * 5. A call that gets no ID, or no pid, has a cause.
  * 6. A server says that its hash is older, or damaged, only after an old copy was put back.
  * 7. A close takes no longer than sfid.h says, unless its process or its disk stands still.
+ * 8. No process asks servers over and over.
  */
 #include "sim.h"
 
 #include <sfid.h>
 
-#define TICK SECOND                                           /* so long may a call without a wait find a tick used up */
-#define CLOSE_MOST (1500 * MS)                                /* of each page; one that is being opened is waited for */
+#define TICK SECOND            /* so long may a call without a wait find a tick used up */
+#define CLOSE_MOST (1500 * MS) /* of each page; one that is being opened is waited for */
+#define MINUTE (60 * SECOND)
+enum { BUSY = 400 };                                          /* questions in a minute: twice of the most that any world has */
 enum { ROOM = 1 << 22, PID_BITS = 11, PIDS = 1 << PID_BITS }; /* of all layouts here */
 
 /* Where a world breaks an assumption, what follows from that is told and no fault: IDs that repeat, leases that are lost, and
@@ -171,6 +174,18 @@ void check_refusal(struct seen *s, int code, const char *why) {
         return;
     counts.refused++;
     accuse("REFUSED without a cause, no ID for %.1f s: %d %s", (double)(now_ns - s->got_at) / 1e9, code, why);
+}
+
+void check_asks(void) {
+    struct process *p = me->process;
+    if (now_ns >= p->minute_till) {
+        p->minute_till = now_ns + MINUTE;
+        p->asks = 0;
+    }
+    if (++p->asks != BUSY)
+        return;
+    counts.refused++;
+    blame("BUSY: process %d has asked %d times in %.1f s", p->pid, BUSY, (double)(now_ns + MINUTE - p->minute_till) / 1e9);
 }
 
 bool fixed_is_taken(bool held) {

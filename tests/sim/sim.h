@@ -130,6 +130,8 @@ struct process {
     bool used, exits;
     bool keeps;    /* has opened with share 1 */
     bool guest;    /* has opened with share 2, or will */
+    unsigned asks; /* in this minute */
+    int64_t minute_till;
     bool pageless; /* the run directory was lost since it opened a generator */
     unsigned born; /* a number that none had before */
     int pid, host, parent;
@@ -452,6 +454,8 @@ void check_disputed(uint64_t pid, uint64_t till);
 void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq);
 enum { TICK_SHIFT = 28 }; /* of the default layout */
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
+/* The process whose turn it is asks a server something, or for a connection. */
+void check_asks(void);
 /* A generator was closed, in this time. */
 void check_closed(int64_t began);
 /* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. */
