@@ -77,7 +77,11 @@ void sfid__holder_begin_boot(struct sfid__holder *h) {
  */
 static bool is_copied(const struct sfid__holder *h) {
     const struct sfid__record *r = sfid__holder_last_record(h);
-    if (sfid__signs_changed(&h->signs, h->boot) || sfid__grant_is_void(h, r))
+    if (sfid__signs_changed(&h->signs, h->boot))
+        return true;
+    if (h->shunned) /* R10: that record is the last one still, and a claim is under way or due */
+        return false;
+    if (sfid__grant_is_void(h, r))
         return true;
     return !h->shared && sfid__holder_has_pid(h) && r && sfid__grant_is_closed(r);
 }

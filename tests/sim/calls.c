@@ -116,6 +116,10 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode) {
     struct node *from;
     struct place at;
     disk_takes(NULL, 0);
+    if (now_ns < here()->files_gone_till) {
+        errno = ENFILE;
+        return -1;
+    }
     if (!begins(dirfd, path, &from))
         return -1;
     struct node *n = path_find(from, path, &at) ? at.node : NULL;

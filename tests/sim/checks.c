@@ -12,13 +12,17 @@
  * 5. A call that gets no ID, or no pid, has a cause.
  * 6. A server says that its hash is older, or damaged, only after an old copy was put back.
  * 7. A close takes no longer than sfid.h says, unless its process or its disk stands still.
+ * 8. No process asks servers over and over.
  */
 #include "sim.h"
 
 #include <sfid.h>
 
-#define TICK SECOND                                           /* so long may a call without a wait find a tick used up */
-#define CLOSE_MOST (1500 * MS)                                /* of each page; one that is being opened is waited for */
+#define TICK SECOND            /* so long may a call without a wait find a tick used up */
+#define CLOSE_MOST (1500 * MS) /* of each page; one that is being opened is waited for */
+#define MINUTE (60 * SECOND)
+enum { BUSY = 400 };         /* questions in a minute: twice of the most that any world has */
+enum { TURNS_OF_TWINS = 3 }; /* grants to one and to the other, while they show what was under way */
 enum { ROOM = 1 << 22, PID_BITS = 11, PIDS = 1 << PID_BITS }; /* of all layouts here */
 
 /* Where a world breaks an assumption, what follows from that is told and no fault: IDs that repeat, leases that are lost, and
@@ -32,6 +36,8 @@ static uint64_t limit[PIDS], last_tick[PIDS], left_out[PIDS];
 static uint64_t held_till[PIDS], disputed_till[PIDS];
 static unsigned granted_by[PIDS]; /* the server's number and 1 */
 static char granted_to[PIDS][128];
+static int granted_at[PIDS];
+static unsigned turns_left[PIDS];
 
 void checks_begin(void) {
     for (int i = 0; i < 2; i++)
@@ -173,6 +179,18 @@ void check_refusal(struct seen *s, int code, const char *why) {
     accuse("REFUSED without a cause, no ID for %.1f s: %d %s", (double)(now_ns - s->got_at) / 1e9, code, why);
 }
 
+void check_asks(void) {
+    struct process *p = me->process;
+    if (now_ns >= p->minute_till) {
+        p->minute_till = now_ns + MINUTE;
+        p->asks = 0;
+    }
+    if (++p->asks != BUSY)
+        return;
+    counts.refused++;
+    blame("BUSY: process %d has asked %d times in %.1f s", p->pid, BUSY, (double)(now_ns + MINUTE - p->minute_till) / 1e9);
+}
+
 bool fixed_is_taken(bool held) {
     for (int i = 0; i < PROCESSES; i++) {
         const struct process *p = &process[i], *mine = me->process;
@@ -229,9 +247,19 @@ void check_era(unsigned which, const char *era, const char *shown) {
     }
 }
 
-void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t to, const char *base, bool fresh) {
+/* What was under way when a machine was copied both may show, and are granted, before one shows something new. */
+static void check_twins(int where, uint64_t pid, uint64_t to, const char *base) {
+    if (where != granted_at[pid] && strcmp(granted_to[pid], base) == 0 && turns_left[pid] > 0) {
+        turns_left[pid]--;
+        check_disputed(pid, to);
+    }
+    granted_at[pid] = where;
+}
+
+void check_grant(unsigned which, int where, uint64_t pid, uint64_t lo, uint64_t to, const char *base, bool fresh) {
     if (pid >= PIDS)
         return;
+    check_twins(where, pid, to, base);
     if (has_kind("pool") && granted_by[pid] && granted_by[pid] != which + 1) {
         counts.outside++;
         blame("GRANTED by two servers: pid %" PRIu64 ", by %u and %u", pid, granted_by[pid] - 1, which);
@@ -284,8 +312,13 @@ static bool is_renamed(const char *base, const char *granted) {
     return token && of_grant && strcmp(token, of_grant) == 0 && strcmp(base, granted) != 0;
 }
 
+/* The server has granted it to a copy of this machine since, which nobody told. */
+static bool is_twins(int where, uint64_t pid, const char *base) {
+    return has_kind("hidden") && pid < PIDS && where != granted_at[pid] && strcmp(base, granted_to[pid]) == 0;
+}
+
 void check_lost(unsigned which, int where, uint64_t pid, const char *base) {
-    if (loss_is_excused(where, pid < PIDS && is_renamed(base, granted_to[pid])))
+    if (is_twins(where, pid, base) || loss_is_excused(where, pid < PIDS && is_renamed(base, granted_to[pid])))
         return;
     counts.lost++;
     accuse("LOST without a cause: pid %" PRIu64 " of host %d, by server %u", pid, where, which);
@@ -299,4 +332,10 @@ void check_closed(int64_t began) {
     blame("CLOSED late, after %.1f s", (double)(now_ns - began) / 1e9);
 }
 
-void check_copied(void) { memcpy(left_out, last_tick, sizeof left_out); }
+void check_copied(bool hidden) {
+    memcpy(left_out, last_tick, sizeof left_out);
+    for (uint64_t pid = 0; hidden && pid < PIDS; pid++) {
+        check_disputed(pid, limit[pid]);
+        turns_left[pid] = TURNS_OF_TWINS;
+    }
+}

@@ -136,6 +136,15 @@ static void cut_short(void) {
     note("host %d is cut off for a while", number_of(h));
 }
 
+/* For W - H - D - 0.5 s: this costs nothing. What arrives when the cut is over takes up to 2 s more. */
+static void cut_to_the_brink(void) {
+    struct host *h = any_host();
+    if (now_ns < 3 * terms.window || now_ns < h->cut_till + terms.window)
+        return;
+    h->cut_till = now_ns + terms.window - terms.heartbeat - terms.deadline - 2500 * MS;
+    note("host %d is cut off for as long as costs nothing", number_of(h));
+}
+
 static void end_there(void *arg) { end_on(arg, 10 * SECOND); }
 
 /* Each renewal that is due meanwhile is under way for as long as an exchange may take, and then tried again. */
@@ -155,6 +164,7 @@ static void lose_power(void) {
         h->offset_ns -= back;
         cause_begins(CAUSE_CLOCK, number_of(h), now_ns + back);
     }
+    h->files_gone_till = 0;
     host_boot(h, true);
 }
 
@@ -204,6 +214,12 @@ static void disk_fails(void) {
     }
 }
 
+static void open_no_files(void) {
+    struct host *h = any_host();
+    h->files_gone_till = now_ns + any_ns(60 * SECOND);
+    cause_begins(CAUSE_DISK, number_of(h), h->files_gone_till);
+}
+
 static void copy_machine(void) {
     struct host *from = any_host(), *to = any_host();
     if (from == to || !has_kind("copy"))
@@ -211,9 +227,10 @@ static void copy_machine(void) {
     kill_all(to);
     if (!machine_copy(number_of(from), number_of(to)))
         return;
-    check_copied();
+    check_copied(has_kind("hidden"));
     causes_copied(number_of(from), number_of(to));
-    to->slept_ns += SECOND + any_ns(5 * SECOND);
+    if (!has_kind("hidden"))
+        to->slept_ns += SECOND + any_ns(5 * SECOND);
     cause_begins(CAUSE_COPY, number_of(from), now_ns);
     cause_begins(CAUSE_COPY, number_of(to), now_ns);
 }
@@ -232,6 +249,12 @@ static void restart_after(int64_t ns) {
     all_away(struck, ns);
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[struck].down_till);
     server_change(struck, SERVER_RESTARTS);
+}
+
+/* Its operator has taken a right away, and gives it back. */
+static void deny(void) {
+    server[struck].denies_till = now_ns + any_ns(60 * SECOND);
+    cause_begins(CAUSE_AWAY, EVERYWHERE, server[struck].denies_till);
 }
 
 static void restart_with_data(void) { restart_after(any_ns(30 * SECOND)); }
@@ -351,6 +374,11 @@ static const struct fault harmless[] = {{kill_one, 10}, {cut_short, 10}, {step_c
 static const struct fault at_servers[] = {{cut_long, 20}, {fail_over, 10},        {save, 10}, {kill_one, 10}, {stop_one, 10},
                                           {flush, 4},     {restart_with_data, 5}, {NULL, 0}};
 static const struct fault on_one_host[] = {{kill_one, 20}, {lose_power, 20}, {lose_run, 10}, {disk_hangs, 10}, {NULL, 0}};
+static const struct fault without_files[] = {{open_no_files, 10}, {lose_power, 10}, {NULL, 0}};
+static const struct fault at_brink[] = {{cut_to_the_brink, 1}, {NULL, 0}};
+static const struct fault held_up[] = {{cut_long, 10},       {stop_one, 5}, {kill_one, 10},
+                                       {kill_and_start, 10}, {lose_run, 5}, {NULL, 0}};
+static const struct fault denied[] = {{deny, 10}, {kill_and_start, 5}, {NULL, 0}};
 static const struct fault at_ends[] = {{end_one, 20},      {end_briefly, 10}, {kill_and_start, 20}, {end_cut_off, 10},
                                        {end_with_disk, 5}, {disk_is_slow, 5}, {stop_one, 2},        {NULL, 0}};
 static const struct fault at_replica[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
@@ -372,6 +400,7 @@ static const struct fault in_cluster[] = {{cluster_moves, 10},
                                           {cut_long, 5},
                                           {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
+static const struct fault at_replaced[] = {{split, 1}, {NULL, 0}};
 static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
 static const struct world {
@@ -388,6 +417,10 @@ static const struct world {
     {.name = "harmless", .fault = harmless, .between = 15 * SECOND, .wire = WIRE_SHORT},
     {.name = "servers", .fault = at_servers, .between = 60 * SECOND, .wire = WIRE_STUCK},
     {.name = "host", .fault = on_one_host, .between = 60 * SECOND},
+    {.name = "files", .fault = without_files, .between = 30 * SECOND},
+    {.name = "brink", .fault = at_brink, .between = 5 * SECOND},
+    {.name = "stuck", .fault = held_up, .between = 15 * SECOND, .wire = WIRE_STUCK},
+    {.name = "denied", .fault = denied, .between = 60 * SECOND},
     {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
     {.name = "limits", .fault = at_limits, .between = 30 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
@@ -406,6 +439,7 @@ static const struct world {
      .notices = true,
      .breaks = "A script runs as a whole; only scripts write the app's hash; nobody puts an old copy into a running server"},
     {.name = "masters", .fault = at_masters, .between = 30 * SECOND, .wire = WIRE_LONG, .begins = masters_begin},
+    {.name = "replaced", .fault = at_replaced, .between = 30 * SECOND, .begins = replaced_begins},
     {.name = "superseded",
      .fault = at_masters,
      .between = 30 * SECOND,

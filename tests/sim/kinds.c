@@ -9,12 +9,15 @@
  *   local   the pids of a host, by marks
  *   fork    processes have children, see fleet.c
  *   copy    machines are copied, see faults.c
+ *   hidden  with copy: a copy shows nothing, so that both go on until one of them renews
  *   fixed   the caller names the pid of each process; of two that name one, the second gets none
  *   ordinal the pid is the number in the host's name, store "ordinal:"; now and then two hosts exchange theirs, and lose all else
  *   wide    IDs are UUIDs of version 7
  *   flake, awsflake  IDs are of these wide layouts; the worker is the host
  *   pool    several servers, each with pids of its own; where no server forgets, one at a time is away, which costs nothing
  *   mixed   programs of the Rust crate lease from the same server, in the default layout
+ *   even    with brief: no window is shorter than others
+ *   spoilt  some answers of servers have a pid or a limit that no server can grant
  *   lanes   several threads of a process draw, each from a lane of its own, too
  *   batch   ticks have 1024 IDs, and now and then a process uses up more than one, so that it waits with a position in hand
  */
@@ -108,6 +111,7 @@ static sfid_options options_of_kind(void) {
     o.app = world_store ? "{sim}" : "sim"; /* in a cluster the app's keys need a tag */
     o.store = store();
     o.pid_max = has_kind("pool") ? 0 : settings.pids - 1;
+    o.pid_min = has_kind("spoilt");
     o.run_dir = RUN_DIR;
     o.state_dir = STATE_DIR;
     o.open_timeout_ms = 60000;
@@ -125,7 +129,7 @@ static sfid_options options_of_kind(void) {
     if (has_kind("brief") && kind_has_servers()) {
         o.ttl_ms = has_kind("mixed") ? 195000 : 90000;
         o.heartbeat_ms = 15000;
-        o.short_ms = 20000;
+        o.short_ms = has_kind("even") ? 0 : 20000;
         o.skew_budget_ms = 5000;
         o.max_skew_ms = 4000;
     }

@@ -12,7 +12,18 @@
 #include <stdarg.h>
 #include <strings.h>
 
-enum { SCRIPTS = 8, SHA = 40, OWN = 19, WITNESS = OWN - 1, BASE = OWN + 2, SHOWN = OWN + 4, MOVES_TO = OWN + 7 };
+enum { SCRIPTS = 8, SHA = 40 };
+enum {
+    PID_MIN = 12,
+    SHARE = 16,
+    OWN = 19,
+    WITNESS = OWN - 1,
+    BASE = OWN + 2,
+    SHOWN = OWN + 4,
+    MOVES_TO = OWN + 7
+};                                        /* in the arguments */
+enum { LO = 3, LIMIT, PID };              /* in an answer */
+enum { SPOILT = 40, SPOILT_MOVES = 300 }; /* of a thousand */
 
 struct server server[SERVERS];
 unsigned servers = 1;
@@ -175,24 +186,63 @@ static const char *era_in(int table) {
     return era;
 }
 
-static void judge(const struct command *c, int table) {
+struct answered {
+    bool claimed, renewed, moved, released, lost, foreign;
+};
+
+static struct answered answered(const struct command *c, int table) {
     const char *op = c->argv[4];
     lua_rawgeti(lua, table, 1);
-    const char *word = lua_tostring(lua, -1);
-    const bool claims = strcmp(op, "claim") == 0, renews = strcmp(op, "renew") == 0;
-    const bool is_ok = word && strcmp(word, "OK") == 0, moves = word && strcmp(word, "MOVED") == 0;
-    if (word && strcmp(op, "release") == 0 && strcmp(word, "OK") == 0)
-        check_released(strtoull(c->argv[OWN], NULL, 10), strtoull(c->argv[OWN + 4], NULL, 10));
-    if (word && strcmp(word, "FOREIGN") == 0)
-        cause_begins(CAUSE_FOREIGN, c->host, now_ns);
-    const bool is_lost = word && (strcmp(word, "LOST") == 0 || strcmp(word, "TAKEN") == 0);
+    const char *word = lua_isstring(lua, -1) ? lua_tostring(lua, -1) : "";
+    const bool is_ok = strcmp(word, "OK") == 0, renews = strcmp(op, "renew") == 0;
+    const struct answered a = {.claimed = is_ok && strcmp(op, "claim") == 0,
+                               .renewed = is_ok && renews,
+                               .released = is_ok && strcmp(op, "release") == 0,
+                               .moved = strcmp(word, "MOVED") == 0,
+                               .lost = renews && (strcmp(word, "LOST") == 0 || strcmp(word, "TAKEN") == 0),
+                               .foreign = strcmp(word, "FOREIGN") == 0};
     lua_pop(lua, 1);
+    return a;
+}
+
+static void judge(const struct command *c, int table) {
+    const struct answered a = answered(c, table);
+    if (a.released)
+        check_released(strtoull(c->argv[OWN], NULL, 10), strtoull(c->argv[OWN + 4], NULL, 10));
+    if (a.foreign)
+        cause_begins(CAUSE_FOREIGN, c->host, now_ns);
     check_era(c->server, era_in(table), c->argv[WITNESS]);
-    if ((claims && is_ok) || (renews && (is_ok || moves)))
-        check_grant(c->server, number_at(table, 5), number_at(table, 3), number_at(table, 4), c->argv[moves ? MOVES_TO : BASE],
-                    claims || moves);
-    if (is_lost && renews && c->listened && is_open(c))
+    if (a.claimed || a.renewed || a.moved)
+        check_grant(c->server, c->host, number_at(table, PID), number_at(table, LO), number_at(table, LIMIT),
+                    c->argv[a.moved ? MOVES_TO : BASE], a.claimed || a.moved);
+    if (a.lost && c->listened && is_open(c))
         check_lost(c->server, c->host, strtoull(c->argv[OWN], NULL, 10), c->argv[BASE]);
+}
+
+static void set_number(int table, int i, uint64_t n) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, n);
+    lua_pushstring(lua, text);
+    lua_rawseti(lua, table, i);
+}
+
+/* Kind spoilt: numbers that no server grants. What is on record is right, so an answer that counts as none costs another exchange. */
+static void spoil(const struct command *c, int table) {
+    const struct answered a = answered(c, table);
+    if (!has_kind("spoilt") || !(a.claimed || a.renewed || a.moved) || !chance(&streams.network, a.moved ? SPOILT_MOVES : SPOILT))
+        return;
+    const uint64_t window = (uint64_t)(terms.window / SECOND), far = 10 * window, share = strtoull(c->argv[SHARE], NULL, 10);
+    const uint64_t what = a.renewed ? 0 : below(&streams.network, 4);
+    note("host %d is granted what nobody can be granted", c->host);
+    cause_spoilt_try(c->host, now_ns);
+    if (what == 0 || what == 1)
+        set_number(table, LIMIT, number_at(table, LIMIT) + (a.renewed || what == 1 ? far : window / 2));
+    if (what == 1)
+        set_number(table, LO, number_at(table, LO) + far);
+    if (what == 2)
+        set_number(table, PID, strtoull(c->argv[PID_MIN + 1], NULL, 10) + 1);
+    if (what == 3)
+        set_number(table, PID, a.moved ? share - 1 : strtoull(c->argv[PID_MIN], NULL, 10) - 1);
 }
 
 static void trace(const struct command *c, const struct out *o, size_t from) {
@@ -225,8 +275,10 @@ static void evaluate(const struct command *c, int ref, struct out *o) {
     lua_rawgeti(lua, LUA_REGISTRYINDEX, ref);
     if (lua_pcall(lua, 0, 1, 0))
         broken("the script: %s", lua_tostring(lua, -1));
-    if (lua_istable(lua, -1))
+    if (lua_istable(lua, -1)) {
         judge(c, lua_gettop(lua));
+        spoil(c, lua_gettop(lua));
+    }
     put_value(o, lua_gettop(lua));
     lua_pop(lua, 1);
     for (size_t i = from; i < o->n; i++)
@@ -265,6 +317,10 @@ static void eval(const struct command *c, struct out *o) {
 size_t server_answer(const struct command *c, char *text, size_t room) {
     struct out o = {text, 0, room};
     const char *name = c->argv[0];
+    if (now_ns < server[c->server].denies_till) {
+        put(&o, "-NOPERM this user has no permissions to run the '%s' command\r\n", name);
+        return o.n;
+    }
     if (strncasecmp(name, "EVAL", 4) == 0 && (o.n = cluster_refuses(c->server, text, room)) > 0)
         return o.n;
     if (strcasecmp(name, "EVALSHA") == 0) {

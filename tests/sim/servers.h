@@ -20,7 +20,7 @@ extern enum faulty wire_faulty;
 
 enum { SERVERS = 4 };
 struct server {
-    int64_t offset_ns, down_till;
+    int64_t offset_ns, down_till, denies_till;
     unsigned first_connection; /* those before it were made with one that is gone */
 };
 extern struct server server[SERVERS];
@@ -63,7 +63,7 @@ size_t server_answer(const struct command *c, char *out, size_t room);
 
 /* several.c: what befalls servers of which there are several. */
 void replica_begins(void), reach_replica(void);
-void masters_begin(void), superseded_begins(void), split(void);
+void masters_begin(void), superseded_begins(void), replaced_begins(void), split(void);
 
 /* cluster.c: nodes of a cluster. */
 void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);

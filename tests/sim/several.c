@@ -66,7 +66,8 @@ void reach_replica(void) {
 
 /* ---- two masters: the old one does not know that it has a successor ------------------------- */
 
-static bool stops; /* a master that has lost its replica, as min-replicas-to-write makes it */
+static bool hosts_first; /* hosts lose the master before its replica does */
+static bool stops;       /* a master that has lost its replica, as min-replicas-to-write makes it */
 
 void masters_begin(void) {
     stops = true;
@@ -100,7 +101,7 @@ static void begin_anew(struct host *h) {
 }
 
 static void promote(void *arg) {
-    const bool all_new = chance(dice, 500);
+    const bool all_new = !hosts_first && chance(dice, 500);
     (void)arg;
     note("server %u becomes master", 1 - master);
     server_takes_over(1 - master);
@@ -114,6 +115,14 @@ static void promote(void *arg) {
         }
 }
 
+/* They want the pids of the others, of which the windows end. */
+static void others_begin_anew(void *arg) {
+    (void)arg;
+    for (unsigned h = 0; h < hosts; h++)
+        if (!away_side[h])
+            begin_anew(&host[h]);
+}
+
 static void stop_granting(void *arg) {
     (void)arg;
     if (apart)
@@ -122,22 +131,25 @@ static void stop_granting(void *arg) {
 
 /*
  * The skew budget has room for what the two clocks differ, for how long the old one goes on, and a second. A host that reaches
- * neither waits for the successor.
+ * neither waits for the successor. Where hosts are cut off first, windows of theirs end while the old one grants their pids to others,
+ * of which the successor does not know.
  */
 void split(void) {
     if (apart)
         return;
     apart = true;
     const int64_t room = terms.skew - SECOND;
-    const int64_t promoted = now_ns + (chance(dice, 500) ? 0 : any_ns(20 * SECOND));
-    const int64_t healed = promoted + SECOND + any_ns(300 * SECOND);
+    const int64_t ends = terms.window - any_ns(terms.heartbeat); /* a window, if it has just been renewed or would be soon */
+    const int64_t promoted = now_ns + (hosts_first ? ends : chance(dice, 500) ? 0 : any_ns(20 * SECOND));
+    const int64_t healed = promoted + SECOND + any_ns((hosts_first ? 30 : 300) * SECOND);
     server[1 - master].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? room : -room) / 2 : any_ns(room) - room / 2;
     const int64_t apart_by = llabs(server[0].offset_ns - server[1].offset_ns);
-    const int64_t left = chance(dice, 500) ? room - apart_by : any_ns(room - apart_by);
+    const int64_t left = hosts_first || chance(dice, 500) ? room - apart_by : any_ns(room - apart_by);
     note("server %u is cut off from server %u, their clocks differ by %.3f s, and it goes on for %.3f s", master, 1 - master,
          (double)apart_by / 1e9, (double)left / 1e9);
     choose_sides();
-    server_parts(1 - master);
+    if (!hosts_first)
+        server_parts(1 - master);
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, promoted);
     for (unsigned h = 0; h < hosts; h++)
         if (away_side[h]) {
@@ -146,8 +158,15 @@ void split(void) {
         } else if (stops) {
             cause_begins(CAUSE_AWAY, (int)h, healed + 2 * SECOND);
         }
+    if (hosts_first)
+        at_time(promoted - any_ns(terms.skew), others_begin_anew, NULL);
     at_time(promoted, promote, NULL);
     if (stops)
-        at_time(now_ns + left, stop_granting, NULL);
+        at_time((hosts_first ? promoted : now_ns) + left, stop_granting, NULL);
     at_time(healed, heal, NULL);
+}
+
+void replaced_begins(void) {
+    hosts_first = true;
+    masters_begin();
 }

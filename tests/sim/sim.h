@@ -94,7 +94,8 @@ struct host {
     struct stream stream;
     int64_t offset_ns, drift_ppm, slept_ns; /* its clock */
     int64_t cut_till, disk_hangs_till, disk_full_till, disk_bad_till;
-    bool names_follow; /* fsync of a file makes its name durable, too */
+    int64_t files_gone_till; /* no more can be opened there */
+    bool names_follow;       /* fsync of a file makes its name durable, too */
     struct node *root;
     unsigned boots, dev, number; /* at the end of its name */
     unsigned server;             /* the one that its packets reach, see wire.c */
@@ -130,6 +131,8 @@ struct process {
     bool used, exits;
     bool keeps;    /* has opened with share 1 */
     bool guest;    /* has opened with share 2, or will */
+    unsigned asks; /* in this minute */
+    int64_t minute_till;
     bool pageless; /* the run directory was lost since it opened a generator */
     unsigned born; /* a number that none had before */
     int pid, host, parent;
@@ -438,11 +441,11 @@ void check_guest(bool first);
 bool nobody_shares(void);
 /* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);
-/* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
 /* An old copy of the app is put back; each answer's era tells whether the server has noticed what it was shown. */
 void check_old_copy(unsigned which);
 void check_era(unsigned which, const char *era, const char *shown);
-void check_grant(unsigned which, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
+/* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
+void check_grant(unsigned which, int where, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
 /* Its holder has said where it stopped. */
 void check_released(uint64_t pid, uint64_t tick);
 /* A program without a record has taken a pid, and draws from it. */
@@ -452,10 +455,13 @@ void check_disputed(uint64_t pid, uint64_t till);
 void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq);
 enum { TICK_SHIFT = 28 }; /* of the default layout */
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
+/* The process whose turn it is asks a server something, or for a connection. */
+void check_asks(void);
 /* A generator was closed, in this time. */
 void check_closed(int64_t began);
-/* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. */
-void check_copied(void);
+/* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. If it shows nothing, both
+   go on until one of them renews. */
+void check_copied(bool hidden);
 struct counts {
     uint64_t ids, duplicates, out_of_order, outside, lost, refused, late, late_ends;
 };

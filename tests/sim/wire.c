@@ -252,6 +252,7 @@ static unsigned server_at(const struct sockaddr_in *to) {
 
 IMPORT(int, connect, int fd, const struct sockaddr *to, socklen_t n) {
     point(500);
+    check_asks();
     struct socket *s = socket_of(fd);
     if (s == NULL || n < sizeof s->to)
         broken("connect without a socket");
@@ -311,6 +312,7 @@ IMPORT(int, shutdown, int fd, int how) {
 IMPORT(ssize_t, send, int fd, const void *bytes, size_t n, int flags) {
     (void)flags;
     point(1000);
+    check_asks();
     struct socket *s = socket_of(fd);
     if (s == NULL || (s->state != OPEN && !s->ended)) {
         errno = ENOTCONN;

@@ -202,6 +202,7 @@ static void what_a_batch_does(void) {
 static struct {
     enum sfid__lease_answer renewal;
     void (*at_renewal)(void), (*at_claim)(void);
+    bool is_full;
     unsigned renewals, claims, releases;
     uint64_t token[4]; /* of claims */
 } server;
@@ -222,6 +223,9 @@ static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct s
     (void)err;
     server.token[server.claims++ % COUNT(server.token)] = ask->lease->token;
     once(&server.at_claim);
+    *reply = (struct sfid__reply){.after_ms = 100};
+    if (server.is_full)
+        return SFID__LATER;
     *reply = (struct sfid__reply){.pid = CLAIMED, .floor = ask->now, .limit = ask->now + s->terms.first_window};
     return SFID__GRANTED;
 }
@@ -324,6 +328,21 @@ static void what_the_keeper_asks(bool shared) {
     is_claimed_anew(r, 2, "copied while it claims");
 }
 
+static void what_it_asks_while_all_are_taken(bool shared) {
+    hold(shared);
+    copied();
+    server.is_full = true;
+    sfid__holder_step(&h, false);
+    const unsigned claims = server.claims;
+    for (int i = 0; i < 3; i++)
+        sfid__holder_step(&h, true); /* a call wants an ID */
+    is_u64(server.claims, claims, "a copy that is told to come later does not ask at each poke");
+    fake_pass_ms(&f, 200);
+    server.is_full = false;
+    sfid__holder_step(&h, false);
+    ok(server.claims == claims + 1 && sfid__record_pid(current()) == CLAIMED, "but then");
+}
+
 static void what_others_noticed(void) {
     struct sfid__record *r = hold(false);
     sfid__record_close(r); /* a child that sees more of the machine */
@@ -357,6 +376,8 @@ int main(void) {
     what_a_batch_does();
     what_the_keeper_asks(false);
     what_the_keeper_asks(true);
+    what_it_asks_while_all_are_taken(false);
+    what_it_asks_while_all_are_taken(true);
     what_others_noticed();
     return done_testing();
 }
