@@ -105,13 +105,12 @@ static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) 
 static void explain_wait(const struct sfid__generator *g, const struct sfid__rest *rest, const struct look *v, char *out,
                          size_t size) {
     char until[SFID__TIME_TEXT];
-    if (v->tick >= v->limit) {
-        snprintf(out, size, "the window is over, and its keeper was asked to extend it");
-        return;
-    }
     if (!waits_for_mark(rest, v)) {
-        snprintf(out, size, "the sequence is used up: the tick of the next ID is %" PRId64 " ms ahead of the clock",
-                 ticks_ms(g, v->clock, v->tick));
+        if (v->tick >= v->limit)
+            snprintf(out, size, "the window is over, and its keeper was asked to extend it");
+        else
+            snprintf(out, size, "the sequence is used up: the tick of the next ID is %" PRId64 " ms ahead of the clock",
+                     ticks_ms(g, v->clock, v->tick));
         return;
     }
     const int ms = sfid__draw_retry_ms(g);

@@ -144,7 +144,7 @@ static struct app older(struct redis *r) {
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
     app_say(&a, "claim", "1", "n", "m:0:B", NULL);
     app_say(&a, "release", "1", "n", "m:0:B", "n", "1000004", "1000010", NULL);
-    redis_do(r, "HSET", a.key, "lay", LAY + 2, NULL);
+    redis_do(r, "HSET", a.key, "lay", &LAY[2], NULL);
     redis_do(r, "HDEL", a.key, "b", "n", NULL);
     return a;
 }
