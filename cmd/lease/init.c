@@ -62,6 +62,23 @@ static void show_plan(const sfid_options *opt, const sfid_app_info *found) {
               "asserted  no process of the app is running anywhere\n");
 }
 
+static int show_upgraded(const sfid_options *opt) {
+    sfid_app_info now;
+    char why[SFID_WHY_LEN], open[DATE_ROOM];
+    const int code = sfid_app_look(opt, &now, NULL, NULL, why, sizeof why);
+    if (code < 0)
+        return store_failure(code, why);
+    if (now.open_unix_ms <= now.server_unix_ms) {
+        out_print("done      pids are granted from now on, by the rules of this version\n");
+        return STATUS_GOOD;
+    }
+    date_text(open, now.open_unix_ms);
+    out_print("done      pids are granted from %s on, by the rules of this version: the server had\n"
+              "          forgotten holders before\n",
+              open);
+    return STATUS_GOOD;
+}
+
 /* Shows what it is going to do, unless that will be refused, then does it. */
 static int upgrade(const sfid_options *opt, bool forced, bool dry) {
     sfid_app_info found;
@@ -78,8 +95,7 @@ static int upgrade(const sfid_options *opt, bool forced, bool dry) {
     code = sfid_app_init(opt, SFID_INIT_UPGRADE | (forced ? SFID_INIT_FORCE : 0), NULL, why, sizeof why);
     if (code < 0)
         return store_failure(code, why);
-    out_print("done      pids are granted from now on, by the rules of this version\n");
-    return STATUS_GOOD;
+    return show_upgraded(opt);
 }
 
 /* ---- ordinal: --------------------------------------------------------------- */
@@ -134,7 +150,7 @@ static int run(const struct args *args) {
     if (code == 0)
         return report(&opt, &found);
     const int status = store_failure(code, why);
-    if (code == SFID_EBUSY)
+    if (code == SFID_EBUSY && found.state != SFID_APP_BARRED)
         say("init: if no process is running, use --force to go ahead; if one is, IDs may then repeat");
     return status;
 }

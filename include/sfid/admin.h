@@ -128,7 +128,8 @@ enum {
  * SFID_APP_BARRED, and nothing at any other: all records are discarded, and from
  * then on this version grants the pids and refuses processes of the older one.
  * It refuses while a window, or a released pid's first unused tick, is ahead of
- * the server's clock; SFID_INIT_FORCE does not change that.
+ * the server's clock; SFID_INIT_FORCE does not change that. If the server may have
+ * forgotten holders before, pids without a record still have to wait.
  *
  * *out (may be NULL) is the state found before, written as soon as a server has
  * answered, also on an error. why and why_size are as in sfid_app_look(). With

@@ -49,7 +49,8 @@
 --            FOREIGN now era            a program without a record has registered the pid, and may use it already
 --            GONE now q era             the server has forgotten the lease, and another may have begun
 --   release  OK now era, LOST now era, TAKEN now era, GONE now q era
---   init     OK now era                 from now on pids without a record are granted at once
+--   init     OK now era                 from now on pids without a record are granted at once; after an upgrade only if the hash
+--                                       was this server's, and its q past
 --            CHANGED now                not done: the hash is not what `look` saw
 --            HELD now pid tick          not done: older rules were to go, and this pid's record is of a tick to come
 --   finish   OK now limit era           the holder cannot renew any more: the pid comes free at the limit, as always

@@ -323,10 +323,12 @@ local function exchange()
     known, why = 'old', ' older' -- it had come further than that: an old copy was put back
   end
   if known ~= 'current' then
-    forget(known == 'barred' or known == 'none' and op == 'claim' and ARGV[OWN + 4] == '1')
+    -- Of a hash of older rules nobody may be missing who is not past: it is of this server, and its q is over.
+    local knew_all = known == 'barred' and meta.inc == inc and q[0] and t >= q[0]
+    forget(knew_all or known == 'none' and op == 'claim' and ARGV[OWN + 4] == '1')
   end
   pxat = knows_pxat(about)
-  local answer = ops[op]()
+  local answer = known == 'barred' and {'OK', dec(now)} or ops[op]()
   if answer[1] ~= 'CHANGED' then
     answer[#answer + 1] = who .. '-' .. dec(b) .. '-' .. dec(n) .. why
   end

@@ -182,6 +182,17 @@ static void upgrades(struct redis *r) {
     redis_do(r, "HDEL", a.key, "0", NULL);
     app_at(&a, T0 + 3, 999);
     says(&a, "HELD 1 1000004", "a position that is not past", "init", "", "1", NULL);
+    app_at(&a, T0 + 20, 0);
+    redis_do(r, "REPLICAOF", "127.0.0.1", "1", NULL);
+    redis_promote(r);
+    says(&a, "OK", "an upgrade of a hash from before a promotion", "init", "", "1", NULL);
+    says(&a, "RETRY 1000033 1000033", "frees no pid that somebody may hold", "claim", "0", "n", "m:0:C", NULL);
+    a = older(r);
+    redis_do(r, "HDEL", a.key, "0", NULL);
+    redis_do(r, "HSET", a.key, "q", "1000021", NULL);
+    app_at(&a, T0 + 20, 0);
+    says(&a, "OK", "an upgrade of a hash in a young era", "init", "", "1", NULL);
+    says(&a, "RETRY 1000033 1000033", "does not either", "claim", "0", "n", "m:0:C", NULL);
 }
 
 static void test(struct redis *r) {
