@@ -45,7 +45,7 @@ static const struct rule rules[] = {
     /* ---- the witness, and records to the letter ---- */
     {"the hash went back: N", "its_b > b or its_b == b and its_n > n", "its_b > b", "witness", SOON},
     {"the hash went back: no further than N", "its_b == b and its_n > n", "its_b == b and its_n >= n", "witness", SOON},
-    {"an earlier era's hash: B", "its_b > b or its_b == b and its_n > n", "its_b == b and its_n > n", "witness", SOON},
+    {"an earlier era's hash: B", "its_b > b or its_b == b and its_n > n", "its_b == b and its_n > n", "witness", NO},
     {"a witness of this server", "if of == who and ", "if of and ", "witness", SOON},
     {"a witness has so many digits", "of == who and #of_b <= 16 and #of_n <= 15", "of == who", "witness", NO},
     {"a record is gone", "if its_b == b and (kind == 'none' or kind == 'unreadable') then",
@@ -197,7 +197,7 @@ static const struct rule rules[] = {
      "knew_all = known == 'barred' and q[0] and t >= q[0]", "operator", NO},
     {"an upgrade: nor before q", "knew_all = known == 'barred' and meta.inc == inc and q[0] and t >= q[0]",
      "knew_all = known == 'barred' and meta.inc == inc", "operator", NO},
-    {"an upgrade: not while a pid may be in use", "if at and at > (last or t) then", "if false then", "operator", SOON},
+    {"an upgrade: not while a pid may be in use", "if at and at > (last or t) then", "if false then", "operator", NO},
     {"a replica grants nothing", "elseif not is_master(replication) then", "elseif false then", "replicas", NO},
     {"scripts run one at a time", "elseif not is_atomic(about) then", "elseif false then", "refuse", NO},
     {"an INFO without a role", " and string.find(replication, 'role:%a')", "", "refuse", NO},
