@@ -307,7 +307,7 @@ proctype Holder(bit setting) {
           do :: t < limit -> t++ :: break od;
           hash[s].kind[nr] = RELEASED; hash[s].limit[nr] = t;
 #ifdef F_COPY
-          if :: !DOUBTS(lease) -> hash[s].lease[nr] = 0 :: else fi; /* whoever comes next is behind it */
+          if :: !DOUBTS(lease) -> hash[s].lease[nr] = 0 :: else fi; /* its next holder is behind a doubt, too */
 #else
           hash[s].lease[nr] = 0;
 #endif

@@ -110,7 +110,7 @@ end
 -- exchange() sets these. us: now in microseconds; q[0] is of the ordinary pids, q[1] of the short ones; meta: the fields that are
 -- no pid's; `pxat`: SET knows PXAT.
 local us, now, t, q, g, b, n, pxat, meta = 0, 0, 0, {}, 0, 0, 0, false, {}
-local lay, inc = '', '' -- as they have to be
+local lay, inc = '', '' -- what the hash has to have
 
 -- The last pid that a claim passed over because a program without a record has registered it.
 local stranger

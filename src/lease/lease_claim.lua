@@ -5,7 +5,7 @@
 -- ---- records --------------------------------------------------------------------------------------------------------------
 
 -- Returns what a record is, its tick, and where its nonce and base begin. A claim reads thousands, so no text is cut out here.
--- What this script has not written, to the letter, is unreadable: no claim gets that pid, whoever may be using it.
+-- A record has exactly the form that this script writes. Any other is unreadable, and no claim gets its pid.
 local function read(record)
   if not record then
     return 'none'

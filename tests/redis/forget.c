@@ -48,32 +48,25 @@ static void old_file(struct redis *r) {
 }
 
 static void flushed(struct redis *r) {
-    static const char *const damages[][2] = {{"q", "nan"}, {"q", "-1"}, {"g", "0x10"}, {"g", "1e5"}, {"n", "inf"}, {"b", "inf"}};
+    static const char *const damages[][2] = {{"q", NULL}, {"g", NULL},   {"b", NULL},  {"n", NULL},  {"q", "nan"},
+                                             {"q", "-1"}, {"g", "0x10"}, {"g", "1e5"}, {"n", "inf"}, {"b", "inf"}};
     struct app a = two_leases(r, false);
     redis_do(r, "FLUSHALL", NULL);
     all_forgotten(&a, "flushed");
     a = two_leases(r, false);
     redis_do(r, "DEL", a.key, NULL);
     all_forgotten(&a, "hash deleted");
-    a = two_leases(r, false);
-    redis_do(r, "HDEL", a.key, "q", NULL);
-    all_forgotten(&a, "q deleted");
-    a = two_leases(r, false);
-    redis_do(r, "HDEL", a.key, "g", NULL);
-    all_forgotten(&a, "g deleted");
     for (size_t i = 0; i < COUNT(damages); i++) {
+        const char *field = damages[i][0], *value = damages[i][1];
         char how[100];
         a = two_leases(r, false);
-        redis_do(r, "HSET", a.key, damages[i][0], damages[i][1], NULL);
-        snprintf(how, sizeof how, "%s is %s", damages[i][0], damages[i][1]);
+        if (value)
+            redis_do(r, "HSET", a.key, field, value, NULL);
+        else
+            redis_do(r, "HDEL", a.key, field, NULL);
+        snprintf(how, sizeof how, "%s %s%s", field, value ? "is " : "deleted", value ? value : "");
         all_forgotten(&a, how);
     }
-    a = two_leases(r, false);
-    redis_do(r, "HDEL", a.key, "b", NULL);
-    all_forgotten(&a, "b deleted");
-    a = two_leases(r, false);
-    redis_do(r, "HDEL", a.key, "n", NULL);
-    all_forgotten(&a, "n deleted");
 }
 
 static void restarted(struct redis *r) {
