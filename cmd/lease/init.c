@@ -31,15 +31,16 @@ static void show_state(const sfid_app_info *found) {
 }
 
 static void show_pids(const sfid_app_info *found) {
-    if (found->held + found->foreign + found->run_out + found->released > 0)
-        out_print("pids      %" PRIu64 " held, %" PRIu64 " foreign, %" PRIu64 " run out, %" PRIu64 " released\n", found->held,
-                  found->foreign, found->run_out, found->released);
+    if (found->held + found->unshown + found->foreign + found->run_out + found->released > 0)
+        out_print("pids      %" PRIu64 " held, %" PRIu64 " unshown, %" PRIu64 " foreign, %" PRIu64 " run out, %" PRIu64
+                  " released\n",
+                  found->held, found->unshown, found->foreign, found->run_out, found->released);
 }
 
 static int report(const sfid_options *opt, const sfid_app_info *found) {
     out_print("app       %s\nserver    %s\n", opt->app, found->server);
-    out_print("asserted  no process of the app is running anywhere, and none was killed or was sfid gen in the last %" PRId64
-              " s;\n          or none of them has reached the server for that long\n",
+    out_print("asserted  no process of the app is running anywhere, and no host on which one ran in the last %" PRId64
+              " s\n          is cut off from the server; or none of them has reached the server for that long\n",
               ((int64_t)opt->ttl_ms + opt->skew_budget_ms + 999) / 1000);
     show_state(found);
     show_pids(found);
@@ -86,7 +87,7 @@ static int upgrade(const sfid_options *opt, bool forced, bool dry) {
     int code = sfid_app_look(opt, &found, NULL, NULL, why, sizeof why);
     if (code < 0)
         return store_failure(code, why);
-    if (dry || found.state != SFID_APP_BARRED || found.held + found.foreign == 0)
+    if (dry || found.state != SFID_APP_BARRED || found.held + found.unshown + found.foreign == 0)
         show_plan(opt, &found);
     if (dry || found.state != SFID_APP_BARRED) {
         out_print("done      nothing%s\n", dry ? " (--dry-run)" : "");
@@ -151,7 +152,7 @@ static int run(const struct args *args) {
         return report(&opt, &found);
     const int status = store_failure(code, why);
     if (code == SFID_EBUSY && found.state != SFID_APP_BARRED)
-        say("init: if no process is running, use --force to go ahead; if one is, IDs may then repeat");
+        say("init: wait until then; or use --force if no process is running: if one is, IDs may then repeat");
     return status;
 }
 
@@ -160,12 +161,13 @@ const struct command command_init = {
     .synopsis = "--app APP --store STORE [--layout LAYOUT] [--force] [--upgrade [--dry-run]] [--ttl-ms MS] [--short-ms MS] "
                 "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "let a new app at a Redis server, or a new ordinal, begin at once",
-    .about = "Run it only if one of these is true: no process of APP is running anywhere, and none will\n"
-             "resume an unended lease that a killed process or gen left behind; or none of them has\n"
+    .about = "Run it only if one of these is true: no process of APP is running anywhere, and no host that\n"
+             "has run one within the time of a lease is cut off from the server; or none of them has\n"
              "reached the server for the time of a lease and the skew budget. The server then grants\n"
              "pids without a record at once. Otherwise it waits that long, because it cannot tell a new\n"
              "app from one whose records were lost.\n\n"
-             "While a pid is held, init names the holders and ends with status 75. --force goes ahead\n"
+             "While a pid is held, or may be, init names the holders, says until when, and ends with\n"
+             "status 75. Wait until then: what a killed process has left runs out. --force goes ahead\n"
              "all the same; if a process is running, IDs may then repeat. Leases stay as they are, and\n"
              "repeating the command does no harm.\n\n"
              "--upgrade is the way from an older version whose records this one refuses: end all processes\n"

@@ -70,10 +70,11 @@ const struct command command_lease = {
                 "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "list who holds which pid at a Redis server, and end a lease",
     .about = "ls lists the pids of APP that are held: how many seconds each lease lasts without renewal,\n"
-             "and its holder (machine and slot). A foreign pid is registered by a program that does\n"
-             "not use the server's records, or by a process whose record was lost. With --watch a\n"
-             "terminal shows the current list; elsewhere each change is a line. Format prometheus, with\n"
-             "-o, is for the textfile collector of node_exporter.\n\n"
+             "and its holder (machine and slot). An unshown pid may be in use: the server has begun anew\n"
+             "since, and its holder shows the lease at its next heartbeat. A foreign pid is registered by\n"
+             "a program that does not use the server's records. With --watch a terminal shows the current\n"
+             "list; elsewhere each change is a line. Format prometheus, with -o, is for the textfile\n"
+             "collector of node_exporter.\n\n"
              "show shows all that is known about one pid, and which process of this host holds it.\n\n"
              "release prevents a lease from being renewed. Its holder may generate IDs until the window\n"
              "ends; then the pid is free. A running process takes another pid at its next renewal. If the\n"

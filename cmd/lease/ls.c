@@ -36,7 +36,8 @@ static void tell(const struct ls *ls, const struct leases *leases) {
     if (info->known_unix_ms > info->server_unix_ms) {
         date_text(open, info->known_unix_ms);
         say("%s: the holders of %" PRIu64 " pids of app %s are unknown until %s", info->server,
-            info->pid_max - info->pid_min + 1 - info->held - info->foreign - info->run_out - info->released, app, open);
+            info->pid_max - info->pid_min + 1 - info->held - info->foreign - info->unshown - info->run_out - info->released, app,
+            open);
     }
     if (info->state != SFID_APP_UNKNOWN && leases->count == 0)
         say("%s: nobody holds a pid of app %s (%" PRIu64 " run out, %" PRIu64 " released%s)", info->server, app, info->run_out,
@@ -135,8 +136,9 @@ static void redraw(const struct ls *ls, const struct leases *leases, const char 
     const sfid_app_info *info = &leases->info;
     char time[DATE_ROOM];
     date_text(time, info->server_unix_ms);
-    out_print("\033[H\033[2J%s  %s  app %s: %" PRIu64 " held, %" PRIu64 " foreign, %" PRIu64 " run out, %" PRIu64 " released\n",
-              time, info->server, ls->opt->app, info->held, info->foreign, info->run_out, info->released);
+    out_print("\033[H\033[2J%s  %s  app %s: %" PRIu64 " held, %" PRIu64 " unshown, %" PRIu64 " foreign, %" PRIu64
+              " run out, %" PRIu64 " released\n",
+              time, info->server, ls->opt->app, info->held, info->unshown, info->foreign, info->run_out, info->released);
     if (trouble[0])
         out_print("now: %s\n", trouble);
     out_print("\n");

@@ -28,7 +28,11 @@ static void put_pids(const sfid_options *opt, const sfid_app_info *info) {
     const struct {
         const char *state;
         uint64_t count;
-    } states[] = {{"held", info->held}, {"foreign", info->foreign}, {"run-out", info->run_out}, {"released", info->released}};
+    } states[] = {{"held", info->held},
+                  {"unshown", info->unshown},
+                  {"foreign", info->foreign},
+                  {"run-out", info->run_out},
+                  {"released", info->released}};
     head("sfid_app_pids", "Pids by state; held ones include those that are ending.");
     for (size_t i = 0; i < COUNT_OF(states); i++) {
         begin("sfid_app_pids", opt);

@@ -225,7 +225,7 @@ int lease_release(const struct args *args, const sfid_options *opt) {
     int code = sfid_pid_look(opt, pid, &info, why, sizeof why);
     if (code < 0)
         return store_failure(code, why);
-    if (!yes && info.there && info.kind != SFID_LEASE_RELEASED && info.kind != SFID_LEASE_FOREIGN) {
+    if (!yes && info.there && (info.kind == SFID_LEASE_HELD || info.kind == SFID_LEASE_RUN_OUT || info.kind == SFID_LEASE_ENDING)) {
         explain(&info);
         if (!agreed()) {
             say("lease release: nothing was changed");

@@ -3,17 +3,15 @@
 #include "lease/all.h"
 
 const char *lease_kind_name(sfid_lease_kind kind) {
-    static const char *const names[] = {[SFID_LEASE_HELD] = "held",
-                                        [SFID_LEASE_RUN_OUT] = "run-out",
-                                        [SFID_LEASE_RELEASED] = "released",
-                                        [SFID_LEASE_FOREIGN] = "foreign",
-                                        [SFID_LEASE_ENDING] = "ending"};
+    static const char *const names[] = {
+        [SFID_LEASE_HELD] = "held",       [SFID_LEASE_RUN_OUT] = "run-out", [SFID_LEASE_RELEASED] = "released",
+        [SFID_LEASE_FOREIGN] = "foreign", [SFID_LEASE_ENDING] = "ending",   [SFID_LEASE_UNSHOWN] = "unshown"};
     const bool known = kind >= SFID_LEASE_HELD && kind < COUNT_OF(names);
     return known ? names[kind] : "unknown"; /* from a library newer than this command */
 }
 
 bool lease_is_busy(sfid_lease_kind kind) {
-    return kind == SFID_LEASE_HELD || kind == SFID_LEASE_FOREIGN || kind == SFID_LEASE_ENDING;
+    return kind == SFID_LEASE_HELD || kind == SFID_LEASE_FOREIGN || kind == SFID_LEASE_ENDING || kind == SFID_LEASE_UNSHOWN;
 }
 
 /* ---- looking up ------------------------------------------------------------ */

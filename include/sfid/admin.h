@@ -42,11 +42,12 @@ typedef struct sfid_app_info {
     uint64_t foreign;           /**< how many are registered by a program that the server's records do not know */
     uint64_t run_out;           /**< how many had a holder that did not renew */
     uint64_t released;          /**< how many were released */
-    int64_t held_until_unix_ms; /**< end of the last held or foreign pid; 0: there is none; -1: one has no end */
+    int64_t held_until_unix_ms; /**< end of the last held, foreign or unshown pid; 0: there is none; -1: one has no end */
     char server[320];           /**< the server's URL, without user, password, and parameters other than db */
     int64_t known_unix_ms;      /**< before then the holders of pids without a record are unknown: the server has forgotten the
                                      app, or it is new; 0: they have none; -1: not known yet */
-    uint64_t reserved[7];       /**< zero */
+    uint64_t unshown;           /**< how many are SFID_LEASE_UNSHOWN */
+    uint64_t reserved[6];       /**< zero */
 } sfid_app_info;
 
 /** What a pid is to the server. Values are fixed; later versions add more. */
@@ -54,9 +55,10 @@ typedef enum sfid_lease_kind {
     SFID_LEASE_HELD = 1, /**< leased, and the lease has not run out */
     SFID_LEASE_RUN_OUT,  /**< leased, but not renewed in time: the next claim may get it, and its holder cannot use it */
     SFID_LEASE_RELEASED, /**< released */
-    SFID_LEASE_FOREIGN,  /**< registered without a record, by a program that does not use this library, or by a process whose
-                              lease the server has forgotten. Claims skip the pids of other programs */
-    SFID_LEASE_ENDING    /**< leased, but no longer renewed after sfid_pid_finish(): its holder may use it to the end */
+    SFID_LEASE_FOREIGN,  /**< registered without a record, by a program that does not use this library. Claims skip it */
+    SFID_LEASE_ENDING,   /**< leased, but no longer renewed after sfid_pid_finish(): its holder may use it to the end */
+    SFID_LEASE_UNSHOWN   /**< registered by a process of ours whose lease the server has forgotten, and which has not shown it
+                              since: it does so at its next heartbeat, and may use it to the end; or its record is damaged */
 } sfid_lease_kind;
 
 /** One pid that has, or had, a holder. Valid during the callback only; later versions add members at the end. */
@@ -77,7 +79,7 @@ typedef struct sfid_lease_info {
  * URL limits claims only; this call looks at all pids unless opt names a range.
  *
  * each (may be NULL) is called with user as its first argument, for every pid
- * from opt->pid_min to opt->pid_max that is held, run out, released or foreign,
+ * from opt->pid_min to opt->pid_max that is held, run out, released, foreign or unshown,
  * in ascending order. It returns 0 to go on. After any other value it is not
  * called again, but the other pids are still looked at and counted. It may call
  * any function of the library.
@@ -111,16 +113,17 @@ enum {
 
 /**
  * Lets a new app begin at once. The caller states that no process of this app is
- * running anywhere. The caller also states that no process will resume an unended
- * lease that another left on its host when it was killed, or ended without
- * sfid_close(). Pids without a record can then be claimed at once. Otherwise they
- * wait until every window that may have been granted before has ended:
- * sfid_app_info.wait_ms after the server was first asked. The statements also hold
- * if none of these processes has reached the server for that long. If they are
- * false, IDs may repeat.
+ * running anywhere. The caller also states that there is no host that has a run
+ * directory in which the app was used within ttl_ms, and that cannot reach the server. A
+ * process that starts there goes on with the lease of one that was killed, or could not
+ * give its pid back; on any other host it asks the server first. Pids without a record
+ * can then be claimed at once. Otherwise they wait until every window that may have been
+ * granted before has ended: sfid_app_info.wait_ms after the server was first asked. The
+ * statements also hold if none of these processes has reached the server for that long.
+ * If they are false, IDs may repeat.
  *
  * The call first looks at all pids from opt->pid_min to opt->pid_max. It refuses
- * while any of them is held or foreign, unless flags has SFID_INIT_FORCE. It changes only
+ * while any of them is held, foreign or unshown, unless flags has SFID_INIT_FORCE. It changes only
  * the state it looked at: after a restart or failover in between it looks again.
  * Leases that the server knows stay as they are. Calling it twice does no harm.
  *
@@ -136,7 +139,7 @@ enum {
  * SFID_EBUSY the sentence says who holds what, and until when.
  *
  * Returns 0, or as sfid_app_look(), or
- *   SFID_EBUSY   pids are held or foreign
+ *   SFID_EBUSY   pids are held, foreign or unshown
  *   SFID_ELAYOUT as above, or the state is SFID_APP_BARRED and flags lacks SFID_INIT_UPGRADE
  *   SFID_EAGAIN  the server restarted or failed over each time it was looked at
  *   SFID_EREDIS  as above, or the server accepts no writes. If its answer was lost, the change may have been made
@@ -191,7 +194,8 @@ SFID_API SFID_MUST_CHECK int sfid_pid_look(const sfid_options *opt, uint64_t pid
  *
  * Returns 0, also if an earlier call did the same, or as sfid_pid_look(), or
  *   SFID_ELEASE  nobody holds the pid: the server does not know it, or it was released
- *   SFID_EBUSY   it is registered without a record (SFID_LEASE_FOREIGN): only that program can end the registration
+ *   SFID_EBUSY   it is registered without a record: by a program that alone can end that (SFID_LEASE_FOREIGN), or by a
+ *                process that has yet to show its lease (SFID_LEASE_UNSHOWN)
  *   SFID_EAGAIN  another holder than the given one has it, or the server's records are from before a restart or failover
  *   SFID_EREDIS  also: the server accepts no writes. If its answer was lost, the change may have been made
  * Threads: any. Fork: safe. Signals: not safe.

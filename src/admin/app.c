@@ -25,17 +25,21 @@ struct app_survey {
 
 /* ---- one pid --------------------------------------------------------------- */
 
+static uint64_t busy(const sfid_app_info *info) { return info->held + info->foreign + info->unshown; }
+
 /* Adds a holder to the list in the sentence that refuses. */
 static void name_in_list(struct app_survey *s, const sfid_lease_info *lease) {
     char until[SFID__TIME_TEXT] = "";
     const size_t used = strlen(s->holders);
-    if (s->info.held + s->info.foreign > NAMED)
+    if (busy(&s->info) > NAMED)
         return;
     if (lease->until_unix_ms >= 0)
         sfid__redis_app_clock(&s->visit.app, lease->until_unix_ms, until);
     snprintf(s->holders + used, sizeof s->holders - used, "%spid %" PRIu64 " %s by %.50s %s%s", used ? ", " : "", lease->pid,
-             lease->kind == SFID_LEASE_FOREIGN ? "is registered" : "is held", lease->holder, until[0] ? "until " : "without end",
-             until);
+             lease->kind == SFID_LEASE_FOREIGN   ? "is registered"
+             : lease->kind == SFID_LEASE_UNSHOWN ? "may be in use"
+                                                 : "is held",
+             lease->holder, until[0] ? "until " : "without end", until);
 }
 
 static void count(struct app_survey *s, const sfid_lease_info *lease) {
@@ -53,6 +57,9 @@ static void count(struct app_survey *s, const sfid_lease_info *lease) {
         break;
     case SFID_LEASE_FOREIGN:
         info->foreign++;
+        break;
+    case SFID_LEASE_UNSHOWN:
+        info->unshown++;
     }
     name_in_list(s, lease);
     if (lease->until_unix_ms < 0 || info->held_until_unix_ms < 0)
@@ -140,20 +147,19 @@ int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void 
 
 static int refuse(struct app_survey *s) {
     char others[120] = "", last[SFID__TIME_TEXT] = "";
-    const uint64_t busy = s->info.held + s->info.foreign;
+    const uint64_t all = busy(&s->info);
     if (s->info.held_until_unix_ms > 0)
         sfid__redis_app_clock(&s->visit.app, s->info.held_until_unix_ms, last);
-    if (busy > NAMED)
-        snprintf(others, sizeof others, ", and %" PRIu64 " more%s%s", busy - NAMED, last[0] ? ", the last until " : "", last);
+    if (all > NAMED)
+        snprintf(others, sizeof others, ", and %" PRIu64 " more%s%s", all - NAMED, last[0] ? ", the last until " : "", last);
     return sfid__fail(
         &s->visit.error, SFID_EBUSY,
-        "%.120s: app \"%s\" is in use: %s%s. Nothing was changed; run init only if no process of the app is running anywhere",
-        s->visit.app.shown, s->visit.app.name, s->holders, others);
+        "%.120s: app \"%s\" is in use: %s%s%s. Nothing was changed; run init only if no process of the app is running anywhere",
+        s->visit.app.shown, s->visit.app.name, s->holders, others,
+        s->info.unshown ? " (who may use one has not shown its lease since the server began anew)" : "");
 }
 
-static bool is_refused(const struct app_survey *s, int flags) {
-    return !(flags & SFID_INIT_FORCE) && s->info.held + s->info.foreign > 0;
-}
+static bool is_refused(const struct app_survey *s, int flags) { return !(flags & SFID_INIT_FORCE) && busy(&s->info) > 0; }
 
 /* *done: the server did it, or has nothing to upgrade. Otherwise it is no longer in the state that was looked at. */
 static int try_init(struct app_survey *s, const sfid_app_info *before, int flags, bool *done) {

@@ -22,7 +22,8 @@ struct server_survey {
     struct sfid__visit visit; /* first */
     struct sfid__redis_facts facts;
     struct sfid__redis_view view;
-    uint64_t held, held_short, foreign;
+    uint64_t held, held_short, foreign, unshown;
+    int64_t unshown_ms;   /* when the last of them ends, by the server's clock */
     char foreigners[300]; /* the first ones, as a list */
     bool too_slow;        /* the heartbeat is too long */
     bool denied;          /* a permission is missing */
@@ -318,6 +319,9 @@ static bool count(void *survey, const struct sfid__redis_pid *pid) {
     const bool held = kind == SFID_LEASE_HELD || kind == SFID_LEASE_ENDING;
     s->held += held;
     s->held_short += held && sfid__lease_is_short(app->share, pid->pid);
+    s->unshown += kind == SFID_LEASE_UNSHOWN;
+    if (kind == SFID_LEASE_UNSHOWN)
+        s->unshown_ms = SFID__MAX(s->unshown_ms, app->now_ms + left);
     if (kind == SFID_LEASE_FOREIGN && s->foreign++ < NAMED)
         snprintf(s->foreigners + used, sizeof s->foreigners - used, "%s%" PRIu64 " by %.60s", used ? ", " : "", pid->pid, pid->who);
     return true;
@@ -377,7 +381,7 @@ static void check_state(struct server_survey *s) {
 
 static void check_pids(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
-    const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign;
+    const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign + s->unshown;
     char until[SFID__TIME_TEXT] = "";
     if (s->view.known == SFID__APP_CURRENT && s->view.open_tick)
         sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), until);
@@ -389,6 +393,14 @@ static void check_pids(struct server_survey *s) {
              "pids registered by programs that ignore the server's records: %" PRIu64
              " (%s); only those programs can keep their IDs apart from the app's",
              s->foreign, s->foreigners);
+    }
+    if (s->unshown > 0) {
+        char last[SFID__TIME_TEXT] = "";
+        sfid__redis_app_clock(app, s->unshown_ms, last);
+        cure(s, "wait: each shows it at its next heartbeat; a pid that nobody shows comes free when its window ends");
+        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
+             "%" PRIu64 " holder%s not shown %s since the server began anew; the last window ends at %s", s->unshown,
+             s->unshown == 1 ? " has" : "s have", s->unshown == 1 ? "its lease" : "their leases", last);
     }
     if (taken > all / 10 * 9 && all > 1) {
         cure(s, "end processes, or use another app name, with a layout that has more bits for the pid");
@@ -464,7 +476,8 @@ int sfid_app_check(const sfid_options *given, void (*each)(void *user, const sfi
         rc = sfid__visit_begin(&s->visit, &opt);
     }
     for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
-        s->held = s->held_short = s->foreign = 0;
+        s->held = s->held_short = s->foreign = s->unshown = 0;
+        s->unshown_ms = 0;
         s->foreigners[0] = '\0';
         s->denied = false;
         rc = sfid__visit_server(&s->visit, i);

@@ -133,6 +133,11 @@ static int may_finish(struct pid_survey *s, const char *holder) {
                           "%s: pid %" PRIu64 " of app \"%s\" is registered by %.60s, which has no record; only the program that "
                           "registered it can show whether it is in use, and release it",
                           app->shown, info->pid, app->name, info->holder);
+    if (info->there && info->kind == SFID_LEASE_UNSHOWN)
+        return sfid__fail(err, SFID_EBUSY,
+                          "%s: pid %" PRIu64 " of app \"%s\" may be in use by %.80s, which has not shown its lease since the "
+                          "server began anew; look again after its next heartbeat",
+                          app->shown, info->pid, app->name, info->holder);
     if (s->base[0] == '\0')
         return sfid__fail(err, SFID_ELEASE, "%s: nobody holds pid %" PRIu64 " of app \"%s\"", app->shown, info->pid, app->name);
     if (holder && strcmp(holder, info->holder) != 0)

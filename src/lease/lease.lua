@@ -60,9 +60,11 @@
 --                                       an upgrade changes it), old (the next change forgets it) or current. Records
 --                                       of the pids asked for, ascending; next is where to go on, pid_max + 1
 --                                       at the end. kind: held (tick is the limit), ending (the same,
---                                       after `finish`), released (the first unused tick) or foreign (a registration without
---                                       a record of ours; tick is when it runs out, - if not known). who: base or registration
---                                       (at most 160 characters, ? for unprintable ones), - if released. Writes nothing
+--                                       after `finish`), released (the first unused tick), unshown (a registration of ours without a
+--                                       record: tick is the limit at most; or an unreadable record), or foreign (another
+--                                       registration; tick is when it runs out). A tick that is not known is -. who: base or
+--                                       registration (at most 160 characters, ? for unprintable ones), - if released. Writes
+--                                       nothing
 --   any      EPOCH now                  the server's clock is before the epoch
 --            SKEW now                   the clocks of host and server differ by more than allowed
 --            LAYOUT now lay             the app is used with other settings

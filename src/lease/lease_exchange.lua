@@ -113,6 +113,15 @@ local function renew()
   return grant(pid, had, math.max(tick(now + window(pid)), had, at), nonce, base)
 end
 
+-- IDs of the tick before the position were issued: a program that goes by registrations alone has to wait for its end.
+local function unregister(pid, base, position)
+  if epoch + position * unit + S > now then
+    register(pid, base, position)
+  else
+    call('DEL', registration(pid))
+  end
+end
+
 -- A release proves nothing: it makes no record if the server has forgotten the old one.
 local function release()
   local pid, base, position, had = int(OWN + 1), ARGV[OWN + 3], int(OWN + 5), int(OWN + 6)
@@ -123,15 +132,18 @@ local function release()
   elseif kind ~= 'held' or not own(record, at, rest, had) then
     return lost(record, rest, had)
   end
-  if registers and registered(pid) == base then
-    -- IDs of the tick before the position were issued: a program that goes by registrations alone has to wait for its end.
-    if epoch + position * unit + S > now then
-      register(pid, base, position)
-    else
-      call('DEL', registration(pid))
-    end
-  end
+  local ours = registers and registered(pid) == base
+  -- The record first, after all that is read: a server that may not write says so here, and nothing has changed. It refuses no
+  -- second write; but a command may not be permitted.
   must_write(pid, string.format('%011.0f', position))
+  local done, why_not = true, nil
+  if ours then
+    done, why_not = pcall(unregister, pid, base, position)
+  end
+  if not done then
+    must_write(pid, record)
+    error(why_not, 0)
+  end
   local x = index(part(pid))
   if pid >= pid_min and pid <= pid_max then
     x.list[#x.list + 1] = pid
@@ -177,6 +189,12 @@ local function shown(who)
   return (string.gsub(string.sub(who, 1, 160), '[^ -~]', '?'))
 end
 
+-- When a registration ends, in milliseconds from now; nothing if that is not known. Worth a command even if that may be denied.
+local function registered_for(pid)
+  local left = redis.pcall('PTTL', registration(pid))
+  return type(left) == 'number' and left > 0 and left or nil
+end
+
 -- Appends the entry of a pid, if it has one.
 local function tell(answer, pid, record)
   local kind, at, rest = read(record)
@@ -187,11 +205,15 @@ local function tell(answer, pid, record)
     kind = nonce == '~' and 'ending' or kind
   end
   local ends = at and dec(at) or '-'
-  if who and not (kind == 'released' and is_base(who)) then
-    -- Its end is worth a command even if that may be denied.
-    local left = redis.pcall('PTTL', registration(pid))
-    kind, base = 'foreign', shown(who)
-    ends = type(left) == 'number' and left > 0 and dec(tick(now + left)) or '-'
+  if who and not is_base(who) then
+    local left = registered_for(pid)
+    kind, base, ends = 'foreign', shown(who), left and dec(tick(now + left)) or '-'
+  elseif who and kind == 'none' then
+    -- One of ours, S longer than the lease that the server has forgotten.
+    local left = registered_for(pid)
+    kind, base, ends = 'unshown', shown(who), left and dec(tick(now + left - S)) or '-'
+  elseif kind == 'unreadable' then
+    kind, base = 'unshown', who and shown(who) or '?'
   end
   if kind ~= 'none' then
     answer[#answer + 1] = table.concat({dec(pid), kind, ends, base or '-'}, ' ')

@@ -10,7 +10,7 @@
 enum { HEAD = 8 }; /* strings of the answer before the first pid */
 
 static bool read_kind(struct sfid__part text, struct sfid__redis_pid *out) {
-    static const char *const kinds[] = {"held", "released", "foreign", "ending"};
+    static const char *const kinds[] = {"held", "released", "foreign", "ending", "unshown"};
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (sfid__part_is(text, kinds[i])) {
             out->kind = i;
@@ -101,6 +101,8 @@ sfid_lease_kind sfid__redis_pid_kind(const struct sfid__redis_pid *pid, int64_t 
         return over ? SFID_LEASE_RUN_OUT : SFID_LEASE_HELD;
     case SFID__PID_ENDING:
         return over ? SFID_LEASE_RUN_OUT : SFID_LEASE_ENDING;
+    case SFID__PID_UNSHOWN:
+        return over ? SFID_LEASE_RUN_OUT : SFID_LEASE_UNSHOWN;
     case SFID__PID_RELEASED:
         return SFID_LEASE_RELEASED;
     case SFID__PID_FOREIGN:

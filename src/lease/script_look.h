@@ -15,9 +15,9 @@ struct sfid__redis_view {
 /* One pid that has or had a holder. */
 struct sfid__redis_pid {
     uint64_t pid;
-    enum { SFID__PID_HELD, SFID__PID_RELEASED, SFID__PID_FOREIGN, SFID__PID_ENDING } kind;
+    enum { SFID__PID_HELD, SFID__PID_RELEASED, SFID__PID_FOREIGN, SFID__PID_ENDING, SFID__PID_UNSHOWN } kind;
     bool timed;
-    uint64_t tick;   /* held, ending: the limit; released: the first unused tick; foreign: when the registration ends */
+    uint64_t tick;   /* held, ending: the limit; unshown: or less; released: the first unused tick; foreign: when it ends */
     const char *who; /* base or registration; "" if released */
 };
 

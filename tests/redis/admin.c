@@ -34,7 +34,7 @@ struct seen {
 
 /* "PID kind left holder; " for each. */
 static int list(void *user, const sfid_lease_info *lease) {
-    static const char *const kinds[] = {"?", "held", "run-out", "released", "foreign"};
+    static const char *const kinds[] = {"?", "held", "run-out", "released", "foreign", "ending", "unshown"};
     struct seen *seen = user;
     const size_t used = strlen(seen->text);
     const bool fits = lease->until_unix_ms < 0 ? lease->left_ms == 0 : lease->until_unix_ms == server_now + lease->left_ms;
@@ -218,8 +218,7 @@ static void forgets(struct redis *r) {
     is_i64(sfid_app_init(&opt, 1, &info, NULL, 0), 0, "forced");
     is_i64(info.state, SFID_APP_FORGOTTEN, "what was found");
     sees(&opt, 0,
-         "0 foreign 45000 host-a1:12:0123456789abcdef; 2 foreign 16000 host-b2:0:0123456789abcdef; 3 foreign 60000 else:0:x; 300 "
-         "foreign 0? a?[2J?; ",
+         "0 unshown 30000 host-a1:12; 2 unshown 1000 host-b2:0; 3 foreign 60000 else:0:x; 300 foreign 0? a?[2J?; ",
          "it is forgotten; the registrations are left");
     is_i64(info.state, SFID_APP_KNOWN, "the app is known anew");
 }

@@ -37,6 +37,22 @@ static void looks_far(struct redis *r) {
     says(&a, "OK current " LAY " 0 1000003 601", "the last", "look", "512", NULL);
 }
 
+/* A registration of ours lasts S longer than the lease that the server has forgotten. What cannot be read somebody may use, too. */
+static void looks_at_the_unshown(struct redis *r) {
+    struct app a = app_ready(r);
+    a.registration = 1;
+    a.pid_max = 259;
+    redis_do(r, "SET", "sfid:{app}:\1\1", "host-a1:3:0123456789abcdef", "PX", "12000", NULL);
+    redis_do(r, "HSET", a.key, "258", "00001000010 n", NULL);
+    redis_do(r, "SET", "sfid:{app}:\3\1", "host-a1:3:0123456789abcde", "PX", "12000", NULL);
+    says(&a,
+         "OK current " LAY " 0 1000003 260 257 unshown 1000010 host-a1:3:0123456789abcdef 258 unshown - ? "
+         "259 foreign 1000012 host-a1:3:0123456789abcde",
+         "a registration of ours, a record that cannot be read, and a stranger's", "look", "257", NULL);
+    a.registration = 0;
+    says(&a, "OK current " LAY " 0 1000003 260 258 unshown - ?", "without registration, too", "look", "257", NULL);
+}
+
 /* Nor more than 16000 bytes, but for the one with which it is more. */
 static void looks_at_long_names(struct redis *r) {
     struct app a = app_ready(r);
@@ -200,6 +216,7 @@ static void test(struct redis *r) {
     looks(r);
     looks_far(r);
     looks_at_long_names(r);
+    looks_at_the_unshown(r);
     inits(r);
     clock_goes_back(r);
     inits_what_it_saw(r);
