@@ -214,7 +214,7 @@ static void a_lease(const struct sfid__settings *settings, bool renew) {
         check_answer(store, answer, &reply, &err, &lease);
     }
     if (renew)
-        store->ops->release(store, &ask, 0);
+        store->ops->release(store, &ask, 0, &err);
     store->ops->drop(store);
 }
 

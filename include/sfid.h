@@ -267,7 +267,8 @@ typedef struct sfid_status_info {
     uint64_t limit_tick;           /**< end of the window, exclusive */
     int64_t replicas;              /**< replicas that had this process's last claim; -1: not known, or the URL has no replicas=N */
     int64_t shared;                /**< 1 if other processes may share the page: then counts include theirs, on that page */
-    uint64_t reserved[10];         /**< zero */
+    int64_t left;                  /**< 1 after a close in this process that left the pid resumable, as SFID_EVENT_LEFT says */
+    uint64_t reserved[9];          /**< zero */
 } sfid_status_info;
 
 /**
@@ -293,10 +294,17 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * the generator, releases the pid with the exact position reached.
  *
  * The call writes to the state directory once and waits for what the keeper is
- * writing there: milliseconds, unless that disk hangs. With a Redis store it
- * asks the server once instead, and waits at most a second, and half a second more
- * if the keeper is asking. With share it does so for each page that the process uses, of
- * four at most, and waits up to two seconds for one that is being opened.
+ * writing there: milliseconds, unless that disk hangs. With a Redis store it looks
+ * for 0.3 s whether the server answers, then asks it once, and waits at most a second
+ * for that; and half a second more if the keeper is asking. With share it does so for
+ * each page that the process uses, of four at most, and waits up to two seconds for one
+ * that is being opened.
+ *
+ * If the server did not answer, or does not know the pid, the pid is left resumable: a
+ * process that starts on this host within the window goes on with it, as after a
+ * kill. SFID_EVENT_LEFT says so, in the thread that closes, and the member `left` of
+ * sfid_status() on the closed handle. Only if the server falls silent after it
+ * has answered that look, nobody knows, and the pid stays taken until its window ends.
  *
  * Calls of other threads that are under way return an ID generated before, or
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,

@@ -105,6 +105,7 @@ export interface Status {
   limitTick: bigint;
   replicas: bigint;
   shared: bigint;
+  left: bigint;
   identity: string;
 }
 

@@ -24,7 +24,7 @@
 #define STATUS(ONE) \
     ONE(open) ONE(last_code) ONE(pid) ONE(window_ms) ONE(ahead_ms) ONE(issued) ONE(waits) ONE(refused) ONE(regressions) \
     ONE(largest_regression_ms) ONE(losses) ONE(renewals) ONE(renew_failures) ONE(keeper_here) ONE(connected) ONE(skew_ms) \
-    ONE(first_tick) ONE(limit_tick) ONE(replicas) ONE(shared)
+    ONE(first_tick) ONE(limit_tick) ONE(replicas) ONE(shared) ONE(left)
 #define CODE(name, value, text) #name " "
 #define NAME(member) #member " "
 static const char names[] = SFID_ERROR_LIST(CODE) "|" OPTIONS(NAME) "|" STATUS(NAME);

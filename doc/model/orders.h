@@ -28,7 +28,7 @@
     X(users_alone, "src/api/open.c", 1, "atomic_load_explicit(&g->generator.users, memory_order_seq_cst)") \
     X(closed_bury, "src/api/open.c", 1, \
       "atomic_compare_exchange_weak_explicit(&closed_handles, &g->next_closed, g, memory_order_release, memory_order_relaxed)") \
-    X(next_walk, "src/api/open.c", 1, "atomic_load_explicit(&at->crowd.next, memory_order_acquire)") \
+    X(next_walk, "src/api/handle.h", 1, "atomic_load_explicit(&at->crowd.next, memory_order_acquire)") \
     X(rest_callback, "src/api/open.c", 1, "atomic_load_explicit(&g->generator.rest, memory_order_acquire)") \
     X(rest_close, "src/api/open.c", 2, "atomic_load_explicit(&g->generator.rest, memory_order_acquire)") \
     X(rest_take, "src/api/open.c", 1, \

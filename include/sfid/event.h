@@ -36,7 +36,8 @@ extern "C" {
     X(NO_STATE_DIR, 18, "no state directory can be used: this host's identity lives in the run directory", "") \
     X(FOREIGN, 19, "a program that keeps no record has registered a pid, and registration=mixed is not set", "the pid") \
     X(KEEPS, 20, "this process now extends the window that processes share, until another one does", "") \
-    X(UNTRUSTED, 21, "others can put another directory in the place of the run or the state directory; the text says how", "")
+    X(UNTRUSTED, 21, "others can put another directory in the place of the run or the state directory; the text says how", "") \
+    X(LEFT, 22, "a close could not give the pid back: a process that starts here within its window goes on with it", "")
 
 /** The kinds: SFID_EVENT_LEASED = 1, SFID_EVENT_RENEWED = 2, and so on down the list. */
 typedef enum sfid_event_kind {

@@ -47,6 +47,13 @@ static_assert(offsetof(struct sfid, generator) == 0, "the generator comes first"
 /* The handle that has the page which this process uses now: another one if it has moved on (draw/crowd.h). */
 static inline struct sfid *sfid__front_handle(const struct sfid *g) { return (struct sfid *)(void *)sfid__front(&g->generator); }
 
+/* The handle of the next page that this process uses after this one; NULL if there is none. */
+static inline struct sfid *sfid__next_handle(const struct sfid *g) {
+    const struct sfid__generator *at = &g->generator;
+    /* Acquire, as in sfid__front(). */
+    return at->shared ? (struct sfid *)(void *)atomic_load_explicit(&at->crowd.next, memory_order_acquire) : NULL;
+}
+
 /*
  * Enters the rest until sfid__rest_leave(); NULL if the handle is closed, and then there is nothing to leave. For cold
  * paths only. A count that fork() copied from threads of the parent belongs to another process, and is void.

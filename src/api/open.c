@@ -167,7 +167,7 @@ static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const
     if ((*r)->checksum == 0) {
         const uint64_t now = sfid__tick_of_ms(&g->layout, sfid__now(g->clock).ms);
         const struct sfid__start start = {
-            &g->layout, (uint64_t)opt->pid, now << g->layout.seq_bits, g->end, now, g->max_ahead, 0, 0, NULL, false};
+            &g->layout, (uint64_t)opt->pid, now << g->layout.seq_bits, g->end, now, g->max_ahead, 0, 0, NULL, false, 0};
         sfid__record_append(g->page, 0, &start);
     }
     rest->issued_before = sfid__record_issued(*r);
@@ -185,7 +185,7 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     if (opt->app && !settings->plan.by_host) /* by host, the app stands for the worker */
         snprintf(k->app, sizeof k->app, "%s", opt->app);
     k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* those of earlier processes */
-    k->followed = atomic_load_explicit(&g->page->reign, memory_order_relaxed); /* alone so far */
+    k->followed = atomic_load_explicit(&g->page->reign, memory_order_relaxed);               /* alone so far */
     rest->error.code = 0;
     sfid__generator_start(g, r); /* first: a callback may generate IDs */
     /* SFID_EAGAIN: another process keeps this page. A call starts this one's keeper once that one is gone, or is deaf. */
@@ -363,15 +363,9 @@ static void bury(struct sfid__generator *g) {
         ;
 }
 
-static struct sfid *next_of(const struct sfid *g) {
-    const struct sfid__generator *at = &g->generator;
-    /* Acquire, as in sfid__front(). */
-    return at->shared ? (struct sfid *)(void *)atomic_load_explicit(&at->crowd.next, memory_order_acquire) : NULL;
-}
-
 /* True in a keeper's thread of this handle. */
 static bool is_callback(const struct sfid *g) {
-    for (; g; g = next_of(g)) {
+    for (; g; g = sfid__next_handle(g)) {
         const struct sfid__rest *rest = atomic_load_explicit(&g->generator.rest, memory_order_acquire); /* not freed: as below */
         if (rest && sfid__keeper_is_self(&rest->keeper))
             return true;
@@ -395,11 +389,11 @@ static void close_handle(struct sfid *g) {
     if (!atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
         return;          /* seq_cst with sfid__rest_enter; another thread closes it */
     wait_until_alone(g); /* from here on nobody starts a keeper, or moves on */
-    if (next_of(g))
-        close_handle(next_of(g));
+    if (sfid__next_handle(g))
+        close_handle(sfid__next_handle(g));
     sfid__keeper_stop(&rest->keeper);
     if (rest->keeper.holding)
-        sfid__holder_close(&rest->holding);
+        atomic_store_explicit(&g->generator.left, sfid__holder_close(&rest->holding), memory_order_relaxed); /* for sfid_status() */
     let_go(rest);
     free(rest);
     bury(&g->generator);

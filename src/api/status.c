@@ -67,6 +67,13 @@ static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status
         sfid__holder_status(rest->keeper.holding, out);
 }
 
+/* Relaxed: a closed handle does not change. Of several pages each has been closed. */
+static bool is_left(const sfid *g) {
+    while (g && !atomic_load_explicit(&g->generator.left, memory_order_relaxed))
+        g = sfid__next_handle(g);
+    return g != NULL;
+}
+
 /* Calls that may not sleep have asked for a keeper, and could start none. Relaxed: a hint. */
 static void look_for_keeper(struct sfid__generator *g) {
     if (g->keeper_wanted && load(&g->page->asked_ms) != 0)
@@ -80,6 +87,7 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
     memset(out, 0, sizeof *out);
     out->pid = -1;
     out->replicas = -1;
+    out->left = is_left(handle);
     struct sfid__rest *rest = sfid__rest_enter(g);
     if (rest && !sfid__is_closed(&g->generator)) {
         look_for_keeper(&g->generator);

@@ -45,7 +45,7 @@ struct sfid__crowd {
  * comparison.
  */
 struct sfid__generator {
-    _Atomic(struct sfid__record *) record; /* the current record as far as this process knows; sfid__no_record when closed */
+    _Atomic(struct sfid__record *) record;  /* the current record as far as this process knows; sfid__no_record when closed */
     _Alignas(8) _Atomic uint64_t word_tick; /* a tick in which a call saw the word; UINT64_MAX: calls look (hot.c) */
     enum sfid__tick_source source;
     uint32_t unit_s; /* of a tick, and the epoch, both in seconds: for SFID__TICK_SECONDS */
@@ -63,6 +63,7 @@ struct sfid__generator {
     uint64_t half_window;                             /* ticks: with less left, calls want the keeper; 0: nobody renews */
     void (*keeper_wanted)(struct sfid__generator *g); /* called if the call may sleep; NULL: no keeper */
     void (*page_wanted)(struct sfid__generator *g);   /* called if the call may sleep; NULL: there is no next page */
+    _Atomic bool left;                                /* closed, and a successor may go on with the lease */
     _Atomic bool keeper_due; /* wanted by a call that may not sleep: the next one that may takes the slow path, and starts it */
 
     _Atomic uint64_t random; /* state of the random start; of a shared page: so that not all processes decide alike */

@@ -27,6 +27,8 @@
  *            machine shows others, it is a copy, and the record is void: what it
  *            allows, another copy may issue. seal covers them. Damaged signs
  *            count as none, so a changed byte makes no record void.
+ *     left   of a closed record: a successor may go on with its lease, as after
+ *            a kill. A hash of the lease, so that no stray write makes one; 0: no.
  */
 #ifndef SFID_DRAW_PAGE_H
 #define SFID_DRAW_PAGE_H
@@ -39,7 +41,7 @@
 
 #define SFID__CLOSED (UINT64_C(1) << 63)
 #define SFID__PAGE_VERSION 4
-#define SFID__SEATS 4 /* of keepers: all but one of them belong to a process that is stopped */
+#define SFID__SEATS 4             /* of keepers: all but one of them belong to a process that is stopped */
 #define SFID__MAP_SIZE (1u << 18) /* a program that locks its memory takes all of it */
 
 struct sfid__record {
@@ -47,12 +49,13 @@ struct sfid__record {
     struct sfid__signs signs;
 
     _Alignas(SFID__LINE) _Atomic uint64_t limit;
-    uint64_t pid_field;   /* the pid, shifted to its place */
-    uint64_t floor;       /* first tick of the window as first granted */
+    uint64_t pid_field; /* the pid, shifted to its place */
+    uint64_t floor;     /* first tick of the window as first granted */
     uint16_t seq_bits, time_shift, seq_shift, pid_shift;
     uint64_t token;    /* the token of the lease, if it has one */
     uint64_t seal;     /* checksum of signs; 0: there are none */
-    uint64_t checksum; /* covers this line but for limit, the place in the page, and the identity of the page */
+    uint64_t checksum; /* covers this line up to here but for limit, the place in the page, and the identity of the page */
+    _Atomic uint64_t left;
 
     _Alignas(SFID__LINE) _Atomic uint64_t hi;
     _Atomic uint64_t lead;

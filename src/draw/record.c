@@ -49,6 +49,20 @@ void sfid__record_note(struct sfid__record *r, uint64_t nonce, uint64_t next_non
     atomic_store_explicit(&r->next_nonce, next_nonce, memory_order_release);
 }
 
+/* All relaxed: alone with the page, and the lock orders who comes next. Late threads change the word alone, which is not in it. */
+static uint64_t left_of(const struct sfid__record *r) {
+    const uint64_t lease[] = {r->pid_field, r->token, atomic_load_explicit(&r->limit, memory_order_relaxed)};
+    return sfid__hash(SFID__HASH_SEED, lease, sizeof lease) | 1;
+}
+
+void sfid__record_leave(struct sfid__record *r, bool set) {
+    atomic_store_explicit(&r->left, set ? left_of(r) : 0, memory_order_relaxed);
+}
+
+bool sfid__record_is_left(const struct sfid__record *r) {
+    return atomic_load_explicit(&r->left, memory_order_relaxed) == left_of(r);
+}
+
 uint64_t sfid__record_issued(const struct sfid__record *r) {
     /* Relaxed: a statistic; the three may be from slightly different moments. */
     const uint64_t position = sfid__record_position(r);
@@ -84,6 +98,7 @@ static void fill(struct sfid__record *r, const struct sfid__start *start, uint64
         r->seal = seal_of(&r->signs);
     }
     atomic_store_explicit(&r->nonce, start->nonce, memory_order_relaxed);
+    atomic_store_explicit(&r->next_nonce, start->next_nonce, memory_order_relaxed);
 }
 
 /* Steps 1 and 2. `old` is the record before, or NULL. */

@@ -19,15 +19,16 @@
 struct sfid__start {
     const sfid_layout *layout;
     uint64_t pid;
-    uint64_t position;     /* word of the first ID it may issue */
-    uint64_t limit;        /* tick */
-    uint64_t now;          /* clock tick */
-    uint64_t max_ahead;    /* ticks: a position further ahead waits for the clock */
-    uint64_t token, nonce; /* of a lease, else 0 */
+    uint64_t position;               /* word of the first ID it may issue */
+    uint64_t limit;                  /* tick */
+    uint64_t now;                    /* clock tick */
+    uint64_t max_ahead;              /* ticks: a position further ahead waits for the clock */
+    uint64_t token, nonce;           /* of a lease, else 0 */
     const struct sfid__signs *signs; /* NULL: the record is never void */
 
     /* The limit is raised to the tick where the record begins. A server's is not: it testifies to what was granted. */
     bool reaches;
+    uint64_t next_nonce; /* of a lease that goes on: of its renewal that may be under way, or 0 */
 };
 
 /*
@@ -50,6 +51,13 @@ struct sfid__record *sfid__record_replace(struct sfid__page *page, uint32_t i, u
 
 /* Closes a record for good. Returns the position where it stopped: every one below is taken or lost. Idempotent. */
 uint64_t sfid__record_close(struct sfid__record *r);
+
+/*
+ * Whether a successor may go on with the lease of a closed record. Only who has closed it says so, alone with the page. A record
+ * that was not left so, or has changed since, is not. set: it is now, or it is not.
+ */
+void sfid__record_leave(struct sfid__record *r, bool set);
+bool sfid__record_is_left(const struct sfid__record *r);
 
 /*
  * True if the machine shows other signs than when the lease of the record was asked for (page.h). boot: as in signs.h. That does not

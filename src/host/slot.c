@@ -218,8 +218,8 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
     struct sfid__dir dir = SFID__DIR_NONE;
     const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : sfid__slot_door(slot->name, &dir, 0, &ignored);
     const int fd = door < 0 ? -1 : sfid__slot_map_again(slot);
-    const bool last = fd < 0 ? sfid__family_is_last(&slot->family)
-                             : sfid__file_is_last(fd, &slot->kept_fd, slot->shared ? &slot->alone_fd : NULL, &slot->id, 0);
+    const bool last =
+        fd < 0 ? sfid__family_is_last(&slot->family) : sfid__file_is_last(fd, &slot->kept_fd, &slot->alone_fd, &slot->id, 0);
     sfid__door_leave(door);
     sfid__dir_close(&dir);
     return last;

@@ -2,6 +2,7 @@
 #include "lease/grant.h"
 
 #include "id/layout.h"
+#include "lease/nonces.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -136,6 +137,21 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
     return sfid__record_append(slot->page, slot->records++, start);
 }
 
+struct sfid__record *sfid__grant_succeed(struct sfid__holder *h, const struct sfid__record *r) {
+    const struct sfid__nonces nonces = sfid__nonces_of(r);
+    const struct sfid__start start = {.layout = &h->generator->layout,
+                                      .pid = sfid__record_pid(r),
+                                      .position = sfid__record_position(r),
+                                      .limit = sfid__grant_limit(r),
+                                      .now = sfid__grant_clock_tick(h),
+                                      .max_ahead = h->generator->max_ahead,
+                                      .token = r->token,
+                                      .nonce = nonces.answered,
+                                      .next_nonce = nonces.next,
+                                      .signs = &h->signs};
+    return append_record(h, &start);
+}
+
 /*
  * If the server's clock is ahead of ours, IDs of the granted ticks are issued at once, whatever may be borrowed
  * otherwise. A tick that the server itself still waits for is not. Relaxed: only pace depends on it, and this thread
@@ -165,7 +181,7 @@ void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const str
     uint64_t limit = granted ? a->limit : position >> seq_bits;
     if (!found) {
         const struct sfid__start start = {&h->generator->layout,   a->pid,   position, limit,     now,
-                                          h->generator->max_ahead, a->token, a->nonce, &h->signs, !h->lease.terms.testifies};
+                                          h->generator->max_ahead, a->token, a->nonce, &h->signs, !h->lease.terms.testifies, 0};
         r = append_record(h, &start);
         if (r && granted)
             follow_server(h, r, a->floor, now);

@@ -44,6 +44,12 @@ uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__r
 /* The record that a new page of the slot begins with: nothing else may know how far its pid has come. NULL if there is none. */
 struct sfid__record *sfid__grant_to_carry(const struct sfid__holder *h);
 
+/*
+ * The record in which the lease of r, which was left, goes on at its exact position: r stays closed. The slot has its signs. NULL:
+ * there is no room, as h->error says.
+ */
+struct sfid__record *sfid__grant_succeed(struct sfid__holder *h, const struct sfid__record *r);
+
 /* Carries out SFID__DO_ADOPT, with the same r. *next is the event that results. */
 void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const struct sfid__lease_action *a,
                        struct sfid__lease_event *next);

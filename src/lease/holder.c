@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BRIEFLY_MS 300 /* for an answer without which it goes on as well */
+#define CLOSE_MS 1300  /* for all that a close asks a server */
+
 /* ---- reporting ------------------------------------------------------------- */
 
 static void tell_pid(const struct sfid__holder *h, sfid_event_kind kind, const char *what) {
@@ -129,12 +132,21 @@ static void refuse_grant(struct sfid__holder *h) {
                server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", h->reply.pid, h->reply.limit, h->tick);
 }
 
+/* Closing. */
+static void leave_not(struct sfid__holder *h) {
+    if (h->left)
+        sfid__record_leave(sfid__holder_last_record(h), false);
+    h->left = false;
+}
+
 static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
     if (a->kind == SFID__DO_RENEW && sfid__holder_shares_lease(h))
         sfid__takeover_show(h, a);
     const struct sfid__record *r = sfid__holder_last_record(h);
     const struct sfid__error before = h->error;
-    const int64_t whole_ms = h->now_ms + h->store->exchange_ms;
+    const bool ends = h->lease.state == SFID__LEASE_ENDED;
+    const bool may_do_without = ends || (a->kind == SFID__DO_RENEW && h->lease.warm && !h->lease.opened); /* R7, R9 */
+    const int64_t whole_ms = h->now_ms + SFID__MIN(h->store->exchange_ms, may_do_without ? BRIEFLY_MS : INT64_MAX);
     const struct sfid__ask ask = {.lease = a,
                                   .position = r ? sfid__record_position(r) : 0,
                                   .now = h->tick,
@@ -167,11 +179,31 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
                                        .after_ms = h->reply.after_ms};
     if (sfid__signs_changed(&h->signs, 0)) /* the other copy may have the same answer */
         *next = found_copied(h);
+    if (ends && (answer == SFID__LOST || answer == SFID__FOREIGN || next->kind == SFID__LEASE_COPIED))
+        leave_not(h);
 }
 
-static void release(struct sfid__holder *h, const struct sfid__lease_action *a) {
-    const struct sfid__ask ask = {.lease = a, .now = h->tick, .deadline_ms = h->now_ms + h->store->exchange_ms};
-    h->store->ops->release(h->store, &ask, h->stopped);
+/*
+ * R7. What a gentle end leaves is worth no less than what a kill does, and nothing that another may have. While nothing of a release
+ * was sent, a successor may go on with the lease; so a server that does not answer is not sent one. From the first byte on the
+ * server may free the pid. If it surely wrote nothing, the lease is what it was before.
+ */
+static void release(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+    const struct sfid__store_ops *ops = h->store->ops;
+    struct sfid__record *r = sfid__holder_last_record(h);
+    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .exchange = a->exchange, .answer = SFID__FAILED};
+    if (ops->answers && !h->lease.shown &&
+        !ops->answers(h->store, a->pid, SFID__MIN(h->now_ms + BRIEFLY_MS, h->deadline_ms), &h->error))
+        return;
+    const bool left = h->left;
+    leave_not(h);
+    const struct sfid__ask ask = {
+        .lease = a, .now = h->tick, .deadline_ms = SFID__MIN(h->now_ms + h->store->exchange_ms, h->deadline_ms)};
+    next->answer = ops->release(h->store, &ask, h->stopped, &h->error);
+    h->left = left && next->answer != SFID__GRANTED && !sfid__grant_is_void(h, r); /* R13: the answer may be the other copy's */
+    if (h->left)
+        sfid__record_leave(r, true);
+    look_at_clock(h);
 }
 
 /* The nonces of a lease whose keepers change are noted when they are shown: sfid__takeover_show(). */
@@ -222,8 +254,8 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, stru
         h->gave_up = true;
         return false;
     case SFID__DO_RELEASE:
-        release(h, a);
-        return false;
+        release(h, a, next);
+        return true;
     case SFID__DO_NOTE:
         note(h, a);
         return false;
@@ -358,36 +390,65 @@ static void drop_store(struct sfid__holder *h) {
         store->ops->drop(store);
 }
 
-/* If a step is left out, the next open makes up for it. */
-void sfid__holder_close(struct sfid__holder *h) {
-    struct sfid__lease_event close = {.kind = SFID__LEASE_CLOSE};
+/* Closes the page's record, and leaves its lease if that is held and its window open. Returns the event. */
+static struct sfid__lease_event end_record(struct sfid__holder *h) {
+    struct sfid__record *r = sfid__page_current(h->slot.page);
+    if (h->process != sfid__process()) { /* the lease to release is the page's */
+        struct sfid__lease_actions none;
+        const struct sfid__lease_event found = sfid__holder_found_on_page(h);
+        sfid__lease_step(&h->lease, &found, &none);
+    }
+    look_at_clock(h);
+    sfid__holder_look_at_boot(h);
+    if (sfid__grant_is_void(h, r)) /* R13: the pid is not this copy's to release, and its mark stays ahead */
+        h->lease.state = SFID__LEASE_WANTED;
+    const bool held = sfid__holder_has_pid(h) && !sfid__grant_is_closed(r); /* else R12 has closed it */
+    h->stopped = sfid__record_close(r);
+    h->left = held && h->lease.terms.testifies && r == sfid__holder_last_record(h) && /* nobody wrote the index */
+              sfid__grant_limit(r) > SFID__MAX(h->tick, h->stopped >> h->generator->layout.seq_bits);
+    if (h->left)
+        sfid__record_leave(r, true);
+    return (struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = first_unused(h, r)};
+}
+
+static void tell_left(const struct sfid__holder *h) {
+    char text[SFID__ERROR_TEXT + 160], until[SFID__TIME_TEXT];
+    if (h->tell == NULL)
+        return;
+    sfid__time_text(sfid__tick_begin_ms(&h->generator->layout, h->lease.limit), h->wall_ms, until);
+    snprintf(text, sizeof text, "pid %" PRIu64 " is left resumable until %s: %s", sfid__holder_pid(h), until, h->error.text);
+    h->tell(h->listener, SFID_EVENT_LEFT, h->error.code, 0, text);
+}
+
+/*
+ * If a step is left out, the next open makes up for it. A store that goes by slots is asked before the slot is left: only its holder
+ * may say what its record leaves. The others are told behind it, because the next holder of the pid wants the page's lock, too. Of
+ * a page that was shared, whoever is alone with it next wants the pid that was there.
+ */
+bool sfid__holder_close(struct sfid__holder *h) {
+    struct sfid__lease_event close;
     const bool last = h->shared ? sfid__share_is_last(h) : h->store->ops->is_last(h->store, &h->slot);
-    if (last) {
-        struct sfid__record *r = sfid__page_current(h->slot.page);
-        if (h->process != sfid__process()) { /* the lease to release is the page's */
-            struct sfid__lease_actions none;
-            const struct sfid__lease_event found = sfid__holder_found_on_page(h);
-            sfid__lease_step(&h->lease, &found, &none);
-        }
-        sfid__holder_look_at_boot(h);
-        if (sfid__grant_is_void(h, r)) /* R13: the pid is not this copy's to release, and its mark stays ahead */
-            h->lease.state = SFID__LEASE_WANTED;
-        h->stopped = sfid__record_close(r);
-        close.position = first_unused(h, r);
+    const bool first_pid = h->shared || h->lease.terms.testifies;
+    h->left = false;
+    h->deadline_ms = sfid__holder_monotonic_ms(h) + CLOSE_MS;
+    if (last)
+        close = end_record(h);
+    if (last && first_pid)
+        sfid__holder_feed(h, close);
+    if (last && !h->left)               /* else whoever comes next is to find it first, as after a kill */
         sfid__numbered_leave(&h->slot); /* for a slot with a pid's name, nothing */
-    }
-    if (h->shared) { /* the pid first: a process that is alone with the page wants the pid that was there */
-        if (last)
-            sfid__holder_feed(h, close);
+    if (first_pid)
         drop_store(h);
-    }
     /* Relaxed: sfid__generator_stop() has acquired it. The index in the page may be lower by now, if somebody wrote it. */
     const uint64_t furthest = atomic_load_explicit(&h->generator->furthest, memory_order_relaxed);
     h->slot.records = SFID__MAX(h->slot.records, (uint32_t)furthest + 1);
-    sfid__slot_leave(&h->slot); /* before the pid is free: its next holder wants this lock, too */
+    sfid__slot_leave(&h->slot);
     h->slot.records = 0;
-    if (last && !h->shared)
+    if (last && !first_pid)
         sfid__holder_feed(h, close);
+    if (h->left)
+        tell_left(h);
+    return h->left;
 }
 
 void sfid__holder_drop(struct sfid__holder *h) {

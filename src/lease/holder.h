@@ -55,8 +55,11 @@ void sfid__holder_begin_boot(struct sfid__holder *h);
 /* Does what is due. Returns when to call again, in monotonic milliseconds; SFID__FOREVER: when poked. */
 int64_t sfid__holder_step(struct sfid__holder *h, bool poked);
 
-/* Leaves the pid, and releases it unless a forked child goes on with it. No thread generates IDs any more. */
-void sfid__holder_close(struct sfid__holder *h);
+/*
+ * Leaves the pid, and releases it unless a forked child goes on with it. True if a successor may go on with the lease instead. No
+ * thread generates IDs any more.
+ */
+bool sfid__holder_close(struct sfid__holder *h);
 
 /* A keeper listens from now on. A store does not keep it waiting once *stop is set. */
 void sfid__holder_attend(struct sfid__holder *h, sfid__teller *tell, void *listener, const _Atomic int *stop);

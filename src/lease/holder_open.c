@@ -60,20 +60,24 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
 }
 
 /*
- * Finds the lease that a process left behind in this slot. Inside its window the lease goes on at once, whether or not
- * the server can be reached, and the keeper renews it. Otherwise (cold) it is renewed first.
+ * Finds the lease that a process has left in this slot, killed (an open record) or by a close (a closed one that it left). The
+ * server is asked before the first ID, because it may have granted the pid meanwhile: by init, or after a loss. Without an answer,
+ * the lease goes on if its window is open (warm).
  */
 static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
     struct sfid__record *r = sfid__holder_last_record(h);
     const bool by_mark = h->shared && !h->lease.terms.testifies; /* then the page is not the right to its pid */
-    if (r == NULL || by_mark || sfid__grant_is_closed(r) || sfid__grant_is_void(h, r) ||
-        sfid__record_pid(r) < h->lease.terms.pid_min || sfid__record_pid(r) > h->lease.terms.pid_max)
+    if (r == NULL || by_mark || sfid__grant_is_void(h, r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
+        sfid__record_pid(r) > h->lease.terms.pid_max)
+        return false;
+    sfid__holder_follow_signs(h, r);
+    if (sfid__grant_is_closed(r) && (!sfid__record_is_left(r) || (r = sfid__grant_succeed(h, r)) == NULL))
         return false;
     sfid__grant_mend_highest(r);
     *found = sfid__holder_found_on_page(h);
-    sfid__holder_follow_signs(h, r);
-    found->cold =
-        sfid__grant_limit(r) <= SFID__MAX(sfid__grant_clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
+    found->cold = true;
+    found->warm =
+        sfid__grant_limit(r) > SFID__MAX(sfid__grant_clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
     return true;
 }
 
@@ -102,13 +106,8 @@ static int get_pid(struct sfid__holder *h) {
     struct sfid__lease_event begin = {.kind = SFID__LEASE_OPEN, .start = h->store->start};
     sfid__lease_init(&h->lease, &h->store->terms);
     sfid__holder_begin_boot(h);
-    if (goes_on(h, &begin) && !begin.cold) {
-        h->lease.state = SFID__LEASE_HELD;
-        h->lease.opened = true;
-        h->lease.pid = begin.pid;
-        return 0;
-    }
-    if (h->store->server && sfid__holder_monotonic_ms(h) >= h->deadline_ms)
+    goes_on(h, &begin);
+    if (h->store->server && !begin.warm && sfid__holder_monotonic_ms(h) >= h->deadline_ms)
         return no_time_left(h);
     h->process = sfid__process();
     int64_t due = sfid__holder_feed(h, begin);

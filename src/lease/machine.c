@@ -170,7 +170,7 @@ static void renew(lease *l, const event *e, actions *out) {
     push_lease(out, SFID__DO_NOTE, l);
     begin_exchange(l);
     struct sfid__lease_action *a = push_lease(out, SFID__DO_RENEW, l);
-    if (!is_short(l, l->pid) || !l->opened)
+    if (!is_short(l, l->pid) || !l->opened || l->state == SFID__LEASE_ENDED)
         return;
     /* As a claim: one token until an answer comes, and a nonce for each attempt. */
     if (l->move_token == 0) {
@@ -284,6 +284,13 @@ static bool renewal_is_possible(const lease *l, const event *e) {
     return e->limit == l->limit || (e->limit > l->limit && is_within_reach(l, e));
 }
 
+/* R9 */
+static void no_answer(lease *l, const event *e, actions *out) {
+    if (l->warm && !l->opened)
+        l->opened = l->told = true; /* the process that opened it reported it */
+    back_off(l, e, out);
+}
+
 static void renewal_answered(lease *l, const event *e, actions *out) {
     if (e->answer == SFID__GRANTED && renewal_is_possible(l, e))
         renewed(l, e, out);
@@ -296,7 +303,7 @@ static void renewal_answered(lease *l, const event *e, actions *out) {
     else if (e->answer == SFID__REFUSED && !l->opened)
         give_up(l, out);
     else
-        back_off(l, e, out);
+        no_answer(l, e, out);
 }
 
 /*
@@ -329,6 +336,47 @@ static void attend(lease *l, const event *e, actions *out) {
     sleep_until(out, l->due_ms);
 }
 
+/* ---- the end ----------------------------------------------------------------- */
+
+static void release(lease *l, actions *out) {
+    begin_exchange(l);
+    l->releases = true;
+    push_lease(out, SFID__DO_RELEASE, l)->floor = l->position;
+}
+
+/*
+ * R7: the caller has closed the record. A pid that is not held cannot be released, and a store that did not answer is not asked
+ * again: a successor goes on with what is left. A mark is written in any case.
+ */
+static void closed(lease *l, const event *e, actions *out) {
+    const bool held = l->state == SFID__LEASE_HELD && !(l->terms.testifies && l->retry_ms != 0);
+    l->state = SFID__LEASE_ENDED;
+    l->exchange = 0;
+    l->due_ms = SFID__FOREVER;
+    l->position = e->position;
+    if (held)
+        release(l, out);
+    else
+        sleep_until(out, SFID__FOREVER);
+}
+
+/* R7. A release makes no record where there is none. A renewal does, by the limit that the holder has, and a release takes it back. */
+static void ending_answered(lease *l, const event *e, actions *out) {
+    if (l->releases && e->answer == SFID__LOST && !l->shown) {
+        l->shown = true;
+        l->releases = false;
+        renew(l, e, out);
+    } else if (!l->releases && e->answer == SFID__GRANTED && renewal_is_possible(l, e)) {
+        l->limit = e->limit;
+        l->nonce = l->next_nonce;
+        l->next_nonce = 0;
+        push_lease(out, SFID__DO_NOTE, l);
+        release(l, out);
+    } else {
+        sleep_until(out, SFID__FOREVER);
+    }
+}
+
 /* ---- events ---------------------------------------------------------------- */
 
 static void woken(lease *l, const event *e, actions *out) {
@@ -353,7 +401,7 @@ static void answered(lease *l, const event *e, actions *out) {
     else if (l->state == SFID__LEASE_HELD)
         renewal_answered(l, e, out);
     else
-        sleep_until(out, SFID__FOREVER);
+        ending_answered(l, e, out);
 }
 
 /* R9: takes up what was found. Nothing that was under way before counts. */
@@ -362,6 +410,7 @@ static void resume(lease *l, const event *e, actions *out) {
     l->gave_up = false;
     l->opened = !e->cold;
     l->told = !e->cold; /* the process that opened it reported it */
+    l->warm = e->warm;
     l->pid = e->pid;
     l->limit = e->limit;
     l->token = e->token;
@@ -379,20 +428,6 @@ static void resume(lease *l, const event *e, actions *out) {
         return;
     }
     renew(l, e, out);
-}
-
-/* R7: the caller has closed the record. A pid that is not held cannot be released. */
-static void closed(lease *l, const event *e, actions *out) {
-    const bool held = l->state == SFID__LEASE_HELD;
-    l->state = SFID__LEASE_ENDED;
-    l->exchange = 0;
-    l->due_ms = SFID__FOREVER;
-    if (!held) {
-        sleep_until(out, SFID__FOREVER);
-        return;
-    }
-    begin_exchange(l);
-    push_lease(out, SFID__DO_RELEASE, l)->floor = e->position;
 }
 
 void sfid__lease_init(struct sfid__lease *l, const struct sfid__lease_terms *terms) {

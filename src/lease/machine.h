@@ -23,8 +23,14 @@
  *       takes one pid, not two. It has a nonce of its own, so the store does
  *       not take an attempt that arrives late for the one answered.
  *   R7  Release comes once, after the record is closed, and nothing follows it.
+ *       Only a store that has forgotten the pid, and says so, is shown the lease
+ *       again, and then gets it back. No release comes if the last question
+ *       failed: what the process leaves is worth more than a release of which
+ *       nobody knows whether it arrived.
  *   R8  An impossible answer counts as none.
- *   R9  A restart renews what it found, under what it found, before it claims.
+ *   R9  A restart renews what it found, under what it found, before it claims,
+ *       and before its first ID. Only if no answer comes, and the window that it
+ *       found is open, it goes on without.
  *   R10 No answer makes the machine ask over and over.
  *   R11 A renewal of a short pid may bring an ordinary one. From then on the old
  *       lease is never shown again, neither renewed nor released. IDs come from
@@ -70,6 +76,9 @@ struct sfid__lease {
     struct sfid__lease_terms terms;
     enum sfid__lease_state state;
     bool opened;         /* IDs could be generated once: from then on it keeps trying, whatever the store says */
+    bool warm;           /* R9: the window that was found is open, and its first question has no answer yet */
+    bool releases;       /* ended: the exchange under way is a release */
+    bool shown;          /* ended: the lease was shown again, R7 */
     bool lost;           /* the last pid was lost, and no LEASED_AGAIN was reported yet */
     bool told;           /* the current pid was reported */
     bool gave_up;        /* no questions any more, except a release */
@@ -84,7 +93,7 @@ struct sfid__lease {
     uint64_t exchange;  /* the one under way; 0: none */
     uint64_t exchanges; /* how many there were */
     uint64_t start;     /* the pid that a claim looks at first */
-    uint64_t position;  /* the word at the last renewal */
+    uint64_t position;  /* the word at the last renewal; ended: the first unused tick */
     int64_t due_ms;     /* when to act again */
     int64_t soonest_ms; /* no renewal earlier than due_ms before this */
     int64_t retry_ms;   /* pause after the last failure; 0: no failure */
@@ -94,7 +103,7 @@ struct sfid__lease {
 
 enum sfid__lease_event_kind {
     SFID__LEASE_OPEN,    /* the caller wants a pid; start and random are set */
-    SFID__LEASE_RESUME,  /* a record was found or taken over: pid, limit, token, nonce, next_nonce, cold, start */
+    SFID__LEASE_RESUME,  /* a record was found or taken over: pid, limit, token, nonce, next_nonce, cold, warm, start */
     SFID__LEASE_WAKE,    /* time has passed, or the generator poked; position */
     SFID__LEASE_ANSWER,  /* the store answered: exchange, answer, and that answer's members */
     SFID__LEASE_ADOPTED, /* the grant has its record: limit, and whether the store knows that limit (sure) */
@@ -107,7 +116,7 @@ enum sfid__lease_answer {
     SFID__GRANTED,  /* claim: pid, floor, limit; renewal: limit */
     SFID__LATER,    /* claim: all pids are taken for now; after_ms (poll_most_ms at most), start */
     SFID__SWITCHED, /* renewal: an ordinary pid in place of the short one: pid, floor, limit */
-    SFID__LOST,     /* renewal: the pid is not ours any more, or not known */
+    SFID__LOST,     /* renewal: the pid is not ours any more, or not known; release: not known, and nothing was written */
     SFID__FOREIGN,  /* the same, and somebody may issue from it already: a stranger, or who was granted it (R12) */
     SFID__FAILED,   /* no answer, or one that may differ next time */
     SFID__REFUSED   /* trying again soon will not help */
@@ -127,6 +136,7 @@ struct sfid__lease_event {
     int64_t after_ms;
     bool poked, sure;
     bool cold; /* RESUME: no ID comes from the record yet */
+    bool warm; /* and cold: its window is open */
     bool idle; /* the next position lies too far ahead of the clock to be issued now */
     bool bare; /* ADOPTED: the store's bound lies below the next position */
 };
@@ -145,7 +155,7 @@ enum sfid__lease_action_kind {
     SFID__DO_TELL_FAILED,
     SFID__DO_CLAIM,   /* ask: token, nonce, start; then ANSWER, or nothing */
     SFID__DO_RENEW,   /* ask: pid, token, nonce, next_nonce, limit, move_token, move_nonce, start; then ANSWER, or nothing */
-    SFID__DO_RELEASE, /* ask: pid, token, nonce, next_nonce, floor (the first unused tick) */
+    SFID__DO_RELEASE, /* ask: pid, token, nonce, next_nonce, floor (the first unused tick); then ANSWER */
     SFID__DO_GIVE_UP, /* no pid can be had: the store's error stands */
     SFID__DO_SLEEP    /* until due_ms, or a poke; then WAKE */
 };

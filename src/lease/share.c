@@ -200,7 +200,7 @@ int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struc
 static int carry_over(struct sfid__holder *h, uint64_t pid, uint64_t position, struct sfid__error *err) {
     const sfid_layout *l = &h->generator->layout;
     const struct sfid__start start = {
-        l, pid, position, position >> l->seq_bits, sfid__grant_clock_tick(h), h->generator->max_ahead, 0, 0, &h->signs, true};
+        l, pid, position, position >> l->seq_bits, sfid__grant_clock_tick(h), h->generator->max_ahead, 0, 0, &h->signs, true, 0};
     if (sfid__slot_reserve(&h->slot, h->slot.records, err) < 0)
         return err->code;
     sfid__record_append(h->slot.page, h->slot.records++, &start);

@@ -77,8 +77,15 @@ struct sfid__store_ops {
      */
     bool (*is_last)(struct sfid__store *store, struct sfid__slot *slot);
 
-    /* As SFID__DO_RELEASE asks: every position below `position` may have been issued, none from there on. */
-    void (*release)(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position);
+    /*
+     * As SFID__DO_RELEASE asks: every position below `position` may have been issued, none from there on. SFID__LOST: the server does
+     * not know the lease, and wrote nothing; SFID__FAILED: it wrote nothing, either; *err says why. SFID__GRANTED: anything else.
+     */
+    enum sfid__lease_answer (*release)(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
+                                       struct sfid__error *err);
+
+    /* Whether the server that leases the pid answers, whatever it says; *err says why not. NULL: there is no server. */
+    bool (*answers)(struct sfid__store *store, uint64_t pid, int64_t deadline_ms, struct sfid__error *err);
 
     /*
      * For processes that share a pid; NULL: the page's lock is all they need. join: takes part in a pid that others hold with the

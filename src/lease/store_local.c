@@ -316,13 +316,14 @@ static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
     return sfid__mark_is_last(&self(store)->mark);
 }
 
-static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
+/* On failure the mark stays ahead, and the page has the position. */
+static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position, struct sfid__error *err) {
     struct local_store *s = self(store);
-    struct sfid__error ignored; /* on failure the mark stays ahead, and the page has the position */
     (void)ask;
-    sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true, false}, &ignored);
+    sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true, false}, err);
     if (s->pid != s->store.terms.pid_min && s->mark.dir_path)
         sfid__hint_free(s->mark.dir_path, s->pid);
+    return SFID__GRANTED;
 }
 
 /* ---- processes that share a pid ---------------------------------------------- */

@@ -246,10 +246,15 @@ static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
     return s->members[0].store->ops->is_last(s->members[0].store, slot);
 }
 
-static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
+static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
+                                       struct sfid__error *err) {
     struct member *m = member_of(self(store), ask->lease->pid);
-    if (m)
-        m->store->ops->release(m->store, ask, position);
+    return m ? m->store->ops->release(m->store, ask, position, err) : SFID__GRANTED;
+}
+
+static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms, struct sfid__error *err) {
+    struct member *m = member_of(self(store), pid);
+    return m && m->store->ops->answers(m->store, pid, deadline_ms, err);
 }
 
 static void name(struct sfid__store *store, const char *identity) {
@@ -284,8 +289,14 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {
-    .claim = claim, .renew = renew, .is_last = is_last, .release = release, .name = name, .probe = probe, .drop = drop};
+static const struct sfid__store_ops ops = {.claim = claim,
+                                           .renew = renew,
+                                           .is_last = is_last,
+                                           .release = release,
+                                           .answers = answers,
+                                           .name = name,
+                                           .probe = probe,
+                                           .drop = drop};
 
 static int make_members(struct pool_store *s, const struct sfid__settings *settings, struct sfid__settings *part,
                         const char *identity, struct sfid__error *err) {

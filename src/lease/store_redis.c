@@ -5,15 +5,15 @@
  * tick of a pid.
  */
 #include "lease/store.h"
-#include "lease/windows.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "host/slot.h"
 #include "id/layout.h"
+#include "lease/explain.h"
+#include "lease/redis_options.h"
 #include "lease/script_look.h"
-#include "redis/keyslot.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 #define POLL_LEAST_MS 10 /* as in the script */
 #define POLL_MOST_MS 62010
 #define EXPLAIN_MS 1000 /* polls may follow one another closely */
-#define RELEASE_MS 1000 /* over an open connection; half of that if there is none */
+#define RELEASE_MS 1000 /* over an open connection; half of that if it has closed since it was last asked */
 #define SKEW_TOLD_MS 1000
 #define MIXED_CURE "set registration=mixed in the store URL of every process that shares its pids with such programs"
 
@@ -35,11 +35,13 @@ struct redis_store {
     struct sfid__store store; /* first */
     struct sfid__redis_app app;
     char identity[BASE - HEX];
-    char era[SFID__REDIS_ERA]; /* of the last answer; "": none yet */
-    bool trusts;               /* SFID_TRUST, and no claim has been answered yet */
-    bool skewed;               /* as last reported */
-    bool keeps;                /* keep_pid */
-    bool mixed;                /* registration=mixed */
+    char era[SFID__REDIS_ERA];     /* of the last answer; "": none yet */
+    char witness[SFID__REDIS_ERA]; /* of the last that granted something, or had it wait */
+    uint64_t witness_of;           /* the token of the lease that it granted; 0: of none */
+    bool trusts;                   /* SFID_TRUST, and no claim has been answered yet */
+    bool skewed;                   /* as last reported */
+    bool keeps;                    /* keep_pid */
+    bool mixed;                    /* registration=mixed */
     uint32_t replicas;
     int64_t explained_ms; /* monotonic: when it was last explained why no pid can be had */
     bool idle_close;      /* keep no connection between heartbeats */
@@ -108,10 +110,9 @@ static void note_stranger(struct redis_store *s, const struct sfid__ask *ask, un
 }
 
 /*
- * The era is WHO-B-N. N, how far it has come, is no other era; a word behind it says why the server began it just now. From the next
- * question on the process shows the era that it has something on record in: that proves whether the server has gone back since.
+ * The era is WHO-B-N. N, how far it has come, is no other era; a word behind it says why the server began it just now.
  */
-static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigned i, bool on_record) {
+static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
     char text[SFID__URI_SHOWN + 160];
     const char *era = i < s->app.reply.count ? s->app.reply.strings[i] : s->era;
     const size_t whole = strcspn(era, " ");
@@ -126,8 +127,21 @@ static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigne
     }
     if (era != s->era)
         snprintf(s->era, sizeof s->era, "%.*s", (int)whole, era);
-    if (on_record)
-        memcpy(s->app.witness, s->era, sizeof s->app.witness);
+}
+
+/* The era just noted is shown from the next question on: it proves whether the server has gone back since. */
+static void note_witness(struct redis_store *s, uint64_t token) {
+    memcpy(s->witness, s->era, sizeof s->witness);
+    s->witness_of = token;
+}
+
+/*
+ * A renewal shows the era that its own lease was last granted in, because it proves that there was a record. Processes that share a
+ * page renew leases of one another, too, which may not have been shown in this era.
+ */
+static void show_witness(struct redis_store *s, const struct sfid__lease_action *a) {
+    const bool fits = a->kind == SFID__DO_CLAIM || s->witness_of == a->token;
+    snprintf(s->app.witness, sizeof s->app.witness, "%s", fits ? s->witness : "");
 }
 
 /* ---- asking ---------------------------------------------------------------- */
@@ -137,6 +151,7 @@ static int ask_app(struct redis_store *s, const struct sfid__ask *ask, const cha
                    struct sfid__error *err) {
     q.deadline_ms = ask->deadline_ms ? ask->deadline_ms : SFID__FOREVER;
     q.stop = ask->stop;
+    show_witness(s, ask->lease);
     const int rc = sfid__redis_app_ask(&s->app, op, &q, strings, err);
     note_connected(s, ask, rc, err);
     if (rc == 0)
@@ -184,54 +199,13 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
 
 /* ---- claim ----------------------------------------------------------------- */
 
-/* The server knows nothing of pids without a record, and grants none of them before `open`: short ones before the others. */
-static void explain_unknown(const struct redis_store *s, uint64_t tick, uint64_t open, const char *holders,
-                            struct sfid__error *err) {
-    const struct sfid__redis_app *app = &s->app;
-    const int64_t skew_s = (app->skew_ms < 0 ? -app->skew_ms : app->skew_ms) / 1000;
-    char when[SFID__TIME_TEXT], till[SFID__TIME_TEXT], brief[200] = "";
-    sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), when);
-    sfid__redis_app_clock(app, sfid__redis_app_time(app, open), till);
-    if (app->short_ms && (uint64_t)skew_s * 1000 > app->short_ms / 2)
-        snprintf(brief, sizeof brief,
-                 "; the short pids that come earlier are not for this host: its clock is %" PRId64
-                 " s %s the server's, more than half of short_ms; correct the clock",
-                 skew_s, app->skew_ms < 0 ? "behind" : "ahead of");
-    else if (tick < open)
-        snprintf(brief, sizeof brief, "; the first comes free at %s", when);
-    sfid__fail(
-        err, SFID_ENOPID,
-        "%s does not know app \"%.64s\", or has forgotten it%s%s; holders of its %spids may go on until %s%s. If no process of "
-        "this app is running anywhere, run `sfid init --app %.64s --store %s`",
-        app->shown, app->name, holders[0] ? "; some pids are taken, by " : "", holders, holders[0] ? "other " : "", till, brief,
-        app->name, app->shown);
-}
-
-/* Says until when no pid can be had, and who holds them. If time is over, an earlier explanation stays. */
-static void explain_wait(struct redis_store *s, const struct sfid__ask *ask, uint64_t tick, uint64_t open,
-                         struct sfid__error *err) {
-    char when[SFID__TIME_TEXT], holders[300] = "";
-    const bool unknown = sfid__redis_app_time(&s->app, open) > s->app.now_ms;
-    const bool listed = sfid__redis_holders(&s->app, holders, sizeof holders, ask->give_up_ms, ask->stop);
-    if (!listed && err->code == SFID_ENOPID)
-        return;
-    if (unknown) {
-        explain_unknown(s, tick, open, holders, err);
-        return;
-    }
-    sfid__redis_app_clock(&s->app, sfid__redis_app_time(&s->app, tick), when);
-    sfid__fail(err, SFID_ENOPID,
-               "%s: every pid of app \"%s\" from %" PRIu64 " to %" PRIu64
-               " is taken%s%s; the first becomes free at %s, unless its holder renews it",
-               s->app.shown, s->app.name, s->app.pid_min, s->app.pid_max, holders[0] ? ", by " : "", holders, when);
-}
-
 static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
                                             struct sfid__error *err) {
     uint64_t n[3]; /* the tick, the poll's milliseconds, the tick from which all pids without a record are granted */
     if (s->app.reply.count < 6 || !sfid__redis_app_numbers(&s->app, 2, 3, n) || n[1] > POLL_MOST_MS)
         return nonsense(s, "claim", err);
-    note_era(s, ask, 5, true);
+    note_era(s, ask, 5);
+    note_witness(s, 0);
     note_stranger(s, ask, 6);
     const uint64_t tick = SFID__MIN(n[0], s->store.terms.end), open_tick = SFID__MIN(n[2], s->store.terms.end);
     reply->start = ask->lease->start;
@@ -240,7 +214,7 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
     const int64_t now = sfid__deadline_now_ms();
     if (ask->give_up_ms - now <= reply->after_ms + s->store.exchange_ms && now - s->explained_ms > EXPLAIN_MS) {
         s->explained_ms = now;
-        explain_wait(s, ask, tick, open_tick, err);
+        sfid__redis_explain(&s->app, tick, open_tick, (struct sfid__deadline){.at_ms = ask->give_up_ms, .stop = ask->stop}, err);
     }
     return SFID__LATER;
 }
@@ -277,7 +251,8 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
         return wait_for_pid(s, ask, reply, err);
     if (s->app.word != SFID__REDIS_OK || !read_grant(s, reply))
         return nonsense(s, "claim", err);
-    note_era(s, ask, 5, true);
+    note_era(s, ask, 5);
+    note_witness(s, ask->lease->token);
     note_stranger(s, ask, 6);
     note_replicas(s, ask, reply->pid);
     return settled(s, SFID__GRANTED);
@@ -299,7 +274,7 @@ static void show(const struct redis_store *s, const struct sfid__lease_action *a
 
 static enum sfid__lease_answer lost(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
     const bool gone = s->app.word == SFID__REDIS_GONE;
-    note_era(s, ask, gone ? 3 : 2, false);
+    note_era(s, ask, gone ? 3 : 2);
     if (s->app.word == SFID__REDIS_FOREIGN) {
         tell_stranger(s, ask, ask->lease->pid);
         sfid__fail(err, SFID_ELEASE,
@@ -338,7 +313,8 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     if (w == SFID__REDIS_LOST || w == SFID__REDIS_GONE || w == SFID__REDIS_FOREIGN || w == SFID__REDIS_TAKEN)
         return lost(s, ask, err);
     if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, reply)) {
-        note_era(s, ask, 5, true);
+        note_era(s, ask, 5);
+        note_witness(s, ask->lease->move_token);
         note_replicas(s, ask, reply->pid);
         return settled(s, SFID__SWITCHED);
     }
@@ -347,15 +323,23 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
         return nonsense(s, "renew", err);
     reply->pid = n[1];
     reply->limit = SFID__MAX(SFID__MIN(n[0], store->terms.end), ask->lease->limit);
-    note_era(s, ask, 5, true);
+    note_era(s, ask, 5);
+    note_witness(s, ask->lease->token);
     return settled(s, SFID__GRANTED);
 }
 
-/* The outcome does not matter: a pid that is not released comes free when its lease ends. */
-static void release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position) {
+/*
+ * An error of the server's that passes, or of its role, comes from a script that did not run, or from its first write: once that is
+ * done, no further one is refused. A word of the script's says itself that nothing was written (lease.lua).
+ */
+static bool wrote_nothing(const struct sfid__redis_reply *r) {
+    return r->count > 0 && (r->class == SFID__REPLY_RETRY || r->class == SFID__REPLY_RESOLVE || strcmp(r->strings[0], "SKEW") == 0);
+}
+
+static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
+                                       struct sfid__error *err) {
     struct redis_store *s = self(store);
     struct shown shown;
-    struct sfid__error ignored;
     char first_unused[NUMBER], limit[NUMBER];
     (void)position;
     show(s, ask->lease, &shown);
@@ -363,8 +347,24 @@ static void release(struct sfid__store *store, const struct sfid__ask *ask, uint
     decimal(ask->lease->limit, limit);
     const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, first_unused, limit};
     const int64_t most = sfid__route_is_up(&s->app.route) ? RELEASE_MS : RELEASE_MS / 2;
-    const struct sfid__question q = {6, argv, NULL, sfid__deadline_now_ms() + most, NULL};
-    sfid__redis_app_ask(&s->app, "release", &q, 2, &ignored);
+    const int64_t until_ms = sfid__deadline_now_ms() + most;
+    const struct sfid__question q = {6, argv, NULL, ask->deadline_ms ? SFID__MIN(until_ms, ask->deadline_ms) : until_ms, NULL};
+    if (sfid__redis_app_ask(&s->app, "release", &q, 2, err) < 0)
+        return wrote_nothing(&s->app.reply) ? SFID__FAILED : SFID__GRANTED;
+    if (s->app.word != SFID__REDIS_GONE)
+        return SFID__GRANTED;
+    sfid__fail(err, SFID_ELEASE, "%s does not know pid %" PRIu64 " of app \"%s\": it has begun anew", s->app.shown, ask->lease->pid,
+               s->app.name);
+    return SFID__LOST;
+}
+
+/* TIME: what every user of an app may run. An error that the server replies is an answer, too. */
+static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms, struct sfid__error *err) {
+    struct redis_store *s = self(store);
+    const struct sfid__question q = {1, (const char *const[]){"TIME"}, NULL, deadline_ms, NULL};
+    (void)pid;
+    sfid__route_exchange(&s->app.route, &q, &s->app.reply, err);
+    return s->app.reply.count > 0;
 }
 
 static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
@@ -394,8 +394,14 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {
-    .claim = claim, .renew = renew, .is_last = is_last, .release = release, .name = name, .probe = probe, .drop = drop};
+static const struct sfid__store_ops ops = {.claim = claim,
+                                           .renew = renew,
+                                           .is_last = is_last,
+                                           .release = release,
+                                           .answers = answers,
+                                           .name = name,
+                                           .probe = probe,
+                                           .drop = drop};
 
 static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
     const sfid_options *opt = &settings->opt;
@@ -443,56 +449,11 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     return 0;
 }
 
-/* ---- options --------------------------------------------------------------- */
-
-static int read_option(const char *url, struct sfid__settings *out, struct sfid__error *err) {
-    if (sfid__uri_parse(url, &out->uri, err) < 0)
-        return err->code;
-    out->store_min = out->uri.pid_min;
-    out->store_max = out->uri.pid_max;
-    out->shared = out->shared || out->uri.share;
-    return 0;
-}
-
-/* One script uses both kinds of an app's keys: in a cluster they have to lie in one slot. */
-static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
-    const struct sfid__uri *uri = &s->uri;
-    if (uri->registration == SFID__REGISTRATION_OFF || sfid__has_hash_tag(s->opt.app))
-        return 0;
-    return sfid__fail(err, SFID_EINVAL,
-                      "app \"%s\": in a cluster the keys of an app have to lie in one hash slot; put a part of its name in braces, "
-                      "such as \"{%s}\", or add registration=off to the URL",
-                      s->opt.app, s->opt.app);
-}
-
-static int finish(struct sfid__settings *out, struct sfid__error *err) {
-    sfid_options *o = &out->opt;
-    const uint64_t unit = o->layout->unit_ms;
-    char whole[SFID__URI_WHOLE];
-    if (o->pid_max > SFID__REDIS_PID_MAX)
-        return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max,
-                          SFID__REDIS_PID_MAX);
-    if (o->ttl_ms < 2 * unit)
-        return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is less than two ticks of the layout (%" PRIu64 " ms)", o->ttl_ms,
-                          2 * unit);
-    if (sfid__windows_choose(out, err) < 0)
-        return err->code;
-    /* Another server has other holders: none of its leases may go on here. */
-    const char *server = out->shown;
-    sfid__uri_describe(&out->uri, out->shown, sizeof out->shown);
-    if (out->uri.kind != SFID__URI_SERVER) { /* several nodes need not fit in there */
-        sfid__uri_describe(&out->uri, whole, sizeof whole);
-        server = whole;
-    }
-    out->of_pages = sfid__hash(out->fingerprint, server, strlen(server));
-    return out->uri.kind == SFID__URI_CLUSTER ? check_tag(out, err) : 0;
-}
-
 const struct sfid__store_kind sfid__store_redis = {
     .title = "the store's URL",
     .pid_most = SFID__REDIS_PID_MAX,
     .slot_first = true,
-    .read = read_option,
-    .finish = finish,
+    .read = sfid__redis_options_read,
+    .finish = sfid__redis_options_finish,
     .make = make,
 };

@@ -25,7 +25,8 @@ static void give_back(struct sfid__holder *h, uint64_t token, uint64_t nonce) {
                                              .floor = h->reply.floor,
                                              .limit = h->reply.limit};
     const struct sfid__ask ask = {.lease = &lease, .now = h->tick, .deadline_ms = h->now_ms + h->store->exchange_ms};
-    h->store->ops->release(h->store, &ask, 0);
+    struct sfid__error ignored;
+    h->store->ops->release(h->store, &ask, 0, &ignored);
 }
 
 /* True if the pair that was shown is not the record's any more: the server was shown a later one. */

@@ -155,9 +155,15 @@ static void refusing(const char *program, size_t number) {
     ok(e != NULL, "%s: OOM is told by an event", program);
     is_i64(e ? e->code : 0, SFID_EREDIS, "%s: with its code", program);
     ok(e && strstr(e->text, s.r.socket), "%s: and the server's name", program);
-    member_end(&s.m[GUEST]);
     ok(member_draws(m, 10, TAP_WAIT_MS), "%s: IDs flow meanwhile", program);
     fails_with(m->store, m->app, SFID_EREDIS, s.r.socket, "OOM", "who comes new");
+    struct member *guest = &s.m[GUEST];
+    const int64_t pid = atomic_load(&guest->pid), last = atomic_load(&guest->last_id);
+    is_i64(member_end(guest), 0, "%s: who ends meanwhile ends well", program);
+    if (!is_i64(member_open_one(guest), 0, "%s: and starts again", program))
+        diag("%s", guest->text);
+    ok(atomic_load(&guest->pid) == pid && member_draws(guest, 1, TAP_WAIT_MS) && atomic_load(&guest->first_id) > last,
+       "%s: with its pid, above the IDs before", program);
     set_memory(&s, 0);
     holders_are_well(&s);
     members_end(s.m, MEMBERS);

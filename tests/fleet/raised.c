@@ -203,6 +203,16 @@ static void use_no_state_dir(void) {
     begin(&opt);
 }
 
+static void close_without_server(void) {
+    sfid_status_info st;
+    open_with_server();
+    (void)!sfid_next(scene.g);
+    redis_kill(scene.redis);
+    sfid_close(scene.g);
+    ok(sfid_status(scene.g, &st) == 0 && st.left == 1 && st.open == 0, "the status of the closed handle says so, too");
+    redis_restart(scene.redis, true);
+}
+
 /* ---- all of them ---------------------------------------------------------- */
 
 #define EVENT(kind, by, act) \
@@ -234,6 +244,7 @@ static const struct {
     EVENT(KEEPS, "a page is shared, and half of its window has gone", share_page),
     EVENT(NO_STATE_DIR, "a state directory that cannot be made", use_no_state_dir),
     EVENT(UNTRUSTED, "a run directory below one that others may write to", run_below_others),
+    EVENT(LEFT, "a generator is closed when its server is dead", close_without_server),
 };
 
 static void find_disk(void) {

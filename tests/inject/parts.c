@@ -114,7 +114,10 @@ static void open_slot_again(void) {
         close(fd);
 }
 
-static void be_last_in_slot(void) { (void)!sfid__slot_is_last(&slot); }
+static void be_last_in_slot(void) {
+    (void)!sfid__slot_is_last(&slot);
+    sfid__file_relock(&slot.alone_fd, &slot.id, LOCK_UN); /* as sfid__slot_leave() does */
+}
 
 static void map_slot_again(void) {
     const int fd = sfid__slot_map_again(&slot);

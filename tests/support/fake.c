@@ -44,7 +44,7 @@ struct sfid__record *fake_record(const struct fake *f) {
 }
 
 struct sfid__record *fake_switch(struct fake *f, uint64_t pid, uint64_t position, uint64_t limit) {
-    const struct sfid__start start = {&f->g.layout, pid, position, limit, fake_tick(f), f->g.max_ahead, 0, 0, NULL, false};
+    const struct sfid__start start = {&f->g.layout, pid, position, limit, fake_tick(f), f->g.max_ahead, 0, 0, NULL, false, 0};
     return sfid__record_append(f->page, f->records++, &start);
 }
 

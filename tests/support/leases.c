@@ -114,6 +114,17 @@ const char *resume_cold(uint64_t limit) {
         .kind = SFID__LEASE_RESUME, .pid = 3, .limit = limit, .token = 71, .nonce = 72, .next_nonce = 73, .cold = true});
 }
 
+const char *resume_warm(uint64_t limit) {
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
+                                           .pid = 3,
+                                           .limit = limit,
+                                           .token = 71,
+                                           .nonce = 72,
+                                           .next_nonce = 73,
+                                           .cold = true,
+                                           .warm = true});
+}
+
 const char *close_lease(void) { return step((struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = 543}); }
 
 const char *wake_when_due(void) {

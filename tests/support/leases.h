@@ -43,6 +43,7 @@ const char *resume(uint64_t limit, uint64_t next_nonce);
 
 /* As resume(), if no process generates from the record that was found. */
 const char *resume_cold(uint64_t limit);
+const char *resume_warm(uint64_t limit);
 const char *close_lease(void);
 
 /* Moves the time on to when the machine wants to look again. */

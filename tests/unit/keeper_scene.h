@@ -117,7 +117,7 @@ static void begin(bool events) {
     atomic_store(&store->renewed_ms, monotonic_ms());
     sfid__page_reset_keeper(f.page);
     const struct sfid__start start = {
-        &f.g.layout, 7, real_tick() << 12, real_tick() + (uint64_t)window_ms, real_tick(), f.g.max_ahead, 0, 0, NULL, false};
+        &f.g.layout, 7, real_tick() << 12, real_tick() + (uint64_t)window_ms, real_tick(), f.g.max_ahead, 0, 0, NULL, false, 0};
     sfid__record_append(f.page, 0, &start);
     f.records = 1;
     f.g.page = f.page;

@@ -53,10 +53,11 @@ static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct s
     return server.renewal;
 }
 
-static void store_release(struct sfid__store *s, const struct sfid__ask *ask, uint64_t position) {
-    (void)s, (void)position;
+static enum sfid__lease_answer store_release(struct sfid__store *s, const struct sfid__ask *ask, uint64_t position, struct sfid__error *err) {
+    (void)s, (void)position, (void)err;
     server.releases++;
     server.released = *ask->lease;
+    return SFID__GRANTED;
 }
 
 static const struct sfid__store_ops store_ops = {.claim = store_claim, .renew = store_renew, .release = store_release};
@@ -82,7 +83,7 @@ static void begin(uint64_t pid) {
     f.page = aligned_alloc(SFID__LINE, 1 << 16);
     memset((void *)f.page, 0, 1 << 16);
     const uint64_t tick = fake_tick(&f);
-    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW / 3, tick, 0, 70, 1, NULL, false};
+    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW / 3, tick, 0, 70, 1, NULL, false, 0};
     sfid__record_append(f.page, 0, &start);
     atomic_store(&f.page->reserved, 1);
     atomic_store(&f.page->reign, REIGN);
@@ -141,7 +142,7 @@ static void renews(void) {
 
 static void publishes(void) {
     const uint64_t tick = fake_tick(&f);
-    const struct sfid__start start = {&f.g.layout, ITS_PID, tick << 12, tick + WINDOW, tick, 0, 110, 3, NULL, false};
+    const struct sfid__start start = {&f.g.layout, ITS_PID, tick << 12, tick + WINDOW, tick, 0, 110, 3, NULL, false, 0};
     const uint32_t i = atomic_fetch_add(&f.page->reserved, 1);
     sfid__record_replace(f.page, i, 0, &start);
 }

@@ -20,16 +20,19 @@ enum situation {
     MOVING,
     SWITCHING,
     UNFIT,
+    SHOWING,
     SITUATIONS
 };
 
-static const char *const situations[] = {"new",      "claiming", "pausing",   "adopting",   "held",
-                                         "renewing", "retrying", "replacing", "readopting", "releasing",
-                                         "ended",    "given up", "moving",    "switching",  "unfit"};
+static const char *const situations[] = {"new",      "claiming",  "pausing",    "adopting",  "held",  "renewing",
+                                         "retrying", "replacing", "readopting", "releasing", "ended", "given up",
+                                         "moving",   "switching", "unfit",      "showing"};
 
 static void put_into(enum situation situation) {
     if (situation == NEW || situation == CLAIMING || situation == PAUSING || situation == GAVE_UP || situation == ADOPTING)
         begin(&usual);
+    else if (situation == SHOWING)
+        begin_held(&usual);
     else if (situation == MOVING || situation == SWITCHING || situation == UNFIT)
         begin_first(SHORT_PID);
     else
@@ -40,7 +43,8 @@ static void put_into(enum situation situation) {
         answer(SFID__FAILED);
     if (situation == GAVE_UP)
         answer(SFID__REFUSED);
-    if (situation == RENEWING || situation == RETRYING || situation == REPLACING || situation == READOPTING || situation >= MOVING)
+    if (situation == RENEWING || situation == RETRYING || situation == REPLACING || situation == READOPTING ||
+        (situation >= MOVING && situation <= UNFIT))
         wake_when_due();
     if (situation == SWITCHING || situation == UNFIT)
         switched(ORDINARY_PID, TICK, TICK + FIRST_WINDOW);
@@ -52,8 +56,10 @@ static void put_into(enum situation situation) {
         answer(SFID__LOST);
     if (situation == ADOPTING || situation == READOPTING)
         grant(4, TICK, TICK + WINDOW);
-    if (situation == RELEASING || situation == ENDED)
+    if (situation == RELEASING || situation == ENDED || situation == SHOWING)
         close_lease();
+    if (situation == SHOWING)
+        answer(SFID__LOST);
     if (situation == ENDED)
         answer(SFID__GRANTED);
 }
@@ -69,15 +75,16 @@ static const char *const table[SITUATIONS][COLUMNS] = {
     [ADOPTING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "w S", "w S", "h LS", "h NR", "w G", "e S"},
     [HELD] = {"w C", "h NR", "h S", "h NR", "h S", "h S", "h S", "h S", "h S", "h S", "h S", NULL, NULL, NULL, "e V"},
     [RENEWING] = {"w C", "h NR", "h S", "h S", "h ENWS", "h FS", "h FS", "w XC", "w ZXC", "h FS", "h FS", NULL, NULL, NULL, "e V"},
-    [RETRYING] = {"w C", "h NR", "h S", "h NR", "h S", "h S", "h S", "h S", "h S", "h S", "h S", NULL, NULL, NULL, "e V"},
+    [RETRYING] = {"w C", "h NR", "h S", "h NR", "h S", "h S", "h S", "h S", "h S", "h S", "h S", NULL, NULL, NULL, "e S"},
     [REPLACING] = {"w C", "h NR", "w S", "w S", "w A", "w S", "w FS", "w FS", "w FS", "w FS", "w FS", NULL, NULL, NULL, "e S"},
     [READOPTING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "w S", "w S", "h MS", "h NR", "w FS", "e S"},
-    [RELEASING] = {"e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
+    [RELEASING] = {"e S", "e S", "e S", "e S", "e S", "e S", "e S", "e NR", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
     [ENDED] = {"e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
     [GAVE_UP] = {"w C", "h NR", "w S", "w S", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
     [MOVING] = {"w C", "h NR", "h S", "h S", "h ENWS", "h FS", "w A", "w XC", "w ZXC", "h FS", "h FS", NULL, NULL, NULL, "e V"},
     [SWITCHING] = {"w C", "h NR", NULL, NULL, "w S", "w S", "w S", "w S", "w S", "w S", "w S", "h MS", "h NR", "w FS", "e S"},
     [UNFIT] = {"w C", "h NR", "w S", "w C", "w S", "w S", "w S", "w S", "w S", "w S", "w S", NULL, NULL, NULL, "e S"},
+    [SHOWING] = {"e S", "e S", "e S", "e S", "e NV", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S", "e S"},
 };
 
 static const char *do_column(unsigned column) {

@@ -193,7 +193,7 @@ static const char *const reachable[SITUATIONS] = {
        unfit; close; copied */
     [SFID__LEASE_WANTED * 2] = "xxx.......xxxxxxxxxxxr", [SFID__LEASE_WANTED * 2 + 1] = "xxxxxxxxxxxxxxxxx...xx",
     [SFID__LEASE_HELD * 2] = "xxx.......xxxxxxx...xx",   [SFID__LEASE_HELD * 2 + 1] = "xxxxxxxxxxxxxxxxx...xx",
-    [SFID__LEASE_ENDED * 2] = "xxx.......xxxxrxxxxxxx",  [SFID__LEASE_ENDED * 2 + 1] = "xxxx..x.xxxxxxrxxxxxxx",
+    [SFID__LEASE_ENDED * 2] = "xxx.......xxxxrxxxxxxx",  [SFID__LEASE_ENDED * 2 + 1] = "xxxxrrxrxxxxxxrxxxxxxx",
 };
 
 static void report_coverage(bool demanded) {
@@ -210,6 +210,9 @@ static void report_coverage(bool demanded) {
     }
     if (demanded)
         is_u64(missing, 0, "every state meets every event and answer that it can");
+    if (demanded)
+        ok(figures.left_again && figures.shown_again && figures.succeeded && figures.unasked,
+           "closes leave leases, some after all, and successors go on with them, some without an answer");
     is_u64(never, 0, "and none that it cannot");
 }
 
@@ -231,6 +234,9 @@ static void report_figures(void) {
     diag("%" PRIu64 " claims of short pids, %" PRIu64 " moves granted, %" PRIu64 " heard of, %" PRIu64
          " of them without a record; %" PRIu64 " strangers met",
          figures.short_claims, figures.moves, figures.moves_heard, figures.moves_unfit, figures.strangers_met);
+    diag("%" PRIu64 " closes left a lease, %" PRIu64 " after a question, %" PRIu64 " shown again; %" PRIu64
+         " successors of them, %" PRIu64 " restarts without an answer",
+         figures.left, figures.left_again, figures.shown_again, figures.succeeded, figures.unasked);
     diag("%" PRIu64 " numbers drawn; longest wait in calm %" PRIu64 " ms", figures.drawn, figures.longest_calm_ms);
 }
 

@@ -179,7 +179,7 @@ static void windows(void) {
        "whoever comes next finds how far it went, and on which page");
     const struct sfid__ask ask = {.now = NOW};
     ok(s->ops->is_last(s, NULL), "who is alone leaves last");
-    s->ops->release(s, &ask, 4711);
+    s->ops->release(s, &ask, 4711, &err);
     drop(s);
     s = make(-1, 6, 6);
     ok(claim(s) == SFID__GRANTED && reply.position == 4711 && reply.exact && reply.page == 77, "and gives back an exact position");

@@ -41,7 +41,7 @@ static void build(void) {
     ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == 0, "it passes, without records");
     static const uint64_t pids[RECORDS] = {5, 5, 1023};
     for (uint32_t i = 0; i < RECORDS; i++) {
-        const struct sfid__start start = {&layout, pids[i], (UINT64_C(1000) + i) << 12, 5000, 1000, 10, 0, 0, NULL, false};
+        const struct sfid__start start = {&layout, pids[i], (UINT64_C(1000) + i) << 12, 5000, 1000, 10, 0, 0, NULL, false, 0};
         struct sfid__record *r = sfid__record_append(page, i, &start);
         atomic_fetch_add(&r->word, 7);
         ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == i + 1, "it passes with record %u", i);

@@ -41,7 +41,7 @@ static bool in_order(uint32_t count) {
 
 static struct sfid__record *append(uint32_t count, uint64_t pid, uint64_t position, uint64_t limit, uint64_t now,
                                    uint64_t max_ahead) {
-    const struct sfid__start start = {&layout, pid, position, limit, now, max_ahead, 0, 0, NULL, false};
+    const struct sfid__start start = {&layout, pid, position, limit, now, max_ahead, 0, 0, NULL, false, 0};
     return sfid__record_append(page, count, &start);
 }
 
@@ -175,7 +175,7 @@ static void overtaken(void) {
         fresh_page();
         struct sfid__record *old = append(0, 7, AT(500, 0), 700, 500, 10);
         atomic_store(&old->word, AT(601, 3));
-        const struct sfid__start start = {&layout, 7, AT(600, 4095), 600, 600, 10, 0, 0, NULL, reaches};
+        const struct sfid__start start = {&layout, 7, AT(600, 4095), 600, 600, 10, 0, 0, NULL, reaches, 0};
         struct sfid__record *r = sfid__record_append(page, 1, &start);
         is_u64(sfid__record_position(r), AT(601, 3), "a record begins where the last thread left the one before");
         is_u64(atomic_load(&r->limit), reaches ? 601 : 600,
@@ -259,7 +259,7 @@ static void hints(void) {
 
 static void other_orders(void) {
     const sfid_layout l = {0, 10, 39, 16, 8, 24, 0, 16, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(16), SFID__ONES(8)};
-    const struct sfid__start start = {&l, 65535, UINT64_C(5) << 8 | 200, 900, 5, 0, 0, 0, NULL, false};
+    const struct sfid__start start = {&l, 65535, UINT64_C(5) << 8 | 200, 900, 5, 0, 0, 0, NULL, false, 0};
     fresh_page();
     const struct sfid__record *r = sfid__record_append(page, 0, &start);
     ok(r->pid_field == 65535 && sfid__record_pid(r) == 65535 && r->seq_bits == 8 && r->seq_shift == 16 && r->time_shift == 24 &&
@@ -307,7 +307,7 @@ static void nonces(void) {
 static void beside_another(void) {
     fresh_page();
     atomic_fetch_add(&append(0, 7, AT(500, 0), 700, 500, 10)->word, 3);
-    const struct sfid__start start = {&SFID_LAYOUT_DEFAULT, 7, AT(500, 3), 900, 500, 10, 0, 0, NULL, false};
+    const struct sfid__start start = {&SFID_LAYOUT_DEFAULT, 7, AT(500, 3), 900, 500, 10, 0, 0, NULL, false, 0};
     struct sfid__record *r = sfid__record_replace(page, 1, 0, &start);
     ok(r == &page->records[1] && atomic_load(&page->current) == 1 && (atomic_load(&page->records[0].word) & SFID__CLOSED),
        "a keeper replaces the record that it saw");

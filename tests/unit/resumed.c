@@ -106,7 +106,7 @@ static bool is_closed(const struct sfid__record *r) { return (atomic_load(&r->wo
 static struct sfid__record *append(uint64_t pid, const struct sfid__signs *signs) {
     const uint64_t tick = fake_tick(&f);
     const uint32_t i = atomic_load(&f.page->current) + (f.page->records[0].checksum != 0);
-    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW, tick, 0, 70, 1, signs, false};
+    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW, tick, 0, 70, 1, signs, false, 0};
     return sfid__record_append(f.page, i, &start);
 }
 
@@ -239,9 +239,10 @@ static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct s
     return SFID__GRANTED;
 }
 
-static void store_release(struct sfid__store *s, const struct sfid__ask *ask, uint64_t position) {
-    (void)s, (void)ask, (void)position;
+static enum sfid__lease_answer store_release(struct sfid__store *s, const struct sfid__ask *ask, uint64_t position, struct sfid__error *err) {
+    (void)s, (void)ask, (void)position, (void)err;
     server.releases++;
+    return SFID__GRANTED;
 }
 
 static const struct sfid__store_ops store_ops = {.claim = store_claim, .renew = store_renew, .release = store_release};

@@ -68,7 +68,7 @@ static pid_t stay_inside(int ms) {
 
 static void begin(int deadline_ms) {
     const struct sfid__slot_want want = {77, SFID__ANY_PID, UINT64_MAX, 0};
-    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, 9000, 5000, 10, 0, 0, NULL, false};
+    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, 9000, 5000, 10, 0, 0, NULL, false, 0};
     struct sfid__dir app;
     bool live;
     g.clock = &sfid__system_clock;

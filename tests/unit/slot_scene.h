@@ -41,7 +41,7 @@ static void take_or_bail(struct sfid__slot *s) { need(take(s) == 0, "cannot take
 
 /* The next record of a slot, of pid 1, which has drawn n numbers. */
 static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
-    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10, 0, 0, NULL, false};
+    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10, 0, 0, NULL, false, 0};
     need(sfid__slot_reserve(s, s->records, &err) >= 0, "%s", err.text);
     struct sfid__record *r = sfid__record_append(s->page, s->records++, &start);
     atomic_fetch_add(&r->word, n);

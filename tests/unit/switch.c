@@ -73,7 +73,7 @@ static void open_real(sfid_exhaustion policy) {
 static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
 
 static struct sfid__record *append(uint64_t pid, uint64_t limit) {
-    const struct sfid__start start = {&f.g.layout, pid, real_tick() << 12, limit, real_tick(), f.g.max_ahead, 0, 0, NULL, false};
+    const struct sfid__start start = {&f.g.layout, pid, real_tick() << 12, limit, real_tick(), f.g.max_ahead, 0, 0, NULL, false, 0};
     return sfid__record_append(f.page, f.records++, &start);
 }
 

@@ -105,6 +105,7 @@ struct reply {
     uint64_t pid, floor, limit, start;
     int64_t after_ms;
     bool spoilt;
+    bool unwritten; /* to a release: nothing was written */
 };
 
 struct message {
@@ -121,6 +122,7 @@ struct message {
 /* What outlives a process. */
 struct page {
     bool there, open;
+    bool left; /* closed, and a successor may go on with the lease */
     uint64_t pid, token, nonce, next_nonce, floor, limit;
     uint64_t word; /* tick * SEQUENCE + number */
 };
@@ -150,6 +152,8 @@ struct owner {
     bool notices;                     /* a copy that is going to notice what it is, before it does anything else */
     uint64_t both_have[2];            /* tokens that the other copy has, too, and may show */
     bool released, gave_up, may_not_give_up, told, lost_told;
+    bool asks_first;          /* what it found is open, and its first question has no answer yet */
+    bool may_leave;           /* it ended with a lease that was in force */
     bool hears_lost;          /* it steps by an answer that it waits for, and that is SFID__LOST */
     int64_t sends_allowed_ms; /* spent by each exchange, earned by time */
     int64_t last_step_ms;
@@ -256,6 +260,7 @@ static struct {
     uint64_t steps, runs, claims, renewals, releases, answers, lost_messages, late_requests, spoilt, stale_answers;
     uint64_t epochs, failovers, crashes, restarts, takeovers, pages_lost, copies, copies_found, stops, losses, gone, superseded;
     uint64_t closes, gave_up, drawn, set_back, second_pids, unfit, longest_calm_ms;
+    uint64_t left, left_again, succeeded, unasked, shown_again;
     uint64_t noticed, moves, moves_heard, moves_unfit, strangers_met, short_claims;
 } figures;
 

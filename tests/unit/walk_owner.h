@@ -67,6 +67,8 @@ static void check_pace(struct owner *o) {
 
 static void check_send(struct owner *o, const struct sfid__lease_action *a) {
     const bool releases = a->kind == SFID__DO_RELEASE;
+    if (o->phase == LEAVING && a->move_token)
+        broken(SENT_AFTER_RELEASE, "owner %u wants another pid when it ends", place_of(o));
     if (o->released)
         broken(releases ? RELEASED_TWICE : SENT_AFTER_RELEASE, "owner %u asks after it gave its pid back", place_of(o));
     if (releases && (o->page.token != a->token || o->page.pid != a->pid || o->page.open || lease_info(a->token)->released))
@@ -95,10 +97,14 @@ static void send(struct owner *o, const struct sfid__lease_action *a) {
         o->move_want = o->move_want ? o->move_want : ++w.wants;
         lease_info(a->move_token)->want = o->move_want;
     }
+    bool unheard = false;
     if (a->kind == SFID__DO_RELEASE) {
+        unheard = !w.calm && !o->machine.shown && chance(200); /* whether the store is there at all it asks first */
         o->released = true;
-        lease->released = !lease->cloned;
+        lease->released = !lease->cloned && !unheard;
+        o->page.left = o->page.left && unheard;
     }
+    figures.shown_again += a->kind == SFID__DO_RENEW && o->phase == LEAVING;
     o->exchange = a->exchange;
     o->sent_ms = w.now;
     o->asked = (struct request){.kind = a->kind,
@@ -115,7 +121,7 @@ static void send(struct owner *o, const struct sfid__lease_action *a) {
                                 .host_ms = host_ms(o)};
     static const char *const does[] = {[SFID__DO_CLAIM] = "claims", [SFID__DO_RENEW] = "renews", [SFID__DO_RELEASE] = "releases"};
     note(o, does[a->kind], a->pid, a->token, a->nonce, a->next_nonce);
-    if (!w.calm && (w.now < o->cut_off_till || chance(w.loss_rate))) {
+    if (unheard || (!w.calm && (w.now < o->cut_off_till || chance(w.loss_rate)))) {
         figures.lost_messages++;
         return;
     }
@@ -159,7 +165,7 @@ static void adopt(struct owner *o, const struct sfid__lease_action *a) {
     uint64_t word = a->floor * SEQUENCE;
     if (p->there)
         word = SFID__MAX(word, p->pid == a->pid ? p->word : (p->word / SEQUENCE + 1) * SEQUENCE);
-    *p = (struct page){true, true, a->pid, a->token, a->nonce, a->next_nonce, a->floor, a->limit, word};
+    *p = (struct page){true, true, false, a->pid, a->token, a->nonce, a->next_nonce, a->floor, a->limit, word};
     if (o->is_copy && !lease->cloned)
         o->gated = false; /* a pid of its own */
     if (!w.calm && (w.faults & 1u << CUT_OFF) && chance(100))
@@ -214,7 +220,7 @@ static void tell(struct owner *o, enum sfid__lease_action_kind kind) {
 static void carry_out(struct owner *o, const struct sfid__lease_action *a) {
     switch (a->kind) {
     case SFID__DO_NOTE:
-        if (o->page.open && o->page.token == a->token) {
+        if ((o->page.open || o->page.left) && o->page.token == a->token) {
             o->page.nonce = a->nonce;
             o->page.next_nonce = a->next_nonce;
         }
@@ -293,12 +299,25 @@ static void notice(struct owner *o) {
     o->both_have[0] = o->machine.token;
     o->both_have[1] = o->machine.move_token;
     o->exchange = 0;
+    o->found_token = 0; /* void as well */
     o->move_want = 0;
     if (o->machine.state != SFID__LEASE_HELD)
         o->want = ++w.wants;
     figures.noticed++;
     step(o, (struct sfid__lease_event){.kind = SFID__LEASE_COPIED});
     o->notices = false;
+}
+
+/* What a process that ends leaves: what it had, if nothing was written of a release; nothing, once its pid is another's. */
+static void leave_again(struct owner *o, const struct reply *r) {
+    struct page *p = &o->page;
+    if (o->asked.kind == SFID__DO_RELEASE && r->unwritten) {
+        p->left = o->may_leave;
+        o->released = lease_info(p->token)->released = false;
+        figures.left_again += p->left;
+    } else if (o->asked.kind == SFID__DO_RENEW && (r->answer == SFID__LOST || r->answer == SFID__FOREIGN)) {
+        p->left = false;
+    }
 }
 
 /* An answer reaches the process that asked; whether it waits for that one still, the machine has to know. */
@@ -312,6 +331,8 @@ static void hear(struct owner *o, uint64_t exchange, const struct reply *r) {
     if (r->answer == SFID__FAILED && (w.calm || chance(500)))
         o->server = w.master;
     note(o, awaited ? "hears" : "hears, too late", r->answer, r->pid, r->floor, r->limit);
+    if (awaited && o->phase == LEAVING)
+        leave_again(o, r);
     o->hears_lost = awaited && (r->answer == SFID__LOST || r->answer == SFID__FOREIGN) && o->asked.kind == SFID__DO_RENEW;
     if (o->hears_lost && r->answer == SFID__FOREIGN) {
         o->foreign_token = o->page.token;
@@ -326,6 +347,11 @@ static void hear(struct owner *o, uint64_t exchange, const struct reply *r) {
                                        .start = r->start,
                                        .after_ms = r->after_ms});
     o->hears_lost = false;
+    if (o->asks_first && o->machine.opened) { /* with an answer, or without */
+        figures.unasked += !o->told;
+        o->told = o->may_not_give_up = true;
+        o->asks_first = false;
+    }
 }
 
 /* ---- a process begins, lives, leaves --------------------------------------- */
@@ -340,7 +366,7 @@ static void start(struct owner *o, bool takes_over) {
     o->both_have[0] = o->both_have[1] = 0;
     if (o->notices)
         o->page.open = o->notices = false;
-    o->released = o->gave_up = o->poked = false;
+    o->released = o->gave_up = o->poked = o->asks_first = o->may_leave = false;
     o->server = chance(800) ? w.master : 1 - w.master;
     if (takes_over)
         o->machine = o->forked;
@@ -352,15 +378,22 @@ static void start(struct owner *o, bool takes_over) {
     o->has_child = false;
     o->sends_allowed_ms = 12 * w.terms.retry_first_ms;
     o->last_step_ms = w.now;
-    const struct page *p = &o->page;
+    struct page *p = &o->page;
+    if (p->there && p->left && chance(900)) {
+        p->open = true; /* a record of its own */
+        figures.succeeded++;
+    }
+    p->left = false;
     if (!p->there || !p->open || (p->limit <= tick_of(host_ms(o)) && chance(500))) {
         o->want = ++w.wants;
         note(o, "opens", 0, 0, 0, 0);
         step(o, (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = w.terms.pid_min + below(PIDS)});
         return;
     }
+    const bool asks = !takes_over && w.terms.testifies; /* otherwise a lock proves the right to the pid */
     figures.restarts++;
-    o->told = o->may_not_give_up = true;
+    o->told = o->may_not_give_up = !asks;
+    o->asks_first = asks;
     o->found_token = p->token;
     note(o, takes_over ? "takes over" : "goes on", p->pid, p->token, p->nonce, p->next_nonce);
     step(o, (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
@@ -369,6 +402,8 @@ static void start(struct owner *o, bool takes_over) {
                                        .token = p->token,
                                        .nonce = p->nonce,
                                        .next_nonce = p->next_nonce,
+                                       .cold = asks,
+                                       .warm = asks && p->limit > SFID__MAX(tick_of(host_ms(o)), p->word / SEQUENCE),
                                        .start = w.terms.pid_min + below(PIDS)});
     if (w.terms.testifies && o->phase == UP && o->exchange == 0)
         broken(RESTART, "owner %u found a lease and asks nobody", place_of(o));
@@ -378,6 +413,9 @@ static void start(struct owner *o, bool takes_over) {
 static void leave(struct owner *o) {
     struct page *p = &o->page;
     note(o, "leaves", p->pid, p->token, p->word, p->limit);
+    p->left = o->may_leave = p->open && w.terms.testifies && o->machine.state == SFID__LEASE_HELD && p->token == o->machine.token &&
+                             p->limit > SFID__MAX(tick_of(host_ms(o)), p->word / SEQUENCE);
+    figures.left += p->left;
     p->open = false;
     o->phase = LEAVING;
     o->leaving_till = w.now + 1000;

@@ -34,7 +34,7 @@ static void check_overlap(const struct owner *o) {
     for (unsigned i = 0; i < OWNERS; i++) {
         const struct owner *other = &w.owner[i];
         const struct page *q = &other->page;
-        if (other == o || other->phase == NOBODY || !q->there || !q->open || q->pid != p->pid || !counts(other))
+        if (other == o || other->phase == NOBODY || !q->there || !(q->open || q->left) || q->pid != p->pid || !counts(other))
             continue;
         const uint64_t from = SFID__MAX(p->word / SEQUENCE, q->word / SEQUENCE), to = SFID__MIN(p->limit, q->limit);
         if (from < to)
@@ -99,7 +99,7 @@ static void draw(struct owner *o, bool far) {
         number = p->word + below(end - p->word);
     if (clock + (sfid__lease_is_brief(&o->machine) ? w.terms.first_window : w.terms.window) / 2 >= p->limit)
         o->poked = true;
-    if (number >= end || o->gated)
+    if (number >= end || o->gated || o->asks_first)
         return;
     p->word = number + 1;
     count_number(o, number);

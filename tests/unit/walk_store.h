@@ -234,8 +234,8 @@ static struct reply renew(struct books *b, const struct message *m, int64_t cloc
 static struct reply release(struct books *b, const struct message *m) {
     const struct request *r = &m->request;
     struct entry *e = &b->entry[r->pid];
-    if (!is_known(e, r))
-        return (struct reply){.answer = SFID__LOST};
+    if (!is_known(e, r)) /* one that is not there is the only LOST of the port: the others may mean that somebody has the pid */
+        return (struct reply){.answer = e->state == NO_ENTRY ? SFID__LOST : SFID__GRANTED, .unwritten = e->state == NO_ENTRY};
     *e = (struct entry){.state = FREE_ENTRY, .limit = r->position};
     lease_info(r->token)->holder[r->pid] = OWNERS;
     return (struct reply){.answer = SFID__GRANTED};
@@ -254,9 +254,9 @@ static struct reply serve(const struct message *m) {
     struct server *s = &w.server[r->server];
     const int64_t clock = clock_of(r->server);
     if (!serves(r->server) || w.now < w.out_till)
-        return (struct reply){.answer = serves(r->server) && w.refuses ? SFID__REFUSED : SFID__FAILED};
+        return (struct reply){.answer = serves(r->server) && w.refuses ? SFID__REFUSED : SFID__FAILED, .unwritten = true};
     if (w.max_skew_ms && llabs(r->host_ms - clock) > w.max_skew_ms)
-        return (struct reply){.answer = SFID__REFUSED};
+        return (struct reply){.answer = SFID__REFUSED, .unwritten = true};
     if (!s->books.there || s->books.incarnation != s->incarnation)
         begin_epoch(s, clock);
     if (r->server == w.master && w.first_contact == 0)

@@ -21,7 +21,7 @@ EXHAUSTION, ON_UNKNOWN = {"wait": 0, "borrow": 1, "fail": 2}, {"wait_out": 0, "t
 _types: Dict[str, Any] = {
     "i": ctypes.c_int, "u": ctypes.c_uint32, "q": ctypes.c_int64, "Q": ctypes.c_uint64, "b": ctypes.c_uint8, "z": ctypes.c_size_t,
     "s": ctypes.c_char_p, "v": ctypes.c_void_p, "-": None, "a": ctypes.c_char * 160, "r": ctypes.c_uint8 * 5,
-    "R": ctypes.c_uint64 * 10, "N": ctypes.POINTER(ctypes.c_int64), "Z": ctypes.POINTER(ctypes.c_size_t),
+    "R": ctypes.c_uint64 * 9, "N": ctypes.POINTER(ctypes.c_int64), "Z": ctypes.POINTER(ctypes.c_size_t),
     "H": ctypes.POINTER(ctypes.c_void_p)}
 
 
@@ -49,7 +49,7 @@ Options = _struct(
 Status = _struct(
     "X", "sfid_status_info", "i open last_code", "q pid window_ms ahead_ms", "Q issued waits refused regressions",
     "q largest_regression_ms", "Q losses renewals renew_failures", "i keeper_here connected", "a identity", "q skew_ms",
-    "Q first_tick limit_tick", "q replicas shared", "R reserved")
+    "Q first_tick limit_tick", "q replicas shared left", "R reserved")
 NUMBERS = [name for name, kind in Options._fields_[1:] if kind in (_types["u"], _types["q"], _types["Q"])]
 
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/explain.h"
+
+#include "lease/script_look.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The server knows nothing of pids without a record, and grants none of them before `open`: short ones before the others. */
+static void explain_unknown(const struct sfid__redis_app *app, uint64_t tick, uint64_t open, const char *holders,
+                            struct sfid__error *err) {
+    const int64_t skew_s = (app->skew_ms < 0 ? -app->skew_ms : app->skew_ms) / 1000;
+    char when[SFID__TIME_TEXT], till[SFID__TIME_TEXT], brief[200] = "";
+    sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), when);
+    sfid__redis_app_clock(app, sfid__redis_app_time(app, open), till);
+    if (app->short_ms && (uint64_t)skew_s * 1000 > app->short_ms / 2)
+        snprintf(brief, sizeof brief,
+                 "; the short pids that come earlier are not for this host: its clock is %" PRId64
+                 " s %s the server's, more than half of short_ms; correct the clock",
+                 skew_s, app->skew_ms < 0 ? "behind" : "ahead of");
+    else if (tick < open)
+        snprintf(brief, sizeof brief, "; the first comes free at %s", when);
+    sfid__fail(
+        err, SFID_ENOPID,
+        "%s does not know app \"%.64s\", or has forgotten it%s%s; holders of its %spids may go on until %s%s. If no process of "
+        "this app is running anywhere, run `sfid init --app %.64s --store %s`",
+        app->shown, app->name, holders[0] ? "; some pids are taken, by " : "", holders, holders[0] ? "other " : "", till, brief,
+        app->name, app->shown);
+}
+
+void sfid__redis_explain(struct sfid__redis_app *app, uint64_t tick, uint64_t open, struct sfid__deadline until,
+                         struct sfid__error *err) {
+    char when[SFID__TIME_TEXT], holders[300] = "";
+    const bool unknown = sfid__redis_app_time(app, open) > app->now_ms;
+    const bool listed = sfid__redis_holders(app, holders, sizeof holders, until.at_ms, until.stop);
+    if (!listed && err->code == SFID_ENOPID)
+        return;
+    if (unknown) {
+        explain_unknown(app, tick, open, holders, err);
+        return;
+    }
+    sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), when);
+    sfid__fail(err, SFID_ENOPID,
+               "%s: every pid of app \"%s\" from %" PRIu64 " to %" PRIu64
+               " is taken%s%s; the first becomes free at %s, unless its holder renews it",
+               app->shown, app->name, app->pid_min, app->pid_max, holders[0] ? ", by " : "", holders, when);
+}
