@@ -152,6 +152,16 @@ row dup "a thread's life: forgotten before the word is left" -DFORGET_EARLY=1
 row dup "a thread's life: looked at and stored" -DLOOK_ONLY=1
 row dup "a thread's life, one number in two namespaces; reachable: two at once" -DSAME=1
 row ok "a thread's life, one number in two namespaces: one of them counts" -DSAME=1 -DCOUNTS=1
+model=ends.pml
+row ok "ends; the server loses its record"
+row ok "ends; it loses it twice" -DFLUSHES=2
+row ok "ends; it loses it, and the operator says that nobody runs" -DINIT=1
+row dup "ends; reachable: the next life goes on with what a close left" -DREACH
+row dup "ends; the slot is left before the release" -DLOCK_FIRST
+row dup "ends; what is left stays set while the release is under way" -DSET_AFTER
+row dup "ends; no answer counts as nothing written" -DTIMEOUT_IS_GONE
+row dup "ends; the release is sent without a question; reachable: a server that is away costs the pid" -DNO_QUESTION
+row dup "ends; a life goes on unasked, and the operator says that nobody runs" -DINIT=1 -DUNASKED
 model=look.pml
 row ok "one look a tick"
 row ok "one look a tick; more calls, the record stays" -DCALLS=8 -DCLOSES=0

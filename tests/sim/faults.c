@@ -86,6 +86,13 @@ static void end_one(void) { end_on(any_host(), 10 * SECOND); }
 /* Killed inside the close, or before. */
 static void end_briefly(void) { end_on(any_host(), any_ns(50 * MS)); }
 
+/* The next one starts before it has ended. */
+static void end_beside(void) {
+    const struct host *h = any_host();
+    end_on(h, 10 * SECOND);
+    fleet_start(number_of(h), now_ns + any_ns(200 * MS));
+}
+
 static void kill_and_start(void) {
     const struct host *h = any_host();
     struct process *p = any_process(h);
@@ -123,6 +130,8 @@ static void step_clock(void) {
 
 static void cut_for(int64_t ns) {
     struct host *h = any_host();
+    if (wire_is_stated())
+        return;
     h->cut_till = now_ns + any_ns(ns);
     cause_begins(CAUSE_AWAY, number_of(h), h->cut_till + 2 * SECOND);
 }
@@ -150,6 +159,8 @@ static void end_there(void *arg) { end_on(arg, 10 * SECOND); }
 /* Each renewal that is due meanwhile is under way for as long as an exchange may take, and then tried again. */
 static void end_cut_off(void) {
     struct host *h = any_host();
+    if (wire_is_stated())
+        return;
     h->cut_till = now_ns + any_ns(60 * SECOND);
     cause_begins(CAUSE_AWAY, number_of(h), h->cut_till + 2 * SECOND);
     at_time(now_ns + any_ns(60 * SECOND), end_there, h);
@@ -237,7 +248,7 @@ static void copy_machine(void) {
 
 /* ---- at the servers ---------------------------------------------------------------------- */
 
-static unsigned struck; /* the server to which it happens */
+unsigned struck; /* the server to which it happens */
 
 static void all_away(unsigned which, int64_t ns) {
     server[which].down_till = now_ns + ns;
@@ -246,6 +257,8 @@ static void all_away(unsigned which, int64_t ns) {
 
 /* Its name is another one then, and nobody can tell whether the file was an old one. */
 static void restart_after(int64_t ns) {
+    if (wire_is_stated())
+        return;
     all_away(struck, ns);
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[struck].down_till);
     server_change(struck, SERVER_RESTARTS);
@@ -271,6 +284,8 @@ static void restart_without(void) {
 static void save(void) { server_change(struck, SERVER_SAVES); }
 
 static void flush(void) {
+    if (wire_is_stated())
+        return;
     cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
     server_change(struck, SERVER_FLUSHES);
 }
@@ -278,6 +293,8 @@ static void flush(void) {
 /* The clocks of two servers may differ by the skew budget, and two steps of one by as much. */
 static void fail_over(void) {
     const int64_t most = terms.skew / 2 - 100 * MS;
+    if (wire_is_stated())
+        return;
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
     if (chance(dice, 500))
         save();
@@ -288,76 +305,6 @@ static void fail_over(void) {
 static void put_back(void) {
     cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
     server_change(struck, chance(dice, 500) ? SERVER_GETS_SAVE : SERVER_GETS_HASH);
-}
-
-/* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
-
-/* Hosts are behind, too, so that they generate for longer in what the server before has granted. */
-static void set_clocks_back(void) {
-    for (unsigned h = 0; h < hosts; h++) {
-        host[h].offset_ns = -1500 * MS; /* with the step of the server just below max_skew_ms */
-        host[h].drift_ppm = 0;
-    }
-    cause_begins(CAUSE_CLOCK, EVERYWHERE, now_ns + 1600 * MS);
-}
-
-static void behind_and_empty(void) {
-    static bool is_behind, began;
-    if (!began)
-        set_clocks_back();
-    began = true;
-    is_behind = !is_behind;
-    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    server[struck].offset_ns = (terms.skew / 2 - 100 * MS) * (is_behind ? -1 : 1);
-    if (!is_behind) {
-        save();
-        server_change(struck, SERVER_LOADS_SAVE);
-        return;
-    }
-    for (unsigned h = 0; h < hosts; h++)
-        if (h < hosts / 2) {
-            host[h].cut_till = now_ns + terms.window + terms.skew + any_ns(20 * SECOND);
-            cause_begins(CAUSE_AWAY, (int)h, host[h].cut_till + 2 * SECOND);
-        } else {
-            kill_all(&host[h]);
-            host_lose_run(&host[h]);
-        }
-    server_change(struck, SERVER_FORGETS);
-}
-
-/* ---- directed at limits: half of the hosts are away until the others want their pids, which have run out --------- */
-
-static void all_want_pids(void *arg) {
-    for (unsigned h = hosts / 2; h < hosts; h++) {
-        cause_begins(kind_has_servers() ? CAUSE_KILL : CAUSE_POWER, (int)h, now_ns); /* the page is lost with them */
-        kill_all(&host[h]);
-        host_lose_run(&host[h]);
-    }
-    (void)arg;
-}
-
-static void forget_all(void *arg) {
-    flush();
-    (void)arg;
-}
-
-/*
- * Those that come back may be the first to ask a server that has forgotten who has their pids now. Before it begins again, the windows
- * of those that were killed are over.
- */
-static void half_away(void) {
-    static int64_t over;
-    if (now_ns < over)
-        return;
-    const int64_t back = now_ns + terms.window + terms.skew + any_ns(20 * SECOND);
-    for (unsigned h = 0; h < hosts / 2; h++) {
-        host[h].cut_till = back;
-        cause_begins(CAUSE_AWAY, (int)h, back + 2 * SECOND);
-    }
-    over = back + terms.window;
-    at_time(back - terms.skew - 20 * SECOND, all_want_pids, NULL);
-    if (chance(dice, 500))
-        at_time(back, forget_all, NULL);
 }
 
 /* ---- worlds --------------------------------------------------------------------------------- */
@@ -381,6 +328,10 @@ static const struct fault held_up[] = {{cut_long, 10},       {stop_one, 5}, {kil
 static const struct fault denied[] = {{deny, 10}, {kill_and_start, 5}, {NULL, 0}};
 static const struct fault at_ends[] = {{end_one, 20},      {end_briefly, 10}, {kill_and_start, 20}, {end_cut_off, 10},
                                        {end_with_disk, 5}, {disk_is_slow, 5}, {stop_one, 2},        {NULL, 0}};
+static const struct fault at_deploys[] = {
+    {end_beside, 10},  {end_one, 20},          {kill_and_start, 20}, {end_briefly, 10}, {end_cut_off, 5}, {cut_long, 3},
+    {restart_soon, 5}, {restart_with_data, 3}, {fail_over, 3},       {flush, 3},        {save, 5},        {start_over, 6},
+    {lose_run, 2},     {kill_one, 5},          {copy_machine, 5},    {NULL, 0}};
 static const struct fault at_replica[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
                                           {cut_long, 5},  {reach_replica, 10},  {NULL, 0}};
 static const struct fault at_old_copy[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
@@ -424,6 +375,7 @@ static const struct world {
     {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
     {.name = "limits", .fault = at_limits, .between = 30 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
+    {.name = "deploys", .fault = at_deploys, .between = 15 * SECOND, .wire = WIRE_LONG},
     {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
     {.name = "cluster",
      .fault = in_cluster,

@@ -36,6 +36,7 @@ static struct {
     bool known_to[SERVERS];
 } script[SCRIPTS];
 static unsigned scripts, answering;
+static char settings_of_app[OWN][160]; /* the arguments that all operations have, of the last exchange */
 
 static int64_t server_ms(unsigned which) { return (now_ns + server[which].offset_ns) / MS + INT64_C(1795000000000); }
 
@@ -259,6 +260,8 @@ static void trace(const struct command *c, const struct out *o, size_t from) {
 
 static void evaluate(const struct command *c, int ref, struct out *o) {
     const size_t from = o->n;
+    for (int i = 0; i < OWN && i < c->argc && c->argv[i] != settings_of_app[i]; i++)
+        snprintf(settings_of_app[i], sizeof settings_of_app[i], "%s", i == 1 ? "" : c->argv[i]);
     exchanges++;
     answering = c->server;
     call("sim_use", c->server, 0);
@@ -339,6 +342,27 @@ size_t server_answer(const struct command *c, char *text, size_t room) {
         put(&o, "+OK\r\n");
     }
     return o.n;
+}
+
+bool server_init(unsigned which) {
+    enum { CLOCK = 10, OP = 4 };
+    char text[256], nothing[1] = "", *argv[OWN + 1];
+    size_t len[OWN + 1];
+    struct out o = {text, 0, sizeof text};
+    int ref = LUA_NOREF;
+    for (unsigned i = 0; i < scripts; i++)
+        ref = script[i].ref == LUA_NOREF ? ref : script[i].ref;
+    if (ref == LUA_NOREF)
+        return false;
+    snprintf(settings_of_app[OP], sizeof settings_of_app[OP], "init");
+    snprintf(settings_of_app[CLOCK], sizeof settings_of_app[CLOCK], "%" PRId64, server_ms(which));
+    settings_of_app[WITNESS][0] = '\0';
+    for (int i = 0; i <= OWN; i++) {
+        argv[i] = i < OWN ? settings_of_app[i] : nothing;
+        len[i] = strlen(argv[i]);
+    }
+    evaluate(&(struct command){.server = which, .argc = OWN + 1, .argv = argv, .len = len}, ref, &o);
+    return true;
 }
 
 /* ---- what happens to a server ------------------------------------------------------------------------------- */

@@ -17,6 +17,8 @@ struct socket *socket_of(int fd);
 unsigned connections_made(void);
 enum faulty { WIRE_GOOD, WIRE_SHORT, WIRE_LONG, WIRE_STUCK };
 extern enum faulty wire_faulty;
+extern int64_t wire_good_till; /* what an operator has stated holds until then: each server is reached, and forgets nothing */
+bool wire_is_stated(void);
 
 enum { SERVERS = 4 };
 struct server {
@@ -38,6 +40,8 @@ enum change {
     /* under the feet of those who use it */ SERVER_GETS_HASH
 };
 void server_change(unsigned which, enum change what);
+/* As `sfid init` there. False if nobody has asked yet, so that the app's settings are not known. */
+bool server_init(unsigned which);
 /* Has the same data as that one, and gets what it writes, until it parts. */
 void server_follows(unsigned which, unsigned of);
 void server_parts(unsigned which);
@@ -64,6 +68,12 @@ size_t server_answer(const struct command *c, char *out, size_t room);
 /* several.c: what befalls servers of which there are several. */
 void replica_begins(void), reach_replica(void);
 void masters_begin(void), superseded_begins(void), replaced_begins(void), split(void);
+
+/* faults.c: the server to which a fault happens. */
+extern unsigned struck;
+
+/* directed.c; operator.c: all processes are ended, and that is said. */
+void behind_and_empty(void), half_away(void), start_over(void);
 
 /* cluster.c: nodes of a cluster. */
 void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);

@@ -127,7 +127,7 @@ static bool is_known(const char *name, struct in_addr *at) {
 
 static void ask_resolver(void) {
     nap(up_to(chances(), 2 * MS));
-    if (!chance(chances(), 5))
+    if (!chance(chances(), 5) || wire_is_stated())
         return;
     const int64_t takes = up_to(chances(), 3 * SECOND);
     cause_spoilt_try(me->process->host, now_ns + takes);

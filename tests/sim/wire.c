@@ -45,7 +45,12 @@ struct segment {
 };
 
 enum faulty wire_faulty;
+int64_t wire_good_till;
 static unsigned connections, sockets;
+
+bool wire_is_stated(void) { return now_ns < wire_good_till; }
+
+static enum faulty is_faulty(void) { return wire_is_stated() ? WIRE_GOOD : wire_faulty; }
 
 /* ---- the way --------------------------------------------------------------------------- */
 
@@ -58,9 +63,9 @@ static int64_t arrives(int from) {
     struct stream *s = &streams.network;
     const int64_t soon = now_ns + 100000 + up_to(s, 3 * MS);
     int64_t at = soon;
-    if (wire_faulty && chance(s, LATE))
-        at += up_to(s, wire_faulty == WIRE_SHORT ? 2 * SECOND : 5 * SECOND);
-    if (wire_faulty == WIRE_STUCK && chance(s, STUCK))
+    if (is_faulty() && chance(s, LATE))
+        at += up_to(s, is_faulty() == WIRE_SHORT ? 2 * SECOND : 5 * SECOND);
+    if (is_faulty() == WIRE_STUCK && chance(s, STUCK))
         at += up_to(s, 200 * SECOND);
     if (at != soon)
         spoil(from, "something is late");
@@ -128,11 +133,11 @@ static void end(struct connection *c) {
 }
 
 static void answer(struct connection *c, const char *bytes, size_t n) {
-    if (wire_faulty && chance(&streams.network, HALF)) {
+    if (is_faulty() && chance(&streams.network, HALF)) {
         spoil(c->host, "half an answer");
         send_back(c, bytes, below(&streams.network, n), true);
         c->ended = true;
-    } else if (wire_faulty && chance(&streams.network, NONE)) {
+    } else if (is_faulty() && chance(&streams.network, NONE)) {
         spoil(c->host, "no answer");
         c->ended = true;
     } else {
@@ -339,7 +344,7 @@ IMPORT(ssize_t, recv, int fd, void *to, size_t n, int flags) {
     }
     if (n > s->in_n)
         n = s->in_n;
-    if (wire_faulty && n > 1 && chance(&streams.network, PIECES))
+    if (is_faulty() && n > 1 && chance(&streams.network, PIECES))
         n = 1 + below(&streams.network, n - 1);
     if (n == 0)
         return 0;
