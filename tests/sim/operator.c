@@ -36,7 +36,7 @@ static void init(void *arg) {
 
 void start_over(void) {
     struct stream *dice = &streams.faults;
-    if (servers > 1 || wire_is_stated())
+    if (servers > 1 || has_kind("mixed") || wire_is_stated()) /* programs of the crate are not ended */
         return;
     wants_init = true;
     wire_good_till = now_ns + terms.window + terms.skew + 20 * SECOND;
