@@ -295,16 +295,17 @@ SFID_API const char *sfid_last_error(const sfid *g);
  *
  * The call writes to the state directory once and waits for what the keeper is
  * writing there: milliseconds, unless that disk hangs. With a Redis store it looks
- * for 0.3 s whether the server answers, then asks it once, and waits at most a second
- * for that; and half a second more if the keeper is asking. With share it does so for
- * each page that the process uses, of four at most, and waits up to two seconds for one
- * that is being opened.
+ * for 0.3 s whether the server answers (0.5 s if it has to connect), then gives the pid
+ * back. It waits at most 1.3 s in all, and half a second more if the keeper is asking.
+ * With share it does so for each page that the process uses, of four at most, and waits
+ * up to two seconds for one that is being opened.
  *
- * If the server did not answer, or does not know the pid, the pid is left resumable: a
- * process that starts on this host within the window goes on with it, as after a
- * kill. SFID_EVENT_LEFT says so, in the thread that closes, and the member `left` of
- * sfid_status() on the closed handle. Only if the server falls silent after it
- * has answered that look, nobody knows, and the pid stays taken until its window ends.
+ * If the server does not answer, has not answered the last renewal, or says that it
+ * cannot write now, the pid is left resumable: a process that starts on this host within
+ * the window goes on with it, as after a kill. SFID_EVENT_LEFT says so, in the thread
+ * that closes, and the member `left` of sfid_status() on the closed handle. If the server
+ * is sent the release, and no whole answer comes, nobody knows, and the pid stays taken until
+ * its window ends.
  *
  * Calls of other threads that are under way return an ID generated before, or
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,

@@ -232,8 +232,8 @@ static int fail(const struct gen *gen, int code) {
 
 /*
  * A lease from a server is left to run out. The next process on this host finds
- * it in the run directory and resumes at the next ID, without a request. A
- * released pid would need one each time.
+ * it in the run directory, renews it and resumes at the next ID. A release would
+ * take two more requests each time, and a server that is away would be noticed.
  */
 static void leave(const struct gen *gen, bool opened) {
     if (opened && gen->opt.store && strstr(gen->opt.store, "://"))

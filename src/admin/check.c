@@ -22,7 +22,7 @@ struct server_survey {
     struct sfid__visit visit; /* first */
     struct sfid__redis_facts facts;
     struct sfid__redis_view view;
-    uint64_t held, held_short, foreign, unshown;
+    uint64_t held, held_short, foreign, unshown, endless;
     int64_t unshown_ms;   /* when the last of them ends, by the server's clock */
     char foreigners[300]; /* the first ones, as a list */
     bool too_slow;        /* the heartbeat is too long */
@@ -320,7 +320,9 @@ static bool count(void *survey, const struct sfid__redis_pid *pid) {
     s->held += held;
     s->held_short += held && sfid__lease_is_short(app->share, pid->pid);
     s->unshown += kind == SFID_LEASE_UNSHOWN;
-    if (kind == SFID_LEASE_UNSHOWN)
+    if (kind == SFID_LEASE_UNSHOWN && !pid->timed)
+        s->endless++;
+    else if (kind == SFID_LEASE_UNSHOWN)
         s->unshown_ms = SFID__MAX(s->unshown_ms, app->now_ms + left);
     if (kind == SFID_LEASE_FOREIGN && s->foreign++ < NAMED)
         snprintf(s->foreigners + used, sizeof s->foreigners - used, "%s%" PRIu64 " by %.60s", used ? ", " : "", pid->pid, pid->who);
@@ -394,13 +396,21 @@ static void check_pids(struct server_survey *s) {
              " (%s); only those programs can keep their IDs apart from the app's",
              s->foreign, s->foreigners);
     }
-    if (s->unshown > 0) {
+    if (s->unshown > s->endless) {
         char last[SFID__TIME_TEXT] = "";
+        const uint64_t n = s->unshown - s->endless;
         sfid__redis_app_clock(app, s->unshown_ms, last);
         cure(s, "wait: each shows it at its next heartbeat; a pid that nobody shows comes free when its window ends");
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
-             "%" PRIu64 " holder%s not shown %s since the server began anew; the last window ends at %s", s->unshown,
-             s->unshown == 1 ? " has" : "s have", s->unshown == 1 ? "its lease" : "their leases", last);
+             "%" PRIu64 " holder%s not shown %s since the server began anew; the last window ends at %s", n,
+             n == 1 ? " has" : "s have", n == 1 ? "its lease" : "their leases", last);
+    }
+    if (s->endless > 0) {
+        cure(s,
+             "wait for %" PRIu64 " s, then delete the fields of hash sfid:%s that are no lease; `sfid lease ls` lists their pids",
+             (app->window_ms + app->budget_ms + 999) / 1000, app->name);
+        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "%" PRIu64 " record%s damaged, so no process gets %s", s->endless,
+             s->endless == 1 ? " is" : "s are", s->endless == 1 ? "that pid" : "those pids");
     }
     if (taken > all / 10 * 9 && all > 1) {
         cure(s, "end processes, or use another app name, with a layout that has more bits for the pid");
@@ -476,7 +486,7 @@ int sfid_app_check(const sfid_options *given, void (*each)(void *user, const sfi
         rc = sfid__visit_begin(&s->visit, &opt);
     }
     for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
-        s->held = s->held_short = s->foreign = s->unshown = 0;
+        s->held = s->held_short = s->foreign = s->unshown = s->endless = 0;
         s->unshown_ms = 0;
         s->foreigners[0] = '\0';
         s->denied = false;

@@ -56,6 +56,15 @@
 
 /* ---- a file that is there ------------------------------------------------ */
 
+/* The record of an open that failed, or was never closed, is worth what a kill leaves. */
+static void close_own(struct sfid__record *r) {
+    /* Relaxed: alone with the page. */
+    if (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED)
+        return;
+    sfid__record_close(r);
+    sfid__record_leave(r, true);
+}
+
 /* Maps a locked file if its content is good; otherwise sets slot->put_aside. Returns 0, or an error that is not due to the file. */
 static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
                   struct sfid__error *err) {
@@ -72,7 +81,7 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
         return err->code;
     if (slot->records > 0) {
         if (slot->mapped_before) /* (5) */
-            sfid__record_close(&slot->page->records[slot->records - 1]);
+            close_own(&slot->page->records[slot->records - 1]);
         /* Relaxed: alone with the page, and threads get the address of the record with a release. */
         atomic_store_explicit(&slot->page->current, slot->records - 1, memory_order_relaxed);
     }

@@ -85,8 +85,8 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 /*
  * Finds out whether this process is the last that holds the slot, as sfid__mark_is_last() does for a mark. Only for slots taken
- * with SFID__ANY_PID. If the file is gone, the family decides (family.h). Also false if it cannot be known. After false this
- * process has given up its share of the lock, or does so with sfid__slot_leave().
+ * with SFID__ANY_PID. If the file is gone, the family decides (family.h). Also false if it cannot be known. After true this process
+ * has the lock alone until sfid__slot_leave(). After false it has given up its share, or does so there.
  */
 bool sfid__slot_is_last(struct sfid__slot *slot);
 

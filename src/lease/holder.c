@@ -160,7 +160,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
                                   .accept = h->accept,
                                   .accepter = h,
                                   .passed_over = &h->passed_over,
-                                  .tell = h->tell,
+                                  .tell = ends ? NULL : h->tell, /* a close tells what it leaves, and nothing else */
                                   .listener = h->listener};
     h->reply = (struct sfid__reply){.pid = 0};
     const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
@@ -192,8 +192,7 @@ static void release(struct sfid__holder *h, const struct sfid__lease_action *a, 
     const struct sfid__store_ops *ops = h->store->ops;
     struct sfid__record *r = sfid__holder_last_record(h);
     *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .exchange = a->exchange, .answer = SFID__FAILED};
-    if (ops->answers && !h->lease.shown &&
-        !ops->answers(h->store, a->pid, SFID__MIN(h->now_ms + BRIEFLY_MS, h->deadline_ms), &h->error))
+    if (ops->answers && !h->lease.shown && !ops->answers(h->store, a->pid, h->deadline_ms, &h->error))
         return;
     const bool left = h->left;
     leave_not(h);
@@ -393,13 +392,15 @@ static void drop_store(struct sfid__holder *h) {
 /* Closes the page's record, and leaves its lease if that is held and its window open. Returns the event. */
 static struct sfid__lease_event end_record(struct sfid__holder *h) {
     struct sfid__record *r = sfid__page_current(h->slot.page);
-    if (h->process != sfid__process()) { /* the lease to release is the page's */
-        struct sfid__lease_actions none;
-        const struct sfid__lease_event found = sfid__holder_found_on_page(h);
-        sfid__lease_step(&h->lease, &found, &none);
-    }
     look_at_clock(h);
     sfid__holder_look_at_boot(h);
+    if (h->process != sfid__process()) { /* the lease to release is the page's */
+        struct sfid__lease_actions none;
+        struct sfid__lease_event found = sfid__holder_found_on_page(h);
+        fill_event(h, &found);
+        sfid__lease_step(&h->lease, &found, &none);
+        h->lease.next_nonce = found.next_nonce; /* nothing was noted, and nothing is sent */
+    }
     if (sfid__grant_is_void(h, r)) /* R13: the pid is not this copy's to release, and its mark stays ahead */
         h->lease.state = SFID__LEASE_WANTED;
     const bool held = sfid__holder_has_pid(h) && !sfid__grant_is_closed(r); /* else R12 has closed it */
@@ -408,6 +409,7 @@ static struct sfid__lease_event end_record(struct sfid__holder *h) {
               sfid__grant_limit(r) > SFID__MAX(h->tick, h->stopped >> h->generator->layout.seq_bits);
     if (h->left)
         sfid__record_leave(r, true);
+    h->left_till = sfid__grant_limit(r);
     return (struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = first_unused(h, r)};
 }
 
@@ -415,7 +417,7 @@ static void tell_left(const struct sfid__holder *h) {
     char text[SFID__ERROR_TEXT + 160], until[SFID__TIME_TEXT];
     if (h->tell == NULL)
         return;
-    sfid__time_text(sfid__tick_begin_ms(&h->generator->layout, h->lease.limit), h->wall_ms, until);
+    sfid__time_text(sfid__tick_begin_ms(&h->generator->layout, h->left_till), h->wall_ms, until);
     snprintf(text, sizeof text, "pid %" PRIu64 " is left resumable until %s: %s", sfid__holder_pid(h), until, h->error.text);
     h->tell(h->listener, SFID_EVENT_LEFT, h->error.code, 0, text);
 }
@@ -435,8 +437,9 @@ bool sfid__holder_close(struct sfid__holder *h) {
         close = end_record(h);
     if (last && first_pid)
         sfid__holder_feed(h, close);
-    if (last && !h->left)               /* else whoever comes next is to find it first, as after a kill */
-        sfid__numbered_leave(&h->slot); /* for a slot with a pid's name, nothing */
+    h->left = h->left && sfid__slot_in_place(&h->slot); /* else nobody finds it */
+    if (last && !h->left)                               /* else whoever comes next is to find it first, as after a kill */
+        sfid__numbered_leave(&h->slot);                 /* for a slot with a pid's name, nothing */
     if (first_pid)
         drop_store(h);
     /* Relaxed: sfid__generator_stop() has acquired it. The index in the page may be lower by now, if somebody wrote it. */

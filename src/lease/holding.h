@@ -21,7 +21,8 @@ struct sfid__holder {
     uint64_t tick;                         /* the clock's when the step began, or after its last question to the store */
     int64_t now_ms, wall_ms;               /* the same moment: monotonic, and by the clock */
     uint64_t stopped;                      /* the word, once closed */
-    bool left;                             /* closing: a successor may go on with the lease */
+    bool left;                             /* closing: a successor may go on with the lease, up to left_till */
+    uint64_t left_till;
     struct sfid__signs signs;              /* of the machine, read before the token of the lease was made */
     uint64_t boot;                         /* sign of the present boot, when the step began */
     bool shunned;                          /* another copy of this machine may have used the pid: it goes on above all that may be */

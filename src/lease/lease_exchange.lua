@@ -113,15 +113,6 @@ local function renew()
   return grant(pid, had, math.max(tick(now + window(pid)), had, at), nonce, base)
 end
 
--- IDs of the tick before the position were issued: a program that goes by registrations alone has to wait for its end.
-local function unregister(pid, base, position)
-  if epoch + position * unit + S > now then
-    register(pid, base, position)
-  else
-    call('DEL', registration(pid))
-  end
-end
-
 -- A release proves nothing: it makes no record if the server has forgotten the old one.
 local function release()
   local pid, base, position, had = int(OWN + 1), ARGV[OWN + 3], int(OWN + 5), int(OWN + 6)
@@ -134,15 +125,15 @@ local function release()
   end
   local ours = registers and registered(pid) == base
   -- The record first, after all that is read: a server that may not write says so here, and nothing has changed. It refuses no
-  -- second write; but a command may not be permitted.
+  -- second write, but for a command that is not permitted.
   must_write(pid, string.format('%011.0f', position))
-  local done, why_not = true, nil
   if ours then
-    done, why_not = pcall(unregister, pid, base, position)
-  end
-  if not done then
-    must_write(pid, record)
-    error(why_not, 0)
+    -- IDs of the tick before the position were issued: a program that goes by registrations alone has to wait for its end.
+    if epoch + position * unit + S > now then
+      register(pid, base, position)
+    else
+      call('DEL', registration(pid))
+    end
   end
   local x = index(part(pid))
   if pid >= pid_min and pid <= pid_max then

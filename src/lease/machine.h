@@ -22,9 +22,9 @@
  *   R6  A claim whose answer was lost is made again under the same token, so it
  *       takes one pid, not two. It has a nonce of its own, so the store does
  *       not take an attempt that arrives late for the one answered.
- *   R7  Release comes once, after the record is closed, and nothing follows it.
- *       Only a store that has forgotten the pid, and says so, is shown the lease
- *       again, and then gets it back. No release comes if the last question
+ *   R7  Release comes after the record is closed, and nothing follows one that
+ *       may have been served. A store that has forgotten the pid, and says so, is
+ *       shown the lease again, and then gets it back. No release comes if the last question
  *       failed: what the process leaves is worth more than a release of which
  *       nobody knows whether it arrived.
  *   R8  An impossible answer counts as none.

@@ -25,7 +25,9 @@
 #define POLL_LEAST_MS 10 /* as in the script */
 #define POLL_MOST_MS 62010
 #define EXPLAIN_MS 1000 /* polls may follow one another closely */
-#define RELEASE_MS 1000 /* over an open connection; half of that if it has closed since it was last asked */
+#define RELEASE_MS 1000 /* of a close: for its release, and before that for the answer to another question */
+#define ANSWER_MS 300
+#define CONNECT_MS 500 /* for both, where there is no connection */
 #define SKEW_TOLD_MS 1000
 #define MIXED_CURE "set registration=mixed in the store URL of every process that shares its pids with such programs"
 
@@ -328,12 +330,16 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     return settled(s, SFID__GRANTED);
 }
 
+static int64_t patience_ms(struct redis_store *s, int64_t ms) { return sfid__route_is_up(&s->app.route) ? ms : CONNECT_MS; }
+
 /*
- * An error of the server's that passes, or of its role, comes from a script that did not run, or from its first write: once that is
- * done, no further one is refused. A word of the script's says itself that nothing was written (lease.lua).
+ * True if nothing was written, also where several servers were asked in turn: no command went out that was not answered as a whole,
+ * and the last answer is an error that passes, or of the server's role. Such a one comes from a script that did not run, or from its
+ * first write: once that is done, no further one is refused. No answer at all: it was never sent.
  */
 static bool wrote_nothing(const struct sfid__redis_reply *r) {
-    return r->count > 0 && (r->class == SFID__REPLY_RETRY || r->class == SFID__REPLY_RESOLVE || strcmp(r->strings[0], "SKEW") == 0);
+    return r->unanswered == 0 && (r->count == 0 || r->class == SFID__REPLY_RETRY || r->class == SFID__REPLY_RESOLVE ||
+                                  strcmp(r->strings[0], "SKEW") == 0);
 }
 
 static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
@@ -346,9 +352,9 @@ static enum sfid__lease_answer release(struct sfid__store *store, const struct s
     decimal(ask->lease->floor, first_unused);
     decimal(ask->lease->limit, limit);
     const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, first_unused, limit};
-    const int64_t most = sfid__route_is_up(&s->app.route) ? RELEASE_MS : RELEASE_MS / 2;
-    const int64_t until_ms = sfid__deadline_now_ms() + most;
+    const int64_t until_ms = sfid__deadline_now_ms() + patience_ms(s, RELEASE_MS);
     const struct sfid__question q = {6, argv, NULL, ask->deadline_ms ? SFID__MIN(until_ms, ask->deadline_ms) : until_ms, NULL};
+    s->app.reply.unanswered = 0;
     if (sfid__redis_app_ask(&s->app, "release", &q, 2, err) < 0)
         return wrote_nothing(&s->app.reply) ? SFID__FAILED : SFID__GRANTED;
     if (s->app.word != SFID__REDIS_GONE)
@@ -361,7 +367,8 @@ static enum sfid__lease_answer release(struct sfid__store *store, const struct s
 /* TIME: what every user of an app may run. An error that the server replies is an answer, too. */
 static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms, struct sfid__error *err) {
     struct redis_store *s = self(store);
-    const struct sfid__question q = {1, (const char *const[]){"TIME"}, NULL, deadline_ms, NULL};
+    const int64_t until_ms = SFID__MIN(deadline_ms, sfid__deadline_now_ms() + patience_ms(s, ANSWER_MS));
+    const struct sfid__question q = {1, (const char *const[]){"TIME"}, NULL, until_ms, NULL};
     (void)pid;
     sfid__route_exchange(&s->app.route, &q, &s->app.reply, err);
     return s->app.reply.count > 0;

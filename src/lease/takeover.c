@@ -51,7 +51,7 @@ static bool late_answer(struct sfid__holder *h, const struct sfid__lease_action 
 
 bool sfid__takeover_counts(struct sfid__holder *h, const struct sfid__lease_action *a, const struct sfid__lease_event *e) {
     bool counts = true;
-    if (!sfid__holder_shares_lease(h) || !h->lease.opened)
+    if (!sfid__holder_shares_lease(h) || !h->lease.opened || h->lease.state == SFID__LEASE_ENDED) /* the last one is alone */
         return true;
     if (e->kind == SFID__LEASE_UNFIT && sfid__share_is_replaced(h)) {
         give_back(h, a->token, a->nonce);

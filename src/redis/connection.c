@@ -306,9 +306,11 @@ static int converse(struct exchange *x, const char *command) {
         return fail_wire(x, SFID__REPLY_RETRY, &why, command);
     }
     x->deadline.sure_ms = x->deadline.stop_at_ms ? 0 : (int)SFID__MIN(left, SFID__STOP_LOOK_MS);
+    x->reply->unanswered++;
     const bool sent = send_bytes(x, command, x->resp.command, x->resp.length);
     if (take_reply(x, command) < 0)
         return x->err->code;
+    x->reply->unanswered -= x->resp.rest == 0;
     if (x->resp.rest > 0)
         return fail_protocol(x, command, LEFT_OVER);
     if (x->resp.is_error && strcmp(command, "EVALSHA") == 0 && strcmp(x->resp.meaning.known, "NOSCRIPT") == 0) {
@@ -322,11 +324,8 @@ static int converse(struct exchange *x, const char *command) {
 
 int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
                               struct sfid__error *err) {
-    struct exchange x = {.c = c,
-                         .deadline = {.at_ms = q->deadline_ms, .stop = q->stop},
-                         .until_ms = q->deadline_ms,
-                         .reply = reply,
-                         .err = err};
+    struct exchange x = {
+        .c = c, .deadline = {.at_ms = q->deadline_ms, .stop = q->stop}, .until_ms = q->deadline_ms, .reply = reply, .err = err};
     reply->class = SFID__REPLY_OK;
     if (q->argc < 1 || q->argc > SFID__COMMAND_ARGS) {
         sfid__reply_empty(reply);

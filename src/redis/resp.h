@@ -34,6 +34,7 @@ struct sfid__redis_reply {
     const char *strings[SFID__REPLY_STRINGS]; /* point into bytes, end with NUL; a NUL inside is a protocol error */
     size_t used;
     char bytes[SFID__REPLY_BYTES];
+    unsigned unanswered; /* counted up for each time that the command went out and no whole reply came; the caller sets it to 0 */
 };
 
 /* Removes all strings; the class stays. */

@@ -6,7 +6,10 @@
  * And what nobody may go on with: a lease whose pid was granted to another host meanwhile, by init, SFID_TRUST, or another server
  * under the same name. The successor asks first, and gets another pid.
  */
+#include "draw/page.h"
 #include "support/fleet.h"
+
+#include <sys/mman.h>
 
 #define LAYOUT "39:3:14/10ms"
 
@@ -140,10 +143,7 @@ static void granted_elsewhere(struct redis *r, const struct granted *g, unsigned
     } else {
         member_kill(m);
     }
-    if (g->closes)
-        redis_restart(r, true);
-    else
-        g->happens(r);
+    g->happens(r);
     tick_passes(&layout, tick_now(&layout) + opt.skew_budget_ms / layout.unit_ms + 1, TAP_WAIT_MS); /* as init states */
     on_host(&other, 1);
     other.pid_min = other.pid_max = pid;
@@ -163,27 +163,41 @@ static void all_granted(struct redis *r) {
     static const struct granted all[] = {{"killed, a flush, init", false, false, flush},
                                          {"killed, a flush, SFID_TRUST", false, true, flush},
                                          {"killed, another server under this name", false, true, forget},
-                                         {"closed while it was gone, init", true, false, NULL},
-                                         {"closed while it was gone, SFID_TRUST", true, true, NULL}};
+                                         {"closed while it was gone, init", true, false, forget},
+                                         {"closed while it was gone, SFID_TRUST", true, true, forget}};
     for (unsigned i = 0; i < COUNT_OF(all); i++)
         granted_elsewhere(r, &all[i], i);
 }
 
 /* ---- a child that was forked during the close -------------------------------------------- */
 
-static atomic_int closing;
+static const struct sfid__page *page;
+
+/* The record is closed, and its lease left: from here on the close waits for the server, and has the slot for itself. */
+static bool has_left(void *arg) {
+    (void)arg;
+    return atomic_load(&page->records[0].left) != 0;
+}
 
 static void *fork_meanwhile(void *arg) {
     (void)arg;
-    while (atomic_load(&closing) == 0)
-        nap_us(100);
-    nap_us(ASK_MS * 1000 / 3);
+    must(tap_wait_until(has_left, NULL, TAP_WAIT_MS), "nothing is left");
     const pid_t child = fork();
     if (child == 0) {
         pause();
         _exit(0);
     }
     return (void *)(intptr_t)child;
+}
+
+static void find_page(const char *app) {
+    char path[4400];
+    snprintf(path, sizeof path, "%s/%s/0", dirs.run, app);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *at = fd < 0 ? MAP_FAILED : mmap(NULL, SFID__MAP_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+    must(at != MAP_FAILED, "%s: %s", path, strerror(errno));
+    close(fd);
+    page = at;
 }
 
 static int closes_and_forks(void *arg) {
@@ -195,8 +209,8 @@ static int closes_and_forks(void *arg) {
     atomic_store(&m->pid, sfid_pid(g));
     atomic_store(&m->opened, 1);
     flag_wait(&m->may_end, 1, TAP_WAIT_MS);
+    find_page(m->opt.app);
     must(pthread_create(&thread, NULL, fork_meanwhile, NULL) == 0, "pthread_create");
-    atomic_store(&closing, 1);
     sfid_close(g);
     pthread_join(thread, &child);
     atomic_store(&m->ids, (int64_t)(intptr_t)child);
@@ -220,10 +234,58 @@ static void test_forked(struct redis *r) {
     is_i64(member_end(next), 0, "forked: and ends well");
 }
 
+/* ---- an open that is refused in between ---------------------------------------------------- */
+
+/* It leaves what it found, also to the next open of its own process. */
+static int tries_twice(void *arg) {
+    struct member *m = arg;
+    sfid *g = NULL;
+    m->rc = sfid_open(&g, &m->opt);
+    sfid_close(g);
+    atomic_store(&m->ready, 2);
+    flag_wait(&m->may_draw, 2, TAP_WAIT_MS);
+    const int rc = sfid_open(&g, &m->opt);
+    atomic_store(&m->pid, rc == 0 ? sfid_pid(g) : rc);
+    atomic_store(&m->opened, 1);
+    sfid_close(g);
+    return 0;
+}
+
+static void test_refused(struct redis *r, bool closes) {
+    const char *what = closes ? "refused behind a close" : "refused behind a kill";
+    sfid_options opt = fleet_lease(r, closes ? "refused-closed" : "refused-killed", FLEET_TTL_MS, HEARTBEAT);
+    struct member *m = member_drawing(&opt);
+    const int64_t pid = atomic_load(&m->pid);
+    if (closes) {
+        redis_pause(r);
+        is_i64(member_end(m), 0, "%s: it ends well", what);
+        redis_resume(r);
+    } else {
+        member_kill(m);
+    }
+    redis_do(r, "CONFIG", "SET", "requirepass", "sesame", NULL);
+    m->live = tries_twice;
+    atomic_store(&m->ready, 0);
+    member_start(m);
+    ok(flag_wait(&m->ready, 2, TAP_WAIT_MS), "%s: an open comes back", what);
+    is_i64(m->rc, SFID_EAUTH, "%s: with SFID_EAUTH", what);
+    redis_do(r, "CONFIG", "SET", "requirepass", "", NULL);
+    atomic_store(&m->may_draw, 2);
+    ok(flag_wait(&m->opened, 1, TAP_WAIT_MS), "%s: the same process opens again", what);
+    is_i64(atomic_load(&m->pid), pid, "%s: with the pid that was there", what);
+    is_i64(member_end(m), 0, "%s: and ends well", what);
+}
+
+static void all_refused(struct redis *r) {
+    test_refused(r, false);
+    test_refused(r, true);
+}
+
 int main(void) {
     fleet_begin(LAYOUT);
     on_servers(0, 0, all_ends);
     on_servers(1, 0, all_granted);
     on_servers(0, 0, test_forked);
+    on_servers(1, 0, all_refused);
     return done_testing();
 }

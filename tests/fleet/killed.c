@@ -103,6 +103,7 @@ static void outlast(struct member *m, void (*away)(struct redis *r), int64_t ask
     const int64_t end_ms = layout.epoch_ms + (int64_t)limit * layout.unit_ms;
     for (uint64_t i = 0; i < sized(5, 10, 3) && wall_ns() / NS_PER_MS < end_ms - TTL / 2; i++)
         kill_and_restart(m, &t, 30);
+    ok(t.lives > 0, "%s: it was killed inside its window", what);
     check_tally(&t, asks_ms, what);
     is_i64(t.errors, 0, "%s: no call fails inside the window", what);
     ok(member_draws(m, 10, TAP_WAIT_MS), "%s: it goes on drawing", what);

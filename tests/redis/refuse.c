@@ -255,7 +255,7 @@ static void missing_del(struct redis *r) {
     says(&a, "DENIED del command", "without +del: release", "release", "0", "n", OURS, "", "999990", "1000010", NULL);
     resp_close(u.conn);
     a.redis = r;
-    has(&a, a.key, "0", "00001000010 n " OURS, "and nothing is released");
+    has(&a, a.key, "0", "00000999990", "but the pid is released");
 }
 
 static void missing_keys(struct redis *r) {

@@ -186,7 +186,6 @@ static const struct rule rules[] = {
     {"who has yet to show a lease", "elseif who and kind == 'none' then", "elseif false then", "operator", NO},
     {"until the lease ends, not its registration", "dec(tick(now + left - S))", "dec(tick(now + left))", "operator", NO},
     {"a record that cannot be read is told", "elseif kind == 'unreadable' then", "elseif false then", "operator", NO},
-    {"a release that may not be told is none", "must_write(pid, record)\nerror(why_not, 0)\n", "error(why_not, 0)\n", "refuse", NO},
     {"a cluster wants a hash tag", "elseif misses_tag(about) then", "elseif false then", "registration", NO},
     {"low byte first", "string.char(pid % 256, math.floor(pid / 256))", "string.char(math.floor(pid / 256), pid % 256)",
      "registration", NO},

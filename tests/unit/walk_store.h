@@ -254,7 +254,7 @@ static struct reply serve(const struct message *m) {
     struct server *s = &w.server[r->server];
     const int64_t clock = clock_of(r->server);
     if (!serves(r->server) || w.now < w.out_till)
-        return (struct reply){.answer = serves(r->server) && w.refuses ? SFID__REFUSED : SFID__FAILED, .unwritten = true};
+        return (struct reply){.answer = serves(r->server) && w.refuses ? SFID__REFUSED : SFID__FAILED, .unwritten = !w.refuses};
     if (w.max_skew_ms && llabs(r->host_ms - clock) > w.max_skew_ms)
         return (struct reply){.answer = SFID__REFUSED, .unwritten = true};
     if (!s->books.there || s->books.incarnation != s->incarnation)
