@@ -90,7 +90,7 @@ static void end_briefly(void) { end_on(any_host(), any_ns(50 * MS)); }
 static void end_beside(void) {
     const struct host *h = any_host();
     end_on(h, 10 * SECOND);
-    fleet_start(number_of(h), now_ns + any_ns(200 * MS));
+    fleet_start(number_of(h), now_ns + any_ns(20 * MS));
 }
 
 static void kill_and_start(void) {
