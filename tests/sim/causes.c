@@ -136,7 +136,9 @@ bool newcomer_is_excused(int where) {
     return now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
 }
 
-bool forgot_soon_after(int64_t opened_at) { return forgot_at <= opened_at + 2 * terms.deadline && forgot_at >= opened_at; }
+bool forgot_soon_after(int64_t opened_at) {
+    return forgot_at <= opened_at + 2 * terms.deadline && forgot_at >= opened_at - terms.deadline;
+}
 bool servers_forgot(void) { return now_ns <= forgot_till; }
 
 bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[where] || (renamed && disk_failed[where]); }
