@@ -195,6 +195,8 @@ static bool nap_until(int64_t until_ms, int64_t *nap_ns) {
 bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int64_t until_ms) {
     const bool keeps_fd = *kept_fd > 0;
     sfid__file_close_kept(*kept_fd, id);
+    if (alone_fd) /* of a call before: closed, not unlocked, since a child may have that lock */
+        sfid__file_close_kept(*alone_fd, id);
     bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
     for (int64_t nap_ns = LOCK_NAP_NS; !last && nap_until(until_ms, &nap_ns);)
         last = flock(fd, LOCK_EX | LOCK_NB) == 0;

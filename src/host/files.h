@@ -99,8 +99,9 @@ void sfid__file_close_kept(int fd, const struct sfid__file_id *id);
 /*
  * Finds out whether nobody else has the lock of a file, after this process has given up its mapping. It takes the lock through
  * fd, a new description, inside the door. *kept_fd is what sfid__file_keep_lock() returned; if the result is true fd takes its
- * place, otherwise it becomes 0. Takes over fd. If the result is true and alone_fd is not NULL (of a mark that is not shared), *alone_fd
- * becomes a descriptor for sfid__file_relock(). until_ms (monotonic): how long it waits for a process that is leaving as well; 0: not at all.
+ * place, otherwise it becomes 0. Takes over fd. alone_fd is NULL for a mark that is not shared. Otherwise what a call before has
+ * left there is closed, and *alone_fd becomes a descriptor for sfid__file_relock() if the result is true, or 0. until_ms
+ * (monotonic): how long it waits for a process that is leaving as well; 0: not at all.
  */
 bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int64_t until_ms);
 
