@@ -131,10 +131,11 @@ static void evicting(void) {
     size_t count = 0;
     for (size_t i = 0; i < 2 * servers.n; i++, count++)
         begin(&scenes[i], servers.installed[i / 2], policies[i % 2], i, false);
-    const int64_t began = tap_now_ms(), least = (int64_t)sized(2000, 60000, 2000), most = least + TAP_WAIT_MS;
+    const int64_t began = tap_now_ms(), least = (int64_t)sized(2000, 60000, 2000);
+    struct patience p = {0};
     for (size_t i = 0; i < count; i++)
         come_and_go(&scenes[i]);
-    while (tap_now_ms() < began + least || (!enough(scenes, count) && tap_now_ms() < began + most)) {
+    while (tap_now_ms() < began + least || (!enough(scenes, count) && patient(&p, TAP_WAIT_MS))) {
         for (size_t i = 0; i < count; i++)
             press(&scenes[i]);
         nap_us(20000);

@@ -127,7 +127,8 @@ static bool have_visited(const struct scene *s, size_t n) {
 
 /* From a second ahead to a second behind, and on again. */
 static void test_steps(struct scene *scenes, size_t n) {
-    const int64_t end = tap_now_ms() + (int64_t)sized(4000, 120000, 4000), most = end + TAP_WAIT_MS;
+    const int64_t end = tap_now_ms() + (int64_t)sized(4000, 120000, 4000);
+    struct patience p = {0};
     const int64_t every = (int64_t)sized(500, 5000, 500);
     int64_t next = tap_now_ms(), offset = 0;
     int steps = 0;
@@ -136,7 +137,7 @@ static void test_steps(struct scene *scenes, size_t n) {
             member_forget(&scenes[k].m[i]);
         note_events(&scenes[k]);
     }
-    while (tap_now_ms() < end || (!have_visited(scenes, n) && tap_now_ms() < most)) {
+    while (tap_now_ms() < end || (!have_visited(scenes, n) && patient(&p, TAP_WAIT_MS))) {
         if (tap_now_ms() >= next) {
             next = tap_now_ms() + every;
             offset = offset <= -STEP_MS ? STEP_MS : offset - STEP_MS;

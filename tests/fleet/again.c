@@ -141,14 +141,14 @@ static int use_up(void *arg) {
     struct life *life = arg;
     sfid *g = open_or_die(&life->opt);
     sfid_status_info st;
-    const int64_t end = tap_now_ms() + TAP_WAIT_MS;
+    struct patience p = {0};
     int64_t id;
     if (next_within(g, TAP_WAIT_MS) < 0)
         return 1;
     redis_pause(life->server);
     do
         id = sfid_next(g);
-    while (id != SFID_ELEASE && tap_now_ms() < end);
+    while (id != SFID_ELEASE && patient(&p, TAP_WAIT_MS));
     const bool known = sfid_status(g, &st) == 0;
     sfid_close(g);
     redis_resume(life->server);

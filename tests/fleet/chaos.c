@@ -127,10 +127,11 @@ static bool has_raged(const struct chaos *c) { return c->skew_ms > 100 && c->wit
 
 /* For so long; and on until there was enough of it. */
 static void rage(struct chaos *c, int64_t for_ns) {
-    const int64_t end = mono_ns() + for_ns, last = end + TAP_WAIT_MS * INT64_C(1000000);
+    const int64_t end = mono_ns() + for_ns;
+    struct patience p = {0};
     for (unsigned i = 0; i < MEMBERS; i++)
         start_life(c, i);
-    for (; mono_ns() < end || (!has_raged(c) && mono_ns() < last); nap_us(1000)) {
+    for (; mono_ns() < end || (!has_raged(c) && patient(&p, TAP_WAIT_MS)); nap_us(1000)) {
         for (unsigned i = 0; i < MEMBERS; i++)
             attend_member(c, i);
         attend_server(c);

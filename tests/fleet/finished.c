@@ -33,8 +33,9 @@ static void test_drawing(struct redis *r) {
     uint64_t rng = 7;
     for (size_t i = 0; i < n; i++)
         member_open_or_die(&all[i]);
-    const int64_t begin = mono_ns(), until = begin + (longer ? 60 : 5) * INT64_C(1000000000);
-    while (mono_ns() < until || (counts[0] == 0 && mono_ns() < begin + TAP_WAIT_MS * INT64_C(1000000))) {
+    struct patience p = {0};
+    const int64_t until = mono_ns() + (longer ? 60 : 5) * INT64_C(1000000000);
+    while (mono_ns() < until || (counts[0] == 0 && patient(&p, TAP_WAIT_MS))) {
         finish_some(&opt, 1 + draw_random(&rng) % layout.max_pid, counts);
         nap_us(longer ? 500000 : 150000);
     }

@@ -66,8 +66,8 @@ static void live_once(struct race *race, int runner, uint64_t *rng) {
 }
 
 static bool await_turn(struct race *race, int number) {
-    const int64_t end = tap_now_ms() + TAP_WAIT_MS;
-    while (atomic_load(&race->turn) % RUNNERS != number && tap_now_ms() < end)
+    struct patience p = {0};
+    while (atomic_load(&race->turn) % RUNNERS != number && patient(&p, TAP_WAIT_MS))
         nap_us(50);
     return atomic_load(&race->turn) % RUNNERS == number;
 }

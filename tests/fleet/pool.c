@@ -380,13 +380,13 @@ static bool has_used_all(const struct rage *r) { return r->with_pid[0] > 0 && r-
 static void test_random(void) {
     static struct rage r;
     const sfid_options opt = options_at(list_of(as_is, "user-"));
-    const int64_t end = ms_from_now(sized(6, 60, 6) * 1000), late = end + TAP_WAIT_MS * INT64_C(1000000);
+    const int64_t end = ms_from_now(sized(6, 60, 6) * 1000);
     r.all = members_new(MEMBERS, &opt);
     for (unsigned i = 0; i < MEMBERS; i++) {
         on_host(&r.all[i].opt, i % HOSTS);
         start_life(&r, i);
     }
-    for (; mono_ns() < end || (!has_used_all(&r) && mono_ns() < late); nap_us(1000)) {
+    for (struct patience p = {0}; mono_ns() < end || (!has_used_all(&r) && patient(&p, TAP_WAIT_MS)); nap_us(1000)) {
         for (unsigned i = 0; i < MEMBERS; i++)
             attend_member(&r, i);
         attend_servers(&r);

@@ -21,8 +21,9 @@ enum { ROUND_S = 60, LIFE_MS = 16000, BRIEF_MS = 300, SPARED_MS = 6000, AGAIN_MS
 static struct stay {
     enum { NOBODY, ALIVE, LEAVING } is;
     bool killed;
-    int64_t ends_at, spared_till, goes_on_at, gone_by, begins_at; /* goes_on_at 0: it is not stopped */
-    int64_t ids_before;                                           /* when all was healed */
+    int64_t ends_at, spared_till, goes_on_at, begins_at; /* goes_on_at 0: it is not stopped */
+    struct patience patience;                            /* with one that is leaving */
+    int64_t ids_before;                                  /* when all was healed */
 } stays[SEATS];
 
 static struct verdict verdicts[APPS];
@@ -94,7 +95,7 @@ static void leave(unsigned i, bool killing) {
     killing = killing || s->goes_on_at != 0 || !atomic_load(&members[i].opened);
     s->is = LEAVING;
     s->killed = killing;
-    s->gone_by = ms_from_now(TAP_WAIT_MS);
+    s->patience = (struct patience){0};
     feel(i, killing ? KILLED_OFF : CLOSED);
     if (killing)
         kill(process_of(i), SIGKILL);
@@ -143,7 +144,7 @@ static void attend(unsigned i, bool again) {
         start_life(i);
     else if (s->is == ALIVE)
         attend_living(i);
-    else if (s->is == LEAVING && !s->killed && mono_ns() > s->gone_by) {
+    else if (s->is == LEAVING && !s->killed && !patient(&s->patience, TAP_WAIT_MS)) {
         hung++;
         leave(i, true);
     }

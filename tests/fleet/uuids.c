@@ -76,8 +76,8 @@ static pid_t host_start(struct host *h) {
 
 /* Until it has drawn so many. */
 static void wait_for(struct host *h, uint64_t count) {
-    const int64_t patient = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
-    while (atomic_load(&h->drawn->count) < count && mono_ns() < patient)
+    struct patience p = {0};
+    while (atomic_load(&h->drawn->count) < count && patient(&p, TAP_WAIT_MS))
         nap_us(100);
     must(atomic_load(&h->drawn->count) >= count, "a process does not draw");
 }

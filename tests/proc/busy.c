@@ -77,10 +77,11 @@ static int racer(void *arg) {
     struct race *r = arg;
     sfid_options opt = options_of("race", 2047, layout);
     struct idlog log;
-    const int64_t end = mono_ns() + (int64_t)sized(2000, 20000, 2000) * NS_PER_MS, late = end + (int64_t)TAP_WAIT_MS * NS_PER_MS;
+    const int64_t end = mono_ns() + (int64_t)sized(2000, 20000, 2000) * NS_PER_MS;
+    struct patience p = {0};
     opt.max_wait_ms = TAP_WAIT_MS; /* they may use up a tick */
     log_start(&log, 10000000, 1, 2047, "racer-%d", (int)getpid());
-    while (mono_ns() < end || (atomic_load(&r->opened) <= RACERS && mono_ns() < late)) {
+    while (mono_ns() < end || (atomic_load(&r->opened) <= RACERS && patient(&p, TAP_WAIT_MS))) {
         sfid *g = NULL;
         const int rc = sfid_open(&g, &opt);
         if (rc == 0) {

@@ -177,7 +177,7 @@ static int64_t refuse_writes_until(struct wanted *w) {
     must(getrlimit(RLIMIT_FSIZE, &files) >= 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) >= 0, "setrlimit: %s",
          strerror(errno));
     tap_wait_until(has_come, w, TAP_WAIT_MS);
-    for (const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS; id >= 0 && mono_ns() < end; nap_us(100))
+    for (struct patience p = {0}; id >= 0 && patient(&p, TAP_WAIT_MS); nap_us(100))
         id = sfid_next(w->g);
     setrlimit(RLIMIT_FSIZE, &files);
     return id;

@@ -207,8 +207,7 @@ static void test_going_on(int (*how)(void *), uint64_t pid, const char *what) {
     is_i64(child_wait(child, (unsigned)s->ms + TAP_WAIT_MS), 0, "%s: it ends well, no file of its own touched", what);
     is_i64(s->bad, 0, "%s: no call fails", what);
     sfid *g = NULL;
-    for (const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS; sfid_open(&g, &opt) != 0 && mono_ns() < end;
-         nap_us(2000))
+    for (struct patience p = {0}; sfid_open(&g, &opt) != 0 && patient(&p, TAP_WAIT_MS); nap_us(2000))
         sfid_close(g); /* the daemon is nobody's child: its end is not waited for */
     log_start(&log, 100, 2, pid, "%" PRIu64 "-next", pid);
     while (!idlog_full(&log))

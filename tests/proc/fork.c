@@ -93,13 +93,13 @@ static int parent_life(void *arg) {
 /* Reaps the orphans, which are the test's own by now. Returns how many did not end well. */
 static int reap(int n, int64_t after_ms) {
     int bad = 0;
-    for (const int64_t end = mono_ns() + ((int64_t)TAP_WAIT_MS + after_ms) * NS_PER_MS; n > 0;) {
+    for (struct patience p = {0}; n > 0;) {
         int status = 0;
         const pid_t child = waitpid(-1, &status, WNOHANG);
         if (child > 0) {
             bad += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
             n--;
-        } else if (child < 0 || mono_ns() > end) {
+        } else if (child < 0 || !patient(&p, TAP_WAIT_MS + after_ms)) {
             return bad + n;
         } else {
             nap_us(2000);

@@ -184,13 +184,13 @@ static void reap_orphans(void) {
 /* Until all have ended, or none of them has for long. */
 static void watch(const struct family *f, struct watch *w) {
     int ended = 0;
-    for (int64_t end = tap_now_ms() + TAP_WAIT_MS; (!atomic_load(&f->begun) || atomic_load(&f->alive) > 0) && tap_now_ms() < end;) {
+    for (struct patience p = {0}; (!atomic_load(&f->begun) || atomic_load(&f->alive) > 0) && patient(&p, TAP_WAIT_MS);) {
         look(f, w);
         look_at_ids(f, w);
         reap_orphans();
         nap_us(1000);
         if (atomic_load(&f->ended) != ended)
-            end = tap_now_ms() + TAP_WAIT_MS;
+            p.used_ms = 0;
         ended = atomic_load(&f->ended);
     }
 }

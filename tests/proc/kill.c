@@ -122,6 +122,7 @@ struct process {
     bool spare;      /* until its first ID */
     int64_t kill_at; /* monotonic; 0: not known before the first ID */
     int64_t length_ns;
+    struct patience patience;
 };
 
 struct tally {
@@ -146,11 +147,11 @@ static void start_life(struct process *p, const struct phase *phase, unsigned nu
 }
 
 /* True when the life was ended. */
-static bool end_life(struct process *p, struct report *report, struct tally *tally, int64_t hopeless_ns) {
+static bool end_life(struct process *p, struct report *report, struct tally *tally) {
     const int64_t now = mono_ns(), first = atomic_load(&report->first_ns);
     if (p->kill_at == 0 && first > 0)
         p->kill_at = now + p->length_ns;
-    const bool never = p->kill_at == 0 && now > hopeless_ns;
+    const bool never = p->kill_at == 0 && !patient(&p->patience, TAP_WAIT_MS);
     if (!never && (p->kill_at == 0 || now < p->kill_at))
         return false;
     int status = 0;
@@ -168,16 +169,15 @@ static bool end_life(struct process *p, struct report *report, struct tally *tal
 
 static void kill_and_restart(const struct phase *phase, unsigned processes, uint64_t rounds, uint64_t *rng, struct tally *tally) {
     struct process all[PROCESSES] = {0};
-    int64_t hopeless[PROCESSES];
     for (unsigned left = processes, fresh = 1; left > 0; fresh = 0) {
         for (unsigned i = 0; i < processes; i++) {
-            const bool ended = !fresh && all[i].pid > 0 && end_life(&all[i], &reports[i], tally, hopeless[i]);
+            const bool ended = !fresh && all[i].pid > 0 && end_life(&all[i], &reports[i], tally);
             if (ended && all[i].life == rounds) {
                 all[i].pid = 0;
                 left--;
             } else if (ended || fresh) {
                 start_life(&all[i], phase, i, rng);
-                hopeless[i] = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
+                all[i].patience = (struct patience){0};
             }
         }
         nap_us(200);

@@ -73,9 +73,9 @@ static int succeed(bool borrows) {
     sfid *g = open_here(borrows);
     if (g == NULL)
         return 0;
-    const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
+    struct patience p = {0};
     while (((report->first = sfid_try_next(g)) == SFID_EAGAIN || report->first == SFID_ECLOCK || report->first == SFID_ELEASE) &&
-           mono_ns() < end) {
+           patient(&p, TAP_WAIT_MS)) {
         if (report->first != SFID_ELEASE) /* that takes the keeper no time of this clock */
             atomic_fetch_add(&disk.control->clock_fixed_ns, STEP_MS * NS_PER_MS);
         nap_us(200);

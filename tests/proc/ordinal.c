@@ -210,14 +210,14 @@ static void loses_its_mark(void) {
     opt.max_wait_ms = 1;
     sfid *g = open_or_die(&opt);
     sfid_status_info st = {.losses = 0};
-    const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
+    struct patience p = {0};
     int64_t id = next_within(g, TAP_WAIT_MS);
     sfid_close(g);
     opt.on_unknown = SFID_WAIT_OUT;
     opt.skew_budget_ms = 3600000;
     g = open_or_die(&opt);
     lose(dirs.state, "loses");
-    while (st.losses == 0 && mono_ns() < end && sfid_status(g, &st) == 0)
+    while (st.losses == 0 && patient(&p, TAP_WAIT_MS) && sfid_status(g, &st) == 0)
         id = next_within(g, TAP_WAIT_MS);
     ok(id >= 0 && st.losses > 0, "the state directory is removed under a process");
     const uint64_t then = tick_now(&layout) + 2 * (LEAD_MS + 1); /* what it had before is used up by then */

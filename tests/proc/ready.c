@@ -48,7 +48,7 @@ static void use_up(sfid *g, bool wide) {
 
 /* Calls until one returns this code; 0 is any ID. */
 static bool comes_to(sfid *g, bool wide, int64_t code) {
-    for (const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS; mono_ns() < end;) {
+    for (struct patience p = {0}; patient(&p, TAP_WAIT_MS);) {
         if (code == SFID_EAGAIN)
             use_up(g, wide);
         const int64_t rc = try_next(g, wide);
@@ -61,7 +61,7 @@ static bool comes_to(sfid *g, bool wide, int64_t code) {
 /* Calls until a renewal has failed: one that began before may still have extended the window. */
 static bool comes_to_fail(sfid *g, bool wide) {
     sfid_status_info st;
-    for (const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS; mono_ns() < end; (void)!try_next(g, wide))
+    for (struct patience p = {0}; patient(&p, TAP_WAIT_MS); (void)!try_next(g, wide))
         if (sfid_status(g, &st) == 0 && st.renew_failures > 0)
             return true;
     return false;
@@ -130,7 +130,7 @@ static bool denies_a_window(const sfid *g, int64_t *window_ms) {
 static void rests(sfid *g, const char *name) {
     int64_t window_ms = 1;
     int wrong = 0;
-    for (const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS; window_ms > 0 && mono_ns() < end;)
+    for (struct patience p = {0}; window_ms > 0 && patient(&p, TAP_WAIT_MS);)
         wrong += denies_a_window(g, &window_ms);
     ok(window_ms == 0 && wrong == 0, "%s: idle, it lets the window run out", name);
     tap_wait_until(is_ready, g, TAP_WAIT_MS); /* the keeper may be about to rest */

@@ -92,7 +92,7 @@ static void joins_without_a_thread(bool with_events) {
 /* Tries until there is no ID. Returns the code; *last becomes the last ID. */
 static int64_t use_up(sfid *g, int64_t *last) {
     int64_t id, since = mono_ns();
-    for (const int64_t end = since + TAP_WAIT_MS * (int64_t)NS_PER_MS; (id = sfid_try_next(g)) >= 0 && since < end; nap_us(1000)) {
+    for (struct patience p = {0}; (id = sfid_try_next(g)) >= 0 && patient(&p, TAP_WAIT_MS); nap_us(1000)) {
         *last = id;
         since = mono_ns();
     }

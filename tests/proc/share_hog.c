@@ -186,8 +186,8 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
     must(flag_wait(&scene->ready, hogs + with_polite, 2 * TAP_WAIT_MS), "somebody does not open");
     const int64_t begin = mono_ns();
     atomic_store(&scene->go, 1);
-    const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS, late = least + TAP_WAIT_MS * (int64_t)NS_PER_MS;
-    while (mono_ns() < least || (!is_settled(hogs, with_polite, pages) && mono_ns() < late))
+    const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS;
+    for (struct patience p = {0}; mono_ns() < least || (!is_settled(hogs, with_polite, pages) && patient(&p, TAP_WAIT_MS));)
         nap_us(1000);
     for (int i = 0; i < hogs; i++)
         row.hogs_rate += atomic_load(&scene->drawn[i]);
@@ -266,8 +266,8 @@ static void *move_along(void *arg) {
     sfid_lane *lane = NULL;
     int64_t last = 0;
     must(m->number != 0 || sfid_lane_open(&lane, m->g) >= 0, "no lane");
-    const int64_t until = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
-    for (unsigned left = 2000; left > 0 && !idlog_full(&m->log) && mono_ns() < until; left -= atomic_load(m->moved) != 0) {
+    struct patience p = {0};
+    for (unsigned left = 2000; left > 0 && !idlog_full(&m->log) && patient(&p, TAP_WAIT_MS); left -= atomic_load(m->moved) != 0) {
         const int64_t before = lane ? last : atomic_load(m->highest), id = lane ? sfid_lane_next(lane) : sfid_next(m->g);
         last = id;
         if (id <= before)

@@ -321,7 +321,8 @@ static void after_idling(bool with_events) {
     /* The keeper may be about to rest. */
     ok(tap_wait_until(is_ready, g, TAP_WAIT_MS), "idle past the window%s: ready all the same", with_events ? ", with events" : "");
     const int64_t begin_ms = tap_now_ms();
-    while ((id = sfid_next(g)) < 0 && tap_now_ms() - begin_ms < TAP_WAIT_MS)
+    struct patience p = {0};
+    while ((id = sfid_next(g)) < 0 && patient(&p, TAP_WAIT_MS))
         failed += id != SFID_EAGAIN && tap_now_ms() - begin_ms < NEXT_MS;
     const struct took took = took_since(begin_ms);
     is_i64(failed, 0, "no call fails but with SFID_EAGAIN");

@@ -42,8 +42,8 @@ static void log_one(struct idlog *log, int64_t id) {
 
 /* Draws until the keeper is in a sync that hangs. Idle processes write nothing. */
 static bool keeper_hangs(sfid *g, struct idlog *log) {
-    const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS;
-    while (atomic_load(&hanging) == 0 && mono_ns() < end) {
+    struct patience p = {0};
+    while (atomic_load(&hanging) == 0 && patient(&p, TAP_WAIT_MS)) {
         log_one(log, sfid_next(g));
         nap_us(200);
     }
@@ -84,9 +84,9 @@ static bool calls_go_on(sfid *g, struct idlog *log, const char *what) {
 }
 
 static bool window_ends(sfid *g, struct idlog *log) {
-    const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS;
+    struct patience p = {0};
     int64_t id;
-    while ((id = sfid_next(g)) != SFID_ELEASE && mono_ns() < end) {
+    while ((id = sfid_next(g)) != SFID_ELEASE && patient(&p, TAP_WAIT_MS)) {
         log_one(log, id);
         nap_us(200);
     }

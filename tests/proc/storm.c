@@ -103,6 +103,7 @@ struct process {
     bool spared;     /* until its first ID */
     int64_t kill_at; /* monotonic; 0: not known before the first ID */
     int64_t length_ns, begin;
+    struct patience patience;
     bool killed; /* and not gone yet: what it was writing may have to reach the disk first */
 };
 
@@ -119,6 +120,7 @@ static void start_life(struct process *p, unsigned number, uint64_t *rng) {
     snprintf(random, sizeof random, "%" PRIu64, draw_random(rng));
     atomic_store(&report->first[number].there, 0);
     p->killed = false;
+    p->patience = (struct patience){0};
     p->begin = mono_ns();
     p->spared = draw_random(rng) % 4 != 0;
     p->length_ns = (int64_t)(draw_random(rng) % (p->spared ? 500 : 8)) * NS_PER_MS + (int64_t)(draw_random(rng) % NS_PER_MS);
@@ -140,7 +142,7 @@ static void kill_life(struct process *p, unsigned number, struct tally *t) {
     const bool there = atomic_load(&first->there);
     if (p->kill_at == 0 && there)
         p->kill_at = now + p->length_ns;
-    if ((p->kill_at == 0 || now < p->kill_at) && now - p->begin < TAP_WAIT_MS * (int64_t)NS_PER_MS)
+    if ((p->kill_at == 0 || now < p->kill_at) && patient(&p->patience, TAP_WAIT_MS))
         return;
     kill(p->pid, SIGKILL);
     p->killed = true;

@@ -191,8 +191,8 @@ static void killed(void) {
     struct drawn *d = drawn_new(ROOM);
     for (uint64_t i = 0; i < kills; i++) {
         const pid_t child = child_start(draw_until_killed, d);
-        const int64_t patient = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
-        while (atomic_load(&d->count) == first && mono_ns() < patient)
+        struct patience p = {0};
+        while (atomic_load(&d->count) == first && patient(&p, TAP_WAIT_MS))
             nap_us(100);
         nap_us((long)(draw_random(&rng) % 3000));
         child_kill(child);

@@ -74,12 +74,14 @@ struct process {
     pid_t pid;       /* 0: none */
     int64_t kill_at; /* 0: never */
     int64_t begin;
+    struct patience patience;
 };
 
 static void start_life(struct process *p, uint64_t *rng, const char *argument, struct lives_tally *t) {
     char random[24];
     snprintf(random, sizeof random, "%" PRIu64, draw_random(rng));
     p->begin = mono_ns();
+    p->patience = (struct patience){0};
     const bool doomed = draw_random(rng) % 4 == 0, early = draw_random(rng) % 2;
     p->kill_at = doomed ? p->begin + (int64_t)(draw_random(rng) % (early ? 4000000 : 600000000)) : 0;
     p->pid = self_start("live", random, argument, NULL, NULL);
@@ -92,15 +94,20 @@ static void look_after(struct process *p, struct lives_tally *t) {
     if (p->kill_at && now >= p->kill_at) {
         kill(p->pid, SIGKILL);
         p->kill_at = 0;
-    } else if (now - p->begin > TAP_WAIT_MS * (int64_t)NS_PER_MS) {
+    } else if (!patient(&p->patience, TAP_WAIT_MS)) {
         kill(p->pid, SIGKILL);
+        diag("process %d hangs", (int)p->pid);
         t->hung++;
     }
     if (waitpid(p->pid, &status, WNOHANG) != p->pid)
         return;
     const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     t->kills += killed;
-    t->failed += !killed && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);
+    const bool failed = !killed && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);
+    if (failed)
+        diag("process %d ended after %" PRIi64 " ms: %s %d", (int)p->pid, (now - p->begin) / NS_PER_MS,
+             WIFSIGNALED(status) ? "signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    t->failed += failed;
     p->pid = 0;
 }
 

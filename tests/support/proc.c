@@ -322,10 +322,10 @@ int try_open(const sfid_options *opt) {
 }
 
 int64_t next_within(sfid *g, unsigned limit_ms) {
-    const int64_t end = mono_ns() + (int64_t)limit_ms * NS_PER_MS;
+    struct patience p = {0};
     for (;;) {
         const int64_t id = sfid_next(g);
-        if ((id != SFID_EAGAIN && id != SFID_ECLOCK && id != SFID_ELEASE) || mono_ns() > end)
+        if ((id != SFID_EAGAIN && id != SFID_ECLOCK && id != SFID_ELEASE) || !patient(&p, limit_ms))
             return id;
         nap_us(1000);
     }

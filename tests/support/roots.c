@@ -29,9 +29,9 @@ bool copy_as_it_goes(const char *from, const char *to) {
 
 /* A process that is running may remove a temporary file between cp's look and its read. */
 void copy_tree(const char *from, const char *to) {
-    const int64_t end = mono_ns() + TAP_WAIT_MS * (int64_t)NS_PER_MS;
+    struct patience p = {0};
     while (!copy_as_it_goes(from, to))
-        must(mono_ns() < end, "cannot copy %s", from);
+        must(patient(&p, TAP_WAIT_MS), "cannot copy %s", from);
 }
 
 void move(const char *from, const char *to) { must(rename(from, to) >= 0, "%s to %s: %s", from, to, strerror(errno)); }

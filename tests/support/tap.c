@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { NAME_ROOM = 512, BAILED = 255 };
+enum { NAME_ROOM = 512, BAILED = 255, LOOK_MS = 100 };
 
 static unsigned run, failed, planned;
 static char tmpdir[4096];
@@ -179,11 +179,18 @@ int64_t tap_now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+bool patient(struct patience *p, int64_t limit_ms) {
+    const int64_t now = tap_now_ms(), since = p->looked_ms ? now - p->looked_ms : 0;
+    p->looked_ms = now;
+    p->used_ms += since < LOOK_MS ? since : LOOK_MS;
+    return p->used_ms < limit_ms;
+}
+
 bool tap_wait_until(bool (*cond)(void *arg), void *arg, unsigned limit_ms) {
-    const int64_t end = tap_now_ms() + limit_ms;
+    struct patience p = {0};
     const struct timespec step = {.tv_sec = 0, .tv_nsec = 2000000};
     while (!cond(arg)) {
-        if (tap_now_ms() >= end)
+        if (!patient(&p, limit_ms))
             return cond(arg);
         nanosleep(&step, NULL);
     }

@@ -109,6 +109,18 @@ void remove_tree(const char *path);
  */
 enum { TAP_WAIT_MS = 60000 };
 
+/*
+ * How long a loop has looked on, in milliseconds; {0} begins. Of the time between
+ * two looks at most a tenth of a second counts: a machine that stands still for
+ * a minute uses up nobody's patience.
+ */
+struct patience {
+    int64_t looked_ms, used_ms;
+};
+
+/** One look more. Returns false once the loop has looked on for limit_ms. */
+bool patient(struct patience *p, int64_t limit_ms);
+
 /** Waits until cond(arg) holds, which it checks every few milliseconds. Returns false after limit_ms. */
 bool tap_wait_until(bool (*cond)(void *arg), void *arg, unsigned limit_ms);
 

@@ -82,14 +82,14 @@ static int64_t next(sfid *g) {
 
 /* An ID; the clock goes on while a mark is ahead of it. Complains if there is none in time. */
 static void draw(sfid *g, const char *who) {
-    const int64_t end = mono_ns() + (int64_t)TAP_WAIT_MS * NS_PER_MS;
+    struct patience p = {0};
     for (int n = 0; n < EACH;) {
         const int64_t id = next(g);
         const int at = id < 0 ? 0 : atomic_fetch_add(&trial_state->ids_count, 1);
         if (id >= 0 && at < TRIAL_IDS)
             trial_state->ids[at] = id;
         n += id >= 0;
-        if (id < 0 && mono_ns() > end) {
+        if (id < 0 && !patient(&p, TAP_WAIT_MS)) {
             trial_wrong("%s: no ID: %s (%s)", who, sfid_strerror((int)id), sfid_last_error(g));
             return;
         }
@@ -340,7 +340,7 @@ static uint64_t renewals(sfid *g) {
 static bool renews(sfid *g, bool failing) {
     const uint64_t before = renewals(g);
     const int failures = atomic_load(&trial_state->reported_failures);
-    const int64_t end = mono_ns() + (int64_t)(failing ? FAILING_MS : TAP_WAIT_MS) * NS_PER_MS;
+    struct patience p = {0};
     pass_ms(trial_now.s->renews_ms);
     for (;;) {
         const int64_t id = next(g);
@@ -355,7 +355,7 @@ static bool renews(sfid *g, bool failing) {
                 return true;
             nap_us(500);
         }
-        if (mono_ns() > end)
+        if (!patient(&p, failing ? FAILING_MS : TAP_WAIT_MS))
             return false;
     }
 }

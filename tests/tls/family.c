@@ -37,11 +37,12 @@ struct heir {
 /* Its parent is gone: it renews over a connection of its own. */
 static int inherit(void *arg) {
     const struct heir *h = arg;
-    const int64_t end = tap_now_ms() + TAP_WAIT_MS;
+    struct patience p = {0};
     const int before = atomic_load(&h->f->events[SFID_EVENT_RENEWED]);
     prctl(PR_SET_PDEATHSIG, 0);
     atomic_store(&h->f->heir, 1);
-    while (tap_now_ms() < end && atomic_load(&h->f->events[SFID_EVENT_RENEWED]) < before + 3) { /* one may still be the parent's */
+    while (patient(&p, TAP_WAIT_MS) &&
+           atomic_load(&h->f->events[SFID_EVENT_RENEWED]) < before + 3) { /* one may still be the parent's */
         (void)!sfid_next(h->g); /* refused while its window is over: it renews all the same */
         nap_us(5000);
     }
