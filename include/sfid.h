@@ -305,7 +305,7 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * the window goes on with it, as after a kill. SFID_EVENT_LEFT says so, in the thread
  * that closes, and the member `left` of sfid_status() on the closed handle. If the server
  * is sent the release, and no whole answer comes, nobody knows, and the pid stays taken until
- * its window ends.
+ * its window ends; so it does if the user lacks a permission by then.
  *
  * Calls of other threads that are under way return an ID generated before, or
  * SFID_ECLOSED. Later calls find the handle closed (sfid_next, sfid_try_next,

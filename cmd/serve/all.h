@@ -131,8 +131,8 @@ int source_open(void (*on_event)(void *user, const sfid_event *event));
 void source_close(void);
 const char *source_error(void);
 
-/* Is an app unknown to its server, so that a later open may find a pid? */
-bool source_waits_for_app(void);
+/* Asks the app's server, for so long. False if it does not answer. *waits: it does not know the app, so a later open may find a pid. */
+bool source_waits_for_app(uint32_t within_ms, bool *waits);
 
 #define SOURCE_TURN 4096
 

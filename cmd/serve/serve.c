@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
-enum { ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, TICK_MS = 1000 };
+enum { ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, TICK_MS = 1000, LOOK_MS = 300 };
 
 static struct {
     uv_loop_t loop;
@@ -166,8 +166,11 @@ static void on_stop(uv_signal_t *handle, int signal) {
  */
 static int open_source(void) {
     for (;;) {
-        const bool waits = source_waits_for_app();
+        bool waits = false;
+        const bool known = source_waits_for_app(LOOK_MS, &waits); /* a server that is silent is not to be waited for twice */
         const int code = source_open(hear);
+        if (code == SFID_ENOPID && !known)
+            source_waits_for_app(settings.opt.open_timeout_ms, &waits);
         if (code != SFID_ENOPID || !waits)
             return code;
         log_line(LOG_NOTICE, "waiting for a pid: %s", source_error());
@@ -257,6 +260,7 @@ static int run(const struct args *args) {
     if (!state.stopping)
         serve(watchdog_ms);
     source_close(); /* gives the pid back, with the exact position */
+    on_heard(&daemon_.events, 0, 0);
     log_line(LOG_NOTICE, "stopped: %" PRIu64 " IDs were issued", state.issued);
     return STATUS_GOOD;
 }

@@ -181,7 +181,8 @@ static bool read_source(const struct args *args) {
 }
 
 static bool read_ids(const struct args *args) {
-    if (!args_any_layout(args, LAYOUT, &settings.layout) || !read_format(args) || !host_check(args, &source.host, &settings.layout) || !read_source(args))
+    if (!args_any_layout(args, LAYOUT, &settings.layout) || !read_format(args) ||
+        !host_check(args, &source.host, &settings.layout) || !read_source(args))
         return false;
     any_layout_option(&settings.layout, &settings.opt);
     settings.opt.exhaustion = SFID_FAIL;

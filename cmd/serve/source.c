@@ -40,11 +40,14 @@ void source_close(void) {
 
 const char *source_error(void) { return sfid_last_error(source.g); }
 
-bool source_waits_for_app(void) {
+bool source_waits_for_app(uint32_t within_ms, bool *waits) {
+    sfid_options opt = settings.opt;
     sfid_app_info info;
     char why[SFID_WHY_LEN];
-    return sfid_app_look(&settings.opt, &info, NULL, NULL, why, sizeof why) == 0 &&
-           (info.state != SFID_APP_KNOWN || info.open_unix_ms > info.server_unix_ms);
+    opt.open_timeout_ms = within_ms < opt.open_timeout_ms ? within_ms : opt.open_timeout_ms;
+    const bool known = sfid_app_look(&opt, &info, NULL, NULL, why, sizeof why) == 0;
+    *waits = known && (info.state != SFID_APP_KNOWN || info.open_unix_ms > info.server_unix_ms);
+    return known;
 }
 
 bool source_status(sfid_status_info *info) {

@@ -114,10 +114,11 @@ enum {
 /**
  * Lets a new app begin at once. The caller states that no process of this app is
  * running anywhere. The caller also states that each host with a run directory in which
- * the app was used within ttl_ms is answered by the server within 0.3 s, connecting
- * included, when it starts the next process, and that the server loses nothing again
- * before. Without an answer such a process goes on with the lease of one that was killed,
- * or could not give its pid back; otherwise it asks first. Pids without a record
+ * the app was used within ttl_ms is told about its lease by the server within 0.3 s,
+ * connecting included, when it starts the next process, and that the server loses nothing
+ * again before. Without an answer, or with an error that passes, such a process goes on
+ * with the lease of one that was killed, or could not give its pid back; otherwise it
+ * asks first. Pids without a record
  * can then be claimed at once. Otherwise they wait until every window that may have been
  * granted before has ended: sfid_app_info.wait_ms after the server was first asked. The
  * statements also hold if none of these processes has reached the server for that long.

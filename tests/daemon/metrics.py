@@ -134,6 +134,36 @@ def lost():
         server.wait()
 
 
+def left():
+    """TERM while the server is silent, then away: the pid is left to the next start, which goes on with it."""
+    path = scratch + "/redis3.sock"
+    server = redis(path)
+    try:
+        store = "unix://%s?timeout=1s" % path
+        subprocess.run([SFID, "init", "--app", "tests", "--store", store, "--layout", "twitter"], stdout=subprocess.DEVNULL, check=True)
+        d = Daemon(store=store, name="left")
+        first = int(d.http("/id")[2])
+        server.send_signal(signal.SIGSTOP)
+        same(d.stop(), 0, "TERM while the server is silent: status 0")
+        ok(re.search("^sfid: LEFT: pid [0-9]+ is left resumable until .*no answer in time", d.log(), re.M), "the log says what is left", d.log())
+        d = Daemon(store=store, name="left")
+        second = int(d.http("/id")[2])
+        ok(second > first and second >> 12 & 1023 == first >> 12 & 1023, "the next start goes on with it", first, second)
+        server.send_signal(signal.SIGCONT)
+        server.kill()
+        server.wait()
+        same(d.stop(), 0, "TERM while it is away: status 0")
+        ok(re.search("^sfid: LEFT: pid [0-9]+ is left resumable until ", d.log(), re.M), "the log says so", d.log())
+        d = Daemon(store=store, name="left")
+        third = int(d.http("/id")[2])
+        ok(third > second and third >> 12 & 1023 == first >> 12 & 1023, "and the next start goes on", second, third)
+        d.stop()
+    finally:
+        server.send_signal(signal.SIGCONT)
+        server.kill()
+        server.wait()
+
+
 def unknown():
     """An app that the server does not know: the daemon waits, and tells the service manager."""
     path, notify = scratch + "/redis2.sock", socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -161,6 +191,6 @@ def unknown():
 
 
 if shutil.which("redis-server"):
-    run(pages, lost, unknown)
+    run(pages, lost, left, unknown)
 else:
     run(pages)
