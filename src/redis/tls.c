@@ -7,8 +7,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <hiredis.h>
-#include <hiredis_ssl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -19,14 +17,11 @@
 
 struct sfid__tls {
     const struct sfid__uri *uri;
-    redisContext *context; /* hiredis's, around the caller's socket */
-    SSL *ssl;              /* the context's, once it is handed over */
+    SSL *ssl;
     bool failed;
     struct sfid__tls_fault fault;
     struct sfid__tls *next; /* the list of sessions left to the process */
 };
-
-static bool is_handed_over(const struct sfid__tls *t) { return t->context->privctx != NULL; }
 
 /* ---- who the server has to be ----------------------------------------------- */
 
@@ -72,12 +67,14 @@ static int on_asked_for_ours(SSL *ssl, X509 **cert, EVP_PKEY **key) {
 /* ---- making and freeing ------------------------------------------------------- */
 
 static bool make_session(struct sfid__tls *t, SSL_CTX *ctx, int fd) {
-    const redisOptions options = {.type = REDIS_CONN_USERFD, .options = REDIS_OPT_NONBLOCK, .endpoint.fd = fd};
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, on_certificate);
     SSL_CTX_set_client_cert_cb(ctx, on_asked_for_ours);
-    t->context = redisConnectWithOptions(&options);
     t->ssl = SSL_new(ctx);
-    return t->context && t->context->err == 0 && t->ssl && SSL_set_app_data(t->ssl, t) == 1 && expect(t->ssl, t->uri);
+    if (t->ssl == NULL || SSL_set_app_data(t->ssl, t) != 1 || SSL_set_fd(t->ssl, fd) != 1 || !expect(t->ssl, t->uri))
+        return false;
+    SSL_set_mode(t->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE);
+    SSL_set_connect_state(t->ssl);
+    return true;
 }
 
 static enum sfid__reply_class make(struct sfid__tls *t, const struct sfid__tls_files *files, int fd, struct sfid__error *why) {
@@ -89,16 +86,6 @@ static enum sfid__reply_class make(struct sfid__tls *t, const struct sfid__tls_f
     }
     SSL_CTX_free(ctx); /* the session keeps its own reference */
     return class;
-}
-
-/* hiredis closes the socket of a context that has one, but this socket is the caller's. */
-static void destroy(struct sfid__tls *t) {
-    if (t->context == NULL || !is_handed_over(t))
-        SSL_free(t->ssl);
-    if (t->context) {
-        t->context->fd = REDIS_INVALID_FD;
-        redisFree(t->context);
-    }
 }
 
 static enum sfid__reply_class no_entry(struct sfid__error *why) {
@@ -121,7 +108,7 @@ enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__
         t->uri = uri;
         class = make(t, &files, fd, why);
         if (class != SFID__REPLY_OK)
-            destroy(t);
+            SSL_free(t->ssl);
         sfid__tls_leave(&guard);
     }
     sfid__tls_files_free(&files);
@@ -148,48 +135,33 @@ void sfid__tls_free(struct sfid__tls *t, bool polite) {
         leave_to_the_process(t);
         return;
     }
-    if (polite && !t->failed && is_handed_over(t) && SSL_is_init_finished(t->ssl))
+    if (polite && !t->failed && SSL_is_init_finished(t->ssl))
         SSL_shutdown(t->ssl);
-    destroy(t);
+    SSL_free(t->ssl);
     sfid__tls_leave(&guard);
     free(t);
 }
 
 /* ---- steps ---------------------------------------------------------------------- */
 
-static enum sfid__reply_class fail(struct sfid__tls *t, int errnum, struct sfid__error *why) {
+/* What a call of OpenSSL came to that returned rc and left errno. */
+static enum sfid__reply_class outcome(struct sfid__tls *t, int rc, short *waits, struct sfid__error *why) {
+    const int errnum = errno, error = SSL_get_error(t->ssl, rc);
+    *waits = error == SSL_ERROR_WANT_READ ? POLLIN : error == SSL_ERROR_WANT_WRITE ? POLLOUT : 0;
+    if (error == SSL_ERROR_NONE || *waits)
+        return SFID__REPLY_OK;
     t->failed = true;
     return sfid__tls_fault_explain(&t->fault, t->uri, errnum, why);
 }
 
-static short what_it_waits_for(const struct sfid__tls *t) { return SSL_want_write(t->ssl) ? POLLOUT : POLLIN; }
-
-/* 1: done; 0: not yet; -1: failed. */
-static int begin_or_go_on(struct sfid__tls *t) {
-    if (!is_handed_over(t)) {
-        if (redisInitiateSSL(t->context, t->ssl) != REDIS_OK)
-            return -1;
-        return SSL_is_init_finished(t->ssl) ? 1 : 0;
-    }
-    const int rc = SSL_do_handshake(t->ssl);
-    if (rc == 1)
-        return 1;
-    const int error = SSL_get_error(t->ssl, rc);
-    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? 0 : -1;
-}
-
 enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, struct sfid__error *why) {
     struct sfid__tls_guard guard;
-    enum sfid__reply_class class = SFID__REPLY_OK;
     if (!sfid__tls_enter(&guard))
         return no_entry(why);
     errno = 0;
-    const int done = begin_or_go_on(t);
-    const int errnum = errno;
-    *waits = done == 0 ? what_it_waits_for(t) : 0;
-    if (done < 0) {
-        class = fail(t, errnum, why);
-    } else if (done > 0 && (SSL_get0_peer_certificate(t->ssl) == NULL || SSL_get_verify_result(t->ssl) != X509_V_OK)) {
+    enum sfid__reply_class class = outcome(t, SSL_do_handshake(t->ssl), waits, why);
+    if (class == SFID__REPLY_OK && *waits == 0 &&
+        (SSL_get0_peer_certificate(t->ssl) == NULL || SSL_get_verify_result(t->ssl) != X509_V_OK)) {
         t->failed = true; /* OpenSSL does not let this happen; this check is what all the rest is for */
         sfid__fail(why, SFID_EAUTH, "the server sent no certificate");
         class = SFID__REPLY_CONFIG;
@@ -208,24 +180,14 @@ bool sfid__tls_is_unanswered(struct sfid__tls *t) {
     return unanswered;
 }
 
-enum sfid__reply_class sfid__tls_put(struct sfid__tls *t, const char *bytes, size_t n, struct sfid__error *why) {
-    if (redisAppendFormattedCommand(t->context, bytes, n) == REDIS_OK) /* touches memory only */
-        return SFID__REPLY_OK;
-    t->failed = true;
-    sfid__fail(why, SFID_ENOMEM, "out of memory");
-    return SFID__REPLY_RETRY;
-}
-
-enum sfid__reply_class sfid__tls_flush(struct sfid__tls *t, short *waits, struct sfid__error *why) {
+enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
+                                      struct sfid__error *why) {
     struct sfid__tls_guard guard;
-    enum sfid__reply_class class = SFID__REPLY_OK;
-    int done = 0;
+    *sent = 0;
     if (!sfid__tls_enter(&guard))
         return no_entry(why);
     errno = 0;
-    if (redisBufferWrite(t->context, &done) != REDIS_OK)
-        class = fail(t, errno, why);
-    *waits = done ? 0 : what_it_waits_for(t);
+    const enum sfid__reply_class class = outcome(t, SSL_write_ex(t->ssl, bytes, n, sent), waits, why);
     sfid__tls_leave(&guard);
     return class;
 }
@@ -233,18 +195,12 @@ enum sfid__reply_class sfid__tls_flush(struct sfid__tls *t, short *waits, struct
 enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_t size, size_t *n, short *waits,
                                          struct sfid__error *why) {
     struct sfid__tls_guard guard;
-    enum sfid__reply_class class = SFID__REPLY_OK;
     *n = 0;
     if (!sfid__tls_enter(&guard))
         return no_entry(why);
     errno = 0;
-    const ssize_t got = t->context->funcs->read(t->context, bytes, size);
-    if (got < 0)
-        class = fail(t, errno, why);
-    else
-        *n = (size_t)got;
-    t->fault.heard = t->fault.heard || got > 0;
-    *waits = got > 0 ? 0 : what_it_waits_for(t);
+    const enum sfid__reply_class class = outcome(t, SSL_read_ex(t->ssl, bytes, size, n), waits, why);
+    t->fault.heard = t->fault.heard || *n > 0;
     sfid__tls_leave(&guard);
     return class;
 }

@@ -2,10 +2,9 @@
 /*
  * tls.h - a TLS session over a connected socket. No step waits.
  *
- * hiredis_ssl carries the session, in a context of hiredis around the socket,
- * which stays the caller's. Before that, tls.c tells OpenSSL whom to trust,
- * which name the certificate has to be for, which client certificate to show,
- * and TLS 1.2 at least. hiredis 1.2 checks no name.
+ * The session is OpenSSL's, over a socket that stays the caller's. It trusts
+ * whom the URL says, wants a certificate for the URL's name, shows the client's
+ * own, and speaks TLS 1.2 at least.
  *
  * A step that cannot go on says what to wait for, POLLIN or POLLOUT; 0: it is
  * done. Not for two threads at once. A forked child frees its copy with polite
@@ -33,9 +32,9 @@ enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, 
 /* True while no byte has come from the server. */
 bool sfid__tls_is_unanswered(struct sfid__tls *t);
 
-/* Takes bytes to send; sfid__tls_flush sends them. */
-enum sfid__reply_class sfid__tls_put(struct sfid__tls *t, const char *bytes, size_t n, struct sfid__error *why);
-enum sfid__reply_class sfid__tls_flush(struct sfid__tls *t, short *waits, struct sfid__error *why);
+/* Sends the first *sent bytes. If *waits is not 0 these are none: wait, and call again with the same bytes. */
+enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
+                                      struct sfid__error *why);
 
 /* If *waits is 0, *n is at least 1. Call this before waiting for the socket: the session may already have read the bytes. */
 enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_t size, size_t *n, short *waits,
@@ -71,13 +70,9 @@ static inline bool sfid__tls_is_unanswered(struct sfid__tls *t) {
     return false;
 }
 
-static inline enum sfid__reply_class sfid__tls_put(struct sfid__tls *t, const char *bytes, size_t n, struct sfid__error *why) {
-    (void)t, (void)bytes, (void)n, (void)why;
-    return SFID__REPLY_CONFIG;
-}
-
-static inline enum sfid__reply_class sfid__tls_flush(struct sfid__tls *t, short *waits, struct sfid__error *why) {
-    (void)t, (void)waits, (void)why;
+static inline enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
+                                                    struct sfid__error *why) {
+    (void)t, (void)bytes, (void)n, (void)sent, (void)waits, (void)why;
     return SFID__REPLY_CONFIG;
 }
 

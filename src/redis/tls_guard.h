@@ -2,9 +2,8 @@
 /*
  * tls_guard.h - the door into OpenSSL, and out again.
  *
- * A guest shares OpenSSL with its host. So every call of OpenSSL, and every
- * call of hiredis that leads there, lies between entering and leaving. None of
- * them waits for a peer. In between
+ * A guest shares OpenSSL with its host. So every call of OpenSSL lies between
+ * entering and leaving. None of them waits for a peer. In between
  *
  * - there is at most one thread of ours, and fork() waits until it has left: a
  *   child finds nothing half done, and no lock of OpenSSL that we hold;

@@ -415,10 +415,9 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
         return fail_scheme(text, end, err);
     struct reader r = {.scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls}};
     if (scheme->tls && !SFID__TLS)
-        return sfid__uri_fail(
-            &r.place, SFID_EUNSUPPORTED,
-            "this libsfid was built without TLS; build it with hiredis 1.0 or later and libhiredis_ssl, or use %.*s",
-            (int)(strcspn(scheme->name, "+") - 1), scheme->name);
+        return sfid__uri_fail(&r.place, SFID_EUNSUPPORTED,
+                              "this libsfid was built without TLS; build it with OpenSSL 3, or use %.*s",
+                              (int)(strcspn(scheme->name, "+") - 1), scheme->name);
     r.uri.connect_timeout_ms = 1000;
     r.uri.timeout_ms = 2000;
     r.uri.pid_min = r.uri.pid_max = -1;

@@ -30,7 +30,7 @@
 #define SFID__URI_NODES 16
 
 /* Can this build speak TLS? */
-#ifdef HAVE_HIREDIS_SSL
+#ifdef HAVE_TLS
 #define SFID__TLS 1
 #else
 #define SFID__TLS 0

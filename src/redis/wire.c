@@ -286,72 +286,63 @@ static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
     }
 }
 
-static enum sfid__reply_class send_tls(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
+/* Sends the first *sent bytes, maybe none. *waits: for what to wait before the rest; 0: for nothing. */
+static enum sfid__reply_class try_send(const struct sfid__wire *w, const char *bytes, size_t n, size_t *sent, short *waits,
                                        struct sfid__error *why) {
-    short waits = 0;
-    enum sfid__reply_class class = sfid__tls_put(w->tls, bytes, n, why);
-    if (class != SFID__REPLY_OK)
-        return class;
-    do {
-        class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
-        if (class == SFID__REPLY_OK)
-            class = sfid__tls_flush(w->tls, &waits, why);
-    } while (class == SFID__REPLY_OK && waits != 0);
-    return class;
+    if (w->tls)
+        return sfid__tls_send(w->tls, bytes, n, sent, waits, why);
+    const ssize_t done = send(w->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (done < 0 && errno != EAGAIN && errno != EINTR) {
+        sfid__fail_errno(why, SFID_EREDIS, errno, "cannot send");
+        return SFID__REPLY_RETRY;
+    }
+    *sent = (size_t)SFID__MAX(done, 0);
+    *waits = POLLOUT; /* its buffer is full */
+    return SFID__REPLY_OK;
 }
 
 enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
                                        struct sfid__error *why) {
-    if (w->tls)
-        return send_tls(w, bytes, n, deadline, why);
-    enum sfid__reply_class class = check_is_ours(w, why);
-    while (class == SFID__REPLY_OK) {
-        const ssize_t sent = send(w->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent == (ssize_t)n)
-            return SFID__REPLY_OK;
-        if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-            sfid__fail_errno(why, SFID_EREDIS, errno, "cannot send");
-            return SFID__REPLY_RETRY;
-        }
-        bytes += SFID__MAX(sent, 0);
-        n -= (size_t)SFID__MAX(sent, 0);
-        class = wait_for(w, POLLOUT, deadline, why); /* its buffer is full */
+    short waits = 0;
+    for (;;) {
+        size_t sent;
+        enum sfid__reply_class class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
+        if (class == SFID__REPLY_OK)
+            class = try_send(w, bytes, n, &sent, &waits, why);
+        if (class != SFID__REPLY_OK || sent == n)
+            return class;
+        bytes += sent;
+        n -= sent;
     }
-    return class;
 }
 
-static enum sfid__reply_class receive_tls(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
-                                          struct sfid__deadline *deadline, struct sfid__error *why) {
-    short waits = 0; /* bytes that came with others were already taken in, and need no wait */
-    enum sfid__reply_class class;
-    do {
-        class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
-        if (class == SFID__REPLY_OK)
-            class = sfid__tls_receive(w->tls, bytes, size, n, &waits, why);
-    } while (class == SFID__REPLY_OK && waits != 0);
-    return class;
+/* If *waits is 0, *n is at least 1. */
+static enum sfid__reply_class try_receive(const struct sfid__wire *w, char *bytes, size_t size, size_t *n, short *waits,
+                                          struct sfid__error *why) {
+    if (w->tls)
+        return sfid__tls_receive(w->tls, bytes, size, n, waits, why);
+    const ssize_t got = recv(w->fd, bytes, size, MSG_DONTWAIT);
+    if (got == 0)
+        return too_late(why, "the server closed the connection");
+    if (got < 0 && errno != EAGAIN && errno != EINTR) {
+        sfid__fail_errno(why, SFID_EREDIS, errno, "cannot receive");
+        return SFID__REPLY_RETRY;
+    }
+    *n = (size_t)SFID__MAX(got, 0);
+    *waits = got > 0 ? 0 : POLLIN;
+    return SFID__REPLY_OK;
 }
 
 enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
                                           struct sfid__deadline *deadline, struct sfid__error *why) {
-    if (w->tls)
-        return receive_tls(w, bytes, size, n, deadline, why);
-    for (;;) {
-        const enum sfid__reply_class class = wait_for(w, POLLIN, deadline, why);
-        if (class != SFID__REPLY_OK)
-            return class;
-        const ssize_t got = recv(w->fd, bytes, size, MSG_DONTWAIT);
-        if (got > 0) {
-            *n = (size_t)got;
-            return SFID__REPLY_OK;
-        }
-        if (got == 0)
-            return too_late(why, "the server closed the connection");
-        if (errno != EAGAIN && errno != EINTR) {
-            sfid__fail_errno(why, SFID_EREDIS, errno, "cannot receive");
-            return SFID__REPLY_RETRY;
-        }
-    }
+    short waits = w->tls ? 0 : POLLIN; /* a session may have the bytes already: they came with others */
+    enum sfid__reply_class class;
+    do {
+        class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
+        if (class == SFID__REPLY_OK)
+            class = try_receive(w, bytes, size, n, &waits, why);
+    } while (class == SFID__REPLY_OK && waits != 0);
+    return class;
 }
 
 bool sfid__wire_is_quiet(const struct sfid__wire *w) {

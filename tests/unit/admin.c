@@ -238,7 +238,7 @@ static void test_options(void) {
     ok(failed(init(&opt, 0), SFID_EUNSUPPORTED, "`sfid doctor --app orders`"), "the local store has no leases of this kind");
     opt = options(2), opt.store = NULL, opt.pid = 1;
     ok(failed(init(&opt, 0), SFID_EUNSUPPORTED, "a fixed pid is not leased"), "a fixed pid has not");
-#ifndef HAVE_HIREDIS_SSL
+#ifndef HAVE_TLS
     opt = options(2), opt.store = "rediss://:sesame@localhost";
     ok(failed(init(&opt, 0), SFID_EUNSUPPORTED, "rediss://...") && !strstr(why, "sesame"), "a store that is not known here");
 #endif

@@ -102,7 +102,7 @@ static const struct {
     const char *in_text[2];
 } wrong_stores[] = {
     {"", SFID_EINVAL, {"\"\"", "local"}},
-#ifndef HAVE_HIREDIS_SSL
+#ifndef HAVE_TLS
     {"rediss://:secret@127.0.0.1:6379/0", SFID_EUNSUPPORTED, {"rediss://", "TLS"}},
 #endif
     {"redis://:secret@127.0.0.1:port", SFID_EINVAL, {"redis://...", "port"}},
