@@ -93,6 +93,17 @@ static enum sfid__reply_class too_late(struct sfid__error *why, const char *what
     return SFID__REPLY_RETRY;
 }
 
+/* Returns how many are ready: 0 after ms, or interrupted before. -1: the system refuses to wait (*why), and would again. */
+static int wait_on(struct pollfd *polled, unsigned n, int ms, struct sfid__error *why) {
+    const int ready = poll(polled, n, ms);
+    if (ready == 0) /* a keeper looks up after SFID__STOP_LOOK_MS */
+        sfid__thread_hangs();
+    if (ready >= 0 || errno == EINTR)
+        return SFID__MAX(ready, 0);
+    sfid__fail_errno(why, SFID_EREDIS, errno, "cannot wait for the server");
+    return -1;
+}
+
 /* ---- Unix ---------------------------------------------------------------- */
 
 static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, struct sfid__deadline *deadline,
@@ -111,8 +122,10 @@ static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, 
             sfid__wire_close(w);
             return too_late(why, "cannot connect: too many connections wait for the server to accept them");
         }
-        sfid__thread_hangs();
-        poll(NULL, 0, SFID__MIN(left, BACKLOG_NAP_MS));
+        if (wait_on(NULL, 0, SFID__MIN(left, BACKLOG_NAP_MS), why) < 0) {
+            sfid__wire_close(w);
+            return SFID__REPLY_RETRY;
+        }
     }
     if (errnum == 0)
         return SFID__REPLY_OK;
@@ -193,20 +206,20 @@ static void won(struct race *r, unsigned i, struct sfid__wire *w) {
     r->wires[i] = SFID__WIRE_NONE;
 }
 
-/* Waits at most ms for something to happen. Returns the index of the connected wire, or -1. */
-static int watch(struct race *r, int ms) {
+/* Waits at most ms for something to happen. *w stays as it is, or is the connected wire. */
+static enum sfid__reply_class watch(struct race *r, int ms, struct sfid__wire *w, struct sfid__error *why) {
     struct pollfd polled[SFID__ADDRESSES];
     for (unsigned i = 0; i < r->running; i++)
         polled[i] = (struct pollfd){.fd = r->wires[i].fd, .events = POLLOUT};
-    const int ready = poll(polled, r->running, ms);
-    if (ready == 0)
-        sfid__thread_hangs();
+    const int ready = wait_on(polled, r->running, ms, why);
     if (ready <= 0)
-        return -1;
+        return ready < 0 ? SFID__REPLY_RETRY : SFID__REPLY_OK;
     unsigned kept = 0;
     for (unsigned i = 0; i < r->running; i++) {
-        if (polled[i].revents && arrived(r, &r->wires[i]))
-            return (int)i;
+        if (polled[i].revents && arrived(r, &r->wires[i])) {
+            won(r, i, w);
+            return SFID__REPLY_OK;
+        }
         if (r->wires[i].fd >= 0) { /* close the gap of a lost one */
             const struct sfid__wire moved = r->wires[i];
             r->wires[i] = SFID__WIRE_NONE;
@@ -214,7 +227,7 @@ static int watch(struct race *r, int ms) {
         }
     }
     r->running = kept;
-    return -1;
+    return SFID__REPLY_OK;
 }
 
 static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w, struct sfid__deadline *deadline,
@@ -237,11 +250,9 @@ static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w, str
             return cannot_connect(r->errnum, why);
         if (more)
             left = (int)SFID__MIN(left, next);
-        const int winner = watch(r, left);
-        if (winner >= 0) {
-            won(r, (unsigned)winner, w);
-            return SFID__REPLY_OK;
-        }
+        const enum sfid__reply_class class = watch(r, left, w, why);
+        if (class != SFID__REPLY_OK || w->fd >= 0)
+            return class;
     }
 }
 
@@ -275,11 +286,9 @@ static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
         deadline->sure_ms = 0;
         if (left == 0)
             return too_late(why, deadline->stop_at_ms ? "cancelled, because the generator is being closed" : "no answer in time");
-        const int n = poll(&polled, 1, left);
-        if (n < 0 && errno != EINTR)
-            return too_late(why, "poll() failed");
-        if (n == 0) /* a keeper looks up after SFID__STOP_LOOK_MS */
-            sfid__thread_hangs();
+        const int n = wait_on(&polled, 1, left, why);
+        if (n < 0)
+            return SFID__REPLY_RETRY;
         const enum sfid__reply_class class = check_is_ours(w, why);
         if (n > 0 || class != SFID__REPLY_OK)
             return class;
