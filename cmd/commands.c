@@ -62,7 +62,7 @@ static void help_all(void) {
     }
     out_print("\nOptions:\n"
               "  --help     show this help; after a command, the help of that command\n"
-              "  --version  show the version of the library\n\n"
+              "  --version  show the version of the library, and of those that it uses\n\n"
               "Data goes to standard output, diagnostics to standard error.\n"
               "Exit status: 0 success, 1 some input invalid, 2 usage, 69 server cannot be reached, 70 internal\n"
               "or clock, 73 directory, 74 input or output failed, 75 pid in use, 76 lease lost, 77 not\n"
@@ -115,7 +115,7 @@ int command_run(int argc, char **argv) {
         return STATUS_GOOD;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        out_print("sfid %s\n", sfid_version());
+        out_print("sfid %s\n", version_text());
         return STATUS_GOOD;
     }
     if (argv[1][0] == '-') {

@@ -27,9 +27,13 @@ static void find_version(struct report *report) {
     if (report->json) {
         json_text("library", sfid_version());
         json_text("command", SFID_VERSION_STRING);
+        json_text("hiredis", sfid_version_of("hiredis"));
+        json_text("libuuid", sfid_version_of("libuuid"));
+        if (sfid_version_of("OpenSSL"))
+            json_text("openssl", sfid_version_of("OpenSSL"));
     }
     if (strcmp(sfid_version(), SFID_VERSION_STRING) == 0)
-        report_fine(report, "%s", sfid_version());
+        report_fine(report, "%s", version_text());
     else
         report_problem(report, STATUS_GOOD, "install both from one release, or check LD_LIBRARY_PATH",
                        "the library is %s, but this command was built for %s", sfid_version(), SFID_VERSION_STRING);

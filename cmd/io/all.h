@@ -182,6 +182,11 @@ static inline char *put_text(char *p, const char *text) {
 /* Reads digits only, at most max. Returns false for anything else. */
 bool read_u64(const char *text, uint64_t max, uint64_t *value);
 
+/* ---- version.c ------------------------------------------------------------ */
+
+/* The version of the library, and in parentheses those of the libraries that it uses. */
+const char *version_text(void);
+
 /* ---- zone.c: time zones: how far local time is ahead of UTC -------------- */
 
 /* The zone for all times that are shown. */

@@ -258,3 +258,8 @@ enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r, const char *bytes, s
         redisReaderFeed(r->reader, bytes, n); /* if this fails, so does the look */
     return r->last = look(r);
 }
+
+#define TEXT(words) #words
+#define TEXT_OF(words) TEXT(words)
+
+const char *sfid__resp_version(void) { return TEXT_OF(HIREDIS_MAJOR) "." TEXT_OF(HIREDIS_MINOR) "." TEXT_OF(HIREDIS_PATCH); }

@@ -73,4 +73,7 @@ void sfid__resp_end(struct sfid__resp *r);
  */
 enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r, const char *bytes, size_t n);
 
+/* Of hiredis, as its header tells it. */
+const char *sfid__resp_version(void);
+
 #endif

@@ -23,6 +23,8 @@ struct sfid__tls {
     struct sfid__tls *next; /* the list of sessions left to the process */
 };
 
+const char *sfid__tls_version(void) { return OpenSSL_version(OPENSSL_VERSION_STRING); }
+
 /* ---- who the server has to be ----------------------------------------------- */
 
 /* The name without the parts that only this host or a resolver understands: an address's zone, a dot at the end. */

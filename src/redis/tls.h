@@ -20,6 +20,9 @@ struct sfid__tls; /* opaque */
 
 #if SFID__TLS
 
+/* OpenSSL's, as it is loaded; NULL without TLS. Any thread, any time: it reads a constant. */
+const char *sfid__tls_version(void);
+
 /* Call before the first use in a process, while no other thread forks. */
 void sfid__tls_prepare(void);
 
@@ -49,6 +52,8 @@ void sfid__tls_free(struct sfid__tls *t, bool polite);
 #else /* never called: such URLs are refused when they are read */
 
 #include <sfid.h>
+
+static inline const char *sfid__tls_version(void) { return NULL; }
 
 static inline void sfid__tls_prepare(void) {}
 
