@@ -462,7 +462,7 @@ SFID_API const char *sfid_version(void);
 
 /**
  * The version of a library that this one uses, static: "hiredis" and "libuuid" as it was built, "OpenSSL" as the process has it.
- * NULL: another name; or OpenSSL, if this library was built without TLS. Threads: any. Signals: async-safe.
+ * NULL: another name, or none; or OpenSSL, if this library was built without TLS. Threads: any. Signals: async-safe.
  */
 SFID_API const char *sfid_version_of(const char *library);
 

@@ -118,11 +118,10 @@ enum {
  * connecting included, when it starts the next process, and that the server loses nothing
  * again before. Without an answer, or with an error that passes, such a process goes on
  * with the lease of one that was killed, or could not give its pid back; otherwise it
- * asks first. Pids without a record
- * can then be claimed at once. Otherwise they wait until every window that may have been
- * granted before has ended: sfid_app_info.wait_ms after the server was first asked. The
- * statements also hold if none of these processes has reached the server for that long.
- * If they are false, IDs may repeat.
+ * asks first. Pids without a record can then be claimed at once. Otherwise they wait
+ * until every window that may have been granted before has ended: sfid_app_info.wait_ms
+ * after the server was first asked. The statements also hold if none of these processes
+ * has reached the server for that long. If they are false, IDs may repeat.
  *
  * The call first looks at all pids from opt->pid_min to opt->pid_max. It refuses
  * while any of them is held, foreign or unshown, unless flags has SFID_INIT_FORCE. It changes only

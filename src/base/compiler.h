@@ -19,6 +19,8 @@
 #define SFID__PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define SFID__COLD __attribute__((cold, noinline))
 #define SFID__ALIGNED __attribute__((aligned(64))) /* to a cache line */
+#define SFID__WORDS(words) #words
+#define SFID__TEXT_OF(macro) SFID__WORDS(macro) /* what the macro stands for, as a string */
 /*
  * Turns off the stack protector for the few functions that every ID passes through. They have no arrays, and no index reaches
  * their stack. Some would pay for the guard only because they pass a struct to the slow path.

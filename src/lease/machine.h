@@ -24,9 +24,9 @@
  *       not take an attempt that arrives late for the one answered.
  *   R7  Release comes after the record is closed, and nothing follows one that
  *       may have been served. A store that has forgotten the pid, and says so, is
- *       shown the lease again, and then gets it back. No release comes if the last question
- *       failed: what the process leaves is worth more than a release of which
- *       nobody knows whether it arrived.
+ *       shown the lease again, and then gets it back. No release comes if the
+ *       last question failed: what the process leaves is worth more than a
+ *       release of which nobody knows whether it arrived.
  *   R8  An impossible answer counts as none.
  *   R9  A restart renews what it found, under what it found, before it claims,
  *       and before its first ID. Only if no answer comes, and the window that it
@@ -76,7 +76,7 @@ struct sfid__lease {
     struct sfid__lease_terms terms;
     enum sfid__lease_state state;
     bool opened;         /* IDs could be generated once: from then on it keeps trying, whatever the store says */
-    bool warm;           /* R9: the window that was found is open, and its first question has no answer yet */
+    bool warm;           /* R9: the window that was found was open. Counts until IDs can be generated */
     bool releases;       /* ended: the exchange under way is a release */
     bool shown;          /* ended: the lease was shown again, R7 */
     bool lost;           /* the last pid was lost, and no LEASED_AGAIN was reported yet */

@@ -259,7 +259,6 @@ enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r, const char *bytes, s
     return r->last = look(r);
 }
 
-#define TEXT(words) #words
-#define TEXT_OF(words) TEXT(words)
-
-const char *sfid__resp_version(void) { return TEXT_OF(HIREDIS_MAJOR) "." TEXT_OF(HIREDIS_MINOR) "." TEXT_OF(HIREDIS_PATCH); }
+const char *sfid__resp_version(void) {
+    return SFID__TEXT_OF(HIREDIS_MAJOR) "." SFID__TEXT_OF(HIREDIS_MINOR) "." SFID__TEXT_OF(HIREDIS_PATCH);
+}

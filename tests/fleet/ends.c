@@ -65,9 +65,7 @@ static void restart(struct redis *r) {
     redis_restart(r, false);
 }
 
-static void forget(struct redis *r) { redis_restart(r, true); }
-
-static void come_back(struct redis *r) { redis_restart(r, true); }
+static void begin_anew(struct redis *r) { redis_restart(r, true); }
 
 static const struct befalls {
     const char *name;
@@ -76,8 +74,8 @@ static const struct befalls {
 } befalls[] = {{"nothing", nothing, nothing, false, false},
                {"a flush", flush, nothing, false, false},
                {"a restart with its data", restart, nothing, false, false},
-               {"a restart with nothing", forget, nothing, false, false},
-               {"it is gone", redis_kill, come_back, true, false},
+               {"a restart with nothing", begin_anew, nothing, false, false},
+               {"it is gone", redis_kill, begin_anew, true, false},
                {"it is silent", redis_pause, redis_resume, true, true}};
 
 /* ---- all of them ------------------------------------------------------------------ */
@@ -162,9 +160,9 @@ static void granted_elsewhere(struct redis *r, const struct granted *g, unsigned
 static void all_granted(struct redis *r) {
     static const struct granted all[] = {{"killed, a flush, init", false, false, flush},
                                          {"killed, a flush, SFID_TRUST", false, true, flush},
-                                         {"killed, another server under this name", false, true, forget},
-                                         {"closed while it was gone, init", true, false, forget},
-                                         {"closed while it was gone, SFID_TRUST", true, true, forget}};
+                                         {"killed, another server under this name", false, true, begin_anew},
+                                         {"closed while it was gone, init", true, false, begin_anew},
+                                         {"closed while it was gone, SFID_TRUST", true, true, begin_anew}};
     for (unsigned i = 0; i < COUNT_OF(all); i++)
         granted_elsewhere(r, &all[i], i);
 }

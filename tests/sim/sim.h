@@ -402,11 +402,12 @@ void causes_copied(int from, int to);
 /* Is there a cause by which a holder there has no ID now, a newcomer gets no pid, a lease is lost? */
 bool holder_is_excused(int where);
 bool newcomer_is_excused(int where);
-/* Did servers forget within one exchange and its repetition since then, or while the open still asked? A lease that goes on from a slot may be nearly over. */
+/* Did servers forget while the open still asked, or within one exchange and its repetition since then? A lease that goes on from a
+   slot may be nearly over. */
 bool forgot_soon_after(int64_t opened_at);
-/* Renamed: it was shown under another identity than the one that it was granted to. */
 /* Registrations may have been lost. */
 bool servers_forgot(void);
+/* Renamed: it was shown under another identity than the one that it was granted to. */
 bool loss_is_excused(int where, bool renamed);
 /* The network spoils an exchange of that host, or a part of one, and holds its thread until then. */
 void cause_spoilt_try(int where, int64_t till);
