@@ -257,7 +257,7 @@ static void test_layouts(void) {
 int main(void) {
     dirs_make();
     witness_begin();
-    witness_disk();
+    witness_system();
     const pid_t child = begin_lost_after_crash();
     test_two();
     test_race();

@@ -330,7 +330,7 @@ static void test_library(void) {
 int main(void) {
     dirs_make();
     witness_begin();
-    witness_disk();
+    witness_system();
     layout = layout_of(LAYOUT);
     test_race("saturated", LAYOUT, 77);
     test_race("ten-ms-ticks", TEN_MS_TICKS, 76);

@@ -231,7 +231,7 @@ int main(int argc, char **argv) {
     uint64_t rng = seed();
     dirs_make();
     witness_begin();
-    witness_disk();
+    witness_system();
     reports = shared_file("reports", PROCESSES * sizeof *reports);
     run_phase(&phases[0], 1, sized(100, 100, 20), &rng);
     run_phase(&phases[1], PROCESSES, sized(50, 200, 20), &rng);

@@ -52,7 +52,7 @@ static void follow(const char *app, const char *store, const sfid_layout *l, uns
 int main(void) {
     dirs_make();
     witness_begin();
-    witness_disk();
+    witness_system();
     const sfid_layout l = layout_of(LAYOUT);
     follow("own", "local", &l, 1 + shares(), shares() ? MANY_BYTES : FEW_BYTES);
     follow("shared", "local?share=1", &l, 2, MANY_BYTES);

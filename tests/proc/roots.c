@@ -14,7 +14,12 @@
 
 #include "support/user.h"
 
-enum { SIDE_BY_SIDE = 64, MOMENT_MS = 6000 }; /* a moment that does not come in this time is done without */
+enum {
+    SIDE_BY_SIDE = 64,
+    MOMENT_MS = 6000, /* a moment that does not come in this time is done without */
+    END_MS =
+        4 * TAP_WAIT_MS, /* the kernel ends processes with mounts of their own one by one, each for a second on a loaded machine */
+};
 
 /* ---- a round ------------------------------------------------------------ */
 
@@ -87,7 +92,7 @@ static void check_ids(struct cell *c, const struct round *r) {
 
 static int run_other(struct round *r, struct other *o, uint64_t life, size_t ids, unsigned patience_ms) {
     *o = (struct other){.r = r, .life = life, .ids = ids, .patience_ms = patience_ms, .first_id = -1};
-    return child_run(be_other, o, 2 * TAP_WAIT_MS + patience_ms);
+    return child_run(be_other, o, END_MS + patience_ms);
 }
 
 /* Somebody who tries to open while the first one lives. It may have the pid when the first one's window is over, and for good. */
@@ -172,7 +177,7 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
         child_kill(child);
     else
         atomic_store(&f->phase, MAY_CLOSE);
-    if (!r->way->kills && child_wait(child, TAP_WAIT_MS) != 0) {
+    if (!r->way->kills && child_wait(child, END_MS) != 0) {
         c->broken++;
         remember(c, "the first one does not close");
     }

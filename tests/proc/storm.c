@@ -249,7 +249,7 @@ int main(int argc, char **argv) {
     const unsigned processes = SANITIZED ? 8 : MOST;
     dirs_make();
     witness_begin();
-    witness_disk();
+    witness_system();
     layout = layout_of(LAYOUT);
     report = shared_file("report", sizeof *report);
     const sfid_options opt = local_options("storm", "local", &layout);

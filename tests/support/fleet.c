@@ -247,7 +247,7 @@ sfid_layout layout;
 uint64_t fleet_begin(const char *layout_text) {
     layout = layout_of(layout_text);
     dirs_make();
-    witness_disk();
+    witness_system();
     witness_begin();
     servers_find();
     members_begin();

@@ -138,10 +138,12 @@ void retake(void (*scene)(void *arg), void *arg, int64_t bears_ms, void (*again)
     for (int takes = 1;; takes++) {
         struct heard h = {.text = NULL};
         atomic_store(stood, 0);
+        const int64_t began = tap_now_ms();
         const int status = play_once(&s, &h);
+        retake_note(witness_longest_step_ms(began));
         const int64_t late_ms = atomic_load(stood);
         const bool good = status == 0 && h.held == NULL, in_vain = !good && !h.found && late_ms > bears_ms && takes < RETAKES;
-        diag("figure: a scene that bears %" PRId64 " ms: some process stood still for %" PRId64, bears_ms, late_ms);
+        diag("figure: a scene that bears %" PRId64 " ms: something stood still for %" PRId64, bears_ms, late_ms);
         if (!in_vain)
             tell_held(&h, status);
         free(h.text);

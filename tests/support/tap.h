@@ -135,11 +135,14 @@ bool tap_wait_until(bool (*cond)(void *arg), void *arg, unsigned limit_ms);
 void witness_begin(void);
 
 /**
- * Begins to watch the disk of tap_tmpdir(), by syncing a byte ten times a
- * second, for this process and all that it forks from then on. For durations in
- * which the library syncs.
+ * Begins to watch what all processes wait for, by syncing a file in tap_tmpdir()
+ * and starting a process, ten times a second, for this process and all that it
+ * forks from then on. For durations in which the library syncs or the test starts
+ * processes. The second gives the longest such step since from_ms, less what it
+ * may take; 0 if nobody watches.
  */
-void witness_disk(void);
+void witness_system(void);
+int64_t witness_longest_step_ms(int64_t from_ms);
 
 /* How long something took, and for how much of that the machine stood still. A child hands it to its parent. */
 struct took {

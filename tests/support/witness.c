@@ -4,9 +4,12 @@
  * sees it.
  *
  * The thread of naps sleeps NAP_MS at a time. One that ends more than LATE_MS
- * late is a stall, from when it was due. So is a sync of a byte that takes more
- * than SLOW_SYNC_MS, for a test whose subject syncs as well: a thread that waits
- * for a disk leaves the processors free, and naps do not see it.
+ * late is a stall, from when it was due. A thread that waits for a disk, or in
+ * fork() for a lock of the kernel's, leaves the processors free, and naps do not
+ * see it: on two loaded cores a fork took 6 s, a sync of a new file 2 s, and no
+ * nap was 200 ms late. So for a test whose subject does such things, a sync of a
+ * file that grows or shrinks is a stall, and the start and end of a process, if
+ * it takes more than SLOW_MS.
  *
  * Each list has one writer and readers of other threads. A reader takes first
  * what is under way [B] and then the count [A], each with acquire, which pairs
@@ -18,17 +21,18 @@
 #include "support/tap.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <time.h>
 
-enum { NAP_MS = 10, LATE_MS = 2, SYNC_EACH_MS = 100, SLOW_SYNC_MS = 20, KEPT = 4096, TIMES_EXCUSED = 4 };
+enum { NAP_MS = 10, LATE_MS = 2, LOOK_EACH_MS = 100, SLOW_MS = 20, KEPT = 4096, TIMES_EXCUSED = 4, STACK = 16384 };
 
 struct stalls {
     _Atomic unsigned count;
-    _Atomic int64_t due_ms; /* when the nap under way ends; the begin of the sync under way and SLOW_SYNC_MS. 0: none is */
+    _Atomic int64_t due_ms; /* when the nap under way ends; the begin of the step under way and SLOW_MS. 0: none is */
     struct {
         _Atomic int64_t from_ms, to_ms;
     } at[KEPT];
@@ -36,7 +40,7 @@ struct stalls {
 
 static struct stalls naps; /* of the process whose number this is */
 static pid_t napping;
-static struct stalls *syncs; /* of the family: a disk is slow for all */
+static struct stalls *steps; /* of the family: disk and kernel are slow for all */
 static unsigned compared, not_judged;
 static sem_t runs; /* a thread that was started does */
 
@@ -66,21 +70,47 @@ static void *watch_naps(void *arg) {
     return NULL;
 }
 
-static void *watch_syncs(void *arg) {
+/* What syncs has to write more than a byte: a journal. */
+static bool sync_once(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && ftruncate(fd, !st.st_size) == 0 && fsync(fd) == 0;
+}
+
+static int nothing(void *arg) {
+    (void)arg;
+    return 0;
+}
+
+/* Starts a process and waits for its end. It has this memory, and no signal of its end: the test's own waits do not meet it. */
+static bool process_once(void) {
+    static _Alignas(16) char stack[STACK];
+    const pid_t pid = clone(nothing, stack + STACK, CLONE_VM | CLONE_VFORK, NULL);
+    return pid > 0 && waitpid(pid, NULL, __WCLONE) == pid;
+}
+
+/* Takes the step. False: it is refused, as on a full disk or by a limit of the test's own. That says nothing of the time. */
+static bool look(bool taken) {
+    if (taken)
+        end(steps, 0);
+    begin(steps, 0);
+    return taken;
+}
+
+static void *watch_steps(void *arg) {
     const int fd = (int)(intptr_t)arg;
+    bool syncs = true, starts = true;
     sem_post(&runs);
-    for (;;) {
+    while (syncs || starts) {
         const int64_t began = tap_now_ms();
-        begin(syncs, began + SLOW_SYNC_MS);
-        const bool synced = pwrite(fd, "", 1, 0) == 1 && fdatasync(fd) == 0;
-        if (synced)
-            end(syncs, 0);
-        begin(syncs, 0);
-        if (!synced)
-            return NULL; /* a full disk, or a limit of the test's own: it sees no more */
+        begin(steps, began + SLOW_MS);
+        syncs = syncs && look(sync_once(fd));
+        begin(steps, tap_now_ms() + SLOW_MS);
+        starts = starts && look(process_once());
+        begin(steps, 0);
         /* A disk that is always slow is not kept busy. */
-        nap_ms(SYNC_EACH_MS + 4 * (tap_now_ms() - began));
+        nap_ms(LOOK_EACH_MS + 4 * (tap_now_ms() - began));
     }
+    return NULL;
 }
 
 /* Signals of the test are not for it. It runs on return: a fork while a thread is starting leaves a sanitizer's locks held in the child. */
@@ -106,16 +136,16 @@ void witness_begin(void) {
     start(watch_naps, NULL);
 }
 
-void witness_disk(void) {
+void witness_system(void) {
     char path[4200];
-    if (syncs)
+    if (steps)
         return;
     snprintf(path, sizeof path, "%s/.witness", tap_tmpdir());
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     need(fd >= 0, "%s: %s", path, strerror(errno));
     unlink(path);
-    syncs = shared_memory(sizeof *syncs);
-    start(watch_syncs, (void *)(intptr_t)fd);
+    steps = shared_memory(sizeof *steps);
+    start(watch_steps, (void *)(intptr_t)fd);
 }
 
 static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to) {
@@ -123,26 +153,40 @@ static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to) {
     return last > first ? last - first : 0;
 }
 
+struct sum {
+    int64_t all, longest;
+};
+
+static void add(struct sum *sum, int64_t stalled) {
+    sum->all += stalled;
+    if (stalled > sum->longest)
+        sum->longest = stalled;
+}
+
 /* The stalls of a list lie one behind the other. The one under way may end while this looks: it is then on the list, by its begin. */
-static int64_t stalled_within(const struct stalls *s, int64_t from, int64_t to) {
+static struct sum stalled_within(const struct stalls *s, int64_t from, int64_t to) {
     const int64_t due = atomic_load_explicit(&s->due_ms, memory_order_acquire), now = tap_now_ms(); /* [B] of begin() */
     const unsigned n = atomic_load_explicit(&s->count, memory_order_acquire);                       /* [A] of end() */
-    int64_t sum = 0, under_way = due != 0 && now - due > LATE_MS ? overlap(due, now, from, to) : 0;
+    int64_t under_way = due != 0 && now - due > LATE_MS ? overlap(due, now, from, to) : 0;
+    struct sum sum = {0, 0};
     for (unsigned i = n > KEPT ? n - KEPT : 0; i < n; i++) {
         const int64_t first = atomic_load_explicit(&s->at[i % KEPT].from_ms, memory_order_relaxed); /* by the count */
-        sum += overlap(first, atomic_load_explicit(&s->at[i % KEPT].to_ms, memory_order_relaxed), from, to);
+        add(&sum, overlap(first, atomic_load_explicit(&s->at[i % KEPT].to_ms, memory_order_relaxed), from, to));
         if (first == due)
             under_way = 0;
     }
-    return sum + under_way;
+    add(&sum, under_way);
+    return sum;
 }
 
 struct took took_between(int64_t from_ms, int64_t to_ms) {
-    const int64_t napped = napping == getpid() ? stalled_within(&naps, from_ms, to_ms) : 0;
-    const int64_t synced = syncs ? stalled_within(syncs, from_ms, to_ms) : 0;
+    const int64_t napped = napping == getpid() ? stalled_within(&naps, from_ms, to_ms).all : 0;
+    const int64_t stepped = steps ? stalled_within(steps, from_ms, to_ms).all : 0;
     /* The two overlap; the longer one is no more than their union. */
-    return (struct took){to_ms - from_ms, napped > synced ? napped : synced};
+    return (struct took){to_ms - from_ms, napped > stepped ? napped : stepped};
 }
+
+int64_t witness_longest_step_ms(int64_t from_ms) { return steps ? stalled_within(steps, from_ms, tap_now_ms()).longest : 0; }
 
 struct took took_since(int64_t from_ms) {
     return took_between(from_ms, tap_now_ms());

@@ -2,7 +2,10 @@
 /* The witness of tap.h tells a machine that stands still from a program that is late. */
 #include "support/tap.h"
 
+#include <dlfcn.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 
 enum { LIMIT_MS = 60, STOP_MS = 300 };
@@ -51,6 +54,53 @@ static struct found judged(int stop_ms, int own_ms) {
     return *found;
 }
 
+/* ---- the steps of the system ---------------------------------------------------- */
+
+enum step { NONE, SYNC, START };
+
+static atomic_int held, holding; /* the step that is held up; it is there */
+
+static void hold_up(enum step step) {
+    while (atomic_load(&held) == (int)step) {
+        atomic_store(&holding, step);
+        nap_ms(1);
+    }
+}
+
+/* Two calls of the witness, before the C library's. */
+int fsync(int fd) {
+    hold_up(SYNC);
+    return fdatasync(fd);
+}
+
+int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...) {
+    int (*next)(int (*)(void *), void *, int, void *, ...);
+    *(void **)&next = dlsym(RTLD_NEXT, "clone");
+    hold_up(START);
+    return next(fn, stack, flags, arg);
+}
+
+static bool is_there(void *step) { return atomic_load(&holding) == (int)*(enum step *)step; }
+
+/* What the witness says of a step that takes STOP_MS, while it lasts and after it. */
+static void test_step(enum step step, const char *what) {
+    const int64_t began = tap_now_ms();
+    atomic_store(&held, step);
+    ok(tap_wait_until(is_there, &step, TAP_WAIT_MS), "%s is under way", what);
+    const int64_t from = tap_now_ms();
+    nap_ms(STOP_MS);
+    const struct took seen = {witness_longest_step_ms(began), 0}, meanwhile = took_since(from), under_way = {meanwhile.stood_ms, 0};
+    lasted(seen, STOP_MS - 20, "%s that takes long is seen while it does", what);
+    lasted(under_way, STOP_MS - 20, "%s: and taken off what goes on beside it", what);
+    atomic_store(&held, NONE);
+    for (int64_t now; now = tap_now_ms(), took_between(now - 1, now).stood_ms != 0;)
+        nap_ms(1);
+    const struct took after = {witness_longest_step_ms(began), 0};
+    const struct took before = {after.ms - witness_longest_step_ms(from + STOP_MS / 2), 0};
+    lasted(after, STOP_MS - 20, "%s: also when it is over", what);
+    lasted(before, STOP_MS / 2 - 20, "%s: without what was before, if it is asked of a part", what);
+}
+
 int main(void) {
     const struct found stopped = judged(STOP_MS, 0);
     const struct took seen = {stopped.took.stood_ms, 0};
@@ -59,5 +109,9 @@ int main(void) {
     ok(stopped.good, "the child is not blamed");
     ok(!judged(0, 5 * LIMIT_MS).good, "five times the limit without a stop: blamed");
     ok(!judged(STOP_MS, 5 * LIMIT_MS).good, "the same beside a stop: blamed as well");
+    is_i64(witness_longest_step_ms(0), 0, "nobody watches the system: no step is long");
+    witness_system();
+    test_step(SYNC, "a sync");
+    test_step(START, "the start of a process");
     return done_testing();
 }
