@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <time.h>
 
 enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR, STATE_DIR, TTL };
@@ -340,7 +341,15 @@ static bool read_options(const struct args *args, struct exec *e) {
     return true;
 }
 
+/* Standard error is COMMAND's as well: nothing of what goes well, or was chosen. */
+static void hear(void *user, const sfid_event *event) {
+    const bool chosen = event->kind == SFID_EVENT_NOT_TMPFS || event->kind == SFID_EVENT_NOT_DURABLE;
+    if (sfid_event_level(event->kind) <= LOG_NOTICE && !chosen)
+        sfid_event_to_stderr(user, event);
+}
+
 static int run(const struct args *args) {
+    static char name[] = "sfid: exec";
     static const int needed[] = {APP, STORE};
     static struct exec e = {.opt = SFID_OPTIONS_INIT, .grace_ms = 5000}; /* static: an open generator is no leak */
     if (args->operand_count == 0) {
@@ -351,6 +360,8 @@ static int run(const struct args *args) {
         return usage(args->command);
     if (!read_options(args, &e))
         return STATUS_USAGE;
+    e.opt.on_event = hear;
+    e.opt.user = name;
     const int code = sfid_open(&e.g, &e.opt);
     if (code < 0) {
         const int status = store_failure(code, sfid_last_error(e.g));

@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <stdatomic.h>
+#include <syslog.h>
 #include <time.h>
 
 enum { APP, STORE, LAYOUT, SPARES, RUN_DIR, STATE_DIR, TTL };
@@ -40,7 +41,10 @@ static struct {
 } keep;
 
 static void hear(void *user, const sfid_event *event) {
+    static char name[] = "sfid: keep";
     struct spare *spare = user;
+    if (sfid_event_level(event->kind) <= LOG_NOTICE)
+        sfid_event_to_stderr(name, event);
     if (event->kind != SFID_EVENT_FAILOVER)
         return;
     atomic_store(&spare->renewed, true);

@@ -41,7 +41,7 @@ static void on_heard(uv_poll_t *poll, int status, int events) {
     (void)poll, (void)status, (void)events;
     while (read(daemon_.pipe[0], &heard, sizeof heard) == (ssize_t)sizeof heard) {
         const char *name = sfid_event_name(heard.kind);
-        log_keyed(LOG_NOTICE, &keys[(int)heard.kind < SFID_EVENT_KINDS ? heard.kind : 0], "%s: %s", name ? name : "EVENT",
+        log_keyed(name ? sfid_event_level(heard.kind) : LOG_NOTICE, &keys[(int)heard.kind < SFID_EVENT_KINDS ? heard.kind : 0], "%s: %s", name ? name : "EVENT",
                   heard.text);
     }
 }

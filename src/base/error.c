@@ -25,7 +25,7 @@ const char *sfid_strerror(int code) {
 
 const char *sfid_event_name(sfid_event_kind kind) {
     switch (kind) {
-#define CASE(name, number, text, value) \
+#define CASE(name, number, level, text, value) \
     case SFID_EVENT_##name: \
         return #name;
         SFID_EVENT_LIST(CASE)

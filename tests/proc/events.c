@@ -311,7 +311,7 @@ static void test_apps(void) {
 /* Each kind has the name, and the number that it had from the first release on. */
 static void test_names(void) {
     int n = 0;
-#define NAMED(name, number, text, value) \
+#define NAMED(name, number, level, text, value) \
     n++; \
     is_i64(SFID_EVENT_##name, number, "%s", text); \
     is_str(sfid_event_name(SFID_EVENT_##name), #name, "its name");

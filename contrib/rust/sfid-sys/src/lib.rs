@@ -84,6 +84,9 @@ extern "C" {
     pub fn sfid_close(g: *mut sfid);
     pub fn sfid_strerror(code: c_int) -> *const c_char;
     pub fn sfid_version() -> *const c_char;
+    pub fn sfid_event_level(kind: c_uint) -> c_int;
+    pub fn sfid_event_to_stderr(user: *mut c_void, event: *const sfid_event);
+    pub fn sfid_event_to_syslog(user: *mut c_void, event: *const sfid_event);
     pub fn sfid_version_of(library: *const c_char) -> *const c_char;
     pub fn sfid_parse(l: *const sfid_layout, id: i64, out: *mut sfid_parts) -> c_int;
     pub fn sfid_compose(l: *const sfid_layout, parts: *const sfid_parts, id: *mut i64) -> c_int;
