@@ -43,7 +43,7 @@ static bool read_instant(const char *text, int64_t *unix_ms) {
 /* $AWSFLAKE_EPOCH sets the epoch of layout awsflake. An epoch in the layout's text outranks it. */
 static const char *epoch_from_outside(const char *text) {
     const char *epoch = getenv("AWSFLAKE_EPOCH");
-    return text && strcmp(text, "awsflake") == 0 && epoch && epoch[0] ? epoch : NULL;
+    return text && strcmp(text, "awsflake") == 0 ? epoch : NULL;
 }
 
 /* A time, or Unix milliseconds. */

@@ -103,14 +103,19 @@ static int read_letters(struct args *args, struct cursor *cursor) {
 /* "-" means standard input; -5 is meant as an ID. */
 static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9'); }
 
-/* An empty variable counts as unset, since scripts unset variables that way. */
-static void read_environment(struct args *args) {
+/* An empty variable is somebody's mistake, such as the name of a secret that is not there: it is named, not taken for unset. */
+static bool read_environment(struct args *args) {
     for (int i = 0; args->command->options[i].name; i++) {
         const char *env = args->command->options[i].env;
-        const char *value = env ? getenv(env) : NULL;
-        if (value && value[0] && args->value[i] == NULL)
+        const char *value = env && args->value[i] == NULL ? getenv(env) : NULL;
+        if (value && !value[0]) {
+            say("$%s is set and empty; unset it, or give it a value", env);
+            return false;
+        }
+        if (value)
             set(args, i, value, "$", env);
     }
+    return true;
 }
 
 int args_read(struct args *args, const struct command *command, int argc, char **argv) {
@@ -136,8 +141,7 @@ int args_read(struct args *args, const struct command *command, int argc, char *
     }
     while (cursor.at < argc)
         args->operands[args->operand_count++] = argv[cursor.at++];
-    read_environment(args);
-    return -1;
+    return read_environment(args) ? -1 : STATUS_USAGE;
 }
 
 /* ---- values -------------------------------------------------------------- */

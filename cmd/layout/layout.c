@@ -19,7 +19,7 @@ static const char *const formats[] = {[VIEW_TEXT] = "text", [VIEW_JSON] = "json"
 static int read_operand(const struct args *args, int i, struct shown *shown) {
     const char *action = args->operands[0], *env = getenv("SFID_LAYOUT");
     const bool given = args->operand_count > i;
-    const char *text = given ? args->operands[i] : env && env[0] ? env : NULL;
+    const char *text = given ? args->operands[i] : env;
     struct any_layout any;
     char label[24];
     snprintf(label, sizeof label, "layout %s", action);

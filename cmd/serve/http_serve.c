@@ -17,11 +17,11 @@ static enum found refuse_value(struct client *client, const struct http_request 
     return WRONG;
 }
 
-/* Finds a parameter. WRONG: 400 is answered. */
-static enum found find(struct client *client, const struct http_request *r, const char *name, char value[VALUE]) {
+/* Finds a parameter of at least so many bytes: a shorter one counts as absent. WRONG: 400 is answered. */
+static enum found find(struct client *client, const struct http_request *r, const char *name, int least, char value[VALUE]) {
     const int len = query_find(r->query, name, value, VALUE);
     if (len != QUERY_BAD)
-        return len > 0 ? FOUND : ABSENT; /* an empty one counts as absent */
+        return len < least ? ABSENT : FOUND;
     state.rejected[REJECTED_PARSE]++;
     http_error(client, 400, "SFID_EINVAL", r->target, !r->head, "the query has a malformed escape; write %% as %%25");
     return WRONG;
@@ -42,7 +42,7 @@ static bool read_int(const char *text, int64_t *value) {
 static bool read_least(struct client *client, const struct http_request *r, unsigned *least) {
     char value[VALUE];
     int64_t number = 0;
-    const enum found found = find(client, r, "minLength", value);
+    const enum found found = find(client, r, "minLength", 1, value);
     if (found == FOUND && (!read_int(value, &number) || number > LEAST_MOST))
         return refuse_value(client, r, "minLength", value, "expected a whole number of at most 128") == FOUND;
     *least = number > 0 ? (unsigned)number : 0;
@@ -52,7 +52,7 @@ static bool read_least(struct client *client, const struct http_request *r, unsi
 static bool read_count(struct client *client, const struct http_request *r, uint32_t *n) {
     char value[VALUE], wanted[64];
     uint64_t number = 1;
-    const enum found found = find(client, r, "n", value);
+    const enum found found = find(client, r, "n", 0, value);
     if (found == FOUND && (!read_u64(value, settings.max_ids, &number) || number == 0)) {
         snprintf(wanted, sizeof wanted, "expected a number from 1 to %u", (unsigned)settings.max_ids);
         return refuse_value(client, r, "n", value, wanted) == FOUND;
@@ -63,7 +63,7 @@ static bool read_count(struct client *client, const struct http_request *r, uint
 
 static bool read_format(struct client *client, const struct http_request *r, enum answer *answer) {
     char value[VALUE];
-    const enum found found = find(client, r, "format", value);
+    const enum found found = find(client, r, "format", 0, value);
     *answer = found == FOUND && strcmp(value, "json") == 0 ? ANSWER_JSON : ANSWER_LINES;
     if (found == FOUND && *answer == ANSWER_LINES && strcmp(value, "text") != 0)
         return refuse_value(client, r, "format", value, "expected text or json") == FOUND;

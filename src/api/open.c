@@ -128,13 +128,11 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
     const int64_t end_ms = sfid__tick_begin_ms(l, g->end);
     const struct sfid__time now = sfid__now(g->clock);
     k->ends_soon = end_ms - now.ms < END_OF_LIFE_MS;
-    if (now.ms < l->epoch_ms)
-        return sfid__fail(err, SFID_ECLOCK, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", now.ms,
-                          l->epoch_ms);
-    if (now.ms >= end_ms)
-        return sfid__fail(err, SFID_EOVERFLOW, "the layout ended at %" PRId64 " ms; the clock is at %" PRId64 " ms", end_ms,
-                          now.ms);
-    return 0;
+    if (now.ms >= l->epoch_ms && now.ms < end_ms)
+        return 0;
+    char why[SFID__ERROR_TEXT / 2];
+    sfid__layout_say_outside(l, g->end, now.ms, why, sizeof why);
+    return sfid__fail(err, now.ms < l->epoch_ms ? SFID_ECLOCK : SFID_EOVERFLOW, "%s", why);
 }
 
 /* With an app: a lock or lease holds the pid, and the page outlives the process. */

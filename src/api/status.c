@@ -145,8 +145,7 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
         break;
     case SFID_ECLOCK:
         if (v.now.ms < g->layout.epoch_ms)
-            snprintf(out, size, "the clock (%" PRId64 " ms) is before the layout's epoch (%" PRId64 " ms)", v.now.ms,
-                     g->layout.epoch_ms);
+            sfid__layout_say_outside(&g->layout, g->end, v.now.ms, out, size);
         else
             snprintf(out, size,
                      "the clock stepped back further than calls may wait or borrow; it is now %" PRId64
@@ -154,7 +153,7 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
                      ticks_ms(g, v.clock, v.hi));
         break;
     case SFID_EOVERFLOW:
-        snprintf(out, size, "the layout has ended: its last tick is %" PRIu64, g->end - 1);
+        sfid__layout_say_outside(&g->layout, g->end, v.now.ms, out, size);
         break;
     case SFID_ELEASE:
         /* Acquire, with the release in keeper_tell.c: the text is there. */

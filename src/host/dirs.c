@@ -99,10 +99,17 @@ static char *absolute(const char *path, size_t len, struct sfid__error *err) {
     return out;
 }
 
-/* The option or, without one, the environment variable; NULL if it is empty. */
-static const char *chosen(const char *option, const char *variable) {
+/*
+ * Sets *out to the option or, without one, to the environment variable; to NULL if there is neither, or the option is "". A variable
+ * that is set and empty is somebody's mistake: in the default directory the processes of an app would not meet. Then false.
+ */
+static bool choose(const char **out, const char *option, const char *variable, struct sfid__error *err) {
     const char *value = option ? option : secure_getenv(variable);
-    return value && *value ? value : NULL;
+    *out = value && *value ? value : NULL;
+    if (*out || value == NULL || option)
+        return true;
+    sfid__fail(err, SFID_EINVAL, "the variable %s is set and empty; unset it, or name a directory in it", variable);
+    return false;
 }
 
 /*
@@ -121,9 +128,9 @@ static bool is_users_own(const char *option, const char *what, struct sfid__erro
 }
 
 char *sfid__dir_name_run(const char *option, struct sfid__error *err) {
-    if (is_users_own(option, "run directory", err))
+    const char *given;
+    if (is_users_own(option, "run directory", err) || !choose(&given, option, "SFID_RUN_DIR", err))
         return NULL;
-    const char *given = chosen(option, "SFID_RUN_DIR");
     char name[40];
     snprintf(name, sizeof name, "/dev/shm/sfid-%u", (unsigned)geteuid());
     given = given ? given : name;
@@ -131,9 +138,9 @@ char *sfid__dir_name_run(const char *option, struct sfid__error *err) {
 }
 
 char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
-    if (is_users_own(option, "state directory", err))
+    const char *given;
+    if (is_users_own(option, "state directory", err) || !choose(&given, option, "SFID_STATE_DIR", err))
         return NULL;
-    const char *given = chosen(option, "SFID_STATE_DIR");
     if (given)
         return absolute(given, strlen(given), err);
     const char *systemd = secure_getenv("STATE_DIRECTORY"); /* systemd.exec(5): a list with colons in between */

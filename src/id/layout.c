@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "id/layout.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 #include <sfid/parse.h>
+#include <stdio.h>
 
 uint64_t sfid__layout_fingerprint(const sfid_layout *l) {
     const uint64_t what[] = {(uint64_t)l->epoch_ms, l->unit_ms,    l->time_bits, l->pid_bits,
@@ -28,9 +30,7 @@ sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned se
 
 int sfid_layout_check(const sfid_layout *l) { return sfid_inline_layout_check(sfid__layout_or_default(l)); }
 
-int sfid_parse(const sfid_layout *l, int64_t id, sfid_parts *out) {
-    return sfid_inline_parse(sfid__layout_or_default(l), id, out);
-}
+int sfid_parse(const sfid_layout *l, int64_t id, sfid_parts *out) { return sfid_inline_parse(sfid__layout_or_default(l), id, out); }
 
 int sfid_parse_n(const sfid_layout *l, const int64_t *ids, size_t n, sfid_parts *out) {
     if (n == 0)
@@ -63,4 +63,13 @@ int64_t sfid_min_at(const sfid_layout *l, int64_t unix_ms) {
 int64_t sfid_max_at(const sfid_layout *l, int64_t unix_ms) {
     l = sfid__layout_or_default(l);
     return sfid_layout_check(l) < 0 ? SFID_EINVAL : sfid_inline_max_at(l, unix_ms);
+}
+
+void sfid__layout_say_outside(const sfid_layout *l, uint64_t end, int64_t now_ms, char *out, size_t size) {
+    char clock[SFID__TIME_TEXT], bound[SFID__TIME_TEXT];
+    const bool early = now_ms < l->epoch_ms;
+    sfid__time_text(now_ms, SFID__ANOTHER_DAY, clock);
+    sfid__time_text(early ? l->epoch_ms : sfid__tick_begin_ms(l, end), SFID__ANOTHER_DAY, bound);
+    snprintf(out, size, early ? "the clock says %s, before the layout's epoch (%s)" : "the clock says %s; the layout ends at %s",
+             clock, bound);
 }

@@ -39,4 +39,7 @@ uint64_t sfid__layout_fingerprint(const sfid_layout *l);
 /* Makes a layout from three widths. sfid_layout_check() says whether it is usable. */
 sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned seq_bits, uint32_t unit_ms, int64_t epoch_ms);
 
+/* Says that a clock is outside a layout's life, with dates: before its epoch, else behind its end, a tick. */
+void sfid__layout_say_outside(const sfid_layout *l, uint64_t end, int64_t now_ms, char *out, size_t size);
+
 #endif

@@ -187,9 +187,11 @@ static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid
     if (strcmp(word, "DENIED") == 0 && app->reply.count == 4)
         return fail_denied(app, err);
     if (strcmp(word, "EPOCH") == 0) {
+        char epoch[SFID__TIME_TEXT];
         sfid__redis_app_clock(app, app->now_ms, there);
-        return REFUSED(app, err, SFID_ECLOCK, "%s: the server's clock says %s, before the layout's epoch (%" PRId64 " ms)",
-                       app->shown, there, app->layout.epoch_ms);
+        sfid__time_text(app->layout.epoch_ms, SFID__ANOTHER_DAY, epoch);
+        return REFUSED(app, err, SFID_ECLOCK, "%s: the server's clock says %s, before the layout's epoch (%s)", app->shown, there,
+                       epoch);
     }
     if (strcmp(word, "HELD") == 0 && sfid__redis_app_numbers(app, 3, 1, &tick)) {
         sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), there);

@@ -89,6 +89,7 @@ IMPORT(void, task_go_on, int pid) {
 }
 
 IMPORT(const char *, system_dir, void) { return DIR; }
+IMPORT(bool, system_is_layered, void) { return false; }
 
 /* The order is that of enum serving. */
 IMPORT(struct sockaddr_in, system_server, int how) {

@@ -4,9 +4,11 @@
 #include "support/tap.h"
 
 #include <arpa/inet.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 
 /* ---- children ------------------------------------------------------------- */
 
@@ -39,6 +41,11 @@ void task_stop(int pid, int ms) {
 void task_go_on(int pid) { kill(pid, SIGCONT); }
 
 const char *system_dir(void) { return tap_tmpdir(); }
+
+bool system_is_layered(void) {
+    struct statfs fs;
+    return statfs(system_dir(), &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
 
 /* ---- servers --------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #ifndef SFID_TESTS_SYSTEM_H
 #define SFID_TESTS_SYSTEM_H
 
+#include <stdbool.h>
 #include <netinet/in.h>
 
 /* As fork(2). A child ends with task_end(). */
@@ -19,6 +20,9 @@ void task_go_on(int pid);
 
 /* A directory on a disk, for one run. */
 const char *system_dir(void);
+
+/* Is it on overlayfs, where a mapping keeps no lock of the file that it maps? The library keeps a descriptor there. */
+bool system_is_layered(void);
 
 /*
  * A server that answers "+OK\r\n" to PING, and to QUIT the same before it sends no more; one that is not there; one whose

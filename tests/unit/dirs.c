@@ -61,6 +61,10 @@ static void by_option_and_environment(opener *open_it, const char *name, const c
     ok(chosen(open_it, in_tmp("option"), in_tmp("option")), "%s: the option goes first", name);
     setenv(variable, in_tmp("a:b"), 1);
     ok(chosen(open_it, NULL, in_tmp("a:b")), "%s: it is one path, colons and all", name);
+    struct sfid__dir none = SFID__DIR_NONE;
+    setenv(variable, "", 1);
+    is_i64(open_it(&none, NULL, &err), SFID_EINVAL, "%s: %s empty is an error", name, variable);
+    ok(strstr(err.text, variable) && strstr(err.text, "empty"), "%s: which names it: %s", name, err.text);
 
     char want[4200];
     must(chdir(tmp) == 0 && getcwd(want, sizeof want - 20) != NULL, "chdir");
@@ -83,7 +87,7 @@ static void systemd_list(void) {
     setenv("SFID_STATE_DIR", in_tmp("ours"), 1);
     ok(chosen(sfid__dir_open_state, NULL, in_tmp("ours")), "state: SFID_STATE_DIR goes first");
     setenv("SFID_STATE_DIR", "", 1);
-    ok(chosen(sfid__dir_open_state, NULL, in_tmp("first")), "state: unless it is empty");
+    ok(chosen(sfid__dir_open_state, "", in_tmp("first")), "state: unless the option is empty");
     no_environment();
 }
 
@@ -128,10 +132,8 @@ static void look_as_root(void) {
     setenv("HOME", "/dev/shm/nowhere", 1);
     seen->root_run = chosen(sfid__dir_open_run, NULL, "/dev/shm/sfid-0");
     seen->root_state = chosen(sfid__dir_open_state, NULL, "/var/lib/sfid");
-    setenv("SFID_RUN_DIR", "", 1);
-    setenv("SFID_STATE_DIR", "", 1);
     setenv("STATE_DIRECTORY", "", 1);
-    seen->empty_run = chosen(sfid__dir_open_run, NULL, "/dev/shm/sfid-0");
+    seen->empty_run = chosen(sfid__dir_open_run, "", "/dev/shm/sfid-0");
     seen->empty_state = chosen(sfid__dir_open_state, NULL, "/var/lib/sfid");
     no_environment();
     struct sfid__dir dir = {.fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)},
