@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Unique, time-ordered 64-bit IDs, by libsfid. README.md has an example, index.d.ts what each call takes.
 'use strict';
-const native = require('./build/Release/sfid.node');
+const native = load();
 const FORMS = ['dec', 'hex', 'base62', 'base32', 'base58', 'uuid', 'bytes'];
 const KINDS = ['reserved', 'time', 'pid', 'seq', 'fixed', 'random'];
 const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
@@ -15,6 +15,17 @@ const MOST = { 64: (1n << 64n) - 1n, 128: (1n << 128n) - 1n };
 // Scratch: no call of ours is made inside another.
 const [number, pair, parts] = [new BigInt64Array(1), new BigUint64Array(2), new BigUint64Array(5)];
 const buffer = Buffer.alloc(512);
+
+function load() {
+  try {
+    return require('./build/Release/sfid.node');
+  } catch (error) {
+    const cure = error.code === 'MODULE_NOT_FOUND'
+      ? 'it was not built: install libsfid, then run `npm rebuild sfid` (npm 11 and later: first `npm install-scripts approve sfid`)'
+      : 'run ldconfig as root after libsfid is installed, or set LD_LIBRARY_PATH to its directory';
+    throw new Error(`the addon of sfid cannot be loaded: ${cure}; ${error.message.split('\n', 1)[0]}`, { cause: error });
+  }
+}
 
 class SfidError extends Error {
   constructor(errno, message, handle, at) {

@@ -62,9 +62,14 @@ def options() -> Any:
 # The functions, by their names without sfid_. A prototype is the letters of the result and of the arguments. Calls that may sleep
 # let other threads run meanwhile (CDLL). For the others that would cost more than the call (PyDLL).
 lib: Any = SimpleNamespace()
+try:
+    _sleeping, _quick = ctypes.CDLL("libsfid.so.0"), ctypes.PyDLL("libsfid.so.0")
+except OSError as _error:
+    raise ImportError("libsfid is not found: install it and run ldconfig as root, or set LD_LIBRARY_PATH to its directory; "
+                      f"{_error}") from _error
 for _library, _prototypes in (
-    (ctypes.CDLL("libsfid.so.0"), dict(open="iHO", next="qv", next_n="qvNz", next_wide="ivW", next_n_wide="qvWz", close="-v")),
-    (ctypes.PyDLL("libsfid.so.0"), dict(
+    (_sleeping, dict(open="iHO", next="qv", next_n="qvNz", next_wide="ivW", next_n_wide="qvWz", close="-v")),
+    (_quick, dict(
         try_next="qv", try_next_wide="ivW", retry_ms="iv", ready="iv", pid="qv", status="ivX", last_error="sv", strerror="si",
         from_text_at="iiszNZ", to_text_padded="iiqusz", wide_from_text="iiszWZ", wide_to_text="iiwusz", layout_parse="isL",
         layout_format="iLsz", layout_fields="iLFz", parse="iLqP", compose="iLPN", min_at="qLq", max_at="qLq",
