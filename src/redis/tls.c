@@ -75,6 +75,7 @@ static bool make_session(struct sfid__tls *t, SSL_CTX *ctx, int fd) {
     if (t->ssl == NULL || SSL_set_app_data(t->ssl, t) != 1 || SSL_set_fd(t->ssl, fd) != 1 || !expect(t->ssl, t->uri))
         return false;
     SSL_set_mode(t->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE);
+    SSL_clear_mode(t->ssl, SSL_MODE_AUTO_RETRY); /* a server could keep one read busy for ever with records of TLS itself */
     SSL_set_connect_state(t->ssl);
     return true;
 }
@@ -172,15 +173,18 @@ enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, 
     return class;
 }
 
-bool sfid__tls_is_unanswered(struct sfid__tls *t) {
+/* How many bytes have come from the server; UINT64_MAX: nobody can tell. */
+static uint64_t bytes_read(struct sfid__tls *t) {
     struct sfid__tls_guard guard;
     if (!sfid__tls_enter(&guard))
-        return false;
+        return UINT64_MAX;
     const BIO *from = SSL_get_rbio(t->ssl);
-    const bool unanswered = from && BIO_number_read((BIO *)(uintptr_t)from) == 0;
+    const uint64_t n = from ? BIO_number_read((BIO *)(uintptr_t)from) : UINT64_MAX;
     sfid__tls_leave(&guard);
-    return unanswered;
+    return n;
 }
+
+bool sfid__tls_is_unanswered(struct sfid__tls *t) { return bytes_read(t) == 0; }
 
 enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
                                       struct sfid__error *why) {
@@ -208,9 +212,17 @@ enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_
 }
 
 bool sfid__tls_is_quiet(struct sfid__tls *t) {
+    enum { RECORDS = 16 }; /* of TLS itself: two that resume a session are usual */
     struct sfid__error why;
     char byte;
     size_t n;
     short waits;
-    return !t->failed && sfid__tls_receive(t, &byte, 1, &n, &waits, &why) == SFID__REPLY_OK && n == 0;
+    for (unsigned i = 0; i < RECORDS && !t->failed; i++) {
+        const uint64_t before = bytes_read(t);
+        if (sfid__tls_receive(t, &byte, 1, &n, &waits, &why) != SFID__REPLY_OK || n > 0)
+            return false;
+        if (bytes_read(t) == before)
+            return true;
+    }
+    return false;
 }

@@ -39,11 +39,14 @@ bool sfid__tls_is_unanswered(struct sfid__tls *t);
 enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
                                       struct sfid__error *why);
 
-/* If *waits is 0, *n is at least 1. Call this before waiting for the socket: the session may already have read the bytes. */
+/*
+ * If *waits is 0, *n is at least 1. Call this before waiting for the socket: the session may already have read the bytes. It
+ * takes in one record at most, so that the caller looks at its deadline however much a server says of TLS itself.
+ */
 enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_t size, size_t *n, short *waits,
                                          struct sfid__error *why);
 
-/* True if the server has said nothing: bytes that are there to read belong to TLS itself. */
+/* True if the server has said nothing: bytes that are there to read belong to TLS itself, and are few. */
 bool sfid__tls_is_quiet(struct sfid__tls *t);
 
 /* polite: says goodbye if that needs no wait. NULL is fine. */

@@ -358,7 +358,7 @@ bool sfid__wire_is_quiet(const struct sfid__wire *w) {
     struct pollfd polled = {.fd = w->fd, .events = POLLIN | POLLRDHUP};
     if (!is_ours(w))
         return false;
-    return poll(&polled, 1, 0) == 0 || (w->tls && sfid__tls_is_quiet(w->tls));
+    return w->tls ? sfid__tls_is_quiet(w->tls) : poll(&polled, 1, 0) == 0; /* a session may hold bytes that poll() does not see */
 }
 
 /* ---- opening --------------------------------------------------------------- */
