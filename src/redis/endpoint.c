@@ -45,8 +45,13 @@ static int read_ipv6(const struct sfid__uri_place *place, struct sfid__part p, s
     return read_port(place, sfid__part_behind(p, 1), out);
 }
 
+/* One that begins with a dot stands for all below it where certificates are checked. */
 static bool is_name(const char *at, size_t len) {
-    return len > 0 && len <= NAME_MAX_LEN && strspn(at, SFID__ALNUM "._-") >= len;
+    return len > 0 && len <= NAME_MAX_LEN && at[0] != '.' && strspn(at, SFID__ALNUM "._-") >= len;
+}
+
+bool sfid__endpoint_is_host(const char *host) {
+    return strlen(host) < SFID__HOST_TEXT && (is_name(host, strlen(host)) || is_ipv6(host));
 }
 
 int sfid__endpoint_read(const struct sfid__uri_place *place, struct sfid__part p, struct sfid__endpoint *out) {
@@ -58,7 +63,8 @@ int sfid__endpoint_read(const struct sfid__uri_place *place, struct sfid__part p
     if (host.len > NAME_MAX_LEN)
         return SFID__URI_BAD(place, "the host is longer than %d characters", NAME_MAX_LEN);
     if (!is_name(host.at, host.len))
-        return SFID__URI_BAD(place, "the host has a character other than A-Z a-z 0-9 . - _ (put an IPv6 address in [ ])");
+        return SFID__URI_BAD(
+            place, "the host has a character other than A-Z a-z 0-9 . - _ or begins with a dot (put an IPv6 address in [ ])");
     memcpy(out->host, host.at, host.len);
     out->host[host.len] = '\0';
     return p.len > 0 ? read_port(place, sfid__part_behind(p, 1), out) : 0;
@@ -68,7 +74,7 @@ bool sfid__endpoint_take(const char *host, const char *port, struct sfid__endpoi
     uint64_t number;
     if (!sfid__part_number((struct sfid__part){port, strlen(port)}, UINT16_MAX, &number) || number == 0)
         return false;
-    if (strlen(host) >= sizeof out->host || (!is_name(host, strlen(host)) && !is_ipv6(host)))
+    if (!sfid__endpoint_is_host(host))
         return false;
     snprintf(out->host, sizeof out->host, "%s", host);
     out->port = (uint16_t)number;

@@ -18,6 +18,9 @@ struct sfid__endpoint {
  */
 int sfid__endpoint_read(const struct sfid__uri_place *place, struct sfid__part p, struct sfid__endpoint *out);
 
+/* A host name or a numeric address, without brackets. */
+bool sfid__endpoint_is_host(const char *host);
+
 /*
  * Takes an address that a server named: a host name or a numeric address, without brackets, and a port in digits. False
  * if it is neither, and *out stays as it was.

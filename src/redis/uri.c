@@ -216,7 +216,6 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
     char *const texts[PARAMETERS] = {[CA] = uri->ca,
                                      [CERT] = uri->cert,
                                      [KEY] = uri->key,
-                                     [SNI] = uri->sni,
                                      [SENTINEL_USER] = uri->sentinel_user,
                                      [SENTINEL_PASSWORD] = uri->sentinel_password};
     switch (which) {
@@ -246,6 +245,10 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
         return read_file_name(r, names[which], value, uri->password_file);
     case SENTINEL_PASSWORD_FILE:
         return read_file_name(r, names[which], value, uri->sentinel_password_file);
+    case SNI: /* OpenSSL takes an empty name for any, and one that begins with a dot for all below it */
+        if (read_text(r, names[which], value, uri->sni) < 0)
+            return r->place.err->code;
+        return sfid__endpoint_is_host(uri->sni) ? 0 : bad_value(r, "sni", "a host's name or an address, such as redis.example");
     case PID_FIRST:
         return read_pid(r, names[which], value, &uri->pid_min);
     case PID_LAST:
