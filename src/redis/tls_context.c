@@ -104,18 +104,26 @@ static int no_passphrase(char *buffer, int size, int writing, void *asked) {
     return -1;
 }
 
-/* Adds each certificate of a text. Returns how many there were. */
+/*
+ * Adds each certificate of a text, and each revocation list: if there is one, every authority needs one. Returns how many
+ * certificates there were. One part that is damaged spoils all: it could be the list.
+ */
 static unsigned add_authorities(X509_STORE *store, BIO *text) {
     bool asked = false;
     unsigned n = 0;
-    for (X509 *cert; (cert = PEM_read_bio_X509_AUX(text, NULL, no_passphrase, &asked)) != NULL; n++) {
-        const int added = X509_STORE_add_cert(store, cert);
-        X509_free(cert);
-        if (added != 1)
-            return 0;
+    STACK_OF(X509_INFO) *parts = PEM_X509_INFO_read_bio(text, NULL, no_passphrase, &asked);
+    bool good = parts != NULL;
+    for (int i = 0; good && i < sk_X509_INFO_num(parts); i++) {
+        const X509_INFO *part = sk_X509_INFO_value(parts, i);
+        n += part->x509 != NULL;
+        good = part->x509 == NULL || X509_STORE_add_cert(store, part->x509) == 1;
+        if (good && part->crl)
+            good = X509_STORE_add_crl(store, part->crl) == 1 &&
+                   X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) == 1;
     }
-    ERR_clear_error(); /* the error that there are no more */
-    return n;
+    sk_X509_INFO_pop_free(parts, X509_INFO_free);
+    ERR_clear_error();
+    return good ? n : 0;
 }
 
 static enum sfid__reply_class trust(SSL_CTX *ctx, const struct sfid__uri *uri, const struct sfid__tls_files *files,
@@ -132,7 +140,9 @@ static enum sfid__reply_class trust(SSL_CTX *ctx, const struct sfid__uri *uri, c
         return no_memory(why);
     const unsigned n = add_authorities(store, text);
     BIO_free(text);
-    return n > 0 ? SFID__REPLY_OK : no_good("ca", uri->ca, "has no certificate that can be read: it has to be in PEM", why);
+    return n > 0 ? SFID__REPLY_OK
+                 : no_good("ca", uri->ca,
+                           "has no certificate that can be read, or something damaged beside it: it has to be in PEM", why);
 }
 
 /* The client's certificate, then those that lead to its authority. */
@@ -178,7 +188,8 @@ static enum sfid__reply_class show_ourselves(SSL_CTX *ctx, const struct sfid__ur
 enum sfid__reply_class sfid__tls_context_new(SSL_CTX **out, const struct sfid__uri *uri, const struct sfid__tls_files *files,
                                              struct sfid__error *why) {
     SSL_CTX *ctx = *out = SSL_CTX_new(TLS_client_method());
-    if (ctx == NULL || SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1)
+    if (ctx == NULL || (SSL_CTX_get_min_proto_version(ctx) < TLS1_2_VERSION && /* the system's settings may want more */
+                        SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1))
         return no_memory(why);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);       /* the server's name is checked once, for all that follows */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF); /* each context has one session */

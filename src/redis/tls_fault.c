@@ -79,7 +79,7 @@ static void append_date(const ASN1_TIME *date, char *out, size_t size) {
 
 /* ---- certificates that are not trusted --------------------------------------- */
 
-enum doubt { NAME, EXPIRED, TOO_EARLY, UNKNOWN, PURPOSE, OTHER };
+enum doubt { NAME, EXPIRED, TOO_EARLY, UNKNOWN, PURPOSE, REVOKED, NO_LIST, OLD_LIST, OTHER };
 
 static enum doubt doubt_of(int verify) {
     switch (verify) {
@@ -100,6 +100,13 @@ static enum doubt doubt_of(int verify) {
         return UNKNOWN;
     case X509_V_ERR_INVALID_PURPOSE:
         return PURPOSE;
+    case X509_V_ERR_CERT_REVOKED:
+        return REVOKED;
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+    case X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER:
+        return NO_LIST;
+    case X509_V_ERR_CRL_HAS_EXPIRED:
+        return OLD_LIST;
     default:
         return OTHER;
     }
@@ -137,8 +144,8 @@ static void explain_name(const struct sfid__tls_fault *f, const char *name, stru
                    f->detail, f->verify == X509_V_ERR_IP_ADDRESS_MISMATCH ? "IP" : "DNS", name);
     else
         sfid__fail(why, SFID_EAUTH,
-                   "the server's certificate is for %s, not for %.100s; give one of its names in the URL or as sni=", f->detail,
-                   name);
+                   "the server's certificate is for %s, not for %.100s; give one of its names in the URL or as sni=%s", f->detail,
+                   name, f->verify == X509_V_ERR_IP_ADDRESS_MISMATCH ? " (an address counts as IP: alone, not as DNS:)" : "");
 }
 
 static void explain_certificate(const struct sfid__tls_fault *f, const struct sfid__uri *uri, struct sfid__error *why) {
@@ -168,6 +175,16 @@ static void explain_certificate(const struct sfid__tls_fault *f, const struct sf
     case PURPOSE:
         sfid__fail(why, SFID_EAUTH, "%s is not for servers; it needs extendedKeyUsage serverAuth, or no extendedKeyUsage", whose);
         return;
+    case REVOKED:
+        sfid__fail(why, SFID_EAUTH, "%s was revoked by \"%s\"; the server needs another", whose, f->detail);
+        return;
+    case NO_LIST:
+        sfid__fail(why, SFID_EAUTH, "%.100s has revocation lists, but none of \"%s\"; add it there", uri->ca, f->detail);
+        return;
+    case OLD_LIST:
+        sfid__fail(why, SFID_EAUTH, "the revocation list of \"%s\" in %.100s is out of date; put its new one there", f->detail,
+                   uri->ca);
+        return;
     default:
         sfid__fail(why, SFID_EAUTH, "%s cannot be trusted: %s", whose, X509_verify_cert_error_string(f->verify));
         return;
@@ -177,7 +194,9 @@ static void explain_certificate(const struct sfid__tls_fault *f, const struct sf
 /* ---- what OpenSSL says --------------------------------------------------------- */
 
 #define NO_TLS_THERE "the server does not speak TLS at this port; give its TLS port, or a URL without TLS"
-#define OLD_TLS "the server offers neither TLS 1.2 nor 1.3; enable one of them there (tls-protocols)"
+#define OLD_TLS \
+    "the server offers neither TLS 1.2 nor 1.3, or this system's OpenSSL settings want the newer one; enable it there " \
+    "(tls-protocols)"
 #define CERT_WANTED "the server requires a client certificate; give it as cert=, and its key as key="
 
 struct meaning {
@@ -215,6 +234,8 @@ static const struct meaning *meaning_of(unsigned long error) {
          "the server and this host have no cipher or curve in common; the server's (tls-ciphers) are too few or too old"},
         {SSL_R_NO_PROTOCOLS_AVAILABLE, SFID__REPLY_CONFIG, SFID_EREDIS,
          "this system's OpenSSL settings allow neither TLS 1.2 nor 1.3"},
+        {SSL_R_EXCESSIVE_MESSAGE_SIZE, SFID__REPLY_CONFIG, SFID_EAUTH,
+         "the server shows more certificates than fit in 100 KB; it has to show its own and those that lead to its authority"},
         {SSL_R_UNEXPECTED_EOF_WHILE_READING, SFID__REPLY_RETRY, SFID_EREDIS, "the server closed the connection"},
     };
     for (size_t i = 0; ERR_GET_LIB(error) == ERR_LIB_SSL && i < sizeof meanings / sizeof meanings[0]; i++)
@@ -225,8 +246,10 @@ static const struct meaning *meaning_of(unsigned long error) {
 
 static enum sfid__reply_class explain_other(unsigned long error, int errnum, struct sfid__error *why) {
     const char *reason = error ? ERR_reason_error_string(error) : NULL;
+    const bool alert = ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) >= SSL_AD_REASON_OFFSET &&
+                       ERR_GET_REASON(error) <= SSL_AD_REASON_OFFSET + UINT8_MAX;
     if (reason)
-        sfid__fail(why, SFID_EREDIS, "TLS failed: %s", reason);
+        sfid__fail(why, SFID_EREDIS, "TLS failed: %s%s", reason, alert ? "; see the server's log" : "");
     else if (errnum != 0)
         sfid__fail_errno(why, SFID_EREDIS, errnum, "the connection failed");
     else
