@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/tls.h"
 
+#include "redis/connection.h"
+
+#include <malloc.h>
+
 char certificates[96];
 
-static void certificates_make(void) {
+void certificates_make(const char *more) {
     char command[4500];
     const char *source = getenv("srcdir");
     snprintf(certificates, sizeof certificates, "%s/tls", socket_dir()); /* they are named in URLs */
-    snprintf(command, sizeof command, "'%s/tests/tls/certificates' '%s'", source ? source : "..", certificates);
+    snprintf(command, sizeof command, "'%s/tests/tls/certificates' '%s' %s", source ? source : "..", certificates,
+             more ? more : "");
     need(system(command) == 0, "no certificates: %s", command);
 }
 
@@ -83,10 +88,75 @@ int tls_open(const char *url, const char *app, int64_t *pid, char text[600]) {
     return rc;
 }
 
+/* ---- connections ---------------------------------------------------------------- */
+
+struct sfid__connection *tls_connection(const char *url) {
+    struct sfid__connection *c;
+    struct sfid__uri uri;
+    struct sfid__error err;
+    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "guest", &err) >= 0, "%s",
+         err.text);
+    return c;
+}
+
+int tls_ask(struct sfid__connection *c, struct sfid__error *err) {
+    static _Thread_local struct sfid__redis_reply reply;
+    const char *const command[] = {"PING"};
+    return sfid__connection_exchange(c, &(struct sfid__question){1, command, NULL, tap_now_ms() + TAP_WAIT_MS, NULL}, &reply, err);
+}
+
+int tls_ping(const char *url, struct sfid__error *err) {
+    struct sfid__connection *c = tls_connection(url);
+    const int rc = tls_ask(c, err);
+    sfid__connection_drop(c);
+    return rc;
+}
+
+/* By AddressSanitizer leaks are found in any case. */
+static size_t memory_used(void) {
+#if defined(__GLIBC__) && !SANITIZED
+    return mallinfo2().uordblks;
+#else
+    return 0;
+#endif
+}
+
+static unsigned memory_rounds(void) { return (unsigned)sized(400, 10000, 100); }
+
+int tls_count_memory(char *urls) {
+    const char *url[64];
+    size_t n = 0, before = 0;
+    struct sfid__error err = {.text = ""};
+    for (char *save, *at = strtok_r(urls, " ", &save); at && n < COUNT_OF(url); at = strtok_r(NULL, " ", &save))
+        url[n++] = at;
+    for (size_t i = 0; i < 2 * n + memory_rounds(); i++) {
+        if (i == 2 * n) /* what OpenSSL makes once it has made by then */
+            before = memory_used();
+        if ((tls_ping(url[i % n] + 1, &err) == 0) != (url[i % n][0] == '+')) {
+            fprintf(stderr, "# %s: %s\n", url[i % n], err.text);
+            return 1;
+        }
+    }
+    const size_t after = memory_used();
+    if (after > before + 2000)
+        fprintf(stderr, "# %zu bytes, then %zu\n", before, after);
+    return after > before + 2000 ? 2 : 0;
+}
+
+/* In a program of its own, whose allocator keeps no free pieces back. */
+void tls_memory(const char *urls) {
+    setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0", 1);
+    is_i64(child_wait(self_start("memory", urls, NULL, NULL, NULL), 4 * TAP_WAIT_MS), 0, "memory is as before after %u connections",
+           memory_rounds());
+    unsetenv("GLIBC_TUNABLES");
+}
+
+/* ---- servers -------------------------------------------------------------------- */
+
 /* Runs the test for each installed server with TLS; in the short form of tls_first(), only for one. */
 static void tls_run(void (*test)(struct tls_server *s), bool all) {
     fleet_begin(LAYOUT);
-    certificates_make();
+    certificates_make(NULL);
     for (size_t i = 0; i < servers.n; i++) {
         struct tls_server s;
         if (!tls_start(&s, servers.installed[i], REDIS_PORT))

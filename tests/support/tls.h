@@ -15,6 +15,9 @@ enum { URL = 400 };
 
 extern char certificates[96]; /* their directory */
 
+/* Makes them. more: NULL, or "attacks". */
+void certificates_make(const char *more);
+
 /* A server, used through its TLS port. */
 struct tls_server {
     struct redis r;
@@ -34,6 +37,23 @@ const char *tls_url(const struct tls_server *s, const char *more, char url[URL])
 
 /* Returns how many connections it has accepted, including the test's own. */
 int64_t tls_connections(struct tls_server *s);
+
+struct sfid__connection;
+struct sfid__error;
+struct sfid__connection *tls_connection(const char *url);
+
+/* Asks PING: 0 or a code. */
+int tls_ask(struct sfid__connection *c, struct sfid__error *err);
+
+/* The same over a connection of its own. */
+int tls_ping(const char *url, struct sfid__error *err);
+
+/*
+ * One check: memory is as before after hundreds of connections to these URLs, in turn. "+URL -URL …": those of + have to succeed,
+ * those of - to fail. Call it in a main() that gives tls_count_memory() its argument behind "memory".
+ */
+void tls_memory(const char *urls);
+int tls_count_memory(char *urls);
 
 /* Opens with time to spare, generates, and closes. Returns 0 or a code, with its text. *pid is the pid that was held, or -1. */
 int tls_open(const char *url, const char *app, int64_t *pid, char text[600]);

@@ -8,35 +8,9 @@
 #include "redis/wire.h"
 #include "support/tls.h"
 
-#include <malloc.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
-
-/* ---- connections ---------------------------------------------------------------- */
-
-static struct sfid__connection *connection_to(const char *url) {
-    struct sfid__connection *c;
-    struct sfid__uri uri;
-    struct sfid__error err;
-    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "guest", &err) >= 0, "%s",
-         err.text);
-    return c;
-}
-
-/* PING: 0 or a code. */
-static int ping(struct sfid__connection *c, struct sfid__error *err) {
-    static _Thread_local struct sfid__redis_reply reply;
-    const char *const command[] = {"PING"};
-    return sfid__connection_exchange(c, &(struct sfid__question){1, command, NULL, tap_now_ms() + TAP_WAIT_MS, NULL}, &reply, err);
-}
-
-static int ping_once(const char *url, struct sfid__error *err) {
-    struct sfid__connection *c = connection_to(url);
-    const int rc = ping(c, err);
-    sfid__connection_drop(c);
-    return rc;
-}
 
 /* ---- what is the host's ------------------------------------------------------------ */
 
@@ -62,11 +36,11 @@ static bool errors_are_there(void) {
 static void test_errors(const char *good, const char *bad) {
     struct sfid__error err;
     make_errors();
-    ok(ping_once(good, &err) == 0 && errors_are_there(),
+    ok(tls_ping(good, &err) == 0 && errors_are_there(),
        "a good connection: the host's OpenSSL errors are as they were, and mislead nobody");
     make_errors();
-    ok(ping_once(bad, &err) == SFID_EAUTH && errors_are_there(), "one that fails: they are, too");
-    is_i64(ping_once(bad, &err), SFID_EAUTH, "without errors of the host");
+    ok(tls_ping(bad, &err) == SFID_EAUTH && errors_are_there(), "one that fails: they are, too");
+    is_i64(tls_ping(bad, &err), SFID_EAUTH, "without errors of the host");
     is_u64(ERR_peek_error(), 0, "none is left behind");
 }
 
@@ -128,7 +102,7 @@ static void test_signals(struct tls_server *s) {
     signal(SIGPIPE, SIG_DFL);
 }
 
-/* ---- descriptors and memory ---------------------------------------------------------- */
+/* ---- descriptors ---------------------------------------------------------- */
 
 static unsigned descriptors_over_exec(void) {
     unsigned n = 0;
@@ -143,42 +117,12 @@ static void test_descriptors(const char *good) {
     struct sfid__error err;
     const unsigned before = descriptors_over_exec();
     const int open_before = count_fds();
-    struct sfid__connection *c = connection_to(good);
-    is_i64(ping(c, &err), 0, "connected");
+    struct sfid__connection *c = tls_connection(good);
+    is_i64(tls_ask(c, &err), 0, "connected");
     is_u64(descriptors_over_exec(), before, "no descriptor passes an exec");
     is_i64(count_fds(), open_before + 1, "there is one more");
     sfid__connection_drop(c);
     is_i64(count_fds(), open_before, "and none when it is closed");
-}
-
-/* By AddressSanitizer leaks are found in any case. */
-static size_t memory_used(void) {
-#if defined(__GLIBC__) && !SANITIZED
-    return mallinfo2().uordblks;
-#else
-    return 0;
-#endif
-}
-
-static unsigned memory_rounds(void) { return (unsigned)sized(400, 10000, 100); }
-
-/* Of four connections three fail. In a program of its own, whose allocator keeps no free pieces back. */
-static int count_memory(const char *bad, const char *good, const char *no_file) {
-    const char *const urls[] = {bad, good, no_file, bad};
-    struct sfid__error err;
-    size_t before = 0;
-    for (unsigned i = 0; i < 20 + memory_rounds(); i++) {
-        if (i == 20) /* what OpenSSL makes once it has made by then */
-            before = memory_used();
-        if ((ping_once(urls[i % 4], &err) == 0) != (i % 4 == 1)) {
-            fprintf(stderr, "# %s: %s\n", urls[i % 4], err.text);
-            return 1;
-        }
-    }
-    const size_t after = memory_used();
-    if (after > before + 2000)
-        fprintf(stderr, "# %zu bytes, then %zu\n", before, after);
-    return after > before + 2000 ? 2 : 0;
 }
 
 /* ---- exit and fork -------------------------------------------------------------------- */
@@ -195,7 +139,7 @@ static void *shake(void *arg) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
     while (!atomic_load(&s->stop)) {
-        ping_once(s->url, &err);
+        tls_ping(s->url, &err);
         atomic_fetch_add(&s->rounds, 1);
     }
     return NULL;
@@ -206,7 +150,7 @@ static struct sfid__connection *kept;
 /* Registered before everything, it runs after everything. */
 static void close_late(void) {
     struct sfid__error err;
-    _exit(ping(kept, &err) == 0 ? 0 : 44);
+    _exit(tls_ask(kept, &err) == 0 ? 0 : 44);
 }
 
 struct exiting {
@@ -240,8 +184,8 @@ static int exit_in_between(void *arg) {
 static int close_at_exit(void *arg) {
     struct sfid__error err;
     atexit(close_late);
-    kept = connection_to(arg);
-    if (ping(kept, &err) < 0)
+    kept = tls_connection(arg);
+    if (tls_ask(kept, &err) < 0)
         return 1;
     exit(45);
 }
@@ -249,13 +193,6 @@ static int close_at_exit(void *arg) {
 /* The program itself has used OpenSSL by now: each runs as a program of its own. */
 static int run_self(const char *what, const char *url, const char *more) {
     return child_wait(self_start(what, url, more, NULL, NULL), TAP_WAIT_MS);
-}
-
-static void test_memory(const char *bad, const char *good, const char *no_file) {
-    setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0", 1);
-    is_i64(child_wait(self_start("memory", bad, good, no_file, NULL), 4 * TAP_WAIT_MS), 0,
-           "memory is as before after %u connections, of which three in four failed", memory_rounds());
-    unsetenv("GLIBC_TUNABLES");
 }
 
 static void test_exit(const char *url) {
@@ -273,7 +210,7 @@ static void test_exit(const char *url) {
 
 static int shake_in_child(void *url) {
     struct sfid__error err;
-    if (ping_once(url, &err) == 0)
+    if (tls_ping(url, &err) == 0)
         return 0;
     fprintf(stderr, "# %s\n", err.text);
     return 1;
@@ -307,14 +244,15 @@ static const char *by_address(const struct tls_server *s, const char *more, char
 }
 
 static void test_all(struct tls_server *s) {
-    char good[URL], bad[URL], no_file[URL];
+    char good[URL], bad[URL], no_file[URL], urls[4 * URL + 8];
     by_address(s, "", good);
     by_address(s, "&sni=other", bad);
     by_address(s, "&cert=%c/nonsense.pem&key=%c/nonsense.pem", no_file);
     test_errors(good, bad);
     test_signals(s);
     test_descriptors(good);
-    test_memory(bad, good, no_file);
+    snprintf(urls, sizeof urls, "-%s +%s -%s -%s", bad, good, no_file, bad);
+    tls_memory(urls);
     test_exit(good);
     test_fork(good);
 }
@@ -322,8 +260,8 @@ static void test_all(struct tls_server *s) {
 int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "late") == 0)
         return close_at_exit(argv[2]);
-    if (argc > 4)
-        return count_memory(argv[2], argv[3], argv[4]);
+    if (argc > 2 && strcmp(argv[1], "memory") == 0)
+        return tls_count_memory(argv[2]);
     if (argc > 3)
         return exit_in_between(&(struct exiting){argv[2], strcmp(argv[1], "exit-host") == 0, atol(argv[3])});
     tls_first(test_all);
