@@ -204,6 +204,7 @@ static const struct {
     {"redis://[::1%00]", SFID_EINVAL, "NUL"},
     {"redis://a,b", SFID_EINVAL, "only one host is allowed"},
     {"redis://h%20", SFID_EINVAL, "the host has a character"},
+    {"redis://.h", SFID_EINVAL, "or begins with a dot"},
     {"redis://b\xc3\xbc"
      "cher",
      SFID_EINVAL, "the host has a character"},
