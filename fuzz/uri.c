@@ -19,6 +19,7 @@ static void check_accepted(const struct sfid__uri *u) {
     HOLDS(u->sentinel_user[0] == '\0' || u->sentinel_password[0] != '\0' || u->sentinel_password_file[0] != '\0');
     HOLDS(u->user[0] == '\0' || u->password[0] != '\0' || u->password_file[0] != '\0');
     HOLDS(u->password[0] == '\0' || u->password_file[0] == '\0');
+    HOLDS(u->sni[0] != '.' && u->sni[0] != '%'); /* OpenSSL would take them for many names, or any */
     HOLDS(u->password_file[0] == '\0' || u->password_file[0] == '/');
     HOLDS(u->path[0] == '\0' || u->path[0] == '/');
     HOLDS(u->db <= INT32_MAX);
