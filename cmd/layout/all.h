@@ -85,4 +85,12 @@ void layout_find_end(struct report *report, const struct shown *shown, struct mo
  */
 bool layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now);
 
+/* Milliseconds that are left; INT64_MAX: that never comes, or has been. */
+struct layout_left {
+    int64_t end_ms;     /* until the layout's end; 0: it has ended */
+    int64_t inexact_ms; /* until IDs reach 2^53 */
+    int64_t digit_ms;   /* until they get another decimal digit */
+};
+void layout_time_left(const sfid_options *opt, int64_t now_ms, struct layout_left *left);
+
 #endif

@@ -12,7 +12,8 @@ static const struct crossing {
     const char *to_come, *past, *then, *cure;
 } crossings[] = {
     {INT64_C(1) << 53, "reach 2^53", "reached 2^53", "only text and 64-bit numbers hold them exactly",
-     "write IDs as strings in JSON, since JavaScript, jq 1.6 and every double round larger numbers; for a new app, js53 stays below"},
+     "write IDs as strings in JSON, since JavaScript, jq 1.6 and every double round larger numbers; for a new app, js53 stays "
+     "below"},
     {INT64_C(10000000000000000), "get a 17th digit", "got a 17th digit", "shorter and longer ones do not sort as decimal text",
      "sort them as numbers, base32 or decimals padded with zeros to 19 digits; let patterns for 16 digits match 16 to 19"},
 };
@@ -74,15 +75,36 @@ static void find_crossing(struct report *report, const struct crossing *c, int64
                        span_text(span, sizeof span, left), c->then);
 }
 
+/* When IDs first reach a number; INT64_MAX: never. */
+static int64_t reached_ms(const sfid_layout *layout, int64_t id) {
+    sfid_parts at;
+    return id > sfid_max_at(layout, INT64_MAX) || sfid_parse(layout, id, &at) < 0 ? INT64_MAX : at.unix_ms;
+}
+
 bool layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now) {
-    const int64_t highest = sfid_max_at(layout, INT64_MAX);
     size_t i = 0;
-    for (sfid_parts at; i < COUNT_OF(crossings); i++) {
-        if (crossings[i].id > highest || sfid_parse(layout, crossings[i].id, &at) < 0)
-            break;
-        find_crossing(report, &crossings[i], at.unix_ms, now);
-    }
+    for (int64_t at_ms; i < COUNT_OF(crossings) && (at_ms = reached_ms(layout, crossings[i].id)) < INT64_MAX; i++)
+        find_crossing(report, &crossings[i], at_ms, now);
     return i > 0;
+}
+
+static int64_t until(int64_t at_ms, int64_t now_ms) { return at_ms > now_ms && at_ms < INT64_MAX ? at_ms - now_ms : INT64_MAX; }
+
+void layout_time_left(const sfid_options *opt, int64_t now_ms, struct layout_left *left) {
+    sfid_wide_facts wide;
+    sfid_layout_facts *facts = &wide.facts;
+    *left = (struct layout_left){INT64_MAX, INT64_MAX, INT64_MAX};
+    if ((opt->wide ? sfid_wide_layout_describe(opt->wide, &wide) : sfid_layout_describe(opt->layout, facts)) < 0)
+        return;
+    left->end_ms = facts->last_ms > now_ms ? until(facts->last_ms, now_ms) : 0;
+    if (opt->wide)
+        return;
+    left->inexact_ms = until(reached_ms(opt->layout, crossings[0].id), now_ms);
+    for (int64_t id = 10; left->digit_ms == INT64_MAX; id *= 10) {
+        left->digit_ms = until(reached_ms(opt->layout, id), now_ms);
+        if (id > INT64_MAX / 10)
+            return;
+    }
 }
 
 int layout_check(const struct shown *shown, bool json, struct moment now) {

@@ -3,7 +3,7 @@
 #ifndef CMD_LEASE_ALL_H
 #define CMD_LEASE_ALL_H
 
-#include "args/all.h"
+#include "layout/all.h"
 
 /* ---- commands about leases ----------------------------------------------- */
 
@@ -51,6 +51,7 @@ struct leases {
     sfid_app_info info;
     struct lease *all;
     size_t count, room;
+    int64_t ahead_ms; /* how far the first unused tick of a released pid is ahead of the server's clock, at most */
 };
 
 const char *lease_kind_name(sfid_lease_kind kind);
@@ -59,6 +60,9 @@ bool lease_is_busy(sfid_lease_kind kind);
 /* Looks up leases; ended ones only with `all`. Returns 0, or an SFID_E… code with why. */
 int leases_look(struct leases *leases, const sfid_options *opt, bool all, char why[SFID_WHY_LEN]);
 void leases_forget(struct leases *leases);
+
+/* How many pids may have a holder that the server has forgotten, and that has not shown its lease since. */
+uint64_t leases_unknown(const sfid_app_info *info);
 
 /* Lists leases in any format but Prometheus. */
 void leases_show(const struct leases *leases, int format);

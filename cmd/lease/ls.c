@@ -35,9 +35,7 @@ static void tell(const struct ls *ls, const struct leases *leases) {
     }
     if (info->known_unix_ms > info->server_unix_ms) {
         date_text(open, info->known_unix_ms);
-        say("%s: the holders of %" PRIu64 " pids of app %s are unknown until %s", info->server,
-            info->pid_max - info->pid_min + 1 - info->held - info->foreign - info->unshown - info->run_out - info->released, app,
-            open);
+        say("%s: the holders of %" PRIu64 " pids of app %s are unknown until %s", info->server, leases_unknown(info), app, open);
     }
     if (info->state != SFID_APP_UNKNOWN && leases->count == 0)
         say("%s: nobody holds a pid of app %s (%" PRIu64 " run out, %" PRIu64 " released%s)", info->server, app, info->run_out,

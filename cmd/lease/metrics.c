@@ -20,6 +20,10 @@ static void begin(const char *name, const sfid_options *opt) {
 }
 
 static void end_seconds(int64_t ms) {
+    if (ms == INT64_MAX) {
+        out_print("} +Inf\n");
+        return;
+    }
     const uint64_t size = ms < 0 ? -(uint64_t)ms : (uint64_t)ms;
     out_print("} %s%" PRIu64 ".%03" PRIu64 "\n", ms < 0 ? "-" : "", size / 1000, size % 1000);
 }
@@ -28,11 +32,8 @@ static void put_pids(const sfid_options *opt, const sfid_app_info *info) {
     const struct {
         const char *state;
         uint64_t count;
-    } states[] = {{"held", info->held},
-                  {"unshown", info->unshown},
-                  {"foreign", info->foreign},
-                  {"run-out", info->run_out},
-                  {"released", info->released}};
+    } states[] = {{"held", info->held},       {"unshown", info->unshown}, {"unknown", leases_unknown(info)},
+                  {"foreign", info->foreign}, {"run-out", info->run_out}, {"released", info->released}};
     head("sfid_app_pids", "Pids by state; held ones include those that are ending.");
     for (size_t i = 0; i < COUNT_OF(states); i++) {
         begin("sfid_app_pids", opt);
@@ -42,6 +43,21 @@ static void put_pids(const sfid_options *opt, const sfid_app_info *info) {
     head("sfid_app_pids_max", "How many pids there are to lease.");
     begin("sfid_app_pids_max", opt);
     out_print("} %" PRIu64 "\n", info->pid_max - info->pid_min + 1);
+}
+
+static void put_left(const sfid_options *opt, int64_t now_ms) {
+    struct layout_left left;
+    layout_time_left(opt, now_ms, &left);
+    head("sfid_app_layout_left_seconds", "Time left until the layout ends.");
+    begin("sfid_app_layout_left_seconds", opt);
+    end_seconds(left.end_ms);
+    head("sfid_app_crossing_left_seconds", "Time left until IDs reach 2^53, or get another decimal digit; +Inf: they do not.");
+    begin("sfid_app_crossing_left_seconds", opt);
+    label("at", "2^53", false);
+    end_seconds(left.inexact_ms);
+    begin("sfid_app_crossing_left_seconds", opt);
+    label("at", "digit", false);
+    end_seconds(left.digit_ms);
 }
 
 static void put_times(const sfid_options *opt, const sfid_app_info *info) {
@@ -88,5 +104,9 @@ void leases_metrics(const sfid_options *opt, const struct leases *leases) {
     out_print("} %d\n", leases->info.state == SFID_APP_KNOWN);
     put_pids(opt, &leases->info);
     put_times(opt, &leases->info);
+    head("sfid_app_ahead_seconds", "How far the next tick of a released pid is ahead of the server's clock, at most.");
+    begin("sfid_app_ahead_seconds", opt);
+    end_seconds(leases->ahead_ms);
+    put_left(opt, leases->info.server_unix_ms);
     put_leases(opt, leases);
 }

@@ -24,6 +24,8 @@ struct looking {
 static int keep(void *user, const sfid_lease_info *info) {
     struct looking *looking = user;
     struct leases *leases = looking->leases;
+    if (info->kind == SFID_LEASE_RELEASED && info->left_ms > leases->ahead_ms)
+        leases->ahead_ms = info->left_ms;
     if (!looking->all && !lease_is_busy(info->kind))
         return 0;
     if (leases->count == leases->room) {
@@ -58,6 +60,12 @@ int leases_look(struct leases *leases, const sfid_options *opt, bool all, char w
 void leases_forget(struct leases *leases) {
     free(leases->all);
     *leases = (struct leases){.all = NULL};
+}
+
+uint64_t leases_unknown(const sfid_app_info *info) {
+    if (info->known_unix_ms <= info->server_unix_ms)
+        return 0;
+    return info->pid_max - info->pid_min + 1 - info->held - info->foreign - info->unshown - info->run_out - info->released;
 }
 
 /* ---- lists ----------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "text/all.h"
 
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -28,8 +29,9 @@ extern const char *const protocol_names[], *const refusal_names[], *const reject
 struct state {
     uint64_t issued, waits;
     uint64_t requests[PROTOCOLS], refused[REFUSALS], rejected[REJECTIONS];
-    uint64_t connections; /* open now */
-    uint64_t memory;      /* bytes of answers under way */
+    _Atomic uint64_t events[SFID_EVENT_KINDS]; /* by kind: counted in the library's thread, read in the loop's */
+    uint64_t connections;                      /* open now */
+    uint64_t memory;                           /* bytes of answers under way */
     bool stopping;
 };
 extern struct state state;

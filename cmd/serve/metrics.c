@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - /metrics: Prometheus text 0.0.4, or OpenMetrics 1.0. No label has a value from a client. */
+#include "layout/all.h"
 #include "serve/all.h"
 
 #include <dirent.h>
@@ -31,12 +32,16 @@ static void gauge(struct page *page, const char *name, const char *help, int64_t
     client_print(page->client, "%s %" PRId64 "\n", name, value);
 }
 
+static void sample_seconds(struct page *page, const char *sample, int64_t ms) {
+    if (ms == INT64_MAX)
+        client_print(page->client, "%s +Inf\n", sample);
+    else
+        client_print(page->client, "%s %.3f\n", sample, (double)ms / 1000);
+}
+
 static void seconds(struct page *page, const char *name, const char *help, int64_t ms) {
     family(page, name, "gauge", "seconds", help);
-    if (ms == INT64_MAX)
-        client_print(page->client, "%s +Inf\n", name);
-    else
-        client_print(page->client, "%s %.3f\n", name, (double)ms / 1000);
+    sample_seconds(page, name, ms);
 }
 
 static void labelled(struct page *page, const char *name, const char *help, const char *label, const char *const *values,
@@ -120,12 +125,32 @@ static void generator(struct page *page) {
     counter(page, "sfid_clock_regressions", "Steps back of the clock of over 1 s.", info.regressions);
 }
 
+/* Each kind from the start, so that its first event is a step and not the begin of a series. */
+static void events(struct page *page) {
+    family(page, "sfid_events", "counter", "", "Events of the generator, by name; doc/events.md says what to do.");
+    for (int kind = 1; kind < SFID_EVENT_KINDS; kind++)
+        client_print(page->client, "sfid_events_total{event=\"%s\"} %" PRIu64 "\n", sfid_event_name((sfid_event_kind)kind),
+                     atomic_load_explicit(&state.events[kind], memory_order_relaxed)); /* statistic */
+}
+
+static void layout(struct page *page) {
+    struct layout_left left;
+    layout_time_left(&settings.opt, moment_now().unix_ms, &left);
+    seconds(page, "sfid_layout_left_seconds", "Time left until the layout ends.", left.end_ms);
+    family(page, "sfid_crossing_left_seconds", "gauge", "seconds",
+           "Time left until IDs reach 2^53, or get another decimal digit; +Inf: they do not.");
+    sample_seconds(page, "sfid_crossing_left_seconds{at=\"2^53\"}", left.inexact_ms);
+    sample_seconds(page, "sfid_crossing_left_seconds{at=\"digit\"}", left.digit_ms);
+}
+
 void metrics_write(struct client *client, bool openmetrics) {
     struct page page = {client, openmetrics};
     family(&page, "sfid_build", "info", "", "Version and layout.");
     client_print(client, "sfid_build_info{version=\"%s\",layout=\"%s\"} 1\n", sfid_version(), source_layout());
     service(&page);
     generator(&page);
+    events(&page);
+    layout(&page);
     process(&page);
     if (openmetrics)
         client_print(client, "# EOF\n");

@@ -30,6 +30,8 @@ struct heard {
 static void hear(void *user, const sfid_event *event) {
     struct heard heard = {.kind = event->kind, .pid = event->pid};
     (void)user;
+    if ((int)event->kind < SFID_EVENT_KINDS)
+        atomic_fetch_add_explicit(&state.events[event->kind], 1, memory_order_relaxed); /* statistic */
     snprintf(heard.text, sizeof heard.text, "%s", event->text);
     if (write(daemon_.pipe[1], &heard, sizeof heard) < 0)
         return; /* the loop is far behind; /metrics shows what counts */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """metrics.py - /metrics in both forms, and a lease that is lost and had again under load."""
+import math
 import re
 import shutil
 import signal
@@ -12,8 +13,9 @@ from support import Daemon, SFID, diag, ok, parse, resp, run, same, scratch, unt
 
 NAMES = """sfid_build_info sfid_ids_issued_total sfid_requests_total sfid_waits_total sfid_refused_total sfid_rejected_total
 sfid_connections sfid_ready sfid_pid sfid_window_seconds sfid_ahead_seconds sfid_connected sfid_clock_skew_seconds
-sfid_lease_losses_total sfid_renewals_total sfid_renew_failures sfid_clock_regressions_total process_cpu_seconds_total
-process_resident_memory_bytes process_open_fds process_start_time_seconds""".split()
+sfid_lease_losses_total sfid_renewals_total sfid_renew_failures sfid_clock_regressions_total sfid_events_total
+sfid_layout_left_seconds sfid_crossing_left_seconds process_cpu_seconds_total process_resident_memory_bytes process_open_fds
+process_start_time_seconds""".split()
 
 
 def faults(text, openmetrics):
@@ -69,7 +71,27 @@ def pages():
     metrics = d.metrics()
     ok(metrics["sfid_ready"] == 1 and metrics["sfid_window_seconds"] > 1 and 0 <= time.time() - metrics["process_start_time_seconds"] < 60,
        "values", metrics)
+    events = {k: v for k, v in metrics.items() if k.startswith("sfid_events_total")}
+    same((len(events), metrics['sfid_events_total{event="LEASED"}'], metrics['sfid_events_total{event="LOST"}']), (22, 1, 0), "each event is counted")
     d.stop()
+
+
+def lasts():
+    """How long a layout lasts, and when its IDs grow."""
+    now = int(time.time())
+    # One that ends in 100 s; IDs that reach 2^53, 10^16 and 10^17 in 1000 s.
+    for layout, end, exact, digit in [("twitter", None, math.inf, math.inf), ("js53", None, math.inf, None), ("uuid7", None, math.inf, math.inf),
+                                      ("24:11:17/1s@%d000" % (now + 100 - 2 ** 24), 100, math.inf, None),
+                                      ("36:11:17/1s@%d000" % (now + 1000 - 2 ** 25), 2 ** 35 - 2 ** 25 + 1000, 1000, None),
+                                      ("36:11:17/1s@%d000" % (now + 1000 - 10 ** 16 // 2 ** 28), None, math.inf, 1000),
+                                      ("36:11:17/1s@%d000" % (now + 1000 - 10 ** 17 // 2 ** 28), None, math.inf, 1000)]:
+        d = Daemon(layout=layout)
+        m = d.metrics()
+        got = m["sfid_layout_left_seconds"], m['sfid_crossing_left_seconds{at="2^53"}'], m['sfid_crossing_left_seconds{at="digit"}']
+        gone = time.time() - now
+        ok(all(w is None and g > 0 or w == g == math.inf or w is not None and w - gone - 1.1 <= g <= w + 1.1 for g, w in zip(got, (end, exact, digit))),
+           "%s: what is left" % layout, got, (end, exact, digit), gone)
+        d.stop()
 
 
 def redis(path):
@@ -113,7 +135,8 @@ def lost():
         same(parse(d.ask(b"GET /id HTTP/1.1\r\nHost: a\r\n\r\n"))[0], 503, "/id is 503")
         ok(d.ask(resp("SFID.NEXT")).startswith(b"-UNAVAILABLE "), "SFID.NEXT is -UNAVAILABLE")
         ok(path.encode() not in d.ask(b"GET /id HTTP/1.1\r\nHost: a\r\n\r\n"), "clients are not told where the store is")
-        same(d.metrics()["sfid_ready"], 0, "sfid_ready is 0")
+        m = d.metrics()
+        ok(m["sfid_ready"] == 0 and m['sfid_events_total{event="RENEW_FAILED"}'] > 0, "sfid_ready is 0, and the event is counted", m)
         until(lambda: any(s[0] != 200 for s in statuses))
         server.send_signal(signal.SIGCONT)
         ok(until(lambda: d.http("/readyz")[0] == 200), "with the server back it goes on by itself")
@@ -191,6 +214,6 @@ def unknown():
 
 
 if shutil.which("redis-server"):
-    run(pages, lost, left, unknown)
+    run(pages, lasts, lost, left, unknown)
 else:
-    run(pages)
+    run(pages, lasts)
