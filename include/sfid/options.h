@@ -82,10 +82,9 @@ typedef struct sfid_options {
                                      free. 1: it keeps the short one, for programs that use the pid for more than these IDs */
     uint64_t share;               /**< 0 (default): a pid of its own. 1: all processes of this user on this host that open the app
                                      with share generate from one page, under one pid; if it is used up, from up to four, each with
-                                     a pid. Processes of another word size or C library have other pages. Needs an app; with a
-                                     server all need the same settings. Threads of two pages may call on_event at once. 2: joins a
-                                     page that a process with 1 keeps. It starts no thread and takes no on_event; when no
-                                     process with 1 has that page any more, IDs end with the window */
+                                     a pid. Needs an app; with a server all need the same settings. Threads of two pages may call
+                                     on_event at once. 2: joins a page that a process with 1 keeps. It starts no thread and takes
+                                     no on_event; when no process with 1 has that page any more, IDs end with the window */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \
