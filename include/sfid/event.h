@@ -25,7 +25,7 @@ extern "C" {
     X(NOT_TMPFS, 6, WARNING, "the run directory is not on a tmpfs: calls may stall on writeback", "") \
     X(END_OF_LIFE, 7, WARNING, "the layout ends within 5 years", "milliseconds left") \
     X(SLOT_REPLACED, 8, WARNING, "the slot file could not be used and was replaced; the text says why", "") \
-    X(LOST, 9, ERR, "the pid is no longer held; the rest of its window may be used, and the keeper claims another pid", "") \
+    X(LOST, 9, WARNING, "the pid is no longer held; the rest of its window may be used, and the keeper claims another pid", "") \
     X(LEASED_AGAIN, 10, NOTICE, "a pid is held again after a loss, or an ordinary one in place of a short one", "") \
     X(NOT_DURABLE, 11, WARNING, "the mark is not synced (local?mark=none): after a power loss IDs may repeat", "") \
     X(CONNECTED, 12, INFO, "the store's server answers", "milliseconds that the answer took, including connecting") \
@@ -34,7 +34,7 @@ extern "C" {
     X(SKEW, 15, WARNING, "the clocks of host and server differ by over a second, or agree again", \
       "milliseconds that the host is ahead") \
     X(UNREPLICATED, 16, WARNING, "fewer replicas have a claim than replicas=N in the URL requires", "replicas known to have it") \
-    X(UNUSABLE, 17, ERR, "pids were passed over because their files cannot be used; the text names one", "pids passed over") \
+    X(UNUSABLE, 17, WARNING, "pids were passed over because their files cannot be used; the text names one", "pids passed over") \
     X(NO_STATE_DIR, 18, WARNING, "no state directory can be used: this host's identity lives in the run directory", "") \
     X(FOREIGN, 19, ERR, "a program that keeps no record has registered a pid, and registration=mixed is not set", "the pid") \
     X(KEEPS, 20, INFO, "this process now extends the window that processes share, until another one does", "") \

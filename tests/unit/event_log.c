@@ -128,8 +128,8 @@ static void test_syslog(void) {
     char name[] = "billing";
     const sfid_event leased = {SFID_EVENT_LEASED, 0, 3, 0, "100 % sure", "orders"};
     const sfid_event later = {(sfid_event_kind)SFID_EVENT_KINDS, 0, 3, 0, "new", NULL};
-    logged(NULL, &lost, LOG_ERR, "LOST: pid 3 of app \"orders\": it is gone", "a loss");
-    logged(name, &lost, LOG_ERR, "billing: LOST: pid 3 of app \"orders\": it is gone", "with a name");
+    logged(NULL, &lost, LOG_WARNING, "LOST: pid 3 of app \"orders\": it is gone", "a loss");
+    logged(name, &lost, LOG_WARNING, "billing: LOST: pid 3 of app \"orders\": it is gone", "with a name");
     logged(NULL, &leased, LOG_INFO, "LEASED: pid 3 of app \"orders\": 100 % sure", "a lease");
     logged(NULL, &later, LOG_NOTICE, "EVENT: new", "of a kind that is not known");
 }
@@ -142,6 +142,7 @@ static void test_levels(void) {
     }
     is_i64(known, SFID_EVENT_KINDS - 1, "each kind has a level");
     is_i64(sfid_event_level(SFID_EVENT_SKEW), LOG_WARNING, "clocks that differ are a warning");
+    is_i64(sfid_event_level(SFID_EVENT_FOREIGN), LOG_ERR, "a stranger is an error: IDs can repeat");
     is_i64(sfid_event_level((sfid_event_kind)SFID_EVENT_KINDS), -1, "others have none");
 }
 
