@@ -74,7 +74,7 @@ static void not_opened() {
         libsfid::moment(std::chrono::floor<libsfid::milliseconds>(std::chrono::system_clock::now() + 24h).time_since_epoch()));
     refused(opt, errc::clock, "epoch", "an epoch still to come");
     opt.layout = libsfid::layouts::baidu;
-    refused(opt, errc::overflow, "ended", "a layout that has ended");
+    refused(opt, errc::overflow, "ends at", "a layout that has ended");
     opt = options();
     opt.app = "cpp";
     opt.store = "redis://127.0.0.1:1/0?connect_timeout=100";

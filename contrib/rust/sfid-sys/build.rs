@@ -19,7 +19,10 @@ fn main() {
         .unwrap_or_else(|e| fail(&format!("{}: {e}; libsfid is found by pkg-config: install that", program.to_string_lossy())));
     if !found.status.success() {
         let why = String::from_utf8_lossy(&found.stderr);
-        fail(&format!("install libsfid, or name the directory of its sfid.pc in PKG_CONFIG_PATH; {}", why.lines().next().unwrap_or("")));
+        fail(&format!(
+            "install libsfid, or name the directory of its sfid.pc in PKG_CONFIG_PATH; {}",
+            why.lines().next().unwrap_or("")
+        ));
     }
     for word in String::from_utf8(found.stdout).expect("pkg-config writes UTF-8").split_whitespace() {
         match word.get(..2) {

@@ -116,6 +116,7 @@ fn c_type(rust: &str) -> String {
         "c_int" => "int",
         "c_uint" => "unsigned", // an enum is the same to the compiler
         "c_char" => "char",
+        "c_void" => "void",
         "i64" => "int64_t",
         "u64" => "uint64_t",
         "usize" => "size_t",
