@@ -32,6 +32,13 @@
  * leaves no lock or descriptor behind, and loses at most the IDs it has generated. The
  * library's own writes raise no SIGXFSZ or SIGPIPE in the program. A handle of
  * NULL counts as a closed one, unless the description says otherwise.
+ *
+ * This holds for deferred cancellation, which is the default. A thread that is
+ * cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS) while it generates, or
+ * leaves such a call by siglongjmp() out of a signal handler, may keep the lock
+ * of the handle's hint: with layouts of ticks below a second each call then reads
+ * the clock, which costs about ten times as much, until the handle is closed. IDs
+ * stay unique. No other call may be left so.
  */
 #ifndef SFID_H
 #define SFID_H

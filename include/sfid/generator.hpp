@@ -160,8 +160,11 @@ struct options {
 
 namespace detail {
 
-/* What differs between IDs of 64 and 128 bits. Each returns a code of sfid/error.h, or 0 (next_n: how many). */
-inline int next(::sfid *g, id &out) noexcept {
+/*
+ * What differs between IDs of 64 and 128 bits. Each returns a code of sfid/error.h, or 0 (next_n: how many). What may sleep is not
+ * noexcept, here and below: a thread that is cancelled there is unwound, and noexcept would end the program.
+ */
+inline int next(::sfid *g, id &out) {
     const std::int64_t value = sfid_next(g);
     out = id(value);
     return value < 0 ? sfid__to<int>(value) : 0;
@@ -171,8 +174,8 @@ inline int try_next(::sfid *g, id &out) noexcept {
     out = id(value);
     return value < 0 ? sfid__to<int>(value) : 0;
 }
-inline std::int64_t next_n(::sfid *g, std::int64_t *out, std::size_t n) noexcept { return sfid_next_n(g, out, n); }
-inline int next(::sfid *g, wide_id &out) noexcept {
+inline std::int64_t next_n(::sfid *g, std::int64_t *out, std::size_t n) { return sfid_next_n(g, out, n); }
+inline int next(::sfid *g, wide_id &out) {
     ::sfid_wide value = {0, 0};
     const int rc = sfid_next_wide(g, &value);
     out = wide_id(value);
@@ -184,7 +187,7 @@ inline int try_next(::sfid *g, wide_id &out) noexcept {
     out = wide_id(value);
     return rc;
 }
-inline std::int64_t next_n(::sfid *g, ::sfid_wide *out, std::size_t n) noexcept { return sfid_next_n_wide(g, out, n); }
+inline std::int64_t next_n(::sfid *g, ::sfid_wide *out, std::size_t n) { return sfid_next_n_wide(g, out, n); }
 
 inline int code_in(std::int64_t result) noexcept { return result < 0 ? sfid__to<int>(result) : 0; }
 
@@ -263,7 +266,7 @@ template <class Id> class basic_generator {
             fail(rc);
         return out;
     }
-    [[nodiscard]] Id next(std::error_code &ec) noexcept {
+    [[nodiscard]] Id next(std::error_code &ec) {
         Id out;
         return detail::failed(detail::next(handle_, out), ec) ? Id() : out;
     }
@@ -294,16 +297,16 @@ template <class Id> class basic_generator {
             fail(detail::code_in(count));
         return sfid__to<std::size_t>(count);
     }
-    [[nodiscard]] std::size_t next_n(raw_type *out, std::size_t n, std::error_code &ec) noexcept {
+    [[nodiscard]] std::size_t next_n(raw_type *out, std::size_t n, std::error_code &ec) {
         const std::int64_t count = detail::next_n(handle_, out, n);
         return detail::failed(detail::code_in(count), ec) ? 0 : sfid__to<std::size_t>(count);
     }
     [[nodiscard]] std::size_t next_n(Id *out, std::size_t n) { return next_n(values(out), n); }
-    [[nodiscard]] std::size_t next_n(Id *out, std::size_t n, std::error_code &ec) noexcept { return next_n(values(out), n, ec); }
+    [[nodiscard]] std::size_t next_n(Id *out, std::size_t n, std::error_code &ec) { return next_n(values(out), n, ec); }
 
     /** The same into a whole contiguous range of Id or raw_type: a std::vector, std::array, std::span, array. */
     template <class Range> [[nodiscard]] std::size_t fill(Range &&range) { return next_n(std::data(range), std::size(range)); }
-    template <class Range> [[nodiscard]] std::size_t fill(Range &&range, std::error_code &ec) noexcept {
+    template <class Range> [[nodiscard]] std::size_t fill(Range &&range, std::error_code &ec) {
         return next_n(std::data(range), std::size(range), ec);
     }
 
@@ -461,7 +464,7 @@ class lane {
             detail::fail(detail::code_in(value), "the lane generates no ID");
         return id(value);
     }
-    [[nodiscard]] id next(std::error_code &ec) noexcept {
+    [[nodiscard]] id next(std::error_code &ec) {
         const std::int64_t value = sfid_lane_next(lane_.get());
         return detail::failed(detail::code_in(value), ec) ? id() : id(value);
     }

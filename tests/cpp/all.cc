@@ -8,9 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <pthread.h>
 #include <random>
 #include <set>
 #include <sstream>
@@ -21,6 +24,9 @@
 
 namespace answers {
 #include "answers.cc"
+}
+namespace cancel {
+#include "cancel.cc"
 }
 namespace generate {
 #include "generate.cc"
@@ -36,6 +42,8 @@ int main(int argc, char **argv) {
     const std::string name = argc > 1 ? argv[1] : "";
     if (name == "answers")
         return answers::main();
+    if (name == "cancel")
+        return cancel::main();
     if (name == "generate")
         return generate::main();
     if (name == "opens")
