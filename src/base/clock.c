@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 
+#include "base/futex.h"
+
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
-/* A sandbox may forbid one call. A clock that cannot be read at all is at 0: that is before every epoch. */
+/* A sandbox may forbid one call: each has a second way. A clock that cannot be read at all is at 0: that is before every epoch. */
 static struct timespec read_clock(clockid_t clock, clockid_t coarse) {
     struct timespec ts = {0, 0};
     if (clock_gettime(clock, &ts) < 0)
@@ -28,12 +31,20 @@ static int64_t system_monotonic_ns(const struct sfid__clock *self) {
 static void system_sleep_ns(const struct sfid__clock *self, int64_t ns) {
     (void)self;
     const struct timespec ts = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL); /* a signal may end it early: callers check again */
+    const int why = clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+    if (why == 0 || why == EINTR) /* a signal may end it early: callers check again */
+        return;
+    _Atomic uint32_t nobody = 0; /* wakes it */
+    const int saved = errno;
+    sfid__futex_wait(&nobody, SFID__FUTEX_PRIVATE, 0, SFID__MAX(1, ns / 1000000));
+    errno = saved;
 }
 
 const struct sfid__clock sfid__system_clock = {system_now, system_monotonic_ns, system_sleep_ns};
 
-struct sfid__time sfid__now(const struct sfid__clock *clock) { return clock->now(clock); }
+struct sfid__time sfid__now(const struct sfid__clock *clock) {
+    return clock->now(clock);
+}
 
 int64_t sfid__monotonic_ms(const struct sfid__clock *clock) { return clock->monotonic_ns(clock) / 1000000; }
 

@@ -104,16 +104,17 @@ static bool nap(struct sfid__generator *g, struct sfid__call *call, int64_t ns) 
         call->deadline_ns = g->clock->monotonic_ns(g->clock) + left;
         atomic_fetch_add_explicit(&g->waits, 1, memory_order_relaxed); /* statistic */
     }
-    g->clock->sleep_ns(g->clock, SFID__MIN(SFID__MIN(ns, left), NAP_LONGEST_NS));
+    const int64_t before = g->clock->monotonic_ns(g->clock), nap_ns = SFID__MIN(SFID__MIN(ns, left), NAP_LONGEST_NS);
+    g->clock->sleep_ns(g->clock, nap_ns);
+    if (g->clock->monotonic_ns(g->clock) == before) /* it stands still, as libfaketime's may: the nap counts even so */
+        call->deadline_ns -= nap_ns;
     return true;
 }
 
 /* The time until the clock shows a tick; at least 1. */
 static int64_t until_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
     const int64_t ms = sfid__tick_begin_ms(&g->layout, tick) - v->now.ms;
-    if (ms > INT64_MAX / 2000000)
-        return INT64_MAX / 2;
-    return SFID__MAX(ms * 1000000 - v->now.ns, 1);
+    return ms > INT64_MAX / 2000000 ? INT64_MAX / 2 : SFID__MAX(ms * 1000000 - v->now.ns, 1);
 }
 
 /* The time until the clock, helped by the lead, makes a tick due. */

@@ -2,6 +2,8 @@
 /* A wait on a word: it lasts as long as it was told, whatever the width of time_t, and where the kernel has no wide form. */
 #include "base/futex.h"
 
+#include "base/clock.h"
+
 #include "support/scene.h"
 
 #include <linux/filter.h>
@@ -32,21 +34,39 @@ static void have_lasted(const char *what) {
     lasted(waited->over_a_second, 1050 - 1, "%s: one of 1050 ms", what);
 }
 
-/* From here on the kernel answers SYS_futex_time64 with this error. */
-static void without_the_wide_form(uint32_t error) {
-#ifdef SYS_futex_time64
+/* From here on the kernel answers this call with this error. */
+static void refuse(uint32_t call, uint32_t error) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex_time64, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog program = {sizeof code / sizeof code[0], code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
         diag("no filter here: as the kernel has it");
+}
+
+static void without_the_wide_form(uint32_t error) {
+#ifdef SYS_futex_time64
+    refuse(SYS_futex_time64, error);
 #else
     (void)error;
 #endif
+}
+
+/* The clock's sleep has the futex for its second way. */
+static int sleeps_in_child(void *unused) {
+    (void)unused;
+    refuse(SYS_clock_nanosleep, EPERM);
+#ifdef SYS_clock_nanosleep_time64
+    refuse(SYS_clock_nanosleep_time64, EPERM);
+#endif
+    const int64_t begin = tap_now_ms();
+    errno = 4711;
+    sfid__system_clock.sleep_ns(&sfid__system_clock, 60000000);
+    waited->some_ms = took_since(begin);
+    return errno == 4711 ? 0 : 1;
 }
 
 static int waits_in_child(void *error) {
@@ -71,6 +91,9 @@ int main(void) {
     have_lasted("as the kernel has it");
     waits_without(ENOSYS, "ENOSYS");
     waits_without(EPERM, "EPERM");
+
+    is_i64(status_of(spawn(sleeps_in_child, NULL)), 0, "the clock sleeps where clock_nanosleep fails, and keeps errno");
+    lasted(waited->some_ms, 60 - 1, "for as long as it was told");
 
     sfid__futex_wait(&word, SFID__FUTEX_SHARED, 7, INT64_MAX);
     ok(true, "a word of another value is not waited for");

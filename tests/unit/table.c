@@ -62,6 +62,22 @@ static void raise_limit(struct fake *self, int64_t ns) {
         sfid__record_raise_limit(fake_record(self), START + 100000);
 }
 
+/* As libfaketime's clocks may: a nap passes, and they do not. */
+static void stand_still(struct fake *self, int64_t ns) {
+    self->wall_ns -= ns;
+    self->monotonic -= ns;
+}
+
+static void clocks_stand_still(void) {
+    begin(SFID_WAIT, 2000, 10000);
+    f.g.half_window = 10;
+    atomic_store(&fake_record(&f)->limit, START);
+    f.on_sleep = stand_still;
+    is_i64(fake_next(&f), SFID_ELEASE, "clocks that stand still: next gives up");
+    is_i64(f.slept_ns / 1000000, 2000, "clocks that stand still: after max_wait of naps");
+    fake_close(&f);
+}
+
 static void row_3(void) {
     begin(SFID_WAIT, 2000, 10000);
     f.g.half_window = 10;
@@ -388,6 +404,7 @@ int main(void) {
     hot_path();
     rows_1_and_2();
     row_3();
+    clocks_stand_still();
     half_windows();
     rows_4_and_13();
     rows_5_and_6();
