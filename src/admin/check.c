@@ -98,12 +98,11 @@ static void check_end(struct server_survey *s) {
     if (sfid_layout_describe(l, &facts) < 0)
         return;
     const int64_t left = facts.last_ms - sfid__now(s->visit.app.clock).ms, days = left / 86400000;
-    if (left >= NEAR_END_MS) {
+    if (left < NEAR_END_MS)
+        cure(s, "use another app name, with a layout that has more bits for the time");
+    if (left >= NEAR_END_MS)
         tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_FINE, 0, "it lasts %" PRId64 " more years", days / 365);
-        return;
-    }
-    cure(s, "use another app name, with a layout that has more bits for the time");
-    if (left > 0)
+    else if (left > 0)
         tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_WARNING, 0, "it ends in %" PRId64 " day%s; after that no ID can be generated", days,
              days == 1 ? "" : "s");
     else
@@ -121,6 +120,8 @@ static void tell_unreachable(struct server_survey *s, int rc) {
         cure(s, "ACL SETUSER %.60s ~sfid:* +eval, and the other permissions in doc/redis.md", user_of(s));
     else if (rc == SFID_EAUTH)
         cure(s, "give a user and password of the server in the URL ($SFID_STORE); ACL LIST on the server lists its users");
+    else if (strcasestr(err->text, "unknown command") || strcasestr(err->text, "unsupported command"))
+        cure(s, "this server or proxy does not offer the command; leases need EVAL, INFO and TIME: give the server's own address");
     else
         cure(s, "check that the server runs, and the address and port in the URL");
     tell(s, rc == SFID_EAUTH && !permitted ? SFID_CHECK_PERMISSIONS : SFID_CHECK_SERVER, SFID_CHECK_ERROR, rc, "%s", err->text);

@@ -232,6 +232,13 @@ static bool says(const struct sfid__redis_app *app, const char *word) {
     return app->reply.count > 0 && strncmp(app->reply.strings[0], word, strlen(word)) == 0;
 }
 
+/* Neither an ACL without evalsha nor a proxy that does not know it says anything of EVAL. */
+static bool offers_no_evalsha(const struct sfid__redis_app *app) {
+    const char *line = app->reply.strings[0];
+    return app->reply.count > 0 && strcasestr(line, "evalsha") &&
+           (says(app, "NOPERM") || strcasestr(line, "unknown command") || strcasestr(line, "unsupported command"));
+}
+
 /*
  * Sends the script's SHA-1. If the server does not have the script, sends it all, on the same connection and within the
  * same deadline. NOSCRIPT comes before anything runs, so even a release, which is sent once, may be sent again then.
@@ -239,7 +246,7 @@ static bool says(const struct sfid__redis_app *app, const char *word) {
 static int exchange(struct sfid__redis_app *app, struct question *q, const struct sfid__question *question,
                     struct sfid__error *err) {
     int rc = sfid__route_exchange(&app->route, question, &app->reply, err);
-    const bool denied = rc == SFID_EAUTH && !app->eval_only && says(app, "NOPERM") && strstr(app->reply.strings[0], "evalsha");
+    const bool denied = rc < 0 && !app->eval_only && offers_no_evalsha(app);
     if (rc == 0 || !(denied || says(app, "NOSCRIPT")))
         return rc;
     app->eval_only = denied;

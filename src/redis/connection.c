@@ -21,6 +21,7 @@ struct sfid__connection {
     struct sfid__resolver resolver;
     unsigned turn;  /* the first of the name's addresses to try */
     bool suspected; /* of speaking TLS; it was asked once */
+    bool plain;     /* the greeting is without CLIENT: the server closed the connection at one that had it, without a word */
 };
 
 /* One exchange, from connecting to the reply. Its reader ends with it: nothing is left over between two exchanges. */
@@ -142,7 +143,8 @@ struct step {
     const char *name;
     int argc;
     const char *argv[4];
-    const char *wanted; /* the first string of the reply; NULL: any */
+    const char *wanted;  /* the first string of the reply; NULL: any */
+    bool may_be_unknown; /* then the server's word that it does not offer the command is good as well */
 };
 
 /* Room for each step's words, of which the user, the password and the name are at most SFID__URI_TEXT long. */
@@ -153,17 +155,18 @@ static unsigned list_steps(const struct sfid__connection *c, const char *db, str
     const bool sentinel = c->peer == SFID__PEER_SENTINEL;
     unsigned n = 0;
     if (uri->user[0])
-        steps[n++] = (struct step){"AUTH", 3, {"AUTH", uri->user, uri->password}, "OK"};
+        steps[n++] = (struct step){"AUTH", 3, {"AUTH", uri->user, uri->password}, "OK", false};
     else if (uri->password[0])
-        steps[n++] = (struct step){"AUTH", 2, {"AUTH", uri->password}, "OK"};
-    steps[n++] = (struct step){"CLIENT SETNAME", 3, {"CLIENT", "SETNAME", c->name}, sentinel ? NULL : "OK"};
-    /* Redis 7.2 and later know these. */
-    steps[n++] = (struct step){"CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-NAME", "libsfid"}, NULL};
-    steps[n++] = (struct step){"CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-VER", SFID_VERSION_STRING}, NULL};
+        steps[n++] = (struct step){"AUTH", 2, {"AUTH", uri->password}, "OK", false};
+    if (!c->plain) { /* for people who look at the server. Redis 7.2 and later know SETINFO */
+        steps[n++] = (struct step){"CLIENT SETNAME", 3, {"CLIENT", "SETNAME", c->name}, sentinel ? NULL : "OK", true};
+        steps[n++] = (struct step){"CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-NAME", "libsfid"}, NULL, true};
+        steps[n++] = (struct step){"CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-VER", SFID_VERSION_STRING}, NULL, true};
+    }
     if (uri->db > 0 && !sentinel)
-        steps[n++] = (struct step){"SELECT", 2, {"SELECT", db}, "OK"};
+        steps[n++] = (struct step){"SELECT", 2, {"SELECT", db}, "OK", false};
     if (c->peer == SFID__PEER_MASTER)
-        steps[n++] = (struct step){"ROLE", 1, {"ROLE"}, "master"};
+        steps[n++] = (struct step){"ROLE", 1, {"ROLE"}, "master", false};
     return n;
 }
 
@@ -175,6 +178,15 @@ static int fail_role(struct exchange *x) {
     return fail(x, SFID__REPLY_RESOLVE, SFID_EREDIS, "ROLE", text);
 }
 
+/* The words of a server or proxy, or of its ACL, that does not offer a command. Others would come to every command. */
+static bool is_unknown(const struct exchange *x) {
+    static const char *const words[] = {"unknown", "unsupported", "not supported", "not allowed", "disabled"};
+    bool says = strcmp(x->resp.meaning.known, "NOPERM") == 0;
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+        says = says || strcasestr(x->reply->strings[0], words[i]) != NULL;
+    return says;
+}
+
 static int take_greeting(struct exchange *x, const struct step *s) {
     x->resp.leaves_out_deeper = s->argc == 1; /* ROLE, which lists replicas */
     x->resp.leaves_out_errors = s->wanted == NULL;
@@ -183,7 +195,7 @@ static int take_greeting(struct exchange *x, const struct step *s) {
     if (s->wanted == NULL)
         return 0;
     if (x->resp.is_error)
-        return fail_reply(x, s->name);
+        return s->may_be_unknown && is_unknown(x) ? 0 : fail_reply(x, s->name);
     if (x->reply->count >= 1 && strcmp(x->reply->strings[0], s->wanted) == 0)
         return 0;
     return s->argc == 1 ? fail_role(x) : fail_protocol(x, s->name, "something other than OK");
@@ -262,6 +274,21 @@ static int connect_and_greet(struct exchange *x) {
     return rc;
 }
 
+/*
+ * Some proxies close the connection at a command that they do not know, without a word (twemproxy at CLIENT). So a greeting that was
+ * not answered is tried once more without what only people look at.
+ */
+static int connect_plainly(struct exchange *x) {
+    struct sfid__connection *c = x->c;
+    const bool silent = !x->heard && x->reply->class == SFID__REPLY_RETRY && x->err->code == SFID_EREDIS;
+    if (!silent || c->plain || c->wire.fd < 0 || x->deadline.stop_at_ms || sfid__deadline_now_ms() >= x->deadline.at_ms)
+        return x->err->code;
+    sfid__wire_close(&c->wire);
+    c->plain = true;
+    x->reply->class = SFID__REPLY_OK;
+    return connect_and_greet(x);
+}
+
 /* ---- the whole ----------------------------------------------------------- */
 
 int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *uri, enum sfid__peer peer, const char *app,
@@ -297,7 +324,7 @@ static void disown(struct sfid__connection *c) {
 static int converse(struct exchange *x, const char *command) {
     const bool connects = x->c->wire.fd < 0;
     struct sfid__error why;
-    if (connects && connect_and_greet(x) < 0)
+    if (connects && connect_and_greet(x) < 0 && connect_plainly(x) < 0)
         return x->err->code;
     /* No command goes out after its deadline. Without connecting nothing has waited yet. */
     const int64_t left = x->deadline.at_ms - (connects ? sfid__deadline_now_ns() : x->began_ns) / 1000000;
@@ -336,6 +363,7 @@ int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__que
     const bool begun = sfid__resp_begin(&x.resp, reply, &c->uri, q->argc, q->argv, q->lengths);
     const int rc = begun ? converse(&x, q->argv[0]) : fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
     sfid__resp_end(&x.resp);
+    c->plain = c->plain && (rc == 0 || x.heard); /* it was not CLIENT */
     /* After an error that passes by itself, such as BUSY, the connection is still good. */
     if (rc < 0 && !(x.resp.is_error && reply->count > 0 && reply->class == SFID__REPLY_RETRY)) {
         sfid__wire_close(&c->wire);
@@ -361,7 +389,7 @@ void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *ur
     sfid__resolver_drop(&c->resolver); /* one resolver always has the same host */
     c->uri = *uri;
     c->turn = 0;
-    c->suspected = false;
+    c->suspected = c->plain = false;
 }
 
 void sfid__connection_drop(struct sfid__connection *c) {

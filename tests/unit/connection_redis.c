@@ -174,10 +174,7 @@ static void test_acl(void) {
     run(&r, "ACL SETUSER alice -client|setname");
     sfid__connection_drop(c);
     c = new_connection(url);
-    rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EAUTH, SFID__REPLY_CONFIG, "CLIENT SETNAME: NOPERM") && strstr(err.text, "client|setname"),
-       "a name that may not be set");
-    run(&r, "ACL SETUSER alice +client|setname");
+    ok(said(ping(c, LONG_MS), "PONG"), "a name that may not be set is done without");
     run(&r, "ACL SETUSER alice -client|setinfo"); /* Redis 7.0 does not know it, which is as good */
     ok(said(ping(c, LONG_MS), "PONG"), "the library's own may be missing");
     run(&r, "ACL SETUSER alice off");
