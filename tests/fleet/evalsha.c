@@ -2,7 +2,8 @@
 /*
  * Servers that do not have the script any more, after SCRIPT FLUSH, a restart, a failover: the question is sent again, whole, and
  * then by its SHA-1 again. NOSCRIPT comes before anything runs, so a release after it is done, and once. A user who may not use
- * EVALSHA leases by EVAL, and by EVALSHA again on a connection made after it is permitted.
+ * EVALSHA leases by EVAL, and by EVALSHA again on a connection made after it is permitted; so does a server that has neither EVALSHA
+ * nor CLIENT.
  */
 #include "support/faults.h"
 
@@ -87,7 +88,7 @@ static void test_failover(const char *program) {
     lead_to(link, master.socket);
     struct member *m = sha_member("over", link);
     m->opt.pid_min = 200; /* of all apps of this test each has its own */
-    m->opt.pid_max = 255;
+    m->opt.pid_max = 229;
     member_open_or_die(m);
     redis_replicate(&replica, &master);
     ok(renews_twice(m), "failover: it renews");
@@ -125,6 +126,25 @@ static void test_user(struct redis *r) {
     is_i64(member_end(m), 0, "without +evalsha: ends well");
 }
 
+/* ---- a server that knows neither ----------------------------------------------------------- */
+
+/* As a proxy that has a list of what it passes on. */
+static void test_unknown(const char *program) {
+    struct redis r;
+    redis_start(&r, program, "unknown", 0, "--rename-command", "EVALSHA", "hidden-1", "--rename-command", "CLIENT", "hidden-2",
+                NULL);
+    struct member *m = sha_member("unknown", r.socket);
+    m->opt.pid_min = 230;
+    m->opt.pid_max = 255;
+    member_open_or_die(m);
+    ok(renews_twice(m), "EVALSHA and CLIENT unknown: it renews");
+    ok(ran(&r, "eval") >= 3, "EVALSHA and CLIENT unknown: by EVAL");
+    is_i64(events_of(m, SFID_EVENT_RENEW_FAILED), 0, "EVALSHA and CLIENT unknown: no renewal failed");
+    is_well(m, "EVALSHA and CLIENT unknown");
+    is_i64(member_end(m), 0, "EVALSHA and CLIENT unknown: ends well");
+    redis_kill(&r);
+}
+
 int main(void) {
     faults_begin();
     for (size_t i = 0; i < servers.n; i++) {
@@ -140,6 +160,7 @@ int main(void) {
         test_release(&r, m);
         test_failover(servers.installed[i]);
         test_user(&r);
+        test_unknown(servers.installed[i]);
         redis_kill(&r);
         judge(LAYOUT, "per-file", UINT64_MAX, servers.installed[i]);
     }
