@@ -15,7 +15,7 @@
 #define PONG "+PONG\r\n"
 
 static void url_at(const struct peer *p, const char *ca, const char *more, char url[URL]) {
-    snprintf(url, URL, "rediss://127.0.0.1:%d?ca=%s/%s.pem%s", p->port, certificates, ca ? ca : "ca", more ? more : "");
+    snprintf(url, URL, "rediss://127.0.0.1:%d?connect_timeout=60s&ca=%s/%s.pem%s", p->port, certificates, ca ? ca : "ca", more ? more : "");
 }
 
 /* ---- names -------------------------------------------------------------------- */
@@ -342,7 +342,7 @@ static void test_steps(void) {
     struct sfid__error why = {.text = ""};
     tls_face((struct tls_face){.certificate = "server"});
     struct peer p = start_peer(true, serve_tickets);
-    url_at(&p, NULL, "&connect_timeout=60s", url);
+    url_at(&p, NULL, NULL, url);
     need(sfid__uri_parse(url, &uri, &why) >= 0 && sfid__wire_open(&w, &uri, &resolver, 0, &deadline, &why) == SFID__REPLY_OK &&
              sfid__wire_send(&w, "PING\r\n", 6, &deadline, &why) == SFID__REPLY_OK,
          "%s", why.text);

@@ -151,8 +151,8 @@ static void keepers(void) {
         if (child == 0) {
             sfid_status_info s;
             alarm(3 * TAP_WAIT_MS / 1000); /* nobody else ends it, and the test's output would stay open */
+            const pid_t before = getppid(); /* ends once this is told */
             shared->keeper_here = sfid_status(g, &s) == 0 && !s.keeper_here ? 1 : -1;
-            const pid_t before = getppid();
             while (getppid() == before)
                 usleep(1000);
             const bool took_over = tap_wait_until(keeper_is_here, g, TAP_WAIT_MS);
