@@ -218,6 +218,8 @@ static int greet(struct exchange *x) {
     char db[12], bytes[GREETING_BYTES];
     snprintf(db, sizeof db, "%" PRIu32, x->c->uri.db);
     const unsigned count = list_steps(x->c, db, steps);
+    if (count == 0)
+        return 0; /* the command is the first that the server hears */
     const bool sent = send_bytes(x, "connecting", bytes, write_steps(steps, count, bytes));
     for (unsigned i = 0; i < count; i++)
         if (take_greeting(x, &steps[i]) < 0)

@@ -81,11 +81,8 @@ static bool counted_can(void) { return false; }
 static inline void counted_begin(void) { atomic_store(&counted_most, counted_before = atomic_load(&counted_now)); }
 
 static void counted_check(int64_t got, int64_t bytes, const char *name) {
-    const char *preload = getenv("LD_PRELOAD"); /* set by valgrind for the program it runs */
     if (!counted_can())
-        skip(1, "%s",
-             preload && strstr(preload, "vgpreload") ? "valgrind has an allocator of its own"
-                                                     : "this C library keeps its allocator");
+        skip(1, "%s", tap_under_valgrind() ? "valgrind has an allocator of its own" : "this C library keeps its allocator");
     else if (!ok(got < bytes, "%s", name))
         diag("%" PRId64 " bytes, want less than %" PRId64, got, bytes);
 }

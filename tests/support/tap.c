@@ -179,6 +179,11 @@ int64_t tap_now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+bool tap_under_valgrind(void) {
+    const char *preload = getenv("LD_PRELOAD");
+    return preload && strstr(preload, "vgpreload");
+}
+
 bool patient(struct patience *p, int64_t limit_ms) {
     const int64_t now = tap_now_ms(), since = p->looked_ms ? now - p->looked_ms : 0;
     p->looked_ms = now;

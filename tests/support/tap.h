@@ -99,6 +99,9 @@ int64_t tap_now_ms(void);
 /** Returns zeroed memory that forked children share. */
 void *shared_memory(size_t size);
 
+/** Does valgrind run this program? It sets a variable for it. */
+bool tap_under_valgrind(void);
+
 /** Removes a directory with all in it, but stays on its file system. */
 void remove_tree(const char *path);
 

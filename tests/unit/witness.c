@@ -112,8 +112,8 @@ int main(void) {
     is_i64(witness_longest_step_ms(0), 0, "nobody watches the system: no step is long");
     witness_system();
     test_step(SYNC, "a sync");
-    if (SANITIZED)
-        skip(5, "a sanitizer takes what clone() begins for a fork");
+    if (SANITIZED || tap_under_valgrind())
+        skip(5, "a sanitizer or valgrind takes what clone() begins for a fork");
     else
         test_step(START, "the start of a process");
     return done_testing();
