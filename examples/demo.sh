@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What sets libsfid apart, in ten seconds: two processes with leased pids; one is killed and starts again in the same second,
+# What sets libsfid apart, in ten seconds: two processes with leased pids; one is killed and starts again at once,
 # the server forgets everything, then it is gone, and no ID comes twice. `./bootstrap demo` runs this; without it, sfid, worker
 # (examples/worker.c) and redis-server or valkey-server have to be in $PATH. It leaves nothing behind.
 set -eu
@@ -88,10 +88,10 @@ b=$started
 sfid lease ls --app orders --store "$store"
 because "An ID is a time, a pid and a sequence number. A and B have different pids, so their IDs differ."
 
-step "A is killed (kill -9) and starts again in the same second"
+step "A is killed (kill -9) and starts again at once"
 kill_and_restart "$a" A A2
 a2=$started
-because "The last ID before, the first one after: same second, same pid, next number. Shared memory outlives a process."
+because "The last ID before, the first one after: same pid and, in the same second, the next number. Shared memory outlives a process."
 
 step "The server forgets everything (FLUSHALL)"
 "$client" -s "$dir/sock" flushall
