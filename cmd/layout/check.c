@@ -12,8 +12,7 @@ static const struct crossing {
     const char *to_come, *past, *then, *cure;
 } crossings[] = {
     {INT64_C(1) << 53, "reach 2^53", "reached 2^53", "only text and 64-bit numbers hold them exactly",
-     "write IDs as strings in JSON, since JavaScript, jq 1.6 and every double round larger numbers; for a new app, js53 stays "
-     "below"},
+     "write IDs as strings in JSON, since JavaScript, jq 1.6 and every double round larger numbers; for a new app, js53 stays below"},
     {INT64_C(10000000000000000), "get a 17th digit", "got a 17th digit", "shorter and longer ones do not sort as decimal text",
      "sort them as numbers, base32 or decimals padded with zeros to 19 digits; let patterns for 16 digits match 16 to 19"},
 };

@@ -120,7 +120,7 @@ static void tell_unreachable(struct server_survey *s, int rc) {
         cure(s, "ACL SETUSER %.60s ~sfid:* +eval, and the other permissions in doc/redis.md", user_of(s));
     else if (rc == SFID_EAUTH)
         cure(s, "give a user and password of the server in the URL ($SFID_STORE); ACL LIST on the server lists its users");
-    else if (strcasestr(err->text, "unknown command") || strcasestr(err->text, "unsupported command"))
+    else if (sfid__reply_is_unknown(err->text))
         cure(s, "this server or proxy does not offer the command; leases need EVAL, INFO and TIME: give the server's own address");
     else
         cure(s, "check that the server runs, and the address and port in the URL");

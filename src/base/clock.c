@@ -42,9 +42,7 @@ static void system_sleep_ns(const struct sfid__clock *self, int64_t ns) {
 
 const struct sfid__clock sfid__system_clock = {system_now, system_monotonic_ns, system_sleep_ns};
 
-struct sfid__time sfid__now(const struct sfid__clock *clock) {
-    return clock->now(clock);
-}
+struct sfid__time sfid__now(const struct sfid__clock *clock) { return clock->now(clock); }
 
 int64_t sfid__monotonic_ms(const struct sfid__clock *clock) { return clock->monotonic_ns(clock) / 1000000; }
 

@@ -52,8 +52,8 @@ int sfid__deadline_left_ms(struct sfid__deadline *d);
 
 /*
  * Writes a moment of the wall clock as "05:11:17Z", or as "2026-03-01T05:11:17Z" if now_ms is not of the same day: with
- * SFID__ANOTHER_DAY always. gmtime_r() and
- * strftime() take a lock, which in a child of fork() stays held for ever if another thread had it.
+ * SFID__ANOTHER_DAY always. gmtime_r() and strftime() take a lock, which in a child of fork() stays held for ever if another thread
+ * had it.
  */
 #define SFID__TIME_TEXT 40
 #define SFID__ANOTHER_DAY INT64_MIN

@@ -79,7 +79,7 @@ static void distrust(struct walk *w, const char *dir, uid_t owner) {
                    dir, ours ? "/" : "", ours ? w->name : "", (unsigned)(ours ? owner : w->st.st_uid), user);
 }
 
-/* The walk has a doubt if others may move what this owner has in the directory. Only the first doubt is told. */
+/* If others may move what this owner has in the directory, the walk has a doubt. It tells only the first. */
 static void judge(struct walk *w, uid_t owner) {
     const char *dir = w->seen[0] ? w->seen : "/";
     const bool kept = (w->st.st_mode & S_ISVTX) && is_ours(owner, w->top);

@@ -2,8 +2,8 @@
 /*
  * lockers.c - which processes hold locks, by /proc/locks (proc(5)).
  *
- * Whoever reads that list stops every lock of the host for a moment, at each read(2): 16 readers without a pause made a flock(2)
- * 320 times slower. So one look serves all files that are asked for, and reads in pieces as large as the kernel makes them.
+ * Each read(2) of that list stops all locks of the host for a moment. 16 processes that read it without a pause made flock(2) 320
+ * times slower. So one look serves all files that are asked for, and reads pieces as large as the kernel makes them.
  */
 #include "host/files.h"
 

@@ -235,8 +235,7 @@ static bool says(const struct sfid__redis_app *app, const char *word) {
 /* Neither an ACL without evalsha nor a proxy that does not know it says anything of EVAL. */
 static bool offers_no_evalsha(const struct sfid__redis_app *app) {
     const char *line = app->reply.strings[0];
-    return app->reply.count > 0 && strcasestr(line, "evalsha") &&
-           (says(app, "NOPERM") || strcasestr(line, "unknown command") || strcasestr(line, "unsupported command"));
+    return app->reply.count > 0 && strcasestr(line, "evalsha") && (says(app, "NOPERM") || sfid__reply_is_unknown(line));
 }
 
 /*

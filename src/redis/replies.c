@@ -67,3 +67,11 @@ struct sfid__reply_meaning sfid__reply_classify(const char *line) {
             return rows[i];
     return (struct sfid__reply_meaning){SFID__REPLY_CONFIG, SFID_EREDIS, ""};
 }
+
+bool sfid__reply_is_unknown(const char *text) {
+    static const char *const words[] = {"unknown command", "unknown subcommand", "unsupported command", "command is not allowed"};
+    bool says = false;
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+        says = says || strcasestr(text, words[i]) != NULL;
+    return says;
+}

@@ -21,4 +21,7 @@ struct sfid__reply_meaning {
 /* The meaning of an error reply, from its first line without '-'. */
 struct sfid__reply_meaning sfid__reply_classify(const char *line);
 
+/* Does it say that the server, or a proxy, does not offer the command? */
+bool sfid__reply_is_unknown(const char *text);
+
 #endif
