@@ -43,6 +43,7 @@ struct sfid__redis_app {
     char witness[SFID__REDIS_ERA]; /* the script's argument 15 */
     char name[72];                 /* the app's */
     char shown[SFID__URI_SHOWN];
+    char typed[SFID__URI_SHOWN]; /* what a message puts behind --store: shown, if that is the whole URL; else "URL" */
 
     /* Of the last exchange: */
     enum sfid__redis_word word;

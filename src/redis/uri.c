@@ -433,6 +433,7 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
     }
     if ((scheme->is_unix ? read_unix : read_tcp)(&r, rest, authority) < 0)
         return err->code;
+    r.uri.bare = (r.given & ~(1u << DB)) == 0 && r.uri.user[0] == '\0' && r.uri.password[0] == '\0';
     *out = r.uri;
     return 0;
 }

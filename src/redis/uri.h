@@ -61,8 +61,9 @@ struct sfid__uri {
     int32_t pid_min, pid_max;         /* -1: not given */
     char client_name[SFID__URI_TEXT]; /* "": the default */
     enum sfid__registration registration;
-    bool share;                       /* share=1: processes of this user on this host have one pid */
-    bool idle_close;                  /* idle=close: no connection is kept between heartbeats */
+    bool share;      /* share=1: processes of this user on this host have one pid */
+    bool idle_close; /* idle=close: no connection is kept between heartbeats */
+    bool bare;       /* no user, no password and no parameter but db was given */
     bool tls;
     char ca[SFID__URI_TEXT];   /* file or directory of certificates to trust; "": the system's */
     char cert[SFID__URI_TEXT]; /* files of a client certificate and its key; both "": none */
