@@ -123,7 +123,10 @@ typedef struct sfid sfid;
  *                         a file of at most 255 bytes with the password, read for
  *                         each connection; one newline at its end is dropped. user@
  *                         may stand before the host. A relative FILE lies below
- *                         $CREDENTIALS_DIRECTORY (systemd.exec(5)) at sfid_open()
+ *                         $CREDENTIALS_DIRECTORY (systemd.exec(5)) at sfid_open().
+ *                         Prefer this: root and this user can read a password in a URL
+ *                         that came by the environment in /proc/PID/environ, and
+ *                         everybody one on a command line. A core dump holds either.
  *                       connect_timeout=MS, timeout=MS
  *                         how long connecting (1000) and a whole exchange (2000) may take
  *                       db=N, client_name=NAME
