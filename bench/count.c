@@ -26,7 +26,7 @@ SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
 static const sfid_layout counted = SFID_LAYOUT(31, 2, 30, STILL_UNIT_MS, SFID_EPOCH_MS);
 static const sfid_layout shorter = SFID_LAYOUT(30, 2, 15, 1000, SFID_EPOCH_MS);
 
-static sfid *seconds, *counter, *brief, *uuid7, *flake;
+static sfid *seconds, *counter, *brief, *shared, *shared_counter, *uuid7, *flake;
 static sfid_lane *lane, *counter_lane;
 static const char *dir;
 static int64_t batch[4096];
@@ -42,12 +42,18 @@ static int64_t by_lane(void) { return sfid_lane_next(lane); }
 static int64_t by_next_counter(void) { return sfid_next(counter); }
 static int64_t by_lane_inline(void) { return inlined_lane_next(lane); }
 static int64_t by_lane_counter(void) { return sfid_lane_next(counter_lane); }
+static int64_t by_shared(void) { return sfid_next(shared); }
+static int64_t by_shared_counter(void) { return sfid_next(shared_counter); }
+static int64_t by_shared_16(void) { return sfid_next_n(shared, batch, 16); }
 static int64_t by_16(void) { return sfid_next_n(seconds, batch, 16); }
 static int64_t by_64(void) { return sfid_next_n(seconds, batch, 64); }
 static int64_t by_4096(void) { return sfid_next_n(seconds, batch, 4096); }
 static int64_t by_uuid7(void) { return sfid_next_wide(uuid7, wide); }
 static int64_t by_uuid7_64(void) { return sfid_next_n_wide(uuid7, wide, 64); }
 static int64_t by_flake(void) { return sfid_next_wide(flake, wide); }
+static int64_t by_flake_1(void) { return sfid_next_n_wide(flake, wide, 1); }
+static int64_t by_flake_2(void) { return sfid_next_n_wide(flake, wide, 2); }
+static int64_t by_flake_16(void) { return sfid_next_n_wide(flake, wide, 16); }
 
 enum { LANE = -1 };
 
@@ -65,12 +71,18 @@ static const struct way {
             {"inline/lane_next", by_lane_inline, 1, LANE},
             {"next/counter", by_next_counter, 1, 0},
             {"lane_next/counter", by_lane_counter, 1, LANE},
+            {"share", by_shared, 1, 0},
+            {"share/counter", by_shared_counter, 1, 0},
+            {"share/next_n/16", by_shared_16, 1, 0},
             {"next_n/16", by_16, 1, 0},
             {"next_n/64", by_64, 1, 0},
             {"next_n/4096", by_4096, 1, 0},
             {"next_wide/uuid7", by_uuid7, 2, 0},
             {"next_wide/flake", by_flake, 2, 0},
-            {"next_n_wide/64", by_uuid7_64, 16, 1}};
+            {"next_n_wide/1", by_flake_1, 2, 0},
+            {"next_n_wide/2", by_flake_2, 2, 0},
+            {"next_n_wide/16", by_flake_16, 16, 0},
+            {"next_n_wide/64", by_uuid7_64, 16, 0}};
 
 /* Callgrind counts what happens in here, and writes the count each time this returns. */
 static __attribute__((noinline)) int64_t measured(const struct way *way, long n) {
@@ -80,11 +92,14 @@ static __attribute__((noinline)) int64_t measured(const struct way *way, long n)
     return sum;
 }
 
-static sfid *open_one(const sfid_layout *layout, const char *name) {
+/* name: of a wide layout; app: of a page that processes share, if not NULL. */
+static sfid *open_one(const sfid_layout *layout, const char *name, const char *app) {
     sfid *g = NULL;
     sfid_options opt = SFID_OPTIONS_INIT;
     sfid_wide_layout parsed;
     opt.pid = 1; /* no app: counts nothing but generating */
+    opt.app = app;
+    opt.share = app != NULL;
     opt.layout = layout;
     opt.wide = name ? &parsed : NULL;
     opt.exhaustion = SFID_FAIL;        /* never sleeps, however long a tick is */
@@ -99,7 +114,7 @@ static void settle(void) {
     int64_t sum;
     for (int quiet = 0; quiet < 10 && still_since_begin_ms() < 20000; quiet++) {
         const long before = still_looks;
-        sum = by_next_counter() | by_uuid7() | by_flake();
+        sum = by_next_counter() | by_shared_counter() | by_uuid7() | by_flake();
         if (still_looks != before || sum < 0) /* at first each waits for a tick of its own */
             quiet = -1;
         nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -130,11 +145,13 @@ int main(int argc, char **argv) {
     }
     dir = argv[2];
     still_begin();
-    seconds = open_one(&inlined_layout, NULL);
-    counter = open_one(&counted, NULL);
-    brief = open_one(&shorter, NULL);
-    uuid7 = open_one(NULL, "uuid7");
-    flake = open_one(NULL, "flake");
+    seconds = open_one(&inlined_layout, NULL, NULL);
+    counter = open_one(&counted, NULL, NULL);
+    brief = open_one(&shorter, NULL, NULL);
+    shared = open_one(&inlined_layout, NULL, "seconds");
+    shared_counter = open_one(&counted, NULL, "counter");
+    uuid7 = open_one(NULL, "uuid7", NULL);
+    flake = open_one(NULL, "flake", NULL);
     if (sfid_lane_open(&lane, seconds) < 0 || sfid_lane_open(&counter_lane, counter) < 0)
         return 1;
     settle();
@@ -147,6 +164,8 @@ int main(int argc, char **argv) {
     sfid_close(seconds);
     sfid_close(counter);
     sfid_close(brief);
+    sfid_close(shared);
+    sfid_close(shared_counter);
     sfid_close(uuid7);
     sfid_close(flake);
     return sum < 0;

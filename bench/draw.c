@@ -201,6 +201,13 @@ void bench_draw(void) {
                           1.5, "ID"}); /* all rounds of all batches are less than the 2^31 IDs of a second */
     run_row(&(struct row){"sfid_next_n of 16, 1 s", "time() + fetch_add + storing", floor_few, draw_few, NULL, s, DRAWS / 4, 1.7,
                           "ID"});
+    sfid *shared_s = open_pid("bench-shared-s", &seconds, "local?share=1"),
+         *shared_ms = open_pid("bench-shared-ms", &millis, "local?share=1");
+    run_row(&(struct row){"sfid_next, 1 s, share", "the same, without share", draw_next, draw_next, s, shared_s, DRAWS, 1.5, "ID"});
+    run_row(
+        &(struct row){"sfid_next, 1 ms, share", "the same, without share", draw_next, draw_next, ms, shared_ms, DRAWS, 1.1, "ID"});
+    sfid_close(shared_s);
+    sfid_close(shared_ms);
     sfid_close(s);
     sfid_close(ms);
     if (settings.store)

@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { BURST = 2048, BATCH = 256, BURSTS = 50, WORKER = 0x525400 };
@@ -92,14 +93,15 @@ static double draw_one(void *g, uint64_t bursts) {
     return took / (double)(bursts * BURST);
 }
 
-static double draw_many(void *g, uint64_t bursts) {
+/* Nanoseconds for an ID. */
+static double draw_batches(sfid *g, uint64_t bursts, size_t size) {
     int64_t got = 0;
     double took = 0;
     for (uint64_t k = 0; k < bursts; k++) {
         first(g);
         const double begin = now_ns();
-        for (uint64_t i = 0; i < BURST; i += BATCH) {
-            got += sfid_next_n_wide(g, batch, BATCH);
+        for (uint64_t i = 0; i < BURST; i += size) {
+            got += sfid_next_n_wide(g, batch, size);
             KEEP(&batch[0]);
         }
         took += now_ns() - begin;
@@ -108,6 +110,13 @@ static double draw_many(void *g, uint64_t bursts) {
         abort();
     return took / (double)(bursts * BURST);
 }
+
+static double draw_many(void *g, uint64_t bursts) { return draw_batches(g, bursts, BATCH); }
+
+/* Nanoseconds for a call. */
+static double call_1(void *g, uint64_t bursts) { return draw_batches(g, bursts, 1); }
+static double call_2(void *g, uint64_t bursts) { return 2 * draw_batches(g, bursts, 2); }
+static double call_16(void *g, uint64_t bursts) { return 16 * draw_batches(g, bursts, 16); }
 
 /* ---- rows ------------------------------------------------------------------ */
 
@@ -122,6 +131,11 @@ static void rows_of(const char *name, int64_t pid, const char *one, const char *
     const char *floor = time_by_counter() ? COUNTER " + fetch_add + storing" : "clock_gettime() + fetch_add + storing";
     run_row(&(struct row){one, floor, floor_one, draw_one, NULL, g, BURSTS, 1.7, "ID"});
     run_row(&(struct row){many, "storing as many", floor_store, draw_many, NULL, g, BURSTS, target, "ID"});
+    if (strcmp(name, "flake") == 0) {
+        run_row(&(struct row){"sfid_next_n_wide of 1, flake", "sfid_next_wide", draw_one, call_1, g, g, BURSTS, 1.4, "call"});
+        run_row(&(struct row){"sfid_next_n_wide of 2, flake", "sfid_next_wide", draw_one, call_2, g, g, BURSTS, 1.6, "call"});
+        run_row(&(struct row){"sfid_next_n_wide of 16, flake", "sfid_next_wide", draw_one, call_16, g, g, BURSTS, 3.5, "call"});
+    }
     sfid_close(g);
 }
 

@@ -65,18 +65,19 @@
       "atomic_compare_exchange_weak_explicit(&c->last, &last, tick, memory_order_seq_cst, memory_order_seq_cst)") \
     X(next_look, "src/draw/crowd.c", 1, "atomic_load_explicit(&c->next, memory_order_seq_cst)") \
     X(move_from, "src/draw/crowd.c", 1, "atomic_thread_fence(memory_order_seq_cst)") \
-    X(record_tick, "src/draw/crowd.c", 2, "atomic_load_explicit(sfid__record_at(g), memory_order_acquire)") \
-    X(from_tick, "src/draw/crowd.c", 1, "atomic_load_explicit(&g->crowd.from, memory_order_acquire)") \
-    X(limit_tick, "src/draw/crowd.c", 1, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
     X(from_set, "src/draw/crowd.c", 1, \
       "atomic_compare_exchange_strong_explicit(&next->crowd.from, &open, from, memory_order_release, memory_order_relaxed)") \
     X(next_front, "src/draw/crowd.c", 1, "atomic_load_explicit(&g->crowd.next, memory_order_acquire)") \
     X(next_set, "src/draw/crowd.c", 1, "atomic_store_explicit(&g->crowd.next, next, memory_order_release)") \
     X(next_skip, "src/draw/generator.h", 1, "atomic_load_explicit(&g->crowd.next, memory_order_acquire)") \
     X(record_hot, "src/draw/hot.c", 1, "atomic_load_explicit(out ? &g->wide_record : &g->record, memory_order_acquire)") \
-    X(limit_hot, "src/draw/hot.c", 1, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
-    X(record_many, "src/draw/hot.c", 1, "atomic_load_explicit(&g->record, memory_order_acquire)") \
-    X(limit_many, "src/draw/hot.c", 2, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
+    X(record_tick, "src/draw/hot.c", 1, "atomic_load_explicit(&c->record, memory_order_acquire)") \
+    X(last_tick, "src/draw/hot.c", 1, "atomic_load_explicit(&c->last, memory_order_seq_cst)") \
+    X(limit_tick, "src/draw/hot.c", 1, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
+    X(next_tick, "src/draw/hot.c", 1, "atomic_load_explicit(&c->next, memory_order_seq_cst)") \
+    X(limit_hot, "src/draw/hot.c", 2, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
+    X(record_many, "src/draw/hot.c", 1, "atomic_load_explicit(wide ? &g->wide_record : &g->record, memory_order_acquire)") \
+    X(limit_many, "src/draw/hot.c", 3, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
     X(record_start, "src/draw/hot.c", 1, "atomic_store_explicit(sfid__record_at(g), r, memory_order_release)") \
     X(record_stop, "src/draw/hot.c", 1, "atomic_exchange_explicit(sfid__record_at(g), &sfid__no_record, memory_order_acquire)") \
     X(record_lane, "src/draw/lane.c", 1, "atomic_load_explicit(lane->record, memory_order_acquire)") \

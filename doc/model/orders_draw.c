@@ -212,6 +212,11 @@ static bool issues_from_old(void) {
 }
 static void issue_from_old(void) { note(0, issues_from_old() ? OLD_TICK : 0); }
 static void issue_beside(void) { note(2, issues_from_old() ? OLD_TICK : 0); }
+/* hot.c, draw_shared(): in a tick that another call of the process has issued from. */
+static void issue_in_tick(void) {
+    const bool raised = load(LAST, last_tick) == OLD_TICK;
+    note(2, raised && load(NEXT, next_tick) == 0 ? OLD_TICK : 0);
+}
 static void set_from(void) {
     long open = OPEN;
     fence(move_from);
@@ -281,6 +286,7 @@ const struct program draw_programs[] = {
     {"ticks: one is late", {refresh, refresh_late}, NULL},
     {"on to the next page", {issue_from_old, move, issue_from_next}, next_is_above},
     {"on to the next page, two calls in one tick", {issue_from_old, issue_beside, move}, next_is_above},
+    {"on to the next page, a call in the tick", {issue_from_old, issue_in_tick, move}, next_is_above},
     PAIR(next_set, next_skip, "the front handle"),
     PAIR(next_set, next_walk, "the next handle, in close"),
     {"pages without an app are listed", {tell_by_change, hear}, NULL, .arg = {pages_add, pages_get}},

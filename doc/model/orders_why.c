@@ -37,7 +37,6 @@ const struct why whys[] = {
 
     {from_set, RLX, "the value is all there is: [move] orders what it was made of"},
     {from_get, RLX, "the value is all there is: [move] orders what it was made of"},
-    {from_tick, RLX, "the value is all there is: [move] orders what it was made of"},
     {word_close, REL, "the acquire half: nobody releases by a word. What the closer then writes to files stays behind the closing"},
     {record_newest, REL, "the acquire half: the record that is replaced is dropped, not followed"},
     {word_settle, RLX, "a position that is dropped harms nobody, and the next look is at everything"},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "draw/crowd.h"
 
-#include "draw/hint.h"
 #include "draw/record.h"
 
 #include <errno.h>
@@ -79,40 +78,12 @@ static struct sfid__generator *front(struct sfid__generator *g) {
     return g;
 }
 
-/*
- * Takes positions of the hint's tick, as the hot path does: most calls need no more. False if the slow path has to look. That asks
- * for the keeper, too, once a tick. If the keeper has been asked and has not answered, each call looks.
- *
- * The exchange takes positions only from the word that was compared, so all of them are of the hint's tick, below the limit and not
- * below `from`: (b) and (c) of hot.c need no second look. Orders as there.
- */
-static bool draw_in_tick(struct sfid__generator *g, struct sfid__call *call) {
-    const uint64_t tick = sfid__hint(g);
-    struct sfid__record *r = atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
-    /* Acquire, as in slow.c from_of(). */
-    if (tick < atomic_load_explicit(&g->crowd.from, memory_order_acquire))
-        return false;
-    const uint64_t capacity = sfid__record_capacity(r);
-    uint64_t n = load(&r->word);
-    while (sfid__record_tick(r, n) == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire)) {
-        if (load(&g->page->asked_ms) != 0) /* not before: a handle that did not open has no page */
-            return false;
-        call->count = SFID__MIN(call->want, capacity - (n & (capacity - 1)));
-        if (atomic_compare_exchange_weak_explicit(&r->word, &n, n + call->count, memory_order_relaxed, memory_order_relaxed)) {
-            call->from = r;
-            call->n = n;
-            return true;
-        }
-    }
-    return false;
-}
-
 static int draw_from(struct sfid__generator *g, struct sfid__call *call) {
     if (!g->shared)
         return sfid__draw(g, call);
     for (;;) {
         struct sfid__generator *at = front(g);
-        const int rc = draw_in_tick(at, call) ? 0 : sfid__draw(at, call);
+        const int rc = sfid__draw(at, call);
         if (call->exhausted)
             note_full(at, call->may_sleep, rc < 0 ? 0 : call->count);
         if (rc < 0 || may_issue(at, call))

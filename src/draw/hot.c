@@ -41,8 +41,8 @@
  *   word    relaxed: one location, whose modification order is the order of
  *           IDs. A position carries no other data with it.
  *
- * A generator whose page processes share has a closed record here, and draws in
- * crowd.c: it may move on to another page.
+ * A generator whose page processes share has a closed record here: it may move
+ * on to another page, so that a call looks at more (next_shared(), crowd.c).
  */
 #include "draw/hot.h"
 
@@ -79,6 +79,68 @@ static SFID__COLD int64_t next_in_hand(struct sfid__generator *g, struct sfid__r
     return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
 }
 
+#define SAMPLE 16 /* of so many positions one is counted, for all of them */
+#define SAMPLED_BITS 10
+
+/*
+ * Counts positions that this process takes, for note_full() in crowd.c, which compares them with what all take in a tick or more. An
+ * add for each call would cost a third of it. So of calls for one ID one in SAMPLE counts for all of them, chosen by the position's
+ * bits as Fibonacci hashing spreads them (Knuth, The Art of Computer Programming, 6.4): of positions that follow one another each
+ * 16th, give or take one, and of those that two processes take in turn as many for one as for the other. In a short sequence a sample
+ * would say little.
+ */
+static SFID__HOT void count_mine(struct sfid__crowd *c, struct sfid__run run) {
+    const bool sampled = run.count == 1 && run.from->seq_bits >= SAMPLED_BITS;
+    if (!sampled || run.n * UINT64_C(0x9e3779b97f4a7c15) >> 60 == 0)
+        atomic_fetch_add_explicit(&c->mine, sampled ? SAMPLE : run.count, memory_order_relaxed); /* a statistic */
+}
+
+/*
+ * Takes positions from a page that processes share, in a tick of which this process has issued an ID: most calls need no more. Once a
+ * tick, and while the keeper has been asked and has not answered, the slow path has to look, in crowd.c.
+ *
+ * The exchange takes positions only from the word that was compared, as in draw_many(). They are issued if no `next` is seen after
+ * that. `last` is found at the tick before: the argument of may_issue() in crowd.c needs no more than that it is found there before
+ * `next` is looked for, so both are sequentially consistent, with the fences [move]. Whoever raised it compared the tick with `from`,
+ * which does not change. Other orders as in draw().
+ */
+static SFID__HOT struct sfid__run draw_shared(struct sfid__generator *g, uint64_t tick, uint64_t want) {
+    struct sfid__generator *at = sfid__front(g);
+    struct sfid__crowd *c = &at->crowd;
+    struct sfid__record *r = atomic_load_explicit(&c->record, memory_order_acquire);
+    const uint64_t capacity = sfid__record_capacity(r);
+    uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed), count;
+    /* The page last: a handle that did not open has none, and a record that is closed. */
+    if (unlikely(sfid__record_tick(r, n) != tick || atomic_load_explicit(&c->last, memory_order_seq_cst) != tick ||
+                 atomic_load_explicit(&at->page->asked_ms, memory_order_relaxed) != 0))
+        return (struct sfid__run){0};
+    do {
+        if (unlikely(sfid__record_tick(r, n) != tick || tick >= atomic_load_explicit(&r->limit, memory_order_acquire)))
+            return (struct sfid__run){0};
+        count = want == 1 ? 1 : SFID__MIN(want, capacity - (n & (capacity - 1)));
+    } while (unlikely(!atomic_compare_exchange_weak_explicit(&r->word, &n, n + count, memory_order_relaxed, memory_order_relaxed)));
+    if (unlikely(atomic_load_explicit(&c->next, memory_order_seq_cst) != NULL)) {
+        atomic_fetch_add_explicit(&r->skipped, count, memory_order_relaxed); /* a statistic */
+        return (struct sfid__run){0};
+    }
+    const struct sfid__run run = {r, n, count};
+    count_mine(c, run);
+    return run;
+}
+
+/* Not inlined: what it needs in registers would cost calls of other generators some. */
+static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t next_shared(struct sfid__generator *g, uint64_t tick,
+                                                                                   bool may_sleep, struct sfid__call *out) {
+    const struct sfid__run run = draw_shared(g, tick, 1);
+    if (unlikely(run.count == 0))
+        return next_slow(g, may_sleep, out);
+    if (out == NULL)
+        return sfid__compose_in(run.from, tick, run.n);
+    out->from = run.from;
+    out->n = run.n;
+    return 0;
+}
+
 /*
  * Looks whether the word is in the tick. keeper_due, a hint, so relaxed: a call that may not sleep was the first of the tick and could
  * start no keeper; the next call that may sleep takes the slow path, which starts it. Short sequences go without: each of their calls
@@ -101,7 +163,7 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
     struct sfid__record *r = atomic_load_explicit(out ? &g->wide_record : &g->record, memory_order_acquire);
     if (unlikely(tick >= atomic_load_explicit(&r->limit, memory_order_acquire)) ||
         (atomic_load_explicit(&g->word_tick, memory_order_relaxed) != tick && unlikely(!is_in(g, r, tick, may_sleep))))
-        return next_slow(g, may_sleep, out);
+        return g->shared ? next_shared(g, tick, may_sleep, out) : next_slow(g, may_sleep, out);
     const uint64_t n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
     if (unlikely(sfid__record_tick(r, n) != tick)) /* the tick was used up meanwhile, or the record closed */
         return next_in_hand(g, r, n, may_sleep, out);
@@ -130,33 +192,71 @@ int64_t sfid__next_in_hand(sfid *handle, void *record, uint64_t n) {
 }
 
 /*
- * Takes positions of the hint's tick for a batch, at most what is left of it. True with call->from, n and count set; false if the
- * slow path has to look.
+ * Takes positions of the hint's tick for a batch, at most what is left of it. None: the slow path has to look.
  *
  * The exchange takes them only from the word that was compared, so all of them are of the hint's tick: (b) and (c) need no second
  * look. An add would take positions of the next tick, too. Orders as in draw().
  */
-static SFID__HOT bool draw_many(struct sfid__generator *g, struct sfid__call *call) {
+static SFID__HOT struct sfid__run draw_many(struct sfid__generator *g, bool wide, uint64_t want) {
     const uint64_t tick = sfid__hint(g);
-    struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
+    struct sfid__record *r = atomic_load_explicit(wide ? &g->wide_record : &g->record, memory_order_acquire);
     uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
     while (likely(sfid__record_tick(r, n) == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire))) {
-        const uint64_t capacity = sfid__record_capacity(r), left = capacity - (n & (capacity - 1));
-        call->from = r;
-        call->n = n;
-        call->count = SFID__MIN(call->want, left);
-        if (atomic_compare_exchange_weak_explicit(&r->word, &n, n + call->count, memory_order_relaxed, memory_order_relaxed))
-            return true;
+        const uint64_t capacity = sfid__record_capacity(r), left = capacity - (n & (capacity - 1)), count = SFID__MIN(want, left);
+        if (likely(atomic_compare_exchange_weak_explicit(&r->word, &n, n + count, memory_order_relaxed, memory_order_relaxed)))
+            return (struct sfid__run){r, n, count};
     }
-    return false;
+    return (struct sfid__run){0};
 }
 
-static SFID__COLD int many_slow(struct sfid__generator *g, struct sfid__call *call) {
+SFID__UNGUARDED bool sfid__draw_numbers(struct sfid__generator *g, uint64_t want, struct sfid__run *run) {
+    *run = unlikely(g->shared) ? draw_shared(g, sfid__hint(g), want) : draw_many(g, true, want);
+    return run->count == want;
+}
+
+int sfid__draw_run(struct sfid__generator *g, struct sfid__call *call, struct sfid__run *run) {
     call->in_hand = call->copied = false;
-    return sfid__is_wide(g) ? sfid__wrong_width(g) : sfid__draw_front(g, call);
+    const int rc = sfid__draw_front(g, call);
+    *run = (struct sfid__run){call->from, call->n, call->count};
+    return rc;
 }
 
-SFID__UNGUARDED int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
+static SFID__HOT void fill(int64_t *ids, struct sfid__run run) {
+    sfid__fill(ids, (size_t)run.count, (uint64_t)sfid__compose(run.from, run.n), sfid__record_step(run.from));
+}
+
+/* A batch that is not all in the hint's tick; run: its first positions, or none. */
+static SFID__COLD int64_t next_n_slow(struct sfid__generator *g, int64_t *ids, size_t n, struct sfid__run run) {
+    struct sfid__call call = {.may_sleep = true}; /* one for all rounds: max_wait_ms limits the whole call */
+    if (sfid__is_wide(g))
+        return sfid__wrong_width(g);
+    size_t done = 0;
+    for (;;) {
+        if (run.count == 0) {
+            call.want = n - done;
+            const int rc = sfid__draw_run(g, &call, &run);
+            done = call.copied ? 0 : done;
+            if (rc < 0)
+                return done ? (int64_t)done : rc;
+        }
+        fill(ids + done, run);
+        done += (size_t)run.count;
+        if (done >= n)
+            return (int64_t)done;
+        run = g->shared ? draw_shared(g, sfid__hint(g), n - done) : draw_many(g, false, n - done);
+    }
+}
+
+static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t next_n_shared(struct sfid__generator *g, int64_t *ids,
+                                                                                     size_t n) {
+    const struct sfid__run run = draw_shared(g, sfid__hint(g), n);
+    if (unlikely(run.count != n))
+        return next_n_slow(g, ids, n, run);
+    fill(ids, run);
+    return (int64_t)n;
+}
+
+SFID__UNGUARDED SFID__ALIGNED int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
     struct sfid__generator *g = (struct sfid__generator *)(void *)handle;
     if (unlikely(n == 0))
         return 0;
@@ -165,17 +265,10 @@ SFID__UNGUARDED int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
     if (unlikely(g == NULL))
         return SFID_ECLOSED;
     n = sfid__countable(n);
-    struct sfid__call call = {.may_sleep = true}; /* one for all rounds: max_wait_ms limits the whole call */
-    for (size_t done = 0; done < n; done += (size_t)call.count) {
-        call.want = n - done;
-        if (unlikely(!draw_many(g, &call))) {
-            const int rc = many_slow(g, &call);
-            done = call.copied ? 0 : done;
-            if (rc < 0)
-                return done ? (int64_t)done : rc;
-        }
-        sfid__fill(ids + done, (size_t)call.count, (uint64_t)sfid__compose(call.from, call.n), sfid__record_step(call.from));
-    }
+    const struct sfid__run run = draw_many(g, false, n);
+    if (unlikely(run.count != n))
+        return g->shared ? next_n_shared(g, ids, n) : next_n_slow(g, ids, n, run);
+    fill(ids, run);
     return (int64_t)n;
 }
 

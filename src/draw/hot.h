@@ -34,4 +34,16 @@ int sfid__wrong_width(struct sfid__generator *g);
  */
 int sfid__next_number(struct sfid__generator *g, bool may_sleep, struct sfid__call *call);
 
+/* Positions of one tick; count 0: none. */
+struct sfid__run {
+    struct sfid__record *from;
+    uint64_t n, count;
+};
+
+/* Takes at most so many positions of the hint's tick for wide IDs. False: not all of them. With none the slow path has to look. */
+bool sfid__draw_numbers(struct sfid__generator *g, uint64_t want, struct sfid__run *run);
+
+/* The slow path of a batch, wide or not: at most call->want positions. 0 with *run and call->copied, or a negative code. */
+int sfid__draw_run(struct sfid__generator *g, struct sfid__call *call, struct sfid__run *run);
+
 #endif

@@ -13,7 +13,7 @@ enum { SEQ_BITS = 12, OF_A_TICK = 1 << SEQ_BITS, SIZES = 300, GUARD = -42 };
 #define START UINT64_C(100000000)
 
 static struct fake f;
-static int64_t ids[2 * OF_A_TICK];
+static int64_t ids[3 * OF_A_TICK];
 
 static uint64_t number(uint64_t tick, uint64_t seq) { return tick << SEQ_BITS | seq; }
 static uint64_t word(void) { return sfid__record_position(fake_record(&f)); }
@@ -78,6 +78,11 @@ static void over_the_end_of_a_tick(void) {
     ok(are_from(103, number(START, OF_A_TICK - 3)), "goes on with the next tick's first ID");
     is_i64(f.slept_ns, 1000000, "once that has begun");
     is_u64(word(), number(START + 1, 100), "and takes what it returns");
+    fake_close(&f);
+    fake_open(&f, NULL, SFID_BORROW, 0, 10000);
+    fake_set_word(&f, START, OF_A_TICK - 3);
+    is_i64(sfid_next_n(fake_handle(&f), ids, OF_A_TICK + 53), OF_A_TICK + 53, "borrowing: a batch of three ticks");
+    is_u64(word(), number(START + 2, 50), "ahead of the clock, and takes what it returns");
     fake_close(&f);
 }
 

@@ -16,13 +16,15 @@ static void want(struct sfid__generator *g) {
     wanted++;
 }
 
-static void begin(void) {
-    fake_open(&a, NULL, SFID_WAIT, 2000, 0);
+static void begin_in(const char *layout) {
+    fake_open(&a, layout, SFID_WAIT, 2000, 0);
     sfid__generator_share(&a.g);
     sfid__generator_start(&a.g, fake_record(&a));
     a.g.page_wanted = want;
     wanted = 0;
 }
+
+static void begin(void) { begin_in(NULL); }
 
 static void begin_both(void) {
     begin();
@@ -153,10 +155,10 @@ static void in_a_tick(void) {
     ok(atomic_load(&a.g.record) == &sfid__shared_only, "no call stays on the hot path");
     const int64_t first = fake_next(&a), second = fake_next(&a);
     is_i64(second, first + 1, "the next number of the tick");
-    is_u64(atomic_load(&a.g.crowd.mine), 2, "this process's positions are counted");
     int64_t ids[4096];
+    const uint64_t mine = atomic_load(&a.g.crowd.mine);
     is_i64(sfid_next_n(fake_handle(&a), ids, 5), 5, "five at once");
-    is_u64(atomic_load(&a.g.crowd.mine), 7, "are counted, too");
+    is_u64(atomic_load(&a.g.crowd.mine), mine + 5, "are counted");
     struct sfid__record *r = fake_record(&a);
     atomic_store(&r->hi, START - 1); /* the slow path raises it */
     ok(fake_next(&a) == first + 7 && fake_try(&a) == first + 8 && sfid_next_n(fake_handle(&a), ids, 5) == 5 &&
@@ -172,6 +174,28 @@ static void in_a_tick(void) {
     ok(sfid_next_n(fake_handle(&a), ids, 4096) == 4096 && ids[0] == first + 15 && fake_tick_of(&a, ids[4080]) == START &&
            fake_tick_of(&a, ids[4081]) == START + 1 && pid_of(ids[4080]) == pid_of(first),
        "a batch ends with the tick and goes on in the next one");
+    end();
+}
+
+/* What this process has issued decides where the next page begins, and whether it wants one. */
+static void is_noted(void) {
+    int missing = 0;
+    begin();
+    fake_set_word(&a, fake_tick(&a), 5);
+    ok(fake_next(&a) >= 0 && atomic_load(&a.g.crowd.last) == START,
+       "the first ID of a tick is noted, where others have begun it, too");
+    const uint64_t before = atomic_load(&a.g.crowd.mine);
+    for (int i = 0; i < 3200; i++)
+        missing += fake_next(&a) < 0;
+    const int64_t counted = (int64_t)(atomic_load(&a.g.crowd.mine) - before);
+    ok(counted > 3200 - 64 && counted < 3200 + 64, "by a sample, 3200 positions count as about as many (%" PRId64 ")", counted);
+    end();
+    begin_in("45:10:8/1ms");
+    const uint64_t none = atomic_load(&a.g.crowd.mine);
+    for (int i = 0; i < 25; i++)
+        missing += fake_next(&a) < 0;
+    is_u64(atomic_load(&a.g.crowd.mine) - none, 25, "of a short sequence each position counts");
+    is_i64(missing, 0, "and none is missing");
     end();
 }
 
@@ -316,6 +340,7 @@ static void at_the_limit(void) {
 int main(void) {
     at_the_limit();
     in_a_tick();
+    is_noted();
     when_wanted();
     only_its_own_record();
     above_the_old();
