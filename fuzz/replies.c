@@ -40,6 +40,7 @@ enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__
         return SFID__REPLY_RESOLVE;
     }
     w->fd = 1000;
+    w->class = SFID__LOOPBACK;
     server.greeted = server.greets ? 0 : sizeof GREETING - 1;
     return SFID__REPLY_OK;
 }

@@ -3,13 +3,17 @@
 #include "redis/uri.h"
 
 #include "fuzz.h"
+#include "redis/named.h"
+
+#include <sys/socket.h>
 
 static bool ended(const char *text, size_t size) { return memchr(text, '\0', size) != NULL; }
 
 static void check_accepted(const struct sfid__uri *u) {
     char shown[SFID__URI_SHOWN];
     HOLDS(ended(u->user, sizeof u->user) && ended(u->password, sizeof u->password) && ended(u->master, sizeof u->master) &&
-          ended(u->path, sizeof u->path) && ended(u->client_name, sizeof u->client_name));
+          ended(u->path, sizeof u->path) && ended(u->client_name, sizeof u->client_name) &&
+          ended(u->named_hosts, sizeof u->named_hosts));
     HOLDS((u->nodes == 0) != (u->path[0] == '\0') && u->nodes <= SFID__URI_NODES);
     HOLDS(u->kind != SFID__URI_SERVER || u->nodes <= 1);
     HOLDS((u->kind == SFID__URI_SENTINEL) == (u->master[0] != '\0'));
@@ -20,6 +24,8 @@ static void check_accepted(const struct sfid__uri *u) {
     HOLDS(u->user[0] == '\0' || u->password[0] != '\0' || u->password_file[0] != '\0');
     HOLDS(u->password[0] == '\0' || u->password_file[0] == '\0');
     HOLDS(u->sni[0] != '.' && u->sni[0] != '%'); /* OpenSSL would take them for many names, or any */
+    HOLDS(u->named_hosts[0] == '\0' || u->kind != SFID__URI_SERVER);
+    sfid__named_hosts_have(u->named_hosts, u->node[0].host, &(struct sockaddr){.sa_family = AF_UNIX});
     HOLDS(u->password_file[0] == '\0' || u->password_file[0] == '/');
     HOLDS(u->path[0] == '\0' || u->path[0] == '/');
     HOLDS(u->db <= INT32_MAX);

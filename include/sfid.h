@@ -114,6 +114,12 @@ typedef struct sfid sfid;
  *                       redis+cluster://[user:password@]host[:port],…[?…]
  *                         the node that has the app's keys; the app's name needs a
  *                         part in braces, "{orders}", unless registration=off
+ *                       named_hosts=LIST
+ *                         the hosts that sentinels and nodes may name: addresses,
+ *                         networks (10.0.0.0/8) and names (redis-*.example), with
+ *                         commas between them. Default: with TLS any; without it
+ *                         those of the class (loopback, link-local, private,
+ *                         public) of the server that names them
  *                       rediss://…, rediss+sentinel://…, rediss+cluster://…
  *                         TLS, if this build has it. Parameters: ca (a file or
  *                         directory; default: the system's), cert and key (the
@@ -159,7 +165,8 @@ typedef struct sfid sfid;
  *   SFID_ELEASE       share is 2, and no process shares the app now
  *   SFID_EREDIS       the server cannot be reached, or does not answer as it should
  *   SFID_EAUTH        the user or password is wrong, or the user lacks a permission (the text names it); with
- *                     TLS, the server's certificate fails a check, or the server wants one from the client
+ *                     TLS, the server's certificate fails a check, or the server wants one from the client;
+ *                     a sentinel or node names a host that it may not name
  *   SFID_ECLOCK       the clock is before the layout's epoch, or more than max_skew_ms from the server's
  *   SFID_EOVERFLOW    the clock is past the layout's end
  *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms,

@@ -79,8 +79,6 @@ static void check_timeouts(struct server_survey *s) {
     const sfid_options *opt = &s->visit.settings.opt;
     const uint64_t exchange = (uint64_t)s->visit.settings.uri.connect_timeout_ms + s->visit.settings.uri.timeout_ms;
     const uint64_t wanted = opt->heartbeat_ms + 2 * exchange;
-    if (s->too_slow)
-        return;
     if (s->visit.app.window_ms >= wanted) {
         tell(s, SFID_CHECK_LEASE, SFID_CHECK_FINE, 0, "%" PRIu64 " ms, renewed every %" PRIu32 " ms", s->visit.app.window_ms,
              opt->heartbeat_ms);
@@ -93,9 +91,8 @@ static void check_timeouts(struct server_survey *s) {
 }
 
 static void check_end(struct server_survey *s) {
-    const sfid_layout *l = &s->visit.app.layout;
     sfid_layout_facts facts;
-    if (sfid_layout_describe(l, &facts) < 0)
+    if (sfid_layout_describe(&s->visit.app.layout, &facts) < 0)
         return;
     const int64_t left = facts.last_ms - sfid__now(s->visit.app.clock).ms, days = left / 86400000;
     if (left < NEAR_END_MS)
@@ -110,6 +107,17 @@ static void check_end(struct server_survey *s) {
              -days, days == -1 ? "" : "s");
 }
 
+/* A host that others name gets the password: see redis/wire.h. */
+static void check_named(struct server_survey *s) {
+    const struct sfid__uri *uri = &s->visit.settings.uri;
+    if (uri->kind == SFID__URI_SERVER || uri->tls || uri->named_hosts[0] || !(uri->password[0] || uri->password_file[0]))
+        return;
+    cure(s, "use TLS (rediss+...), or list the hosts that may be named, as in named_hosts=10.0.0.0/8");
+    tell(s, SFID_CHECK_SERVER, SFID_CHECK_WARNING, 0,
+         "without TLS and named_hosts=, a sentinel or node has the password sent to any host that is as public or private as "
+         "itself");
+}
+
 /* ---- the server ------------------------------------------------------------ */
 
 /* The first exchange failed, and no other would do better. */
@@ -118,6 +126,8 @@ static void tell_unreachable(struct server_survey *s, int rc) {
     const bool permitted = strstr(err->text, "NOPERM") == NULL;
     if (rc == SFID_EAUTH && !permitted)
         cure(s, "ACL SETUSER %.60s ~sfid:* +eval, and the other permissions in doc/redis.md", user_of(s));
+    else if (strstr(err->text, "named_hosts="))
+        cure(s, "if that host is right, list it: named_hosts= in the URL; else look at the server that names it");
     else if (rc == SFID_EAUTH)
         cure(s, "give a user and password of the server in the URL ($SFID_STORE); ACL LIST on the server lists its users");
     else if (sfid__reply_is_unknown(err->text))
@@ -229,13 +239,6 @@ static void check_memory(struct server_survey *s) {
 
 /* ---- replication ----------------------------------------------------------- */
 
-/* Has it replicas, or had it any? No server can supersede a master without any. */
-static bool has_replicas(const struct server_survey *s) {
-    const char *before = sfid__redis_fact(&s->facts, "master_replid2"), *role = sfid__redis_fact(&s->facts, "role");
-    return sfid__redis_fact_number(&s->facts, "connected_slaves") > 0 || sfid__redis_fact(&s->facts, "min_slaves_good_slaves") ||
-           (role && strcmp(role, "slave") == 0) || (before && strspn(before, "0") != strlen(before));
-}
-
 static bool check_min_replicas(struct server_survey *s) {
     const int64_t budget = s->visit.app.budget_ms, write = sfid__redis_setting(&s->visit, "min-replicas-to-write"),
                   lag = sfid__redis_setting(&s->visit, "min-replicas-max-lag"), most = budget / 1000 - LAG_LESS_S,
@@ -299,7 +302,7 @@ static bool check_backlog(struct server_survey *s) {
 }
 
 static void check_replication(struct server_survey *s) {
-    if (!has_replicas(s)) {
+    if (!sfid__redis_has_replicas(&s->facts)) {
         tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "it has no replicas, so none can replace it");
         return;
     }
@@ -336,8 +339,7 @@ static void tell_refusal(struct server_survey *s, int rc) {
     if (rc == SFID_ECLOCK)
         cure(s, "correct the wrong clock, and let a time service (chrony, systemd-timesyncd) keep both right");
     else if (rc == SFID_ELAYOUT)
-        cure(s, "give all processes of the app the same layout, ttl_ms, short_ms and skew_budget_ms; or use another app name for "
-                "these");
+        cure(s, "give all processes of the app the same layout, ttl_ms, short_ms and skew_budget_ms; or use another app name");
     tell(s,
          rc == SFID_ECLOCK    ? SFID_CHECK_CLOCK
          : rc == SFID_ELAYOUT ? SFID_CHECK_LAYOUT
@@ -413,14 +415,13 @@ static void check_pids(struct server_survey *s) {
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "%" PRIu64 " record%s damaged, so no process gets %s", s->endless,
              s->endless == 1 ? " is" : "s are", s->endless == 1 ? "that pid" : "those pids");
     }
-    if (taken > all / 10 * 9 && all > 1) {
+    const bool full = taken > all / 10 * 9 && all > 1;
+    const char *unknown = until[0] ? "; the holders of the others are unknown until " : "",
+               *few = taken < all ? "; a killed process blocks one until its lease ends" : "; another process gets none";
+    if (full)
         cure(s, "end processes, or use another app name, with a layout that has more bits for the pid");
-        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "%" PRIu64 " of %" PRIu64 " pids are taken%s", taken, all,
-             taken < all ? "; a killed process blocks one until its lease ends" : "; another process gets none");
-    } else {
-        tell(s, SFID_CHECK_APP, SFID_CHECK_FINE, 0, "%" PRIu64 " of %" PRIu64 " pids are taken%s%s", taken, all,
-             until[0] ? "; the holders of the others are unknown until " : "", until);
-    }
+    tell(s, SFID_CHECK_APP, full ? SFID_CHECK_WARNING : SFID_CHECK_FINE, 0, "%" PRIu64 " of %" PRIu64 " pids are taken%s%s", taken,
+         all, full ? few : unknown, full ? "" : until);
     if (s->held_short > 0 && s->view.known == SFID__APP_CURRENT && sfid__redis_app_time(app, s->view.open_tick) <= app->now_ms) {
         cure(s, "use another app name, with a layout that has more bits for the pid");
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
@@ -435,15 +436,12 @@ static void check_clients(struct server_survey *s) {
                   now = sfid__redis_fact_number(&s->facts, "connected_clients");
     if (most < 0 || now < 0)
         return;
-    if (now > most / 10 * 8) {
+    const bool many = now > most / 10 * 8;
+    if (many)
         cure(s, "raise maxclients (CONFIG SET maxclients), or add idle=close to the store URL");
-        tell(s, SFID_CHECK_SERVER, SFID_CHECK_WARNING, 0,
-             "%" PRId64 " of %" PRId64 " connections are in use; each process needs one, and a process without one gets no pid",
-             now, most);
-    } else {
-        tell(s, SFID_CHECK_SERVER, SFID_CHECK_FINE, 0, "%" PRId64 " of %" PRId64 " connections are in use; each process needs one",
-             now, most);
-    }
+    tell(s, SFID_CHECK_SERVER, many ? SFID_CHECK_WARNING : SFID_CHECK_FINE, 0,
+         "%" PRId64 " of %" PRId64 " connections are in use; each process needs one%s", now, most,
+         many ? ", and a process without one gets no pid" : "");
 }
 
 static void check_app(struct server_survey *s) {
@@ -460,8 +458,10 @@ static void check_app(struct server_survey *s) {
 /* ---- all of it ------------------------------------------------------------- */
 
 static void check(struct server_survey *s) {
-    check_timeouts(s);
+    if (!s->too_slow)
+        check_timeouts(s);
     check_end(s);
+    check_named(s);
     const int rc = sfid__redis_check(&s->visit, &s->facts);
     if (rc < 0) {
         tell_unreachable(s, rc);

@@ -74,6 +74,12 @@ int64_t sfid__redis_fact_number(const struct sfid__redis_facts *facts, const cha
     return number(sfid__redis_fact(facts, name));
 }
 
+bool sfid__redis_has_replicas(const struct sfid__redis_facts *facts) {
+    const char *before = sfid__redis_fact(facts, "master_replid2"), *role = sfid__redis_fact(facts, "role");
+    return sfid__redis_fact_number(facts, "connected_slaves") > 0 || sfid__redis_fact(facts, "min_slaves_good_slaves") ||
+           (role && strcmp(role, "slave") == 0) || (before && strspn(before, "0") != strlen(before));
+}
+
 int64_t sfid__redis_setting(struct sfid__visit *v, const char *name) {
     struct sfid__error kept = v->error;
     const struct sfid__redis_reply *r = &v->app.reply;

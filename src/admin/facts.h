@@ -24,6 +24,9 @@ const char *sfid__redis_fact(const struct sfid__redis_facts *facts, const char *
 /* The value as a decimal; -1 if it is none. */
 int64_t sfid__redis_fact_number(const struct sfid__redis_facts *facts, const char *name);
 
+/* Has it replicas, or had it any? No server can supersede a master without any. */
+bool sfid__redis_has_replicas(const struct sfid__redis_facts *facts);
+
 /* A setting as a decimal; -1 if the server or its ACL does not show it. */
 int64_t sfid__redis_setting(struct sfid__visit *v, const char *name);
 

@@ -69,11 +69,18 @@ void sfid__cluster_hang_up(struct sfid__cluster *c) { sfid__connection_hang_up(c
 
 /* ---- from node to node ----------------------------------------------------- */
 
+/* Returns the node's place; c->count: it is unknown. */
+static unsigned find(const struct sfid__cluster *c, const struct sfid__endpoint *node) {
+    unsigned i = 0;
+    while (i < c->count && !sfid__endpoint_equals(&c->nodes[i], node))
+        i++;
+    return i;
+}
+
 /* Keeps a node that another one named, to ask it when that one is gone. */
 static void learn(struct sfid__cluster *c, const struct sfid__endpoint *node) {
-    for (unsigned i = 0; i < c->count; i++)
-        if (sfid__endpoint_equals(&c->nodes[i], node))
-            return;
+    if (find(c, node) < c->count)
+        return;
     if (c->count < c->uri.nodes + LEARNED)
         c->nodes[c->count++] = *node;
     else
@@ -88,6 +95,9 @@ struct hunt {
     struct sfid__redis_reply *reply;
     struct sfid__error *err;
     unsigned redirects, tried;
+    struct sfid__endpoint from; /* who named the current node; host "": nobody, as far as this exchange knows */
+    struct sfid__error wrong;   /* a named node failed so that a person has to look at it; code 0: none */
+    unsigned useless;           /* bits: such nodes, and who named them */
 };
 
 static int64_t left_ms(const struct hunt *h) { return h->q->deadline_ms - sfid__deadline_now_ms(); }
@@ -105,15 +115,42 @@ static bool follow(struct hunt *h) {
         return false;
     if (to.node.host[0] == '\0')
         memcpy(to.node.host, h->c->at.host, sizeof to.node.host);
+    to.node.named_by = sfid__connection_reached(h->c->connection);
+    h->from = h->c->at;
     learn(h->c, &to.node);
     aim(h->c, &to.node, h->c->uri.connect_timeout_ms);
     return true;
 }
 
-/* Is the current node gone, or cut off from its cluster, so that another may know more? */
-static bool is_of_no_use(const struct hunt *h) {
+/* What the error says, without the server's name. */
+static const char *behind_name(const struct sfid__error *err) {
+    const char *why = strstr(err->text, ": ");
+    return why ? why + 2 : err->text;
+}
+
+/* Notes if the current node, which another one named, failed in a way that a person has to look at. */
+static bool is_wrong(struct hunt *h) {
+    struct sfid__cluster *c = h->c;
+    char from[SFID__ENDPOINT_SHOWN] = "", at[SFID__ENDPOINT_SHOWN];
+    const char *names = "";
+    if (c->at.named_by == SFID__UNNAMED || h->reply->class != SFID__REPLY_CONFIG ||
+        h->err->code == SFID_EINVAL) /* a file of the URL, which no other node would mend */
+        return false;
+    h->useless |= 1U << find(c, &c->at);
+    sfid__endpoint_describe(&c->at, at);
+    if (h->from.host[0]) {
+        h->useless |= 1U << find(c, &h->from);
+        sfid__endpoint_describe(&h->from, from);
+        names = " names ";
+    }
+    sfid__fail(&h->wrong, h->err->code, "node %.60s%s%.60s: %.240s", from, names, at, behind_name(h->err));
+    return true;
+}
+
+/* Is the current node wrong, gone, or cut off from its cluster, so that another may know more? */
+static bool is_of_no_use(struct hunt *h) {
     if (h->reply->count == 0)
-        return h->reply->class != SFID__REPLY_CONFIG;
+        return h->reply->class != SFID__REPLY_CONFIG || is_wrong(h);
     return strncmp(h->reply->strings[0], "CLUSTERDOWN", 11) == 0 || h->reply->class == SFID__REPLY_RESOLVE;
 }
 
@@ -122,10 +159,17 @@ static bool go_round(struct hunt *h) {
     struct sfid__cluster *c = h->c;
     if (h->tried++ == c->count || !may_go_on(h))
         return false;
-    const struct sfid__endpoint next = c->nodes[c->turn % c->count];
-    c->turn = (c->turn + 1) % c->count;
-    aim(c, &next, left_ms(h) / (c->count - h->tried + 2));
-    return true;
+    for (unsigned k = 0; k < c->count; k++) {
+        const unsigned i = c->turn % c->count;
+        const struct sfid__endpoint next = c->nodes[i];
+        c->turn = (i + 1) % c->count;
+        if (h->useless & 1U << i)
+            continue;
+        h->from.host[0] = '\0';
+        aim(c, &next, left_ms(h) / (c->count - h->tried + 2));
+        return true;
+    }
+    return false;
 }
 
 static int fail_hunt(struct hunt *h) {
@@ -133,22 +177,24 @@ static int fail_hunt(struct hunt *h) {
     const struct sfid__error last = *h->err;
     sfid__uri_describe(&h->c->uri, name, sizeof name);
     sfid__endpoint_describe(&h->c->at, node);
-    const char *why = strstr(last.text, ": ");
     if (h->reply->redirect.to != SFID__STAY)
         h->reply->class = SFID__REPLY_RETRY;
+    if (h->wrong.code)
+        return sfid__fail(h->err, h->wrong.code, "%.160s: hash slot %u of the app: %s", name, h->c->slot, h->wrong.text);
     return sfid__fail(h->err, last.code, "%.160s: hash slot %u of the app: node %.60s: %s", name, h->c->slot, node,
-                      why ? why + 2 : last.text);
+                      behind_name(&last));
 }
 
 int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
                            struct sfid__error *err) {
-    struct hunt h = {c, q, reply, err, 0, 0};
+    struct hunt h = {.c = c, .q = q, .reply = reply, .err = err};
     for (;;) {
         const int rc = sfid__connection_exchange(c->connection, q, reply, err);
         if (rc == 0)
             return 0;
         const bool redirected = reply->redirect.to == SFID__MOVED;
-        if (redirected ? !follow(&h) : !is_of_no_use(&h) || !go_round(&h))
-            return redirected || is_of_no_use(&h) ? fail_hunt(&h) : rc;
+        const bool useless = !redirected && is_of_no_use(&h);
+        if (redirected ? !follow(&h) : !useless || !go_round(&h))
+            return redirected || useless ? fail_hunt(&h) : rc;
     }
 }

@@ -19,9 +19,10 @@ struct sfid__connection {
     uint64_t process;          /* the process that owns this descriptor and this lookup; 0 before the first exchange: */
     struct sfid__wire wire;
     struct sfid__resolver resolver;
-    unsigned turn;  /* the first of the name's addresses to try */
-    bool suspected; /* of speaking TLS; it was asked once */
-    bool plain;     /* the greeting is without CLIENT: the server closed the connection at one that had it, without a word */
+    unsigned turn;                    /* the first of the name's addresses to try */
+    enum sfid__address_class reached; /* where the last connection led */
+    bool suspected;                   /* of speaking TLS; it was asked once */
+    bool plain; /* the greeting is without CLIENT: the server closed the connection at one that had it, without a word */
 };
 
 /* One exchange, from connecting to the reply. Its reader ends with it: nothing is left over between two exchanges. */
@@ -265,6 +266,7 @@ static int connect_and_greet(struct exchange *x) {
     if (class != SFID__REPLY_OK)
         return fail_wire(x, class, &why, "connecting");
     x->until_ms = whole;
+    c->reached = c->wire.class;
     if (greet(x) == 0)
         return 0;
     const int rc = fail_greeting(x);
@@ -376,6 +378,8 @@ bool sfid__connection_is_up(struct sfid__connection *c) {
         sfid__wire_close(&c->wire);
     return c->wire.fd >= 0;
 }
+
+enum sfid__address_class sfid__connection_reached(const struct sfid__connection *c) { return c->reached; }
 
 void sfid__connection_hang_up(struct sfid__connection *c) {
     disown(c);

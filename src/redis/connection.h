@@ -67,6 +67,9 @@ int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__que
 /* True while the connection is open and the server has not closed it. Looks, never blocks, and closes one that cannot be used. */
 bool sfid__connection_is_up(struct sfid__connection *c);
 
+/* The class of the address that the last connection led to: that of who names a host in its answer. */
+enum sfid__address_class sfid__connection_reached(const struct sfid__connection *c);
+
 /* Closes what is open; the next exchange connects anew. */
 void sfid__connection_hang_up(struct sfid__connection *c);
 

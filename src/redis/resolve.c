@@ -23,6 +23,7 @@ struct sfid__lookup {
     char host[SFID__URI_TEXT];
     char port[6];
     int rc, errnum;
+    bool literal;
     struct addrinfo *found;
 };
 
@@ -83,6 +84,7 @@ static enum sfid__reply_class failed(const struct sfid__lookup *l, struct sfid__
 
 static enum sfid__reply_class answer(const struct sfid__lookup *l, struct sfid__addresses *out, struct sfid__error *why) {
     out->count = 0;
+    out->literal = l->literal;
     if (l->rc != 0)
         return failed(l, why);
     for (const struct addrinfo *a = l->found; a && out->count < SFID__ADDRESSES; a = a->ai_next) {
@@ -116,6 +118,7 @@ static int ask(struct sfid__resolver *r, const char *host, uint16_t port) {
         return ENOMEM;
     look_up(l, AI_NUMERICHOST); /* asks nobody and reads no file */
     int rc = 0;
+    l->literal = l->rc == 0;
     if (l->rc == EAI_NONAME)
         rc = start_thread(l);
     else

@@ -38,6 +38,7 @@ struct sfid__address {
 
 struct sfid__addresses {
     unsigned count;
+    bool literal; /* the host is an address itself, in any form that the system knows */
     struct sfid__address list[SFID__ADDRESSES];
 };
 

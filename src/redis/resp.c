@@ -69,7 +69,7 @@ static void take_line(struct sfid__resp *r, const char *text, size_t len, char *
 
 /* "MOVED slot host:port" ("Redis cluster specification"). No host, or "?": the node that was asked. ASK is not followed. */
 static struct sfid__redirect read_redirect(const char *line) {
-    struct sfid__redirect r = {SFID__STAY, 0, {"", 0}};
+    struct sfid__redirect r = {.to = SFID__STAY};
     char host[SFID__HOST_TEXT];
     uint64_t slot, port;
     if (strncmp(line, "MOVED ", 6) != 0)

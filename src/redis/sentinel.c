@@ -89,7 +89,7 @@ static void note(struct search *x, const struct sfid__endpoint *node, const char
     char name[SFID__ENDPOINT_SHOWN];
     const size_t n = strlen(x->said);
     sfid__endpoint_describe(node, name);
-    snprintf(x->said + n, sizeof x->said - n, "%ssentinel %.60s: %.160s", n ? "; " : "", name, what);
+    snprintf(x->said + n, sizeof x->said - n, "%ssentinel %.60s: %.240s", n ? "; " : "", name, what);
     if (class != SFID__REPLY_CONFIG)
         x->hopeless = false;
     x->code = code;
@@ -113,6 +113,7 @@ static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sf
         return false;
     }
     sfid__connection_hang_up(x->s->sentinel); /* not needed until something fails */
+    named->named_by = sfid__connection_reached(x->s->sentinel);
     if (x->reply->count == 2 && sfid__endpoint_take(x->reply->strings[0], x->reply->strings[1], named))
         return true;
     snprintf(what, sizeof what, x->reply->count == 0 ? "it knows no master named \"%.60s\"" : "it gave no address for \"%.60s\"",
@@ -131,10 +132,14 @@ static int ask_master(struct search *x) {
     return rc;
 }
 
-/* Is it worth asking for the master again after this failure? */
-static bool is_elsewhere(const struct search *x) {
-    return !x->s->found && x->reply->class != SFID__REPLY_CONFIG && !is_stopped(x) && left_ms(x) > 0;
-}
+/* May another one be asked after this failure? */
+static bool may_go_on(const struct search *x) { return !x->s->found && !is_stopped(x) && left_ms(x) > 0; }
+
+/* Is it worth asking for the master again? */
+static bool is_elsewhere(const struct search *x) { return x->reply->class != SFID__REPLY_CONFIG && may_go_on(x); }
+
+/* What no other server would mend: a file of the URL. */
+static bool is_own_fault(const struct search *x) { return x->reply->class == SFID__REPLY_CONFIG && x->err->code == SFID_EINVAL; }
 
 static bool has_failed(const struct search *x, const struct sfid__endpoint *e) {
     for (unsigned i = 0; i < x->fails; i++)
@@ -150,21 +155,21 @@ static bool ask_named(struct search *x, unsigned i, const struct sfid__endpoint 
     sfid__endpoint_describe(named, name);
     if (has_failed(x, named)) {
         snprintf(what, sizeof what, "also names %.60s", name);
-        note(x, &x->s->uri.node[i], what, SFID_EREDIS, SFID__REPLY_RETRY);
+        note(x, &x->s->uri.node[i], what, x->code, SFID__REPLY_CONFIG); /* nothing new */
         return false;
     }
     x->s->known = false;
     sfid__uri_of_node(&x->s->uri, named, &one);
     sfid__connection_aim(x->s->master, &one);
     *rc = ask_master(x);
-    if (!is_elsewhere(x)) {
-        x->s->turn = i;
+    if (is_own_fault(x) || !may_go_on(x)) {
+        x->s->turn = x->s->found ? i : x->s->turn;
         return true;
     }
     x->failed[x->fails++] = *named;
     const char *why = strstr(x->err->text, ": ");
-    snprintf(what, sizeof what, "names %.60s: %.120s", name, why ? why + 2 : x->err->text);
-    note(x, &x->s->uri.node[i], what, *rc, SFID__REPLY_RETRY);
+    snprintf(what, sizeof what, "names %.60s: %.200s", name, why ? why + 2 : x->err->text);
+    note(x, &x->s->uri.node[i], what, *rc, x->reply->class);
     return false;
 }
 

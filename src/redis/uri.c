@@ -2,6 +2,7 @@
 #include "redis/uri.h"
 
 #include "redis/credentials.h"
+#include "redis/named.h"
 #include "redis/uri_hint.h"
 
 #include <inttypes.h>
@@ -185,6 +186,7 @@ enum parameter {
     CERT,
     KEY,
     SNI,
+    NAMED_HOSTS,
     SENTINEL_USER,
     SENTINEL_PASSWORD,
     SENTINEL_PASSWORD_FILE,
@@ -207,6 +209,7 @@ static const char *const names[PARAMETERS] = {"connect_timeout",
                                               "cert",
                                               "key",
                                               "sni",
+                                              "named_hosts",
                                               "sentinel_user",
                                               "sentinel_password",
                                               "sentinel_password_file"};
@@ -249,6 +252,10 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
         if (read_text(r, names[which], value, uri->sni) < 0)
             return r->place.err->code;
         return sfid__endpoint_is_host(uri->sni) ? 0 : bad_value(r, "sni", "a host's name or an address, such as redis.example");
+    case NAMED_HOSTS:
+        if (read_text(r, names[which], value, uri->named_hosts) < 0)
+            return r->place.err->code;
+        return sfid__named_hosts_check(&r->place, uri->named_hosts);
     case PID_FIRST:
         return read_pid(r, names[which], value, &uri->pid_min);
     case PID_LAST:
@@ -262,6 +269,8 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
 static bool fits(const struct scheme *scheme, enum parameter which) {
     if (which >= CA && which <= SNI)
         return scheme->tls;
+    if (which == NAMED_HOSTS)
+        return scheme->kind != SFID__URI_SERVER;
     return which < SENTINEL_USER || scheme->kind == SFID__URI_SENTINEL;
 }
 
@@ -308,7 +317,9 @@ static int read_parameter(struct reader *r, struct sfid__part p) {
             return BAD(r, "parameter %s is given twice", names[i]);
         if (!fits(r->scheme, (enum parameter)i))
             return BAD(r, "parameter %s is only for %s; leave it out", names[i],
-                       i >= SENTINEL_USER ? "redis+sentinel://" : "TLS (rediss://, valkeys://)");
+                       i == NAMED_HOSTS     ? "redis+sentinel:// and redis+cluster://"
+                       : i >= SENTINEL_USER ? "redis+sentinel://"
+                                            : "TLS (rediss://, valkeys://)");
         r->given |= 1u << i;
         return read_known(r, (enum parameter)i, sfid__part_behind(p, 1));
     }
@@ -416,14 +427,18 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
     const struct scheme *scheme = find_scheme(text, end ? (size_t)(end - text) : 0);
     if (scheme == NULL)
         return fail_scheme(text, end, err);
-    struct reader r = {.scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls}};
+    struct reader r = {.scheme = scheme,
+                       .place = {scheme->name, err},
+                       .uri = {.kind = scheme->kind,
+                               .tls = scheme->tls,
+                               .connect_timeout_ms = 1000,
+                               .timeout_ms = 2000,
+                               .pid_min = -1,
+                               .pid_max = -1}};
     if (scheme->tls && !SFID__TLS)
         return sfid__uri_fail(&r.place, SFID_EUNSUPPORTED,
                               "this libsfid was built without TLS; build it with OpenSSL 3, or use %.*s",
                               (int)(strcspn(scheme->name, "+") - 1), scheme->name);
-    r.uri.connect_timeout_ms = 1000;
-    r.uri.timeout_ms = 2000;
-    r.uri.pid_min = r.uri.pid_max = -1;
     struct sfid__part rest = {end + 3, len - (size_t)(end + 3 - text)}, authority;
     if (split(&r, &rest, &authority) < 0)
         return err->code;
@@ -443,6 +458,9 @@ void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint 
     out->kind = SFID__URI_SERVER;
     out->node[0] = *node;
     out->nodes = 1;
+    for (unsigned i = 0; i < uri->nodes; i++)
+        if (sfid__endpoint_equals(&uri->node[i], node))
+            out->node[0].named_by = SFID__UNNAMED;
 }
 
 /* ---- shown --------------------------------------------------------------- */

@@ -14,12 +14,14 @@
  * Parameters: connect_timeout and timeout (milliseconds, or with s or ms after
  * the digits), client_name, db, registration (on, off, mixed), replicas,
  * min_good, idle (keep, close), share (1), pid_min, pid_max, password_file; with TLS ca, cert, key, sni; with Sentinel
- * sentinel_user, sentinel_password, sentinel_password_file. Each may be given
- * once; db as path or as parameter; a password as such or as its file.
+ * sentinel_user, sentinel_password, sentinel_password_file; with Sentinel and
+ * Cluster named_hosts. Each may be given once; db as path or as parameter; a
+ * password as such or as its file.
  *
  * The reader never guesses that a character with a meaning in a URL belongs to
  * a password: an @ may stand once, right before the host. So errors never show
- * the text before it, nor values of parameters, but may show all else.
+ * the text before it, nor values of parameters except named_hosts, but may show
+ * all else.
  */
 #ifndef SFID_REDIS_URI_H
 #define SFID_REDIS_URI_H
@@ -68,7 +70,8 @@ struct sfid__uri {
     char ca[SFID__URI_TEXT];   /* file or directory of certificates to trust; "": the system's */
     char cert[SFID__URI_TEXT]; /* files of a client certificate and its key; both "": none */
     char key[SFID__URI_TEXT];
-    char sni[SFID__URI_TEXT]; /* the name to ask for and to find in the certificate; "": the host */
+    char sni[SFID__URI_TEXT];         /* the name to ask for and to find in the certificate; "": the host */
+    char named_hosts[SFID__URI_TEXT]; /* whom sentinels and nodes may name, see named.h; "": see wire.h */
 };
 
 #define SFID__REDIS_PID_MAX 65535 /* Redis names a pid by two bytes */
@@ -79,7 +82,7 @@ struct sfid__uri {
  */
 int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error *err);
 
-/* The URL of one node, with all else as in uri. */
+/* The URL of one node, with all else as in uri. A node of the URL is nobody's to name. */
 void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node, struct sfid__uri *out);
 
 /* The most that sfid__uri_describe writes for one server; and for anything, with all nodes. */

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/thread.h"
+#include "redis/named.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -45,10 +46,11 @@ void sfid__wire_close(struct sfid__wire *w) { close_if_ours(w, true); }
 
 void sfid__wire_leave(struct sfid__wire *w) { close_if_ours(w, false); }
 
-/* 0 or an errno. */
-static int new_socket(struct sfid__wire *w, int family) {
+/* Makes a socket for an address. 0 or an errno. */
+static int new_socket(struct sfid__wire *w, const struct sockaddr *at) {
     struct stat st;
-    w->fd = sfid__fd_above_standard(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    w->class = sfid__address_class(at);
+    w->fd = sfid__fd_above_standard(socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (w->fd < 0 || fstat(w->fd, &st) < 0)
         return errno;
     w->device = st.st_dev;
@@ -111,7 +113,7 @@ static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, 
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     static_assert(sizeof at.sun_path >= sizeof((struct sfid__uri *)0)->path, "a path that was read has to fit");
     memcpy(at.sun_path, path, strlen(path) + 1);
-    int errnum = new_socket(w, AF_UNIX);
+    int errnum = new_socket(w, (const struct sockaddr *)&at);
     while (errnum == 0 && connect(w->fd, (const struct sockaddr *)&at, sizeof at) < 0) {
         if (errno != EAGAIN && errno != EINTR) {
             errnum = errno;
@@ -183,7 +185,7 @@ static bool begin_next(struct race *r, struct sfid__deadline *deadline) {
     const struct sfid__address *a = &r->addresses.list[(r->first + r->begun++) % r->addresses.count];
     struct sfid__wire *w = &r->wires[r->running];
     const unsigned waiting = r->addresses.count - r->begun;
-    int errnum = new_socket(w, a->at.ss_family);
+    int errnum = new_socket(w, (const struct sockaddr *)&a->at);
     if (errnum == 0) {
         set_tcp_options(w->fd);
         if (connect(w->fd, (const struct sockaddr *)&a->at, a->len) == 0)
@@ -256,10 +258,45 @@ static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w, str
     }
 }
 
+static bool is_allowed(const struct sfid__uri *uri, const struct sfid__addresses *a, const struct sockaddr *at) {
+    const struct sfid__endpoint *node = &uri->node[0];
+    if (uri->named_hosts[0])
+        return sfid__named_hosts_have(uri->named_hosts, a->literal ? NULL : node->host, at);
+    return uri->tls || sfid__address_class(at) == node->named_by;
+}
+
+/* Leaves the addresses that may be connected to: see wire.h. */
+static enum sfid__reply_class keep_allowed(const struct sfid__uri *uri, struct sfid__addresses *a, struct sfid__error *why) {
+    const struct sfid__endpoint *node = &uri->node[0];
+    const struct sfid__address first = a->list[0];
+    const struct sockaddr *at = (const struct sockaddr *)&first.at;
+    char shown[SFID__ADDRESS_SHOWN];
+    unsigned kept = 0;
+    if (node->named_by == SFID__UNNAMED)
+        return SFID__REPLY_OK;
+    for (unsigned i = 0; i < a->count; i++)
+        if (is_allowed(uri, a, (const struct sockaddr *)&a->list[i].at))
+            a->list[kept++] = a->list[i];
+    a->count = kept;
+    if (kept > 0)
+        return SFID__REPLY_OK;
+    sfid__address_describe(at, shown);
+    if (uri->named_hosts[0])
+        sfid__fail(why, SFID_EAUTH, "%s is not in named_hosts= of the URL; if it is right, add it there", shown);
+    else
+        sfid__fail(why, SFID_EAUTH,
+                   "%s is %s, and the address of who names it is %s; if it is right, add named_hosts=%s to the URL", shown,
+                   sfid__address_class_name(sfid__address_class(at)), sfid__address_class_name(node->named_by),
+                   a->literal ? shown : node->host);
+    return SFID__REPLY_CONFIG;
+}
+
 static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
                                        unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
     struct race r = {.running = 0};
     enum sfid__reply_class class = sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, &r.addresses, why);
+    if (class == SFID__REPLY_OK)
+        class = keep_allowed(uri, &r.addresses, why);
     if (class != SFID__REPLY_OK)
         return class;
     r.first = turn % r.addresses.count;

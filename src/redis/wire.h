@@ -24,16 +24,23 @@ struct sfid__wire {
     int fd; /* -1: none */
     dev_t device;
     ino_t inode;
-    struct sfid__tls *tls; /* NULL: none */
+    struct sfid__tls *tls;          /* NULL: none */
+    enum sfid__address_class class; /* of the address that it leads to */
 };
 
 #define SFID__WIRE_NONE \
-    (struct sfid__wire) { -1, 0, 0, NULL }
+    (struct sfid__wire) { .fd = -1 }
 
 /*
  * Connects, and shakes hands if the URL says TLS; uri has to stay where it is while the wire is open. The addresses of
  * a name are tried side by side, a quarter of a second apart (RFC 8305), or less if time is short. The first is address
  * `turn` modulo their count; the first to answer wins. SFID__REPLY_OK, or the reason in *why.
+ *
+ * A host that another server named would get the password. So of its addresses only these are connected to, and
+ * SFID_EAUTH says if there is none:
+ *   with named_hosts             those that an item fits; all, if an item fits the name
+ *   without, and without TLS     those of the class of the address that named it
+ *   without, with TLS            all: each has to prove the name before it gets a byte
  */
 enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
                                        unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why);

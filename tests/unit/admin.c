@@ -307,6 +307,41 @@ static void test_half(void) {
     }
 }
 
+/* What a sentinel that names a host of another class can do with the password, and that it is refused. */
+static void test_named(void) {
+    static const struct {
+        const char *url, *parameters;
+        bool warns;
+    } rows[] = {
+        {"redis+sentinel://app:s3same@127.0.0.1:%d/m", "", true},
+        {"redis+sentinel://app@127.0.0.1:%d/m", "?password_file=/dev/null", true},
+        {"redis+sentinel://app:s3same@127.0.0.1:%d/m", "?named_hosts=10.0.0.0/8", false},
+        {"redis+sentinel://127.0.0.1:%d/m", "?sentinel_password=s3same", false},
+        {"redis+cluster://:s3same@127.0.0.1:%d", "?registration=off", true},
+        {"redis://:s3same@127.0.0.1:%d", "", false},
+        {"rediss+sentinel://:s3same@127.0.0.1:%d/m", "", false},
+    };
+    static const char words[] = "*2\r\n$11\r\n203.0.113.9\r\n$4\r\n6379\r\n";
+    struct peer sentinel = start_peer(true, serve_words);
+    sfid_options opt = options(100);
+    set_words(&sentinel, words, sizeof words - 1);
+    for (size_t i = 0; i < COUNT(rows) - !SFID__TLS; i++) {
+        char url[200];
+        snprintf(url, sizeof url, rows[i].url, sentinel.port);
+        snprintf(url + strlen(url), sizeof url - strlen(url), "%s", rows[i].parameters);
+        opt.store = url;
+        found[0] = '\0';
+        is_i64(sfid_app_check(&opt, find, NULL, why, sizeof why), 0, "%s is looked at", url);
+        ok((strstr(found, "has the password sent to any host") != NULL) == rows[i].warns &&
+               (strstr(found, "named_hosts=10.0.0.0/8") != NULL) == rows[i].warns,
+           "%s", rows[i].warns ? "whom its sentinels and nodes may name is open" : "whom its password goes to is known");
+        if (strstr(url, "//app:") && !ok(strstr(found, "203.0.113.9 is ") && strstr(found, "|if that host is right, list it"),
+                                         "the host that is named is refused, with the cure"))
+            diag("%s", found);
+    }
+    stop_peer(&sentinel);
+}
+
 static void test_time(void) {
     sfid_options opt = options(100);
     opt.open_timeout_ms = 400;
@@ -334,6 +369,7 @@ int main(void) {
     test_options();
     test_versions();
     test_half();
+    test_named();
     test_time();
     stop_peer(&server);
     return done_testing();
