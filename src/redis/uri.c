@@ -427,18 +427,14 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
     const struct scheme *scheme = find_scheme(text, end ? (size_t)(end - text) : 0);
     if (scheme == NULL)
         return fail_scheme(text, end, err);
-    struct reader r = {.scheme = scheme,
-                       .place = {scheme->name, err},
-                       .uri = {.kind = scheme->kind,
-                               .tls = scheme->tls,
-                               .connect_timeout_ms = 1000,
-                               .timeout_ms = 2000,
-                               .pid_min = -1,
-                               .pid_max = -1}};
+    struct reader r = {.scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls}};
     if (scheme->tls && !SFID__TLS)
         return sfid__uri_fail(&r.place, SFID_EUNSUPPORTED,
                               "this libsfid was built without TLS; build it with OpenSSL 3, or use %.*s",
                               (int)(strcspn(scheme->name, "+") - 1), scheme->name);
+    r.uri.connect_timeout_ms = 1000;
+    r.uri.timeout_ms = 2000;
+    r.uri.pid_min = r.uri.pid_max = -1;
     struct sfid__part rest = {end + 3, len - (size_t)(end + 3 - text)}, authority;
     if (split(&r, &rest, &authority) < 0)
         return err->code;
@@ -490,15 +486,14 @@ void sfid__uri_describe(const struct sfid__uri *uri, char *out, size_t size) {
         snprintf(tail, sizeof tail, "/%" PRIu32, uri->db);
     snprintf(out, size, "%s", uri->tls ? "rediss" : "redis");
     append(out, size, kinds[uri->kind]);
-    for (unsigned i = 0; i < uri->nodes; i++) {
+    bool room = true;
+    for (unsigned i = 0; i < uri->nodes && room; i++) {
         sfid__endpoint_describe(&uri->node[i], node);
         /* The first node as far as it fits; the others only if they fit whole, with room to say that there are more. */
         const size_t more = i + 1 < uri->nodes ? strlen(",...") : 0;
-        const bool room = i == 0 || strlen(out) + 1 + strlen(node) + more + strlen(tail) < size;
+        room = i == 0 || strlen(out) + 1 + strlen(node) + more + strlen(tail) < size;
         append(out, size, i ? "," : "");
         append(out, size, room ? node : "...");
-        if (!room)
-            break;
     }
     append(out, size, tail);
 }
