@@ -344,7 +344,7 @@ static void test_servers(void) {
         const char *url, *app, *url2, *app2;
         bool one;
     } rows[] = {
-        {"redis://h", "a", "redis://ann:x@h:6379/5?timeout=1", "b", true},
+        {"redis://h", "a", "redis://ann:x@h:6379/5?timeout=10", "b", true},
         {"redis://h.example", "a", "redis://H.exAmple", "a", true},
         {"redis://[::a]", "a", "redis://[::A]:6379/1", "a", true},
         {"unix:///tmp/s", "a", "unix:///tmp/s?db=3", "b", true},

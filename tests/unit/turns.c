@@ -56,6 +56,8 @@ static void by_time(void) {
     begin();
     for (int i = 0; i < MANY; i++)
         enter(i, i % 2 == 0, i % 4 < 2 ? 0 : ONE, i * 7919 % MANY);
+    for (int i = 0; i < 8; i++) /* heaps are flat until then */
+        sfid__turns_wait(&t, sfid__turns_next(&t, MANY), 2 * MANY - i);
     for (int i = 0; i < MANY; i += 3)
         sfid__turns_wait(&t, &berth[i], (int64_t)MANY + i * 31 % MANY);
     for (int i = 0; i < MANY; i += 5)
@@ -157,6 +159,7 @@ static void places_of_disks(void) {
     is_i64(begins(9), 3, "disks: and a server of that number, which is no disk");
     is_i64(begins(9), -1, "disks: a disk has one turn at a time");
     ends(0, true, 20);
+    enter(4, false, THIRD, 8);
     is_i64(begins(9), 1, "disks: one that says no is not in doubt");
     end();
 }
