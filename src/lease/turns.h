@@ -8,32 +8,36 @@
  * in the order of their times. A server is in doubt if the last turn with it
  * failed.
  *
- *   T1  At most three turns with servers are under way: two with one server, one
- *       with a server in doubt. One turn is under way with a disk.
- *   T2  Of the groups that T1 allows another turn, and that have a berth due,
- *       those without a turn come first, then those with one, both by the times of
- *       their berths. Servers in doubt come last: first the one that has been
- *       without a turn for longest.
+ *   T1  At most three turns with servers are under way, two of them with one
+ *       server, or one if that is in doubt. With a disk there is one. Berths that
+ *       depend on neither have no limit.
+ *   T2  Of the groups that T1 allows a turn, and that have a berth due, those
+ *       without a turn under way come first, then servers with one, both by the
+ *       times of their berths. Servers in doubt come last: first the one whose last
+ *       turn began longest ago.
  *   T3  But a server in doubt comes first if a berth of it has been due for 20 s,
- *       and no server in doubt has begun a turn for as long.
+ *       and no turn with a server in doubt has begun for as long.
  *
- * A dead server does not hold up a sound one. It has two of the three places
- * until its first turn has failed, and one from then on. A berth of the sound
- * server is due: it comes behind those servers only that were due before it and
- * have not failed yet. Once they have, it waits for one turn at most, since all
- * that is due beside it comes behind it. So what it waits for is one turn for
- * each server that dies, three at a time, however many berths these have: 20 s
- * for 30 servers that die at one moment, with turns of 2 s.
+ * A dead server does not hold up a sound one. A berth of the sound one is due, and
+ * no turn with that server is under way. By T2 it comes behind those servers only
+ * that have no turn either, were due earlier, and are not in doubt. A dead one of
+ * them has one turn before it: that fails. So the berth waits for the end of one turn,
+ * and for one turn with each server that has died and not failed yet, three at a
+ * time, however many berths they have: 20 s for 30 that die at one moment, with
+ * turns of 2 s. T3 adds one turn in 20 s.
  *
- * Each berth that is due gets its turn, as long as turns end; those with servers
- * do. A turn ends at a time behind that of all berths that are due, so a group
- * comes before another one finitely often, and a berth before others of its
- * group. A group that has a turn under way has none once that ends. By T3 servers in
- * doubt get turns whatever the others need, and by T2 all of them in turn. What a
- * disk holds up waits until that goes on.
+ * Each berth that is due gets its turn. Turns with servers end. The next time of a
+ * berth is no earlier than the end of its turn, so finitely many turns come before
+ * one that is due, of its group and, by T2, of others: a server with a turn under
+ * way is without one when that ends. Servers in doubt have a turn in 20 s by T3,
+ * whatever the others need, and by T2 one after the other. What depends on a disk
+ * waits for as long as that hangs.
  *
- * So one of five threads is left for berths that depend on neither, and for those
- * of another disk.
+ * Three of five threads wait for servers at most, and one for each disk. So one is
+ * left for berths that depend on neither, unless two disks hang.
+ *
+ * A turn of a pool counts for the server that had the lease when it began, also
+ * while a claim asks the others.
  */
 #ifndef SFID_LEASE_TURNS_H
 #define SFID_LEASE_TURNS_H
