@@ -102,10 +102,18 @@ static void groups(void) {
     is_i64(begins(5), 0, "groups: of a pool, the one of the first server");
     sfid__turns_end(&t, &berth[0], true, OTHER);
     sfid__turns_wait(&t, &berth[0], 3);
+    berth[2].child = &berth[3]; /* as in a copy of a parent's */
     enter(2, true, ONE, 4);
     is_i64(next_of(5), 2, "groups: it has gone on to another server, which failed, and the first is not in doubt");
     is_i64(next_of(5), 1, "groups: then those of the other one");
     is_i64(next_of(5), 0, "groups: by their times");
+    enter(0, true, ONE, 1);
+    for (uint64_t i = 0; i < 2 * MANY; i++) {
+        sfid__turns_begin(&t, &berth[0], 5);
+        sfid__turns_end(&t, &berth[0], false, THIRD + i);
+        sfid__turns_wait(&t, &berth[0], 5);
+    }
+    is_u64(t.groups, MANY, "groups: none is left behind by a berth that goes from server to server");
     end();
 }
 
@@ -161,6 +169,10 @@ static void places_of_disks(void) {
     ends(0, true, 20);
     enter(4, false, THIRD, 8);
     is_i64(begins(9), 1, "disks: one that says no is not in doubt");
+    for (int i = 5; i < 7; i++)
+        enter(i, false, 0, i);
+    is_i64(begins(9), 5, "disks: what depends on none has a turn by its time");
+    is_i64(begins(9), 6, "disks: and another one");
     end();
 }
 
