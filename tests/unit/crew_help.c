@@ -221,10 +221,13 @@ static bool had_two_though_rung(void *arg) {
 
 /* A call that finds the window over rings each time, and never waits for long. */
 static void serves_one_that_rings_on(void) {
+    enum { TURN_MS = 500 };
     join(0, 2, true, 0);
     poke_to_hang(0, 1);
     ok(wait_for(is_inside, &guests[0]), "rings on: the main thread hangs");
+    const int64_t began_ms = tap_now_ms();
     ok(wait_for(had_two_though_rung, &guests[1]), "rings on: one that is rung for again and again has its turn");
+    in_time(took_since(began_ms), TURN_MS, "rings on: one that does has it before the machine is late once");
     end(2, "rings on");
 }
 
