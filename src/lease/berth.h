@@ -33,14 +33,15 @@ struct sfid__berth {
     bool remote; /* its turns depend on a server; otherwise on a disk, if on anything */
 
     /* The crew's. */
-    uint64_t group;
     struct sfid__crew *crew; /* all zero: in none */
     uint32_t number;
-    size_t place; /* in the order of times, from 1; 0: its turn is under way */
+    bool leaves; /* somebody waits for the end of its turn */
+
+    /* turns.h: */
+    bool waits;  /* false: its turn is under way */
+    uint32_t at; /* its group's index */
     int64_t due_ms;
-    bool leaves;   /* somebody waits for the end of its turn */
-    bool failed;   /* in its last turn, with a server */
-    bool doubtful; /* turns.h */
+    struct sfid__berth *child, *next, *before; /* in the heap of those that wait: below it the first one; beside; the other way */
 };
 
 #endif

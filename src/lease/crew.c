@@ -25,10 +25,10 @@
  *   I1  A process has at most one main thread, and at most HELPERS helpers. A
  *       thread is made under the lock, and only after the one that had its place
  *       was joined.
- *   I2  A berth is in exactly one state: out; waiting, with a place in the order
- *       of times; in turn, with place 0. One thread takes it from waiting to in
- *       turn, under the lock, and only that one takes it back or out. So no two
- *       turns of a berth run at once, and each sees what the one before did.
+ *   I2  A berth is in exactly one state: out; waiting, in the order of times; or
+ *       in turn. One thread takes it from waiting to in turn, under the lock, and
+ *       only that one takes it back or out. So no two turns of a berth run at
+ *       once, and each sees what the one before did.
  *   I3  No ring is lost. A thread silences the bell first, then looks at the
  *       pokes of the berths it named, then at the earliest time, and sleeps only
  *       while the bell is silent. A poke during a turn stands in the page when
@@ -69,7 +69,6 @@
 #define HELPER_NAME "sfid-helper"
 #define HELPERS 4
 #define HELPER_IDLE_MS 1000
-#define HANG_MS 20 /* a turn with a disk that takes longer may hang */
 #define LATE_MS 20 /* a helper leaves to the main thread what is not later than this */
 #define FOREVER INT64_MAX
 
@@ -78,8 +77,7 @@ struct worker {
     struct sfid__crew *crew;
     bool made, gone;           /* gone: only its end is left to join */
     struct sfid__berth *berth; /* whose turn is under way; NULL: none */
-    int64_t began_ms;
-    bool hangs, risky; /* that turn; risky: turns.h */
+    bool hangs;                /* that turn */
 };
 
 struct sfid__crew {
@@ -152,7 +150,7 @@ static void take_out(struct sfid__crew *c, struct sfid__berth *b) {
 /* One that is due already stays so late: helpers go by that. */
 static void heed_one(struct sfid__crew *c, struct sfid__berth *b) {
     const int64_t now = sfid__deadline_now_ms();
-    if (b && b->place && b->due_ms > now && b->ops->is_poked(b))
+    if (b && b->waits && b->due_ms > now && b->ops->is_poked(b))
         sfid__turns_wait(&c->turns, b, now);
 }
 
@@ -215,59 +213,28 @@ static void note_hang(struct sfid__crew *c, struct worker *w) {
     stand_by(c); /* again if it hangs on: there may have been no memory for a thread */
 }
 
-static void note_doubt(struct sfid__crew *c, struct worker *w) {
-    if (!w->risky) {
-        w->risky = true;
-        c->turns.risky[w->berth->remote]++;
-        sfid__turns_doubt(&c->turns, w->berth, true);
-    }
-}
-
-/* Nothing tells when a disk hangs, so the others look. Returns when to look again. */
-static int64_t doubt_slow_disks(struct sfid__crew *c, int64_t now) {
-    int64_t again_ms = FOREVER;
-    for (unsigned i = 0; i <= HELPERS; i++) {
-        struct worker *w = &c->worker[i];
-        if (w->berth == NULL || w->risky || !w->hangs)
-            continue;
-        if (now - w->began_ms >= HANG_MS)
-            note_doubt(c, w);
-        else
-            again_ms = SFID__MIN(again_ms, w->began_ms + HANG_MS);
-    }
-    return again_ms;
-}
-
 /* In the thread that waits, without the lock. */
 static void hangs(void *worker) {
     struct worker *w = worker;
     pthread_mutex_lock(&w->crew->lock);
-    if (w->berth) {
-        note_doubt(w->crew, w);
+    if (w->berth)
         note_hang(w->crew, w);
-    }
     pthread_mutex_unlock(&w->crew->lock);
 }
 
 static void begin_turn(struct sfid__crew *c, struct worker *w, struct sfid__berth *b) {
-    sfid__turns_pick(&c->turns, b);
+    sfid__turns_begin(&c->turns, b, sfid__deadline_now_ms());
     w->berth = b;
     w->hangs = false;
-    w->risky = b->doubtful;
-    c->turns.risky[b->remote] += w->risky;
-    w->began_ms = sfid__deadline_now_ms();
-    if (b->group != 0 && !b->remote)
+    if (!b->remote && b->ops->group(b) != 0)
         note_hang(c, w); /* perhaps */
 }
 
 static void end_turn(struct sfid__crew *c, struct worker *w) {
     struct sfid__berth *b = w->berth;
-    c->turns.risky[b->remote] -= w->risky;
     c->hung -= w->hangs;
     w->berth = NULL;
-    b->failed = b->remote && b->ops->has_failed(b); /* a disk that says no does not hang */
-    b->group = b->ops->group(b);                    /* of a pool, the server that has the lease now */
-    sfid__turns_doubt(&c->turns, b, b->failed);
+    sfid__turns_end(&c->turns, b, b->ops->has_failed(b), b->ops->group(b)); /* of a pool, the server that has the lease now */
 }
 
 /* Called and left with the lock. The turn itself is without it. */
@@ -311,28 +278,16 @@ static bool goes_on(const struct sfid__crew *c) { return c->turns.count > 0 && !
 static void serve(struct sfid__crew *c) {
     while (goes_on(c)) {
         heed(c, sfid__watch_hear(c->watch));
-        const int64_t now = sfid__deadline_now_ms(), look_ms = doubt_slow_disks(c, now);
+        const int64_t now = sfid__deadline_now_ms();
         struct sfid__berth *b = sfid__turns_next(&c->turns, now);
         if (b == NULL || b->due_ms > now) {
-            const int64_t until_ms = b ? SFID__MIN(look_ms, b->due_ms) : look_ms;
-            sleep_on_bell(c, until_ms != FOREVER ? until_ms - now : FOREVER);
+            sleep_on_bell(c, b && b->due_ms != FOREVER ? b->due_ms - now : FOREVER);
             continue;
         }
         c->main_in_turn = true;
         give_turn(c, &c->worker[0], b);
         c->main_in_turn = false;
     }
-}
-
-/* Until then it may not be told yet that a turn with the same server or disk hangs. */
-static int64_t untold_ms(const struct sfid__crew *c, const struct sfid__berth *b) {
-    int64_t ms = 0;
-    for (unsigned i = 0; i <= HELPERS && b->group != 0; i++) {
-        const struct worker *w = &c->worker[i];
-        if (w->berth && !w->risky && w->berth->group == b->group)
-            ms = SFID__MAX(ms, w->began_ms + HANG_MS + 5);
-    }
-    return ms;
 }
 
 /* I6. True if nobody else would serve a berth that is due. */
@@ -350,11 +305,10 @@ static void help(struct sfid__crew *c, struct worker *w) {
         if (what != 0 && !c->main_in_turn) /* the bell woke this thread in place of the main one */
             sfid__watch_ring(c->watch, what);
         const int64_t now = sfid__deadline_now_ms();
-        const int64_t look_ms = doubt_slow_disks(c, now);
         if (end_ms <= now && is_needed(c))
             end_ms = now + HELPER_IDLE_MS;
         struct sfid__berth *b = sfid__turns_next(&c->turns, now);
-        const int64_t late_ms = b && b->due_ms < end_ms ? SFID__MAX(b->due_ms + LATE_MS, untold_ms(c, b)) : FOREVER;
+        const int64_t late_ms = b && b->due_ms < end_ms ? b->due_ms + LATE_MS : FOREVER;
         if (late_ms <= now) {
             give_turn(c, w, b);
             end_ms = sfid__deadline_now_ms() + HELPER_IDLE_MS;
@@ -362,9 +316,9 @@ static void help(struct sfid__crew *c, struct worker *w) {
             pthread_cond_signal(&c->idle); /* another helper may have to hear the bell now */
             return;
         } else if (c->main_in_turn) {
-            sleep_on_bell(c, SFID__MIN(SFID__MIN(late_ms, end_ms), look_ms) - now);
+            sleep_on_bell(c, SFID__MIN(late_ms, end_ms) - now);
         } else {
-            sleep_beside_main(c, SFID__MIN(SFID__MIN(late_ms, end_ms), look_ms) - now);
+            sleep_beside_main(c, SFID__MIN(late_ms, end_ms) - now);
         }
     }
 }
@@ -372,7 +326,7 @@ static void help(struct sfid__crew *c, struct worker *w) {
 /* The main thread has lost its watch, or got none. Those in turn leave when that is over. */
 static void turn_out(struct sfid__crew *c) {
     for (size_t i = 0; i < c->turns.room; i++)
-        if (c->turns.berth[i] && c->turns.berth[i]->place) {
+        if (c->turns.berth[i] && c->turns.berth[i]->waits) {
             struct sfid__berth *b = c->turns.berth[i];
             take_out(c, b);
             b->ops->left(b);
@@ -439,9 +393,8 @@ int sfid__crew_join(struct sfid__berth *b) {
     bool good = sfid__turns_grow(&c->turns);
     if (good) {
         b->crew = c;
-        b->failed = b->leaves = false;
-        b->group = b->ops->group(b);
-        sfid__turns_enter(&c->turns, b, sfid__deadline_now_ms());
+        b->leaves = false;
+        sfid__turns_enter(&c->turns, b, b->ops->group(b), sfid__deadline_now_ms());
         good = c->worker[0].made || make_worker(c, &c->worker[0]);
         if (!good)
             take_out(c, b);
@@ -461,7 +414,7 @@ void sfid__crew_leave(struct sfid__berth *b) {
         return;
     pthread_mutex_lock(&c->lock);
     b->leaves = true;
-    while (b->crew == c && b->place == 0)
+    while (b->crew == c && !b->waits)
         pthread_cond_wait(&c->changed, &c->lock);
     if (b->crew == c)
         take_out(c, b);
@@ -475,7 +428,7 @@ void sfid__crew_look(struct sfid__berth *b) {
     if (c == NULL)
         return;
     pthread_mutex_lock(&c->lock);
-    if (b->crew == c && b->place && !c->joining) {
+    if (b->crew == c && b->waits && !c->joining) {
         heed_one(c, b);
         sfid__watch_ring(c->watch, b->number);
     }

@@ -451,7 +451,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     s->store.settings = sfid__hash(SFID__HASH_SEED, same, sizeof same) | 1;
     s->store.exchange_ms = s->app.timeout_ms;
     s->store.server = s->app.shown;
-    s->store.group = sfid__hash(SFID__HASH_SEED, s->app.shown, strlen(s->app.shown));
+    s->store.group = sfid__route_server(&settings->uri, s->app.name);
     *out = &s->store;
     return 0;
 }

@@ -3,115 +3,151 @@
 
 #include <stdlib.h>
 
-enum { LOCAL = 0, REMOTE = 1, SOUND = 0, DOUBTFUL = 1 };
+/* ---- heaps: those of a group that wait, none due before the one above it ------ */
 
-/* ---- heaps ------------------------------------------------------------------ */
-
-static void put_at(struct sfid__order *o, size_t place, struct sfid__berth *b) {
-    o->at[place - 1] = b;
-    b->place = place;
+static struct sfid__berth *meld(struct sfid__berth *a, struct sfid__berth *b) {
+    if (a == NULL || b == NULL)
+        return a ? a : b;
+    struct sfid__berth *top = b->due_ms < a->due_ms ? b : a, *under = top == a ? b : a;
+    under->before = top;
+    under->next = top->child;
+    if (under->next)
+        under->next->before = under;
+    top->child = under;
+    return top;
 }
 
-/* Finds the place of a berth that may be due earlier, or later, than those around it. */
-static void sift(struct sfid__order *o, size_t place, struct sfid__berth *b) {
-    for (; place > 1 && o->at[place / 2 - 1]->due_ms > b->due_ms; place /= 2)
-        put_at(o, place, o->at[place / 2 - 1]);
-    for (size_t next; (next = 2 * place) <= o->n; place = next) {
-        next += next < o->n && o->at[next]->due_ms < o->at[next - 1]->due_ms;
-        if (o->at[next - 1]->due_ms >= b->due_ms)
-            break;
-        put_at(o, place, o->at[next - 1]);
+/* One heap of a row of them: two by two from left to right, then all from right to left. */
+static struct sfid__berth *meld_row(struct sfid__berth *row) {
+    struct sfid__berth *pairs = NULL, *all = NULL;
+    while (row) {
+        struct sfid__berth *a = row, *b = a->next;
+        row = b ? b->next : NULL;
+        a = meld(a, b);
+        a->next = pairs;
+        pairs = a;
     }
-    put_at(o, place, b);
+    while (pairs) {
+        struct sfid__berth *next = pairs->next;
+        all = meld(all, pairs);
+        pairs = next;
+    }
+    return all;
 }
 
-/* ---- doubt ------------------------------------------------------------------ */
-
-static bool is_doubtful(const struct sfid__turns *t, const struct sfid__berth *b) {
-    return b->failed || (b->group != 0 && t->doubtful[b->group % SFID__GROUPS] == b->group);
+static void take_out(struct sfid__group *g, struct sfid__berth *b) {
+    struct sfid__berth *under = meld_row(b->child);
+    b->child = NULL;
+    b->waits = false;
+    if (g->first == b) {
+        g->first = under;
+        return;
+    }
+    *(b->before->child == b ? &b->before->child : &b->before->next) = b->next;
+    if (b->next)
+        b->next->before = b->before;
+    g->first = meld(g->first, under);
 }
 
-/* ---- waiting ---------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------- */
 
-void sfid__turns_pick(struct sfid__turns *t, struct sfid__berth *b) {
-    const size_t place = b->place;
-    struct sfid__order *o = &t->order[b->remote][b->doubtful];
-    struct sfid__berth *last = o->at[--o->n];
-    b->place = 0;
-    if (last != b)
-        sift(o, place, last);
+static struct sfid__group *group_of(const struct sfid__turns *t, const struct sfid__berth *b) { return &t->group[b->at]; }
+
+/* There are as many as berths, so one is free. */
+static void join_group(struct sfid__turns *t, struct sfid__berth *b, uint64_t number) {
+    size_t at = t->groups;
+    for (size_t i = 0; i < t->groups; i++) {
+        const struct sfid__group *g = &t->group[i];
+        if (g->members == 0) {
+            at = i;
+        } else if (g->number == number && g->remote == b->remote) {
+            at = i;
+            break;
+        }
+    }
+    if (at == t->groups)
+        t->group[t->groups++].members = 0;
+    if (t->group[at].members == 0)
+        t->group[at] = (struct sfid__group){.number = number, .remote = b->remote};
+    t->group[at].members++;
+    b->at = (uint32_t)at;
+}
+
+/* ---- whose turn is next --------------------------------------------------------- */
+
+static bool may_begin(const struct sfid__turns *t, const struct sfid__group *g) {
+    if (!g->remote)
+        return g->number == 0 || g->under_way == 0;
+    if (t->under_way >= SFID__TURNS_REMOTE)
+        return false;
+    return g->number == 0 || g->under_way < (g->doubtful ? 1 : SFID__TURNS_OF_SERVER);
+}
+
+enum rank { OWED, FREE, BUSY, DOUBTFUL, NOT_DUE };
+
+static enum rank rank_of(const struct sfid__turns *t, const struct sfid__group *g, int64_t now_ms) {
+    if (g->first->due_ms > now_ms)
+        return NOT_DUE;
+    if (!g->doubtful)
+        return g->number == 0 || g->under_way == 0 ? FREE : BUSY;
+    return now_ms - SFID__MAX(t->doubtful_began_ms, g->first->due_ms) >= SFID__TURNS_OWED_MS ? OWED : DOUBTFUL;
+}
+
+static int64_t time_in_rank(const struct sfid__group *g, enum rank rank) {
+    return rank == OWED || rank == DOUBTFUL ? g->began_ms : g->first->due_ms;
+}
+
+struct sfid__berth *sfid__turns_next(const struct sfid__turns *t, int64_t now_ms) {
+    struct sfid__berth *next = NULL;
+    enum rank least = NOT_DUE;
+    int64_t earliest_ms = INT64_MAX;
+    for (size_t i = 0; i < t->groups; i++) {
+        const struct sfid__group *g = &t->group[i];
+        if (g->first == NULL || !may_begin(t, g))
+            continue;
+        const enum rank rank = rank_of(t, g, now_ms);
+        const int64_t time_ms = time_in_rank(g, rank);
+        if (next && (rank > least || (rank == least && time_ms >= earliest_ms)))
+            continue;
+        next = g->first;
+        least = rank;
+        earliest_ms = time_ms;
+    }
+    return next;
 }
 
 void sfid__turns_wait(struct sfid__turns *t, struct sfid__berth *b, int64_t due_ms) {
-    if (b->place)
-        sfid__turns_pick(t, b);
+    struct sfid__group *g = group_of(t, b);
+    if (b->waits)
+        take_out(g, b);
     b->due_ms = due_ms;
-    b->doubtful = is_doubtful(t, b);
-    struct sfid__order *o = &t->order[b->remote][b->doubtful];
-    sift(o, ++o->n, b);
+    b->waits = true;
+    g->first = meld(g->first, b);
 }
 
-/* A server or disk answers again: its berths do not wait behind those of one that does not. */
-static void move_sound(struct sfid__turns *t, int remote) {
-    const struct sfid__order *o = &t->order[remote][DOUBTFUL];
-    bool moved = true;
-    while (moved) { /* what takes the place of one that moves may come to lie before it */
-        moved = false;
-        for (size_t i = 0; i < o->n; i++) {
-            struct sfid__berth *b = o->at[i];
-            if (is_doubtful(t, b))
-                continue;
-            sfid__turns_wait(t, b, b->due_ms);
-            moved = true;
-        }
+void sfid__turns_begin(struct sfid__turns *t, struct sfid__berth *b, int64_t now_ms) {
+    struct sfid__group *g = group_of(t, b);
+    take_out(g, b);
+    g->under_way++;
+    g->began_ms = now_ms;
+    t->under_way += g->remote;
+    if (g->doubtful)
+        t->doubtful_began_ms = now_ms;
+}
+
+void sfid__turns_end(struct sfid__turns *t, struct sfid__berth *b, bool failed, uint64_t group) {
+    struct sfid__group *g = group_of(t, b);
+    g->under_way--;
+    t->under_way -= g->remote;
+    if (g->number != group) {
+        g->members--;
+        join_group(t, b, group);
+        g = group_of(t, b);
     }
-}
-
-void sfid__turns_doubt(struct sfid__turns *t, const struct sfid__berth *b, bool doubtful) {
-    uint64_t *place = &t->doubtful[b->group % SFID__GROUPS];
-    const bool known = b->group != 0 && *place == b->group;
-    if (b->group != 0 && (doubtful || known))
-        *place = doubtful ? b->group : 0;
-    if (known && !doubtful)
-        move_sound(t, b->remote);
-}
-
-static struct sfid__berth *top(const struct sfid__turns *t, int remote, int doubtful) {
-    const struct sfid__order *o = &t->order[remote][doubtful];
-    return o->n ? o->at[0] : NULL;
-}
-
-/* A berth is found to be doubtful, or not to be so any more, when it comes first. After this the first ones are where they belong. */
-static void settle(struct sfid__turns *t, int remote) {
-    for (int doubtful = SOUND; doubtful <= DOUBTFUL; doubtful++)
-        for (struct sfid__berth *b; (b = top(t, remote, doubtful)) != NULL && b->doubtful != is_doubtful(t, b);)
-            sfid__turns_wait(t, b, b->due_ms);
-}
-
-static struct sfid__berth *earlier(struct sfid__berth *a, struct sfid__berth *b) {
-    return a == NULL || (b && b->due_ms < a->due_ms) ? b : a;
-}
-
-struct sfid__berth *sfid__turns_next(struct sfid__turns *t, int64_t now_ms) {
-    settle(t, LOCAL);
-    settle(t, REMOTE);
-    struct sfid__berth *sound = top(t, LOCAL, SOUND), *doubtful = NULL;
-    if (t->risky[LOCAL] < SFID__RISKY_LOCAL)
-        doubtful = top(t, LOCAL, DOUBTFUL);
-    if (t->risky[REMOTE] < SFID__RISKY_REMOTE) {
-        sound = earlier(sound, top(t, REMOTE, SOUND));
-        doubtful = earlier(doubtful, top(t, REMOTE, DOUBTFUL));
-    }
-    return sound && sound->due_ms <= now_ms ? sound : earlier(sound, doubtful);
+    g->doubtful = g->remote && failed; /* a disk that says no does not hang */
 }
 
 /* ---- all of them ------------------------------------------------------------- */
-
-static bool grow_order(struct sfid__order *o, size_t room) {
-    struct sfid__berth **at = realloc(o->at, room * sizeof *at);
-    o->at = at ? at : o->at;
-    return at != NULL;
-}
 
 bool sfid__turns_grow(struct sfid__turns *t) {
     const size_t room = t->room ? 2 * t->room : 16;
@@ -121,10 +157,9 @@ bool sfid__turns_grow(struct sfid__turns *t) {
     t->berth = berth ? berth : t->berth;
     uint32_t *spare = realloc(t->spare, room * sizeof *spare);
     t->spare = spare ? spare : t->spare;
-    bool good = berth && spare && room < UINT32_MAX;
-    for (int i = 0; i < 4 && good; i++)
-        good = grow_order(&t->order[i / 2][i % 2], room);
-    if (!good)
+    struct sfid__group *group = realloc(t->group, room * sizeof *group);
+    t->group = group ? group : t->group;
+    if (berth == NULL || spare == NULL || group == NULL || room >= UINT32_MAX)
         return false;
     for (size_t i = room; i > t->room; i--) {
         t->berth[i - 1] = NULL;
@@ -134,16 +169,20 @@ bool sfid__turns_grow(struct sfid__turns *t) {
     return true;
 }
 
-void sfid__turns_enter(struct sfid__turns *t, struct sfid__berth *b, int64_t due_ms) {
+void sfid__turns_enter(struct sfid__turns *t, struct sfid__berth *b, uint64_t group, int64_t due_ms) {
     b->number = t->spare[t->room - ++t->count];
     t->berth[b->number - 1] = b;
-    b->place = 0;
+    b->child = NULL;
+    b->waits = false;
+    join_group(t, b, group);
     sfid__turns_wait(t, b, due_ms);
 }
 
 void sfid__turns_leave(struct sfid__turns *t, struct sfid__berth *b) {
-    if (b->place)
-        sfid__turns_pick(t, b);
+    struct sfid__group *g = group_of(t, b);
+    if (b->waits)
+        take_out(g, b);
+    g->members--;
     t->berth[b->number - 1] = NULL;
     t->spare[t->room - t->count--] = b->number;
 }

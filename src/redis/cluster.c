@@ -35,8 +35,13 @@ static void aim(struct sfid__cluster *c, const struct sfid__endpoint *node, int6
     sfid__connection_aim(c->connection, &one);
 }
 
-int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
+unsigned sfid__cluster_slot(const char *app) {
     char key[80];
+    snprintf(key, sizeof key, "sfid:%.64s", app);
+    return sfid__keyslot(key);
+}
+
+int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
     struct sfid__cluster *c = calloc(1, sizeof *c);
     *out = NULL;
     if (c == NULL)
@@ -50,8 +55,7 @@ int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, c
     c->count = uri->nodes;
     aim(c, &c->nodes[0], uri->connect_timeout_ms);
     c->turn = c->count > 1 ? 1 : 0;
-    snprintf(key, sizeof key, "sfid:%.64s", app);
-    c->slot = sfid__keyslot(key);
+    c->slot = sfid__cluster_slot(app);
     *out = c;
     return 0;
 }

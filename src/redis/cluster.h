@@ -26,6 +26,9 @@ int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, c
 int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
                            struct sfid__error *err);
 
+/* Of the app's keys. */
+unsigned sfid__cluster_slot(const char *app);
+
 bool sfid__cluster_is_up(struct sfid__cluster *c);
 void sfid__cluster_hang_up(struct sfid__cluster *c);
 

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/route.h"
 
+#include "base/hash.h"
 #include "redis/cluster.h"
 #include "redis/sentinel.h"
 
 #include <string.h>
+
+/* A sum has no order. */
+uint64_t sfid__route_server(const struct sfid__uri *uri, const char *app) {
+    char node[SFID__ENDPOINT_SHOWN];
+    uint64_t hash = sfid__hash(SFID__HASH_SEED, uri->path, strlen(uri->path));
+    for (unsigned i = 0; i < uri->nodes; i++) {
+        sfid__endpoint_describe(&uri->node[i], node);
+        for (char *at = node; *at; at++)
+            *at |= *at >= 'A' && *at <= 'Z' ? 'a' - 'A' : 0;
+        hash += sfid__hash(SFID__HASH_SEED, node, strlen(node));
+    }
+    const unsigned slot = uri->kind == SFID__URI_CLUSTER ? sfid__cluster_slot(app) : 0;
+    return sfid__hash(sfid__hash(hash, uri->master, strlen(uri->master)), &slot, sizeof slot) | 1;
+}
 
 int sfid__route_begin(struct sfid__route *r, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
     memset(r, 0, sizeof *r);

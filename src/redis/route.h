@@ -11,6 +11,12 @@ struct sfid__route {
     struct sfid__cluster *cluster;
 };
 
+/*
+ * What exchanges with that URL wait for: of two that lead to one server the same number; a hash, not 0. User, database and settings do
+ * not count, nor do the order of hosts and their case. Sentinels name a server for each master, and a cluster has one for each slot.
+ */
+uint64_t sfid__route_server(const struct sfid__uri *uri, const char *app);
+
 /* Connects at the first exchange. 0 or SFID_ENOMEM; sfid__route_end() frees. */
 int sfid__route_begin(struct sfid__route *r, const struct sfid__uri *uri, const char *app, struct sfid__error *err);
 

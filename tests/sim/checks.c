@@ -13,6 +13,7 @@
  * 6. A server says that its hash is older, or damaged, only after an old copy was put back.
  * 7. A close takes no longer than sfid.h says, unless its process or its disk stands still.
  * 8. No process asks servers over and over.
+ * 9. Where other servers fall silent, a lease is renewed in time (silent.c).
  */
 #include "sim.h"
 

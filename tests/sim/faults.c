@@ -352,6 +352,7 @@ static const struct fault in_cluster[] = {{cluster_moves, 10},
                                           {cut_long, 5},
                                           {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
+static const struct fault at_silent[] = {{fall_silent, 1}, {NULL, 0}};
 static const struct fault at_replaced[] = {{split, 1}, {NULL, 0}};
 static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
@@ -373,6 +374,7 @@ static const struct world {
     {.name = "brink", .fault = at_brink, .between = 5 * SECOND},
     {.name = "stuck", .fault = held_up, .between = 15 * SECOND, .wire = WIRE_STUCK},
     {.name = "denied", .fault = denied, .between = 60 * SECOND},
+    {.name = "silent", .fault = at_silent, .between = 900 * SECOND, .begins = silent_begins},
     {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
     {.name = "limits", .fault = at_limits, .between = 30 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},

@@ -125,6 +125,7 @@ static bool live(int64_t wants_since) {
 }
 
 static void *process_main(void *arg) {
+    beside_open();
     for (int64_t wants_since = now_ns;;) {
         const bool lived = live(wants_since);
         if (is_told() || (lived && chance(chances(), EXITS)))

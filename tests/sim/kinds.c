@@ -23,8 +23,6 @@
  */
 #include "kinds.h"
 
-#define RUN_DIR "/run/sfid"
-#define STATE_DIR "/state/sfid"
 #define BETWEEN_MOVES (300 * SECOND)
 #define LONGEST_AWAY (400 * SECOND)
 #define SMALL "42:11:10/1s"

@@ -7,6 +7,9 @@
 
 #include <sfid.h>
 
+#define RUN_DIR "/run/sfid"
+#define STATE_DIR "/state/sfid"
+
 /* Functions of the library. */
 extern struct library {
     int (*open)(sfid **, const sfid_options *);

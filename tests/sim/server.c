@@ -208,6 +208,10 @@ static struct answered answered(const struct command *c, int table) {
 
 static void judge(const struct command *c, int table) {
     const struct answered a = answered(c, table);
+    if (is_silent_one(c->server))
+        return;
+    if (a.claimed || a.renewed || a.released)
+        check_renewed(a.released ? strtoull(c->argv[OWN], NULL, 10) : number_at(table, PID), !a.released);
     if (a.released)
         check_released(strtoull(c->argv[OWN], NULL, 10), strtoull(c->argv[OWN + 4], NULL, 10));
     if (a.foreign)

@@ -22,7 +22,7 @@ bool wire_is_stated(void);
 
 enum { SERVERS = 4 };
 struct server {
-    int64_t offset_ns, down_till, denies_till;
+    int64_t offset_ns, down_till, denies_till, silent_till;
     unsigned first_connection; /* those before it were made with one that is gone */
 };
 extern struct server server[SERVERS];
@@ -74,6 +74,14 @@ extern unsigned struck;
 
 /* directed.c; operator.c: all processes are ended, and that is said. */
 void behind_and_empty(void), half_away(void), start_over(void);
+
+/* silent.c: servers that fall silent beside the first one. */
+void silent_begins(void), fall_silent(void), silent_report(void);
+/* Opens generators of theirs, for the process whose turn it is. */
+void beside_open(void);
+bool is_silent_one(unsigned which);
+/* The first server has granted or renewed the pid, or it was released. */
+void check_renewed(uint64_t pid, bool held);
 
 /* cluster.c: nodes of a cluster. */
 void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);

@@ -2,7 +2,7 @@
 /*
  * sim.c - runs a fleet for some hours of its own time, and says what it saw.
  *
- *   sim [--seed=N] [--hours=H] [--hosts=N] [--processes=N] [--pids=N] [--world=NAME] [--kinds=A,B] [--life=S] [--gap=MS]
+ *   sim [--seed=N] [--hours=H] [--hosts=N] [--processes=N] [--pids=N] [--silent=N] [--world=NAME] [--kinds=A,B] [--life=S] [--gap=MS]
  *       [--trace] [--library=FILE] [--redis=FILE] [--script=FILE]
  *   sim --kernel=FILE --redis=FILE   tests/proc/kernel.c, joined as the library is (kernel.c)
  *
@@ -17,8 +17,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-struct settings settings = {
-    .hours = 1, .hosts = 8, .per_host = 2, .pids = 40, .world = "all", .kinds = "", .gap_ns = 2 * SECOND, .life_ns = 900 * SECOND};
+struct settings settings = {.hours = 1,
+                            .hosts = 8,
+                            .per_host = 2,
+                            .pids = 40,
+                            .silent = 3,
+                            .world = "all",
+                            .kinds = "",
+                            .gap_ns = 2 * SECOND,
+                            .life_ns = 900 * SECOND};
 
 static void fixed_addresses(char **argv) {
     const int is = personality(0xffffffff);
@@ -71,6 +78,8 @@ static bool set(const char *name, const char *value) {
         settings.per_host = (unsigned)atoi(value);
     else if (strcmp(name, "pids") == 0)
         settings.pids = (unsigned)atoi(value);
+    else if (strcmp(name, "silent") == 0)
+        settings.silent = (unsigned)atoi(value);
     else if (strcmp(name, "life") == 0)
         settings.life_ns = atoi(value) * SECOND;
     else if (strcmp(name, "gap") == 0)
@@ -121,6 +130,7 @@ static void report(void) {
     const double cpu =
         (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     causes_report();
+    silent_report();
     if (world_breaks)
         printf("excused: this world breaks an assumption, \"%s\"\n", world_breaks);
     printf("%" PRIu64 " opens, %" PRIu64 " without a pid, %" PRIu64 " closes, %" PRIu64 " forks, %" PRIu64 " exchanges, %" PRIu64

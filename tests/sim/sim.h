@@ -29,8 +29,8 @@ enum {
     PROCESSES = 256,
     THREADS = 1024,
     STACK = 192 * 1024,
-    DESCRIPTORS = 96,
-    MAPPINGS = 64,
+    DESCRIPTORS = 384,
+    MAPPINGS = 128,
     KEYS = 8,       /* of thread-specific data */
     HANDLERS = 4,   /* of fork */
     OWN_BYTES = 64, /* thread-local data of the library */
@@ -339,7 +339,7 @@ void node_synced_mapped(struct node *n);
 struct settings {
     uint64_t seed;
     double hours;
-    unsigned hosts, per_host, pids;
+    unsigned hosts, per_host, pids, silent;
     const char *world, *kinds, *library, *redis, *planted, *kernel;
     int64_t gap_ns, life_ns;
 };

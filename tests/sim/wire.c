@@ -193,6 +193,8 @@ static void arrive_there(void *arg) {
     struct connection *c = g->connection;
     if (!c->ended && is_gone(c)) {
         end(c);
+    } else if (now_ns < server[c->server].silent_till) {
+        c->ended = true;
     } else if (!c->ended) {
         append(&c->in, &c->in_n, g->bytes, g->n);
         serve(c);
@@ -255,9 +257,14 @@ static unsigned server_at(const struct sockaddr_in *to) {
     return which == 0 ? here()->server : which;
 }
 
+/* Of one generator of a process. */
+static void note_ask(const struct socket *s) {
+    if (s == NULL || s->connection == NULL || !is_silent_one(s->connection->server))
+        check_asks();
+}
+
 IMPORT(int, connect, int fd, const struct sockaddr *to, socklen_t n) {
     point(500);
-    check_asks();
     struct socket *s = socket_of(fd);
     if (s == NULL || n < sizeof s->to)
         broken("connect without a socket");
@@ -268,6 +275,7 @@ IMPORT(int, connect, int fd, const struct sockaddr *to, socklen_t n) {
         .refs = 2, .number = ++connections, .client = s, .host = me->process->host, .server = server_at(&s->to)};
     if (s->connection->server >= servers)
         broken("there is no such server");
+    note_ask(s);
     at_time(arrives(me->process->host), connected, s->connection);
     errno = EINPROGRESS;
     return -1;
@@ -317,8 +325,8 @@ IMPORT(int, shutdown, int fd, int how) {
 IMPORT(ssize_t, send, int fd, const void *bytes, size_t n, int flags) {
     (void)flags;
     point(1000);
-    check_asks();
     struct socket *s = socket_of(fd);
+    note_ask(s);
     if (s == NULL || (s->state != OPEN && !s->ended)) {
         errno = ENOTCONN;
         return -1;

@@ -331,10 +331,43 @@ static void test_odd_redirects(void) {
     }
 }
 
+/* ---- what leads to one server --------------------------------------------- */
+
+static uint64_t server_of(const char *url, const char *app) {
+    struct sfid__uri uri;
+    need(sfid__uri_parse(url, &uri, &err) >= 0, "%s: %s", url, err.text);
+    return sfid__route_server(&uri, app);
+}
+
+static void test_servers(void) {
+    static const struct {
+        const char *url, *app, *url2, *app2;
+        bool one;
+    } rows[] = {
+        {"redis://h", "a", "redis://ann:x@h:6379/5?timeout=10", "b", true},
+        {"redis://h.example", "a", "redis://H.exAmple", "a", true},
+        {"redis://[::a]", "a", "redis://[::A]:6379/1", "a", true},
+        {"unix:///tmp/s", "a", "unix:///tmp/s?db=3", "b", true},
+        {"redis+sentinel://x,y:1/m", "a", "redis+sentinel://y:1,x/m/3", "b", true},
+        {"redis+cluster://x,y:1", "{t}a", "redis+cluster://y:1,x", "{t}b", true},
+        {"redis://h", "a", "redis://h:6380", "a", false},
+        {"redis://h", "a", "redis://i", "a", false},
+        {"unix:///tmp/s", "a", "unix:///tmp/S", "a", false},
+        {"redis+sentinel://x,y/m", "a", "redis+sentinel://x,z/m", "a", false},
+        {"redis+sentinel://x,y/m", "a", "redis+sentinel://x,y/n", "a", false},
+        {"redis+cluster://x,y", "{t}a", "redis+cluster://x,y", "{u}a", false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        ok((server_of(rows[i].url, rows[i].app) == server_of(rows[i].url2, rows[i].app2)) == rows[i].one,
+           "%s, app %s, and %s, app %s, lead to %s", rows[i].url, rows[i].app, rows[i].url2, rows[i].app2,
+           rows[i].one ? "one server" : "two servers");
+}
+
 int main(void) {
     witness_begin();
     slot = sfid__keyslot("sfid:" APP);
     test_slots();
+    test_servers();
     test_found();
     test_liars();
     test_demoted();
