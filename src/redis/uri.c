@@ -151,6 +151,15 @@ static int read_pid(struct reader *r, const char *name, struct sfid__part p, int
     return 0;
 }
 
+static int read_pids(struct reader *r, const char *name, struct sfid__part p) {
+    const struct sfid__part low = sfid__part_cut(&p, "-");
+    r->uri.lends_range = true;
+    if (p.len < 2 || read_pid(r, name, low, &r->uri.pid_min) < 0 ||
+        read_pid(r, name, sfid__part_behind(p, 1), &r->uri.pid_max) < 0 || r->uri.pid_min > r->uri.pid_max)
+        return bad_value(r, name, "a range of pids up to 65535, such as 0-1023");
+    return 0;
+}
+
 /* Reads a value, decoded and not empty. */
 static int read_text(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
     char what[40];
@@ -178,6 +187,7 @@ enum parameter {
     MIN_GOOD,
     IDLE,
     SHARE,
+    PIDS,
     PID_FIRST,
     PID_LAST,
     PASSWORD_FILE,
@@ -200,6 +210,7 @@ static const char *const names[PARAMETERS] = {"connect_timeout",
                                               "min_good",
                                               "idle",
                                               "share",
+                                              "pids",
                                               "pid_min",
                                               "pid_max",
                                               "password_file",
@@ -249,10 +260,11 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
         if (read_text(r, names[which], value, uri->sni) < 0)
             return r->place.err->code;
         return sfid__endpoint_is_host(uri->sni) ? 0 : bad_value(r, "sni", "a host's name or an address, such as redis.example");
+    case PIDS:
+        return read_pids(r, names[which], value);
     case PID_FIRST:
-        return read_pid(r, names[which], value, &uri->pid_min);
     case PID_LAST:
-        return read_pid(r, names[which], value, &uri->pid_max);
+        return read_pid(r, names[which], value, which == PID_FIRST ? &uri->pid_min : &uri->pid_max);
     default:
         return read_text(r, names[which], value, texts[which]);
     }
@@ -294,6 +306,8 @@ static int check_together(struct reader *r) {
         return BAD(r, "the password is given twice: before @ and as password_file");
     if (r->user_alone && (uri->user[0] == '\0' || uri->password_file[0] == '\0'))
         return BAD(r, "the text before @ has to be user:password or :password (or a user, with password_file=)");
+    if (uri->lends_range && (r->given & (1u << PID_FIRST | 1u << PID_LAST)))
+        return BAD(r, "the range of pids is given twice: as pids, and as pid_min or pid_max");
     return 0;
 }
 
