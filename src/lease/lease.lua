@@ -54,8 +54,8 @@
 --                                       was this server's, and its q past
 --            CHANGED now                not done: the hash is not what `look` saw
 --            HELD now pid tick          not done: older rules were to go, and this pid's record is of a tick to come; or the
---                                       range was to change, and a pid outside of it may be in use until S after that tick (pid
---                                       -: one that the server has forgotten)
+--                                       range was to change, and until then a pid outside of it may be in use by another server's
+--                                       clock (pid -: one that this server does not know)
 --   finish   OK now limit era           the holder cannot renew any more: the pid comes free at the limit, as always
 --            CHANGED now                not done: the pid is not held under that base
 --   look     OK now known lay q g state next 'pid kind tick who'…

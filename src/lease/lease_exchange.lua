@@ -184,7 +184,7 @@ local function in_use_outside()
   if not pid and is_range_alone() and from < open then
     pid, ends = '-', open
   end
-  return pid and {'HELD', dec(now), pid, dec(ends)}
+  return pid and {'HELD', dec(now), pid, dec(ends + math.ceil(S / unit))}
 end
 
 -- The operator says that no process of this app is running anywhere, so every tick that was issued is over. Should the clock be

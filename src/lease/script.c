@@ -211,12 +211,12 @@ static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid
                        epoch);
     }
     if (strcmp(word, "HELD") == 0 && sfid__redis_app_numbers(app, 3, 1, &tick)) {
-        const bool forgotten = strcmp(app->reply.strings[2], "-") == 0;
+        const bool unknown = strcmp(app->reply.strings[2], "-") == 0;
         sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), there);
         return REFUSED(app, err, SFID_EBUSY,
                        "%s: app \"%s\": %s%.5s may be in use until %s; end its process, or wait until then. Nothing was changed",
-                       app->shown, app->name, forgotten ? "a pid that the server has forgotten" : "pid ",
-                       forgotten ? "" : app->reply.strings[2], there);
+                       app->shown, app->name, unknown ? "a pid that the server does not know" : "pid ",
+                       unknown ? "" : app->reply.strings[2], there);
     }
     if (strcmp(word, "TAG") == 0)
         return REFUSED(app, err, SFID_EINVAL,

@@ -36,7 +36,7 @@ static void recorded(struct redis *r) {
     says(&all, "OK", "and give it back", "release", "2", "n1", "m:0:A", "", "1000001", "1000010", NULL);
     says(&inner, "OK", "a smaller one of a process", "init", "", NULL);
     has(&all, all.key, "lay", RANGED("2-3"), "is not recorded");
-    says(&tight, "HELD 3 1000010", "one that leaves a holder out is refused", "init", "", NULL);
+    says(&tight, "HELD 3 1000012", "one that leaves a holder out is refused", "init", "", NULL);
     /* The server begins anew, and knows the range from the old hash. */
     redis_do(r, "HSET", a.key, "inc", "another", NULL);
     says(&all, "LAYOUT " RANGED("2-3"), "another era: who knows no range is refused", "claim", "0", "n", "m:0:C", NULL);
@@ -50,7 +50,7 @@ static void recorded(struct redis *r) {
     app_at(&all, T0 + 9, 0);
     says(&all, "OK 1000010 1000019 0", "who goes on", "renew", "0", "n1", "m:0:E", "n2", "1000010", NULL);
     app_at(&all, T0 + 20, 999);
-    says(&tight, "HELD 0 1000019", "and in whose way no range comes", "init", "", NULL);
+    says(&tight, "HELD 0 1000021", "and in whose way no range comes", "init", "", NULL);
 }
 
 /* A holder that does not know the range asks for an ordinary pid, too, and is given none beyond it. */
@@ -77,11 +77,11 @@ static void changed(struct redis *r) {
     app_say(&all, "claim", "5", "n", "m:0:C", NULL);
     app_say(&all, "release", "5", "n", "m:0:C", "", "1000012", "1000010", NULL);
     char *before = app_contents(&all);
-    says(&low, "HELD 5 1000012", "a pid that would go is in use", "init", "", "2", NULL);
+    says(&low, "HELD 5 1000014", "a pid that would go is in use", "init", "", "2", NULL);
     app_at(&all, T0 + 12, 999);
-    says(&low, "HELD 5 1000012", "or may be at another's clock", "init", "", "2", NULL);
+    says(&low, "HELD 5 1000014", "or may be at another's clock", "init", "", "2", NULL);
     app_at(&all, T0 + 13, 999);
-    says(&low, "HELD 5 1000012", "until S is past", "init", "", "2", NULL);
+    says(&low, "HELD 5 1000014", "until S is past", "init", "", "2", NULL);
     app_is_as(&all, before, "nothing was written");
     app_at(&all, T0 + 14, 0);
     says(&low, "OK", "then it may", "init", "", "2", NULL);
@@ -90,7 +90,7 @@ static void changed(struct redis *r) {
     has(&all, all.key, "q", "1000000", "without a word about those who hold");
     says(&all, "LAYOUT " RANGED("0-1"), "the holder that is out is not renewed", "renew", "4", "n", "m:0:B", "n1", "1000010", NULL);
     says(&low, "OK 1000014 1000024 0", "those inside go on", "claim", "0", "n", "m:0:E", NULL);
-    says(&high, "HELD 0 1000024", "to another range: not while one inside is held", "init", "", "2", NULL);
+    says(&high, "HELD 0 1000026", "to another range: not while one inside is held", "init", "", "2", NULL);
     most = with(&all, BITS "#0-5", 0, 5);
     says(&most, "OK", "to a wider one: at once", "init", "", "2", NULL);
     says(&high, "OK 1000014 1000024 2", "whose pids are granted", "claim", "2", "n", "m:0:F", NULL);
@@ -104,17 +104,17 @@ static void changed(struct redis *r) {
 static void changed_after_loss(struct redis *r) {
     struct app all = app_ready(r), low = with(&all, BITS "#0-1", 0, 1);
     redis_do(r, "FLUSHALL", NULL);
-    says(&low, "HELD - 1000013", "nothing is known: who has the others?", "init", "", "2", NULL);
+    says(&low, "HELD - 1000015", "nothing is known: who has the others?", "init", "", "2", NULL);
     has(&all, all.key, "lay", "2 " BITS REST, "so the app has them still");
     app_at(&all, T0 + 14, 999);
-    says(&low, "HELD - 1000013", "until S past the last that they may use", "init", "", "2", NULL);
+    says(&low, "HELD - 1000015", "until S past the last that they may use", "init", "", "2", NULL);
     says(&all, "OK", "no change is none", "init", "", "2", NULL);
     app_at(&all, T0 + 15, 0);
     says(&low, "OK", "then they are known to be free", "init", "", "2", NULL);
     redis_do(r, "FLUSHALL", NULL);
     app_say(&low, "claim", "0", "n", "m:0:A", NULL);
     has(&all, all.key, "lay", RANGED("0-1"), "after another loss the first to come brings the range");
-    says(&low, "HELD - 1000028", "but others may go on", "init", "", "2", NULL);
+    says(&low, "HELD - 1000030", "but others may go on", "init", "", "2", NULL);
     redis_do(r, "FLUSHALL", NULL);
     says(&low, "OK", "init asks nobody: it is the operator who knows", "init", "", NULL);
     has(&all, all.key, "lay", RANGED("0-1"), "and it brings its range");

@@ -222,6 +222,7 @@ static const struct rule rules[] = {
     {"a range: nor within S", "local from, open = tick(now - S)", "local from, open = t", "range", NO},
     {"a range: nor if who holds it was forgotten", "if not pid and is_range_alone() and from < open", "if false", "range", NO},
     {"a range: but all pids at once", "if first == 0 and last == 65535 then", "if false then", "range", NO},
+    {"a range: until when by any clock", "dec(ends + math.ceil(S / unit))}", "dec(ends)}", "range", NO},
     {"a range alone: nothing is said of holders", "if not is_range_alone() then\n", "if true then\n", "range", NO},
     {"a replica grants nothing", "elseif not is_master(replication) then", "elseif false then", "replicas", NO},
     {"scripts run one at a time", "elseif not is_atomic(about) then", "elseif false then", "refuse", NO},
