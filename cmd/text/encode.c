@@ -139,9 +139,8 @@ static int run(const struct args *args) {
 
 const struct command command_encode = {
     .name = "encode",
-    .synopsis =
-        "[--layout LAYOUT] --time TIME [--pid PID] --seq SEQ [--random NUMBER] [--mac ADDRESS] [--region REGION] "
-        "[--ip ADDRESS | --interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
+    .synopsis = "[--layout LAYOUT] --time TIME [--pid PID] --seq SEQ [--random NUMBER] [--mac ADDRESS] [--region REGION] "
+                "[--ip ADDRESS | --interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
     .summary = "put an ID together from time, pid and seq",
     .about = "Writes the ID with the tick that contains TIME, and with PID and SEQ. Such an ID is not\n"
              "guaranteed to be unique: a generator may generate the same one.\n\n"

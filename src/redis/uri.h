@@ -62,8 +62,8 @@ struct sfid__uri {
     bool lends_range;                 /* they are given as pids=: the range that the server lends */
     char client_name[SFID__URI_TEXT]; /* "": the default */
     enum sfid__registration registration;
-    bool share;                       /* share=1: processes of this user on this host have one pid */
-    bool idle_close;                  /* idle=close: no connection is kept between heartbeats */
+    bool share;      /* share=1: processes of this user on this host have one pid */
+    bool idle_close; /* idle=close: no connection is kept between heartbeats */
     bool tls;
     char ca[SFID__URI_TEXT];   /* file or directory of certificates to trust; "": the system's */
     char cert[SFID__URI_TEXT]; /* files of a client certificate and its key; both "": none */

@@ -45,7 +45,8 @@ static void recorded(struct redis *r) {
     redis_do(r, "FLUSHALL", NULL);
     says(&tight, "RETRY 1000013 1000013", "forgotten: the first to come", "claim", "2", "n", "m:0:C", NULL);
     has(&all, all.key, "lay", RANGED("2-2"), "brings its range");
-    says(&all, "OK 1000010 1000010 0", "but ends no window of one who knows none", "renew", "0", "n", "m:0:E", "n1", "1000010", NULL);
+    says(&all, "OK 1000010 1000010 0", "but ends no window of one who knows none", "renew", "0", "n", "m:0:E", "n1", "1000010",
+         NULL);
     says(&a, "LAYOUT " RANGED("2-2"), "only of one who names another", "renew", "3", "n", "m:0:B", "n1", "1000010", NULL);
     app_at(&all, T0 + 9, 0);
     says(&all, "OK 1000010 1000019 0", "who goes on", "renew", "0", "n1", "m:0:E", "n2", "1000010", NULL);
