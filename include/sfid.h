@@ -139,6 +139,9 @@ typedef struct sfid sfid;
  *                         the database, and the name that the server shows for us
  *                       share=1, pid_min=N, pid_max=N
  *                         as for "local"; pids are 65535 at most
+ *                       pids=MIN-MAX
+ *                         the same, and the server keeps it with the app: it refuses
+ *                         processes that may go beyond (doc/relocate.md)
  *                       registration=on|off|mixed
  *                         off: only the app's key is written. mixed: programs without a
  *                         record (the Rust crate sfid) lease here, too. There are then
@@ -154,7 +157,7 @@ typedef struct sfid sfid;
  *   store "pool:MIN-MAX=URL MIN-MAX=URL…"
  *                     2 to 16 independent servers, each with a range of pids and a
  *                     user of its own, which no other server knows (doc/pool.md).
- *                     A URL is as above, without pid_min and pid_max
+ *                     A URL is as above, without pids, pid_min and pid_max
  *
  * Returns 0, or
  *   SFID_EINVAL       out or opt is NULL; an option is out of range (the text names it); layout and wide are both set
@@ -170,7 +173,7 @@ typedef struct sfid sfid;
  *   SFID_ECLOCK       the clock is before the layout's epoch, or more than max_skew_ms from the server's
  *   SFID_EOVERFLOW    the clock is past the layout's end
  *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms,
- *                     skew_budget_ms, short_ms or min_good on the server
+ *                     skew_budget_ms, short_ms or min_good on the server, or not all of these pids there
  *   SFID_ESTATE       a directory or file cannot be used (the text says which and why), or RLIMIT_FSIZE is below 256 KiB
  *   SFID_EUNSUPPORTED this build cannot use the store
  * Threads: any (different out). Fork: the handle is shared with children. Signals: not safe.

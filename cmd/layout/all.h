@@ -52,6 +52,10 @@ void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char 
 #define SQL_EXPRESSION 2560
 void sql_bound(char text[SQL_EXPRESSION], const struct shown *shown, enum sql_dialect dialect, const char *moment);
 
+/* Writes the tick of `moment`, and the ID of `moment`, `pid` and `n`, for rows of earlier times. Of layouts of 64 bits. */
+void sql_tick(char text[SQL_EXPRESSION], const struct shown *shown, enum sql_dialect dialect);
+void sql_import(char text[SQL_EXPRESSION], const struct shown *shown, enum sql_dialect dialect);
+
 /* Writes a condition for the IDs from "since" to before "until". */
 #define SQL_RANGE (2 * SQL_EXPRESSION + 4 * SQL_COLUMN)
 void sql_range(char text[SQL_RANGE], const struct shown *shown, enum sql_dialect dialect, const char *id);

@@ -241,6 +241,14 @@ static void put_bounds(const struct shown *shown, enum sql_dialect dialect, cons
     put(json, "range", range);
 }
 
+static void put_import(const struct shown *shown, enum sql_dialect dialect, bool json) {
+    static char text[SQL_EXPRESSION];
+    sql_tick(text, shown, dialect);
+    put(json, "tick", text);
+    sql_import(text, shown, dialect);
+    put(json, "import", text);
+}
+
 void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
     static struct times times;
     find_times(&times, shown, dialect, id);
@@ -254,6 +262,8 @@ void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char 
     put_fields(shown, dialect, id, json, SFID_FIELD_SEQ);
     put(json, "day", times.day);
     put_bounds(shown, dialect, id, json);
+    if (!shown->wide)
+        put_import(shown, dialect, json);
     if (json)
         json_end();
 }

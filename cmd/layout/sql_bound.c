@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sql_bound.c - writes the lowest ID of a time as an SQL expression, for a range of the primary key.
+ * sql_bound.c - writes the lowest ID of a time as an SQL expression, for a range of the primary key; and the ID of a row of an
+ * earlier time.
  *
  * As in sfid range, a time between two ticks means the later tick. So "at or
  * above the bound of since, and below that of until" selects the IDs whose time
@@ -70,27 +71,73 @@ static void milliseconds_within(char text[EXPRESSION], const struct shown *shown
 
 /* ---- 64 bits ------------------------------------------------------------------ */
 
-/* Writes a product, not a shift: the result of a shift is unsigned in MySQL, and 2^63 is not reached. */
-static void number(char text[EXPRESSION], const struct shown *shown, enum sql_dialect dialect, const char *moment) {
+/* Whole units since a time, of milliseconds that are not before it. */
+static void units_since(char text[EXPRESSION], const struct shown *shown, enum sql_dialect dialect, const char *ms, int64_t time) {
     static const char *const quotients[] = {[SQL_POSTGRES] = "(%.900s / %" PRIu32 ")",
                                             [SQL_MYSQL] = "(%.900s DIV %" PRIu32 ")",
                                             [SQL_SQLITE] = "(%.900s / %" PRIu32 ")",
                                             [SQL_DUCKDB] = "(%.900s // %" PRIu32 ")",
                                             [SQL_CLICKHOUSE] = "intDiv(%.900s, %" PRIu32 ")"};
+    char since[EXPRESSION];
+    if (time == 0)
+        snprintf(since, sizeof since, "%.800s", ms);
+    else
+        snprintf(since, sizeof since, "(%.800s %c %" PRId64 ")", ms, time < 0 ? '+' : '-', time < 0 ? -time : time);
+    if (shown->layout.unit_ms == 1)
+        snprintf(text, EXPRESSION, "%.900s", since);
+    else
+        snprintf(text, EXPRESSION, quotients[dialect], since, shown->layout.unit_ms);
+}
+
+/* Writes a product, not a shift: the result of a shift is unsigned in MySQL, and 2^63 is not reached. */
+static void number(char text[EXPRESSION], const struct shown *shown, enum sql_dialect dialect, const char *moment) {
     const sfid_layout *l = &shown->layout;
-    char ms[EXPRESSION], since_epoch[EXPRESSION], tick[EXPRESSION];
-    const int64_t before = l->epoch_ms - (l->unit_ms - 1); /* rounded up to a tick */
+    char ms[EXPRESSION], tick[EXPRESSION];
     milliseconds_within(ms, shown, dialect, moment);
-    if (before == 0)
-        snprintf(since_epoch, sizeof since_epoch, "%.800s", ms);
-    else
-        snprintf(since_epoch, sizeof since_epoch, "(%.800s %c %" PRId64 ")", ms, before < 0 ? '+' : '-',
-                 before < 0 ? -before : before);
-    if (l->unit_ms == 1)
-        snprintf(tick, sizeof tick, "%.900s", since_epoch);
-    else
-        snprintf(tick, sizeof tick, quotients[dialect], since_epoch, l->unit_ms);
+    units_since(tick, shown, dialect, ms, l->epoch_ms - (l->unit_ms - 1)); /* rounded up to a tick */
     snprintf(text, EXPRESSION, "(%.1000s * %" PRIu64 ")", tick, UINT64_C(1) << l->time_shift);
+}
+
+/* ---- rows of earlier times ------------------------------------------------------ */
+
+/* Milliseconds as an integer, which they are not everywhere. */
+static void whole_milliseconds(char text[EXPRESSION], const struct shown *shown, enum sql_dialect dialect) {
+    char ms[EXPRESSION];
+    milliseconds_of(ms, dialect, "moment", shown->layout.epoch_ms < 0);
+    if (dialect == SQL_POSTGRES || dialect == SQL_MYSQL)
+        snprintf(text, EXPRESSION, "CAST(%.600s AS %s)", ms, dialect == SQL_MYSQL ? "SIGNED" : "bigint");
+    else
+        snprintf(text, EXPRESSION, "(%.600s)", ms);
+}
+
+void sql_tick(char text[SQL_EXPRESSION], const struct shown *shown, enum sql_dialect dialect) {
+    char ms[EXPRESSION];
+    whole_milliseconds(ms, shown, dialect);
+    units_since(text, shown, dialect, ms, shown->layout.epoch_ms);
+}
+
+/*
+ * The product of a field and its place, which may need 64 bits. NULL where a part does not fit: SQLite would take that for a number
+ * of its own in an INTEGER PRIMARY KEY, so there it is an overflow, which depends on n: a constant might be computed ahead.
+ */
+void sql_import(char text[SQL_EXPRESSION], const struct shown *shown, enum sql_dialect dialect) {
+    static const char *const places[] = {[SQL_POSTGRES] = "CAST(%" PRIu64 " AS bigint)",
+                                         [SQL_MYSQL] = "%" PRIu64,
+                                         [SQL_SQLITE] = "%" PRIu64,
+                                         [SQL_DUCKDB] = "CAST(%" PRIu64 " AS BIGINT)",
+                                         [SQL_CLICKHOUSE] = "toInt64(%" PRIu64 ")"};
+    const sfid_layout *l = &shown->layout;
+    const unsigned shifts[3] = {l->time_shift, l->pid_shift, l->seq_shift};
+    char ms[EXPRESSION], tick[EXPRESSION], place[3][48];
+    whole_milliseconds(ms, shown, dialect);
+    sql_tick(tick, shown, dialect);
+    for (int i = 0; i < 3; i++)
+        snprintf(place[i], sizeof place[i], places[dialect], UINT64_C(1) << shifts[i]);
+    snprintf(text, EXPRESSION,
+             "CASE WHEN %.600s >= %" PRId64 " AND %.600s < %" PRId64 " AND pid BETWEEN 0 AND %" PRIu64
+             " AND n BETWEEN 0 AND %" PRIu64 " THEN %.800s * %s + pid * %s + n * %s%s END",
+             ms, l->epoch_ms, ms, shown->facts.last_ms, l->max_pid, l->max_seq, tick, place[0], place[1], place[2],
+             dialect == SQL_SQLITE ? " ELSE abs(n * 0 - 9223372036854775807 - 1)" : "");
 }
 
 /* ---- 128 bits ----------------------------------------------------------------- */

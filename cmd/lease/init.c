@@ -2,7 +2,7 @@
 /* init.c - sfid init: states that no process of an app is running. */
 #include "lease/all.h"
 
-enum { APP, STORE, LAYOUT, FORCE, UPGRADE, DRY_RUN, TTL };
+enum { APP, STORE, LAYOUT, FORCE, UPGRADE, DRY_RUN, RANGE, TTL };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
@@ -11,6 +11,7 @@ static const struct option_spec options[] = {
     [FORCE] = {"force", 0, NULL, NULL, "go ahead even if pids are held"},
     [UPGRADE] = {"upgrade", 0, NULL, NULL, "discard the records of an older version, whose rules differ"},
     [DRY_RUN] = {"dry-run", 0, NULL, NULL, "with --upgrade: show what it would do, and change nothing"},
+    [RANGE] = {"range", 0, NULL, NULL, "change only the range of pids, to that of STORE, while processes run"},
     STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -37,14 +38,39 @@ static void show_pids(const sfid_app_info *found) {
                   found->held, found->unshown, found->foreign, found->run_out, found->released);
 }
 
+/* With a range of the server's own, processes with other pids may run. */
+static void show_whom(const sfid_options *opt, const sfid_app_info *found) {
+    if (strstr(opt->store, "pids="))
+        out_print("asserted  no process anywhere has a pid from %" PRIu64 " to %" PRIu64, found->pid_min, found->pid_max);
+    else
+        out_print("asserted  no process of the app is running anywhere");
+}
+
 static int report(const sfid_options *opt, const sfid_app_info *found) {
     out_print("app       %s\nserver    %s\n", opt->app, found->server);
-    out_print("asserted  no process of the app is running anywhere, and no host on which one ran in the last %" PRId64
+    show_whom(opt, found);
+    out_print(", and no host on which one ran in the last %" PRId64
               " s\n          is cut off from the server; or none of them has reached the server for that long\n",
               ((int64_t)opt->ttl_ms + opt->skew_budget_ms + 999) / 1000);
     show_state(found);
     show_pids(found);
     out_print("done      pids without a record are granted from now on\n");
+    return STATUS_GOOD;
+}
+
+/* ---- --range ------------------------------------------------------------------- */
+
+static int change_range(const sfid_options *opt) {
+    sfid_app_info now;
+    char why[SFID_WHY_LEN];
+    const int code = sfid_app_init(opt, SFID_INIT_RANGE, &now, why, sizeof why);
+    if (code < 0)
+        return store_failure(code, why);
+    out_print("app       %s\nserver    %s\n", opt->app, now.server);
+    out_print("asserted  no other server has lent pids that are new here: all of their windows ended %" PRIu32 " s ago\n",
+              opt->skew_budget_ms / 1000);
+    out_print("done      the app has pids %" PRIu64 " to %" PRIu64 " here%s\n", now.pid_min, now.pid_max,
+              strstr(opt->store, "pids=") ? ", and who may go beyond is refused" : "");
     return STATUS_GOOD;
 }
 
@@ -142,9 +168,15 @@ static int run(const struct args *args) {
     }
     opt.store = args->value[STORE];
     any_layout_option(&layout, &opt);
+    if (args->value[RANGE] && (args->value[UPGRADE] || args->value[FORCE] || strncmp(opt.store, "ordinal:", 8) == 0)) {
+        say("init: --range goes with neither --force nor --upgrade, nor with ordinal:");
+        return usage(args->command);
+    }
     if (strncmp(opt.store, "ordinal:", 8) == 0)
         return begin_ordinal(&opt);
     const bool forced = args->value[FORCE] != NULL;
+    if (args->value[RANGE])
+        return change_range(&opt);
     if (args->value[UPGRADE])
         return upgrade(&opt, forced, args->value[DRY_RUN] != NULL);
     const int code = sfid_app_init(&opt, forced ? SFID_INIT_FORCE : 0, &found, why, sizeof why);
@@ -158,8 +190,9 @@ static int run(const struct args *args) {
 
 const struct command command_init = {
     .name = "init",
-    .synopsis = "--app APP --store STORE [--layout LAYOUT] [--force] [--upgrade [--dry-run]] [--ttl-ms MS] [--short-ms MS] "
-                "[--skew-budget-ms MS] [--timeout-ms MS]",
+    .synopsis =
+        "--app APP --store STORE [--layout LAYOUT] [--force] [--upgrade [--dry-run]] [--range] [--ttl-ms MS] [--short-ms MS] "
+        "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "let a new app at a Redis server, or a new ordinal, begin at once",
     .about = "Run it only if one of these is true: no process of APP is running anywhere, and no host that\n"
              "has run one within the time of a lease is cut off from the server; or none of them has\n"
@@ -173,6 +206,10 @@ const struct command command_init = {
              "--upgrade is the way from an older version whose records this one refuses: end all processes\n"
              "of APP, run it once, then start those of this version. It shows what it is going to discard.\n"
              "While a pid may be in use it changes nothing, also with --force.\n\n"
+             "--range changes nothing but the pids that APP has at the server, while processes run: to those\n"
+             "of pids=MIN-MAX in STORE, or without it to all. While a pid that would go may be in use, it\n"
+             "says until when, and ends with status 75. It states that no other server has lent a pid that\n"
+             "is new here since the skew budget before now.\n\n"
              "With ordinal: it states the same of the pid alone, for other hosts: the pid then needs no\n"
              "wait on this host, although its mark was not here.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",

@@ -139,12 +139,13 @@ static int run(const struct args *args) {
 
 const struct command command_encode = {
     .name = "encode",
-    .synopsis =
-        "[--layout LAYOUT] --time TIME [--pid PID] --seq SEQ [--random NUMBER] [--mac ADDRESS] [--region REGION] "
-        "[--ip ADDRESS | --interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
+    .synopsis = "[--layout LAYOUT] --time TIME [--pid PID] --seq SEQ [--random NUMBER] [--mac ADDRESS] [--region REGION] "
+                "[--ip ADDRESS | --interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
     .summary = "put an ID together from time, pid and seq",
     .about = "Writes the ID with the tick that contains TIME, and with PID and SEQ. Such an ID is not\n"
              "guaranteed to be unique: a generator may generate the same one.\n\n"
+             "For rows of earlier times use a pid that no generator has, and SQL (layout show --sql),\n"
+             "as in doc/past.md: such IDs are unique.\n\n"
              "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
              "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
              "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], uuid7, flake,\n"

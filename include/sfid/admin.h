@@ -107,8 +107,9 @@ SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_inf
 
 /** Flags of sfid_app_init(). */
 enum {
-    SFID_INIT_FORCE = 1,  /**< go ahead even if pids are held: IDs may then repeat */
-    SFID_INIT_UPGRADE = 2 /**< discard the records of an older version's rules */
+    SFID_INIT_FORCE = 1,   /**< go ahead even if pids are held: IDs may then repeat */
+    SFID_INIT_UPGRADE = 2, /**< discard the records of an older version's rules */
+    SFID_INIT_RANGE = 4    /**< change the range of pids alone, while processes run */
 };
 
 /**
@@ -135,12 +136,18 @@ enum {
  * the server's clock; SFID_INIT_FORCE does not change that. If the server may have
  * forgotten holders before, pids without a record still have to wait.
  *
+ * With SFID_INIT_RANGE it only changes which pids the app has at the server: those of
+ * pids= in opt->store, or without it all of the layout. Processes may go on. It refuses
+ * while a pid that is not among them may be in use, or was within skew_budget_ms. Of
+ * pids that are added the caller states that no other server of the app has lent them
+ * since skew_budget_ms before all of their windows ended. *out is the state after.
+ *
  * *out (may be NULL) is the state found before, written as soon as a server has
  * answered, also on an error. why and why_size are as in sfid_app_look(). With
  * SFID_EBUSY the sentence says who holds what, and until when.
  *
  * Returns 0, or as sfid_app_look(), or
- *   SFID_EBUSY   pids are held, foreign or unshown
+ *   SFID_EBUSY   pids are held, foreign or unshown; or one may be in use that would leave the range
  *   SFID_ELAYOUT as above, or the state is SFID_APP_BARRED and flags lacks SFID_INIT_UPGRADE
  *   SFID_EAGAIN  the server restarted or failed over each time it was looked at
  *   SFID_EREDIS  as above, or the server accepts no writes. If its answer was lost, the change may have been made

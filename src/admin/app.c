@@ -182,7 +182,18 @@ static int try_init(struct app_survey *s, const sfid_app_info *before, int flags
     return rc;
 }
 
+/* The script itself refuses while a pid that would go may be in use. */
+static int set_range(struct app_survey *s) {
+    const struct sfid__question q = {2, (const char *const[]){"", "2"}, NULL, s->visit.deadline_ms, NULL};
+    const int rc = sfid__redis_app_ask(&s->visit.app, "init", &q, 2, &s->visit.error);
+    if (rc == 0 && s->visit.app.word != SFID__REDIS_OK)
+        return sfid__redis_app_nonsense(&s->visit.app, "init", &s->visit.error);
+    return rc < 0 ? rc : look(s);
+}
+
 static int init_server(struct app_survey *s, int flags) {
+    if (flags & SFID_INIT_RANGE)
+        return set_range(s);
     const sfid_app_info before = s->info;
     bool done = false;
     int rc = 0;
@@ -214,7 +225,7 @@ int sfid_app_init(const sfid_options *opt, int flags, sfid_app_info *out, char *
     if (s == NULL)
         return end(s, SFID_ENOMEM, out, why, why_size);
     int rc = sfid__visit_begin(&s->visit, opt);
-    if (rc == 0 && s->visit.servers > 1)
+    if (rc == 0 && s->visit.servers > 1 && !(flags & SFID_INIT_RANGE))
         rc = look_at_all(s, flags);
     for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
         rc = sfid__visit_server(&s->visit, i);

@@ -10,7 +10,7 @@
 --
 -- ARGV     numbers are decimal, times are Unix milliseconds
 --   1 op   claim renew release init finish look
---   2 bits   the layout's fields as text without a space, such as 36:11:17; of a pool with the server's range, 36:11:17#1-682
+--   2 bits   the layout's fields as text without a space, such as 36:11:17; with the range that the server lends, 36:11:17#1-682
 --   3 epoch   4 unit   5 W, the window: a multiple of the unit, at least two   6 S, the skew budget
 --   7 clock of the asking host   8 how far it may be from the server's (0: any distance)
 --   9 pid_min   10 pid_max   (both included, at most 65535)
@@ -24,7 +24,8 @@
 --   renew    1 pid   2 nonce of the last renewal answered   3 base   4 nonce of this one   5 limit that the holder has
 --            6, 7, 8 as claim's 1, 2, 3, if the holder of a short pid wants an ordinary one
 --   release  1 pid   2, 3, 4 as for renew   5 position: the first unused tick   6 limit that the holder has
---   init     1 state that `look` returned, or nothing: in any state   2 upgrade: 1 for a hash of older rules, too
+--   init     1 state that `look` returned, or nothing: in any state   2 1: an upgrade, for a hash of older rules, too; 2: the range
+--            alone, which processes may go on using
 --   finish   1 pid   2 base that `look` returned
 --   look     1 first pid to list
 --   A nonce has neither space nor line end. Of two nonces of one base the later one is above the other (as text). base is
@@ -52,7 +53,9 @@
 --   init     OK now era                 from now on pids without a record are granted at once; after an upgrade only if the hash
 --                                       was this server's, and its q past
 --            CHANGED now                not done: the hash is not what `look` saw
---            HELD now pid tick          not done: older rules were to go, and this pid's record is of a tick to come
+--            HELD now pid tick          not done: older rules were to go, and this pid's record is of a tick to come; or the
+--                                       range was to change, and until then a pid outside of it may be in use by another server's
+--                                       clock (pid -: one that this server does not know)
 --   finish   OK now limit era           the holder cannot renew any more: the pid comes free at the limit, as always
 --            CHANGED now                not done: the pid is not held under that base
 --   look     OK now known lay q g state next 'pid kind tick who'…
@@ -67,7 +70,7 @@
 --                                       nothing
 --   any      EPOCH now                  the server's clock is before the epoch
 --            SKEW now                   the clocks of host and server differ by more than allowed
---            LAYOUT now lay             the app is used with other settings
+--            LAYOUT now lay             the app is used with other settings, or does not have all these pids here
 --            TAG now                    a cluster, registration, and no hash tag in the app's name
 --            MOVING now                 a cluster: the app's slot is moving to this node, which does not own it yet
 --            NOINFO now                 INFO has no run_id, role or master_replid2: a proxy answers it
@@ -76,7 +79,8 @@
 --   OOM, MISCONF, NOREPLICAS, WRONGTYPE …) are returned as error replies that begin with that word.
 --
 -- The hash has no time to live: it exists as a whole or not at all.
---   lay   RULES bits/unit@epoch W S, then w/share if w > 0, then min N if min_good > 0. What is not of RULES here is left alone
+--   lay   RULES bits/unit@epoch W S, then w/share if w > 0, then min N if min_good > 0. What is not of RULES here is left alone. If
+--         bits has a range, the server lends these pids alone, also to who names none
 --   inc   run_id:master_replid2 of the server that wrote it, and :config epoch in a cluster
 --   q q1  before this tick a window may still be open that a forgotten server granted: of an ordinary, of a short pid; after
 --         `init` its tick, so that a clock set back later brings nothing back
@@ -113,6 +117,7 @@ end
 -- no pid's; `pxat`: SET knows PXAT.
 local us, now, t, q, g, b, n, pxat, meta = 0, 0, 0, {}, 0, 0, 0, false, {}
 local lay, inc = '', '' -- what the hash has to have
+local wanted = '' -- the same with the asker's range of pids in place of the hash's
 
 -- The last pid that a claim passed over because a program without a record has registered it.
 local stranger

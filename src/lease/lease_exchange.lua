@@ -149,12 +149,57 @@ end
 
 -- ---- init, finish, look ---------------------------------------------------------------------------------------------------
 
+-- Is only the range of pids to change, while processes run?
+local function is_range_alone()
+  return op == 'init' and ARGV[OWN + 2] == '2'
+end
+
+-- Splits `lay` into all but the range of pids, and that range.
+local function cut_range(text)
+  local before, first, last, behind = string.match(text, '^([^#]*)#(%d+)%-(%d+)(.*)$')
+  return (before or text) .. (behind or ''), tonumber(first or 0), tonumber(last or 65535)
+end
+
+-- Of all fields and their values: the pid outside of a range whose window or position is the last that lies behind `from`.
+local function last_ahead(all, from, first, last)
+  local pid, ends
+  for i = 1, #all, 2 do
+    local at = tonumber(string.match(all[i], '^%d+$') and string.match(all[i + 1], '^%d+'))
+    if at and at > (ends or from) and (tonumber(all[i]) < first or tonumber(all[i]) > last) then
+      pid, ends = all[i], at
+    end
+  end
+  return pid, ends
+end
+
+-- A pid outside of the range may be lent by another server from now on, whose clock may be S behind this one. Also if the range is
+-- there already: after a loss the first to come may have brought it, while others go on.
+local function in_use_outside()
+  local _, first, last = cut_range(wanted)
+  if first == 0 and last == 65535 then
+    return nil
+  end
+  local from, open = tick(now - S), math.max(q[0], q[1] or 0)
+  local pid, ends = last_ahead(call('HGETALL', key), from, first, last)
+  if not pid and is_range_alone() and from < open then
+    pid, ends = '-', open
+  end
+  return pid and {'HELD', dec(now), pid, dec(ends + math.ceil(S / unit))}
+end
+
 -- The operator says that no process of this app is running anywhere, so every tick that was issued is over. Should the clock be
 -- set back later, pids without a record wait until it is here again. g stays: a process that runs all the same has to prove its
--- right.
+-- right. With the range alone nothing is said of processes, and q stays.
 local function init()
+  local held = in_use_outside()
+  if held then
+    return held
+  end
   n = n + 1
-  call('HSET', key, 'q', dec(t), 'q1', dec(t), 'i0', '', 'i1', '', 'n', dec(n))
+  call('HSET', key, 'lay', wanted, 'n', dec(n))
+  if not is_range_alone() then
+    call('HSET', key, 'q', dec(t), 'q1', dec(t), 'i0', '', 'i1', '')
+  end
   return {'OK', dec(now)}
 end
 
@@ -262,16 +307,19 @@ local function is_older(theirs)
   return tonumber(rules or 1) < tonumber(RULES) and (rest or theirs) == string.sub(lay, #RULES + 2)
 end
 
--- Of all fields and their values: the pid whose window or position is the last that is not past.
-local function last_ahead(all)
-  local pid, last
-  for i = 1, #all, 2 do
-    local at = tonumber(string.match(all[i], '^%d+$') and string.match(all[i + 1], '^%d+'))
-    if at and at > (last or t) then
-      pid, last = all[i], at
+-- May this be asked where the server lends a range? A pid outside of it may be another server's by now, but not while the window of
+-- a holder is open: no range is set then. So after a loss a range that the first to come has brought ends no lease of those who were
+-- started without one. Whoever names a range that the pid is in, and this is not it, may have been led to another server.
+local function is_within(first, last)
+  if op == 'renew' then
+    local pid = int(OWN + 1)
+    local inside = pid >= first and pid <= last
+    if inside then
+      pid_min, pid_max = math.max(pid_min, first), math.min(pid_max, last) -- it may ask for an ordinary pid, too
     end
+    return inside or not string.find(bits, '#', 1, true) and int(OWN + 5) > tick(now)
   end
-  return pid, last
+  return op == 'release' or op == 'finish' or is_range_alone() or pid_min >= first and pid_max <= last
 end
 
 local ops = {claim = claim, renew = renew, release = release, init = init, finish = finish, look = look}
@@ -293,9 +341,16 @@ local function exchange()
   for i, value in ipairs(call('HMGET', key, unpack(names))) do
     meta[names[i]] = value or nil
   end
-  local barred = meta.lay and meta.lay ~= lay
+  wanted = lay
+  local rest, first, last = cut_range(meta.lay or lay)
+  local barred = rest ~= cut_range(lay)
   if barred and not (is_older(meta.lay) and (op == 'look' or op == 'init' and ARGV[OWN + 2] == '1')) then
     return {'LAYOUT', dec(now), meta.lay}
+  elseif meta.lay and not barred and not is_within(first, last) then
+    return {'LAYOUT', dec(now), meta.lay}
+  elseif not barred then
+    lay = meta.lay or is_range_alone() and rest or lay
+    wanted = (is_range_alone() or string.find(wanted, '#', 1, true)) and wanted or lay
   end
   local about, replication = call('INFO', 'server'), call('INFO', 'replication')
   inc = incarnation(about, replication)
@@ -327,7 +382,7 @@ local function exchange()
   elseif op == 'init' and ARGV[OWN + 1] ~= '' and ARGV[OWN + 1] ~= state then
     return {'CHANGED', dec(now)}
   end
-  local pid, ends = last_ahead(known == 'barred' and call('HGETALL', key) or {})
+  local pid, ends = last_ahead(known == 'barred' and call('HGETALL', key) or {}, t, 1, 0) -- of all
   if pid then
     return {'HELD', dec(now), pid, dec(ends)}
   end
@@ -342,7 +397,7 @@ local function exchange()
   end
   pxat = knows_pxat(about)
   local answer = known == 'barred' and {'OK', dec(now)} or ops[op]()
-  if answer[1] ~= 'CHANGED' then
+  if answer[1] ~= 'CHANGED' and answer[1] ~= 'HELD' then
     answer[#answer + 1] = who .. '-' .. dec(b) .. '-' .. dec(n) .. why
   end
   answer[#answer + 1] = stranger

@@ -127,7 +127,7 @@ static void keep_to_names(struct sfid__settings *s) {
 }
 
 void sfid__options_widen(struct sfid__settings *s) {
-    if (!s->ranged)
+    if (!s->ranged || s->lends_range)
         return;
     set_range(&s->opt, first_pid(s->opt.layout), (int64_t)s->opt.layout->max_pid);
     keep_to_names(s);

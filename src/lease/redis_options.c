@@ -13,6 +13,7 @@ int sfid__redis_options_read(const char *url, struct sfid__settings *out, struct
         return err->code;
     out->store_min = out->uri.pid_min;
     out->store_max = out->uri.pid_max;
+    out->lends_range = out->uri.lends_range;
     out->shared = out->shared || out->uri.share;
     return 0;
 }

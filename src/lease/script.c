@@ -135,8 +135,24 @@ static int fail_rules(struct sfid__redis_app *app, uint64_t rules, struct sfid__
                    app->shown, app->name, rules, SFID__REDIS_RULES, app->name, app->typed);
 }
 
+/* Both without the number of the rules: are they equal but for the range of pids, which # precedes and / ends? */
+static bool differ_in_range(const char *theirs, const char *ours) {
+    const size_t n = strcspn(theirs, "#/");
+    return n == strcspn(ours, "#/") && memcmp(theirs, ours, n) == 0 &&
+           strcmp(theirs + strcspn(theirs, "/"), ours + strcspn(ours, "/")) == 0;
+}
+
+static int fail_range(struct sfid__redis_app *app, const char *theirs, struct sfid__error *err) {
+    const char *range = theirs + strcspn(theirs, "#/");
+    const int n = *range == '#' ? (int)strcspn(++range, "/") : 0;
+    return REFUSED(app, err, SFID_ELAYOUT,
+                   "%s: app \"%s\" has pids %.*s at this server, not all of %" PRIu64 "-%" PRIu64
+                   "; give all of its processes pids=%.*s, or change the range by `sfid init --range`",
+                   app->shown, app->name, n, range, app->pid_min, app->pid_max, n, range);
+}
+
 static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
-    char bits[BITS], brief[2 * NUMBER] = "", good[NUMBER] = "";
+    char bits[BITS], brief[2 * NUMBER] = "", good[NUMBER] = "", ours[BITS + 6 * NUMBER];
     const char *theirs;
     const uint64_t rules = rules_of(app->reply.strings[2], &theirs);
     if (rules != SFID__REDIS_RULES)
@@ -146,13 +162,14 @@ static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
         snprintf(brief, sizeof brief, " %" PRIu64 "/%" PRIu32, app->short_ms, app->share);
     if (app->min_good)
         snprintf(good, sizeof good, " min %" PRIu32, app->min_good);
-    return REFUSED(
-        app, err, SFID_ELAYOUT,
-        "%s: app \"%s\" is used with %.100s (bits/unit@epoch, ttl_ms, skew_budget_ms, short_ms/share, min_good), not with "
-        "%s/%" PRIu32 "@%" PRId64 " %" PRIu64 " %" PRIu32 "%s%s; give the same to all of its processes, or give this app "
-        "another name",
-        app->shown, app->name, theirs, bits, app->layout.unit_ms, app->layout.epoch_ms, app->window_ms, app->budget_ms, brief,
-        good);
+    snprintf(ours, sizeof ours, "%s/%" PRIu32 "@%" PRId64 " %" PRIu64 " %" PRIu32 "%s%s", bits, app->layout.unit_ms,
+             app->layout.epoch_ms, app->window_ms, app->budget_ms, brief, good);
+    if (differ_in_range(theirs, ours))
+        return fail_range(app, theirs, err);
+    return REFUSED(app, err, SFID_ELAYOUT,
+                   "%s: app \"%s\" is used with %.100s (bits/unit@epoch, ttl_ms, skew_budget_ms, short_ms/share, min_good), not "
+                   "with %s; give the same to all of its processes, or give this app another name",
+                   app->shown, app->name, theirs, ours);
 }
 
 static int fail_denied(struct sfid__redis_app *app, struct sfid__error *err) {
@@ -194,10 +211,12 @@ static int fail_by_word(struct sfid__redis_app *app, const char *op, struct sfid
                        epoch);
     }
     if (strcmp(word, "HELD") == 0 && sfid__redis_app_numbers(app, 3, 1, &tick)) {
+        const bool unknown = strcmp(app->reply.strings[2], "-") == 0;
         sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), there);
         return REFUSED(app, err, SFID_EBUSY,
-                       "%s: app \"%s\": pid %.5s may be in use until %s; end its process, or wait until then. Nothing was changed",
-                       app->shown, app->name, app->reply.strings[2], there);
+                       "%s: app \"%s\": %s%.5s may be in use until %s; end its process, or wait until then. Nothing was changed",
+                       app->shown, app->name, unknown ? "a pid that the server does not know" : "pid ",
+                       unknown ? "" : app->reply.strings[2], there);
     }
     if (strcmp(word, "TAG") == 0)
         return REFUSED(app, err, SFID_EINVAL,

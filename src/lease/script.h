@@ -36,7 +36,7 @@ struct sfid__redis_app {
     uint32_t budget_ms; /* S */
     uint32_t max_skew_ms;
     uint64_t pid_min, pid_max;
-    char lent[24]; /* "#1-682": the range that a server of a pool lends, which is part of the app's settings there; else "" */
+    char lent[24]; /* "#1-682": the range that the server lends, which it keeps with the app's settings; else "" */
     bool registers;
     bool eval_only;                /* the user of this connection may not use EVALSHA */
     int64_t timeout_ms;            /* of one exchange */

@@ -31,7 +31,7 @@ struct sfid__settings {
     uint64_t window_ms;   /* redis: ttl_ms, rounded up to a multiple of the unit */
     uint64_t short_ms;    /* redis: the same of the short window; 0: there are no short pids */
     uint32_t share;       /* redis: one pid in so many is short */
-    bool lends_range;     /* redis: the server of a pool, which lends these pids and no others */
+    bool lends_range;     /* redis: the server lends these pids and no others, and keeps that with the app */
     bool elsewhere;       /* local: another host may have used the pid; where there is no mark, its last use is waited out */
     /* redis: the URL as an operator knows it. ordinal: where the number stands, and what is there */
     char shown[SFID__URI_SHOWN];

@@ -101,7 +101,7 @@ static int read_url(const struct range *r, struct sfid__uri *out, struct sfid__e
     url[r->url.len] = '\0';
     int rc = sfid__uri_parse(url, out, &why);
     if (rc == 0 && (out->pid_min >= 0 || out->pid_max >= 0))
-        rc = sfid__fail(&why, SFID_EINVAL, "pid_min and pid_max belong before the URL, as MIN-MAX=");
+        rc = sfid__fail(&why, SFID_EINVAL, "pids, pid_min and pid_max belong before the URL, as MIN-MAX=");
     if (rc == 0 && out->user[0] == '\0')
         rc = sfid__fail(&why, SFID_EINVAL,
                         "the URL has no user; each range needs a user of its own, which exists only on the server that lends it");

@@ -152,6 +152,15 @@ static int read_pid(struct reader *r, const char *name, struct sfid__part p, int
     return 0;
 }
 
+static int read_pids(struct reader *r, const char *name, struct sfid__part p) {
+    const struct sfid__part low = sfid__part_cut(&p, "-");
+    r->uri.lends_range = true;
+    if (p.len < 2 || read_pid(r, name, low, &r->uri.pid_min) < 0 ||
+        read_pid(r, name, sfid__part_behind(p, 1), &r->uri.pid_max) < 0 || r->uri.pid_min > r->uri.pid_max)
+        return bad_value(r, name, "a range of pids up to 65535, such as 0-1023");
+    return 0;
+}
+
 /* Reads a value, decoded and not empty. */
 static int read_text(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
     char what[40];
@@ -179,6 +188,7 @@ enum parameter {
     MIN_GOOD,
     IDLE,
     SHARE,
+    PIDS,
     PID_FIRST,
     PID_LAST,
     PASSWORD_FILE,
@@ -202,6 +212,7 @@ static const char *const names[PARAMETERS] = {"connect_timeout",
                                               "min_good",
                                               "idle",
                                               "share",
+                                              "pids",
                                               "pid_min",
                                               "pid_max",
                                               "password_file",
@@ -256,10 +267,11 @@ static int read_known(struct reader *r, enum parameter which, struct sfid__part 
         if (read_text(r, names[which], value, uri->named_hosts) < 0)
             return r->place.err->code;
         return sfid__named_hosts_check(&r->place, uri->named_hosts);
+    case PIDS:
+        return read_pids(r, names[which], value);
     case PID_FIRST:
-        return read_pid(r, names[which], value, &uri->pid_min);
     case PID_LAST:
-        return read_pid(r, names[which], value, &uri->pid_max);
+        return read_pid(r, names[which], value, which == PID_FIRST ? &uri->pid_min : &uri->pid_max);
     default:
         return read_text(r, names[which], value, texts[which]);
     }
@@ -303,6 +315,8 @@ static int check_together(struct reader *r) {
         return BAD(r, "the password is given twice: before @ and as password_file");
     if (r->user_alone && (uri->user[0] == '\0' || uri->password_file[0] == '\0'))
         return BAD(r, "the text before @ has to be user:password or :password (or a user, with password_file=)");
+    if (uri->lends_range && (r->given & (1u << PID_FIRST | 1u << PID_LAST)))
+        return BAD(r, "the range of pids is given twice: as pids, and as pid_min or pid_max");
     return 0;
 }
 
@@ -457,43 +471,4 @@ void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint 
     for (unsigned i = 0; i < uri->nodes; i++)
         if (sfid__endpoint_equals(&uri->node[i], node))
             out->node[0].named_by = SFID__UNNAMED;
-}
-
-/* ---- shown --------------------------------------------------------------- */
-
-static void describe_unix(const struct sfid__uri *uri, char *out, size_t size) {
-    char path[sizeof uri->path];
-    sfid__printable(path, sizeof path, uri->path, strlen(uri->path));
-    snprintf(out, size, "unix://%s?db=%" PRIu32, path, uri->db);
-}
-
-/* Appends as much as fits. */
-static void append(char *out, size_t size, const char *text) {
-    const size_t n = strlen(out);
-    snprintf(out + n, size - n, "%s", text);
-}
-
-void sfid__uri_describe(const struct sfid__uri *uri, char *out, size_t size) {
-    static const char *const kinds[] = {"://", "+sentinel://", "+cluster://"};
-    char node[SFID__ENDPOINT_SHOWN], tail[SFID__URI_TEXT + 16] = "";
-    if (uri->path[0]) {
-        describe_unix(uri, out, size);
-        return;
-    }
-    if (uri->kind == SFID__URI_SENTINEL)
-        snprintf(tail, sizeof tail, "/%s/%" PRIu32, uri->master, uri->db);
-    else if (uri->kind == SFID__URI_SERVER)
-        snprintf(tail, sizeof tail, "/%" PRIu32, uri->db);
-    snprintf(out, size, "%s", uri->tls ? "rediss" : "redis");
-    append(out, size, kinds[uri->kind]);
-    bool room = true;
-    for (unsigned i = 0; i < uri->nodes && room; i++) {
-        sfid__endpoint_describe(&uri->node[i], node);
-        /* The first node as far as it fits; the others only if they fit whole, with room to say that there are more. */
-        const size_t more = i + 1 < uri->nodes ? strlen(",...") : 0;
-        room = i == 0 || strlen(out) + 1 + strlen(node) + more + strlen(tail) < size;
-        append(out, size, i ? "," : "");
-        append(out, size, room ? node : "...");
-    }
-    append(out, size, tail);
 }

@@ -13,9 +13,9 @@
  *
  * Parameters: connect_timeout and timeout (milliseconds, or with s or ms after
  * the digits), client_name, db, registration (on, off, mixed), replicas,
- * min_good, idle (keep, close), share (1), pid_min, pid_max, password_file; with TLS ca, cert, key, sni; with Sentinel
- * sentinel_user, sentinel_password, sentinel_password_file; with Sentinel and
- * Cluster named_hosts. Each may be given once; db as path or as parameter; a
+ * min_good, idle (keep, close), share (1), pids (MIN-MAX) or pid_min and pid_max, password_file; with TLS ca, cert, key, sni; with
+ * Sentinel sentinel_user, sentinel_password, sentinel_password_file; with Sentinel
+ * and Cluster named_hosts. Each may be given once; db as path or as parameter; a
  * password as such or as its file.
  *
  * The reader never guesses that a character with a meaning in a URL belongs to
@@ -61,6 +61,7 @@ struct sfid__uri {
     uint32_t replicas;                /* 0: how many replicas a claim waits for */
     uint32_t min_good;                /* 0: how many have to be good; 0: one, if the server counts them */
     int32_t pid_min, pid_max;         /* -1: not given */
+    bool lends_range;                 /* they are given as pids=: the range that the server lends */
     char client_name[SFID__URI_TEXT]; /* "": the default */
     enum sfid__registration registration;
     bool share;      /* share=1: processes of this user on this host have one pid */

@@ -295,6 +295,11 @@ static void whole_range(void) {
     ok(sfid__options_read(&o, &out, &err) == 0, "a range of the store");
     sfid__options_widen(&out);
     ok(out.opt.pid_min == 0 && out.opt.pid_max == 2047, "is made whole");
+    o.store = "redis://h/0?pids=3-9";
+    ok(sfid__options_read(&o, &out, &err) == 0 && out.lends_range, "a range that the server lends");
+    sfid__options_widen(&out);
+    ok(out.opt.pid_min == 3 && out.opt.pid_max == 9, "is all there is");
+    o.store = "redis://h/0?pid_min=3&pid_max=9";
     o.layout = &wide;
     ok(sfid__options_read(&o, &out, &err) == 0, "of a layout with more pids than Redis has names for");
     sfid__options_widen(&out);

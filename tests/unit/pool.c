@@ -79,8 +79,9 @@ static void refuses_urls(void) {
     refuses("pool:1-9=" A " 10-12=redis://:sesame@two/0", "has no user", "a password without a user");
     refuses("pool:1-9=" A " 10-12=redis://a:other@two/0", "two ranges have the user a;", "one user for two ranges");
     refuses("pool:1-9=" A " 10-12=" B " 13-14=redis://a:x@three", "two ranges have the user a;", "the third with the first one's");
-    refuses("pool:1-9=" A "?pid_min=1 10-12=" B, "pid_min and pid_max belong before the URL", "pid_min in a URL");
-    refuses("pool:1-9=" A " 10-12=" B "?pid_max=12", "range 10-12: pid_min and pid_max belong", "pid_max in a URL");
+    refuses("pool:1-9=" A "?pid_min=1 10-12=" B, "pids, pid_min and pid_max belong before the URL", "pid_min in a URL");
+    refuses("pool:1-9=" A "?pids=1-9 10-12=" B, "pids, pid_min and pid_max belong before the URL", "pids in a URL");
+    refuses("pool:1-9=" A " 10-12=" B "?pid_max=12", "range 10-12: pids, pid_min and pid_max belong", "pid_max in a URL");
     refuses("pool:1-9=" A " 10-12=" B "?nonsense=1", "range 10-12: ", "an unknown parameter");
     refuses("pool:1-9=" A " 10-12=local", "range 10-12: ", "the local store as a member");
     refuses("pool:1-9=" A " 10-12=pool:1-2=" B, "range 10-12: ", "a pool in a pool");

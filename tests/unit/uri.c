@@ -83,7 +83,8 @@ static void test_parameters(void) {
     ok(parse("redis+cluster://h?min_good=100&replicas=1") == 0 && uri.min_good == 100 && uri.replicas == 1,
        "as many good replicas as can be");
     ok(parse("redis://h?pid_min=0&pid_max=65535") == 0 && uri.pid_min == 0 && uri.pid_max == 65535, "a range of pids");
-    ok(parse("unix:///s?pid_max=3") == 0 && uri.pid_min == -1 && uri.pid_max == 3, "or one end of it");
+    ok(parse("redis://h?pids=8-15") == 0 && uri.pid_min == 8 && uri.pid_max == 15 && uri.lends_range, "of the server's own");
+    ok(parse("unix:///s?pid_max=3") == 0 && !uri.lends_range && uri.pid_min == -1 && uri.pid_max == 3, "or one end of it");
     ok(parse("redis://h?timeout=600000") == 0 && uri.timeout_ms == 600000, "the longest timeout");
     ok(parse("redis://h?client_name=%7Bapp%7D.1") == 0 && strcmp(uri.client_name, "{app}.1") == 0, "a name with braces");
 }
@@ -259,6 +260,10 @@ static const struct {
     {"redis://h?min_good=", SFID_EINVAL, "min_good has to be a number of replicas"},
     {"redis://h?min_good=1&min_good=1", SFID_EINVAL, "min_good"},
     {"redis://h?pid_min=x", SFID_EINVAL, "parameter pid_min has to be a pid, 0 to 65535"},
+    {"redis://h?pids=8-", SFID_EINVAL, "parameter pids has to be a range of pids up to 65535"},
+    {"redis://h?pids=9-8", SFID_EINVAL, "a range of pids"},
+    {"redis://h?pids=0-65536", SFID_EINVAL, "a range of pids"},
+    {"redis://h?pids=1-2&pid_max=2", SFID_EINVAL, "the range of pids is given twice"},
     {"redis://h?pid_min=-1", SFID_EINVAL, "parameter pid_min has to be a pid, 0 to 65535"},
     {"redis://h?pid_max=65536", SFID_EINVAL, "parameter pid_max has to be a pid, 0 to 65535"},
     {"redis://h?pid_max=", SFID_EINVAL, "parameter pid_max has to be a pid, 0 to 65535"},
