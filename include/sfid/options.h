@@ -53,8 +53,11 @@ typedef struct sfid_options {
     sfid_exhaustion exhaustion; /**< what a call does when the sequence is used up; default SFID_WAIT */
     uint32_t max_wait_ms;       /**< how long one call may sleep in all; default 2000; 0: it never sleeps. With SFID_WAIT at least
                                      one tick */
-    uint32_t max_ahead_ms;      /**< how far ahead of the clock IDs may be issued (SFID_BORROW, clock steps); 0: never; default
-                                     10000, at most 86400000 */
+    uint32_t max_ahead_ms;      /**< how far ahead of the clock a tick may be begun (SFID_BORROW, clock steps); 0: not at all;
+                                     default 10000, at most 86400000. Whatever it says, calls may use up the highest tick that
+                                     the clock has shown, however far the clock goes back, and so may the next process if the
+                                     page is there. A server's clock that is ahead counts as the clock. A page that processes
+                                     share without a server is ahead by half of max_ahead_ms and lead_ms together at most */
     uint64_t random_start;      /**< 0 (default): each tick starts at sequence 0. N: each tick starts at a random sequence below
                                      N, so that low bits spread at low rates; at most half the sequence */
     uint32_t ttl_ms;            /**< how long a lease from Redis lasts without renewal: 1000 to 86400000, default 600000 */

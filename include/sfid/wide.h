@@ -264,7 +264,7 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  * them different workers. Nothing here asks a cloud's metadata service.
  *
  * With these three layouts opt.app is NULL, opt.store is NULL or "local" with
- * its parameters, and pid_min and pid_max are 0. No ID is issued ahead of the
+ * its parameters, and pid_min and pid_max are 0. No tick is begun ahead of the
  * clock: max_ahead_ms counts as 0, and SFID_BORROW is refused. When the clock
  * steps back, calls use up the latest tick, then wait for as long as a call may
  * sleep, then return SFID_ECLOCK. Some codes of sfid_open() mean more here:

@@ -189,6 +189,21 @@ pid_t self_start(const char *a, const char *b, const char *c, const char *d, con
     return child_start(run_self, argv);
 }
 
+const char *sfid_program(void) {
+    static char path[4300];
+    const char *dir = getenv("builddir");
+    snprintf(path, sizeof path, "%s/tests/sfid", dir ? dir : ".");
+    return path;
+}
+
+static int describe(void *command) {
+    must(freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr), "no /dev/null");
+    execl(sfid_program(), sfid_program(), command, "--help", NULL);
+    return DIED;
+}
+
+bool sfid_has(const char *command) { return child_run(describe, (void *)(uintptr_t)command, TAP_WAIT_MS) == 0; }
+
 static bool child_ended(void *arg) {
     struct waiting *w = arg;
     return waitpid(w->child, &w->status, WNOHANG) == w->child;

@@ -103,6 +103,10 @@ pid_t self_start(const char *a, const char *b, const char *c, const char *d, con
  */
 void go_on_with_shim(void);
 
+/* The path of the command of this build, and whether it has a command: one may be left out. */
+const char *sfid_program(void);
+bool sfid_has(const char *command);
+
 struct waiting {
     pid_t child;
     int status;
