@@ -432,6 +432,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
                                                 .first_window = sfid__ms_to_ticks(l, brief_ms),
                                                 .share = settings->share,
                                                 .end = sfid__layout_end(l),
+                                                .unit_ms = l->unit_ms,
                                                 .reach = window + window / 2 + 2, /* clocks further apart are refused */
                                                 .pid_min = s->app.pid_min,
                                                 .pid_max = s->app.pid_max,
