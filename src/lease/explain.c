@@ -9,15 +9,14 @@
 /* The server knows nothing of pids without a record, and grants none of them before `open`: short ones before the others. */
 static void explain_unknown(const struct sfid__redis_app *app, uint64_t tick, uint64_t open, const char *holders,
                             struct sfid__error *err) {
-    const int64_t skew_s = (app->skew_ms < 0 ? -app->skew_ms : app->skew_ms) / 1000;
     char when[SFID__TIME_TEXT], till[SFID__TIME_TEXT], brief[200] = "";
     sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), when);
     sfid__redis_app_clock(app, sfid__redis_app_time(app, open), till);
-    if (app->short_ms && (uint64_t)skew_s * 1000 > app->short_ms / 2)
+    if (sfid__redis_app_is_ahead(app))
         snprintf(brief, sizeof brief,
                  "; the short pids that come earlier are not for this host: its clock is %" PRId64
-                 " s %s the server's, more than half of short_ms; correct the clock",
-                 skew_s, app->skew_ms < 0 ? "behind" : "ahead of");
+                 " s ahead of the server's, more than half of short_ms; correct the clock",
+                 app->skew_ms / 1000);
     else if (tick < open)
         snprintf(brief, sizeof brief, "; the first comes free at %s", when);
     sfid__fail(
