@@ -374,6 +374,7 @@ static const struct world {
     {.name = "stuck", .fault = held_up, .between = 15 * SECOND, .wire = WIRE_STUCK},
     {.name = "denied", .fault = denied, .between = 60 * SECOND},
     {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
+    {.name = "outages", .wire = WIRE_GOOD}, /* a table: outages.c */
     {.name = "limits", .fault = at_limits, .between = 30 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
     {.name = "deploys", .fault = at_deploys, .between = 15 * SECOND, .wire = WIRE_LONG},

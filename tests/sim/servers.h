@@ -75,6 +75,10 @@ extern unsigned struck;
 /* directed.c; operator.c: all processes are ended, and that is said. */
 void behind_and_empty(void), half_away(void), start_over(void);
 
+/* outages.c: does a segment of a host wait until its outage is over; how late an answer comes. */
+bool outage_holds(int host, const char *bytes, size_t n);
+int64_t outage_delays(int host);
+
 /* cluster.c: nodes of a cluster. */
 void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);
 /* What a node says that does not own the app's slot: its length; 0 if it serves. */
