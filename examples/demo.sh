@@ -102,14 +102,14 @@ because "A lease is good for a window of time. In it A and B need no server; the
 step "A newcomer asks for a pid"
 ! sfid gen --app orders --store "$store" --timeout-ms 2000 >"$dir/refused" 2>&1 || fail "a newcomer has an ID"
 sed 's/; .*//' "$dir/refused"
-because "Until every window that may be open has ended (45 s), a newcomer gets an error and no ID."
+because "Until every window that may be open has ended (about 45 s), a newcomer gets an error and no ID."
 
 step "The server stops, and B is killed and starts again"
 "$client" -s "$dir/sock" shutdown nosave || :
 kill_and_restart "$b" B B2
 b2=$started
 goes_on A2 A
-because "B, too, finds its lease in shared memory. A process that has run for a while goes on for seven minutes like this."
+because "B, too, finds its lease in shared memory. A process that has run for a while goes on for about seven minutes like this."
 
 step "Every ID of A and B, before and after"
 kill "$a2" "$b2"

@@ -2,6 +2,7 @@
 /* check.c - finds what is wrong with an app's server, or with how the app uses it. */
 #include "admin/facts.h"
 #include "base/clock.h"
+#include "lease/explain.h"
 #include "lease/machine.h"
 #include "lease/options.h"
 #include "lease/script_look.h"
@@ -350,16 +351,15 @@ static void tell_refusal(struct server_survey *s, int rc) {
 
 static void check_skew(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
-    const int64_t size = app->skew_ms < 0 ? -app->skew_ms : app->skew_ms;
-    if (size <= SKEW_TOLD_MS + app->round_ms) {
-        tell(s, SFID_CHECK_CLOCK, SFID_CHECK_FINE, 0, "it differs from the server's by %" PRId64 " ms, give or take %" PRId64 " ms",
-             size, app->round_ms / 2 + 1);
+    char text[300];
+    if (llabs(app->skew_ms) <= SKEW_TOLD_MS + app->round_ms) {
+        tell(s, SFID_CHECK_CLOCK, SFID_CHECK_FINE, 0, "it differs from the server's by %lld ms, give or take %" PRId64 " ms",
+             llabs(app->skew_ms), app->round_ms / 2 + 1);
         return;
     }
+    sfid__redis_explain_skew(app, s->visit.settings.opt.heartbeat_ms, text, sizeof text);
     cure(s, "let a time service (chrony, systemd-timesyncd) keep both right");
-    tell(s, SFID_CHECK_CLOCK, SFID_CHECK_WARNING, 0,
-         "this host's clock is %" PRId64 " ms %s the server's: IDs of different hosts are out of order by as much", size,
-         app->skew_ms < 0 ? "behind" : "ahead of");
+    tell(s, SFID_CHECK_CLOCK, SFID_CHECK_WARNING, 0, "%s", text);
 }
 
 static void check_state(struct server_survey *s) {

@@ -9,15 +9,14 @@
 /* The server knows nothing of pids without a record, and grants none of them before `open`: short ones before the others. */
 static void explain_unknown(const struct sfid__redis_app *app, uint64_t tick, uint64_t open, const char *holders,
                             struct sfid__error *err) {
-    const int64_t skew_s = (app->skew_ms < 0 ? -app->skew_ms : app->skew_ms) / 1000;
     char when[SFID__TIME_TEXT], till[SFID__TIME_TEXT], brief[200] = "";
     sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), when);
     sfid__redis_app_clock(app, sfid__redis_app_time(app, open), till);
-    if (app->short_ms && (uint64_t)skew_s * 1000 > app->short_ms / 2)
+    if (sfid__redis_app_is_ahead(app))
         snprintf(brief, sizeof brief,
                  "; the short pids that come earlier are not for this host: its clock is %" PRId64
-                 " s %s the server's, more than half of short_ms; correct the clock",
-                 skew_s, app->skew_ms < 0 ? "behind" : "ahead of");
+                 " s ahead of the server's, more than half of short_ms; correct the clock",
+                 app->skew_ms / 1000);
     else if (tick < open)
         snprintf(brief, sizeof brief, "; the first comes free at %s", when);
     sfid__fail(
@@ -44,4 +43,18 @@ void sfid__redis_explain(struct sfid__redis_app *app, uint64_t tick, uint64_t op
                "%s: every pid of app \"%s\" from %" PRIu64 " to %" PRIu64
                " is taken%s%s; the first becomes free at %s, unless its holder renews it",
                app->shown, app->name, app->pid_min, app->pid_max, holders[0] ? ", by " : "", holders, when);
+}
+
+/* Earlier renewals make up for a clock that is ahead, but an eighth of a heartbeat stays between two. */
+void sfid__redis_explain_skew(const struct sfid__redis_app *app, uint32_t heartbeat_ms, char *out, size_t size) {
+    const int64_t lost_ms = app->skew_ms - (int64_t)(heartbeat_ms - heartbeat_ms / 8);
+    char outage[60] = "", loss[80] = "";
+    if (lost_ms > 0)
+        snprintf(outage, sizeof outage, "; it costs %" PRId64 " s of each outage", (lost_ms + 999) / 1000);
+    if (sfid__redis_app_is_ahead(app))
+        snprintf(loss, sizeof loss, "; after a loss a new process here waits %" PRId64 " s",
+                 (sfid__redis_wait_ms(app) + 999) / 1000);
+    snprintf(out, size,
+             "this host's clock is %" PRId64 " ms %s the server's: IDs of different hosts are out of order by as much%s%s",
+             app->skew_ms < 0 ? -app->skew_ms : app->skew_ms, app->skew_ms < 0 ? "behind" : "ahead of", outage, loss);
 }

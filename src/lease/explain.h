@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* explain.h - the sentence for who waits for a pid: until when no pid can be had, and who holds them. */
+/* explain.h - sentences for people: until when no pid can be had, and who holds them; what a clock that is off costs. */
 #ifndef SFID_LEASE_EXPLAIN_H
 #define SFID_LEASE_EXPLAIN_H
 
@@ -11,5 +11,8 @@
  */
 void sfid__redis_explain(struct sfid__redis_app *app, uint64_t tick, uint64_t open, struct sfid__deadline until,
                          struct sfid__error *err);
+
+/* A clock that is not the server's: by how much, and what it costs. */
+void sfid__redis_explain_skew(const struct sfid__redis_app *app, uint32_t heartbeat_ms, char *out, size_t size);
 
 #endif

@@ -24,6 +24,8 @@ static void tell_server(const struct sfid__holder *h) {
     snprintf(text, sizeof text, "%s answers", store->server);
     if (atomic_load_explicit(&store->connected, memory_order_relaxed))
         sfid__holder_tell(h, SFID_EVENT_CONNECTED, 0, store->answer_ms, text);
+    if (store->skew.text[0])
+        sfid__holder_tell(h, SFID_EVENT_SKEW, 0, atomic_load_explicit(&store->skew_ms, memory_order_relaxed), store->skew.text);
     if (store->stranger.text[0])
         sfid__holder_tell(h, SFID_EVENT_FOREIGN, 0, (int64_t)store->stranger_pid, store->stranger.text);
     if (store->unreplicated.text[0])

@@ -268,8 +268,8 @@ end
 -- A pid of one part; or nothing, from when on there may be one, and whether some were not looked at yet.
 local function claim_of(k, start, nonce, base)
   local first, count = places(k)
-  -- A host whose clock is that far off would be past a short window, or before it, for most of the time.
-  if count == 0 or (k == 1 and math.abs(host - now) > w / 2) then
+  -- A host whose clock is that far ahead would be past a short window for most of the time.
+  if count == 0 or (k == 1 and host - now > w / 2) then
     return nil, NEVER, false
   end
   local own, at = {}, (number_of(k, math.floor(start)) - first) % count

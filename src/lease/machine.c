@@ -81,9 +81,20 @@ static void back_off(lease *l, const event *e, actions *out) {
     sleep_until(out, l->due_ms);
 }
 
+/*
+ * The store's clock counts a window, and ours uses it up. If ours is ahead, less is left than was granted: then the next renewal comes
+ * that much sooner, whether anybody calls or not, but not within an eighth of the heartbeat (R10).
+ */
+static int64_t till_heartbeat_ms(const lease *l, const event *e) {
+    const int64_t heartbeat = heartbeat_ms(l);
+    const uint64_t left = l->limit - SFID__MIN(l->limit, e->tick), missing = window(l) - SFID__MIN(window(l), left);
+    const uint64_t missing_ms = missing * l->terms.unit_ms;
+    return missing_ms < (uint64_t)heartbeat ? heartbeat - (int64_t)missing_ms : 0;
+}
+
 static void rest_till_heartbeat(lease *l, const event *e, actions *out) {
     l->retry_ms = 0;
-    l->due_ms = e->now_ms + jitter(heartbeat_ms(l), e->random[0]);
+    l->due_ms = SFID__MAX(e->now_ms + jitter(till_heartbeat_ms(l, e), e->random[0]), l->soonest_ms);
     sleep_until(out, l->due_ms);
 }
 

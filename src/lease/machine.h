@@ -53,6 +53,7 @@ struct sfid__lease_terms {
     uint64_t first_window;      /* the same of a claim, and of any grant of a short pid */
     uint64_t share;             /* one pid in so many, a power of two, is short: its low bits are all ones; 0: none is */
     uint64_t end;               /* first tick past the layout: a limit there needs no renewal */
+    uint64_t unit_ms;           /* of a tick; 0: windows are counted by our clock, which uses them up */
     uint64_t reach;             /* how far ahead of our tick a granted limit may lie: window and clock skew; 0: any distance */
     uint64_t pid_min, pid_max;  /* inclusive */
     int64_t heartbeat_ms;       /* between renewals */

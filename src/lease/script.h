@@ -94,4 +94,9 @@ int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct
 int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick);
 void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]);
 
+/* By the last exchange: is this host's clock too far ahead of the server's for the app's short pids? */
+static inline bool sfid__redis_app_is_ahead(const struct sfid__redis_app *app) {
+    return app->short_ms != 0 && app->skew_ms > (int64_t)app->short_ms / 2;
+}
+
 #endif

@@ -83,7 +83,8 @@ int64_t sfid__redis_open_ms(const struct sfid__redis_app *app, const struct sfid
 }
 
 int64_t sfid__redis_wait_ms(const struct sfid__redis_app *app) {
-    return (int64_t)(app->short_ms ? app->short_ms : app->window_ms) + app->budget_ms;
+    const bool brief = app->short_ms && !sfid__redis_app_is_ahead(app);
+    return (int64_t)(brief ? app->short_ms : app->window_ms) + app->budget_ms;
 }
 
 /* ---- one pid --------------------------------------------------------------- */

@@ -121,6 +121,7 @@ struct sfid__store {
     _Atomic int64_t skew_ms;         /* how far this host's clock was ahead of the server's then */
     _Atomic int64_t replicas;        /* how many replicas had the last claim; -1: not known */
     struct sfid__error unreplicated; /* why too few replicas had it; no text: enough had it, or none was asked for */
+    struct sfid__error skew;         /* that it is more than a second; no text: it is not */
     struct sfid__error stranger;     /* about the first pid met that a program without records has; no text: none */
     uint64_t stranger_pid;
 };

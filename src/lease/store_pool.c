@@ -146,6 +146,7 @@ static void note(struct pool_store *s, struct member *m) {
     s->store.group = from->group;
     s->store.answer_ms = from->answer_ms;
     s->store.unreplicated = from->unreplicated;
+    s->store.skew = from->skew;
     atomic_store_explicit(&s->store.connected, atomic_load_explicit(&from->connected, memory_order_relaxed), memory_order_relaxed);
     atomic_store_explicit(&s->store.skew_ms, atomic_load_explicit(&from->skew_ms, memory_order_relaxed), memory_order_relaxed);
     atomic_store_explicit(&s->store.replicas, atomic_load_explicit(&from->replicas, memory_order_relaxed), memory_order_relaxed);

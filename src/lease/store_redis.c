@@ -41,7 +41,6 @@ struct redis_store {
     char witness[SFID__REDIS_ERA]; /* of the last that granted something, or had it wait */
     uint64_t witness_of;           /* the token of the lease that it granted; 0: of none */
     bool trusts;                   /* SFID_TRUST, and no claim has been answered yet */
-    bool skewed;                   /* as last reported */
     bool keeps;                    /* keep_pid */
     bool mixed;                    /* registration=mixed */
     uint32_t replicas;
@@ -86,11 +85,11 @@ static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
     const int64_t skew = s->app.skew_ms, size = skew < 0 ? -skew : skew;
     atomic_store_explicit(&s->store.skew_ms, skew, memory_order_relaxed);
     const bool is = size > SKEW_TOLD_MS + s->app.round_ms;
-    if (is == s->skewed || ask->tell == NULL)
+    if (is == (s->store.skew.text[0] != '\0'))
         return;
-    s->skewed = is;
     snprintf(text, sizeof text, "this host's clock is %" PRId64 " ms %s that of the Redis server%s", size,
              skew < 0 ? "behind" : "ahead of", is ? "" : ", which is within a second");
+    snprintf(s->store.skew.text, sizeof s->store.skew.text, "%s", is ? text : ""); /* kept: nobody listens during an open */
     tell(ask, SFID_EVENT_SKEW, 0, skew, text);
 }
 
@@ -433,6 +432,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
                                                 .first_window = sfid__ms_to_ticks(l, brief_ms),
                                                 .share = settings->share,
                                                 .end = sfid__layout_end(l),
+                                                .unit_ms = l->unit_ms,
                                                 .reach = window + window / 2 + 2, /* clocks further apart are refused */
                                                 .pid_min = s->app.pid_min,
                                                 .pid_max = s->app.pid_max,

@@ -41,7 +41,8 @@ struct scene {
     const char *program;
     struct redis r;
     struct member *m;
-    int64_t since_ms, back_ms, pid[HOLDERS];
+    int64_t since_ms, again_ms, back_ms; /* the server has ended, begins again, answers */
+    int64_t pid[HOLDERS];
     int renewed[HOLDERS], lost[HOLDERS];
     bool is_back;
 };
@@ -75,6 +76,7 @@ static void go(struct scene *s) {
 static void come_back(struct scene *s) {
     for (int i = 0; i < HOLDERS; i++)
         s->renewed[i] = events_of(&s->m[i], SFID_EVENT_RENEWED);
+    s->again_ms = tap_now_ms();
     if (s->outage->forgets)
         redis_restart(&s->r, true);
     else
@@ -97,20 +99,22 @@ static void wait_out(struct scene *scenes, size_t count) {
 static void settle(struct scene *s) {
     const struct outage *o = s->outage;
     const bool loses = o->forgets && o->stalls;
-    const int64_t away_ms = s->back_ms - s->since_ms;
+    const int64_t away_ms = s->back_ms - s->since_ms, surely_ms = s->again_ms - s->since_ms;
+    /* With windows eight times as long W + S alone is longer than TAP_WAIT_MS. */
+    const unsigned wait = scene_wait_ms() + (unsigned)(loses ? budget() + window() + heartbeat() : 0);
     struct took gap = {0, 0};
     if (!o->stalls && away_ms > planned_ms(o) + (o->forgets ? budget() : exchange()) / 2)
         scene_off("%s, %s: %" PRId64 " ms away", s->program, o->name, away_ms);
     for (int i = 0; i < HOLDERS; i++) {
         struct member *m = &s->m[i];
         if (loses)
-            note(member_had(m, SFID_EVENT_LEASED_AGAIN, 1, scene_wait_ms()) && events_of(m, SFID_EVENT_LOST) == 1,
+            note(member_had(m, SFID_EVENT_LEASED_AGAIN, 1, wait) && events_of(m, SFID_EVENT_LOST) == 1,
                  "%s, %s: %s loses its pid, and has one again", s->program, o->name, m->name);
         else
             note(member_had(m, SFID_EVENT_RENEWED, s->renewed[i] + 1, scene_wait_ms()) && events_of(m, SFID_EVENT_LOST) == 0 &&
                      atomic_load(&m->pid) == s->pid[i],
                  "%s, %s: %s keeps its pid", s->program, o->name, m->name);
-        note(member_draws(m, 10, scene_wait_ms()), "%s, %s: and draws", s->program, o->name);
+        note(member_draws(m, 10, wait), "%s, %s: and draws", s->program, o->name);
         gap = took_longer(gap, member_gap(m));
         if (!o->stalls)
             note_i64(atomic_load(&m->errors), 0, "%s, %s: without an error", s->program, o->name);
@@ -121,7 +125,7 @@ static void settle(struct scene *s) {
     if (!o->stalls) {
         note_in_time(gap, AT_ONCE_MS, "%s, %s: no stall", s->program, o->name);
     } else {
-        note_lasted(gap, over - UNIT_MS, "%s, %s: nothing is issued past the window", s->program, o->name);
+        note_lasted(gap, surely_ms - window() - UNIT_MS, "%s, %s: nothing is issued past the window", s->program, o->name);
         note_in_time(gap, over + heartbeat() + most + AT_ONCE_MS, "%s, %s: and the stall ends in time", s->program, o->name);
     }
     diag("figure: %-14s %-22s %5" PRId64 " ms away, longest gap %5" PRId64 " ms", s->program, o->name, away_ms, gap.ms);

@@ -147,6 +147,37 @@ static void test_skew(struct redis *r, struct member *m) {
     told(m, SFID_EVENT_RENEWED, right, "RENEWED, with the clock right");
 }
 
+/* What the open has noticed comes before the first thing that the thread does: no renewal has to come first. */
+static void test_open_ahead(struct redis *r, bool in_pool) {
+    sfid_options opt = fleet_lease(r, in_pool ? "skew-pool" : "skew", 3 * TTL, TTL);
+    char pool[600];
+    snprintf(pool, sizeof pool, "pool:0-3=unix://a:pw@%s 4-7=unix://b:pw@%s", r->socket, r->socket);
+    if (in_pool) {
+        redis_do(r, "ACL", "SETUSER", "a", "on", ">pw", "~sfid:*", "+@all", NULL);
+        redis_do(r, "ACL", "SETUSER", "b", "on", ">pw", "~sfid:*", "+@all", NULL);
+        opt.store = pool;
+        opt.pid_min = opt.pid_max = 0;
+    }
+    const int64_t begin = tap_now_ms();
+    redis_clock_offset(r, -SKEW_MS);
+    struct member *m = member_drawing(&opt);
+    const struct seen e = told(m, SFID_EVENT_SKEW, 0, "SKEW");
+    told(m, SFID_EVENT_LEASED, 0, "LEASED");
+    ok(place(m, SFID_EVENT_CONNECTED, 0) < place(m, SFID_EVENT_SKEW, 0) &&
+           place(m, SFID_EVENT_SKEW, 0) < place(m, SFID_EVENT_LEASED, 0) && events_of(m, SFID_EVENT_RENEWED) == 0,
+       "%s: told when the thread starts", opt.app);
+    ok(strstr(e.text, "ahead") != NULL, "%s: in which direction", opt.app);
+    in_time((struct took){llabs(e.value - SKEW_MS), took_since(begin).stood_ms}, SKEW_OFF_MS, "%s: by how much", opt.app);
+    redis_clock_offset(r, 0);
+    is_i64(member_end(m), 0, "%s: ends well", opt.app);
+    judge(LAYOUT, "per-file", UINT64_MAX, opt.app);
+}
+
+static void test_skew_at_open(struct redis *r) {
+    test_open_ahead(r, false);
+    test_open_ahead(r, true);
+}
+
 static void test_events(struct redis *r) {
     sfid_options opt = fleet_lease(r, "events", TTL, HEARTBEAT);
     opt.pid_max = FIRST_MAX;
@@ -200,6 +231,7 @@ static void test_lost(struct redis *r) {
 int main(void) {
     fleet_begin(LAYOUT);
     on_running_servers(0, REDIS_CLOCK, BEARS_MS, test_events);
+    on_running_servers(0, REDIS_CLOCK, BEARS_MS, test_skew_at_open);
     on_servers(0, 0, test_answers_late);
     on_running_servers(1, 0, BEARS_MS, test_lost);
     return done_testing();

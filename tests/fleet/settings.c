@@ -9,6 +9,8 @@
 #define APP "settings"
 #define LAYOUT "36:11:17/1s"
 
+enum { AT_ONCE_MS = 10000 }; /* far less than the minute that a clock is behind */
+
 static sfid_layout finer, wider, slower, later;
 
 /* ---- what the server has ----------------------------------------------------- */
@@ -141,7 +143,12 @@ static void test_unknown(struct redis *r) {
     GETS_NONE(&opt, "this host is ahead", "the short pids that come earlier are not for this host: its clock is ",
               " s ahead of the server's, more than half of short_ms; correct the clock");
     redis_clock_offset(r, 60000);
-    GETS_NONE(&opt, "this host is behind", " s behind the server's, more than half of short_ms");
+    struct member *m = members_new(1, &opt);
+    is_i64(member_open_one(m), 0, "this host is behind: a short pid, once their time has come");
+    ok(member_draws(m, 10, TAP_WAIT_MS), "this host is behind: it draws");
+    in_time(m->first, AT_ONCE_MS, "this host is behind: at once, a minute ahead of its clock");
+    is_i64(atomic_load(&m->pid), 7, "this host is behind: the short one");
+    is_i64(member_end(m), 0, "this host is behind: ends well");
     redis_clock_offset(r, 0);
     redis_do(r, "DEL", "sfid:unknown", NULL);
 }

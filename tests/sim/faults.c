@@ -376,6 +376,7 @@ static const struct world {
     {.name = "denied", .fault = denied, .between = 60 * SECOND},
     {.name = "silent", .fault = at_silent, .between = 900 * SECOND, .begins = silent_begins},
     {.name = "skew", .fault = at_skew, .between = 175 * SECOND},
+    {.name = "outages", .wire = WIRE_GOOD}, /* a table: outages.c */
     {.name = "limits", .fault = at_limits, .between = 30 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
     {.name = "deploys", .fault = at_deploys, .between = 15 * SECOND, .wire = WIRE_LONG},

@@ -83,6 +83,10 @@ bool is_silent_one(unsigned which);
 /* The first server has granted or renewed the pid, or it was released. */
 void check_renewed(uint64_t pid, bool held);
 
+/* outages.c: does a segment of a host wait until its outage is over; how late an answer comes. */
+bool outage_holds(int host, const char *bytes, size_t n);
+int64_t outage_delays(int host);
+
 /* cluster.c: nodes of a cluster. */
 void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);
 /* What a node says that does not own the app's slot: its length; 0 if it serves. */

@@ -121,7 +121,7 @@ static void read_words(char **argv) {
         exit(2);
     }
     if (*settings.kinds == '\0')
-        settings.kinds = kinds_of(settings.seed);
+        settings.kinds = world_is_table() ? "default" : kinds_of(settings.seed);
 }
 
 static void report(void) {
@@ -162,9 +162,13 @@ int main(int argc, char **argv) {
     library_load(settings.library);
     servers_begin(settings.redis, settings.planted);
     checks_begin();
-    fleet_begin();
-    faults_begin();
-    turns_run((int64_t)(settings.hours * 3600) * SECOND);
+    if (world_is_table()) {
+        outages_table();
+    } else {
+        fleet_begin();
+        faults_begin();
+        turns_run((int64_t)(settings.hours * 3600) * SECOND);
+    }
     report();
     return blamed != 0;
 }

@@ -94,8 +94,9 @@ struct host {
     struct stream stream;
     int64_t offset_ns, drift_ppm, slept_ns; /* its clock */
     int64_t cut_till, disk_hangs_till, disk_full_till, disk_bad_till;
-    int64_t files_gone_till; /* no more can be opened there */
-    bool names_follow;       /* fsync of a file makes its name durable, too */
+    int64_t refused_till, answers_late_till; /* by its server */
+    int64_t files_gone_till;                 /* no more can be opened there */
+    bool names_follow;                       /* fsync of a file makes its name durable, too */
     struct node *root;
     unsigned boots, dev, number; /* at the end of its name */
     unsigned server;             /* the one that its packets reach, see wire.c */
@@ -353,6 +354,10 @@ void fleet_begin(void);
 /* One more process of that host, from that time on. */
 void fleet_start(int where, int64_t at);
 extern uint64_t opens, opens_failed, closes, forks, kills;
+
+/* outages.c: the world of that name, which is a table: how long holders go on whose server is away. */
+bool world_is_table(void);
+void outages_table(void);
 
 /* kernel.c: tests/proc/kernel.c runs here; its status. */
 int kernel_compare(void);

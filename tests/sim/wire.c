@@ -124,7 +124,7 @@ static void arrive_back(void *arg) {
 }
 
 static void send_back(struct connection *c, const char *bytes, size_t n, bool ends) {
-    at_time(in_order(arrives(c->host), &c->last_back), arrive_back, segment_new(c, bytes, n, ends));
+    at_time(in_order(arrives(c->host) + outage_delays(c->host), &c->last_back), arrive_back, segment_new(c, bytes, n, ends));
 }
 
 static void end(struct connection *c) {
@@ -183,14 +183,21 @@ static void serve(struct connection *c) {
     }
 }
 
+static bool is_down(const struct connection *c) {
+    return now_ns < server[c->server].down_till || now_ns < host[c->host].refused_till;
+}
+
 static bool is_gone(const struct connection *c) {
-    return now_ns < server[c->server].down_till || c->number < server[c->server].first_connection ||
-           c->number < host[c->host].first_connection;
+    return is_down(c) || c->number < server[c->server].first_connection || c->number < host[c->host].first_connection;
 }
 
 static void arrive_there(void *arg) {
     struct segment *g = arg;
     struct connection *c = g->connection;
+    if (outage_holds(c->host, g->bytes, g->n)) {
+        at_time(host[c->host].cut_till, arrive_there, g);
+        return;
+    }
     if (!c->ended && is_gone(c)) {
         end(c);
     } else if (now_ns < server[c->server].silent_till) {
@@ -243,7 +250,7 @@ static void connected(void *arg) {
     struct connection *c = arg;
     struct socket *s = c->client;
     if (s) {
-        if (now_ns < server[c->server].down_till)
+        if (is_down(c))
             s->error = ECONNREFUSED;
         s->state = OPEN;
         wake_on(socket_key(s), THREADS);

@@ -39,6 +39,56 @@ static void heartbeats(void) {
     is_i64((grant(SHORT_PID, 0, TICK + WINDOW), last()->due_ms - now), HEARTBEAT, "no share: the whole heartbeat");
 }
 
+/* How soon the next renewal comes, with any jitter, if our clock finds so many ticks of the window gone when it is granted. */
+static void next_is(uint64_t gone, int64_t ms, int64_t least_ms, const char *what) {
+    int64_t lowest = INT64_MAX, highest = 0;
+    for (uint64_t i = 0; i < 4000; i++) {
+        begin_held(&usual);
+        wake_when_due();
+        tick = TICK + gone;
+        jitter = i;
+        grant(4, 0, TICK + WINDOW);
+        lowest = SFID__MIN(lowest, last()->due_ms - now);
+        highest = SFID__MAX(highest, last()->due_ms - now);
+    }
+    is_i64(highest, ms, "%s", what);
+    is_i64(lowest, least_ms, "%s, less jitter", what);
+}
+
+static void clocks_ahead(void) {
+    const int64_t eighth = HEARTBEAT / 8, sooner = HEARTBEAT - 20 * UNIT;
+    next_is(0, HEARTBEAT, HEARTBEAT - HEARTBEAT / 10, "ahead: not at all: the whole heartbeat");
+    next_is(1, HEARTBEAT - UNIT, HEARTBEAT - UNIT - (HEARTBEAT - UNIT) / 10, "ahead: a tick: sooner by a tick");
+    next_is(20, sooner, sooner - sooner / 10, "ahead: 20 ticks: by 20");
+    next_is(28, eighth, eighth, "ahead: seven eighths of a heartbeat: an eighth stays");
+    next_is(29, eighth, eighth, "ahead: by more: it stays");
+    next_is(WINDOW, eighth, eighth, "ahead: by the window: it stays");
+    next_is((uint64_t)-50, HEARTBEAT, HEARTBEAT - HEARTBEAT / 10, "behind: the whole heartbeat");
+
+    struct sfid__lease_terms marks = usual;
+    marks.unit_ms = 0;
+    begin_held(&marks);
+    wake_when_due();
+    tick = TICK + 20;
+    grant(4, 0, TICK + WINDOW);
+    is_i64(last()->due_ms - now, HEARTBEAT, "ahead: a store that goes by our clock: the whole heartbeat");
+    begin_held(&usual);
+    wake_when_due();
+    now += eighth - 1;
+    tick = TICK + WINDOW;
+    grant(4, 0, TICK + WINDOW);
+    is_i64(last()->due_ms - now, 1, "ahead: the eighth counts from when it was asked for");
+
+    begin_open(&two_windows);
+    tick = TICK + FIRST_WINDOW - 1;
+    grant(4, TICK, TICK + FIRST_WINDOW);
+    is_str(adopted(TICK + FIRST_WINDOW, true), "h LS", "ahead: a first window that is nearly over is good");
+    is_i64(last()->due_ms, now, "ahead: and renewed at once");
+    is_str(wake(false), "h NR", "ahead: whether anybody calls or not");
+    grant(4, 0, TICK + WINDOW);
+    is_i64(last()->due_ms - now, eighth, "ahead: but not over and over");
+}
+
 static void half_windows(void) {
     begin_first(ORDINARY_PID);
     tick = TICK + FIRST_WINDOW / 2 - 1;
@@ -309,6 +359,7 @@ static void strangers(void) {
 
 int main(void) {
     heartbeats();
+    clocks_ahead();
     half_windows();
     pauses();
     polls();

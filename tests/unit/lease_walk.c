@@ -34,6 +34,7 @@ static void choose_terms(void) {
                                          .first_window = first_window,
                                          .share = chance(250) ? 0 : 2 + 2 * below(2),
                                          .end = TICKS * 2,
+                                         .unit_ms = UNIT_MS,
                                          .reach = w.max_skew_ms ? window + tick_of(w.max_skew_ms) + 1 : 0,
                                          .pid_min = pid_min,
                                          .pid_max = pid_min + 2 + below(PIDS - 2 - pid_min),
