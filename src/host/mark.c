@@ -29,6 +29,10 @@
 
 typedef struct sfid__mark_entry entry;
 
+static void name_it(struct sfid__mark *mark) {
+    snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, mark->want.pid);
+}
+
 /* Reads the entries of the file, not its blocks: a program may open with a small stack. What the file lacks is zero. */
 static int read_entries(int fd, entry all[SFID__MARK_ENTRIES]) {
     memset(all, 0, SFID__MARK_ENTRIES * sizeof *all);
@@ -84,6 +88,13 @@ static int fail_damaged(const struct sfid__mark *mark, const struct sfid__dir *a
     return SFID_ESTATE;
 }
 
+static int check_mark(const struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_said *said,
+                      struct sfid__error *err) {
+    if (said->top.layout == mark->want.layout && said->top.pid == mark->want.pid)
+        return 0;
+    return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
+}
+
 /*
  * Reads the position in the file. A file without any entry was just made, or
  * its maker died before it wrote one: nothing was issued under it. All its
@@ -108,8 +119,8 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
         said.top = make_entry(mark, 0, 0, (struct sfid__position){0});
     else if (!sfid__mark_read(all, &said))
         return fail_damaged(mark, app, err);
-    if (said.top.layout != mark->want.layout || said.top.pid != mark->want.pid)
-        return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
+    if (check_mark(mark, app, &said, err) < 0)
+        return err->code;
     *at = position_of(&said);
     const bool anew = blank || (said.older && !said.damaged);
     if (anew) {
@@ -122,6 +133,29 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     if (said.top.position == 0 && mark->want.synced && fsync(app->fd) < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot write file %s/%s", app->path, mark->name);
     return 0;
+}
+
+int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at,
+                    struct sfid__error *err) {
+    struct sfid__mark mark = {.want = {.pid = pid, .layout = layout}};
+    entry all[SFID__MARK_ENTRIES];
+    struct sfid__mark_said said;
+    *at = (struct sfid__position){0};
+    name_it(&mark);
+    const int fd = sfid__file_look(app, mark.name);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    const int why = fd < 0 ? errno : read_entries(fd, all);
+    if (fd >= 0)
+        close(fd);
+    if (why)
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark.name);
+    if (sfid__mark_blank(all, sizeof all))
+        return 0;
+    if (!sfid__mark_read(all, &said))
+        return fail_damaged(&mark, app, err);
+    *at = position_of(&said);
+    return check_mark(&mark, app, &said, err);
 }
 
 static void let_go(struct sfid__mark *mark) {
@@ -210,7 +244,7 @@ static int begin(struct sfid__mark *mark, const struct sfid__dir *app, const str
                  struct sfid__error *err) {
     struct stat root;
     *mark = (struct sfid__mark){.want = *want};
-    snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, want->pid);
+    name_it(mark);
     if (stat("/", &root) < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at the root directory");
     mark->root = sfid__file_id(&root);
