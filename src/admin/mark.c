@@ -191,7 +191,7 @@ static int open_marks(struct mark_survey *s) {
     return rc;
 }
 
-/* Looks again with the lock: until then a process may have gone on. SFID_EAGAIN: there is nothing to lower. */
+/* Judges with the lock, so that no process goes on meanwhile. SFID_EAGAIN: there is nothing to lower. */
 static int lower_locked(struct mark_survey *s) {
     struct sfid__mark mark;
     struct sfid__position at;
@@ -206,10 +206,9 @@ static int lower_locked(struct mark_survey *s) {
 static int look_and_lower(struct mark_survey *s) {
     char until[SFID__TIME_TEXT];
     int rc = look(s);
-    if (rc == SFID_ECLOCK)
-        rc = lower_locked(s);
-    else if (rc == 0)
-        rc = SFID_EAGAIN;
+    if (rc < 0 && rc != SFID_ECLOCK)
+        return rc;
+    rc = s->info.there ? lower_locked(s) : SFID_EAGAIN;
     if (rc != SFID_EAGAIN)
         return rc;
     if (!s->info.there)
