@@ -166,14 +166,14 @@ static int put_page_aside(struct mark_survey *s) {
 }
 
 /*
- * The page goes first: if this process ends in between, the mark is still too far, and the command can be given again. A mark
- * written as by a close is the one that goes back.
+ * The page goes last: if this process ends in between, what the mark now says is known, and a page that is too far is refused, or
+ * put aside by who opens the pid. A mark that is written as by a close is the one that goes back.
  */
 static int lower(struct mark_survey *s, struct sfid__mark *mark) {
     const sfid_layout *l = s->far.layout;
     const uint64_t tick = SFID__MIN(s->now + s->far.reach, sfid__layout_end(l));
     const struct sfid__position at = {.word = tick << l->seq_bits, .exact = true};
-    if (put_page_aside(s) < 0 || sfid__mark_write(mark, at, &s->error) < 0)
+    if (sfid__mark_write(mark, at, &s->error) < 0 || put_page_aside(s) < 0)
         return s->error.code;
     return judge(s, &at);
 }
