@@ -88,11 +88,25 @@ static int fail_damaged(const struct sfid__mark *mark, const struct sfid__dir *a
     return SFID_ESTATE;
 }
 
-static int check_mark(const struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_said *said,
-                      struct sfid__error *err) {
-    if (said->top.layout == mark->want.layout && said->top.pid == mark->want.pid)
-        return 0;
-    return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
+/* Reads all entries. A file that is blank all over says 0. */
+static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, entry all[SFID__MARK_ENTRIES],
+                     struct sfid__mark_said *said, bool *blank, struct sfid__error *err) {
+    int why = read_entries(fd, all);
+    *blank = why == 0 && sfid__mark_blank(all, SFID__MARK_ENTRIES * sizeof *all);
+    if (*blank)
+        why = look_for_blank(fd, blank);
+    if (why) {
+        sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
+        err->one_file = true;
+        return SFID_ESTATE;
+    }
+    if (*blank)
+        said->top = make_entry(mark, 0, 0, (struct sfid__position){0});
+    else if (!sfid__mark_read(all, said))
+        return fail_damaged(mark, app, err);
+    if (said->top.layout != mark->want.layout || said->top.pid != mark->want.pid)
+        return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
+    return 0;
 }
 
 /*
@@ -106,20 +120,8 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
                          struct sfid__error *err) {
     entry all[SFID__MARK_ENTRIES];
     struct sfid__mark_said said = {.serial = 0};
-    int why = read_entries(fd, all);
-    bool blank = why == 0 && sfid__mark_blank(all, sizeof all);
-    if (blank)
-        why = look_for_blank(fd, &blank);
-    if (why) {
-        sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
-        err->one_file = true;
-        return SFID_ESTATE;
-    }
-    if (blank)
-        said.top = make_entry(mark, 0, 0, (struct sfid__position){0});
-    else if (!sfid__mark_read(all, &said))
-        return fail_damaged(mark, app, err);
-    if (check_mark(mark, app, &said, err) < 0)
+    bool blank;
+    if (read_said(mark, app, fd, all, &said, &blank, err) < 0)
         return err->code;
     *at = position_of(&said);
     const bool anew = blank || (said.older && !said.damaged);
@@ -139,23 +141,20 @@ int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, 
                     struct sfid__error *err) {
     struct sfid__mark mark = {.want = {.pid = pid, .layout = layout}};
     entry all[SFID__MARK_ENTRIES];
-    struct sfid__mark_said said;
+    struct sfid__mark_said said = {.serial = 0};
+    bool blank;
     *at = (struct sfid__position){0};
     name_it(&mark);
     const int fd = sfid__file_look(app, mark.name);
     if (fd < 0 && errno == ENOENT)
         return 0;
-    const int why = fd < 0 ? errno : read_entries(fd, all);
-    if (fd >= 0)
-        close(fd);
-    if (why)
-        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark.name);
-    if (sfid__mark_blank(all, sizeof all))
-        return 0;
-    if (!sfid__mark_read(all, &said))
-        return fail_damaged(&mark, app, err);
-    *at = position_of(&said);
-    return check_mark(&mark, app, &said, err);
+    if (fd < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot read %s/%s", app->path, mark.name);
+    const int rc = read_said(&mark, app, fd, all, &said, &blank, err);
+    close(fd);
+    if (rc == 0)
+        *at = position_of(&said);
+    return rc;
 }
 
 static void let_go(struct sfid__mark *mark) {
