@@ -161,14 +161,17 @@ static void a_mark(const uint8_t *data, size_t size) {
     write_file(pid_file, blocks, written);
     const int checked = sfid_mark_check(written ? blocks : NULL, written);
     HOLDS(sfid_mark_check(NULL, 1) == SFID_EINVAL);
+    struct sfid__position seen;
+    const int looked = sfid__mark_look(&dir, 5, UINT64_C(0x0707070707070707), &seen, &err);
     const int rc =
         sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false, 0}, &at, &err);
+    HOLDS(looked == rc);
     if (rc < 0) {
         check_failure(rc, &err);
         HOLDS(checked == 0 || rc == SFID_ESTATE);
         return;
     }
-    HOLDS(checked == 0);
+    HOLDS(checked == 0 && seen.word == at.word && seen.page == at.page && seen.exact == at.exact && seen.damaged == at.damaged);
     const uint64_t next = at.word < UINT64_MAX ? at.word + 1 : at.word; /* a mark never goes back */
     HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = next, .page = at.page + 1}, &err) == 0);
     struct sfid__position again;

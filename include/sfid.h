@@ -170,7 +170,8 @@ typedef struct sfid sfid;
  *   SFID_EAUTH        the user or password is wrong, or the user lacks a permission (the text names it); with
  *                     TLS, the server's certificate fails a check, or the server wants one from the client;
  *                     a sentinel or node names a host that it may not name
- *   SFID_ECLOCK       the clock is before the layout's epoch, or more than max_skew_ms from the server's
+ *   SFID_ECLOCK       the clock is before the layout's epoch, or more than max_skew_ms from the server's; or a fixed
+ *                     pid's mark is further ahead than a right clock writes it (sfid_mark_look(); the text has the cure)
  *   SFID_EOVERFLOW    the clock is past the layout's end
  *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms,
  *                     skew_budget_ms, short_ms or min_good on the server, or not all of these pids there

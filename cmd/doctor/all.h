@@ -33,8 +33,8 @@ void doctor_clock_steps(struct report *report);
 
 /* ---- apps.c: apps and their pids -------------------------------------------- */
 
-/* leased: the app's pids come from a server, so it may have no files here. */
-void doctor_apps(struct report *report, const char *run, const char *state, const char *app, bool leased);
+/* opt names an app, or none: all. leased: its pids come from a server, so it may have no files here. store: else where from, or NULL. */
+void doctor_apps(struct report *report, const char *run, const char *state, const sfid_options *opt, const char *store);
 
 /* ---- server.c: where an app leases its pids --------------------------------- */
 

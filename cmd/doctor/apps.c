@@ -268,12 +268,25 @@ static void find_bad_page(struct report *report, const struct survey *survey, co
         doctor_trust(report, path, &st, false);
 }
 
-static void find_slots(struct report *report, const struct survey *survey, const struct app *app, const struct noted *noted) {
+/* A mark that was written under a wrong clock. The holder of a pid in use has seen its mark. */
+static void find_far_mark(struct report *report, const struct app *app, const struct slot *slot, const sfid_options *given) {
+    sfid_options opt = *given;
+    sfid_mark_info info;
+    char why[SFID_WHY_LEN];
+    opt.app = app->name;
+    if (!is_in_use(slot) && sfid_mark_look(&opt, slot->pid, &info, why, sizeof why) == SFID_ECLOCK)
+        report_problem(report, status_of(SFID_ECLOCK), NULL, "%s", why);
+}
+
+static void find_slots(struct report *report, const struct survey *survey, const struct app *app, const struct noted *noted,
+                       const sfid_options *opt) {
     size_t in_use = 0;
     char of[32] = "";
     for (size_t i = 0; i < app->slot_count; i++) {
-        if (!find_bad_mark(report, &app->slots[i]))
+        if (!find_bad_mark(report, &app->slots[i])) {
             find_bad_page(report, survey, app, &app->slots[i]);
+            find_far_mark(report, app, &app->slots[i], opt);
+        }
         if (is_in_use(&app->slots[i])) {
             find_slot(report, survey, &app->slots[i]);
             find_page(report, survey, app, &app->slots[i]);
@@ -314,7 +327,7 @@ static void put_facts(const struct app *app, const struct noted *noted) {
     put_slots(app);
 }
 
-static void look_at(struct report *report, const struct survey *survey, const struct app *app) {
+static void look_at(struct report *report, const struct survey *survey, const struct app *app, const sfid_options *opt) {
     static struct noted noted;
     char topic[sizeof report->topic], path[PATH_ROOM];
     struct stat st;
@@ -327,7 +340,7 @@ static void look_at(struct report *report, const struct survey *survey, const st
     if (lstat(path, &st) == 0 && !doctor_trust(report, path, &st, true))
         return;
     find_layout(report, &noted, survey);
-    find_slots(report, survey, app, &noted);
+    find_slots(report, survey, app, &noted, opt);
     find_strays(report, survey, app);
 }
 
@@ -341,12 +354,17 @@ static const char *pages_of(const char *run, const char *state) {
     return apart;
 }
 
-void doctor_apps(struct report *report, const char *run, const char *state, const char *only, bool leased) {
+void doctor_apps(struct report *report, const char *run, const char *state, const sfid_options *opt, const char *store) {
+    const char *only = opt->app;
+    const bool leased = opt->store != NULL;
+    sfid_options marks = *opt;
+    marks.store = store;
+    marks.layout = NULL; /* each app has its own */
     struct survey survey = {.run = pages_of(run, state), .state = state, .now = moment_now()};
     take_stock(&survey, only);
     holders_find(&survey);
     for (size_t a = 0; a < survey.app_count; a++)
-        look_at(report, &survey, &survey.apps[a]);
+        look_at(report, &survey, &survey.apps[a], &marks);
     if (survey.app_count == 0) {
         report_topic(report, "apps");
         if (survey.why && survey.why != ENOENT)

@@ -58,7 +58,7 @@ static void look_at_state(struct report *report, const char *run, const char *st
     doctor_machine_id(report, instead);
 }
 
-static void look_at_host(struct report *report, const sfid_options *opt, const char *app) {
+static void look_at_host(struct report *report, const sfid_options *opt, const char *store) {
     static char run[PATH_ROOM], state[PATH_ROOM];
     const int no_run = sfid_directories(opt, run, sizeof run, NULL, 0);
     const int no_state = sfid_directories(opt, NULL, 0, state, sizeof state);
@@ -76,7 +76,7 @@ static void look_at_host(struct report *report, const sfid_options *opt, const c
     doctor_clock(report);
     doctor_clock_steps(report);
     if (no_state == 0)
-        doctor_apps(report, no_run < 0 ? NULL : run, state, app, opt->store != NULL);
+        doctor_apps(report, no_run < 0 ? NULL : run, state, opt, store);
 }
 
 /* The pid that the platform numbers, and whether it has to wait here. */
@@ -84,6 +84,7 @@ static void look_at_ordinal(struct report *report, const sfid_options *given, co
     char why[SFID_WHY_LEN], state[PATH_ROOM], path[PATH_ROOM + 100];
     struct stat st;
     sfid_app_info info;
+    sfid_mark_info mark;
     sfid_options opt = *given;
     opt.store = store;
     const int code = sfid_app_look(&opt, &info, NULL, NULL, why, sizeof why);
@@ -96,7 +97,11 @@ static void look_at_ordinal(struct report *report, const sfid_options *given, co
     if (sfid_directories(&opt, NULL, 0, state, sizeof state) < 0)
         return; /* reported already */
     snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, state, opt.app, info.pid_min);
-    if (stat(path, &st) == 0)
+    opt.layout = NULL;
+    if (sfid_mark_look(&opt, info.pid_min, &mark, why, sizeof why) == SFID_ECLOCK)
+        report_problem(report, status_of(SFID_ECLOCK), NULL, "pid %" PRIu64 " cannot be used, as app %s says above", info.pid_min,
+                       opt.app);
+    else if (stat(path, &st) == 0)
         report_fine(report, "pid %" PRIu64 ", with a mark on this host", info.pid_min);
     else
         report_problem(
@@ -107,19 +112,23 @@ static void look_at_ordinal(struct report *report, const sfid_options *given, co
             info.pid_min, path);
 }
 
-/* Reads the store: the URL of a server, or an ordinal. Returns false, with a message, if a value is invalid or missing. */
-static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout, const char **ordinal) {
+static bool is_ordinal(const char *store) { return strncmp(store, "ordinal:", 8) == 0; }
+
+/* Reads the store: the URL of a server, or (here) local or an ordinal. Returns false, with a message, if a value is invalid or missing. */
+static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout, const char **here) {
     const char *store = args->value[STORE];
     if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, opt) ||
         !args_between(args, HEARTBEAT, 100, 86400000, &opt->heartbeat_ms))
         return false;
     opt->layout = layout;
-    if (store == NULL || strncmp(store, "local", 5) == 0 || (args->from_env[STORE] && opt->app == NULL))
+    if (store == NULL || (args->from_env[STORE] && opt->app == NULL))
         return true;
-    const bool numbered = strncmp(store, "ordinal:", 8) == 0;
+    const bool local = strncmp(store, "local", 5) == 0, numbered = is_ordinal(store);
+    *(local || numbered ? here : &opt->store) = store;
+    if (local)
+        return true;
     if (opt->app == NULL)
         say("%s needs --app: %s is examined for one app", args->label[STORE], numbered ? "an ordinal" : "a server");
-    *(numbered ? ordinal : &opt->store) = store;
     return opt->app != NULL;
 }
 
@@ -135,21 +144,21 @@ static int run(const struct args *args) {
     sfid_options opt = SFID_OPTIONS_INIT;
     sfid_layout layout;
     struct report report;
-    const char *ordinal = NULL;
+    const char *here = NULL;
     if (!args_no_operands(args, "; use --app to name the app"))
         return usage(args->command);
     const int format = args_choice(args, FORMAT, formats);
     if (format < 0 || !args_app(args, APP, &opt.app) || !args_directory(args, RUN_DIR, &opt.run_dir) ||
-        !args_directory(args, STATE_DIR, &opt.state_dir) || !read_store(args, &opt, &layout, &ordinal) || !has_topic(args, &opt))
+        !args_directory(args, STATE_DIR, &opt.state_dir) || !read_store(args, &opt, &layout, &here) || !has_topic(args, &opt))
         return STATUS_USAGE;
     report_begin(&report, format == 1);
     report.strict = args->value[STRICT] != NULL;
     if (args->value[SERVER_ONLY] == NULL)
-        look_at_host(&report, &opt, opt.app);
+        look_at_host(&report, &opt, here);
     if (opt.store)
         doctor_server(&report, &opt);
-    if (ordinal)
-        look_at_ordinal(&report, &opt, ordinal);
+    if (here && is_ordinal(here))
+        look_at_ordinal(&report, &opt, here);
     return report_end(&report);
 }
 

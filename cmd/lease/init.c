@@ -2,16 +2,21 @@
 /* init.c - sfid init: states that no process of an app is running. */
 #include "lease/all.h"
 
-enum { APP, STORE, LAYOUT, FORCE, UPGRADE, DRY_RUN, RANGE, TTL };
+enum { APP, STORE, PID, LAYOUT, FORCE, UPGRADE, DRY_RUN, RANGE, WRONG_CLOCK, MAX_AHEAD, RUN_DIR, STATE_DIR, TTL };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
     [STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server, or ordinal:"},
+    [PID] = {"pid", 0, "PID", NULL, "with --clock-was-wrong: a fixed process ID instead"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "its layout (sfid)"},
-    [FORCE] = {"force", 0, NULL, NULL, "go ahead even if pids are held"},
+    [FORCE] = {"force", 0, NULL, NULL, "go ahead even if pids are held; with --clock-was-wrong, without asking"},
     [UPGRADE] = {"upgrade", 0, NULL, NULL, "discard the records of an older version, whose rules differ"},
     [DRY_RUN] = {"dry-run", 0, NULL, NULL, "with --upgrade: show what it would do, and change nothing"},
     [RANGE] = {"range", 0, NULL, NULL, "change only the range of pids, to that of STORE, while processes run"},
+    [WRONG_CLOCK] = {"clock-was-wrong", 0, NULL, NULL, "lower the mark of a pid that was written under a wrong clock"},
+    [MAX_AHEAD] = {"max-ahead-ms", 0, "MS", NULL, "how far ahead of the clock APP's IDs may be (10000)"},
+    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
     STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -152,29 +157,117 @@ static int begin_ordinal(sfid_options *opt) {
     return STATUS_GOOD;
 }
 
+/* ---- --clock-was-wrong --------------------------------------------------------- */
+
+/* The pid that the options name, or -1. Without a fixed one it is the ordinal's. */
+static int64_t pid_of(const sfid_options *opt) {
+    sfid_app_info info = {.pid_min = 0};
+    char why[SFID_WHY_LEN];
+    if (opt->pid >= 0)
+        return opt->pid;
+    const int code = sfid_app_look(opt, &info, NULL, NULL, why, sizeof why);
+    if (code == SFID_EUNSUPPORTED)
+        return (int64_t)info.pid_min;
+    store_failure(code, why);
+    return -1;
+}
+
+static void show_wrong(const sfid_options *opt, int64_t pid, const sfid_mark_info *found) {
+    char until[DATE_ROOM], now[DATE_ROOM], from[DATE_ROOM];
+    date_text(until, found->until_unix_ms);
+    date_text(now, found->clock_unix_ms);
+    date_text(from, found->clock_unix_ms + found->reach_ms);
+    out_print("app       %s\npid       %" PRId64 "\nfound     a mark up to %s\nclock     %s\n"
+              "asserted  the clock was wrong when the mark was written, and is right now. Of the IDs with this\n"
+              "          pid that are dated from %s to %s none is kept,\n"
+              "          or the pid is not used when that time comes\n",
+              opt->app, pid, until, now, from, until);
+}
+
+static bool agreed(void) {
+    char answer[16];
+    out_print("Lower the mark? [y/N] ");
+    out_flush();
+    return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static int lower_mark(const sfid_options *opt, bool forced) {
+    sfid_mark_info info;
+    char why[SFID_WHY_LEN], until[DATE_ROOM];
+    const int64_t pid = pid_of(opt);
+    sfid_options local = *opt;
+    local.pid = -1;
+    if (pid < 0)
+        return STATUS_CONFIG;
+    int code = sfid_mark_look(&local, (uint64_t)pid, &info, why, sizeof why);
+    if (code == SFID_ECLOCK) {
+        show_wrong(opt, pid, &info);
+        if (!forced && !isatty(STDIN_FILENO)) {
+            say("init: standard input is not a terminal; use --force to go ahead");
+            return STATUS_USAGE;
+        }
+        if (!forced && !agreed()) {
+            say("init: nothing was changed");
+            return STATUS_BAD_INPUT;
+        }
+    }
+    if (code == SFID_ECLOCK || code == 0)
+        code = sfid_mark_lower(&local, (uint64_t)pid, &info, why, sizeof why);
+    if (code < 0) {
+        const int status = store_failure(code, why);
+        return code == SFID_EAGAIN ? STATUS_BAD_INPUT : status;
+    }
+    date_text(until, info.until_unix_ms);
+    out_print("done      the mark says %s: the first ID is dated then\n", until);
+    return STATUS_GOOD;
+}
+
+/* ---- the command ----------------------------------------------------------------- */
+
+/* Which options go together. False, with a message, if these do not. */
+static bool fit(const struct args *args) {
+    const bool wrong = args->value[WRONG_CLOCK] != NULL, pid = args->value[PID] != NULL;
+    const char *store = pid && args->from_env[STORE] ? NULL : args->value[STORE];
+    const char *why = NULL;
+    if (args->value[DRY_RUN] && !args->value[UPGRADE])
+        why = "--dry-run goes with --upgrade";
+    else if ((pid || args->value[MAX_AHEAD]) && !wrong)
+        why = pid ? "--pid goes with --clock-was-wrong" : "--max-ahead-ms goes with --clock-was-wrong";
+    else if (wrong && (args->value[UPGRADE] || (store != NULL) == pid || (store && strncmp(store, "ordinal:", 8) != 0)))
+        why = args->value[UPGRADE] ? "--clock-was-wrong and --upgrade cannot be used together"
+                                   : "--clock-was-wrong needs either --pid or --store ordinal:";
+    else if (args->value[RANGE] && (wrong || args->value[UPGRADE] || args->value[FORCE] || strncmp(store, "ordinal:", 8) == 0))
+        why = "--range goes with neither --force nor --upgrade nor --clock-was-wrong, nor with ordinal:";
+    if (why)
+        say("init: %s", why);
+    return why == NULL;
+}
+
 static int run(const struct args *args) {
     static const int needed[] = {APP, STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
     struct any_layout layout;
     sfid_app_info found;
     char why[SFID_WHY_LEN];
-    if (!args_no_operands(args, "; use --app to name the app") || !args_given(args, needed, COUNT_OF(needed)))
+    uint64_t pid = 0;
+    if (!args_no_operands(args, "; use --app to name the app") ||
+        !args_given(args, needed, args->value[PID] ? 1 : COUNT_OF(needed)))
         return usage(args->command);
-    if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) || !store_options(args, TTL, &opt))
+    if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) || !store_options(args, TTL, &opt) ||
+        !args_directory(args, RUN_DIR, &opt.run_dir) || !args_directory(args, STATE_DIR, &opt.state_dir) ||
+        !args_between(args, MAX_AHEAD, 0, 86400000, &opt.max_ahead_ms) || !args_number(args, PID, INT64_MAX, &pid))
         return STATUS_USAGE;
-    if (args->value[DRY_RUN] && !args->value[UPGRADE]) {
-        say("init: --dry-run goes with --upgrade");
+    if (!fit(args))
         return usage(args->command);
-    }
-    opt.store = args->value[STORE];
-    any_layout_option(&layout, &opt);
-    if (args->value[RANGE] && (args->value[UPGRADE] || args->value[FORCE] || strncmp(opt.store, "ordinal:", 8) == 0)) {
-        say("init: --range goes with neither --force nor --upgrade, nor with ordinal:");
-        return usage(args->command);
-    }
+    opt.pid = args->value[PID] ? (int64_t)pid : -1;
+    opt.store = args->value[PID] ? NULL : args->value[STORE];
+    if (args->value[LAYOUT] || !args->value[WRONG_CLOCK])
+        any_layout_option(&layout, &opt);
+    const bool forced = args->value[FORCE] != NULL;
+    if (args->value[WRONG_CLOCK])
+        return lower_mark(&opt, forced);
     if (strncmp(opt.store, "ordinal:", 8) == 0)
         return begin_ordinal(&opt);
-    const bool forced = args->value[FORCE] != NULL;
     if (args->value[RANGE])
         return change_range(&opt);
     if (args->value[UPGRADE])
@@ -190,9 +283,9 @@ static int run(const struct args *args) {
 
 const struct command command_init = {
     .name = "init",
-    .synopsis =
-        "--app APP --store STORE [--layout LAYOUT] [--force] [--upgrade [--dry-run]] [--range] [--ttl-ms MS] [--short-ms MS] "
-        "[--skew-budget-ms MS] [--timeout-ms MS]",
+    .synopsis = "--app APP {--store STORE | --pid PID} [--layout LAYOUT] [--force] [--upgrade [--dry-run]] [--range] "
+                "[--clock-was-wrong [--max-ahead-ms MS]] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] [--short-ms MS] "
+                "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "let a new app at a Redis server, or a new ordinal, begin at once",
     .about = "Run it only if one of these is true: no process of APP is running anywhere, and no host that\n"
              "has run one within the time of a lease is cut off from the server; or none of them has\n"
@@ -212,6 +305,12 @@ const struct command command_init = {
              "is new here since the skew budget before now.\n\n"
              "With ordinal: it states the same of the pid alone, for other hosts: the pid then needs no\n"
              "wait on this host, although its mark was not here.\n\n"
+             "--clock-was-wrong is for a fixed PID, or an ordinal, whose mark on this host was written while\n"
+             "the clock was ahead: it cannot be used before that date. Correct the clock first. The command\n"
+             "shows both dates, asks for the statement, and lowers the mark; the first ID comes a minute\n"
+             "later. It refuses while a process has the pid, and if the mark is not too far ahead. If the\n"
+             "clock was right, IDs repeat. LAYOUT is then the one that APP has here. Give --max-ahead-ms\n"
+             "and lead_ms (in STORE) if APP's processes have more than the defaults.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
     .run = run,

@@ -150,6 +150,9 @@ int64_t source_integer(size_t i);        /* of a 64-bit layout */
 
 /* May IDs be drawn now? */
 bool source_ready(void);
+
+/* Not yet, because the pid goes on ahead of the clock: a mark or page says so? */
+bool source_waits(void);
 bool source_status(sfid_status_info *info);
 int64_t source_pid(void);
 
@@ -223,6 +226,9 @@ void http_error(struct client *client, int status, const char *code, struct slic
 void http_clock(void);
 
 /* ---- answer.c: answers with IDs -------------------------------------------------- */
+
+/* What clients read while source_waits(). */
+extern const char answer_waits[];
 
 /* Begins the answer to a request for IDs; answer_go() then makes it. */
 void answer_begin(struct client *client, enum answer answer, uint32_t n, unsigned least);

@@ -21,6 +21,8 @@ static const struct {
     [REFUSED_MEMORY] = {"SFID_EAGAIN", "too many answers are under way; try again"},
 };
 
+const char answer_waits[] = "no IDs yet, earlier ones of this pid may be dated ahead of the clock; the log says why";
+
 static uint64_t refused; /* requests since the last that was answered */
 
 static bool is_http(enum answer answer) { return answer >= ANSWER_ID && answer <= ANSWER_JSON; }
@@ -119,29 +121,30 @@ static void finish(struct client *client) {
 
 /* ---- refusing ----------------------------------------------------------------------- */
 
-static void write_refusal(struct client *client, enum answer answer, enum refusal why, struct slice request) {
+static void write_refusal(struct client *client, enum answer answer, enum refusal why, const char *text, struct slice request) {
     struct http_request http;
     if (answer == ANSWER_FLAKEID) { /* the protocol has no errors */
         client->closing = client->linger = true;
     } else if (is_http(answer)) {
         const bool head = http_read(request.at, request.len, &http) > 0;
         client->keep = client->keep && why != REFUSED_STOPPING;
-        http_error(client, 503, refusals[why].code, head ? http.target : (struct slice){"", 0}, true, "%s", refusals[why].text);
+        http_error(client, 503, refusals[why].code, head ? http.target : (struct slice){"", 0}, true, "%s", text);
     } else {
-        client_print(client, "-%s %s\r\n", why == REFUSED_AGAIN || why == REFUSED_MEMORY ? "TRYAGAIN" : "UNAVAILABLE",
-                     refusals[why].text);
+        client_print(client, "-%s %s\r\n", why == REFUSED_AGAIN || why == REFUSED_MEMORY ? "TRYAGAIN" : "UNAVAILABLE", text);
     }
 }
 
 void answer_refuse(struct client *client, enum refusal why, struct slice request) {
     const enum answer answer = client->job.answer;
-    const char *reason = why == REFUSED_LEASE || why == REFUSED_CLOCK ? source_error() : "";
+    const bool waits = why == REFUSED_AGAIN && source_waits();
+    const char *reason = why == REFUSED_LEASE || why == REFUSED_CLOCK || waits ? source_error() : "";
+    const char *text = waits ? answer_waits : refusals[why].text;
     client->out.len = client->job.start;
     client->job.answer = ANSWER_NONE;
     state.refused[why]++;
     refused += why != REFUSED_STOPPING;
-    write_refusal(client, answer, why, request);
-    log_keyed(LOG_WARNING, refusals[why].text, "requests are refused: %s%s%s", refusals[why].text, reason[0] ? ": " : "", reason);
+    write_refusal(client, answer, why, text, request);
+    log_keyed(LOG_WARNING, text, "requests are refused: %s%s%s", text, reason[0] ? ": " : "", reason);
 }
 
 /* ---- making it ---------------------------------------------------------------------- */

@@ -127,9 +127,12 @@ static void serve_health(struct client *client, const struct http_request *r) {
 static void serve_ready(struct client *client, const struct http_request *r) {
     if (source_ready())
         http_answer(client, 200, "text/plain", (struct slice){"ready\n", 6}, !r->head);
+    else if (state.stopping)
+        http_error(client, 503, "STOPPING", r->target, !r->head, "the server is stopping");
+    else if (source_waits())
+        http_error(client, 503, "SFID_EAGAIN", r->target, !r->head, "%s", answer_waits);
     else
-        http_error(client, 503, state.stopping ? "STOPPING" : "SFID_ELEASE", r->target, !r->head, "%s",
-                   state.stopping ? "the server is stopping" : "no right to issue IDs now; the log says why");
+        http_error(client, 503, "SFID_ELEASE", r->target, !r->head, "no right to issue IDs now; the log says why");
 }
 
 static const struct route {

@@ -86,8 +86,16 @@ static char *json_put(char *p, struct slice text, size_t most) {
     return p;
 }
 
+/* The line of a status. IDs may be there again, as far as the generator knows, after a second to an hour. */
+static const char *extra_of(int status, char room[40]) {
+    enum { MOST_S = 3600 };
+    const int ms = status != 503 || state.stopping ? 0 : source_retry_ms();
+    snprintf(room, 40, "Retry-After: %d\r\n", ms <= 1000 ? 1 : ms / 1000 >= MOST_S ? MOST_S : (ms + 999) / 1000);
+    return status == 405 ? "Allow: GET, HEAD\r\n" : status == 503 ? room : "";
+}
+
 void http_error(struct client *client, int status, const char *code, struct slice target, bool with_body, const char *fmt, ...) {
-    char message[512], body[6 * (sizeof message + HREF_MOST) + 128];
+    char message[512], body[6 * (sizeof message + HREF_MOST) + 128], extra[40];
     va_list args;
     va_start(args, fmt);
     vsnprintf(message, sizeof message, fmt, args);
@@ -97,9 +105,5 @@ void http_error(struct client *client, int status, const char *code, struct slic
     p = put_text(put_text(put_text(p, "\",\"code\":\""), code), "\",\"_links\":{\"self\":{\"href\":\"");
     p = json_put(p, target, HREF_MOST);
     p = put_text(p, "\",\"templated\":false}}}");
-    answer(client, status, "application/json",
-           status == 405   ? "Allow: GET, HEAD\r\n"
-           : status == 503 ? "Retry-After: 1\r\n"
-                           : "",
-           (struct slice){body, (size_t)(p - body)}, with_body);
+    answer(client, status, "application/json", extra_of(status, extra), (struct slice){body, (size_t)(p - body)}, with_body);
 }

@@ -43,8 +43,8 @@ static void on_heard(uv_poll_t *poll, int status, int events) {
     (void)poll, (void)status, (void)events;
     while (read(daemon_.pipe[0], &heard, sizeof heard) == (ssize_t)sizeof heard) {
         const char *name = sfid_event_name(heard.kind);
-        log_keyed(name ? sfid_event_level(heard.kind) : LOG_NOTICE, &keys[(int)heard.kind < SFID_EVENT_KINDS ? heard.kind : 0], "%s: %s", name ? name : "EVENT",
-                  heard.text);
+        log_keyed(name ? sfid_event_level(heard.kind) : LOG_NOTICE, &keys[(int)heard.kind < SFID_EVENT_KINDS ? heard.kind : 0],
+                  "%s: %s", name ? name : "EVENT", heard.text);
     }
 }
 
@@ -98,11 +98,14 @@ static void report_ready(bool ready) {
     sfid_status_info info;
     daemon_.ready = ready;
     source_status(&info);
-    if (ready)
+    if (ready) {
         notify("STATUS=issuing IDs, pid %" PRId64 "\n", info.pid);
-    else
-        notify("STATUS=no IDs can be issued: %s\n", source_error());
-    log_line(ready ? LOG_NOTICE : LOG_ERROR, ready ? "IDs can be issued, pid %" PRId64 : "no IDs can be issued", info.pid);
+        log_line(LOG_NOTICE, "IDs can be issued, pid %" PRId64, info.pid);
+    } else {
+        const char *why = source_error();
+        notify("STATUS=no IDs can be issued: %s\n", why);
+        log_line(LOG_ERROR, "no IDs can be issued%s%s", why[0] ? ": " : "", why);
+    }
 }
 
 static void on_tick(uv_timer_t *timer) {

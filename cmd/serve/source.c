@@ -59,6 +59,11 @@ int64_t source_pid(void) { return sfid_pid(source.g); }
 
 bool source_ready(void) { return !state.stopping && sfid_ready(source.g); }
 
+bool source_waits(void) {
+    sfid_status_info info;
+    return !source_ready() && source_status(&info) && info.ahead_ms > 0 && source_retry_ms() > 0;
+}
+
 /* ---- drawing --------------------------------------------------------------------- */
 
 int64_t source_draw(size_t n) {

@@ -180,6 +180,12 @@ static int wait_for_more(const struct gen *gen) {
     return 0;
 }
 
+/* No command waits for that: the library says until when, and why. */
+static bool waits_for_hours(const struct gen *gen) {
+    enum { HOUR_MS = 3600000 };
+    return sfid_retry_ms(gen->g) > HOUR_MS;
+}
+
 /* Generates and shows up to n IDs. Returns how many, or an SFID_E… code. */
 static int64_t draw_some(struct gen *gen, size_t n) {
     static union {
@@ -199,6 +205,8 @@ static int draw(struct gen *gen) {
     uint64_t left = gen->count;
     while (left > 0) {
         const int64_t got = draw_some(gen, left < BATCH ? (size_t)left : BATCH);
+        if (got == SFID_EAGAIN && waits_for_hours(gen))
+            return SFID_ECLOCK;
         if (got == SFID_EAGAIN && gen->opt.exhaustion != SFID_FAIL) {
             const int rc = wait_for_more(gen);
             if (rc < 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * sfid/admin.h - look after an app at its Redis server: see who holds which pid,
- * let a new app begin at once, end a lease, and find what is wrong.
+ * let a new app begin at once, end a lease, and find what is wrong. Look after the
+ * marks of a host.
  *
  * These calls need no generator, and may be made while generators run.
  * Each call opens a connection of its own and has closed it when it returns. It
@@ -275,6 +276,55 @@ SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt, void (*each
  * Threads: any. Fork: safe. Signals: async-safe.
  */
 SFID_API int sfid_mark_check(const void *content, size_t size);
+
+/** What a host knows of a pid that no server leases, from sfid_mark_look() and sfid_mark_lower(). Unix milliseconds. */
+typedef struct sfid_mark_info {
+    int64_t until_unix_ms; /**< IDs dated before may have been generated: by the mark or, if that is more, by the page */
+    int64_t clock_unix_ms; /**< this host's clock */
+    int64_t reach_ms;      /**< how far ahead of a right clock a mark of this app lies at most, with the given options */
+    int there;             /**< 0: there is neither a mark nor a page */
+    int far;               /**< 1: the mark is further ahead than that: the clock was wrong when it was written, or is now */
+    uint64_t reserved[4];  /**< zero */
+} sfid_mark_info;
+
+/**
+ * Looks at the mark of a pid on this host: STATE/APP/pid-N. Changes nothing.
+ *
+ * opt has the app, its directories, and lead_ms (in the store), max_ahead_ms and
+ * skew_budget_ms if they are above their defaults. store is NULL, "local" or
+ * "ordinal:", and pid -1: the pid is an argument. If layout and wide are NULL, the
+ * layout is the one that the app has on this host. why and why_size are as in
+ * sfid_app_look().
+ *
+ * Returns 0 with *out set, or
+ *   SFID_ECLOCK       with *out set: out->far. sfid_open() refuses the pid then, but store "local" takes another one
+ *   SFID_EINVAL       opt or out is NULL, no app is given, an option or the pid is out of range
+ *   SFID_ESTATE       a directory or file cannot be read, or the mark is damaged
+ *   SFID_ELAYOUT      the mark is of another layout
+ *   SFID_ENOMEM       out of memory
+ *   SFID_EUNSUPPORTED the pids of a server have no mark
+ * Threads: any. Fork: safe. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_mark_look(const sfid_options *opt, uint64_t pid, sfid_mark_info *out, char *why, size_t why_size);
+
+/**
+ * Lowers a mark that was written under a wrong clock, so that the pid can be used
+ * again. The caller states that the clock was wrong then: and that of the IDs of
+ * this pid dated after out->clock_unix_ms + out->reach_ms none is kept, or the pid
+ * is not used when that time comes. If the clock was right, IDs repeat.
+ *
+ * The mark then says the clock's time plus reach_ms, which is more than any process
+ * used under a right clock, and the page of the pid is put aside. max_ahead_ms has
+ * to be at least what the app's processes have. Arguments are as in sfid_mark_look().
+ *
+ * Returns 0 with *out set to what holds now, or as sfid_mark_look(), or
+ *   SFID_EBUSY   a process holds the pid
+ *   SFID_EAGAIN  the mark is not too far ahead, or there is none: nothing was changed
+ *   SFID_ESTATE  a file cannot be written, too
+ * Threads: any. Fork: safe. Signals: not safe.
+ */
+SFID_API SFID_MUST_CHECK int sfid_mark_lower(const sfid_options *opt, uint64_t pid, sfid_mark_info *out, char *why,
+                                             size_t why_size);
 
 #ifdef __cplusplus
 }

@@ -270,8 +270,7 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  * sleep, then return SFID_ECLOCK. Some codes of sfid_open() mean more here:
  *   SFID_EINVAL       an option is set that these layouts do not have; for awsflake, pid is -1
  *   SFID_ENOPID       other processes hold all parts of the sequence
- *   SFID_ECLOCK       the mark is further ahead of the clock than a mark ever is (30 s, or lead_ms of the store): the clock
- *                     has been set back
+ *   SFID_ECLOCK       a mark is further ahead than a right clock writes it, as for a fixed pid in sfid_open()
  *   SFID_ELAYOUT      awsflake: this worker was used with another epoch on this host
  *   SFID_EUNSUPPORTED flake, flake-go: pid is -1, and no interface has a MAC address
  */

@@ -121,13 +121,12 @@ static void explain_wait(const struct sfid__generator *g, const struct sfid__res
                      ticks_ms(g, v->clock, v->tick));
         return;
     }
-    const int ms = sfid__draw_retry_ms(g);
-    const int64_t until_ms = sfid__tick_begin_ms(&g->layout, v->tick);
-    sfid__time_text(until_ms, until_ms, until);
-    snprintf(
-        out, size,
-        "IDs up to %s may have been issued before the run directory or the mark was lost; the next one can be generated in %d s",
-        until, ms / 1000 + (ms % 1000 != 0));
+    const int64_t ms = sfid__draw_retry_ms(g);
+    sfid__time_text(sfid__tick_begin_ms(&g->layout, v->tick), v->now.ms, until);
+    snprintf(out, size,
+             "IDs up to %s may have been issued before the run directory or the mark was lost; the next one can be generated in "
+             "%" PRId64 " s",
+             until, ms / 1000 + (ms % 1000 != 0));
 }
 
 /* Says why a call failed, from how things stand now: the slow path writes no text. */

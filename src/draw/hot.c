@@ -51,6 +51,8 @@
 #include "draw/hint.h"
 #include "id/layout.h"
 
+#include <limits.h>
+
 int sfid__wrong_width(struct sfid__generator *g) {
     if (sfid__is_closed(g))
         return SFID_ECLOSED;
@@ -273,7 +275,10 @@ SFID__UNGUARDED SFID__ALIGNED int64_t sfid_next_n(sfid *handle, int64_t *ids, si
 }
 
 int sfid_retry_ms(const sfid *handle) {
-    return handle == NULL ? SFID_ECLOSED : sfid__draw_retry_ms(sfid__front((const struct sfid__generator *)(const void *)handle));
+    if (handle == NULL)
+        return SFID_ECLOSED;
+    const int64_t ms = sfid__draw_retry_ms(sfid__front((const struct sfid__generator *)(const void *)handle));
+    return (int)SFID__MIN(ms, INT_MAX);
 }
 
 int sfid_ready(const sfid *handle) {

@@ -33,7 +33,7 @@
  *   19  tick of clock and word below `from`,      sleep until it is due, or as 9 (generator.h, struct sfid__crowd)
  *       and that not due
  *   13  word behind the clock, or `from`          move it to that tick and take a position; 14 if that is at the limit
- *   14  word due and at the limit                 as 3
+ *   14  word due and at the limit                 as 3, but SFID_ECLOCK behind hi
  *   15  word due                                  take a position
  *   16  else, may not wait                        as 9
  *   17  else, the wait would be too long          as 9
@@ -46,8 +46,6 @@
 
 #include "draw/record.h"
 #include "id/layout.h"
-
-#include <limits.h>
 
 #define NAP_FIRST_NS INT64_C(1000000)
 #define NAP_LONGEST_NS INT64_C(50000000) /* also the longest delay until a sleeper notices a step of the clock */
@@ -193,9 +191,13 @@ static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call, c
     return load(&v->r->limit) > v->limit ? AGAIN : SFID_ELEASE;
 }
 
-/* Row 14, and a position in hand at the limit: a window that ends with the layout cannot be renewed. */
+/*
+ * Row 14, and a position in hand at the limit: a window that ends with the layout cannot be renewed. Behind hi the window is not over:
+ * the clock does not reach as far as the word has come.
+ */
 static int at_limit(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
-    return v->limit >= g->end ? SFID_EOVERFLOW : wait_for_keeper(g, call, v);
+    const int rc = v->limit >= g->end ? SFID_EOVERFLOW : wait_for_keeper(g, call, v);
+    return rc == SFID_ELEASE && v->behind ? SFID_ECLOCK : rc;
 }
 
 /*
@@ -461,7 +463,7 @@ static struct sfid__record *in_use(const struct sfid__generator *g) {
 /* Row 20, but for the tick of the word: the hot path goes on there. */
 static bool enters_void(const struct view *v, uint64_t wt) { return wt != v->clock && sfid__record_is_void(v->r, 0); }
 
-int sfid__draw_retry_ms(const struct sfid__generator *g) {
+int64_t sfid__draw_retry_ms(const struct sfid__generator *g) {
     struct view v = {.r = in_use(g)};
     const int rc = glance(g, &v);
     if (rc != GO)
@@ -472,11 +474,10 @@ int sfid__draw_retry_ms(const struct sfid__generator *g) {
     if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)
         return SFID_EOVERFLOW;
     if ((w & SFID__CLOSED) || v.clock >= v.limit || (may_now && wt >= v.limit) || enters_void(&v, wt))
-        return (int)(NAP_LONGEST_NS / 1000000);
+        return NAP_LONGEST_NS / 1000000;
     if (may_now)
         return 0;
-    const int64_t ms = ((held_back ? held_back : until_due_ns(g, &v, wt)) + 999999) / 1000000;
-    return ms > INT_MAX ? INT_MAX : (int)ms;
+    return ((held_back ? held_back : until_due_ns(g, &v, wt)) + 999999) / 1000000;
 }
 
 bool sfid__draw_ready(const struct sfid__generator *g) {

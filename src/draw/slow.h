@@ -33,8 +33,8 @@ int sfid__draw(struct sfid__generator *g, struct sfid__call *call);
 /* Notes that the keeper is wanted, and pokes it, as a call that finds half of the window gone. Async-signal-safe. */
 void sfid__draw_ask(struct sfid__generator *g);
 
-/* sfid_retry_ms() of a generator. */
-int sfid__draw_retry_ms(const struct sfid__generator *g);
+/* sfid_retry_ms() of a generator, without its limit: a wait may take years. */
+int64_t sfid__draw_retry_ms(const struct sfid__generator *g);
 
 /* sfid_ready() of a generator: true if a call that may not sleep would return an ID or SFID_EAGAIN. */
 bool sfid__draw_ready(const struct sfid__generator *g);

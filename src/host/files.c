@@ -294,6 +294,11 @@ int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", dir->path, name) : exists;
 }
 
+int sfid__file_look(const struct sfid__dir *dir, const char *name) {
+    const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, fd = open_file(dir, name, flags | O_NOATIME);
+    return fd < 0 && errno == EPERM ? open_file(dir, name, flags) : fd;
+}
+
 long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size, struct sfid__error *err) {
     const int fd = open_file(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat st;

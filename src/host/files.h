@@ -141,6 +141,9 @@ void sfid__file_maker_name(const struct sfid__dir *dir, char out[SFID__TEMP_NAME
  */
 int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err);
 
+/* Opens `name` for somebody who looks: its time of access stays, if the kernel allows that. A descriptor, or -1 with errno. */
+int sfid__file_look(const struct sfid__dir *dir, const char *name);
+
 /* Reads at most size - 1 bytes of `name` and adds a NUL. Returns the length; -1 with err filled in, err->code 0 if missing. */
 long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size, struct sfid__error *err);
 

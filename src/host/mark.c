@@ -29,6 +29,10 @@
 
 typedef struct sfid__mark_entry entry;
 
+static void name_it(struct sfid__mark *mark) {
+    snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, mark->want.pid);
+}
+
 /* Reads the entries of the file, not its blocks: a program may open with a small stack. What the file lacks is zero. */
 static int read_entries(int fd, entry all[SFID__MARK_ENTRIES]) {
     memset(all, 0, SFID__MARK_ENTRIES * sizeof *all);
@@ -84,6 +88,27 @@ static int fail_damaged(const struct sfid__mark *mark, const struct sfid__dir *a
     return SFID_ESTATE;
 }
 
+/* Reads all entries. A file that is blank all over says 0. */
+static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, entry all[SFID__MARK_ENTRIES],
+                     struct sfid__mark_said *said, bool *blank, struct sfid__error *err) {
+    int why = read_entries(fd, all);
+    *blank = why == 0 && sfid__mark_blank(all, SFID__MARK_ENTRIES * sizeof *all);
+    if (*blank)
+        why = look_for_blank(fd, blank);
+    if (why) {
+        sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
+        err->one_file = true;
+        return SFID_ESTATE;
+    }
+    if (*blank)
+        said->top = make_entry(mark, 0, 0, (struct sfid__position){0});
+    else if (!sfid__mark_read(all, said))
+        return fail_damaged(mark, app, err);
+    if (said->top.layout != mark->want.layout || said->top.pid != mark->want.pid)
+        return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
+    return 0;
+}
+
 /*
  * Reads the position in the file. A file without any entry was just made, or
  * its maker died before it wrote one: nothing was issued under it. All its
@@ -95,21 +120,9 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
                          struct sfid__error *err) {
     entry all[SFID__MARK_ENTRIES];
     struct sfid__mark_said said = {.serial = 0};
-    int why = read_entries(fd, all);
-    bool blank = why == 0 && sfid__mark_blank(all, sizeof all);
-    if (blank)
-        why = look_for_blank(fd, &blank);
-    if (why) {
-        sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
-        err->one_file = true;
-        return SFID_ESTATE;
-    }
-    if (blank)
-        said.top = make_entry(mark, 0, 0, (struct sfid__position){0});
-    else if (!sfid__mark_read(all, &said))
-        return fail_damaged(mark, app, err);
-    if (said.top.layout != mark->want.layout || said.top.pid != mark->want.pid)
-        return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid", app->path, mark->name);
+    bool blank;
+    if (read_said(mark, app, fd, all, &said, &blank, err) < 0)
+        return err->code;
     *at = position_of(&said);
     const bool anew = blank || (said.older && !said.damaged);
     if (anew) {
@@ -122,6 +135,26 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     if (said.top.position == 0 && mark->want.synced && fsync(app->fd) < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot write file %s/%s", app->path, mark->name);
     return 0;
+}
+
+int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at,
+                    struct sfid__error *err) {
+    struct sfid__mark mark = {.want = {.pid = pid, .layout = layout}};
+    entry all[SFID__MARK_ENTRIES];
+    struct sfid__mark_said said = {.serial = 0};
+    bool blank;
+    *at = (struct sfid__position){0};
+    name_it(&mark);
+    const int fd = sfid__file_look(app, mark.name);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0)
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot read %s/%s", app->path, mark.name);
+    const int rc = read_said(&mark, app, fd, all, &said, &blank, err);
+    close(fd);
+    if (rc == 0)
+        *at = position_of(&said);
+    return rc;
 }
 
 static void let_go(struct sfid__mark *mark) {
@@ -210,7 +243,7 @@ static int begin(struct sfid__mark *mark, const struct sfid__dir *app, const str
                  struct sfid__error *err) {
     struct stat root;
     *mark = (struct sfid__mark){.want = *want};
-    snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, want->pid);
+    name_it(mark);
     if (stat("/", &root) < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at the root directory");
     mark->root = sfid__file_id(&root);

@@ -72,6 +72,12 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const 
                     struct sfid__position *at, struct sfid__error *err);
 
 /*
+ * What the mark of a pid says, without its lock: nothing is changed. word 0: there is none. layout: fingerprint. Returns 0,
+ * SFID_ELAYOUT or SFID_ESTATE.
+ */
+int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at, struct sfid__error *err);
+
+/*
  * Shares the lock with other processes: sfid__mark_share() by the process that
  * has it alone, sfid__mark_join() by one that found the page in use. The mark
  * has to name that page: a mark that was made anew under it gives no right.

@@ -166,6 +166,19 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
     return rc;
 }
 
+uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want) {
+    const struct sfid__slot slot = {.dir = *dir};
+    struct sfid__slot_found found = {.position = 0};
+    struct sfid__error ignored;
+    struct stat st;
+    const int fd = sfid__file_look(dir, name);
+    if (fd < 0)
+        return 0;
+    const bool known = fstat(fd, &st) == 0 && sfid__slot_look(&slot, fd, &st, want, &found, &ignored) == 0 && !found.bad;
+    close(fd);
+    return known ? found.position : 0;
+}
+
 bool sfid__slot_in_place(const struct sfid__slot *slot) {
     struct sfid__error ignored;
     struct sfid__dir dir;

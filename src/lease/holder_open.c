@@ -6,6 +6,7 @@
 #include "host/numbered.h"
 #include "host/places.h"
 #include "id/layout.h"
+#include "lease/far.h"
 #include "lease/grant.h"
 #include "lease/share.h"
 
@@ -24,6 +25,15 @@ static struct sfid__slot_want want_of(const struct sfid__holder *h, const struct
     const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
     const uint64_t most = reply->position ? SFID__MAX(reply->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
     return (struct sfid__slot_want){h->of_pages, reply->pid, SFID__MIN(most, h->store->terms.end), sfid__holder_door_ms(h)};
+}
+
+/* The same of a mark that was lost under a wrong clock: its page says it still. */
+static int refuse_far(const struct sfid__holder *h, uint64_t pid, uint64_t tick, struct sfid__error *err) {
+    const struct sfid__far far = sfid__far_of(h->settings);
+    const uint64_t now = sfid__grant_clock_tick(h);
+    if (!far.only || !sfid__mark_is_far(&far, tick, now))
+        return 0;
+    return sfid__mark_refuse_far(&far, "page", h->slot.page ? h->slot.dir.path : h->run.path, pid, tick, now, err);
 }
 
 static int take_slot_of(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want, struct sfid__error *err) {
@@ -49,8 +59,9 @@ static int accept_pid(void *accepter, const struct sfid__reply *reply, bool pick
     if (rc < 0)
         return rc;
     const uint64_t near = sfid__grant_clock_tick(h) + h->generator->max_ahead;
-    const uint64_t position = sfid__grant_position(h, sfid__holder_last_record(h), reply, 0);
-    if (picky && !range_of_one(h) && position >> h->generator->layout.seq_bits > near)
+    const uint64_t tick = sfid__grant_position(h, sfid__holder_last_record(h), reply, 0) >> h->generator->layout.seq_bits;
+    rc = refuse_far(h, reply->pid, tick, err);
+    if (rc == 0 && picky && !range_of_one(h) && tick > near)
         rc = sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", reply->pid);
     if (h->shared)
         return sfid__share_name_end(h, &naming, reply->pid, rc == 0, err) < 0 ? err->code : rc;

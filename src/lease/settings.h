@@ -41,7 +41,7 @@ struct sfid__settings {
     sfid_wide_layout wide;
     uint64_t worker; /* by_host: the host's worker; opt.app stands for it */
     char app[64];
-    bool strict; /* refuse a mark further ahead than any is written: the clock has been set back since */
+    bool strict; /* a mark under a wrong clock (far.h) is refused, although there are other pids */
 };
 
 #endif

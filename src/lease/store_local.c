@@ -19,6 +19,7 @@
 #include "host/mark.h"
 #include "host/slot.h"
 #include "id/layout.h"
+#include "lease/far.h"
 #include "lease/settings.h"
 
 #include <errno.h>
@@ -33,7 +34,8 @@ struct local_store {
     uint64_t fingerprint; /* of layout */
     char *state_dir, *app;
     bool fixed, synced, strict, shared;
-    bool elsewhere;    /* another host may have used the pid */
+    bool elsewhere; /* another host may have used the pid */
+    struct sfid__far far;
     uint64_t furthest; /* how many ticks ahead of our clock a process that nothing is known of may have come */
     bool had;          /* a pid was held: only that one is claimed again */
     bool by_fd;        /* shared: a mapping does not keep the mark's lock */
@@ -63,14 +65,6 @@ static int open_app(const struct local_store *s, struct sfid__dir *app, struct s
                         s->app, app->path);
     sfid__dir_close(&state);
     return rc;
-}
-
-/* A mark never lies further ahead than a window when it is written: the clock has been set back since. */
-static int refuse_far(const struct local_store *s, const struct sfid__dir *app, uint64_t ahead, struct sfid__error *err) {
-    return sfid__fail(err, SFID_ECLOCK,
-                      "the clock is behind: the mark %s/%s is %" PRIu64 " ms ahead of it, and a mark is %" PRIu64
-                      " ms ahead at most. Correct the clock; if it was wrong when the mark was written, remove that file",
-                      app->path, s->mark.name, ahead * s->layout.unit_ms, s->store.terms.window * s->layout.unit_ms);
 }
 
 static struct sfid__reply reply_of(const struct local_store *s, uint64_t pid, const struct sfid__position *at) {
@@ -128,8 +122,8 @@ static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
     const bool guessed = guess(s, ask->now, &at);
     *reply = reply_of(s, pid, &at);
     reply->guessed = guessed;
-    if (s->strict && reply->limit > ask->now + s->store.terms.window)
-        rc = refuse_far(s, q->app, reply->limit - ask->now, q->err);
+    if (s->far.only && sfid__mark_is_far(&s->far, reply->limit, ask->now))
+        rc = sfid__mark_refuse_far(&s->far, "mark", q->app->path, pid, reply->limit, ask->now, q->err);
     else
         rc = ask->accept ? ask->accept(ask->accepter, reply, q->picky, q->err) : 0;
     if (rc < 0)
@@ -317,7 +311,8 @@ static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
 }
 
 /* On failure the mark stays ahead, and the page has the position. */
-static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position, struct sfid__error *err) {
+static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
+                                       struct sfid__error *err) {
     struct local_store *s = self(store);
     (void)ask;
     sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true, false}, err);
@@ -400,6 +395,9 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     s->store.prefer = UINT64_MAX;
     s->state_dir = sfid__dir_name_state(opt->state_dir, err); /* the environment may change */
     s->app = strdup(opt->app);
+    s->far = sfid__far_of(settings);
+    s->far.layout = &s->layout;
+    s->far.app = s->app;
     if (s->state_dir == NULL || s->app == NULL) {
         const int rc = s->state_dir ? sfid__fail(err, SFID_ENOMEM, "out of memory") : err->code;
         drop(&s->store);

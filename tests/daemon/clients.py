@@ -209,6 +209,21 @@ def used_up():
     d.stop()
 
 
+def ahead():
+    """A pid that another host may have used up to some time ahead: why there are no IDs yet, and for how long."""
+    for lead_ms, least, most in [(7200000, 3600, 3600), (60000, 20, 86)]:
+        d = Daemon("--wait-ms", "100", store="ordinal:env=ORDINAL?lead_ms=%d" % lead_ms, env={"ORDINAL": "app-7"})
+        for target in ["/readyz", "/id"]:
+            status, fields, body = d.http(target)
+            same((status, b'"SFID_EAGAIN"' in body, b"no IDs yet, earlier ones" in body, b"used up" in body), (503, True, True, False),
+                 "%d ms ahead: %s says why" % (lead_ms, target))
+            ok(least <= int(fields["retry-after"]) <= most, "and when to come again, within an hour", fields["retry-after"])
+        ok(d.ask(resp("SFID.NEXT")).startswith(b"-TRYAGAIN no IDs yet, earlier ones"), "RESP says why")
+        ok(until(lambda: re.search("requests are refused: no IDs yet, .*: IDs up to .* may have been issued", d.log())), "the log has the reason")
+        ok(until(lambda: re.search("no IDs can be issued: IDs up to .* may have been issued", d.log())), "and that no ID can be issued")
+        d.stop()
+
+
 def read_http(s):
     data = s.recv(65536)
     while b"\r\n\r\n" not in data:
@@ -315,4 +330,4 @@ def order():
     d.stop()
 
 
-run(deadlines, stalled, hostile, memory, too_many, no_descriptors, used_up, patient, gone, crowded_memory, order)
+run(deadlines, stalled, hostile, memory, too_many, no_descriptors, used_up, ahead, patient, gone, crowded_memory, order)

@@ -227,6 +227,24 @@ static void test_free(void) {
 
 /* ---- options, time ------------------------------------------------------- */
 
+/* A mark is of this host, and looks at no server. */
+static void test_marks(void) {
+    sfid_mark_info info;
+    sfid_options opt = options(100);
+    ok(failed(sfid_mark_look(&opt, 3, &info, why, sizeof why), SFID_EUNSUPPORTED, "a pid that a server leases has no mark"),
+       "a server's pid has no mark");
+    ok(failed(sfid_mark_lower(&opt, 3, &info, why, sizeof why), SFID_EUNSUPPORTED, "a pid that a server leases has no mark"),
+       "and none to lower");
+    ok(failed(sfid_mark_look(NULL, 3, &info, why, sizeof why), SFID_EINVAL, "no options are given"), "no options");
+    ok(failed(sfid_mark_look(&opt, 3, NULL, why, sizeof why), SFID_EINVAL, ""), "nowhere to write to");
+    opt.store = NULL;
+    opt.pid = 3;
+    opt.app = NULL;
+    ok(failed(sfid_mark_lower(&opt, 3, &info, why, sizeof why), SFID_EINVAL, "a mark is an app's"), "no app");
+    opt.app = "a/b";
+    ok(failed(sfid_mark_look(&opt, 3, &info, why, sizeof why), SFID_EINVAL, "invalid character"), "no name of one");
+}
+
 static void test_options(void) {
     sfid_options opt = options(2);
     ok(failed(sfid_app_look(NULL, NULL, NULL, NULL, why, sizeof why), SFID_EINVAL, "no options"), "no options");
@@ -367,6 +385,7 @@ int main(void) {
     test_skew();
     test_free();
     test_options();
+    test_marks();
     test_versions();
     test_half();
     test_named();

@@ -5,6 +5,7 @@
 #include "host/files.h"
 #include "host/slot.h"
 #include "id/layout.h"
+#include "lease/far.h"
 #include "lease/settings.h"
 #include "support/tap.h"
 
@@ -186,6 +187,58 @@ static void windows(void) {
     drop(s);
 }
 
+/* ---- a clock that was wrong ---------------------------------------------------- */
+
+/* Leaves the mark of a pid so far ahead of NOW, as a kill does. */
+static void leave(int64_t pid, uint64_t ahead) {
+    struct sfid__store *s = make(-1, pid, pid);
+    need(claim(s) == SFID__GRANTED && renew(s, NOW + ahead - WINDOW, (uint64_t)pid, 0, 77) == SFID__GRANTED, "%s", err.text);
+    drop(s);
+}
+
+/* The bound of far.c: each of three settings counts as its default at least, and max_ahead_ms three times. */
+static void too_far(void) {
+    enum {
+        LEAD_LEAST = 30000,
+        BUDGET = 15000,
+        AHEAD_LEAST = 10000,
+        REACH = LEAD_LEAST + BUDGET + 3 * AHEAD_LEAST + 3,
+        MORE = 7000
+    };
+    static const struct {
+        uint32_t lead_ms, budget_ms, ahead_ms;
+        unsigned more;
+        const char *what;
+    } rows[] = {{0, 0, 0, 0, "less than the defaults: they count"},
+                {LEAD_LEAST + MORE, 0, 0, MORE, "lead_ms"},
+                {0, BUDGET + MORE, 0, MORE, "skew_budget_ms"},
+                {0, 0, AHEAD_LEAST + MORE, 3 * MORE, "max_ahead_ms, three times"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct sfid__settings s = {.opt = SFID_OPTIONS_INIT, .lead_ms = rows[i].lead_ms};
+        s.opt.layout = &layout;
+        s.opt.skew_budget_ms = rows[i].budget_ms;
+        s.opt.max_ahead_ms = rows[i].ahead_ms;
+        const struct sfid__far far = sfid__far_of(&s);
+        is_u64(far.reach, REACH + rows[i].more, "the bound: %s", rows[i].what);
+        is_i64(sfid__mark_refuse_far(&far, "mark", "", 1, NOW, 0, &err), SFID_ECLOCK, "its error");
+        is_i64(strstr(err.text, " --max-ahead-ms 17000 ") != NULL, rows[i].ahead_ms != 0,
+               "what lowers a mark has to know of one more");
+    }
+    leave(3, REACH);
+    leave(4, REACH + 1);
+    struct sfid__store *s = make(3, 0, 7);
+    is_i64(claim_with(s), 3, "a fixed pid with a mark at the bound is had");
+    drop(s);
+    s = make(4, 0, 7);
+    is_i64(claim_with(s), SFID_ECLOCK, "and one beyond it is not");
+    ok(strstr(err.text, "/orders/pid-4 says 20") && strstr(err.text, "run `sfid init --app orders --pid 4 --clock-was-wrong`"),
+       "it says \"%s\"", err.text);
+    drop(s);
+    s = make(-1, 4, 4);
+    is_i64(claim_with(s), 4, "of a range that is leased it is had, for whoever is patient");
+    drop(s);
+}
+
 /* ---- losses ------------------------------------------------------------------ */
 
 static void lost(void) {
@@ -269,6 +322,7 @@ int main(void) {
     in_a_range();
     as_the_caller_likes();
     windows();
+    too_far();
     lost();
     lost_with_its_page();
     shared_anew();

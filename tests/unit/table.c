@@ -330,6 +330,13 @@ static void row_14(void) {
     is_i64(fake_next(&f), SFID_ELEASE, "row 14: the word at the limit");
     is_u64(word(), before, "row 14: untouched");
     fake_close(&f);
+    begin(SFID_WAIT, 100, 0);
+    atomic_store(&fake_record(&f)->limit, START + 1000);
+    atomic_store(&fake_record(&f)->hi, START + 1000);
+    fake_set_word(&f, START + 1000, 5);
+    is_i64(fake_next(&f), SFID_ECLOCK, "row 14: a clock that was there before reaches no further");
+    is_u64(word(), (uint64_t)(START + 1000) << 12 | 5, "row 14: untouched");
+    fake_close(&f);
 }
 
 static void rows_15_to_18(void) {
