@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 enum { ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, TICK_MS = 1000, LOOK_MS = 300 };
 
@@ -43,8 +44,8 @@ static void on_heard(uv_poll_t *poll, int status, int events) {
     (void)poll, (void)status, (void)events;
     while (read(daemon_.pipe[0], &heard, sizeof heard) == (ssize_t)sizeof heard) {
         const char *name = sfid_event_name(heard.kind);
-        log_keyed(name ? sfid_event_level(heard.kind) : LOG_NOTICE, &keys[(int)heard.kind < SFID_EVENT_KINDS ? heard.kind : 0], "%s: %s", name ? name : "EVENT",
-                  heard.text);
+        log_keyed(name ? sfid_event_level(heard.kind) : LOG_NOTICE, &keys[(int)heard.kind < SFID_EVENT_KINDS ? heard.kind : 0],
+                  "%s: %s", name ? name : "EVENT", heard.text);
     }
 }
 
@@ -76,9 +77,10 @@ static void pause_accepting(int why) {
 /* Returns whether there may be more to accept. */
 static bool accept_from(const struct listener *listener) {
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
-        const int fd = accept(listener->fd, NULL, NULL), why = fd < 0 ? errno : 0;
+        struct listen_address from = {.len = sizeof from.un};
+        const int fd = accept(listener->fd, &from.any, &from.len), why = fd < 0 ? errno : 0;
         if (fd >= 0)
-            connection_open(fd);
+            connection_open(fd, &from, listener->local);
         else if (why == EMFILE || why == ENFILE || why == ENOMEM || why == ENOBUFS)
             pause_accepting(why);
         if (fd < 0 && why != ECONNABORTED && why != EINTR)
@@ -184,6 +186,23 @@ static int open_source(void) {
     }
 }
 
+/* Connections take descriptors; listeners, the generator and what it asks need some, too. */
+static void fit_descriptors(void) {
+    enum { OTHERS = 64 };
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)settings.max_connections + OTHERS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    const rlim_t now = setrlimit(RLIMIT_NOFILE, &limit) < 0 ? before : limit.rlim_cur;
+    if (now >= wanted)
+        return;
+    settings.max_connections = (uint32_t)(now > 2 * OTHERS ? now - OTHERS : now / 2);
+    log_line(LOG_WARNING, "--max-connections is %u here: RLIMIT_NOFILE allows %u descriptors", (unsigned)settings.max_connections,
+             (unsigned)now);
+}
+
 static void begin_loop(void) {
     uv_loop_init(&daemon_.loop);
     uv_signal_init(&daemon_.loop, &daemon_.term);
@@ -252,6 +271,7 @@ static int run(const struct args *args) {
     if (status != STATUS_GOOD)
         return status;
     log_begin();
+    fit_descriptors();
     const uint64_t watchdog_ms = notify_begin();
     begin_loop();
     if (!begin_events())
@@ -272,7 +292,7 @@ const struct command command_serve = {
     .synopsis = "[--listen ADDRESS]... [--expose] [--protocols LIST] [--mode OCTAL] --app APP [--store STORE | --pid PID] "
                 "[--layout LAYOUT] [--format dec|hex|base62|base32|base58|uuid] "
                 "[--mac ADDRESS] [--region REGION] [--ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
-                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] [--max-ids N] [--max-connections N] "
+                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] [--max-ids N] [--max-connections N] [--max-per-address N] "
                 "[--max-memory BYTES] [--wait-ms MS] [--request-ms MS] [--idle-ms MS] [--grace-ms MS] "
                 "[--integers auto|always|never] [--access-log]",
     .summary = "serve IDs over HTTP, RESP and flakeid's frames",
