@@ -48,10 +48,10 @@ void queues_begin(uv_loop_t *loop, void (*on_deadline)(struct place *place)) {
         heads[i] = (struct place){&heads[i], &heads[i], DEADLINE_NONE, QUEUES, NULL};
 }
 
-static void count(const struct place *place, uint32_t step) {
-    lengths[place->queue] += (int32_t)step;
+static void count(const struct place *place, int step) {
+    lengths[place->queue] += (size_t)step;
     if (place->origin && queue_is_wait(place->queue))
-        place->origin->waiting += step;
+        place->origin->waiting += (uint32_t)step;
 }
 
 void queue_leave(struct place *place) {
@@ -59,7 +59,7 @@ void queue_leave(struct place *place) {
         return;
     place->before->after = place->after;
     place->after->before = place->before;
-    count(place, -1U);
+    count(place, -1);
     place->queue = QUEUES;
 }
 

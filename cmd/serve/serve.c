@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 
 enum { ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, TICK_MS = 1000, LOOK_MS = 300 };
 
@@ -186,23 +185,6 @@ static int open_source(void) {
     }
 }
 
-/* Connections take descriptors; listeners, the generator and what it asks need some, too. */
-static void fit_descriptors(void) {
-    enum { OTHERS = 64 };
-    struct rlimit limit;
-    const rlim_t wanted = (rlim_t)settings.max_connections + OTHERS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
-        return;
-    const rlim_t before = limit.rlim_cur;
-    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-    const rlim_t now = setrlimit(RLIMIT_NOFILE, &limit) < 0 ? before : limit.rlim_cur;
-    if (now >= wanted)
-        return;
-    settings.max_connections = (uint32_t)(now > 2 * OTHERS ? now - OTHERS : now / 2);
-    log_line(LOG_WARNING, "--max-connections is %u here: RLIMIT_NOFILE allows %u descriptors", (unsigned)settings.max_connections,
-             (unsigned)now);
-}
-
 static void begin_loop(void) {
     uv_loop_init(&daemon_.loop);
     uv_signal_init(&daemon_.loop, &daemon_.term);
@@ -271,7 +253,6 @@ static int run(const struct args *args) {
     if (status != STATUS_GOOD)
         return status;
     log_begin();
-    fit_descriptors();
     const uint64_t watchdog_ms = notify_begin();
     begin_loop();
     if (!begin_events())
@@ -292,7 +273,8 @@ const struct command command_serve = {
     .synopsis = "[--listen ADDRESS]... [--expose] [--protocols LIST] [--mode OCTAL] --app APP [--store STORE | --pid PID] "
                 "[--layout LAYOUT] [--format dec|hex|base62|base32|base58|uuid] "
                 "[--mac ADDRESS] [--region REGION] [--ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
-                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] [--max-ids N] [--max-connections N] [--max-per-address N] "
+                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] [--max-ids N] [--max-connections N] "
+                "[--max-per-address N] "
                 "[--max-memory BYTES] [--wait-ms MS] [--request-ms MS] [--idle-ms MS] [--grace-ms MS] "
                 "[--integers auto|always|never] [--access-log]",
     .summary = "serve IDs over HTTP, RESP and flakeid's frames",

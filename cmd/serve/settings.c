@@ -2,6 +2,8 @@
 /* settings.c - the options of sfid serve. */
 #include "serve/all.h"
 
+#include <sys/resource.h>
+
 #define DAY_MS 86400000
 #define MODE_MOST 0777
 
@@ -195,6 +197,22 @@ static bool read_ids(const struct args *args) {
 
 /* ---- limits -------------------------------------------------------------------- */
 
+/* Connections take descriptors; listeners, the generator and what it asks need some, too. */
+static void fit_descriptors(void) {
+    enum { OTHERS = 64 };
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)settings.max_connections + OTHERS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    const rlim_t now = setrlimit(RLIMIT_NOFILE, &limit) < 0 ? before : limit.rlim_cur;
+    if (now >= wanted)
+        return;
+    settings.max_connections = (uint32_t)(now > 2 * OTHERS ? now - OTHERS : now / 2);
+    say("--max-connections is %u here: RLIMIT_NOFILE allows %u descriptors", (unsigned)settings.max_connections, (unsigned)now);
+}
+
 static bool read_limits(const struct args *args) {
     static const char *const when[] = {[INTEGERS_AUTO] = "auto", [INTEGERS_ALWAYS] = "always", [INTEGERS_NEVER] = "never", NULL};
     enum { IDS_MOST = 1000000, CONNECTIONS_MOST = 1000000 };
@@ -202,6 +220,7 @@ static bool read_limits(const struct args *args) {
     settings.integers = (enum integers)integers;
     if (integers < 0 || !args_between(args, MAX_CONNECTIONS, 1, CONNECTIONS_MOST, &settings.max_connections))
         return false;
+    fit_descriptors();
     settings.max_per_address = settings.expose ? (settings.max_connections + 1) / 2 : settings.max_connections;
     return args_between(args, MAX_IDS, 1, IDS_MOST, &settings.max_ids) &&
            args_between(args, MAX_PER_ADDRESS, 1, CONNECTIONS_MOST, &settings.max_per_address) &&

@@ -53,7 +53,7 @@ def silent():
 def in_turn():
     """The longest idle goes first, whatever it has or has not sent."""
     for name, data in [("silent", b""), ("with an answer each", ONE), ("half heads", ONE[:-2]), ("half commands", b"*1\r\n$4\r\nPI"), ("half frames", b"\0\0")]:
-        d = Daemon("--max-connections", "6", "--idle-ms", "600000", "--request-ms", "600000")
+        d = Daemon("--max-connections", "6", "--idle-ms", "600000", "--request-ms", "600000", "--grace-ms", "0")
         held = beginning(d, data, 6)
         if data == ONE:
             held[0].sendall(ONE)  # it is the last now
@@ -62,7 +62,7 @@ def in_turn():
         all_answer(d, "%s: a newcomer is answered" % name)  # each of five has ended before the next comes
         ok(ends(held[0]) and not any(map(has_come, held[1:])), "the longest idle one is closed, and no other", list(map(has_come, held)))
         d.stop()
-    d = Daemon("--max-connections", "3", "--idle-ms", "600000", "--request-ms", "500000")
+    d = Daemon("--max-connections", "3", "--idle-ms", "600000", "--request-ms", "500000", "--grace-ms", "0")
     oldest, half, silent_one = beginning(d, ONE, 1)[0], beginning(d, ONE[:-2], 1)[0], d.connect()
     taken(silent_one)
     newer = []
@@ -202,8 +202,8 @@ def deaf():
     ok(until(lambda: d.metrics()["sfid_connections"] == 1), "also while a request of it waits")
     d.stop()
     d = Daemon("--request-ms", "4000", "--idle-ms", "100")
-    s, got, begin = deaf_one(d, b"\0\0\xff\x55"), 0, time.monotonic()
-    wanted, slowly = 65365 * 33 - 1, time.monotonic() + 6  # longer than --request-ms
+    s, got, begin = deaf_one(d, b"\0\0\xff\x55" * 4), 0, time.monotonic()  # more than the kernel takes at once
+    wanted, slowly = 4 * (65365 * 33 - 1), time.monotonic() + 6  # longer than --request-ms
     while got < wanted:
         data = s.recv(wanted - got if time.monotonic() > slowly else 4096)
         if not data:
