@@ -73,10 +73,9 @@ void connection_watch(struct connection *c) {
         uv_poll_stop(&c->poll);
 }
 
-static void look_later(struct connection *c) {
-    const uint64_t ms = settings.request_ms / LOOKS;
-    queue_move(&c->unread, QUEUE_UNREAD, queues_now() + (ms > 0 ? ms : 1));
-}
+static uint64_t look_ms(void) { return settings.request_ms < LOOKS ? 1 : settings.request_ms / LOOKS; }
+
+static void look_later(struct connection *c) { queue_move(&c->unread, QUEUE_UNREAD, queues_now() + look_ms()); }
 
 /* Returns how many bytes of what was sent the client's host has not; of a Unix socket the kernel says a little more. */
 static int on_the_way(const struct connection *c) {
@@ -86,10 +85,13 @@ static int on_the_way(const struct connection *c) {
 
 bool connection_has_unread(const struct connection *c) { return client_pending(&c->client) > 0 || on_the_way(c) > 0; }
 
-/* What the kernel has for a client that does not take it would stay there for minutes, were the connection not reset. */
+/*
+ * What the kernel has for a client that does not take it would stay there for
+ * minutes, were the connection not reset. An answer that was just sent arrives.
+ */
 void connection_cut(struct connection *c) {
     const struct linger none = {.l_onoff = 1};
-    if (connection_has_unread(c))
+    if (connection_has_unread(c) && queues_now() - c->got_at >= look_ms())
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
     connection_drop(c);
 }

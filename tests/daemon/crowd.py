@@ -3,6 +3,8 @@
 import resource
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 from support import Daemon, closed, drain, exactly, has_come, ok, parse, resp, run, same, scratch, skip, taken, until
@@ -150,6 +152,39 @@ def addresses():
     d.stop()
 
 
+# Four come: which of them has been closed? In a network of its own.
+COME = """
+import select, socket
+held = [socket.create_connection(("::1", 3525), 30, (host, 0)) for host in ("fd00:0:0:2::1", "fd00:0:0:1::1", "fd00:0:0:1::2", "fd00:0:0:1::3")]
+select.select(held, [], [], 30)
+print([s in select.select(held, [], [], 0)[0] for s in held])
+"""
+
+
+def ipv6():
+    try:
+        dual = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    except OSError:
+        skip("no IPv6 here")
+        return
+    d = Daemon("--max-per-address", "2", "--idle-ms", "600000", listen=[], fds=[dual.fileno()])
+    held = []
+    for host in ["127.0.0.2", "127.0.0.1", "127.0.0.1", "127.0.0.1"]:
+        held.append(socket.create_connection(("127.0.0.1", dual.getsockname()[1]), 30, (host, 0)))
+        held[-1].sendall(resp("PING"))
+        exactly(held[-1], 7)
+    ok(ends(held[1]) and not any(map(has_come, [held[0]] + held[2:])), "IPv4 over a socket of IPv6: each address counts for itself")
+    d.stop()
+    network = "ip link set lo up && for a in 1::1 1::2 1::3 2::1; do ip addr add fd00:0:0:$a/128 dev lo || exit 99; done && exec"
+    if subprocess.run(["unshare", "-rn", "sh", "-c", network + " true"], capture_output=True).returncode:
+        skip("cannot make a network namespace here")
+        return
+    d = Daemon("--max-per-address", "2", "--idle-ms", "600000", listen=["[::1]:3525"], prefix=["unshare", "-rn", "sh", "-c", network + ' "$@"', "sh"])
+    inside = ["nsenter", "-t", str(d.process.pid), "-U", "-n", "--preserve-credentials", sys.executable, "-c", COME]
+    same(subprocess.run(inside, capture_output=True, text=True).stdout, "[False, True, False, False]\n", "IPv6: addresses that begin alike count as one")
+    d.stop()
+
+
 def descriptors():
     """The limit of descriptors may be the lower one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -200,6 +235,13 @@ def deaf():
     rest = [b"GET /" + b"x" * 7000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"] * 30 + [b"GET /ids?n=17 HTTP/1.1\r\nHost: localhost\r\n\r\n"] * 200
     clients = [deaf_one(d, b"".join(rest)) for _ in range(4)]
     ok(until(lambda: d.metrics()["sfid_connections"] == 1), "also while a request of it waits")
+    d.stop()
+    d = Daemon("--max-connections", "2", "--request-ms", "600000", "--idle-ms", "600000")
+    s = deaf_one(d, b"\0\0\1\xf4")
+    until(lambda: d.metrics()["sfid_ids_issued_total"] == 500)
+    beginning(d, ONE, 2)
+    same((d.metrics()['sfid_rejected_total{reason="connections"}'] > 0, len(drain(s))), (True, 500 * 33 - 1),
+         "who is closed for another, and has been answered has its answer")
     d.stop()
     d = Daemon("--request-ms", "4000", "--idle-ms", "100")
     s, got, begin = deaf_one(d, b"\0\0\xff\x55" * 4), 0, time.monotonic()  # more than the kernel takes at once
@@ -262,4 +304,4 @@ def hosts():
         s.close()
 
 
-run(silent, in_turn, on_the_way, under_way, addresses, descriptors, deaf, hosts)
+run(silent, in_turn, on_the_way, under_way, addresses, ipv6, descriptors, deaf, hosts)
