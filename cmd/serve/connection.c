@@ -336,24 +336,26 @@ static bool make_room(const struct origin *origin) {
     return false;
 }
 
-/* Returns whether there is a place for a new connection of this origin, which is counted already. */
-static bool has_room(const struct origin *origin) {
-    const bool limited = settings.max_per_address < settings.max_connections,
-               crowd = limited && origin && origin->open > settings.max_per_address;
+/* Returns whether there is a place for a new connection, which its origin has counted already. */
+static bool has_room(const struct origin *origin, const struct listen_address *from) {
+    const bool crowd = origin && origin->open > settings.max_per_address && settings.max_per_address < settings.max_connections;
+    char name[ADDRESS_ROOM];
     if (!crowd && state.connections < settings.max_connections)
         return true;
     state.rejected[crowd ? REJECTED_ADDRESS : REJECTED_CONNECTIONS]++;
-    if (crowd)
-        log_line(LOG_WARNING, "an address has over --max-per-address %u connections: its longest idle one is closed",
-                 (unsigned)settings.max_per_address);
-    else
+    if (crowd) {
+        listen_address_show(from, name);
+        log_line(LOG_WARNING, "%s is one more than --max-per-address %u: the longest idle connection of its address is closed",
+                 name, (unsigned)settings.max_per_address);
+    } else {
         log_line(LOG_WARNING, "over --max-connections %u: the longest idle one is closed", (unsigned)settings.max_connections);
+    }
     return make_room(crowd ? origin : NULL);
 }
 
 void connection_open(int fd, const struct listen_address *from, bool local) {
     struct origin *origin = origin_enter(from);
-    const bool room = has_room(origin);
+    const bool room = has_room(origin, from);
     struct connection *c = room ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         if (room)
