@@ -31,7 +31,9 @@ static void check_request(const char *bytes, int used, const struct http_request
     const size_t size = (size_t)used;
     HOLDS(size <= HTTP_HEAD_MOST && memcmp(bytes + size - 2, "\r\n", 2) == 0);
     HOLDS(request->method.len > 0 && inside(request->method, bytes, size) && inside(request->target, bytes, size));
-    HOLDS(memchr(bytes, '\0', size) == NULL);
+    HOLDS(memchr(bytes, '\0', size) == NULL && inside(request->host, bytes, size));
+    if (host_is_local(request->host))
+        HOLDS(memchr(request->host.at, '@', request->host.len) == NULL);
     if (request->get || request->head)
         HOLDS(request->path.len > 0 && request->path.at[0] == '/');
     HOLDS(!(request->get && request->head));

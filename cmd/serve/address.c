@@ -14,7 +14,6 @@ static const char *read_unix(const char *path, struct listen_address *address) {
     address->un = (struct sockaddr_un){.sun_family = AF_UNIX};
     memcpy(address->un.sun_path, path, strlen(path) + 1);
     address->len = sizeof address->un;
-    address->loopback = true;
     return NULL;
 }
 
@@ -43,15 +42,19 @@ const char *listen_address_read(const char *text, struct listen_address *address
         if (colon[-1] != ']' || !cut_host(text + 1, colon - 1, host, sizeof host) ||
             inet_pton(AF_INET6, host, &address->in6.sin6_addr) != 1)
             return "has no numeric IPv6 address in its brackets; " FORMS;
-        address->loopback = IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr);
         return NULL;
     }
     address->in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address->len = sizeof address->in;
     if (!cut_host(text, colon, host, sizeof host) || inet_pton(AF_INET, host, &address->in.sin_addr) != 1)
         return "has no numeric IPv4 address; " FORMS;
-    address->loopback = ntohl(address->in.sin_addr.s_addr) >> 24 == 127;
     return NULL;
+}
+
+bool listen_address_is_local(const struct listen_address *address) {
+    return address->any.sa_family == AF_UNIX ||
+           (address->any.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr)
+                                               : ntohl(address->in.sin_addr.s_addr) >> 24 == 127);
 }
 
 void listen_address_show(const struct listen_address *address, char text[ADDRESS_ROOM]) {

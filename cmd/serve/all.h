@@ -20,8 +20,17 @@ extern const struct command command_serve;
 /* ---- state.c: what is counted, and what all files may ask ------------------- */
 
 enum protocol { PROTOCOL_HTTP, PROTOCOL_RESP, PROTOCOL_FLAKEID, PROTOCOLS, PROTOCOL_NONE };
-enum refusal { REFUSED_AGAIN, REFUSED_LEASE, REFUSED_CLOCK, REFUSED_STOPPING, REFUSED_MEMORY, REFUSALS };
-enum rejection { REJECTED_PARSE, REJECTED_LIMIT, REJECTED_TIMEOUT, REJECTED_PROTOCOL, REJECTED_CONNECTIONS, REJECTIONS };
+enum refusal { REFUSED_AGAIN, REFUSED_LEASE, REFUSED_CLOCK, REFUSED_STOPPING, REFUSED_MEMORY, REFUSED_CONNECTIONS, REFUSALS };
+enum rejection {
+    REJECTED_PARSE,
+    REJECTED_LIMIT,
+    REJECTED_TIMEOUT,
+    REJECTED_PROTOCOL,
+    REJECTED_CONNECTIONS,
+    REJECTED_ADDRESS,
+    REJECTED_HOST,
+    REJECTIONS
+};
 
 /* Names as in metrics and in --protocols; NULL ends each list. */
 extern const char *const protocol_names[], *const refusal_names[], *const rejection_names[];
@@ -52,7 +61,7 @@ struct settings {
     unsigned protocols;             /* bits by enum protocol */
     unsigned mode;                  /* of Unix sockets */
     enum integers integers;
-    uint32_t max_ids, max_connections, wait_ms, request_ms, idle_ms, grace_ms;
+    uint32_t max_ids, max_connections, max_per_address, wait_ms, request_ms, idle_ms, grace_ms;
     uint64_t max_memory;
 };
 extern struct settings settings;
@@ -93,11 +102,13 @@ struct listen_address {
         struct sockaddr_un un;
     };
     socklen_t len;
-    bool loopback; /* or a Unix socket */
 };
 
 /* Returns NULL, or what is wrong, to follow the text in a message. */
 const char *listen_address_read(const char *text, struct listen_address *address);
+
+/* Can programs of this host alone reach it? */
+bool listen_address_is_local(const struct listen_address *address);
 
 #define ADDRESS_ROOM 128
 void listen_address_show(const struct listen_address *address, char text[ADDRESS_ROOM]);
@@ -108,6 +119,7 @@ struct listener {
     int fd;
     bool passed; /* by the service manager */
     bool tcp;
+    bool local;   /* programs of this host alone are to be served */
     dev_t device; /* of a Unix socket's path that we bound; inode 0: none */
     ino_t inode;
     char name[ADDRESS_ROOM];
@@ -189,6 +201,7 @@ struct client {
     uint8_t protocol; /* enum protocol */
     bool old, keep;   /* HTTP: the current request's version, and whether the connection stays open */
     bool resp3;
+    bool local;   /* it has to ask for this host by a local name */
     bool closing; /* no further request is read; close once the answers are sent */
     bool linger;  /* the client may still be sending */
     int status;   /* HTTP: of the last answer */
@@ -209,7 +222,7 @@ size_t client_pending(const struct client *client);
 
 /* ---- http_write.c: heads and errors of HTTP ------------------------------------ */
 
-#define HEAD_ROOM 320
+#define HEAD_ROOM 384
 #define LENGTH_NONE (-1) /* no Content-Length */
 
 /* Writes a head at p. extra: more lines, each with its CRLF, or "". */
@@ -261,36 +274,101 @@ size_t flakeid_serve(struct client *client, const char *bytes, size_t len);
 /* Reads the first byte of a connection. Returns its protocol, or PROTOCOL_NONE. */
 enum protocol protocol_of(char first);
 
-/* ---- connection.c: connections, their sockets and deadlines ------------------------ */
+/* ---- origin.c: connections by their other end ------------------------------------------ */
 
-void connections_begin(uv_loop_t *loop, void (*on_empty)(void));
+struct origin {
+    uint64_t key;
+    uint32_t open, waiting; /* connections; those with a request that waits */
+};
 
-/* Takes an accepted socket. */
-void connection_open(int fd);
+/* What tells addresses apart: of IPv4 the address, of IPv6 its first 64 bits. */
+uint64_t origin_key(const struct listen_address *from);
 
-/* Closes idle connections, refuses waiters, and lets the others get their answers. */
-void connections_finish(void);
-void connections_drop(void);
+/* Counts a connection. NULL: a Unix socket, whose other end has no address, or no memory. */
+struct origin *origin_enter(const struct listen_address *from);
+void origin_leave(struct origin *origin);
+
+/* May one more request wait for IDs? Places are kept, so that a new connection always finds an idle one to replace. */
+bool origin_may_wait(const struct origin *origin);
 
 /* ---- queue.c: connections by what they wait for ------------------------------------- */
 
-/* Those of one queue have one time limit, so the first ends first. */
-enum queue { QUEUE_IDLE, QUEUE_REQUEST, QUEUE_STALL, QUEUE_WAIT, QUEUE_LINGER, QUEUE_TURN, QUEUES };
+/* Those of one queue have one time limit, so the first ends first. A connection is in one, and in QUEUE_UNREAD as well. */
+enum queue { QUEUE_IDLE, QUEUE_REQUEST, QUEUE_UNREAD, QUEUE_WAIT, QUEUE_LINGER, QUEUE_TURN, QUEUES };
+
+#define DEADLINE_NONE UINT64_MAX
 
 struct place {
     struct place *before, *after;
-    uint64_t deadline; /* by the loop's clock; none in QUEUE_TURN */
-    enum queue queue;  /* QUEUES: in none */
+    uint64_t deadline;     /* by the loop's clock */
+    enum queue queue;      /* QUEUES: in none */
+    struct origin *origin; /* or NULL */
 };
 
-void queues_begin(void);
+/* on_deadline: moves the place, or takes it away. */
+void queues_begin(uv_loop_t *loop, void (*on_deadline)(struct place *place));
+uint64_t queues_now(void); /* milliseconds, by the loop's clock */
 void queue_move(struct place *place, enum queue queue, uint64_t deadline);
 void queue_leave(struct place *place);
 struct place *queue_first(enum queue queue);
 struct place *queue_next(const struct place *place);
 size_t queue_length(enum queue queue);
 
-/* Returns the first deadline of all queues; UINT64_MAX if there is none. */
-uint64_t queues_deadline(void);
+/* Do requests wait there for IDs or memory? */
+bool queue_is_wait(enum queue queue);
+
+/* Returns the connection, of this origin or (NULL) of any, that has had no request under way for the longest time; NULL: there is none. */
+struct place *queue_longest_idle(const struct origin *origin);
+
+/* ---- socket.c: a connection's socket ------------------------------------------------- */
+
+/* Until its client has all that was sent, a connection is in QUEUE_UNREAD as well. */
+struct connection {
+    struct place place, unread;
+    uv_poll_t poll;
+    struct client client;
+    char *in;
+    uint32_t in_len, used;
+    uint64_t since;    /* when the current request's first byte came */
+    int64_t sent, got; /* bytes: to the kernel; of these the client's host had at the last look */
+    uint64_t got_at;
+    int fd, events; /* what poll waits for */
+    bool eof, waited;
+    bool polled; /* poll is in the loop; a client that sends at once and closes never comes that far */
+};
+
+void sockets_begin(uv_loop_t *loop, uv_poll_cb on_events, void (*on_empty)(void));
+struct connection *connection_of(struct place *place);
+bool connection_has_job(const struct connection *c);
+void connection_drop(struct connection *c);
+
+/* The same, before the client has all. */
+void connection_cut(struct connection *c);
+
+/* Does so much wait to be sent that no further request is taken? */
+bool connection_is_full(const struct connection *c);
+
+/* Tells the loop what to wait for. The last call on a connection, which it may close. */
+void connection_watch(struct connection *c);
+
+/* Sends what may be sent. Returns false if the client is gone. */
+bool connection_flush(struct connection *c);
+
+/* Is there anything that the client's host has not got? */
+bool connection_has_unread(const struct connection *c);
+
+/* Cuts a client that has taken no byte for --request-ms, whatever it has asked for besides. */
+void connection_look(struct connection *c);
+
+/* ---- connection.c: connections, their requests and deadlines ----------------------- */
+
+void connections_begin(uv_loop_t *loop, void (*on_empty)(void));
+
+/* Takes an accepted socket. If there is no place for it, the longest idle connection is closed. */
+void connection_open(int fd, const struct listen_address *from, bool local);
+
+/* Closes idle connections, refuses waiters, and lets the others get their answers. */
+void connections_finish(void);
+void connections_drop(void);
 
 #endif

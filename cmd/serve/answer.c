@@ -19,6 +19,7 @@ static const struct {
     [REFUSED_CLOCK] = {"SFID_ECLOCK", "no IDs now, the clock is out of range or the layout has ended; the log says why"},
     [REFUSED_STOPPING] = {"STOPPING", "the server is stopping"},
     [REFUSED_MEMORY] = {"SFID_EAGAIN", "too many answers are under way; try again"},
+    [REFUSED_CONNECTIONS] = {"SFID_EAGAIN", "too many requests wait; try again"},
 };
 
 const char answer_waits[] = "no IDs yet, earlier ones of this pid may be dated ahead of the clock; the log says why";
@@ -130,7 +131,7 @@ static void write_refusal(struct client *client, enum answer answer, enum refusa
         client->keep = client->keep && why != REFUSED_STOPPING;
         http_error(client, 503, refusals[why].code, head ? http.target : (struct slice){"", 0}, true, "%s", text);
     } else {
-        client_print(client, "-%s %s\r\n", why == REFUSED_AGAIN || why == REFUSED_MEMORY ? "TRYAGAIN" : "UNAVAILABLE", text);
+        client_print(client, "-%s %s\r\n", strcmp(refusals[why].code, "SFID_EAGAIN") == 0 ? "TRYAGAIN" : "UNAVAILABLE", text);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.c - connections, their sockets and deadlines.
+ * connection.c - connections, their requests and deadlines.
  *
  * A connection is always in one queue, by what it waits for. An idle one has no
  * buffer. Bytes of a request that is not complete, or not yet answered, are kept
@@ -8,123 +8,24 @@
  */
 #include "serve/all.h"
 
-enum {
-    IN_ROOM = 9 * 1024,   /* the most bytes that are read and not yet answered: longer than any request */
-    PENDING_MOST = 65536, /* with more to send, nothing is read */
-    PENDING_LEAST = 4096, /* the same while the memory for answers is used up */
-    LINGER_MS = 1000,     /* how long a rejected client may go on sending */
-    NEW_MS = 1000,        /* at the stop: how long after it was accepted a client may begin its first request */
-    RETRY_MOST_MS = 50,   /* how often waiters try again at least */
-    MEMORY_RETRY_MS = 5   /* the same, of those that wait for memory */
-};
+#include <sys/ioctl.h>
 
-struct connection {
-    struct place place; /* first: a place is a connection */
-    uv_poll_t poll;
-    struct client client;
-    char *in;
-    uint32_t in_len, used;
-    uint64_t since; /* when the current request's first byte came */
-    int fd, events; /* what poll waits for */
-    bool eof, waited;
-    bool polled; /* poll is in the loop; a client that sends at once and closes never comes that far */
+enum {
+    IN_ROOM = 9 * 1024, /* the most bytes that are read and not yet answered: longer than any request */
+    LINGER_MS = 1000,   /* how long a rejected client may go on sending */
+    NEW_MS = 1000,      /* at the stop: how long after it was accepted a client may begin its first request */
+    RETRY_MOST_MS = 50, /* how often waiters try again at least */
+    MEMORY_RETRY_MS = 5 /* the same, of those that wait for memory */
 };
 
 static struct {
-    uv_loop_t *loop;
-    uv_timer_t deadlines, retry;
+    uv_timer_t retry;
     uv_idle_t turns;
-    uint64_t aimed; /* when `deadlines` fires */
     uint64_t id;
     bool dry; /* there are no IDs for now: new requests join the waiters */
     void (*on_empty)(void);
     char room[IN_ROOM];
 } all;
-
-static struct connection *connection_of(struct place *place) { return (struct connection *)(void *)place; }
-
-static uint64_t now_ms(void) { return uv_now(all.loop); }
-
-static bool has_job(const struct connection *c) { return c->client.job.answer != ANSWER_NONE; }
-
-/* ---- the end --------------------------------------------------------------------- */
-
-static void on_closed(uv_handle_t *handle) { free(handle->data); }
-
-static void drop(struct connection *c) {
-    queue_leave(&c->place);
-    if (c->polled)
-        uv_poll_stop(&c->poll);
-    close(c->fd);
-    client_free(&c->client);
-    free(c->in);
-    state.connections--;
-    if (c->polled)
-        uv_close((uv_handle_t *)&c->poll, on_closed);
-    else
-        free(c);
-    if (state.connections == 0 && state.stopping)
-        all.on_empty();
-}
-
-/* ---- deadlines ------------------------------------------------------------------- */
-
-static void on_deadline(uv_timer_t *timer);
-
-static void aim(uint64_t deadline) {
-    if (deadline >= all.aimed)
-        return;
-    all.aimed = deadline;
-    uv_timer_start(&all.deadlines, on_deadline, deadline > now_ms() ? deadline - now_ms() : 0, 0);
-}
-
-static void move(struct connection *c, enum queue queue, uint64_t deadline) {
-    queue_move(&c->place, queue, deadline);
-    if (queue != QUEUE_TURN)
-        aim(deadline);
-}
-
-/* ---- sending ----------------------------------------------------------------------- */
-
-/* Does so much wait to be sent that no further request is taken? */
-static bool is_full(const struct connection *c) {
-    return client_pending(&c->client) > (state.memory > settings.max_memory ? PENDING_LEAST : PENDING_MOST);
-}
-
-static void on_events(uv_poll_t *poll, int status, int events);
-
-/* Tells the loop what to wait for. The last call on a connection, which it may close. */
-static void watch(struct connection *c) {
-    const size_t pending = client_pending(&c->client);
-    const bool lingers = c->place.queue == QUEUE_LINGER;
-    const bool reads = lingers || (!c->eof && !has_job(c) && !c->client.closing && !is_full(c));
-    const int events = (reads ? UV_READABLE : 0) | (pending > 0 ? UV_WRITABLE : 0);
-    if (events == c->events)
-        return;
-    if (!c->polled && uv_poll_init(all.loop, &c->poll, c->fd) < 0) {
-        drop(c);
-        return;
-    }
-    c->polled = true;
-    c->events = events;
-    if (events)
-        uv_poll_start(&c->poll, events, on_events);
-    else
-        uv_poll_stop(&c->poll);
-}
-
-/* Sends what may be sent. Returns false if the client is gone. */
-static bool flush(struct connection *c) {
-    for (size_t pending; (pending = client_pending(&c->client)) > 0;) {
-        const ssize_t n = send(c->fd, c->client.out.at + c->client.out.sent, pending, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0)
-            return errno == EAGAIN || errno == EINTR;
-        client_sent(&c->client, (size_t)n);
-        if (c->place.queue == QUEUE_STALL)
-            move(c, QUEUE_STALL, now_ms() + settings.request_ms);
-    }
-    return true;
-}
 
 /* ---- requests ------------------------------------------------------------------------ */
 
@@ -146,7 +47,7 @@ static size_t serve(struct connection *c, const char *bytes, size_t len) {
 /* A request has its answer, or none. */
 static void answered(struct connection *c, const char *bytes, size_t used) {
     const struct client *client = &c->client;
-    c->since = now_ms();
+    c->since = queues_now();
     if (state.stopping)
         c->client.closing = c->client.linger = true; /* further requests may be there, unread */
     if (!settings.access_log || client->protocol == PROTOCOL_NONE)
@@ -189,7 +90,7 @@ static uint64_t retry_ms(void) {
 static void park(struct connection *c, enum progress progress) {
     if (progress == PROGRESS_TURN || (c->place.queue != QUEUE_TURN && queue_length(QUEUE_TURN) > 0)) {
         if (c->place.queue != QUEUE_TURN)
-            move(c, QUEUE_TURN, 0);
+            queue_move(&c->place, QUEUE_TURN, DEADLINE_NONE);
         uv_idle_start(&all.turns, on_turn);
         return;
     }
@@ -199,7 +100,7 @@ static void park(struct connection *c, enum progress progress) {
     if (!c->waited)
         state.waits++;
     c->waited = true;
-    move(c, QUEUE_WAIT, now_ms() + settings.wait_ms);
+    queue_move(&c->place, QUEUE_WAIT, queues_now() + settings.wait_ms);
     retry_in(progress == PROGRESS_DRY ? retry_ms() : MEMORY_RETRY_MS);
 }
 
@@ -208,9 +109,11 @@ static bool go_on(struct connection *c, bool may_draw, struct slice request) {
     const enum progress progress = may_draw ? answer_go(&c->client) : PROGRESS_DRY;
     if (progress == PROGRESS_LEASE || progress == PROGRESS_CLOCK)
         answer_refuse(&c->client, progress == PROGRESS_LEASE ? REFUSED_LEASE : REFUSED_CLOCK, request);
+    else if (progress != PROGRESS_DONE && !queue_is_wait(c->place.queue) && !origin_may_wait(c->place.origin))
+        answer_refuse(&c->client, REFUSED_CONNECTIONS, request);
     else if (progress != PROGRESS_DONE)
         park(c, progress);
-    return !has_job(c);
+    return !connection_has_job(c);
 }
 
 /* Answers the requests among the bytes, and keeps the rest. Returns false if the client is gone. */
@@ -218,15 +121,15 @@ static bool take(struct connection *c, const char *bytes, size_t len) {
     size_t at = 0;
     bool full = false; /* too much waits to be sent; the rest is taken up when it is */
     while (at < len && !c->client.closing) {
-        if (is_full(c) && !flush(c))
+        if (connection_is_full(c) && !connection_flush(c))
             return false;
-        full = is_full(c);
+        full = connection_is_full(c);
         if (full)
             break;
         const size_t used = serve(c, bytes + at, len - at);
         if (used == 0)
             break;
-        if (has_job(c) && !go_on(c, !all.dry, (struct slice){bytes + at, used})) {
+        if (connection_has_job(c) && !go_on(c, !all.dry, (struct slice){bytes + at, used})) {
             c->used = (uint32_t)used;
             break;
         }
@@ -234,7 +137,7 @@ static bool take(struct connection *c, const char *bytes, size_t len) {
         at += used;
     }
     keep(c, bytes + at, c->client.closing ? 0 : len - at);
-    return full || flush(c);
+    return full || connection_flush(c);
 }
 
 /* ---- between requests ------------------------------------------------------------------ */
@@ -242,20 +145,20 @@ static bool take(struct connection *c, const char *bytes, size_t len) {
 /* All answers are sent, and no further request is taken. */
 static void finish(struct connection *c) {
     if (!c->client.linger || c->eof || shutdown(c->fd, SHUT_WR) < 0) {
-        drop(c);
+        connection_drop(c);
         return;
     }
     /* A close with bytes unread is a reset, and the client would lose the answer. */
     if (c->place.queue != QUEUE_LINGER)
-        move(c, QUEUE_LINGER, now_ms() + LINGER_MS);
-    watch(c);
+        queue_move(&c->place, QUEUE_LINGER, queues_now() + LINGER_MS);
+    connection_watch(c);
 }
 
 /* Chooses what to wait for. */
 static void settle(struct connection *c) {
     const bool pending = client_pending(&c->client) > 0;
-    if (has_job(c)) {
-        watch(c);
+    if (connection_has_job(c)) {
+        connection_watch(c);
         return;
     }
     if (c->eof && !pending)
@@ -265,13 +168,11 @@ static void settle(struct connection *c) {
         return;
     }
     c->waited = false;
-    if (pending && c->place.queue != QUEUE_STALL)
-        move(c, QUEUE_STALL, now_ms() + settings.request_ms);
-    else if (!pending && c->in_len > 0)
-        move(c, QUEUE_REQUEST, c->since + settings.request_ms);
-    else if (!pending)
-        move(c, QUEUE_IDLE, now_ms() + settings.idle_ms);
-    watch(c);
+    if (!pending && c->in_len > 0)
+        queue_move(&c->place, QUEUE_REQUEST, c->since + settings.request_ms);
+    else
+        queue_move(&c->place, QUEUE_IDLE, queues_now() + settings.idle_ms);
+    connection_watch(c);
 }
 
 /* Takes up bytes that were kept, from `skip` on. */
@@ -282,7 +183,7 @@ static void resume(struct connection *c, size_t skip) {
     if (take(c, all.room, len))
         settle(c);
     else
-        drop(c);
+        connection_drop(c);
 }
 
 /* The job of a parked connection has ended. */
@@ -305,7 +206,7 @@ static void refuse(struct connection *c, enum refusal why) {
 static bool drop_gone(struct connection *c) {
     if (recv(c->fd, all.room, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno == EAGAIN || errno == EINTR)
         return false;
-    drop(c);
+    connection_drop(c);
     return true;
 }
 
@@ -354,21 +255,18 @@ static void on_retry(uv_timer_t *timer) {
         uv_timer_start(&all.retry, on_retry, queue_length(QUEUE_WAIT) > passed_over ? 0 : MEMORY_RETRY_MS, 0);
 }
 
-static void on_deadline(uv_timer_t *timer) {
-    const uint64_t now = now_ms();
-    (void)timer;
-    for (enum queue queue = 0; queue < QUEUE_TURN; queue++)
-        for (struct place *place; (place = queue_first(queue)) != NULL && place->deadline <= now;) {
-            struct connection *c = connection_of(place);
-            if (queue == QUEUE_WAIT) {
-                refuse(c, c->client.job.begun || all.dry ? REFUSED_AGAIN : REFUSED_MEMORY);
-                continue;
-            }
-            state.rejected[REJECTED_TIMEOUT] += queue == QUEUE_REQUEST || queue == QUEUE_STALL;
-            drop(c);
-        }
-    all.aimed = UINT64_MAX;
-    aim(queues_deadline());
+static void on_deadline(struct place *place) {
+    struct connection *c = connection_of(place);
+    if (place->queue == QUEUE_UNREAD) {
+        connection_look(c);
+    } else if (place->queue == QUEUE_WAIT) {
+        refuse(c, c->client.job.begun || all.dry ? REFUSED_AGAIN : REFUSED_MEMORY);
+    } else if (place->queue == QUEUE_IDLE && connection_has_unread(c)) {
+        queue_move(place, QUEUE_IDLE, queues_now() + settings.idle_ms); /* not idle: connection_look() watches it */
+    } else {
+        state.rejected[REJECTED_TIMEOUT] += place->queue == QUEUE_REQUEST;
+        connection_drop(c);
+    }
 }
 
 /* ---- events ----------------------------------------------------------------------------- */
@@ -377,7 +275,7 @@ static void on_deadline(uv_timer_t *timer) {
 static void discard(struct connection *c) {
     const ssize_t n = recv(c->fd, all.room, sizeof all.room, MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-        drop(c);
+        connection_drop(c);
 }
 
 /* Returns false if the client is gone. */
@@ -395,25 +293,25 @@ static bool receive(struct connection *c) {
         return true;
     }
     if (kept == 0)
-        c->since = now_ms();
+        c->since = queues_now();
     return take(c, all.room, kept + (size_t)n);
 }
 
 static void on_events(uv_poll_t *poll, int status, int events) {
     struct connection *c = poll->data;
     if (status < 0) {
-        drop(c);
+        connection_drop(c);
         return;
     }
     if (c->place.queue == QUEUE_LINGER) {
         discard(c);
         return;
     }
-    if (((events & UV_WRITABLE) && !flush(c)) || ((events & UV_READABLE) && !receive(c))) {
-        drop(c);
+    if (((events & UV_WRITABLE) && !connection_flush(c)) || ((events & UV_READABLE) && !receive(c))) {
+        connection_drop(c);
         return;
     }
-    if (!(events & UV_READABLE) && c->in_len > 0 && !has_job(c) && !c->client.closing)
+    if (!(events & UV_READABLE) && c->in_len > 0 && !connection_has_job(c) && !c->client.closing)
         resume(c, 0); /* answers were sent, so there is room for more */
     else
         settle(c);
@@ -421,37 +319,70 @@ static void on_events(uv_poll_t *poll, int status, int events) {
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-void connection_open(int fd) {
-    const bool room = state.connections < settings.max_connections;
+/* Closes the longest idle connection; one whose request has come meanwhile is none. Returns false if all wait for IDs. */
+static bool make_room(const struct origin *origin) {
+    for (struct place *place; (place = queue_longest_idle(origin)) != NULL;) {
+        struct connection *c = connection_of(place);
+        const uint64_t open = state.connections;
+        int n = 0;
+        const bool looks = place->queue != QUEUE_LINGER && client_pending(&c->client) == 0 && ioctl(c->fd, FIONREAD, &n) == 0;
+        if (looks && n > 0 && receive(c))
+            settle(c);
+        else
+            connection_cut(c);
+        if (state.connections < open)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether there is a place for a new connection, which its origin has counted already. */
+static bool has_room(const struct origin *origin, const struct listen_address *from) {
+    const bool crowd = origin && origin->open > settings.max_per_address && settings.max_per_address < settings.max_connections;
+    char name[ADDRESS_ROOM];
+    if (!crowd && state.connections < settings.max_connections)
+        return true;
+    state.rejected[crowd ? REJECTED_ADDRESS : REJECTED_CONNECTIONS]++;
+    if (crowd) {
+        listen_address_show(from, name);
+        log_line(LOG_WARNING, "%s is one more than --max-per-address %u: the longest idle connection of its address is closed",
+                 name, (unsigned)settings.max_per_address);
+    } else {
+        log_line(LOG_WARNING, "over --max-connections %u: the longest idle one is closed", (unsigned)settings.max_connections);
+    }
+    return make_room(crowd ? origin : NULL);
+}
+
+void connection_open(int fd, const struct listen_address *from, bool local) {
+    struct origin *origin = origin_enter(from);
+    const bool room = has_room(origin, from);
     struct connection *c = room ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
-        state.rejected[REJECTED_CONNECTIONS]++;
         if (room)
             log_line(LOG_WARNING, "a connection was closed: out of memory");
-        else
-            log_line(LOG_WARNING, "a connection over --max-connections %u was closed", (unsigned)settings.max_connections);
+        origin_leave(origin);
         close(fd);
         return;
     }
     c->fd = fd;
-    c->place.queue = QUEUES;
+    c->place.queue = c->unread.queue = QUEUES;
+    c->place.origin = origin;
     c->client.protocol = PROTOCOL_NONE;
+    c->client.local = local;
     c->client.id = ++all.id;
     c->poll.data = c;
     state.connections++;
-    move(c, QUEUE_IDLE, now_ms() + settings.idle_ms);
+    queue_move(&c->place, QUEUE_IDLE, queues_now() + settings.idle_ms);
     if (receive(c)) /* the request is often there already */
         settle(c);
     else
-        drop(c);
+        connection_drop(c);
 }
 
 void connections_begin(uv_loop_t *loop, void (*on_empty)(void)) {
-    all.loop = loop;
     all.on_empty = on_empty;
-    all.aimed = UINT64_MAX;
-    queues_begin();
-    uv_timer_init(loop, &all.deadlines);
+    queues_begin(loop, on_deadline);
+    sockets_begin(loop, on_events, on_empty);
     uv_timer_init(loop, &all.retry);
     uv_idle_init(loop, &all.turns);
 }
@@ -462,23 +393,21 @@ void connections_begin(uv_loop_t *loop, void (*on_empty)(void)) {
  */
 static void finish_idle(struct connection *c) {
     const uint64_t until = c->place.deadline - (settings.idle_ms > NEW_MS ? settings.idle_ms - NEW_MS : 0);
-    if (!receive(c))
-        drop(c);
-    else if (c->place.queue != QUEUE_IDLE || c->in_len > 0 || has_job(c) || client_pending(&c->client) > 0 || c->eof)
+    if (client_pending(&c->client) > 0)
+        c->client.closing = c->client.linger = c->client.closing || c->in_len == 0;
+    else if (!receive(c))
+        connection_drop(c);
+    else if (c->place.queue != QUEUE_IDLE || c->in_len > 0 || connection_has_job(c) || client_pending(&c->client) > 0 || c->eof)
         settle(c);
-    else if (c->client.protocol != PROTOCOL_NONE || until <= now_ms())
-        drop(c);
+    else if (c->client.protocol != PROTOCOL_NONE || until <= queues_now())
+        connection_drop(c);
     else if (until < c->place.deadline)
-        move(c, QUEUE_IDLE, until);
+        queue_move(&c->place, QUEUE_IDLE, until);
 }
 
 void connections_finish(void) {
     for (size_t n = queue_length(QUEUE_WAIT); n > 0; n--)
         refuse(connection_of(queue_first(QUEUE_WAIT)), REFUSED_STOPPING);
-    for (struct place *place = queue_first(QUEUE_STALL); place; place = queue_next(place)) {
-        struct connection *c = connection_of(place);
-        c->client.closing = c->client.linger = c->client.closing || c->in_len == 0;
-    }
     for (struct place *next, *place = queue_first(QUEUE_IDLE); place; place = next) {
         next = queue_next(place);
         finish_idle(connection_of(place));
@@ -490,5 +419,5 @@ void connections_finish(void) {
 void connections_drop(void) {
     for (enum queue queue = 0; queue < QUEUES; queue++)
         for (struct place *place; (place = queue_first(queue)) != NULL;)
-            drop(connection_of(place));
+            connection_drop(connection_of(place));
 }

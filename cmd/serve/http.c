@@ -2,6 +2,7 @@
 /* http.c - heads of HTTP/1.0 and HTTP/1.1 requests. Strict: what two programs may read differently is refused. */
 #include "serve/parse.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 /* What the lines of a head have said so far. */
@@ -47,8 +48,11 @@ static bool read_target(struct http_request *request) {
         if (rest.len <= len || !slice_is((struct slice){rest.at, len}, schemes[i]))
             continue;
         rest = (struct slice){rest.at + len, rest.len - len};
+        request->absolute = true;
+        request->host.at = rest.at;
         while (rest.len > 0 && rest.at[0] != '/' && rest.at[0] != '?')
             rest.at++, rest.len--;
+        request->host.len = (size_t)(rest.at - request->host.at);
         if (rest.len == 0 || rest.at[0] == '?') { /* http://host is the path "/" */
             request->path = (struct slice){"/", 1};
             request->query = rest.len > 0 ? (struct slice){rest.at + 1, rest.len - 1} : rest;
@@ -148,6 +152,8 @@ static int see_host(struct head *head, struct slice value) {
     for (size_t i = 0; i < value.len; i++)
         if (strchr(" \t,/@?#\\", value.at[i]))
             return HTTP_MALFORMED;
+    if (!head->request->absolute)
+        head->request->host = value;
     return ++head->hosts > 1 ? HTTP_MALFORMED : 0;
 }
 
@@ -192,7 +198,8 @@ int http_read(const char *bytes, size_t len, struct http_request *request) {
     struct head head = {.request = request};
     const char *p = bytes, *end = bytes + (len > HTTP_HEAD_MOST ? HTTP_HEAD_MOST : len);
     bool first = true;
-    *request = (struct http_request){.method = {bytes, 0}, .target = {bytes, 0}, .path = {bytes, 0}, .query = {bytes, 0}};
+    *request = (struct http_request){
+        .method = {bytes, 0}, .target = {bytes, 0}, .path = {bytes, 0}, .query = {bytes, 0}, .host = {bytes, 0}};
     for (;;) {
         const char *line = p, *newline = memchr(p, '\n', (size_t)(end - p));
         if (newline == NULL)
@@ -213,4 +220,32 @@ int http_read(const char *bytes, size_t len, struct http_request *request) {
             return rc;
         first = false;
     }
+}
+
+/* ---- hosts ------------------------------------------------------------------- */
+
+static struct slice without_port(struct slice host) {
+    size_t len = host.len;
+    while (len > 0 && host.at[len - 1] >= '0' && host.at[len - 1] <= '9')
+        len--;
+    return (struct slice){host.at, len > 0 && host.at[len - 1] == ':' ? len - 1 : host.len};
+}
+
+bool host_is_local(struct slice host) {
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr v6;
+    struct in_addr v4;
+    struct slice name = without_port(host);
+    const bool brackets = name.len > 2 && name.at[0] == '[' && name.at[name.len - 1] == ']';
+    if (brackets)
+        name = (struct slice){name.at + 1, name.len - 2};
+    else if (name.len > 0 && name.at[name.len - 1] == '.')
+        name.len--; /* the root's dot */
+    if (name.len >= sizeof text)
+        return false;
+    memcpy(text, name.at, name.len);
+    text[name.len] = '\0';
+    if (brackets)
+        return inet_pton(AF_INET6, text, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+    return slice_is(name, "localhost") || (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
 }

@@ -2,7 +2,7 @@
 /* http_serve.c - answers requests of HTTP. */
 #include "serve/all.h"
 
-enum { LEAST_MOST = 128, VALUE = 128 };
+enum { LEAST_MOST = 128, VALUE = 128, HOST_SHOWN = 64 };
 
 /* ---- parameters -------------------------------------------------------------------- */
 
@@ -177,6 +177,11 @@ static void serve(struct client *client, const struct http_request *r) {
     if (r->body && (r->get || r->head)) {
         state.rejected[REJECTED_LIMIT]++;
         http_error(client, 413, "BODY", r->target, !r->head, "requests with a body are not accepted");
+    } else if (client->local && r->host.len > 0 && !host_is_local(r->host)) {
+        state.rejected[REJECTED_HOST]++;
+        http_error(client, 421, "HOST", r->target, !r->head,
+                   "%.*s is no name of this host; ask for localhost or 127.0.0.1, or start the service with --expose",
+                   r->host.len < HOST_SHOWN ? (int)r->host.len : HOST_SHOWN, r->host.at);
     } else if (route == NULL) {
         http_error(client, 404, "NOT_FOUND", r->target, !r->head,
                    "Page Not Found; use /id, /ids, /decode/ID, /metrics, /healthz or /readyz");

@@ -30,6 +30,8 @@ static const char *reason_of(int status) {
         return "405 Method Not Allowed";
     case 413:
         return "413 Content Too Large";
+    case 421:
+        return "421 Misdirected Request";
     case 431:
         return "431 Request Header Fields Too Large";
     case 503:
@@ -48,7 +50,7 @@ char *http_head(char *p, const struct client *client, int status, const char *ty
     p = put_text(put_text(p, "\r\nContent-Type: "), type);
     if (length >= 0)
         p = put_dec(put_text(p, "\r\nContent-Length: "), (uint64_t)length);
-    p = put_text(put_text(p, "\r\nCache-Control: no-store\r\n"), extra);
+    p = put_text(put_text(p, "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"), extra);
     if (!keep)
         p = put_text(p, "Connection: close\r\n");
     else if (client->old)

@@ -24,6 +24,7 @@ static void name_it(struct listener *listener) {
         return;
     listen_address_show(&address, listener->name);
     listener->tcp = address.any.sa_family != AF_UNIX;
+    listener->local = listener->tcp && !settings.expose && listen_address_is_local(&address);
     const int on = 1;
     if (listener->tcp) /* accepted sockets inherit it */
         setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -76,9 +76,10 @@ static void pause_accepting(int why) {
 /* Returns whether there may be more to accept. */
 static bool accept_from(const struct listener *listener) {
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
-        const int fd = accept(listener->fd, NULL, NULL), why = fd < 0 ? errno : 0;
+        struct listen_address from = {.len = sizeof from.un};
+        const int fd = accept(listener->fd, &from.any, &from.len), why = fd < 0 ? errno : 0;
         if (fd >= 0)
-            connection_open(fd);
+            connection_open(fd, &from, listener->local);
         else if (why == EMFILE || why == ENFILE || why == ENOMEM || why == ENOBUFS)
             pause_accepting(why);
         if (fd < 0 && why != ECONNABORTED && why != EINTR)
@@ -276,6 +277,7 @@ const struct command command_serve = {
                 "[--layout LAYOUT] [--format dec|hex|base62|base32|base58|uuid] "
                 "[--mac ADDRESS] [--region REGION] [--ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
                 "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] [--max-ids N] [--max-connections N] "
+                "[--max-per-address N] "
                 "[--max-memory BYTES] [--wait-ms MS] [--request-ms MS] [--idle-ms MS] [--grace-ms MS] "
                 "[--integers auto|always|never] [--access-log]",
     .summary = "serve IDs over HTTP, RESP and flakeid's frames",

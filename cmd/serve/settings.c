@@ -2,6 +2,8 @@
 /* settings.c - the options of sfid serve. */
 #include "serve/all.h"
 
+#include <sys/resource.h>
+
 #define DAY_MS 86400000
 #define MODE_MOST 0777
 
@@ -25,6 +27,7 @@ enum {
     TTL,
     MAX_IDS = TTL + 4,
     MAX_CONNECTIONS,
+    MAX_PER_ADDRESS,
     MAX_MEMORY,
     WAIT,
     REQUEST,
@@ -51,6 +54,7 @@ const struct option_spec serve_options[] = {
     STORE_OPTIONS(TTL),
     [MAX_IDS] = {"max-ids", 0, "N", NULL, "the most IDs in one request (65365)"},
     [MAX_CONNECTIONS] = {"max-connections", 0, "N", NULL, "the most connections at once (1024)"},
+    [MAX_PER_ADDRESS] = {"max-per-address", 0, "N", NULL, "the most connections of one address (all; with --expose half of all)"},
     [MAX_MEMORY] = {"max-memory", 0, "BYTES", NULL, "the most memory for answers under way (67108864)"},
     [WAIT] = {"wait-ms", 0, "MS", NULL, "how long a request waits for IDs (1000)"},
     [REQUEST] = {"request-ms", 0, "MS", NULL, "how long a request may take to arrive, or an answer to be read (10000)"},
@@ -104,7 +108,7 @@ static int check_addresses(const struct args *args) {
             say("%s: %s %s", args->label[LISTEN], QUOTE(settings.listen[i]), wrong);
             return STATUS_USAGE;
         }
-        if (!address.loopback && !settings.expose) {
+        if (!listen_address_is_local(&address) && !settings.expose) {
             say("%s: %s can be reached from other hosts; add --expose to allow that, or use a loopback address",
                 args->label[LISTEN], QUOTE(settings.listen[i]));
             return STATUS_CONFIG;
@@ -193,13 +197,33 @@ static bool read_ids(const struct args *args) {
 
 /* ---- limits -------------------------------------------------------------------- */
 
+/* Connections take descriptors; listeners, the generator and what it asks need some, too. */
+static void fit_descriptors(void) {
+    enum { OTHERS = 64 };
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)settings.max_connections + OTHERS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    const rlim_t now = setrlimit(RLIMIT_NOFILE, &limit) < 0 ? before : limit.rlim_cur;
+    if (now >= wanted)
+        return;
+    settings.max_connections = (uint32_t)(now > 2 * OTHERS ? now - OTHERS : now / 2);
+    say("--max-connections is %u here: RLIMIT_NOFILE allows %u descriptors", (unsigned)settings.max_connections, (unsigned)now);
+}
+
 static bool read_limits(const struct args *args) {
     static const char *const when[] = {[INTEGERS_AUTO] = "auto", [INTEGERS_ALWAYS] = "always", [INTEGERS_NEVER] = "never", NULL};
     enum { IDS_MOST = 1000000, CONNECTIONS_MOST = 1000000 };
     const int integers = args_choice(args, INTEGERS, when);
     settings.integers = (enum integers)integers;
-    return integers >= 0 && args_between(args, MAX_IDS, 1, IDS_MOST, &settings.max_ids) &&
-           args_between(args, MAX_CONNECTIONS, 1, CONNECTIONS_MOST, &settings.max_connections) &&
+    if (integers < 0 || !args_between(args, MAX_CONNECTIONS, 1, CONNECTIONS_MOST, &settings.max_connections))
+        return false;
+    fit_descriptors();
+    settings.max_per_address = settings.expose ? (settings.max_connections + 1) / 2 : settings.max_connections;
+    return args_between(args, MAX_IDS, 1, IDS_MOST, &settings.max_ids) &&
+           args_between(args, MAX_PER_ADDRESS, 1, CONNECTIONS_MOST, &settings.max_per_address) &&
            args_number(args, MAX_MEMORY, INT64_MAX, &settings.max_memory) &&
            args_between(args, WAIT, 0, DAY_MS, &settings.wait_ms) && args_between(args, REQUEST, 1, DAY_MS, &settings.request_ms) &&
            args_between(args, IDLE, 1, DAY_MS, &settings.idle_ms) && args_between(args, GRACE, 0, DAY_MS, &settings.grace_ms);

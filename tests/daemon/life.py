@@ -12,7 +12,7 @@ import time
 
 from support import Daemon, SFID, closed, drain, exactly, ok, parse, row, run, same, scratch, taken, until
 
-ONE = b"GET /id HTTP/1.1\r\nHost: a\r\n\r\n"
+ONE = b"GET /id HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def start(*words, **env):
@@ -157,8 +157,8 @@ def stop():
     d = Daemon("--wait-ms", "60000", "--request-ms", "60000", "--grace-ms", "60000", "--max-memory", "5000")
     silent, half, waiter, ready, idle = [d.connect() for _ in range(5)]
     half.sendall(ONE[:-2])
-    waiter.sendall(ONE + b"GET /ids?n=65365 HTTP/1.1\r\nHost: a\r\n\r\n")  # waits for memory
-    ready.sendall(b"GET /readyz HTTP/1.1\r\nHost: a\r\n")
+    waiter.sendall(ONE + b"GET /ids?n=65365 HTTP/1.1\r\nHost: localhost\r\n\r\n")  # waits for memory
+    ready.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n")
     taken(silent, half, waiter, ready)
     ok(until(lambda: d.metrics()["sfid_waits_total"] == 1), "a request waits for memory")
     dates = set()  # the daemon's clock moves twice, so all are older than a second

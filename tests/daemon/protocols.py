@@ -74,7 +74,7 @@ def http_ids(d):
     same(d.http("/ids?format=xml")[0], 400, "another format: 400")
     big = d.http("/ids?n=65365")
     same((len(set(big[2].split())), int(big[1]["content-length"])), (65365, len(big[2])), "65365 IDs, and their exact length")
-    same([d.http(t)[0] for t in ["/id/", "/healthz/", "http://x/id", "HTTP://h:1/ids?n=2"]], [200] * 4,
+    same([d.http(t)[0] for t in ["/id/", "/healthz/", "http://localhost/id", "HTTP://127.0.0.1:1/ids?n=2"]], [200] * 4,
          "a trailing slash, and targets in absolute form")
     ids = d.http("/id")[2].decode()
     status, fields, body = d.http("/decode/" + ids)
@@ -101,34 +101,34 @@ def http_methods(d):
 
 def heads(d):
     cases = [
-        (400, "no Host", b"GET /id HTTP/1.1\r\n\r\n"), (400, "two Hosts", b"GET /id HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
-        (400, "a blank before the colon", b"GET /id HTTP/1.1\r\nHost : a\r\n\r\n"),
-        (400, "a folded line", b"GET /id HTTP/1.1\r\nHost: a\r\nX: 1\r\n 2\r\n\r\n"),
-        (400, "a NUL", b"GET /id HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n"),
-        (400, "a bare LF", b"GET /id HTTP/1.1\nHost: a\n\n"),
-        (400, "a bare CR", b"GET /id HTTP/1.1\r\nHost: a\rX: b\r\n\r\n"), (400, "no version", b"GET /id\r\n\r\n"),
-        (505, "HTTP/2.0", b"GET /id HTTP/2.0\r\nHost: a\r\n\r\n"), (505, "HTTP/1.2", b"GET /id HTTP/1.2\r\nHost: a\r\n\r\n"),
+        (400, "no Host", b"GET /id HTTP/1.1\r\n\r\n"), (400, "two Hosts", b"GET /id HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n"),
+        (400, "a blank before the colon", b"GET /id HTTP/1.1\r\nHost : localhost\r\n\r\n"),
+        (400, "a folded line", b"GET /id HTTP/1.1\r\nHost: localhost\r\nX: 1\r\n 2\r\n\r\n"),
+        (400, "a NUL", b"GET /id HTTP/1.1\r\nHost: localhost\r\nX: \0\r\n\r\n"),
+        (400, "a bare LF", b"GET /id HTTP/1.1\nHost: localhost\n\n"),
+        (400, "a bare CR", b"GET /id HTTP/1.1\r\nHost: localhost\rX: b\r\n\r\n"), (400, "no version", b"GET /id\r\n\r\n"),
+        (505, "HTTP/2.0", b"GET /id HTTP/2.0\r\nHost: localhost\r\n\r\n"), (505, "HTTP/1.2", b"GET /id HTTP/1.2\r\nHost: localhost\r\n\r\n"),
         (505, "the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-        (413, "Content-Length", b"GET /id HTTP/1.1\r\nHost: a\r\nContent-Length: 40\r\n\r\nGET /id HTTP/1.1\r\nHost: a\r\n\r\n"),
-        (413, "Transfer-Encoding", b"GET /id HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /id HTTP/1.1\r\nHost: a\r\n\r\n"),
-        (405, "POST with a body", b"POST /id HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /id HTTP/1.1\r\nHost: a\r\n\r\n"),
-        (400, "a length that is none", b"GET /id HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n"),
-        (431, "a head of over 8192 bytes", b"GET /id HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 9000 + b"\r\n\r\n"),
+        (413, "Content-Length", b"GET /id HTTP/1.1\r\nHost: localhost\r\nContent-Length: 40\r\n\r\nGET /id HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        (413, "Transfer-Encoding", b"GET /id HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /id HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        (405, "POST with a body", b"POST /id HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabcGET /id HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        (400, "a length that is none", b"GET /id HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n"),
+        (431, "a head of over 8192 bytes", b"GET /id HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 9000 + b"\r\n\r\n"),
         (431, "a target of over 8192 bytes", b"GET /" + b"x" * 100000),
     ]
     for status, name, data in cases:
         answer = d.ask(data)
         same((parse(answer)[0], answer.count(b"HTTP/1.1 "), b"Connection: close" in answer), (status, 1, True),
              "%s: %d, and closed" % (name, status))
-    same(parse(d.ask(b"GET /id HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))[0], 200, "no body is no fault")
-    head = b"GET /id HTTP/1.1\r\nHost: a\r\nX: "
+    same(parse(d.ask(b"GET /id HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))[0], 200, "no body is no fault")
+    head = b"GET /id HTTP/1.1\r\nHost: localhost\r\nX: "
     same(parse(d.ask(head + b"x" * (8192 - len(head) - 4) + b"\r\n\r\n"))[0], 200, "a head of 8192 bytes")
-    href = json.loads(parse(d.ask(b"GET /" + b"\"y" * 300 + b" HTTP/1.1\r\nHost: a\r\n\r\n"))[2])["_links"]["self"]["href"]
+    href = json.loads(parse(d.ask(b"GET /" + b"\"y" * 300 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"))[2])["_links"]["self"]["href"]
     same(len(href), 256, "href is cut at 256 bytes")
 
 
 def keep_alive(d):
-    one = b"GET /id HTTP/1.1\r\nHost: a\r\n\r\n"
+    one = b"GET /id HTTP/1.1\r\nHost: localhost\r\n\r\n"
     answer = d.ask(one * 5000)
     bodies = re.findall(rb"\r\n\r\n(\d{19})", answer)
     same((answer.count(b"HTTP/1.1 200"), bodies == sorted(set(bodies)), len(bodies)), (5000, True, 5000), "5000 in a pipeline, in order")
@@ -136,7 +136,7 @@ def keep_alive(d):
     same((old.count(b"200 OK"), b"Connection: close" in old), (1, True), "HTTP/1.0 closes")
     old = d.ask(b"GET /id HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n" * 2)
     same((old.count(b"200 OK"), old.count(b"Connection: keep-alive")), (2, 2), "unless asked to stay")
-    bad = d.ask(b"GET /id?minLength=x HTTP/1.1\r\nHost: a\r\n\r\nGET /no HTTP/1.1\r\nHost: a\r\n\r\nPOST /id HTTP/1.1\r\nHost: a\r\n\r\n" + one)
+    bad = d.ask(b"GET /id?minLength=x HTTP/1.1\r\nHost: localhost\r\n\r\nGET /no HTTP/1.1\r\nHost: localhost\r\n\r\nPOST /id HTTP/1.1\r\nHost: localhost\r\n\r\n" + one)
     same(re.findall(rb"HTTP/1.1 (\d+)", bad), [b"400", b"404", b"405", b"200"], "errors of a request leave the connection open")
     with d.connect() as s:
         for byte in one:
@@ -220,7 +220,7 @@ def integers():
 
 def protocols():
     d = Daemon("--protocols", "resp")
-    same((d.ask(b"GET /id HTTP/1.1\r\nHost: a\r\n\r\n"), d.ask(b"\0\0\0\1")), (b"", b""), "protocols not spoken are closed")
+    same((d.ask(b"GET /id HTTP/1.1\r\nHost: localhost\r\n\r\n"), d.ask(b"\0\0\0\1")), (b"", b""), "protocols not spoken are closed")
     same(d.ask(resp("PING")), b"+PONG\r\n", "the one that is, is answered")
     d.stop()
     d = Daemon()

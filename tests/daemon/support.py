@@ -94,7 +94,7 @@ os.execvp(sys.argv[2], sys.argv[2:])
 class Daemon:
     """sfid serve on a free port of both families, and a Unix socket."""
 
-    def __init__(self, *options, listen=None, layout="twitter", app="tests", env=(), fds=(), name="d%d", store=None, wait=True):
+    def __init__(self, *options, listen=None, layout="twitter", app="tests", env=(), fds=(), name="d%d", store=None, wait=True, prefix=()):
         self.name = name % len(daemons) if "%" in name else name
         self.unix = os.path.join(scratch, self.name + ".sock")
         self.log_path = os.path.join(scratch, "%d.log" % len(daemons))
@@ -109,7 +109,7 @@ class Daemon:
         for key in ["SFID_APP", "SFID_STORE", "SFID_PID", "SFID_LAYOUT", "SFID_LISTEN", "NOTIFY_SOCKET"]:
             environment.pop(key, None)
         environment.update(env)
-        self.command = words + list(options)
+        self.command = list(prefix) + words + list(options)
         words = [sys.executable, "-c", PASS, ",".join(map(str, fds))] + self.command if fds else self.command
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, pass_fds=fds)
@@ -158,7 +158,7 @@ class Daemon:
         return {k: float(v) for k, v in re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", text, re.M)}
 
     def http(self, target, method="GET", headers=""):
-        return parse(self.ask(("%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n" % (method, target, headers)).encode()))
+        return parse(self.ask(("%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n" % (method, target, headers)).encode()))
 
     def stop(self, sign=signal.SIGTERM):
         self.process.send_signal(sign)

@@ -80,6 +80,22 @@ static void http(void) {
     ok(read_text(HEAD("GET /", "Accept: application/openmetrics-text;q=0.0\r\n"), &r) > 0 && !r.openmetrics, "a weight of 0");
 }
 
+static void hosts(void) {
+    static const char *const local[] = {
+        "localhost", "LOCALHOST:3525", "localhost.", "localhost:", "127.0.0.1", "127.255.0.9:1", "[::1]", "[::1]:1"};
+    static const char *const others[] = {"",     "localhost.a", "a.localhost", "127.1", "128.0.0.1",   "[::2]:1", "::1",
+                                         "[::1", "[]",          "[::1]a",      ":80",   "localhost:a", "."};
+    struct http_request r;
+    ok(read_text(HEAD("GET /", ""), &r) > 0 && is_slice(r.host, "a") && !r.absolute, "the field's host");
+    ok(read_text(HEAD("GET http://b:1?n=1", ""), &r) > 0 && is_slice(r.host, "b:1") && r.absolute,
+       "an absolute target has its own");
+    ok(read_text("GET / HTTP/1.0\r\n\r\n", &r) > 0 && r.host.len == 0, "HTTP/1.0 need not have one");
+    for (size_t i = 0; i < COUNT(local); i++)
+        ok(host_is_local((struct slice){local[i], strlen(local[i])}), "%s is local", local[i]);
+    for (size_t i = 0; i < COUNT(others); i++)
+        ok(!host_is_local((struct slice){others[i], strlen(others[i])}), "'%s' is not", others[i]);
+}
+
 static void bad_heads(void) {
     static const struct {
         int fault;
@@ -132,6 +148,7 @@ int main(void) {
     flakeid();
     resp();
     http();
+    hosts();
     bad_heads();
     queries();
     return done_testing();
