@@ -187,9 +187,10 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     rest->error.code = 0;
     sfid__generator_start(g, r); /* first: a callback may generate IDs */
     /* SFID_EAGAIN: another process keeps this page. A call starts this one's keeper once that one is gone, or is deaf. */
-    if ((k->holding || k->on_event) && !settings->joins && sfid__keeper_start(k) == SFID_ENOMEM) {
+    const int why = (k->holding || k->on_event) && !settings->joins ? sfid__keeper_start(k) : 0;
+    if (why > 0) {
         sfid__generator_stop(g);
-        return sfid__fail(&rest->error, SFID_ENOMEM, "cannot start the background thread");
+        return sfid__fail_errno(&rest->error, SFID_ENOMEM, why, "cannot start the background thread");
     }
     return 0;
 }

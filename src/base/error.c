@@ -77,6 +77,13 @@ void sfid__pass_over(struct sfid__passed_over *over, const struct sfid__error *e
         over->first = *err;
 }
 
+int sfid__tell_passed_over(struct sfid__error *err, const struct sfid__passed_over *over) {
+    const size_t used = strlen(err->text);
+    if (over->count)
+        snprintf(err->text + used, sizeof err->text - used, "; of these, %u cannot be used: %s", over->count, over->first.text);
+    return err->code;
+}
+
 /* Adds the process's own limit on file sizes, if it has one. */
 static void name_limit(struct sfid__error *err) {
     struct rlimit limit;

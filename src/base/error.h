@@ -34,6 +34,9 @@ const char *sfid__behind_password(const char *text, size_t len);
 /* Counts an error of one file, and keeps the first. */
 void sfid__pass_over(struct sfid__passed_over *over, const struct sfid__error *err);
 
+/* Appends how many were passed over, and the first error: to mend that may be all that is needed. Returns err->code. */
+int sfid__tell_passed_over(struct sfid__error *err, const struct sfid__passed_over *over);
+
 /* Like sfid__fail(), and appends ": " and the text of errnum. */
 int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *fmt, ...) SFID__PRINTF(4, 5);
 

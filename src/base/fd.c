@@ -29,3 +29,8 @@ ssize_t sfid__fd_read(int fd, char *out, size_t size) {
     }
     return (ssize_t)n;
 }
+
+int sfid__fd_read_at(int fd, void *out, size_t size, off_t at) {
+    const ssize_t n = pread(fd, out, size, at);
+    return n == (ssize_t)size ? 0 : n < 0 ? errno : EIO;
+}

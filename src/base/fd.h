@@ -17,4 +17,7 @@ int sfid__fd_above_standard(int fd);
 /* Reads to the end of the file, at most size bytes. Returns how many, or -1 with errno set. */
 ssize_t sfid__fd_read(int fd, char *out, size_t size);
 
+/* Reads size bytes that a file has to have. 0 or an errno: EIO if it has fewer. */
+int sfid__fd_read_at(int fd, void *out, size_t size, off_t at);
+
 #endif

@@ -14,11 +14,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #define LOCK_NAP_NS 100000 /* between two looks at a lock, at first and at most */
 #define LOCK_NAP_MOST_NS 5000000
+#ifndef RENAME_NOREPLACE /* of linux/fs.h; not every C library has it */
+#define RENAME_NOREPLACE 1
+#endif
 #define OPEN_FLAGS (O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
 static int reject(struct sfid__error *err, const struct sfid__dir *dir, const char *name, const char *why) {
@@ -276,22 +280,42 @@ static int write_whole(int fd, const char *content) {
     return n < 0 ? errno : ENOSPC;
 }
 
+static bool is_refused(int why) { return why == EPERM || why == EOPNOTSUPP || why == ENOSYS || why == EINVAL; }
+
+/*
+ * Gives a file its name unless that is there. 0 or an errno: EEXIST. Where hard links are refused (exFAT, CIFS, a sandbox), it is
+ * renamed without replacing, which NFS in turn refuses. The error that is told is that of the link, unless the other way was open.
+ */
+static int name_new(const struct sfid__dir *dir, const char *temp, const char *name, bool *links) {
+    if (linkat(dir->fd, temp, dir->fd, name, 0) == 0)
+        return 0;
+    const int why = errno;
+    *links = !is_refused(why);
+    if (*links || syscall(SYS_renameat2, dir->fd, temp, dir->fd, name, RENAME_NOREPLACE) == 0)
+        return *links ? why : 0;
+    *links = !is_refused(errno);
+    return *links ? errno : why;
+}
+
 int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     temp_name(temp, name);
     const int fd = open_file(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make file %s/%s", dir->path, name);
+    bool links = true;
     int why = write_whole(fd, content);
     close(fd);
-    if (why == 0 && linkat(dir->fd, temp, dir->fd, name, 0) < 0)
-        why = errno;
+    if (why == 0)
+        why = name_new(dir, temp, name, &links);
     const bool exists = why == EEXIST;
     why = exists ? 0 : why;
     unlinkat(dir->fd, temp, 0);
     if (why == 0 && fsync(dir->fd) < 0)
         why = errno;
-    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", dir->path, name) : exists;
+    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s%s", dir->path, name,
+                                  links ? "" : ": hard links are refused there")
+               : exists;
 }
 
 int sfid__file_look(const struct sfid__dir *dir, const char *name) {

@@ -167,10 +167,10 @@ static void let_go(struct sfid__mark *mark) {
     mark->kept_fd = 0;
 }
 
-/* True if paths still begin where they did when the mark was taken. False if it cannot be known. */
-static bool root_is(const struct sfid__file_id *root) {
+/* True if paths begin at `root`, where they did when the mark was taken, or not. False if it cannot be known. */
+static bool root_is(const struct sfid__file_id *root, bool same) {
     struct stat st;
-    return stat("/", &st) == 0 && st.st_dev == root->device && st.st_ino == root->inode;
+    return stat("/", &st) == 0 && (st.st_dev == root->device && st.st_ino == root->inode) == same;
 }
 
 /*
@@ -179,7 +179,7 @@ static bool root_is(const struct sfid__file_id *root) {
  * An administrator's "immutable" looks like a sandbox (EPERM), and is not told apart.
  */
 static bool may_use_mapping(const struct sfid__mark *mark, int why) {
-    return why == EACCES || why == EPERM || why == EMFILE || why == ENFILE || !root_is(&mark->root);
+    return why == EACCES || why == EPERM || why == EMFILE || why == ENFILE || root_is(&mark->root, false);
 }
 
 /* Opens the file anew; -1 with errno set on failure. ESTALE: another file has its place, or none. */
@@ -273,8 +273,8 @@ static char *mapped(const struct sfid__mark *mark, int which) { return (char *)m
 /*
  * Copies an entry from the mapping, or into it. 0 or an errno. The kernel does that, as it would for another process: where the
  * file system has failed, or the file ends before the entry, it says so. A load or a store would be SIGBUS, in the program that
- * the library is a guest of. A sandbox may refuse the call; then the kernel is asked to get the page first. No right is needed
- * for memory of one's own, nor a descriptor.
+ * the library is a guest of. A sandbox may refuse the call; then the kernel is asked to get the page first (ENOSYS: before Linux
+ * 5.14 it does not know how). No right is needed for memory of one's own, nor a descriptor.
  */
 static int copy_mapped(const struct sfid__mark *mark, int which, entry *e, bool into) {
     char *there = mapped(mark, which);
@@ -285,7 +285,7 @@ static int copy_mapped(const struct sfid__mark *mark, int which, entry *e, bool 
     if (n >= 0 || (errno != EPERM && errno != ENOSYS))
         return n >= 0 || errno == EFAULT ? EIO : errno;
     if (madvise(there, SFID__MARK_BLOCK, into ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
-        return errno == EFAULT || errno == EHWPOISON ? EIO : errno;
+        return errno == EFAULT || errno == EHWPOISON ? EIO : errno == EINVAL ? ENOSYS : errno;
     memcpy(into ? there : (char *)e, into ? (char *)e : there, sizeof *e);
     return 0;
 }
@@ -352,13 +352,16 @@ int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct s
     if (mark->map == NULL) /* a forked child has a copy of a mark that its parent had just lost */
         return sfid__fail(err, SFID_ELEASE, "the mark is not held by this process");
     const int fd = open_again(mark);
-    if (fd < 0 && errno == ESTALE && root_is(&mark->root))
+    if (fd < 0 && errno == ESTALE && root_is(&mark->root, true))
         return sfid__fail(err, SFID_ELEASE, "%s/%s was removed or replaced while in use", mark->dir_path, mark->name);
-    int why = fd < 0 ? errno : 0;
+    const int unopened = fd < 0 ? errno : 0;
+    int why = unopened;
     if (why == 0 || may_use_mapping(mark, why))
         why = write_next(mark, fd, at);
     if (fd >= 0)
         close(fd);
+    if (unopened && why == ENOSYS) /* there is no other way: what closes the first one is to be told */
+        why = unopened;
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write %s/%s", mark->dir_path, mark->name) : 0;
 }
 
@@ -423,7 +426,10 @@ int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const 
     if (rc == 0)
         rc = door < 0 ? err->code : lock_shared(mark, app, by_fd, err);
     sfid__door_leave(door);
-    if (rc == 0 && (!sfid__mark_in_place(mark, &at) || at.page != page))
+    const int why = rc < 0 ? 0 : !sfid__mark_in_place(mark, &at) ? errno : at.page != page ? ESTALE : 0;
+    if (why && why != ESTALE)
+        rc = sfid__fail_errno(err, SFID_ESTATE, why, "cannot use %s/%s", app->path, mark->name);
+    else if (why)
         rc = sfid__fail(err, SFID_ESTATE, "%s/%s is not the mark of the page in use", app->path, mark->name);
     if (rc < 0)
         sfid__mark_drop(mark);

@@ -79,8 +79,10 @@ int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, con
     bool goes_on;
     row->over->count = 0;
     row->number = 0;
-    const int rc = try(slot, row, want, &goes_on, err);
-    return goes_on ? go_on(slot, row, rc, want, err) : rc;
+    int rc = try(slot, row, want, &goes_on, err);
+    if (goes_on)
+        rc = go_on(slot, row, rc, want, err);
+    return rc == SFID_ENOPID ? sfid__tell_passed_over(err, row->over) : rc;
 }
 
 void sfid__numbered_leave(const struct sfid__slot *slot) {

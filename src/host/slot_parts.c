@@ -23,7 +23,8 @@
 
 /*
  * What statx(2) tells, as in linux/stat.h, which does not go with every C library's header. It is not asked through the C library:
- * all that share a page have to find the same, and musl has statx() since 1.2.5.
+ * all that share a page have to find the same, and musl has statx() since 1.2.5. A kernel before 4.11 has none (ENOSYS), and a
+ * sandbox that is older than the call refuses it (EPERM): then nothing is known, as on a file system that notes no such time.
  */
 struct told {
     uint32_t mask, before[19];
@@ -41,7 +42,7 @@ int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id) {
     struct told told = {.mask = 0};
     if (fstat(fd, &st) < 0)
         return errno;
-    if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, BORN, &told) < 0 && errno != ENOSYS)
+    if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, BORN, &told) < 0 && errno != ENOSYS && errno != EPERM)
         return errno;
     *id = (struct sfid__page_id){.layout = layout, .device = st.st_dev, .inode = st.st_ino};
     if (told.mask & BORN) {
@@ -191,8 +192,8 @@ int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st
     void *copy = why_not ? NULL : aligned_alloc(_Alignof(struct sfid__page), bytes);
     if (why_not == 0 && copy == NULL)
         why_not = ENOMEM;
-    if (why_not == 0 && pread(fd, copy, bytes, 0) != (ssize_t)bytes)
-        why_not = EIO;
+    if (why_not == 0)
+        why_not = sfid__fd_read_at(fd, copy, bytes, 0);
     if (why_not == 0)
         found->bad = judge(copy, bytes, &id, want, found);
     free(copy);

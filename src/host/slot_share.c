@@ -9,6 +9,7 @@
  */
 #include "host/slot.h"
 
+#include "base/fd.h"
 #include "draw/record.h"
 #include "id/layout.h"
 
@@ -23,8 +24,8 @@ static int attach_live(struct sfid__slot *slot, int fd, const struct stat *st, c
     struct sfid__page_id id, found;
     const size_t bytes = sfid__slot_backed_bytes(fd, st);
     int why_not = bytes < SFID__SLOT_BLOCK ? ENODATA : sfid__slot_expect(fd, want->layout, &id);
-    if (why_not == 0 && pread(fd, &found, sizeof found, 0) != (ssize_t)sizeof found)
-        why_not = EIO;
+    if (why_not == 0)
+        why_not = sfid__fd_read_at(fd, &found, sizeof found, 0);
     if (why_not)
         return sfid__fail_errno(err, SFID_ESTATE, why_not, "cannot read %s/%s", slot->dir.path, slot->name);
     slot->id = sfid__file_id(st);
@@ -106,7 +107,8 @@ static int name_inside(struct sfid__slot *slot, const struct sfid__slot_naming *
         return 0;
     sfid__file_maker_name(&slot->dir, temp, n->name);
     if (linkat(slot->dir.fd, slot->name, slot->dir.fd, temp, 0) < 0 || renameat(slot->dir.fd, temp, slot->dir.fd, n->name) < 0) {
-        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot name %s/%s", slot->dir.path, n->name);
+        sfid__fail_errno(err, SFID_ESTATE, errno, "cannot give %s/%s its name %s, a hard link", slot->dir.path, slot->name,
+                         n->name);
         unlinkat(slot->dir.fd, temp, 0);
         return err->code;
     }

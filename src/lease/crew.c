@@ -61,6 +61,7 @@
 #include "base/watch.h"
 #include "lease/turns.h"
 
+#include <errno.h>
 #include <sfid.h>
 #include <stdlib.h>
 #include <time.h>
@@ -180,12 +181,13 @@ static struct worker *free_helper(struct sfid__crew *c) {
 
 static void *thread_main(void *arg);
 
-/* I1. */
-static bool make_worker(struct sfid__crew *c, struct worker *w) {
+/* I1. 0 or an errno. */
+static int make_worker(struct sfid__crew *c, struct worker *w) {
     *w = (struct worker){.crew = c};
-    w->made = sfid__thread_start(&w->thread, thread_main, w) == 0;
+    const int why = sfid__thread_start(&w->thread, thread_main, w);
+    w->made = why == 0;
     c->workers += w->made;
-    return w->made;
+    return why;
 }
 
 /* I6. If all threads hang, and there is a berth beside theirs, makes one more. A failure is fine: the next hang tries again. */
@@ -387,25 +389,25 @@ static void join_threads(struct sfid__crew *c) {
 int sfid__crew_join(struct sfid__berth *b) {
     struct sfid__crew *c = make_ours();
     if (c == NULL)
-        return SFID_ENOMEM;
+        return ENOMEM;
     pthread_mutex_lock(&c->lock);
     join_threads(c); /* I1: of a main thread that has ended, or of the crew before */
-    bool good = sfid__turns_grow(&c->turns);
-    if (good) {
+    int why = sfid__turns_grow(&c->turns) ? 0 : ENOMEM;
+    if (why == 0) {
         b->crew = c;
         b->leaves = false;
         sfid__turns_enter(&c->turns, b, b->ops->group(b), sfid__deadline_now_ms());
-        good = c->worker[0].made || make_worker(c, &c->worker[0]);
-        if (!good)
+        why = c->worker[0].made ? 0 : make_worker(c, &c->worker[0]);
+        if (why)
             take_out(c, b);
         stand_by(c);
     }
     const uint64_t watch = c->watch;
     const uint32_t number = b->number;
     pthread_mutex_unlock(&c->lock);
-    if (good && watch)
+    if (why == 0 && watch)
         sfid__watch_ring(watch, number);
-    return good ? 0 : SFID_ENOMEM;
+    return why;
 }
 
 void sfid__crew_leave(struct sfid__berth *b) {

@@ -17,7 +17,7 @@
 #include "lease/berth.h"
 
 /*
- * Takes the berth into this process's crew; its first turn is due at once. 0 or SFID_ENOMEM. Not if it is there already. ops and
+ * Takes the berth into this process's crew; its first turn is due at once. 0 or an errno. Not if it is there already. ops and
  * remote are set once: a late sfid__crew_look() may be under way.
  */
 int sfid__crew_join(struct sfid__berth *b);

@@ -261,11 +261,12 @@ static void *thread_main(void *arg) {
     return NULL;
 }
 
-static bool make_thread(struct sfid__keeper *k, bool another) {
+/* 0 or an errno. */
+static int make_thread(struct sfid__keeper *k, bool another) {
     if (another)
         pthread_join(k->thread, NULL);
     atomic_store_explicit(&k->bell, 0, memory_order_relaxed); /* before the thread is made */
-    return sfid__thread_start(&k->thread, thread_main, k) == 0;
+    return sfid__thread_start(&k->thread, thread_main, k);
 }
 
 int sfid__keeper_start(struct sfid__keeper *k) {
@@ -282,9 +283,10 @@ int sfid__keeper_start(struct sfid__keeper *k) {
                                                  memory_order_relaxed))
         return 0;
     atomic_store_explicit(&k->stop, 0, memory_order_relaxed); /* before the thread is made */
-    if (!(in_crew ? sfid__berth_join(k) : make_thread(k, owner == (us | SFID__KEEPER_ENDED)))) {
+    const int why = in_crew ? sfid__berth_join(k) : make_thread(k, owner == (us | SFID__KEEPER_ENDED));
+    if (why) {
         atomic_store_explicit(&k->owner, us | SFID__KEEPER_IDLE, memory_order_release);
-        return SFID_ENOMEM;
+        return why;
     }
     uint64_t starting = us | SFID__KEEPER_STARTING; /* unless the crew has ended already */
     atomic_compare_exchange_strong_explicit(&k->owner, &starting, us | SFID__KEEPER_RUNNING, memory_order_acq_rel,

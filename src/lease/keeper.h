@@ -28,7 +28,7 @@
 
 #include "lease/keeper_parts.h"
 
-/* Starts this process's keeper unless it runs. 0, SFID_EAGAIN if another process keeps and no on_event waits, or SFID_ENOMEM. */
+/* Starts this process's keeper unless it runs. 0, SFID_EAGAIN if another process keeps and no on_event waits, or an errno. */
 int sfid__keeper_start(struct sfid__keeper *k);
 
 /* Ends this process's thread, if there is one, and waits for that. Not beside a start, and not from the thread itself. */

@@ -140,8 +140,8 @@ static void has_left(struct sfid__berth *b) {
 static const struct sfid__berth_ops berth_ops = {
     .turn = take_turn, .is_poked = is_poked, .has_failed = has_failed, .group = group_of, .left = has_left};
 
-/* In a child the berth is a copy of its parent's. */
-bool sfid__berth_join(struct sfid__keeper *k) {
+/* 0 or an errno. In a child the berth is a copy of its parent's. */
+int sfid__berth_join(struct sfid__keeper *k) {
     if (k->berth.ops == NULL) { /* once: later a call may be in sfid__crew_look() with it */
         k->berth.ops = &berth_ops;
         k->berth.remote = k->holding->store->server != NULL;
@@ -149,7 +149,7 @@ bool sfid__berth_join(struct sfid__keeper *k) {
     k->watch = 0;
     k->aside_ms = 0; /* a parent's */
     atomic_store_explicit(&k->aside_until_ms, 0, memory_order_relaxed);
-    return sfid__crew_join(&k->berth) == 0;
+    return sfid__crew_join(&k->berth);
 }
 
 /* For the closing thread (I5). */

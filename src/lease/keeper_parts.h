@@ -74,7 +74,7 @@ static inline int64_t sfid__keeper_asked_ms(const struct sfid__keeper *k) {
 }
 
 /* The crew's part. join: false if memory or threads have run out. leave: after it no turn runs. */
-bool sfid__berth_join(struct sfid__keeper *k);
+int sfid__berth_join(struct sfid__keeper *k);
 void sfid__berth_leave(struct sfid__keeper *k);
 
 /*

@@ -213,7 +213,7 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
     }
     if (rc == SFID_EBUSY)
         rc = all_taken(s, app, from, to, err);
-    return rc;
+    return rc == SFID_ENOPID ? sfid__tell_passed_over(err, ask->passed_over) : rc;
 }
 
 /*
@@ -344,7 +344,7 @@ static int share(struct sfid__store *store, uint64_t page, bool *by_fd, struct s
     struct sfid__position at;
     int rc = 0;
     if (!sfid__mark_in_place(&s->mark, &at))
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot use the mark of pid %" PRIu64, s->pid);
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot use %s, the mark of pid %" PRIu64, s->mark.path, s->pid);
     if (at.page != page)
         rc = sfid__mark_write(&s->mark, (struct sfid__position){at.word, page, false, false}, err);
     s->page = page;

@@ -134,7 +134,7 @@ enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host,
                                      struct sfid__addresses *out, struct sfid__error *why) {
     const int rc = r->open ? 0 : ask(r, host, port);
     if (rc != 0) {
-        sfid__fail_errno(why, SFID_ENOMEM, rc, "cannot start looking up %s", host);
+        sfid__fail_errno(why, SFID_ENOMEM, rc, "cannot start the thread that looks up %s", host);
         return SFID__REPLY_RETRY;
     }
     if (!wait_for(r->open, deadline)) {

@@ -7,9 +7,9 @@
 #include "host/mark.h"
 #include "host/slot.h"
 #include "redis/wire.h"
-#include "support/inject.h"
+#include "support/local.h"
+#include "support/part.h"
 #include "support/peer.h"
-#include "support/proc.h"
 
 enum { PAGE = 5, FINGERPRINT = 77, COMPLAINTS = 12, ASK_MS = 500 };
 
@@ -21,6 +21,7 @@ static struct sfid__slot slot; /* likewise */
 static struct sfid__file_id file;
 static struct sfid__uri uri;
 static struct peer peer;
+static struct sfid__deadline until; /* set ahead: the test's own looks at the clock are not to fail */
 
 static const struct sfid__mark_want alone = {1, FINGERPRINT, true, false, INT64_MAX},
                                     shared = {1, FINGERPRINT, true, true, INT64_MAX};
@@ -43,27 +44,32 @@ static void set_shared_mark(void) {
 
 static void end_mark(void) { sfid__mark_drop(&mark); }
 
-static void take_mark(void) {
+static void take_mark(struct sfid__error *why) {
     struct sfid__mark m;
-    if (sfid__mark_take(&m, &app, &alone, &said, &err) == 0)
+    if (sfid__mark_take(&m, &app, &alone, &said, why) == 0)
         sfid__mark_drop(&m);
 }
 
-static void write_mark(void) { sfid__mark_write(&mark, (struct sfid__position){.word = 2000, .page = PAGE}, &err); }
+static void write_mark(struct sfid__error *why) {
+    sfid__mark_write(&mark, (struct sfid__position){.word = 2000, .page = PAGE}, why);
+}
 
-static void see_mark(void) { (void)!sfid__mark_in_place(&mark, &said); }
+static void see_mark(struct sfid__error *unused) {
+    (void)unused;
+    (void)!sfid__mark_in_place(&mark, &said);
+}
 
-static void join_as(uint64_t page, bool by_fd) {
+static void join_as(uint64_t page, bool by_fd, struct sfid__error *why) {
     struct sfid__mark m;
-    if (sfid__mark_join(&m, &app, &shared, page, by_fd, &err) == 0)
+    if (sfid__mark_join(&m, &app, &shared, page, by_fd, why) == 0)
         sfid__mark_drop(&m);
 }
 
-static void join_mark(void) { join_as(PAGE, false); }
+static void join_mark(struct sfid__error *why) { join_as(PAGE, false, why); }
 
-static void join_by_descriptor(void) { join_as(PAGE, true); }
+static void join_by_descriptor(struct sfid__error *why) { join_as(PAGE, true, why); }
 
-static void join_another_page(void) { join_as(PAGE + 1, false); }
+static void join_another_page(struct sfid__error *why) { join_as(PAGE + 1, false, why); }
 
 /* ---- files ------------------------------------------------------------------- */
 
@@ -80,18 +86,21 @@ static void end_file(void) {
     unlinkat(app.fd, "other", 0);
 }
 
-static void remove_others(void) { sfid__file_remove_others(&app, "file", &file); }
+static void remove_others(struct sfid__error *unused) {
+    (void)unused;
+    sfid__file_remove_others(&app, "file", &file);
+}
 
-static void publish(void) { sfid__file_publish(&app, "published", "content", &err); }
+static void publish(struct sfid__error *why) { sfid__file_publish(&app, "published", "content", why); }
 
 static void end_published(void) { unlinkat(app.fd, "published", 0); }
 
-static void read_file(void) {
+static void read_file(struct sfid__error *why) {
     char text[100];
-    sfid__file_read(&app, "file", text, sizeof text, &err);
+    sfid__file_read(&app, "file", text, sizeof text, why);
 }
 
-static void enter_door(void) { sfid__door_leave(sfid__door_enter(&app, 1, INT64_MAX, &err)); }
+static void enter_door(struct sfid__error *why) { sfid__door_leave(sfid__door_enter(&app, 1, INT64_MAX, why)); }
 
 /* ---- slots -------------------------------------------------------------------- */
 
@@ -106,20 +115,26 @@ static void set_slot(void) { need(take_slot_as(&slot) == 0, "no slot: %s", err.t
 
 static void end_slot(void) { sfid__slot_drop(&slot); }
 
-static void look_at_slot(void) { (void)!sfid__slot_in_place(&slot); }
+static void look_at_slot(struct sfid__error *unused) {
+    (void)unused;
+    (void)!sfid__slot_in_place(&slot);
+}
 
-static void open_slot_again(void) {
+static void open_slot_again(struct sfid__error *unused) {
+    (void)unused;
     const int fd = sfid__slot_open_again(&slot);
     if (fd >= 0)
         close(fd);
 }
 
-static void be_last_in_slot(void) {
+static void be_last_in_slot(struct sfid__error *unused) {
+    (void)unused;
     (void)!sfid__slot_is_last(&slot);
     sfid__file_relock(&slot.alone_fd, &slot.id, LOCK_UN); /* as sfid__slot_leave() does */
 }
 
-static void map_slot_again(void) {
+static void map_slot_again(struct sfid__error *unused) {
+    (void)unused;
     const int fd = sfid__slot_map_again(&slot);
     if (fd >= 0)
         close(fd);
@@ -135,107 +150,73 @@ static void serve_alert(int fd, struct resp *in, struct peer_shared *s) {
 
 static void set_server(void) {
     peer = start_peer(true, serve_alert);
+    until = (struct sfid__deadline){.at_ms = tap_now_ms() + ASK_MS};
     need(sfid__uri_parse(peer.url, &uri, &err) >= 0, "%s", err.text);
 }
 
 static void end_server(void) { stop_peer(&peer); }
 
-static void ask_server(void) {
-    struct sfid__deadline deadline = {.at_ms = tap_now_ms() + ASK_MS};
+static void ask_server(struct sfid__error *unused) {
+    (void)unused;
+    struct sfid__deadline deadline = until;
     struct sfid__resolver resolver = {0};
     (void)!sfid__wire_speaks_tls(&uri, &resolver, 0, &deadline);
     sfid__resolver_drop(&resolver);
 }
 
+static void set_name(void) {
+    char url[80];
+    peer = start_peer(true, serve_nothing);
+    until = (struct sfid__deadline){.at_ms = tap_now_ms() + TAP_WAIT_MS};
+    snprintf(url, sizeof url, "redis://localhost:%d", peer.port);
+    need(sfid__uri_parse(url, &uri, &err) >= 0, "%s", err.text);
+}
+
+static void connect_to_server(struct sfid__error *why) {
+    struct sfid__deadline deadline = until;
+    struct sfid__resolver resolver = {0};
+    struct sfid__wire w = SFID__WIRE_NONE;
+    if (sfid__wire_open(&w, &uri, &resolver, 0, &deadline, why) == SFID__REPLY_OK)
+        why->code = 0;
+    sfid__wire_close(&w);
+    sfid__resolver_drop(&resolver);
+}
+
+static bool is_resolved(void *unused) {
+    int threads;
+    (void)unused;
+    thread_named(getpid(), "sfid-resolve", &threads);
+    return threads == 0;
+}
+
+/* Nobody joins the thread that looks up a name. */
+static void await_resolver(void) { tap_wait_until(is_resolved, NULL, TAP_WAIT_MS); }
+
 /* ---- all of them ---------------------------------------------------------------- */
 
-static const struct part {
-    const char *name;
-    void (*set)(void), (*run)(void), (*end)(void); /* set, end: may be NULL; their calls do not fail */
-    bool keeps; /* a descriptor, which it looks at before it closes it: one that cannot be looked at stays open, as it may be the
-                   program's by now */
-} parts[] = {
-    {"take a mark", NULL, take_mark, NULL, false},
-    {"write a mark", set_mark, write_mark, end_mark, false},
-    {"look at a mark", set_mark, see_mark, end_mark, false},
-    {"join a mark", set_shared_mark, join_mark, end_mark, false},
-    {"join a mark by its descriptor", set_shared_mark, join_by_descriptor, end_mark, true},
-    {"join the mark of another page", set_shared_mark, join_another_page, end_mark, false},
-    {"remove the other names of a file", set_file, remove_others, end_file, false},
-    {"publish a file", NULL, publish, end_published, false},
-    {"read a file", set_file, read_file, end_file, false},
-    {"enter a door", NULL, enter_door, NULL, false},
-    {"look at a slot", set_slot, look_at_slot, end_slot, false},
-    {"open a slot again", set_slot, open_slot_again, end_slot, false},
-    {"map a slot again", set_slot, map_slot_again, end_slot, false},
-    {"be the last that holds a slot", set_slot, be_last_in_slot, end_slot, true},
-    {"ask a server whether it speaks TLS", set_server, ask_server, end_server, true},
+static const struct part parts[] = {
+    {.name = "take a mark", .run = take_mark},
+    {.name = "write a mark", .set = set_mark, .run = write_mark, .end = end_mark},
+    {.name = "look at a mark", .set = set_mark, .run = see_mark, .end = end_mark},
+    {.name = "join a mark", .set = set_shared_mark, .run = join_mark, .end = end_mark},
+    {.name = "join a mark by its descriptor", .set = set_shared_mark, .run = join_by_descriptor, .end = end_mark, .keeps = true},
+    {.name = "join the mark of another page", .set = set_shared_mark, .run = join_another_page, .end = end_mark},
+    {.name = "remove the other names of a file", .set = set_file, .run = remove_others, .end = end_file},
+    {.name = "publish a file", .run = publish, .end = end_published},
+    {.name = "read a file", .set = set_file, .run = read_file, .end = end_file},
+    {.name = "enter a door", .run = enter_door},
+    {.name = "look at a slot", .set = set_slot, .run = look_at_slot, .end = end_slot},
+    {.name = "open a slot again", .set = set_slot, .run = open_slot_again, .end = end_slot},
+    {.name = "map a slot again", .set = set_slot, .run = map_slot_again, .end = end_slot},
+    {.name = "be the last that holds a slot", .set = set_slot, .run = be_last_in_slot, .end = end_slot, .keeps = true},
+    {.name = "connect to a server by its name",
+     .set = set_name,
+     .run = connect_to_server,
+     .undo = await_resolver,
+     .end = end_server,
+     .keeps = true},
+    {.name = "ask a server whether it speaks TLS", .set = set_server, .run = ask_server, .end = end_server, .keeps = true},
 };
-
-struct has {
-    int fds, threads;
-    struct inject_live live;
-};
-
-static struct has has(void) { return (struct has){count_fds(), count_threads(), inject_live()}; }
-
-static const char *shown(int error) { return error == INJECT_PART ? "a part of the bytes" : strerror(error); }
-
-static unsigned bad;
-
-/* Complains of what is left, with the call that failed. */
-static void compare(const struct part *p, const struct inject_plan *plan, const struct has *then, const struct has *now) {
-    const int fds = now->fds - then->fds, blocks = now->live.blocks - then->live.blocks;
-    const int bytes = now->live.map_bytes - then->live.map_bytes;
-    const int streams = now->live.streams - then->live.streams, threads = now->threads - then->threads;
-    if (fds == 0 && blocks == 0 && bytes == 0 && streams == 0 && threads == 0)
-        return;
-    if (bad++ < COMPLAINTS)
-        diag("%s: %s %u%s has %s: %+d descriptors, %+d blocks, %+d mapped bytes, %+d streams, %+d threads", p->name,
-             plan->call ? inject_names[plan->kind] : "no call", plan->call, plan->all ? " and later ones" : "", shown(plan->error),
-             fds, blocks, bytes, streams, threads);
-}
-
-/* Returns whether the call came. */
-static bool trial(const struct part *p, const struct inject_plan *plan) {
-    memset((void *)inject->calls, 0, sizeof inject->calls);
-    atomic_store(&inject->hits, 0);
-    inject->plan = *plan;
-    inject_enter();
-    if (p->set)
-        p->set();
-    const struct has then = has();
-    inject_arm();
-    p->run();
-    inject_disarm();
-    const struct has now = has();
-    compare(p, plan, &then, &now);
-    if (p->end)
-        p->end();
-    inject_leave();
-    return atomic_load(&inject->hits) > 0;
-}
-
-static void test(const struct part *p) {
-    uint32_t calls[INJECT_KINDS];
-    unsigned trials = 0;
-    bad = 0;
-    trial(p, &(struct inject_plan){.call = 0}); /* what a process keeps for good is there after the first */
-    bad = 0;
-    trial(p, &(struct inject_plan){.call = 0});
-    is_i64(bad, 0, "%s: nothing is left", p->name);
-    for (int kind = 0; kind < INJECT_KINDS; kind++)
-        calls[kind] = p->keeps && kind == INJECT_fstat64 ? 0 : atomic_load(&inject->calls[INJECT_CALLER][kind]);
-    for (int kind = 0; kind < INJECT_KINDS; kind++)
-        for (uint32_t call = 1; call <= calls[kind]; call++)
-            for (int i = 0; i < INJECT_ERRORS && inject_errors[kind][i] != 0; i++) {
-                struct inject_plan plan = {INJECT_CALLER, (enum inject_kind)kind, call, inject_errors[kind][i], false};
-                trials += trial(p, &plan);
-                plan.all = plan.error != EINTR && plan.error != INJECT_PART && kind != INJECT_clock_gettime;
-                trials += plan.all && trial(p, &plan);
-            }
-    ok(bad == 0 && trials > 0, "%s: %u failures leave nothing either", p->name, trials);
-}
 
 int main(void) {
     char state[4300];
@@ -247,7 +228,8 @@ int main(void) {
     need(sfid__dir_open_state(&all, state, &err) >= 0 && sfid__dir_open_sub(&app, &all, "orders", &err) >= 0, "%s", err.text);
     inject_begin();
     for (size_t i = 0; i < COUNT(parts); i++)
-        test(&parts[i]);
+        part_test(&parts[i], 1);
+    parts_end();
     sfid__dir_close(&app);
     sfid__dir_close(&all);
     sfid__dir_close(&run_dir);

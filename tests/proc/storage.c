@@ -46,7 +46,7 @@ int main(void) {
     opt = local_options("storage", "redis://localhost:1/0", &layout);
     opt.open_timeout_ms = 2000;
     is_i64(sfid_open(&g, &opt), SFID_EREDIS, "a server by its name");
-    ok(strstr(sfid_last_error(g), "cannot start looking up") == NULL, "is looked up by a thread of its own: %s",
+    ok(strstr(sfid_last_error(g), "cannot start the thread that looks up") == NULL, "is looked up by a thread of its own: %s",
        sfid_last_error(g));
     sfid_close(g);
     return done_testing();

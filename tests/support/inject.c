@@ -11,15 +11,15 @@
 struct inject_shared *inject;
 
 const char *const inject_names[INJECT_KINDS] = {
-#define INJECT_NAME(name, a, b, c) #name,
+#define INJECT_NAME(name, a, b, c, d, e, f) #name,
     INJECT_LIST(INJECT_NAME)
 #undef INJECT_NAME
 };
 
 const int inject_errors[INJECT_KINDS][INJECT_ERRORS] = {
-#define INJECT_THREE(name, a, b, c) {a, b, c},
-    INJECT_LIST(INJECT_THREE)
-#undef INJECT_THREE
+#define INJECT_SIX(name, a, b, c, d, e, f) {a, b, c, d, e, f},
+    INJECT_LIST(INJECT_SIX)
+#undef INJECT_SIX
 };
 
 static atomic_bool begun, armed;
@@ -37,19 +37,82 @@ bool inject_is_inside(void) { return inside > 0 || of_library; }
 bool inject_counts(void) { return inject_is_inside() && atomic_load(&begun); }
 int64_t inject_clock_moved_ns(void) { return inject && inject_is_inside() ? atomic_load(&inject->clock_ns) : 0; }
 
+static bool is_planned(const struct inject_plan *p, enum inject_side side, enum inject_kind kind, uint32_t call) {
+    return p->call != 0 && p->side == side && p->kind == kind && (p->all ? call >= p->call : call == p->call);
+}
+
+/* What asks the disk. What an open file is stands in memory. */
+static bool is_of_files(enum inject_kind kind) {
+    return kind >= INJECT_open64 && kind <= INJECT_unlinkat && kind != INJECT_fstat64;
+}
+
+/* Which error the call has by the plans; 0: none. */
+static int planned(enum inject_side side, enum inject_kind kind, uint32_t call) {
+    const struct inject_plan *p = &inject->plan, *second = &inject->second;
+    if (is_planned(p, side, kind, call)) {
+        if (atomic_fetch_add(&inject->hits, 1) == 0)
+            memcpy(inject->before, (const void *)inject->calls, sizeof inject->before);
+        return p->error;
+    }
+    if (atomic_load(&inject->hits) == 0)
+        return 0;
+    if (is_planned(second, side, kind, call)) {
+        atomic_fetch_add(&inject->second_hits, 1);
+        return second->error;
+    }
+    return p->dead && is_of_files(kind) ? EIO : 0;
+}
+
 /* Returns 0, or the error that this call has, also in errno. */
 int inject_fails(enum inject_kind kind) {
     if (!inject_counts() || !atomic_load(&armed))
         return 0;
     const enum inject_side side = of_library ? INJECT_KEEPER : INJECT_CALLER;
-    const struct inject_plan *p = &inject->plan;
-    const uint32_t call = atomic_fetch_add(&inject->calls[side][kind], 1) + 1;
-    if (p->call == 0 || p->side != side || p->kind != kind || (p->all ? call < p->call : call != p->call))
-        return 0;
-    atomic_fetch_add(&inject->hits, 1);
-    if (p->error > 0)
-        errno = p->error;
-    return p->error;
+    const int error = planned(side, kind, atomic_fetch_add(&inject->calls[side][kind], 1) + 1);
+    if (error > 0)
+        errno = error;
+    else if (error == EAI_SYSTEM)
+        errno = EINVAL;
+    return error;
+}
+
+/* ---- what a message has to say ---------------------------------------------- */
+
+/* In place of a path. */
+static const char *const words[INJECT_KINDS] = {
+    [INJECT_stat64] = "root directory",
+    [INJECT_getcwd] = "working directory",
+    [INJECT_gethostname] = "host's name",
+    [INJECT_clock_gettime] = "clock",
+    [INJECT_pthread_create] = "thread",
+    [INJECT_pthread_attr_init] = "thread",
+    [INJECT_getaddrinfo] = "look up",
+    [INJECT_socket] = "connect",
+    [INJECT_connect] = "connect",
+    [INJECT_getsockopt] = "connect",
+    [INJECT_send] = "send",
+    [INJECT_recv] = "receive",
+    [INJECT_poll] = "wait",
+};
+
+const char *inject_shown(int error) {
+    return error == INJECT_PART  ? "a part of the bytes"
+           : error == EAI_SYSTEM ? strerror(EINVAL)
+           : error < 0           ? gai_strerror(error)
+                                 : strerror(error);
+}
+
+bool inject_is_fault(int error) {
+    return error != EINTR && error != INJECT_PART && error != EWOULDBLOCK && error != EEXIST && error != ENOENT && error != ESTALE;
+}
+
+bool inject_is_told(const char *text, enum inject_kind kind, int error) {
+    if (error == ENOMEM && strstr(text, "out of memory"))
+        return true;
+    if (kind == INJECT_linkat && (error == EPERM || error == EOPNOTSUPP) && strstr(text, "hard link") == NULL)
+        return false;
+    return strstr(text, inject_shown(error)) &&
+           (kind <= INJECT_asprintf || strchr(text, '/') || (words[kind] && strstr(text, words[kind])));
 }
 
 /* ---- what the library has --------------------------------------------------- */
@@ -114,6 +177,12 @@ void inject_cut(const void *piece, size_t size) {
         if (last > to)
             put(INJECT_MAP, to, (size_t)(last - to), t.by, t.from);
     }
+    pthread_mutex_unlock(&things_lock);
+}
+
+void inject_forget(void) {
+    pthread_mutex_lock(&things_lock);
+    things_end = 0;
     pthread_mutex_unlock(&things_lock);
 }
 

@@ -52,6 +52,7 @@
 
 WRAP_GET(INJECT_BLOCK, void *, malloc, (size_t n), (n), n)
 WRAP_GET(INJECT_BLOCK, void *, calloc, (size_t n, size_t size), (n, size), n *size)
+WRAP_GET(INJECT_BLOCK, void *, aligned_alloc, (size_t by, size_t n), (by, n), n)
 WRAP_GET(INJECT_BLOCK, char *, strdup, (const char *s), (s), strlen(s))
 WRAP_GET(INJECT_BLOCK, char *, strndup, (const char *s, size_t n), (s, n), n)
 WRAP_GET(INJECT_BLOCK, char *, getcwd, (char *buf, size_t n), (buf, n), n)
@@ -177,6 +178,13 @@ int __wrap_openat64(int dir, const char *path, int flags, ...) {
     return inject_fails(INJECT_openat64) ? -1 : __real_openat64(dir, path, flags, mode);
 }
 
+/* As the library calls it if it is built with _FORTIFY_SOURCE, and the flags are no constant. */
+int __real___openat64_2(int dir, const char *path, int flags);
+int __wrap___openat64_2(int dir, const char *path, int flags);
+int __wrap___openat64_2(int dir, const char *path, int flags) {
+    return inject_fails(INJECT_openat64) ? -1 : __real___openat64_2(dir, path, flags);
+}
+
 int __real_fcntl64(int fd, int what, ...);
 int __wrap_fcntl64(int fd, int what, ...);
 int __wrap_fcntl64(int fd, int what, ...) {
@@ -204,6 +212,13 @@ WRAP(int, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode), -1
 WRAP(int, linkat, (int d, const char *from, int e, const char *to, int flags), (d, from, e, to, flags), -1)
 WRAP(int, renameat, (int d, const char *from, int e, const char *to), (d, from, e, to), -1)
 WRAP(int, unlinkat, (int d, const char *path, int flags), (d, path, flags), -1)
+
+WRAP(ssize_t, readlinkat, (int d, const char *path, char *buf, size_t n), (d, path, buf, n), -1)
+WRAP(ssize_t, getxattr, (const char *path, const char *name, void *buf, size_t n), (path, name, buf, n), -1)
+WRAP(ssize_t, fgetxattr, (int fd, const char *name, void *buf, size_t n), (fd, name, buf, n), -1)
+#define PEER (pid_t process, const struct iovec *v, unsigned long n, const struct iovec *w, unsigned long m, unsigned long flags)
+WRAP(ssize_t, process_vm_readv, PEER, (process, v, n, w, m, flags), -1)
+WRAP(ssize_t, process_vm_writev, PEER, (process, v, n, w, m, flags), -1)
 
 /* Some of the bytes are moved where the plan says so. */
 #define WRAP_MOVE(name, parameters, arguments, n) \
@@ -297,14 +312,16 @@ time_t __wrap_time(time_t *out) {
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...) {
-    const int given = number == SYS_statx ? 5 : number == SYS_set_robust_list ? 2 : number == SYS_gettid ? 0 : 6;
+    const bool five = number == SYS_statx || number == SYS_renameat2;
+    const int given = five ? 5 : number == SYS_set_robust_list ? 2 : number == SYS_gettid ? 0 : 6;
+    const enum inject_kind kind = number == SYS_statx ? INJECT_statx : number == SYS_renameat2 ? INJECT_renameat2 : INJECT_syscall;
     long a[6] = {0};
     va_list args;
     va_start(args, number);
     for (int i = 0; i < given; i++)
         a[i] = va_arg(args, long);
     va_end(args);
-    return inject_fails(INJECT_syscall) ? -1 : __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    return inject_fails(kind) ? -1 : __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 WRAP(int, gethostname, (char *name, size_t n), (name, n), -1)

@@ -47,10 +47,6 @@ static bool trial(const struct inject_plan *plan) {
     return trial_state->wrong[0] == '\0';
 }
 
-static const char *shown(int error) {
-    return error == INJECT_PART ? "a part of the bytes" : error < 0 ? gai_strerror(error) : strerror(error);
-}
-
 static unsigned reached, bad;
 
 static void fail_one(const struct inject_plan *plan) {
@@ -65,13 +61,13 @@ static void fail_one(const struct inject_plan *plan) {
     trial_now.was_bad |= !good;
     if (!good && bad++ < COMPLAINTS)
         diag("%s %s: %s %u%s of the %s has %s: %s", trial_now.s->name, works[trial_now.work], inject_names[plan->kind], plan->call,
-             plan->all ? " and later ones" : "", plan->side ? "keeper" : "caller", shown(plan->error), trial_state->wrong);
+             plan->all ? " and later ones" : "", plan->side ? "keeper" : "caller", inject_shown(plan->error), trial_state->wrong);
     if (trial_state->said[0] && trial_is_verbose())
         diag("text: %s %s: %s %u %s: %s", trial_now.s->name, works[trial_now.work], inject_names[plan->kind], plan->call,
-             shown(plan->error), trial_state->said);
+             inject_shown(plan->error), trial_state->said);
     if (trial_state->survived && hits && trial_is_verbose())
         diag("survived: %s %s: %s %u %s", trial_now.s->name, works[trial_now.work], inject_names[plan->kind], plan->call,
-             shown(plan->error));
+             inject_shown(plan->error));
 }
 
 /*
@@ -87,8 +83,8 @@ static bool is_tried_again(enum inject_kind kind) { return kind == INJECT_fstata
 
 static void fail_call(enum inject_side side, enum inject_kind kind, uint32_t call) {
     const bool is_long = getenv("SFID_TEST_LONG") != NULL;
-    for (int i = 0; i < INJECT_ERRORS && inject_errors[kind][i] != 0; i++) {
-        struct inject_plan plan = {side, kind, call, inject_errors[kind][i], false};
+    for (int i = 0; i < INJECT_FIRST && inject_errors[kind][i] != 0; i++) {
+        struct inject_plan plan = {.side = side, .kind = kind, .call = call, .error = inject_errors[kind][i]};
         if (i > 0 && !is_long)
             return;
         fail_one(&plan);

@@ -190,15 +190,9 @@ static bool neighbour_opens(bool beside_ours, const char *when) {
 
 /* ---- the work --------------------------------------------------------------- */
 
-/* An error says what is wrong, so that an operator can mend it: in the words of the kernel, or in these. */
-static bool names(const char *text, int error) {
-    return strstr(text, strerror(error)) || strstr(text, "out of memory") || strstr(text, "cannot start the background thread");
-}
-
 static void look_at_text(int rc, const char *text) {
     const int why = inject->plan.error;
-    const bool plain = why == EIO || why == ENOSPC || why == EMFILE || why == ENOMEM;
-    if (text[0] == '\0' || (plain && rc != SFID_ENOPID && !names(text, why))) /* some pids may be held, and others unusable */
+    if (text[0] == '\0' || (inject_is_fault(why) && !inject_is_told(text, inject->plan.kind, why)))
         trial_wrong("error %d has the text \"%s\"", rc, text);
     snprintf(trial_state->said, sizeof trial_state->said, "%s", text);
 }

@@ -79,8 +79,11 @@ static void daemons(void) {
         skip(2, "takes a capability to change the root directory");
 }
 
-/* From here on the kernel answers each open with this error, and, without copies, refuses to copy memory for the process. */
-static int open_fails(uint32_t error, bool copies) {
+/*
+ * From here on the kernel answers each open with this error, and, without copies, refuses to copy memory for the process. Without
+ * pages it is one that cannot get them ahead of a store.
+ */
+static int open_fails(uint32_t error, bool copies, bool pages) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 #ifdef SYS_open
@@ -91,6 +94,8 @@ static int open_fails(uint32_t error, bool copies) {
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, copies ? UINT32_MAX : SYS_process_vm_writev, 1, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, copies ? UINT32_MAX : SYS_process_vm_readv, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, pages ? UINT32_MAX : SYS_madvise, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog program = {sizeof code / sizeof code[0], code};
@@ -110,7 +115,7 @@ struct failing {
 
 static int write_where_open_fails(void *arg) {
     const struct failing *f = arg;
-    if (open_fails((uint32_t)f->error, f->copies) < 0)
+    if (open_fails((uint32_t)f->error, f->copies, true) < 0)
         return NO_FILTER;
     const int rc = sfid__mark_write(f->mark, (struct sfid__position){.word = f->to, .page = 5}, &mark_err);
     return rc == 0 ? WRITTEN : rc == SFID_ESTATE ? AT_FAULT : rc == SFID_ELEASE ? LOST : 1;
@@ -161,6 +166,25 @@ static void hidden_fault(bool copies, const char *how) {
     is_i64(got, AT_FAULT, "%s: where the file was cut off behind it, that is an error of the write", how);
     sfid__mark_drop(&m);
     need(unlink(mark_path) == 0, "unlink: %s", strerror(errno));
+}
+
+static int write_without_a_way(void *mark) {
+    if (open_fails(EMFILE, false, false) < 0)
+        return NO_FILTER;
+    const int rc = sfid__mark_write(mark, (struct sfid__position){.word = 3000, .page = 5}, &mark_err);
+    return rc == SFID_ESTATE && strstr(mark_err.text, strerror(EMFILE)) ? AT_FAULT : 1;
+}
+
+/* Where the mapping cannot be used either, the error of the open is what can be mended. */
+static void no_way(void) {
+    struct sfid__mark m;
+    take_or_bail(&m);
+    const int got = status_of(spawn(write_without_a_way, &m));
+    if (got == NO_FILTER)
+        skip(1, "takes a kernel with seccomp");
+    else
+        is_i64(got, AT_FAULT, "without a descriptor, nor another way: the error tells of descriptors");
+    sfid__mark_drop(&m);
 }
 
 /* ---- files that are not what they were ------------------------------------- */
@@ -257,6 +281,7 @@ int main(void) {
     file_system_fails();
     hidden_fault(true, "by the kernel's copy");
     hidden_fault(false, "by a page that the kernel got");
+    no_way();
     replaced();
     copied_over();
     not_a_file_of_ours();
