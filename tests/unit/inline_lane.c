@@ -66,7 +66,7 @@ static void behind_its_tick(void) {
     begin("36:4:12/1s");
     atomic_store(&fake_record(&f)->limit, fake_tick(&f));
     fake_step_ms(&f, -1000);
-    is_i64(seconds_lane_next(lane), SFID_ELEASE,
+    is_i64(seconds_lane_next(lane), SFID_ECLOCK,
            "a clock that was set back: the library is asked, and compares the run's tick with the limit");
     end();
 }
