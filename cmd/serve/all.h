@@ -140,8 +140,8 @@ int unix_bind(const struct listen_address *address, struct listener *listener);
 
 /* ---- source.c: the generator -------------------------------------------------- */
 
-/* Opens it; may take the time that the options say. Returns as sfid_open(). */
-int source_open(void (*on_event)(void *user, const sfid_event *event));
+/* Opens it; may take the time that the options say, less what was spent of that. Returns as sfid_open(). */
+int source_open(uint64_t spent_ms, void (*on_event)(void *user, const sfid_event *event));
 void source_close(void);
 const char *source_error(void);
 

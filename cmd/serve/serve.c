@@ -173,8 +173,9 @@ static void on_stop(uv_signal_t *handle, int signal) {
 static int open_source(void) {
     for (;;) {
         bool waits = false;
+        const uint64_t began_ns = uv_hrtime();
         const bool known = source_waits_for_app(LOOK_MS, &waits); /* a server that is silent is not to be waited for twice */
-        const int code = source_open(hear);
+        const int code = source_open((uv_hrtime() - began_ns) / 1000000, hear);
         if (code == SFID_ENOPID && !known)
             source_waits_for_app(settings.opt.open_timeout_ms, &waits);
         if (code != SFID_ENOPID || !waits)

@@ -26,11 +26,13 @@ static void begin_text(void) {
         reader_begin(&source.reader, settings.form, true);
 }
 
-int source_open(void (*on_event)(void *user, const sfid_event *event)) {
+int source_open(uint64_t spent_ms, void (*on_event)(void *user, const sfid_event *event)) {
+    sfid_options opt = settings.opt;
     source_close();
     begin_text();
-    settings.opt.on_event = on_event;
-    return sfid_open(&source.g, &settings.opt);
+    opt.on_event = on_event;
+    opt.open_timeout_ms = spent_ms < opt.open_timeout_ms ? opt.open_timeout_ms - (uint32_t)spent_ms : 1;
+    return sfid_open(&source.g, &opt);
 }
 
 void source_close(void) {
