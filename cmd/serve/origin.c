@@ -12,7 +12,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Whoever has one address of IPv6 usually has all that begin with the same 64 bits. */
+/* A host with one IPv6 address usually has all that begin with the same 64 bits. */
 uint64_t origin_key(const struct listen_address *from) {
     const uint64_t ipv4 = UINT64_C(0xffff) << 32; /* a prefix that is not assigned */
     const uint8_t *bytes = from->in6.sin6_addr.s6_addr;

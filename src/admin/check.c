@@ -364,21 +364,21 @@ static void check_skew(struct server_survey *s) {
 
 static void check_state(struct server_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
+    const char *url = sfid__redis_app_url(app);
     char when[SFID__TIME_TEXT] = "";
     if (s->view.known == SFID__APP_UNKNOWN) {
-        cure(s, "if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, app->typed);
+        cure(s, "if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, url);
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
              "the server does not know app \"%s\", or has forgotten it: new processes wait for %" PRIu64 " s", app->name,
              (uint64_t)(sfid__redis_wait_ms(app) + 999) / 1000);
     } else if (s->view.known == SFID__APP_BARRED) {
-        cure(s, "end all processes of the app, then: sfid init --upgrade --app %s --store %.120s", app->name, app->typed);
+        cure(s, "end all processes of the app, then: sfid init --upgrade --app %s --store %.120s", app->name, url);
         tell(s, SFID_CHECK_APP, SFID_CHECK_ERROR, SFID_ELAYOUT,
-             "the records of app \"%s\" are of an older version of libsfid, whose rules differ: no process of this version gets a "
-             "pid",
+             "the records of app \"%s\" are of an older version of libsfid, whose rules differ: this version gets no pid",
              app->name);
     } else if (s->view.known == SFID__APP_CURRENT && sfid__redis_open_ms(app, &s->view) > app->now_ms) {
         sfid__redis_app_clock(app, sfid__redis_open_ms(app, &s->view), when);
-        cure(s, "wait; or, if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, app->typed);
+        cure(s, "wait; or, if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, url);
         tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "pids of app \"%s\" that the server has no record of are granted from %s on",
              app->name, when);
     }

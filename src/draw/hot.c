@@ -103,8 +103,8 @@ static SFID__HOT void count_mine(struct sfid__crowd *c, struct sfid__run run) {
  *
  * The exchange takes positions only from the word that was compared, as in draw_many(). They are issued if no `next` is seen after
  * that. `last` is found at the tick before: the argument of may_issue() in crowd.c needs no more than that it is found there before
- * `next` is looked for, so both are sequentially consistent, with the fences [move]. Whoever raised it compared the tick with `from`,
- * which does not change. Other orders as in draw().
+ * `next` is looked for, so both are sequentially consistent, with the fences [move]. The call that raised it has compared
+ * the tick with `from`, which does not change. Other orders as in draw().
  */
 static SFID__HOT struct sfid__run draw_shared(struct sfid__generator *g, uint64_t tick, uint64_t want) {
     struct sfid__generator *at = sfid__front(g);
@@ -112,12 +112,10 @@ static SFID__HOT struct sfid__run draw_shared(struct sfid__generator *g, uint64_
     struct sfid__record *r = atomic_load_explicit(&c->record, memory_order_acquire);
     const uint64_t capacity = sfid__record_capacity(r);
     uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed), count;
-    /* The page last: a handle that did not open has none, and a record that is closed. */
-    if (unlikely(sfid__record_tick(r, n) != tick || atomic_load_explicit(&c->last, memory_order_seq_cst) != tick ||
-                 atomic_load_explicit(&at->page->asked_ms, memory_order_relaxed) != 0))
-        return (struct sfid__run){0};
-    do {
-        if (unlikely(sfid__record_tick(r, n) != tick || tick >= atomic_load_explicit(&r->limit, memory_order_acquire)))
+    do { /* the page last: a handle that did not open has none, and a record that is closed */
+        if (unlikely(sfid__record_tick(r, n) != tick || tick >= atomic_load_explicit(&r->limit, memory_order_acquire) ||
+                     atomic_load_explicit(&c->last, memory_order_seq_cst) != tick ||
+                     atomic_load_explicit(&at->page->asked_ms, memory_order_relaxed) != 0))
             return (struct sfid__run){0};
         count = want == 1 ? 1 : SFID__MIN(want, capacity - (n & (capacity - 1)));
     } while (unlikely(!atomic_compare_exchange_weak_explicit(&r->word, &n, n + count, memory_order_relaxed, memory_order_relaxed)));
@@ -199,8 +197,7 @@ int64_t sfid__next_in_hand(sfid *handle, void *record, uint64_t n) {
  * The exchange takes them only from the word that was compared, so all of them are of the hint's tick: (b) and (c) need no second
  * look. An add would take positions of the next tick, too. Orders as in draw().
  */
-static SFID__HOT struct sfid__run draw_many(struct sfid__generator *g, bool wide, uint64_t want) {
-    const uint64_t tick = sfid__hint(g);
+static SFID__HOT struct sfid__run draw_many(struct sfid__generator *g, uint64_t tick, bool wide, uint64_t want) {
     struct sfid__record *r = atomic_load_explicit(wide ? &g->wide_record : &g->record, memory_order_acquire);
     uint64_t n = atomic_load_explicit(&r->word, memory_order_relaxed);
     while (likely(sfid__record_tick(r, n) == tick && tick < atomic_load_explicit(&r->limit, memory_order_acquire))) {
@@ -212,7 +209,8 @@ static SFID__HOT struct sfid__run draw_many(struct sfid__generator *g, bool wide
 }
 
 SFID__UNGUARDED bool sfid__draw_numbers(struct sfid__generator *g, uint64_t want, struct sfid__run *run) {
-    *run = unlikely(g->shared) ? draw_shared(g, sfid__hint(g), want) : draw_many(g, true, want);
+    const uint64_t tick = sfid__hint(g);
+    *run = unlikely(g->shared) ? draw_shared(g, tick, want) : draw_many(g, tick, true, want);
     return run->count == want;
 }
 
@@ -245,13 +243,14 @@ static SFID__COLD int64_t next_n_slow(struct sfid__generator *g, int64_t *ids, s
         done += (size_t)run.count;
         if (done >= n)
             return (int64_t)done;
-        run = g->shared ? draw_shared(g, sfid__hint(g), n - done) : draw_many(g, false, n - done);
+        const uint64_t tick = sfid__hint(g);
+        run = g->shared ? draw_shared(g, tick, n - done) : draw_many(g, tick, false, n - done);
     }
 }
 
-static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t next_n_shared(struct sfid__generator *g, int64_t *ids,
-                                                                                     size_t n) {
-    const struct sfid__run run = draw_shared(g, sfid__hint(g), n);
+static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t next_n_shared(struct sfid__generator *g, uint64_t tick,
+                                                                                     int64_t *ids, size_t n) {
+    const struct sfid__run run = draw_shared(g, tick, n);
     if (unlikely(run.count != n))
         return next_n_slow(g, ids, n, run);
     fill(ids, run);
@@ -267,9 +266,10 @@ SFID__UNGUARDED SFID__ALIGNED int64_t sfid_next_n(sfid *handle, int64_t *ids, si
     if (unlikely(g == NULL))
         return SFID_ECLOSED;
     n = sfid__countable(n);
-    const struct sfid__run run = draw_many(g, false, n);
+    const uint64_t tick = sfid__hint(g);
+    const struct sfid__run run = draw_many(g, tick, false, n);
     if (unlikely(run.count != n))
-        return g->shared ? next_n_shared(g, ids, n) : next_n_slow(g, ids, n, run);
+        return g->shared ? next_n_shared(g, tick, ids, n) : next_n_slow(g, ids, n, run);
     fill(ids, run);
     return (int64_t)n;
 }

@@ -284,7 +284,8 @@ static bool is_refused(int why) { return why == EPERM || why == EOPNOTSUPP || wh
 
 /*
  * Gives a file its name unless that is there. 0 or an errno: EEXIST. Where hard links are refused (exFAT, CIFS, a sandbox), it is
- * renamed without replacing, which NFS in turn refuses. The error that is told is that of the link, unless the other way was open.
+ * renamed without replacing, which NFS in turn refuses. The error is that of the link, unless renaming failed for
+ * another reason than a refusal.
  */
 static int name_new(const struct sfid__dir *dir, const char *temp, const char *name, bool *links) {
     if (linkat(dir->fd, temp, dir->fd, name, 0) == 0)

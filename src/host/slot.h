@@ -29,8 +29,8 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
                     struct sfid__error *err);
 
 /*
- * How far the pid want->pid has come, by the page of the slot `name`: a word. 0: there is no page, or none that can be used. It
- * takes no lock and changes nothing, so a page in use may seem worse than it is.
+ * Returns the word that the pid want->pid has come to, by the page of the slot `name`; 0 if there is no page, or none that can be
+ * used. It takes no lock and changes nothing, so a page in use may seem worse than it is.
  */
 uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want);
 

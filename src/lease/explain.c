@@ -24,7 +24,7 @@ static void explain_unknown(const struct sfid__redis_app *app, uint64_t tick, ui
         "%s does not know app \"%.64s\", or has forgotten it%s%s; holders of its %spids may go on until %s%s. If no process of "
         "this app is running anywhere, run `sfid init --app %.64s --store %s`",
         app->shown, app->name, holders[0] ? "; some pids are taken, by " : "", holders, holders[0] ? "other " : "", till, brief,
-        app->name, app->typed);
+        app->name, sfid__redis_app_url(app));
 }
 
 void sfid__redis_explain(struct sfid__redis_app *app, uint64_t tick, uint64_t open, struct sfid__deadline until,

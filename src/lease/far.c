@@ -13,8 +13,8 @@
  * So no mark is further ahead than w + S and one tick. A clock that is set back by up to 2 A is not called wrong: IDs go on after
  * that (slow.c, row 5). With one tick for what rounding takes, that is lead_ms + S + 3 A + 3 ticks: the reach.
  *
- * Each of the three counts as its default at least. Who looks at a mark from outside (doctor, init) may not know what the
- * processes of the app are given, and finds nothing wrong that they would accept, unless they are given more.
+ * Each of the three counts as its default at least: doctor and init may not know what the processes of the app are given. So they
+ * find no mark wrong that these would accept, unless these are given more than a default.
  */
 #include "lease/far.h"
 

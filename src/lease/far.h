@@ -10,7 +10,7 @@ struct sfid__far {
     const sfid_layout *layout;
     const char *app;
     uint64_t reach;        /* ticks: what a right clock writes is at most so far ahead of it */
-    uint32_t max_ahead_ms; /* whoever lowers the mark has to know it */
+    uint32_t max_ahead_ms; /* sfid init has to know it to lower a mark */
     bool only; /* no other pid will do, so a mark that is too far is refused: a fixed pid, a part of a host's sequence */
 };
 

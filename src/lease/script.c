@@ -132,7 +132,7 @@ static int fail_rules(struct sfid__redis_app *app, uint64_t rules, struct sfid__
     return REFUSED(app, err, SFID_ELAYOUT,
                    "%s: app \"%s\" is used by an older version of libsfid (lease rules %" PRIu64
                    ", here %d); end all of its processes, then run `sfid init --upgrade --app %s --store %s`",
-                   app->shown, app->name, rules, SFID__REDIS_RULES, app->name, app->typed);
+                   app->shown, app->name, rules, SFID__REDIS_RULES, app->name, sfid__redis_app_url(app));
 }
 
 /* Both without the number of the rules: are they equal but for the range of pids, which # precedes and / ends? */
@@ -336,7 +336,7 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
         snprintf(app->lent, sizeof app->lent, "#%" PRId64 "-%" PRId64, opt->pid_min, opt->pid_max);
     snprintf(app->name, sizeof app->name, "%s", opt->app);
     snprintf(app->shown, sizeof app->shown, "%s", settings->shown);
-    snprintf(app->typed, sizeof app->typed, "%s", settings->uri.bare && !strstr(app->shown, "...") ? app->shown : "URL");
+    app->whole = settings->uri.bare && !strstr(app->shown, "...");
     return sfid__route_begin(&app->route, &settings->uri, app->name, err);
 }
 

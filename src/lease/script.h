@@ -43,7 +43,7 @@ struct sfid__redis_app {
     char witness[SFID__REDIS_ERA]; /* the script's argument 15 */
     char name[72];                 /* the app's */
     char shown[SFID__URI_SHOWN];
-    char typed[SFID__URI_SHOWN]; /* what a message puts behind --store: shown, if that is the whole URL; else "URL" */
+    bool whole; /* shown is the whole URL */
 
     /* Of the last exchange: */
     enum sfid__redis_word word;
@@ -58,6 +58,9 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
 
 /* A zeroed one is fine. */
 void sfid__redis_app_end(struct sfid__redis_app *app);
+
+/* What a message puts behind --store: the URL, or "URL" if it is not known whole. */
+static inline const char *sfid__redis_app_url(const struct sfid__redis_app *app) { return app->whole ? app->shown : "URL"; }
 
 /*
  * Asks for an operation with its arguments (text), and reads the word of the

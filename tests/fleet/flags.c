@@ -8,28 +8,14 @@
 #include "support/cells.h"
 #include "support/fleet.h"
 
-enum { LEAD_MS = 2500, DEFAULT_LEAD_MS = 30000, DEFAULT_AHEAD_MS = 10000, BUDGET_MS = 700, TTL_MS = 27000, SHORT_MS = 9000 };
-enum { PID = 3, PIDS = 6 };
-
-static const char layout_text[] = "41:5:3/1ms";
-
-/* Redis stands where the server's socket goes. */
-static const struct store {
-    const char *name, *text;
-    bool served;
-} stores[] = {
-    {"fixed", NULL, false},
-    {"local", "local?lead_ms=2500&pid_min=3&pid_max=3", false},
-    {"ordinal", "ordinal:env=SFID_TEST_NUMBER?lead_ms=2500", false},
-    {"redis", "unix://%s?pid_min=1&pid_max=6", true},
-    {"pool", "pool:1-3=unix://low:pw@%1$s 4-6=unix://high:pw@%1$s", true},
-};
+enum { DEFAULT_LEAD_MS = 30000, DEFAULT_AHEAD_MS = 10000, BUDGET_MS = 700, TTL_MS = 27000, SHORT_MS = 9000 };
+enum { PIDS = 6 };
 
 static struct redis server;
 
 /* A command with all the flags of these options that it has, and what is seen of it. Times are Unix milliseconds. */
 struct run {
-    const struct store *store;
+    const struct cell_store *store;
     const char *kind;
     char app[40], text[400], listen[200];
     int64_t began_ms, seen_ms, mark_ms, ahead_ms; /* ahead_ms: how far its mark should be ahead of the clock */
@@ -52,7 +38,7 @@ static int command(void *arg) {
                                 "--app",
                                 r->app,
                                 "--layout",
-                                layout_text,
+                                cell_layout,
                                 "--ttl-ms",
                                 "27000",
                                 "--short-ms",
@@ -76,7 +62,7 @@ static bool is_seen(void *arg) {
         return true;
     }
     if (!r->store->served) {
-        r->mark_ms = (int64_t)mark_tick(r->app, PID, &layout) + layout.epoch_ms;
+        r->mark_ms = (int64_t)mark_tick(r->app, CELL_PID, &layout) + layout.epoch_ms;
         return r->mark_ms > wall_ns() / NS_PER_MS;
     }
     for (int pid = 1; pid <= PIDS; pid++)
@@ -97,7 +83,7 @@ static void run(struct run *r) {
 
 /* The app is known, and no process has a pid of it: a server would wait, and a mark that is lost is waited out. */
 static void make_known(struct run *r) {
-    sfid_options opt = options_of(r->app, r->store->text ? -1 : PID, &layout);
+    sfid_options opt = options_of(r->app, r->store->text ? -1 : CELL_PID, &layout);
     snprintf(r->text, sizeof r->text, r->store->text ? r->store->text : "", server.socket);
     opt.store = r->store->text ? r->text : NULL;
     opt.ttl_ms = TTL_MS;
@@ -124,16 +110,16 @@ static void judge_lease(const struct run *r) {
 }
 
 /* Cells of a command that was left out. */
-static void skip_command(const struct store *store, const char *kind) {
+static void skip_command(const struct cell_store *store, const char *kind) {
     static const char *const options[] = {"ttl_ms", "short_ms", "skew_budget_ms", "lead_ms"};
     for (size_t i = 0; i < COUNT_OF(options); i++)
         if (cell_given(options[i], store->name, kind))
             skip(1, "built without libuv");
 }
 
-static void try_command(const struct store *store, const char *kind) {
+static void try_command(const struct cell_store *store, const char *kind) {
     struct run r = {.store = store, .kind = kind};
-    r.ahead_ms = (store->text ? LEAD_MS : DEFAULT_LEAD_MS) + DEFAULT_AHEAD_MS + 1;
+    r.ahead_ms = (store->text ? CELL_LEAD_MS : DEFAULT_LEAD_MS) + DEFAULT_AHEAD_MS + 1;
     snprintf(r.app, sizeof r.app, "%s-%s", store->name, kind);
     if (!store->served && cell_given("skew_budget_ms", NAMES(&r))) {
         struct run unmarked = r;
@@ -151,7 +137,7 @@ static void try_command(const struct store *store, const char *kind) {
 }
 
 int main(void) {
-    fleet_begin(layout_text);
+    fleet_begin(cell_layout);
     setenv("SFID_RUN_DIR", dirs.run, 1);
     setenv("SFID_STATE_DIR", dirs.state, 1);
     cells_begin("tests/fleet/flags");
@@ -159,10 +145,10 @@ int main(void) {
     redis_start(&server, servers.installed[0], "fleet", 0, "--user", "low", "on", ">pw", "~sfid:*", "+@all", "--user", "high", "on",
                 ">pw", "~sfid:*", "+@all", NULL);
     const bool serves = sfid_has("serve");
-    for (size_t i = 0; i < COUNT_OF(stores); i++) {
-        (serves ? try_command : skip_command)(&stores[i], "serve");
-        if (stores[i].text)
-            try_command(&stores[i], "exec");
+    for (size_t i = 0; i < CELL_STORES; i++) {
+        (serves ? try_command : skip_command)(&cell_stores[i], "serve");
+        if (cell_stores[i].text)
+            try_command(&cell_stores[i], "exec");
     }
     redis_kill(&server);
     cells_end();

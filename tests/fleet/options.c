@@ -17,7 +17,6 @@ enum {
     WAIT_MS = 150,
     AHEAD_MS = 40,
     DEFAULT_AHEAD_MS = 10000,
-    LEAD_MS = 2500,
     DEFAULT_LEAD_MS = 30000,
     BUDGET_MS = 700,
     TTL_MS = 27000,
@@ -31,32 +30,18 @@ enum {
 enum { EARLY_MS = 1000, BEHIND_MS = 100000, SKEW_LESS_MS = 50000, SKEW_MORE_MS = 200000 };
 
 /* IN_TICK: what the layout has of a tick. */
-enum { PID = 3, FIRST_IDS = 3, IN_TICK = 8, BACK_MS = 25000 };
-
-static const char layout_text[] = "41:5:3/1ms";
+enum { FIRST_IDS = 3, IN_TICK = 8, BACK_MS = 25000 };
 
 /* The clock goes back by BACK_MS under a generator, or before the next one; its page is there, or lost. */
 enum back { RUNNING, KILLED_THERE, KILLED_LOST };
 static const char *const backs[] = {"under a generator", "after a kill", "after a kill, the page lost"};
-
-/* Redis stands where the server's socket goes. */
-static const struct store {
-    const char *name, *text;
-    bool served;
-} stores[] = {
-    {"fixed", NULL, false},
-    {"local", "local?lead_ms=2500&pid_min=3&pid_max=3", false},
-    {"ordinal", "ordinal:env=SFID_TEST_NUMBER?lead_ms=2500", false},
-    {"redis", "unix://%s?pid_min=1&pid_max=6", true},
-    {"pool", "pool:1-3=unix://low:pw@%1$s 4-6=unix://high:pw@%1$s", true},
-};
 
 enum kind { ALONE, SHARE, FORK, LANE, WIDE, RESUME, KINDS };
 static const char *const kinds[KINDS] = {"alone", "share", "fork", "lane", "wide", "resume"};
 
 /* A scene, in memory that its processes share. The first part says what it is, the rest what was seen. Times are Unix milliseconds. */
 struct scene {
-    const struct store *store;
+    const struct cell_store *store;
     enum kind kind;
     char app[40], text[400];
     _Atomic int64_t clock_ns;
@@ -91,7 +76,7 @@ static void run_clock(int64_t ms) {
     atomic_store(own_clock, ms * NS_PER_MS - wall_ns());
 }
 
-static int64_t lead_of(const struct scene *s) { return s->store->text ? LEAD_MS : DEFAULT_LEAD_MS; }
+static int64_t lead_of(const struct scene *s) { return s->store->text ? CELL_LEAD_MS : DEFAULT_LEAD_MS; }
 
 static bool is_wide(const struct scene *s) { return s->kind == WIDE; }
 
@@ -100,15 +85,15 @@ static int64_t ms_of_tick(const struct scene *s, uint64_t tick) { return (int64_
 static int64_t mark_ms(const struct scene *s, const char *app) {
     sfid_layout l = layout;
     l.seq_bits = (uint8_t)(is_wide(s) ? uuid_seq_bits : l.seq_bits);
-    return ms_of_tick(s, mark_tick(app, PID, &l));
+    return ms_of_tick(s, mark_tick(app, CELL_PID, &l));
 }
 
-static void prepare(struct scene *s, const struct store *store, enum kind kind) {
+static void prepare(struct scene *s, const struct cell_store *store, enum kind kind) {
     *s = (struct scene){.store = store, .kind = kind};
     snprintf(s->app, sizeof s->app, "%s-%s", store->name, kinds[kind]);
     snprintf(s->text, sizeof s->text, store->text ? store->text : "", server.socket);
     sfid_options *o = &s->opt;
-    *o = options_of(s->app, store->text ? -1 : PID, is_wide(s) ? NULL : &layout);
+    *o = options_of(s->app, store->text ? -1 : CELL_PID, is_wide(s) ? NULL : &layout);
     o->store = store->text ? s->text : NULL;
     o->wide = is_wide(s) ? &uuids : NULL;
     o->share = kind == SHARE;
@@ -312,7 +297,7 @@ static int set_back(void *arg) {
 static void judge_half(void) {
     enum { FAR_MS = 1000, LEAST_LEAD_MS = 100 };
     struct scene *s = shared_memory(sizeof *s);
-    prepare(s, &stores[1], SHARE);
+    prepare(s, &cell_stores[1], SHARE);
     snprintf(s->app, sizeof s->app, "half");
     snprintf(s->text, sizeof s->text, "local?lead_ms=%d", LEAST_LEAD_MS);
     s->opt.max_ahead_ms = FAR_MS;
@@ -419,11 +404,11 @@ static void clocks_back(void) {
                    {KILLED_THERE, SFID_BORROW, 0}, {KILLED_THERE, SFID_BORROW, DEFAULT_AHEAD_MS},
                    {KILLED_LOST, SFID_WAIT, 0},    {KILLED_LOST, SFID_WAIT, DEFAULT_AHEAD_MS},
                    {KILLED_LOST, SFID_BORROW, 0},  {KILLED_LOST, SFID_BORROW, DEFAULT_AHEAD_MS}};
-    static char run[COUNT_OF(stores) * EACH][200];
+    static char run[CELL_STORES * EACH][200];
     static const sfid_options defaults = SFID_OPTIONS_INIT;
-    struct scene *s = shared_memory(sizeof *s * COUNT_OF(stores) * EACH);
-    for (size_t i = 0; i < COUNT_OF(stores) * EACH; i++) {
-        prepare(&s[i], &stores[i / EACH], RESUME);
+    struct scene *s = shared_memory(sizeof *s * CELL_STORES * EACH);
+    for (size_t i = 0; i < CELL_STORES * EACH; i++) {
+        prepare(&s[i], &cell_stores[i / EACH], RESUME);
         snprintf(s[i].app, sizeof s[i].app, "back-%zu", i);
         snprintf(run[i], sizeof run[i], "%s/%s", dirs.shm, s[i].app);
         s[i].opt.run_dir = run[i];
@@ -434,25 +419,25 @@ static void clocks_back(void) {
         s[i].opt.max_ahead_ms = all[i % EACH].ahead_ms;
         s[i].child = child_start(set_back, &s[i]);
     }
-    for (size_t i = 0; i < COUNT_OF(stores) * EACH; i++) {
+    for (size_t i = 0; i < CELL_STORES * EACH; i++) {
         is_i64(child_wait(s[i].child, 4 * TAP_WAIT_MS), 0, "a scene ends well: %s", s[i].app);
         judge_back(&s[i]);
     }
 }
 
 static void generators(struct scene *all) {
-    for (size_t i = 0; i < COUNT_OF(stores) * KINDS; i++) {
-        prepare(&all[i], &stores[i / KINDS], (enum kind)(i % KINDS));
+    for (size_t i = 0; i < CELL_STORES * KINDS; i++) {
+        prepare(&all[i], &cell_stores[i / KINDS], (enum kind)(i % KINDS));
         all[i].child = child_start(play, &all[i]);
     }
-    for (size_t i = 0; i < COUNT_OF(stores) * KINDS; i++)
+    for (size_t i = 0; i < CELL_STORES * KINDS; i++)
         is_i64(child_wait(all[i].child, 4 * TAP_WAIT_MS), 0, "a scene ends well: " OF, NAMES(&all[i]));
-    for (size_t i = 0; i < COUNT_OF(stores) * KINDS; i++)
+    for (size_t i = 0; i < CELL_STORES * KINDS; i++)
         judge_scene(&all[i]);
 }
 
 int main(void) {
-    fleet_begin(layout_text);
+    fleet_begin(cell_layout);
     cells_begin("tests/fleet/options");
     sfid_wide_facts facts;
     need(sfid_wide_layout_parse("uuid7", &uuids) == 0 && sfid_wide_layout_describe(&uuids, &facts) == 0, "no uuid7");
@@ -463,7 +448,7 @@ int main(void) {
                 "high", "on", ">pw", "~sfid:*", "+@all", NULL);
     server_ms = wall_ns() / NS_PER_MS;
     redis_clock_fix(&server, server_ms);
-    struct scene *all = shared_memory((COUNT_OF(stores) * KINDS) * sizeof *all);
+    struct scene *all = shared_memory((CELL_STORES * KINDS) * sizeof *all);
     generators(all);
     clocks_back();
     judge_half();

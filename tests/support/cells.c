@@ -7,6 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char cell_layout[] = "41:5:3/1ms";
+
+const struct cell_store cell_stores[CELL_STORES] = {
+    {"fixed", NULL, false},
+    {"local", "local?lead_ms=2500&pid_min=3&pid_max=3", false},
+    {"ordinal", "ordinal:env=SFID_TEST_NUMBER?lead_ms=2500", false},
+    {"redis", "unix://%s?pid_min=1&pid_max=6", true},
+    {"pool", "pool:1-3=unix://low:pw@%1$s 4-6=unix://high:pw@%1$s", true},
+};
+
 enum { LINES = 100, CELLS = 1000, LINE = 400 };
 
 struct line {

@@ -10,6 +10,15 @@
 
 #include <stdbool.h>
 
+/* The stores of the list, with the options of time that their texts have; they share a layout. Redis stands where the server's socket goes. */
+struct cell_store {
+    const char *name, *text;
+    bool served;
+};
+enum { CELL_STORES = 5, CELL_LEAD_MS = 2500, CELL_PID = 3 };
+extern const struct cell_store cell_stores[CELL_STORES];
+extern const char cell_layout[];
+
 /* Reads the list. The test is named as there: "tests/fleet/options". */
 void cells_begin(const char *test);
 
