@@ -44,6 +44,7 @@ struct member *member_at(const char *app, int64_t pid, const char *store, ...) {
     const sfid_options opt = fault_options(NULL, NULL);
     struct member *m = members_new(1, &opt);
     va_list args;
+    need(pid != 0, "%s: 0 to 0 is no range, but all pids", app);
     va_start(args, store);
     vsnprintf(m->store, sizeof m->store, store, args);
     va_end(args);
@@ -64,7 +65,7 @@ struct member *members_at(const char *socket, const char *app, size_t number, si
         snprintf(m->store, sizeof m->store, "unix://%s?timeout=%d", socket, pace * EXCHANGE_MS);
         snprintf(m->app, sizeof m->app, "%s-%zu-%d", app, number, pace); /* nothing of an earlier play is found */
         snprintf(m->name, sizeof m->name, "%s-%zu-%zu", names ? names[i] : app, number, i);
-        settle(m, pids * (int64_t)number, pids * (int64_t)(number + 1) - 1);
+        settle(m, pids * (int64_t)number + 1, pids * (int64_t)(number + 1)); /* 0 to 0 would be all pids */
     }
     return all;
 }

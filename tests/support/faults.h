@@ -34,7 +34,7 @@ int faults_end(const char *what);
 /* Returns options with a long window and without short pids. They point to app and store. An open has all the time it needs. */
 sfid_options fault_options(const char *app, const char *store);
 
-/* Makes a member named like its app. pid -1: any. */
+/* Makes a member named like its app. pid: from 1; -1: any. */
 struct member *member_at(const char *app, int64_t pid, const char *store, ...) __attribute__((format(printf, 3, 4)));
 
 /*

@@ -390,17 +390,22 @@ FILE *checker_start(const char *options, ...) {
 }
 
 bool judge(const char *layout, const char *order, uint64_t count, const char *what) {
-    char line[300], wanted[40] = "";
+    enum { LINES = 80 };
+    static char lines[LINES][300];
+    char wanted[40] = "";
+    size_t n = 0;
     if (shares() && strcmp(order, "pid") == 0)
         order = "per-file"; /* lives of one pid are there at once */
     if (count != UINT64_MAX)
         snprintf(wanted, sizeof wanted, "--count %" PRIu64, count);
     FILE *out = checker_start("--layout '%s' --order %s %s '%s'", layout, order, wanted, dirs.logs);
-    while (fgets(line, sizeof line, out)) {
-        line[strcspn(line, "\n")] = '\0';
-        diag("%s", line);
+    while (n < LINES && fgets(lines[n], sizeof lines[n], out)) {
+        lines[n][strcspn(lines[n], "\n")] = '\0';
+        n++;
     }
     const bool good = ok(pclose(out) == 0, "%s: the checker finds nothing", what);
+    for (size_t i = 0; i < n; i++)
+        diag("%s", lines[i]); /* behind the check, where .ci/run looks for what it said */
     remove_tree(dirs.logs);
     need(mkdir(dirs.logs, 0700) >= 0, "%s: %s", dirs.logs, strerror(errno));
     return good;
