@@ -328,4 +328,6 @@ void sfid__generator_stop(struct sfid__generator *g) {
      * it mapped (mapping.c). A store would not read what that call has written. Only constants lie behind the new value.
      */
     atomic_exchange_explicit(sfid__record_at(g), &sfid__no_record, memory_order_acquire);
+    if (g->page)
+        sfid__page_announce(g->page); /* calls that wait for the keeper */
 }

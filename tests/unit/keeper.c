@@ -54,8 +54,22 @@ static void renews_while_drawn(void) {
     end();
 }
 
+/* A wait for news is as long as a test: whoever is not woken comes too late. */
+static void wait_long(const struct sfid__clock *clock, _Atomic uint32_t *word, uint32_t value, int64_t ns) {
+    (void)ns;
+    sfid__system_clock.wait_ns(clock, word, value, INT64_C(1000000) * TAP_WAIT_MS);
+}
+
+static void be_patient(void) {
+    static struct sfid__clock patient;
+    patient = sfid__system_clock;
+    patient.wait_ns = wait_long;
+    f.g.clock = &patient;
+}
+
 static void rests_and_wakes(void) {
     begin(false);
+    be_patient();
     is_i64(sfid__keeper_start(&k), 0, "idle: starts");
     ok(tap_wait_until(resting, NULL, TAP_WAIT_MS), "idle: rests after a period without draws");
     const int before = atomic_load(&store->renewals);
@@ -100,6 +114,23 @@ static void backs_off(void) {
     ok(sfid_next(fake_handle(&f)) >= 0, "repaired: goes on without help");
     ok(tap_wait_until(no_failures, NULL, TAP_WAIT_MS), "repaired: the count is cleared");
     sfid__keeper_stop(&k);
+    end();
+}
+
+static bool pauses(void *arg) {
+    (void)arg;
+    return atomic_load(&f.page->resting) == SFID__FAILS && threads_asleep("sfid-keeper") == 1;
+}
+
+static void hears_a_stop(void) {
+    begin(true);
+    be_patient();
+    atomic_store(&store->fail, 1);
+    sfid__keeper_start(&k);
+    ok(tap_wait_until(pauses, NULL, TAP_WAIT_MS), "failing, and asked to stop: it pauses");
+    const int64_t began = tap_now_ms();
+    sfid__keeper_stop(&k);
+    in_time(took_since(began), TAP_WAIT_MS / 2, "failing, and asked to stop: it stops in its pause");
     end();
 }
 
@@ -325,6 +356,7 @@ int main(void) {
     renews_while_drawn();
     rests_and_wakes();
     backs_off();
+    hears_a_stop();
     switches();
     notes_windows();
     moves_on();
