@@ -208,6 +208,10 @@ static SFID__HOT struct sfid__run draw_many(struct sfid__generator *g, uint64_t 
     return (struct sfid__run){0};
 }
 
+SFID__UNGUARDED struct sfid__run sfid__draw_in_tick(struct sfid__generator *g, uint64_t tick, uint64_t want) {
+    return g->shared ? draw_shared(g, tick, want) : draw_many(g, tick, false, want);
+}
+
 SFID__UNGUARDED bool sfid__draw_numbers(struct sfid__generator *g, uint64_t want, struct sfid__run *run) {
     const uint64_t tick = sfid__hint(g);
     *run = unlikely(g->shared) ? draw_shared(g, tick, want) : draw_many(g, tick, true, want);
@@ -243,8 +247,7 @@ static SFID__COLD int64_t next_n_slow(struct sfid__generator *g, int64_t *ids, s
         done += (size_t)run.count;
         if (done >= n)
             return (int64_t)done;
-        const uint64_t tick = sfid__hint(g);
-        run = g->shared ? draw_shared(g, tick, n - done) : draw_many(g, tick, false, n - done);
+        run = sfid__draw_in_tick(g, sfid__hint(g), n - done);
     }
 }
 

@@ -297,6 +297,30 @@ static void lane_ahead_of_the_clock(void) {
     lane_end(lane);
 }
 
+static int readings;
+
+static struct sfid__time count_readings(const struct sfid__clock *clock) {
+    readings++;
+    return fake_now(clock);
+}
+
+/* In a tick that a call has begun, the hint is enough. */
+static void lane_without_the_table(void) {
+    int64_t first;
+    sfid_lane *lane = lane_begin(SFID_WAIT, &first);
+    f.clock.now = count_readings;
+    readings = 0;
+    int64_t last = first;
+    unsigned wrong = 0;
+    for (int i = 1; i < 4 * RUN; i++) {
+        const int64_t id = sfid_lane_next(lane);
+        wrong += id != last + 1;
+        last = id;
+    }
+    ok(wrong == 0 && readings == 4 * RUN - 1, "the clock is not looked at for another run of the tick (%d readings)", readings);
+    lane_end(lane);
+}
+
 /* Two lanes in turn through several runs: every number once. */
 static void lanes_share_a_tick(void) {
     static bool seen[4 * RUN];
@@ -426,6 +450,7 @@ int main(void) {
     numbers();
     not_started();
     lanes_open_and_close();
+    lane_without_the_table();
     lanes_share_a_tick();
     lane_of_a_short_sequence();
     lanes_with_runs();
