@@ -43,6 +43,7 @@ static int64_t by_lane(void) { return sfid_lane_next(lane); }
 static int64_t by_next_counter(void) { return sfid_next(counter); }
 static int64_t by_lane_inline(void) { return inlined_lane_next(lane); }
 static int64_t by_lane_counter(void) { return sfid_lane_next(counter_lane); }
+static int64_t by_next_borrowing(void) { return sfid_next(borrower); }
 static int64_t by_lane_borrowing(void) { return sfid_lane_next(borrowing_lane); }
 static int64_t by_shared(void) { return sfid_next(shared); }
 static int64_t by_shared_counter(void) { return sfid_next(shared_counter); }
@@ -71,6 +72,7 @@ static const struct way {
             {"inline/lane_next", by_lane_inline, 1, 0},
             {"next/counter", by_next_counter, 1, 0},
             {"lane_next/counter", by_lane_counter, 1, 0},
+            {"next/borrow", by_next_borrowing, 1, 3},
             {"lane_next/borrow", by_lane_borrowing, 1, 3},
             {"share", by_shared, 1, 0},
             {"share/counter", by_shared_counter, 1, 0},

@@ -78,6 +78,8 @@
     X(limit_hot, "src/draw/hot.c", 2, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
     X(record_many, "src/draw/hot.c", 1, "atomic_load_explicit(wide ? &g->wide_record : &g->record, memory_order_acquire)") \
     X(limit_many, "src/draw/hot.c", 3, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
+    X(record_batch, "src/draw/hot.c", 1, "atomic_load_explicit(&g->record, memory_order_acquire)") \
+    X(limit_batch, "src/draw/hot.c", 4, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
     X(record_start, "src/draw/hot.c", 1, "atomic_store_explicit(sfid__record_at(g), r, memory_order_release)") \
     X(record_stop, "src/draw/hot.c", 1, "atomic_exchange_explicit(sfid__record_at(g), &sfid__no_record, memory_order_acquire)") \
     X(record_lane, "src/draw/lane.c", 1, "atomic_load_explicit(lane->record, memory_order_acquire)") \

@@ -276,6 +276,7 @@ static void next_is_above(void) {
 
 const struct program draw_programs[] = {
     RECORD_IN(record_hot, "a record is replaced, hot path"),
+    RECORD_IN(record_batch, "a record is replaced, batch in one tick"),
     RECORD_IN(record_many, "a record is replaced, batch"),
     RECORD_IN(record_tick, "a record is replaced, shared page"),
     RECORD_IN(record_lane, "a record is replaced, lane"),
@@ -294,6 +295,7 @@ const struct program draw_programs[] = {
     {"close, and calls that wait", {stop_and_close, find_closed}, NULL},
     {"close unmaps what lies behind the records", {publish, go_on, unmap}, still_mapped},
     LIMIT_IN(limit_hot, "the limit, hot path"),
+    LIMIT_IN(limit_batch, "the limit, batch in one tick"),
     LIMIT_IN(limit_many, "the limit, batch"),
     LIMIT_IN(limit_tick, "the limit, shared page"),
     LIMIT_IN(limit_lane, "the limit, lane"),
