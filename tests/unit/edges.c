@@ -155,6 +155,12 @@ static void pid_lowest(void) {
            pid_of(ids[2]) == 7,
        "a batch of a layout with the pid lowest");
     lane_of_pid_lowest(ids[2] + step, step);
+    f.g.exhaustion = SFID_FAIL;
+    fake_set_word(&f, fake_tick(&f), f.g.layout.max_seq);
+    const int64_t highest = fake_try(&f);
+    fake_set_word(&f, fake_tick(&f), f.g.layout.max_seq - 1);
+    ok(sfid_next_n(fake_handle(&f), ids, 3) == 2 && ids[1] == highest && ids[0] == highest - step,
+       "and a part of a batch of a layout with the pid lowest");
     fake_close(&f);
 }
 
