@@ -8,11 +8,7 @@
 #include "support/fake.h"
 #include "support/scene.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 static struct fake f;
 
@@ -174,15 +170,12 @@ static void the_system_waits(void) {
 }
 
 static int waits_refused(void *error) {
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | *(uint32_t *)error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-        diag("no filter here: as the kernel has it");
+#ifdef SYS_futex_time64
+    refuse_call(SYS_futex_time64, *(uint32_t *)error);
+#endif
+#ifdef SYS_futex
+    refuse_call(SYS_futex, *(uint32_t *)error);
+#endif
     errno = 4711;
     *waited = waits_ms(60);
     return errno == 4711 ? 0 : 1;
