@@ -8,4 +8,7 @@
 /* Does only the floor's work, to measure the cost of an exported function. */
 int64_t floor_next(void *word);
 
+/* The same on a word that one thread has for itself: no atomic add. */
+int64_t floor_own(uint64_t *word);
+
 #endif

@@ -78,6 +78,8 @@
     X(limit_hot, "src/draw/hot.c", 2, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
     X(record_many, "src/draw/hot.c", 1, "atomic_load_explicit(wide ? &g->wide_record : &g->record, memory_order_acquire)") \
     X(limit_many, "src/draw/hot.c", 3, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
+    X(record_batch, "src/draw/hot.c", 1, "atomic_load_explicit(&g->record, memory_order_acquire)") \
+    X(limit_batch, "src/draw/hot.c", 4, "atomic_load_explicit(&r->limit, memory_order_acquire)") \
     X(record_start, "src/draw/hot.c", 1, "atomic_store_explicit(sfid__record_at(g), r, memory_order_release)") \
     X(record_stop, "src/draw/hot.c", 1, "atomic_exchange_explicit(sfid__record_at(g), &sfid__no_record, memory_order_acquire)") \
     X(record_lane, "src/draw/lane.c", 1, "atomic_load_explicit(lane->record, memory_order_acquire)") \
@@ -90,6 +92,7 @@
     X(memory_leave, "src/draw/memory.c", 1, "atomic_store_explicit(&memory->in_use, 0, memory_order_release)") \
     X(current_live, "src/draw/page.c", 1, "atomic_load_explicit(&page->current, memory_order_acquire)") \
     X(poke_set, "src/draw/page.c", 1, "atomic_exchange_explicit(&page->poke, 1, memory_order_acq_rel)") \
+    X(news_raise, "src/draw/page.c", 1, "atomic_fetch_add_explicit(&page->news, 1, memory_order_release)") \
     X(current_get, "src/draw/page.h", 1, "atomic_load_explicit(&page->current, memory_order_acquire)") \
     X(word_close, "src/draw/record.c", 1, "atomic_fetch_or_explicit(&r->word, SFID__CLOSED, memory_order_acq_rel)") \
     X(limit_raise, "src/draw/record.c", 1, \
@@ -99,12 +102,13 @@
     X(current_append, "src/draw/record.c", 1, "atomic_store_explicit(&page->current, count, memory_order_release)") \
     X(current_replace, "src/draw/record.c", 1, \
       "atomic_compare_exchange_strong_explicit(&page->current, &current, i, memory_order_release, memory_order_relaxed)") \
-    X(resting_get, "src/draw/slow.c", 1, "atomic_load_explicit(&g->page->resting, memory_order_acquire)") \
+    X(resting_get, "src/draw/wait.c", 1, "atomic_load_explicit(&g->page->resting, memory_order_acquire)") \
     X(closed_fence, "src/draw/slow.c", 1, "atomic_thread_fence(memory_order_acquire)") \
     X(record_newest, "src/draw/slow.c", 1, \
       "atomic_compare_exchange_strong_explicit(sfid__record_at(g), &seen, current, memory_order_acq_rel, memory_order_relaxed)") \
     X(hi_get, "src/draw/slow.c", 1, "atomic_load_explicit(&v->r->hi, memory_order_acquire)") \
     X(limit_look, "src/draw/slow.c", 1, "atomic_load_explicit(&v->r->limit, memory_order_acquire)") \
+    X(news_look, "src/draw/slow.c", 1, "atomic_load_explicit(&g->page->news, memory_order_acquire)") \
     X(record_look, "src/draw/slow.c", 1, "atomic_load_explicit(sfid__record_at(g), memory_order_acquire)") \
     X(hi_raise, "src/draw/slow.c", 1, "raise(&v->r->hi, v->clock, memory_order_release)") \
     X(word_settle, "src/draw/slow.c", 1, "atomic_load_explicit(&v->r->word, memory_order_acquire)") \

@@ -176,6 +176,26 @@ static void find_no_rest(void) {
     want(load(LIMIT, RLX) == 1, "the window is over, although it was renewed");
 }
 
+/* A call that has seen the last news, and not what they are about, would wait for more. */
+enum { NEWS = RESTING };
+static void extend_and_announce(void) {
+    long seen = 0;
+    swap(LIMIT, &seen, 1, limit_raise);
+    add(NEWS, 1, news_raise);
+}
+static void wait_for_news(void) {
+    if (load(NEWS, news_look) == 1)
+        want(load(LIMIT, RLX) == 1, "a call waits for what has happened");
+}
+static void stop_and_announce(void) {
+    stop_generator();
+    add(NEWS, 1, news_raise);
+}
+static void wait_for_end(void) {
+    if (load(NEWS, news_look) == 1)
+        want(load(RECORD, RLX) == 2, "a call waits for a handle that is closed");
+}
+
 enum { LOCK, NEWEST, TICK, END };
 
 static void refresh(void) {
@@ -256,6 +276,7 @@ static void next_is_above(void) {
 
 const struct program draw_programs[] = {
     RECORD_IN(record_hot, "a record is replaced, hot path"),
+    RECORD_IN(record_batch, "a record is replaced, batch in one tick"),
     RECORD_IN(record_many, "a record is replaced, batch"),
     RECORD_IN(record_tick, "a record is replaced, shared page"),
     RECORD_IN(record_lane, "a record is replaced, lane"),
@@ -274,6 +295,7 @@ const struct program draw_programs[] = {
     {"close, and calls that wait", {stop_and_close, find_closed}, NULL},
     {"close unmaps what lies behind the records", {publish, go_on, unmap}, still_mapped},
     LIMIT_IN(limit_hot, "the limit, hot path"),
+    LIMIT_IN(limit_batch, "the limit, batch in one tick"),
     LIMIT_IN(limit_many, "the limit, batch"),
     LIMIT_IN(limit_tick, "the limit, shared page"),
     LIMIT_IN(limit_lane, "the limit, lane"),
@@ -281,6 +303,8 @@ const struct program draw_programs[] = {
     LIMIT_IN(inline_lane_limit, "the limit, inline form of a lane"),
     LIMIT_IN(limit_look, "the limit, slow path"),
     {"the highest tick seen", {time_goes_on, raise_hi, look_at_clock}, NULL},
+    {"a call waits for the keeper", {extend_and_announce, wait_for_news}, NULL},
+    {"a call waits, and the handle is closed", {stop_and_announce, wait_for_end}, NULL},
     {"a rest is over", {rest_is_over, find_no_rest}, NULL, .start = {[RESTING] = 1}},
     {"ticks: two refresh", {refresh, refresh, use_tick}, NULL},
     {"ticks: one is late", {refresh, refresh_late}, NULL},

@@ -87,7 +87,7 @@ int sfid_next_wide(sfid *g, sfid_wide *id) { return next(g, true, id); }
 int sfid_try_next_wide(sfid *g, sfid_wide *id) { return next(g, false, id); }
 
 /* As next_n_slow() of hot.c. */
-static SFID__COLD int64_t next_n_slow(struct sfid *g, sfid_wide *ids, size_t n, struct sfid__run run) {
+static __attribute__((noinline)) int64_t next_n_slow(struct sfid *g, sfid_wide *ids, size_t n, struct sfid__run run) {
     struct sfid__call call = {.may_sleep = true};
     size_t done = 0;
     for (;;) {

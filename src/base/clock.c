@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -40,9 +41,24 @@ static void system_sleep_ns(const struct sfid__clock *self, int64_t ns) {
     errno = saved;
 }
 
-const struct sfid__clock sfid__system_clock = {system_now, system_monotonic_ns, system_sleep_ns};
+/*
+ * Where the futex is refused, with whatever errno, the word still has its value: a plain sleep takes its place. The futex is no
+ * cancellation point, as clock_nanosleep() is: a thread that is cancelled in its wait finds that at the end of it.
+ */
+static void system_wait_ns(const struct sfid__clock *self, _Atomic uint32_t *word, uint32_t value, int64_t ns) {
+    const int saved = errno, why = sfid__futex_wait(word, SFID__FUTEX_SHARED, value, SFID__MAX(1, ns / 1000000));
+    errno = saved;
+    if (why == 0 || why == EINTR || why == ETIMEDOUT || atomic_load_explicit(word, memory_order_relaxed) != value)
+        pthread_testcancel();
+    else
+        system_sleep_ns(self, ns);
+}
 
-struct sfid__time sfid__now(const struct sfid__clock *clock) { return clock->now(clock); }
+const struct sfid__clock sfid__system_clock = {system_now, system_monotonic_ns, system_sleep_ns, system_wait_ns};
+
+struct sfid__time sfid__now(const struct sfid__clock *clock) {
+    return clock->now(clock);
+}
 
 int64_t sfid__monotonic_ms(const struct sfid__clock *clock) { return clock->monotonic_ns(clock) / 1000000; }
 

@@ -21,6 +21,9 @@ struct sfid__clock {
     struct sfid__time (*now)(const struct sfid__clock *self);     /* wall clock */
     int64_t (*monotonic_ns)(const struct sfid__clock *self);      /* never steps; for deadlines */
     void (*sleep_ns)(const struct sfid__clock *self, int64_t ns); /* may return early (a signal) */
+
+    /* The same, but ends once a word of memory that processes may share has another value, and its sleepers are woken. */
+    void (*wait_ns)(const struct sfid__clock *self, _Atomic uint32_t *word, uint32_t value, int64_t ns);
 };
 
 extern const struct sfid__clock sfid__system_clock;

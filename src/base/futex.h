@@ -41,10 +41,13 @@ static inline long sfid__futex_call(_Atomic uint32_t *word, int op, uint32_t val
 #endif
 }
 
-/* Sleeps while the word has this value, for at most ms (INT64_MAX: no limit). May return early. Changes errno. */
-static inline void sfid__futex_wait(_Atomic uint32_t *word, int scope, uint32_t value, int64_t ms) {
+/*
+ * Sleeps while the word has this value, for at most ms (INT64_MAX: no limit). May return early. Returns 0, or an errno, such as
+ * EPERM where a sandbox does not allow it. Changes errno.
+ */
+static inline int sfid__futex_wait(_Atomic uint32_t *word, int scope, uint32_t value, int64_t ms) {
     const struct timespec ts = {(time_t)SFID__MIN(ms / 1000, INT32_MAX), (long)(ms % 1000) * 1000000};
-    sfid__futex_call(word, FUTEX_WAIT | scope, value, ms == INT64_MAX ? NULL : &ts);
+    return sfid__futex_call(word, FUTEX_WAIT | scope, value, ms == INT64_MAX ? NULL : &ts) < 0 ? errno : 0;
 }
 
 /* Wakes at most n sleepers. Async-signal-safe; keeps errno. */

@@ -71,11 +71,11 @@ static int64_t slow(struct sfid__generator *g, struct sfid__call call, struct sf
 }
 
 /* The two ways into the slow path. Their arguments are scalars: a struct would give the hot path a stack frame. */
-static SFID__COLD int64_t next_slow(struct sfid__generator *g, bool may_sleep, struct sfid__call *out) {
+static __attribute__((noinline)) int64_t next_slow(struct sfid__generator *g, bool may_sleep, struct sfid__call *out) {
     return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1}, out);
 }
 
-static SFID__COLD int64_t next_in_hand(struct sfid__generator *g, struct sfid__record *r, uint64_t n, bool may_sleep,
+static __attribute__((noinline)) int64_t next_in_hand(struct sfid__generator *g, struct sfid__record *r, uint64_t n, bool may_sleep,
                                        struct sfid__call *out) {
     atomic_store_explicit(&g->word_tick, LOOK, memory_order_relaxed);
     return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
@@ -208,6 +208,10 @@ static SFID__HOT struct sfid__run draw_many(struct sfid__generator *g, uint64_t 
     return (struct sfid__run){0};
 }
 
+SFID__UNGUARDED struct sfid__run sfid__draw_in_tick(struct sfid__generator *g, uint64_t tick, uint64_t want) {
+    return g->shared ? draw_shared(g, tick, want) : draw_many(g, tick, false, want);
+}
+
 SFID__UNGUARDED bool sfid__draw_numbers(struct sfid__generator *g, uint64_t want, struct sfid__run *run) {
     const uint64_t tick = sfid__hint(g);
     *run = unlikely(g->shared) ? draw_shared(g, tick, want) : draw_many(g, tick, true, want);
@@ -226,7 +230,7 @@ static SFID__HOT void fill(int64_t *ids, struct sfid__run run) {
 }
 
 /* A batch that is not all in the hint's tick; run: its first positions, or none. */
-static SFID__COLD int64_t next_n_slow(struct sfid__generator *g, int64_t *ids, size_t n, struct sfid__run run) {
+static __attribute__((noinline)) int64_t next_n_slow(struct sfid__generator *g, int64_t *ids, size_t n, struct sfid__run run) {
     struct sfid__call call = {.may_sleep = true}; /* one for all rounds: max_wait_ms limits the whole call */
     if (sfid__is_wide(g))
         return sfid__wrong_width(g);
@@ -243,8 +247,7 @@ static SFID__COLD int64_t next_n_slow(struct sfid__generator *g, int64_t *ids, s
         done += (size_t)run.count;
         if (done >= n)
             return (int64_t)done;
-        const uint64_t tick = sfid__hint(g);
-        run = g->shared ? draw_shared(g, tick, n - done) : draw_many(g, tick, false, n - done);
+        run = sfid__draw_in_tick(g, sfid__hint(g), n - done);
     }
 }
 
@@ -257,21 +260,38 @@ static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t next_n_sh
     return (int64_t)n;
 }
 
+/* Not inlined: what it needs in registers would cost the batches that are all in one tick some. */
+static SFID__UNGUARDED __attribute__((noinline)) int64_t next_n_rest(struct sfid__generator *g, uint64_t tick, int64_t *ids,
+                                                                     size_t n) {
+    return next_n_slow(g, ids, n, draw_many(g, tick, false, n));
+}
+
+static __attribute__((noinline)) int64_t next_n_odd(struct sfid__generator *g, int64_t *ids, size_t n) {
+    if (n == 0)
+        return 0;
+    if (ids == NULL)
+        return SFID_EINVAL;
+    return g == NULL ? SFID_ECLOSED : sfid_next_n((sfid *)(void *)g, ids, sfid__countable(n));
+}
+
+/*
+ * A batch whose first and last position are of the hint's tick; the exchange takes them from the word that was compared, as in
+ * draw_many(), through which all others go. Orders as in draw().
+ */
 SFID__UNGUARDED SFID__ALIGNED int64_t sfid_next_n(sfid *handle, int64_t *ids, size_t n) {
     struct sfid__generator *g = (struct sfid__generator *)(void *)handle;
-    if (unlikely(n == 0))
-        return 0;
-    if (unlikely(ids == NULL))
-        return SFID_EINVAL;
-    if (unlikely(g == NULL))
-        return SFID_ECLOSED;
-    n = sfid__countable(n);
+    if (unlikely((uint64_t)n - 1 >= INT64_MAX || ids == NULL || g == NULL))
+        return next_n_odd(g, ids, n);
     const uint64_t tick = sfid__hint(g);
-    const struct sfid__run run = draw_many(g, tick, false, n);
-    if (unlikely(run.count != n))
-        return g->shared ? next_n_shared(g, tick, ids, n) : next_n_slow(g, ids, n, run);
-    fill(ids, run);
-    return (int64_t)n;
+    struct sfid__record *r = atomic_load_explicit(&g->record, memory_order_acquire);
+    uint64_t at = atomic_load_explicit(&r->word, memory_order_relaxed);
+    if (likely(sfid__record_tick(r, at) == tick && sfid__record_tick(r, at + n - 1) == tick &&
+               tick < atomic_load_explicit(&r->limit, memory_order_acquire) &&
+               atomic_compare_exchange_weak_explicit(&r->word, &at, at + n, memory_order_relaxed, memory_order_relaxed))) {
+        sfid__fill(ids, n, (uint64_t)sfid__compose_in(r, tick, at), sfid__record_step(r));
+        return (int64_t)n;
+    }
+    return g->shared ? next_n_shared(g, tick, ids, n) : next_n_rest(g, tick, ids, n);
 }
 
 int sfid_retry_ms(const sfid *handle) {
@@ -328,4 +348,6 @@ void sfid__generator_stop(struct sfid__generator *g) {
      * it mapped (mapping.c). A store would not read what that call has written. Only constants lie behind the new value.
      */
     atomic_exchange_explicit(sfid__record_at(g), &sfid__no_record, memory_order_acquire);
+    if (g->page)
+        sfid__page_announce(g->page); /* calls that wait for the keeper */
 }

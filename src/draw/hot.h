@@ -40,6 +40,9 @@ struct sfid__run {
     uint64_t n, count;
 };
 
+/* Takes at most so many positions of a tick, which the hint has shown, for 64-bit IDs. With none the slow path has to look. */
+struct sfid__run sfid__draw_in_tick(struct sfid__generator *g, uint64_t tick, uint64_t want);
+
 /* Takes at most so many positions of the hint's tick for wide IDs. False: not all of them. With none the slow path has to look. */
 bool sfid__draw_numbers(struct sfid__generator *g, uint64_t want, struct sfid__run *run);
 

@@ -10,13 +10,14 @@
  * that memory, or only claims to, a run has one position.
  *
  * A lane issues a position without another look at the table only in that
- * position's own tick. If the tick lies ahead of the clock (borrowing, or a
+ * position's own tick, and takes a run without one only in the tick that the
+ * hint shows, as a batch does (hot.c). If the tick lies ahead of the clock (borrowing, or a
  * clock that stepped back), each position goes through the table as one in hand.
  * If the tick is past, the lane drops the rest of the run.
  */
 #include "base/process.h"
-#include "draw/crowd.h"
 #include "draw/hint.h"
+#include "draw/hot.h"
 
 #include <sfid.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ struct run {
 struct sfid_lane {
     _Atomic(struct sfid__record *) *record; /* the generator's */
     struct run *run;
+    bool by_second; /* a tick is a second, and time() shows it; epoch_s is the generator's */
+    uint64_t epoch_s;
     struct sfid__generator *generator;
     uint64_t length;
 };
@@ -66,11 +69,11 @@ static void use(struct sfid_lane *lane, struct sfid__generator *g) {
     lane->record = sfid__record_at(lane->generator);
 }
 
-static int64_t take_run(struct run *run, const struct sfid__call *call) {
-    const struct sfid__record *r = call->from;
-    const int64_t first = sfid__compose(r, call->n);
+static SFID__HOT int64_t take_run(struct run *run, struct sfid__run taken) {
+    const struct sfid__record *r = taken.from;
+    const int64_t first = sfid__compose(r, taken.n);
     const uint64_t id = (uint64_t)first, step = sfid__record_step(r);
-    *run = (struct run){call->from, sfid__record_tick(r, call->n), id + step, id + step * call->count, step, call->n + call->count};
+    *run = (struct run){taken.from, sfid__record_tick(r, taken.n), id + step, id + step * taken.count, step, taken.n + taken.count};
     return first;
 }
 
@@ -81,16 +84,16 @@ static SFID__HOT int64_t step_on(struct run *run) {
     return (int64_t)id;
 }
 
-static SFID__COLD int64_t next_slow(struct sfid_lane *lane, uint64_t tick) {
+/* Through the table: the position that goes out next waits for its tick, or a run begins a tick, or the keeper is wanted. */
+static __attribute__((noinline)) int64_t next_by_table(struct sfid_lane *lane, uint64_t left, bool waits) {
     struct run *run = lane->run;
     struct sfid__call call = {.may_sleep = true, .want = lane->length};
-    const uint64_t left = left_of(run);
-    const bool waits = left && run->tick > tick;
     if (waits) {
-        call = (struct sfid__call){.may_sleep = true, .want = 1, .from = run->from, .n = run->end - left, .in_hand = true};
+        call.want = 1;
+        call.from = run->from;
+        call.n = run->end - left;
+        call.in_hand = true;
         step_on(run);
-    } else {
-        drop_run(run);
     }
     const uint64_t in_hand = call.n;
     const int rc = sfid__draw_front(lane->generator, &call);
@@ -100,20 +103,60 @@ static SFID__COLD int64_t next_slow(struct sfid_lane *lane, uint64_t tick) {
         return sfid__compose(call.from, call.n);
     use(lane, lane->generator);
     drop_run(run); /* what is left lies below the run just taken */
-    return take_run(run, &call);
+    return take_run(run, (struct sfid__run){call.from, call.n, call.count});
 }
 
-SFID__UNGUARDED int64_t sfid_lane_next(sfid_lane *lane) {
-    if (unlikely(lane == NULL))
-        return SFID_ECLOSED;
-    const uint64_t tick = sfid__hint(lane->generator);
+/*
+ * Not inlined: what it needs in registers would cost the calls that have a run some. Not cold either: of a lane that borrows each
+ * call comes here. keeper_due as in hot.c, is_in().
+ */
+static SFID__UNGUARDED __attribute__((noinline)) int64_t next_run(struct sfid_lane *lane, uint64_t tick) {
+    struct run *run = lane->run;
+    struct sfid__generator *g = lane->generator;
+    const uint64_t left = left_of(run);
+    const bool waits = left && run->tick > tick;
+    if (!waits)
+        drop_run(run);
+    if (waits || unlikely(atomic_load_explicit(&g->keeper_due, memory_order_relaxed)))
+        return next_by_table(lane, left, waits);
+    const struct sfid__run taken = sfid__draw_in_tick(g, tick, lane->length);
+    if (unlikely(taken.count == 0))
+        return next_by_table(lane, left, false);
+    if (g->shared)
+        use(lane, g);
+    return take_run(run, taken);
+}
+
+static SFID__HOT int64_t next_in(struct sfid_lane *lane, uint64_t tick) {
     struct run *run = lane->run;
     /* Acquire, as in hot.c: record, with [publish]; limit, with [limit]. */
     struct sfid__record *r = atomic_load_explicit(lane->record, memory_order_acquire);
     if (likely(run->tick == tick && run->id < run->stop && run->from == r &&
                tick < atomic_load_explicit(&r->limit, memory_order_acquire)))
         return step_on(run);
-    return next_slow(lane, tick);
+    return next_run(lane, tick);
+}
+
+static __attribute__((noinline)) int64_t next_by_clock(struct sfid_lane *lane) {
+    return next_in(lane, sfid__hint(lane->generator));
+}
+
+/* Not inlined, and no call comes back here: so nothing has to be saved on the stack. */
+static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t next_by_counter(struct sfid_lane *lane) {
+    uint64_t tick;
+    struct sfid__generator *g = lane->generator;
+    if (likely(g->source == SFID__TICK_COUNTER && sfid__ticks_lasts(&g->ticks, &tick)))
+        return next_in(lane, tick);
+    return next_by_clock(lane);
+}
+
+SFID__UNGUARDED SFID__ALIGNED int64_t sfid_lane_next(sfid_lane *lane) {
+    if (unlikely(lane == NULL))
+        return SFID_ECLOSED;
+    if (!lane->by_second)
+        return next_by_counter(lane);
+    const uint64_t second = (uint64_t)time(NULL);
+    return next_in(lane, second - lane->epoch_s);
 }
 
 int sfid_lane_open(sfid_lane **out, sfid *g) {
@@ -130,8 +173,10 @@ int sfid_lane_open(sfid_lane **out, sfid *g) {
             munmap(page, PAGE);
         return SFID_ENOMEM;
     }
-    use(lane, generator);
     lane->run = page;
+    lane->by_second = generator->source == SFID__TICK_SECONDS && generator->unit_s == 1;
+    lane->epoch_s = generator->epoch_s;
+    use(lane, generator);
     const uint64_t part = (generator->layout.max_seq + 1) / (generator->shared ? SHARED_PART : RUN_PART);
     lane->length = SFID__MIN(SFID__MAX(part, 1), RUN_LONGEST);
     if (!sfid__process_wipes(page, PAGE))

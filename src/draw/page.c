@@ -144,3 +144,9 @@ void sfid__page_wake_all(struct sfid__page *page) {
     set_poke(page);
     sfid__futex_wake(&page->poke, SFID__FUTEX_SHARED, INT_MAX);
 }
+
+void sfid__page_announce(struct sfid__page *page) {
+    /* Release, with the acquire in slow.c, look() [news]: who finds the word risen finds what it was raised for. */
+    atomic_fetch_add_explicit(&page->news, 1, memory_order_release);
+    sfid__futex_wake(&page->news, SFID__FUTEX_SHARED, INT_MAX);
+}

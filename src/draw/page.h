@@ -11,7 +11,7 @@
  *        word; counters; reign: which keeper counts.
  *   3-6  the seats of keepers.
  *   7    the terms of a page that processes share; who serves one that they
- *        do not share.
+ *        do not share; news: the wake-up word of calls.
  *   8-   records, append-only, three lines each.
  *
  * A record is what one lease allows. Its first line has the state word, the
@@ -122,6 +122,7 @@ struct sfid__page {
     _Atomic uint64_t settings;                    /* shared: of its store, as a hash; 0: the above is all */
     _Atomic uint64_t watch; /* base/watch.h: of the crew that serves the page, and SFID__IN_TURN; 0: none does */
     _Atomic uint32_t berth; /* the page's number among those of that crew */
+    _Atomic uint32_t news;  /* futex: rises when calls that wait for the keeper have to look again */
 
     _Alignas(SFID__LINE) struct sfid__record records[];
 };
@@ -206,5 +207,11 @@ void sfid__page_wake(struct sfid__page *page);
 
 /* Wakes all threads that sleep as keepers of the page, if those are threads of their own. */
 void sfid__page_wake_all(struct sfid__page *page);
+
+/*
+ * Wakes all calls that wait for the keeper, in all processes: a limit was raised, a record published, or a handle closed, before
+ * this. An older library neither wakes nor is woken: its calls, and calls beside its keeper, look again after a while.
+ */
+void sfid__page_announce(struct sfid__page *page);
 
 #endif

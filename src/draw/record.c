@@ -149,6 +149,7 @@ struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count
     if (old)
         count_issued(page, old);
     atomic_store_explicit(&page->current, count, memory_order_release); /* [publish] */
+    sfid__page_announce(page);
     return r;
 }
 
@@ -167,6 +168,7 @@ struct sfid__record *sfid__record_replace(struct sfid__page *page, uint32_t i, u
     uint32_t current = seen;
     /* [publish] as well. An index never comes back: each record is reserved by one keeper. */
     if (atomic_compare_exchange_strong_explicit(&page->current, &current, i, memory_order_release, memory_order_relaxed)) {
+        sfid__page_announce(page);
         count_issued(page, old);
         return r;
     }

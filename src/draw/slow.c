@@ -48,9 +48,7 @@
 #include "id/layout.h"
 
 #define NAP_FIRST_NS INT64_C(1000000)
-#define NAP_LONGEST_NS INT64_C(50000000) /* also the longest delay until a sleeper notices a step of the clock */
 #define REPORTED_REGRESSION_MS 1000
-#define ANSWERED_MS 2000 /* a keeper that is stopped is replaced within this time: SFID__DEAF_MS in keeper_parts.h */
 
 struct sfid__record sfid__no_record = {.word = SFID__CLOSED};
 struct sfid__record sfid__wide_only = {.word = SFID__CLOSED};
@@ -81,33 +79,7 @@ static bool raise(_Atomic uint64_t *p, uint64_t value, memory_order order) {
 
 static uint64_t tick_of(const struct sfid__record *r, uint64_t word) { return sfid__record_tick(r, word & ~SFID__CLOSED); }
 
-/* ---- sleeping ------------------------------------------------------------ */
-
-/* How much longer this call may sleep. */
-static int64_t remaining_ns(const struct sfid__generator *g, const struct sfid__call *call) {
-    if (!call->may_sleep)
-        return 0;
-    if (call->deadline_ns == 0)
-        return (int64_t)g->max_wait_ms * 1000000;
-    return call->deadline_ns - g->clock->monotonic_ns(g->clock);
-}
-
-/* Sleeps ns, or the part of it that is allowed at a time. Returns false if the call may sleep no more. */
-static bool nap(struct sfid__generator *g, struct sfid__call *call, int64_t ns) {
-    const int64_t left = remaining_ns(g, call);
-    if (left <= 0)
-        return false;
-    if (!call->slept) {
-        call->slept = true;
-        call->deadline_ns = g->clock->monotonic_ns(g->clock) + left;
-        atomic_fetch_add_explicit(&g->waits, 1, memory_order_relaxed); /* statistic */
-    }
-    const int64_t before = g->clock->monotonic_ns(g->clock), nap_ns = SFID__MIN(SFID__MIN(ns, left), NAP_LONGEST_NS);
-    g->clock->sleep_ns(g->clock, nap_ns);
-    if (g->clock->monotonic_ns(g->clock) == before) /* it stands still, as libfaketime's may: the nap counts even so */
-        call->deadline_ns -= nap_ns;
-    return true;
-}
+/* ---- until when ----------------------------------------------------------- */
 
 /* The time until the clock shows a tick; at least 1. */
 static int64_t until_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
@@ -118,43 +90,6 @@ static int64_t until_ns(const struct sfid__generator *g, const struct view *v, u
 /* The time until the clock, helped by the lead, makes a tick due. */
 static int64_t until_due_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
     return until_ns(g, v, tick > v->lead ? tick - v->lead : 0);
-}
-
-/* Notes since when the keeper is wanted, for keeper.c. Relaxed: a hint. */
-static void ask(struct sfid__generator *g) {
-    uint64_t nobody = 0;
-    if (load(&g->page->asked_ms) == 0)
-        atomic_compare_exchange_strong_explicit(&g->page->asked_ms, &nobody, (uint64_t)sfid__monotonic_ms(g->clock) | 1,
-                                                memory_order_relaxed, memory_order_relaxed);
-}
-
-void sfid__draw_ask(struct sfid__generator *g) {
-    ask(g);
-    sfid__page_poke(g->page);
-}
-
-/*
- * True if a window that is over is renewed within milliseconds, once the keeper is asked: it rests, or it has ended, and the
- * next one has not been asked for yet, or just now. Acquire, with the release in keeper_tell.c [resting]: a call that finds the
- * rest over finds the limit raised, too.
- */
-static bool is_awaited(const struct sfid__generator *g) {
-    const uint32_t resting = atomic_load_explicit(&g->page->resting, memory_order_acquire);
-    if (!g->shared || resting != 0)
-        return resting == SFID__RESTS;
-    const int64_t asked = (int64_t)(load(&g->page->asked_ms) & INT64_MAX), ms = sfid__monotonic_ms(g->clock) - asked;
-    return asked == 0 || (ms < ANSWERED_MS && ms > -ANSWERED_MS);
-}
-
-/* Wants the keeper: half of the window is gone, or (urgent) all of it. */
-static void want_keeper(struct sfid__generator *g, bool may_start, bool urgent) {
-    if (g->half_window == 0)
-        return;
-    ask(g);
-    (urgent ? sfid__page_wake : sfid__page_poke)(g->page);
-    atomic_store_explicit(&g->keeper_due, !may_start, memory_order_relaxed); /* a hint, for hot.c is_in() */
-    if (may_start && g->keeper_wanted)
-        g->keeper_wanted(g);
 }
 
 /* ---- the ways out -------------------------------------------------------- */
@@ -176,17 +111,17 @@ static int refuse(struct sfid__generator *g, const struct view *v) {
     return v->behind ? SFID_ECLOCK : SFID_EAGAIN;
 }
 
-/* Rows 3, 12, 14: nothing may be issued until the keeper has done its part. */
+/* Rows 3, 12, 14: nothing may be issued until the keeper has done its part. The sleep ends when it has (wait.c). */
 static int wait_for_keeper(struct sfid__generator *g, struct sfid__call *call, const struct view *v) {
-    want_keeper(g, call->may_sleep, true);
-    call->nap_ns = call->nap_ns ? SFID__MIN(call->nap_ns * 2, NAP_LONGEST_NS) : NAP_FIRST_NS;
-    if (nap(g, call, call->nap_ns))
+    sfid__wait_want_keeper(g, call->may_sleep, true);
+    call->nap_ns = call->nap_ns ? SFID__MIN(call->nap_ns * 2, SFID__WAIT_LONGEST_NS) : NAP_FIRST_NS;
+    if (sfid__wait_ns(g, call, call->nap_ns, true))
         return AGAIN;
     /* Acquire, with the release half of sfid__record_close: a call that saw the word closed by close sees the handle closed. */
     atomic_thread_fence(memory_order_acquire);
     if (sfid__is_closed(g))
         return SFID_ECLOSED;
-    if (is_awaited(g)) /* a caller that may not sleep has not lost its lease */
+    if (sfid__wait_is_short(g)) /* a caller that may not sleep has not lost its lease */
         return SFID_EAGAIN;
     return load(&v->r->limit) > v->limit ? AGAIN : SFID_ELEASE;
 }
@@ -284,6 +219,10 @@ static int look_at_clock(const struct sfid__generator *g, struct view *v) {
 }
 
 static int look(struct sfid__generator *g, struct sfid__call *call, struct view *v) {
+    /* [news] Acquire, with the release in sfid__page_announce(): before all that is looked at below. A handle that did not open has
+       no page. */
+    if (g->page)
+        call->news = atomic_load_explicit(&g->page->news, memory_order_acquire);
     /* Acquire, with the release that published the record ([publish] in record.c, or open): its fields are there. */
     v->r = call->in_hand ? call->from : atomic_load_explicit(sfid__record_at(g), memory_order_acquire);
     const int rc = look_at_clock(g, v);
@@ -310,8 +249,8 @@ static int look(struct sfid__generator *g, struct sfid__call *call, struct view 
     v->lead = lead_of(g, v->r);
     const uint64_t early = atomic_load_explicit(&g->page->early, memory_order_relaxed); /* pace */
     if (g->half_window != 0 && v->clock + (early ? early : g->half_window) >= v->limit)
-        want_keeper(g, call->may_sleep, false);
-    else if (atomic_load_explicit(&g->keeper_due, memory_order_relaxed)) /* as in want_keeper() */
+        sfid__wait_want_keeper(g, call->may_sleep, false);
+    else if (atomic_load_explicit(&g->keeper_due, memory_order_relaxed)) /* as in sfid__wait_want_keeper() */
         atomic_store_explicit(&g->keeper_due, false, memory_order_relaxed);
     return GO;
 }
@@ -335,7 +274,7 @@ static int settle(struct sfid__generator *g, struct sfid__call *call, const stru
         return DRAWN;
     }
     count_exhausted(g, call, v, tick);
-    if (g->exhaustion == SFID_FAIL || !nap(g, call, until_due_ns(g, v, tick)))
+    if (g->exhaustion == SFID_FAIL || !sfid__wait_ns(g, call, until_due_ns(g, v, tick), false))
         return refuse(g, v); /* 9 */
     return AGAIN;            /* 10 */
 }
@@ -395,7 +334,7 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
     const uint64_t wt = sfid__record_tick(r, w);
     const int64_t held_back = held_back_ns(g, v, SFID__MAX(wt, v->clock));
     if (held_back) /* 19 */
-        return nap(g, call, held_back) ? AGAIN : refuse(g, v);
+        return sfid__wait_ns(g, call, held_back, false) ? AGAIN : refuse(g, v);
     const uint64_t begin = SFID__MAX(v->clock, from_of(g));
     if (wt < begin) { /* 13 */
         if (begin >= v->limit)
@@ -412,7 +351,7 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
         return at_limit(g, call, v); /* 14 */
     if (due(v, wt))
         return draw(call, r, w, w, share(call, r, w)) ? DRAWN : AGAIN; /* 15 */
-    if (!call->may_sleep || g->exhaustion == SFID_FAIL || until_due_ns(g, v, wt) > remaining_ns(g, call)) {
+    if (!call->may_sleep || g->exhaustion == SFID_FAIL || until_due_ns(g, v, wt) > sfid__wait_left_ns(g, call)) {
         count_exhausted(g, call, v, wt);
         return refuse(g, v); /* 16, 17 */
     }
@@ -474,7 +413,7 @@ int64_t sfid__draw_retry_ms(const struct sfid__generator *g) {
     if (!(w & SFID__CLOSED) && wt >= v.limit && v.limit >= g->end)
         return SFID_EOVERFLOW;
     if ((w & SFID__CLOSED) || v.clock >= v.limit || (may_now && wt >= v.limit) || enters_void(&v, wt))
-        return NAP_LONGEST_NS / 1000000;
+        return SFID__WAIT_LONGEST_NS / 1000000;
     if (may_now)
         return 0;
     return ((held_back ? held_back : until_due_ns(g, &v, wt)) + 999999) / 1000000;
@@ -487,7 +426,7 @@ bool sfid__draw_ready(const struct sfid__generator *g) {
         v.r = in_use(g);
     if (glance(g, &v) != GO)
         return false;
-    const bool awaited = is_awaited(g);
+    const bool awaited = sfid__wait_is_short(g);
     const uint64_t w = load(&v.r->word), wt = tick_of(v.r, w);
     if ((w & SFID__CLOSED) || v.clock >= v.limit || enters_void(&v, wt))
         return awaited; /* 3, 12, 20 */

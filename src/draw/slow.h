@@ -3,20 +3,7 @@
 #ifndef SFID_DRAW_SLOW_H
 #define SFID_DRAW_SLOW_H
 
-#include "draw/generator.h"
-
-/* One call's way through the table. */
-struct sfid__call {
-    bool may_sleep;
-    uint64_t want;             /* how many positions at most, at least 1 */
-    uint64_t n, count;         /* result: the first position and how many, all of one tick */
-    struct sfid__record *from; /* result: their record */
-    bool in_hand;              /* n was taken before, for one ID, and is not issued yet */
-    bool slept, exhausted;     /* true once counted in the statistics */
-    bool copied;               /* result: a copy of this machine may have all that a batch has drawn so far */
-    int64_t deadline_ns;       /* monotonic; 0 until the call first wants to sleep */
-    int64_t nap_ns;            /* pause before the next look at a window that is over */
-};
+#include "draw/wait.h"
 
 /* Limits n to what one call may return in an int64_t. */
 static inline size_t sfid__countable(size_t n) {
@@ -29,9 +16,6 @@ static inline size_t sfid__countable(size_t n) {
 
 /* Takes positions. Returns 0 with n, count and from set, or a negative code. */
 int sfid__draw(struct sfid__generator *g, struct sfid__call *call);
-
-/* Notes that the keeper is wanted, and pokes it, as a call that finds half of the window gone. Async-signal-safe. */
-void sfid__draw_ask(struct sfid__generator *g);
 
 /* sfid_retry_ms() of a generator, without its limit: a wait may take years. */
 int64_t sfid__draw_retry_ms(const struct sfid__generator *g);

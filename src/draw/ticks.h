@@ -65,14 +65,21 @@ void sfid__ticks_init(struct sfid__ticks *t, int64_t epoch_ms, uint64_t unit_ms)
 /* Reads the clock. Returns the precise tick, huge before the epoch. */
 uint64_t sfid__ticks_refresh(struct sfid__ticks *t);
 
-static inline uint64_t sfid__ticks_now(struct sfid__ticks *t) {
+/* The tick, if the counter shows it. */
+static inline bool sfid__ticks_lasts(struct sfid__ticks *t, uint64_t *tick) {
     /* Acquire, with the release in refresh: the tick read next belongs to this end or to a newer one. */
     const uint64_t end = atomic_load_explicit(&t->end, memory_order_acquire);
     /* Unsigned, so that one comparison makes point 2 of ticks.c. Relaxed span: an old value counts for the rest of one tick at
        most. */
-    if (likely(end - sfid__counter() - 1 < atomic_load_explicit(&t->span, memory_order_relaxed)))
-        return atomic_load_explicit(&t->tick, memory_order_relaxed);
-    return sfid__ticks_refresh(t);
+    if (unlikely(end - sfid__counter() - 1 >= atomic_load_explicit(&t->span, memory_order_relaxed)))
+        return false;
+    *tick = atomic_load_explicit(&t->tick, memory_order_relaxed);
+    return true;
+}
+
+static inline uint64_t sfid__ticks_now(struct sfid__ticks *t) {
+    uint64_t tick;
+    return likely(sfid__ticks_lasts(t, &tick)) ? tick : sfid__ticks_refresh(t);
 }
 
 #endif

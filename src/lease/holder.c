@@ -38,6 +38,7 @@ static void tell_lost(const struct sfid__holder *h) {
 static void extend(struct sfid__holder *h) {
     struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
     sfid__record_raise_limit(r, h->lease.limit);
+    sfid__page_announce(h->slot.page);
     atomic_fetch_add_explicit(&r->renewals, 1, memory_order_relaxed); /* statistic */
 }
 

@@ -45,9 +45,9 @@
  *       it is in.
  *   I4  With a holder no poke is lost. The poke word is cleared after a rest;
  *       then comes a look at `stop`, and a step. A poke that comes later ends
- *       the next rest at once (in the crew: crew.c, I3). After a failure the
- *       rest of a thread is a plain sleep, which hears a stop within
- *       BACKED_OFF_NAP_MS; a berth is taken out of the crew. Without a holder
+ *       the next rest at once (in the crew: crew.c, I3). After a failure a
+ *       thread waits for its bell instead, which hears a stop and no poke; a
+ *       berth is taken out of the crew. Without a holder
  *       several threads may share the word: a stop is heard within
  *       EVENT_PERIOD_MS.
  *   I5  Before the first start the opening thread has the holder, and after
@@ -96,7 +96,6 @@
 #include <sched.h>
 
 #define THREAD_NAME "sfid-keeper"
-#define BACKED_OFF_NAP_MS 50 /* a stop is heard within this time */
 #define EVENT_PERIOD_MS 1000
 
 /* ---- a thread of its own -------------------------------------------------- */
@@ -116,7 +115,7 @@ static void rest(struct sfid__keeper *k, int64_t due_ms) {
     if (!sfid__keeper_backs_off(k))
         sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms);
     else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* no poke ends this pause; acquire, as in run() */
-        k->generator->clock->sleep_ns(k->generator->clock, SFID__MIN(ms, BACKED_OFF_NAP_MS) * 1000000);
+        k->generator->clock->wait_ns(k->generator->clock, &k->bell, 0, SFID__MIN(ms, EVENT_PERIOD_MS) * 1000000);
 }
 
 /* Acquire, with the exchange in sit_down(): the older keeper sees what the newer one saw. */
@@ -215,7 +214,7 @@ static bool attends(const struct sfid__keeper *k) { return sfid__keeper_shares(k
 /* Sleeps until the next look. It is soon if the keeper of another process was asked: that one may answer, or be deaf. */
 static void listen(struct sfid__keeper *k) {
     const int64_t ms = SFID__MIN(sfid__keeper_window_ms(k) / 8, EVENT_PERIOD_MS);
-    sfid__futex_wait(&k->bell, SFID__FUTEX_PRIVATE, 0, SFID__MAX(sfid__keeper_asked_ms(k) ? ms / 4 : ms, 1));
+    sfid__futex_wait(&k->bell, SFID__FUTEX_SHARED, 0, SFID__MAX(sfid__keeper_asked_ms(k) ? ms / 4 : ms, 1));
 }
 
 /* A thread that stays: it reports this process's events, and keeps whenever nobody does. */
@@ -314,7 +313,7 @@ static bool has_ended(const struct sfid__keeper *k) {
 
 static void end_thread(struct sfid__keeper *k) {
     atomic_store_explicit(&k->bell, 1, memory_order_relaxed);
-    sfid__futex_wake(&k->bell, SFID__FUTEX_PRIVATE, 1);
+    sfid__futex_wake(&k->bell, SFID__FUTEX_SHARED, 1); /* as the clock waits */
     if (!sfid__keeper_shares(k))
         sfid__page_wake(k->generator->page);
     /* Two keepers may sleep on the word of a page that is shared, and the other one may take the poke. */

@@ -93,7 +93,7 @@ void sfid__keeper_note_rest(const struct sfid__keeper *k, int64_t due_ms) {
     const uint32_t resting = due_ms == SFID__FOREVER && k->holding ? SFID__RESTS : sfid__keeper_backs_off(k) ? SFID__FAILS : 0;
     /* Relaxed: a hint. Behind the step, so that nothing is left of what was asked meanwhile: the answer is there. */
     atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
-    /* A hint. Release, with the acquire in slow.c [resting]: a caller that finds the rest over also finds the raised limit. */
+    /* A hint. Release, with the acquire in wait.c [resting]: a caller that finds the rest over also finds the raised limit. */
     atomic_store_explicit(&page->resting, resting, memory_order_release);
 }
 

@@ -30,6 +30,17 @@ static void fake_sleep(const struct sfid__clock *clock, int64_t ns) {
         f->on_sleep(f, ns);
 }
 
+static void fake_wait(const struct sfid__clock *clock, _Atomic uint32_t *word, uint32_t value, int64_t ns) {
+    struct fake *f = fake_of(clock);
+    f->waits_for = word;
+    if (atomic_load(word) != value)
+        return;
+    if (f->on_wait)
+        f->on_wait(f);
+    if (atomic_load(word) == value)
+        fake_sleep(clock, ns);
+}
+
 void fake_pass_ms(struct fake *f, int64_t ms) {
     f->wall_ns += ms * 1000000;
     f->monotonic += ms * 1000000;
@@ -51,7 +62,7 @@ struct sfid__record *fake_switch(struct fake *f, uint64_t pid, uint64_t position
 void fake_open(struct fake *f, const char *layout, sfid_exhaustion policy, uint32_t max_wait_ms, uint32_t max_ahead_ms) {
     char text[96];
     memset((void *)f, 0, sizeof *f);
-    f->clock = (struct sfid__clock){fake_now, fake_monotonic, fake_sleep};
+    f->clock = (struct sfid__clock){fake_now, fake_monotonic, fake_sleep, fake_wait};
     f->monotonic = 77;
     f->page = aligned_alloc(SFID__LINE, 1 << 16);
     memset((void *)f->page, 0, 1 << 16);

@@ -3,7 +3,9 @@
  * fake.h - a generator on a page in plain memory, with a clock that the test
  * moves.
  *
- * A sleep calls on_sleep, if set, and moves both clocks on by its length.
+ * A sleep calls on_sleep, if set, and moves both clocks on by its length. A
+ * wait for a word calls on_wait first, if set; it is a sleep unless the word
+ * has changed.
  */
 #ifndef SFID_TESTS_FAKE_H
 #define SFID_TESTS_FAKE_H
@@ -25,6 +27,8 @@ struct fake {
     int64_t slept_ns;
     int sleeps;
     void (*on_sleep)(struct fake *f, int64_t ns);
+    void (*on_wait)(struct fake *f);
+    const _Atomic uint32_t *waits_for;
     void *arg;
     struct sfid__generator g;
     struct sfid__page *page;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/scene.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
 int entries(const char *dir) {
     int n = 0;
     DIR *d = opendir(dir);
@@ -45,3 +50,15 @@ static int count_named(const char *name, char state) {
 int threads_named(const char *name) { return count_named(name, 0); }
 
 int threads_asleep(const char *name) { return count_named(name, 'S'); }
+
+void refuse_call(uint32_t number, uint32_t error) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+        diag("no filter here: as the kernel has it");
+}

@@ -53,6 +53,8 @@ static bool are_from(size_t n, uint64_t first) {
 
 static void inside_a_tick(void) {
     fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
+    ok(sfid_next_n(fake_handle(&f), NULL, 0) == 0 && sfid_next_n(fake_handle(&f), ids, 0) == 0 && word() == number(START, 0),
+       "a batch of none takes none");
     is_i64(sfid_next_n(fake_handle(&f), ids, 16), 16, "a batch");
     atomic_store(&fake_record(&f)->lead, 5);
     is_i64(sfid_next_n(fake_handle(&f), ids, 1000), 1000, "and another of the same tick");
@@ -71,6 +73,14 @@ static void over_the_end_of_a_tick(void) {
     fake_pass_ms(&f, 2);
     is_i64(sfid_next_n(fake_handle(&f), ids, 2 * OF_A_TICK), OF_A_TICK, "a batch that begins a tick ends with it");
     is_u64(word(), number(START + 3, 0), "and takes none of the next, either");
+    fake_pass_ms(&f, 1);
+    is_i64(sfid_next_n(fake_handle(&f), ids, SIZE_MAX), OF_A_TICK, "as does one of more IDs than there are");
+    fake_close(&f);
+    fake_open(&f, NULL, SFID_FAIL, 0, 10000);
+    fake_set_word(&f, START, OF_A_TICK - 3);
+    fake_pass_ms(&f, 1);
+    ok(sfid_next_n(fake_handle(&f), ids, 16) == 16 && are_from(16, number(START + 1, 0)),
+       "a batch whose last position is of a tick that has begun: all of it is of the tick that has begun");
     fake_close(&f);
     fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
     fake_set_word(&f, START, OF_A_TICK - 3);

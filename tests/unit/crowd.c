@@ -320,6 +320,17 @@ static void with_a_lane(void) {
     ok(sfid_lane_next(lane) == id + 1 && atomic_load(&fake_record(&b)->word) == word, "and is used up, too");
     sfid_lane_close(lane);
     end();
+    begin_both();
+    ok(sfid_lane_open(&lane, fake_handle(&a)) == 0 && sfid_lane_next(lane) >= 0, "a lane");
+    sfid__draw_move(&a.g, &b.g);
+    fake_pass_ms(&a, 1);
+    ok(pid_of(fake_next(&a)) == 3, "another call is the first of the new page");
+    const int64_t run = sfid_lane_next(lane);
+    const uint64_t after = atomic_load(&fake_record(&b)->word);
+    ok(pid_of(run) == 3 && sfid_lane_next(lane) == run + 1 && atomic_load(&fake_record(&b)->word) == after,
+       "then a lane has its record, and goes on in its run");
+    sfid_lane_close(lane);
+    end();
 }
 
 /* Who is asked renews at once, and a keeper that has died is replaced: no lease is lost unless nobody does it. */

@@ -155,6 +155,12 @@ static void pid_lowest(void) {
            pid_of(ids[2]) == 7,
        "a batch of a layout with the pid lowest");
     lane_of_pid_lowest(ids[2] + step, step);
+    f.g.exhaustion = SFID_FAIL;
+    fake_set_word(&f, fake_tick(&f), f.g.layout.max_seq);
+    const int64_t highest = fake_try(&f);
+    fake_set_word(&f, fake_tick(&f), f.g.layout.max_seq - 1);
+    ok(sfid_next_n(fake_handle(&f), ids, 3) == 2 && ids[1] == highest && ids[0] == highest - step,
+       "and a part of a batch of a layout with the pid lowest");
     fake_close(&f);
 }
 
@@ -297,6 +303,30 @@ static void lane_ahead_of_the_clock(void) {
     lane_end(lane);
 }
 
+static int readings;
+
+static struct sfid__time count_readings(const struct sfid__clock *clock) {
+    readings++;
+    return fake_now(clock);
+}
+
+/* In a tick that a call has begun, the hint is enough. */
+static void lane_without_the_table(void) {
+    int64_t first;
+    sfid_lane *lane = lane_begin(SFID_WAIT, &first);
+    f.clock.now = count_readings;
+    readings = 0;
+    int64_t last = first;
+    unsigned wrong = 0;
+    for (int i = 1; i < 4 * RUN; i++) {
+        const int64_t id = sfid_lane_next(lane);
+        wrong += id != last + 1;
+        last = id;
+    }
+    ok(wrong == 0 && readings == 4 * RUN - 1, "the clock is not looked at for another run of the tick (%d readings)", readings);
+    lane_end(lane);
+}
+
 /* Two lanes in turn through several runs: every number once. */
 static void lanes_share_a_tick(void) {
     static bool seen[4 * RUN];
@@ -426,6 +456,7 @@ int main(void) {
     numbers();
     not_started();
     lanes_open_and_close();
+    lane_without_the_table();
     lanes_share_a_tick();
     lane_of_a_short_sequence();
     lanes_with_runs();

@@ -6,10 +6,7 @@
 
 #include "support/scene.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
-#include <sys/prctl.h>
 
 static _Atomic uint32_t word;
 
@@ -34,22 +31,9 @@ static void have_lasted(const char *what) {
     lasted(waited->over_a_second, 1050 - 1, "%s: one of 1050 ms", what);
 }
 
-/* From here on the kernel answers this call with this error. */
-static void refuse(uint32_t call, uint32_t error) {
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-        diag("no filter here: as the kernel has it");
-}
-
 static void without_the_wide_form(uint32_t error) {
 #ifdef SYS_futex_time64
-    refuse(SYS_futex_time64, error);
+    refuse_call(SYS_futex_time64, error);
 #else
     (void)error;
 #endif
@@ -58,9 +42,9 @@ static void without_the_wide_form(uint32_t error) {
 /* The clock's sleep has the futex for its second way. */
 static int sleeps_in_child(void *unused) {
     (void)unused;
-    refuse(SYS_clock_nanosleep, EPERM);
+    refuse_call(SYS_clock_nanosleep, EPERM);
 #ifdef SYS_clock_nanosleep_time64
-    refuse(SYS_clock_nanosleep_time64, EPERM);
+    refuse_call(SYS_clock_nanosleep_time64, EPERM);
 #endif
     const int64_t begin = tap_now_ms();
     errno = 4711;

@@ -114,7 +114,35 @@ static void other_layouts(void) {
     is_i64(seconds_lane_next(NULL), SFID_ECLOSED, "no lane");
 }
 
+/* The library reads time(), too: it is the clock of the inline form. */
+static void by_second(void) {
+    seconds_ahead = 0;
+    fake_open(&f, "36:4:12/1s", SFID_WAIT, 0, 10000);
+    sfid__generator_use_seconds(&f.g);
+    need(sfid_lane_open(&lane, fake_handle(&f)) == 0, "no lane");
+    const int64_t first = sfid_lane_next(lane);
+    const uint64_t after = word();
+    unsigned wrong = 0;
+    for (int i = 1; i < RUN; i++)
+        wrong += sfid_lane_next(lane) != first + i;
+    ok(first >= 0 && wrong == 0 && word() == after, "a lane by the second hands out a run as it is");
+    is_i64(sfid_lane_next(lane), first + RUN, "then the next run begins");
+    seconds_ahead = 1;
+    fake_pass_ms(&f, 1000); /* two seconds by time(), of which the table sees one */
+    is_u64(fake_tick_of(&f, sfid_lane_next(lane)), fake_tick(&f), "and none goes on in another second than its own");
+    end();
+    fake_open(&f, "36:4:12/60s", SFID_WAIT, 0, 10000);
+    sfid__generator_use_seconds(&f.g);
+    need(sfid_lane_open(&lane, fake_handle(&f)) == 0, "no lane");
+    seconds_ahead = 0;
+    const int64_t minute = sfid_lane_next(lane);
+    seconds_ahead = 59 - (int64_t)(fake_now(&f.clock).ms / 1000 % 60);
+    is_i64(sfid_lane_next(lane), minute + 1, "one by the minute lasts for a minute");
+    end();
+}
+
 int main(void) {
+    by_second();
     whole_runs();
     only_in_its_tick();
     behind_its_tick();

@@ -2,6 +2,8 @@
 /* keeper.c - the background thread against a store of the test's own: renews, backs off, rests, tells, ends. */
 #include "keeper_scene.h"
 
+#include "base/futex.h"
+
 static bool is_alone(void *arg) { return threads_named("sfid-keeper") == *(int *)arg; }
 
 static bool event_told(void *arg) { return atomic_load(&told[*(int *)arg]) > 0; }
@@ -54,8 +56,24 @@ static void renews_while_drawn(void) {
     end();
 }
 
+static _Atomic int too_late;
+
+/* A wait is as long as a test: whoever is not woken comes too late. */
+static void wait_long(const struct sfid__clock *clock, _Atomic uint32_t *word, uint32_t value, int64_t ns) {
+    if (clock && ns > 0 && sfid__futex_wait(word, SFID__FUTEX_SHARED, value, TAP_WAIT_MS) == ETIMEDOUT)
+        atomic_store(&too_late, 1);
+}
+
+static void be_patient(void) {
+    static struct sfid__clock patient;
+    patient = sfid__system_clock;
+    patient.wait_ns = wait_long;
+    f.g.clock = &patient;
+}
+
 static void rests_and_wakes(void) {
     begin(false);
+    be_patient();
     is_i64(sfid__keeper_start(&k), 0, "idle: starts");
     ok(tap_wait_until(resting, NULL, TAP_WAIT_MS), "idle: rests after a period without draws");
     const int before = atomic_load(&store->renewals);
@@ -63,7 +81,7 @@ static void rests_and_wakes(void) {
         sched_yield();
     const int64_t tried = sfid_try_next(fake_handle(&f)); /* the keeper may be quick */
     ok(tried >= 0 || tried == SFID_EAGAIN, "idle: the window ran out, try says to come again, and no worse (%" PRId64 ")", tried);
-    ok(sfid_next(fake_handle(&f)) >= 0, "idle: next waits for the renewal it asked for");
+    ok(sfid_next(fake_handle(&f)) >= 0 && atomic_load(&too_late) == 0, "idle: next waits for the renewal it asked for");
     ok(atomic_load(&store->renewals) > before, "idle: which came");
     sfid__keeper_stop(&k);
     end();
@@ -100,6 +118,22 @@ static void backs_off(void) {
     ok(sfid_next(fake_handle(&f)) >= 0, "repaired: goes on without help");
     ok(tap_wait_until(no_failures, NULL, TAP_WAIT_MS), "repaired: the count is cleared");
     sfid__keeper_stop(&k);
+    end();
+}
+
+static bool pauses(void *arg) {
+    (void)arg;
+    return atomic_load(&f.page->resting) == SFID__FAILS && threads_asleep("sfid-keeper") == 1;
+}
+
+static void hears_a_stop(void) {
+    begin(true);
+    be_patient();
+    atomic_store(&store->fail, 1);
+    sfid__keeper_start(&k);
+    ok(tap_wait_until(pauses, NULL, TAP_WAIT_MS), "failing, and asked to stop: it pauses");
+    sfid__keeper_stop(&k);
+    ok(atomic_load(&too_late) == 0, "failing, and asked to stop: it stops in its pause");
     end();
 }
 
@@ -325,6 +359,7 @@ int main(void) {
     renews_while_drawn();
     rests_and_wakes();
     backs_off();
+    hears_a_stop();
     switches();
     notes_windows();
     moves_on();

@@ -136,6 +136,16 @@ static void keeper_is_due(void) {
     is_i64(fake_try(&f) < 0 || fake_next(&f) < 0, 0, "renewed meanwhile");
     is_u64(atomic_load(&f.g.word_tick), START + 3, "calls look no more either");
     fake_close(&f);
+    begin_without_look(SFID_WAIT, 0);
+    keepers = 0;
+    f.g.keeper_wanted = start_keeper;
+    f.g.half_window = f.g.end;
+    fake_pass_ms(&f, 1);
+    sfid_lane *lane = NULL;
+    ok(sfid_lane_open(&lane, fake_handle(&f)) == 0 && fake_try(&f) >= 0 && keepers == 0, "a keeper is due once more");
+    ok(sfid_lane_next(lane) >= 0 && keepers == 1, "a lane starts it");
+    sfid_lane_close(lane);
+    fake_close(&f);
 }
 
 /* ---- threads ---------------------------------------------------------------------- */

@@ -10,7 +10,8 @@
 #include <signal.h>
 #include <sys/time.h>
 
-enum { OF_A_TICK = 4, BATCH = 3, LOOKS = 6000, SWITCHES = 150 }; /* IDs of a tick that are left when the handler comes */
+/* OF_A_TICK: IDs of a tick that are left when the handler comes. BATCH fits in a tick, MORE does not. */
+enum { OF_A_TICK = 4, BATCH = 3, MORE = 5, LOOKS = 6000, SWITCHES = 150 };
 
 static struct fake f;
 static sigset_t alarms;
@@ -18,7 +19,7 @@ static volatile sig_atomic_t looks, switches, early, disorders, errors;
 static _Atomic int64_t highest; /* ID returned so far, by a call that began when no other was under way */
 
 /* All that may come twice: what the handler got, and what the calls got that it interrupted. */
-static int64_t kept[2 * LOOKS * OF_A_TICK + LOOKS * BATCH];
+static int64_t kept[2 * LOOKS * OF_A_TICK + LOOKS * MORE];
 static volatile sig_atomic_t kept_count;
 
 static void keep(int64_t id) {
@@ -66,7 +67,7 @@ static int64_t one(int64_t *id) {
 }
 
 static void call(int n) {
-    int64_t ids[BATCH];
+    int64_t ids[MORE];
     const int64_t before = highest;
     const int looks_before = looks;
     const int64_t got = n > 1 ? sfid_next_n(fake_handle(&f), ids, (size_t)n) : one(ids);
@@ -103,7 +104,7 @@ static void preempted(const char *layout) {
     fake_open(&f, layout, SFID_FAIL, 0, 0);
     setitimer(ITIMER_REAL, &often, NULL);
     for (uint64_t calls = 1; looks < LOOKS; calls++)
-        call(calls % 2 ? 1 : BATCH);
+        call(calls % 3 == 0 ? MORE : calls % 3 == 1 ? 1 : BATCH);
     setitimer(ITIMER_REAL, &never, NULL);
     ok(switches > 0, "%s: the record was replaced %d times, and the tick used up %d times", layout, (int)switches, (int)looks);
     is_u64(repeats(), 0, "%s: no ID comes twice", layout);

@@ -127,7 +127,7 @@ static int64_t passed(const struct sfid__clock *clock) { return clock ? passed_n
 
 static void pass(const struct sfid__clock *clock, int64_t ns) { passed_ns += clock ? ns : 0; }
 
-static const struct sfid__clock by_sleeps = {wall, passed, pass};
+static const struct sfid__clock by_sleeps = {.now = wall, .monotonic_ns = passed, .sleep_ns = pass};
 static struct sfid__holder holders[SFID__SHARED_PAGES + 1];
 
 /* The page that this holder gets within so much time, or why it gets none. */
