@@ -131,6 +131,8 @@ static void by_second(void) {
     fake_pass_ms(&f, 1000); /* two seconds by time(), of which the table sees one */
     is_u64(fake_tick_of(&f, sfid_lane_next(lane)), fake_tick(&f), "and none goes on in another second than its own");
     end();
+    if (sizeof(time_t) < sizeof(int64_t)) /* the fake minutes lie behind its end */
+        return;
     fake_open(&f, "36:4:12/60s", SFID_WAIT, 0, 10000);
     sfid__generator_use_seconds(&f.g);
     need(sfid_lane_open(&lane, fake_handle(&f)) == 0, "no lane");
