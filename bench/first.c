@@ -10,6 +10,8 @@
  * faults. The marks lie below DIR (the working directory), the rest in /dev/shm. Prints the time from the open to the first ID,
  * how much of it was spent in fsync() and fdatasync(), and the rest. Their costs differ from run to run: compare those of one.
  */
+#include "remove.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,7 +28,6 @@
 
 enum { MOST = 10000, KINDS = 5, BLOCK = 4096, MARK_BLOCKS = 8 };
 
-extern char **environ;
 static double synced_us;
 static const char *run_dir, *state_dir;
 
@@ -210,13 +211,6 @@ static void print_row(const char *name, const struct times *times, int n) {
     print_column(synced, n);
     print_column(rest, n);
     printf("\n");
-}
-
-static void remove_all(const char *path) {
-    char *const args[] = {(char *)"rm", (char *)"-rf", (char *)path, NULL};
-    pid_t rm;
-    if (posix_spawnp(&rm, "rm", NULL, NULL, args, environ) == 0)
-        waitpid(rm, NULL, 0);
 }
 
 int main(int argc, char **argv) {

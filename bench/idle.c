@@ -9,11 +9,12 @@
  * below DIR (the working directory), the pages in /dev/shm. Beside it what such a call cannot do without: the time that the
  * process spends in fdatasync() meanwhile, and a thread that is woken, and wakes the caller in turn.
  */
+#include "remove.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sfid.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,13 +22,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MOST = 1000, PAUSE_US = 20000 }; /* after a pause all threads sleep again */
 
-extern char **environ;
 static _Atomic int64_t synced_ns; /* of this process */
 static _Atomic uint32_t asked, answered;
 
@@ -147,13 +146,6 @@ static int by_size(const void *a, const void *b) {
 static void print_row(const char *name, double *us, int n) {
     qsort(us, (size_t)n, sizeof *us, by_size);
     printf("%-44s %9.0f %9.0f %9.0f\n", name, us[0], us[n / 2], us[n - 1]);
-}
-
-static void remove_all(const char *path) {
-    char *const args[] = {(char *)"rm", (char *)"-rf", (char *)path, NULL};
-    pid_t rm;
-    if (posix_spawnp(&rm, "rm", NULL, NULL, args, environ) == 0)
-        waitpid(rm, NULL, 0);
 }
 
 int main(int argc, char **argv) {

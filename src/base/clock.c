@@ -43,7 +43,8 @@ static void system_sleep_ns(const struct sfid__clock *self, int64_t ns) {
 
 /*
  * Where the futex is refused, with whatever errno, the word still has its value: a plain sleep takes its place. The futex is no
- * cancellation point, as clock_nanosleep() is: a thread that is cancelled in its wait finds that at the end of it.
+ * cancellation point, as clock_nanosleep() is: a thread that is cancelled in its wait finds that at the end of it. Relaxed: the
+ * value only chooses how to go on; the caller looks at everything anew.
  */
 static void system_wait_ns(const struct sfid__clock *self, _Atomic uint32_t *word, uint32_t value, int64_t ns) {
     const int saved = errno, why = sfid__futex_wait(word, SFID__FUTEX_SHARED, value, SFID__MAX(1, ns / 1000000));

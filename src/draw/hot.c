@@ -76,7 +76,7 @@ static __attribute__((noinline)) int64_t next_slow(struct sfid__generator *g, bo
 }
 
 static __attribute__((noinline)) int64_t next_in_hand(struct sfid__generator *g, struct sfid__record *r, uint64_t n, bool may_sleep,
-                                       struct sfid__call *out) {
+                                                      struct sfid__call *out) {
     atomic_store_explicit(&g->word_tick, LOOK, memory_order_relaxed);
     return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
 }

@@ -3,14 +3,14 @@
  * wait.c - how a call sleeps, and asks for the keeper.
  *
  * [news] A call that can go on only once the keeper has done its part, or the handle closes, waits for the page's word `news`.
- * Whoever raises a limit, publishes a record or closes a handle raises that word afterwards, and wakes its sleepers
- * (sfid__page_announce()). The call has read the word before it looked at limit, record and handle (look() in slow.c), and the
- * kernel lets it sleep only while the word is what it was then. So it sleeps through no news: it has seen what they are about,
- * finds the word risen, or is woken.
+ * A keeper that raises a limit or publishes a record raises that word afterwards, and wakes its sleepers; so does a close, after it
+ * has closed the handle (sfid__page_announce()). The call has read the word before it looked at limit, record and handle (look() in
+ * slow.c), and the kernel lets it sleep only while the word is what it was then. So it sleeps through no news: it has seen what they
+ * are about, finds the word risen, or is woken.
  *
  * All this only ends a sleep early. Each sleep ends by itself, too: an older library raises no word, a keeper can be killed before
- * it wakes anybody, a sandbox may refuse the futex, and whoever may write the page can write the word. After each sleep the call
- * looks at everything anew, so a word that lies costs time, never an ID.
+ * it wakes anybody, a sandbox may refuse the futex, and a process that may write the page can write the word. After each sleep the
+ * call looks at everything anew, so a word that lies costs time, never an ID.
  */
 #include "draw/wait.h"
 
