@@ -96,7 +96,7 @@ func (p preset) plan(bits uint) plan {
 	}
 	// Of 64 bits the top one stays 0, since an ID is no negative number; flake's times are those that int64 holds.
 	made.last = ones(top.bits)
-	if top.bits == 64 || (bits == 64 && shift == 64) {
+	if top.bits == 64 || shift == 64 {
 		made.last = ones(top.bits - 1)
 	}
 	return made

@@ -58,7 +58,7 @@ func TestLayouts(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"2:0:0/4294968s", "3:0:0/4294967296ms", "63:0:0/4294967295ms", "41:10:12/1ms@-62135596800001", "41:10:12\n",
-		"128:0:0", "41:128:0", "41:10:12@99999999999999999999", "awsflake@+1", "awsflake@-62135596800001", "flake@", "uuid7@0"} {
+		"128:0:0", "20:33:0", "41:128:0", "41:10:12@99999999999999999999", "awsflake@+1", "awsflake@-62135596800001", "flake@", "uuid7@0"} {
 		_, err := ParseLayout(bad)
 		_, err2 := ParseWideLayout(bad)
 		if !errors.Is(err, ErrInval) || !errors.Is(err2, ErrInval) {

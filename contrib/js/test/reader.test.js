@@ -33,7 +33,7 @@ test('layouts of one\'s own', () => {
     assert.equal(new Layout(want).text, want);
   }
   assert.equal(decode('362637573840961538', '39:16:8/10ms@1409529600000').seq, 2n);
-  for (const text of ['toString', '63:0:0/4294967295ms', '2:0:0/4294968s', '3:0:0/4294967296ms', '41:10:12/1ms@-62135596800001', '41:10:12 ']) {
+  for (const text of ['toString', '20:33:0', '2:0:62', '63:0:0/4294967295ms', '2:0:0/4294968s', '3:0:0/4294967296ms', '41:10:12/1ms@-62135596800001', '41:10:12 ']) {
     assert.throws(() => new Layout(text), SfidError, text);
   }
   assert.equal(new Layout('2:0:0/4294967s').unitMs, 4294967000);
@@ -88,7 +88,7 @@ test('what could have made it', () => {
 });
 
 test('the bounds of its date', () => {
-  const own = '41:10:12/1ms@1262217600000'; // 2009-12-31
+  const own = '41:10:12/1ms@1243814400000'; // 2009-06-01
   const at = (layout, ms) => `${new Layout(layout).minAt(ms)}`;
   const has = (layout, ms) => names(at(layout, ms), { layouts: [layout] }).join('+').split('+').includes(layout);
   const day = 86400000;
@@ -107,7 +107,11 @@ test('other texts of the same IDs', () => {
     const all = found(toText(id, form)).filter((c) => c.form === form && c.names.includes('discord'));
     assert.deepEqual(all.map((c) => c.parts.id), [id], form);
   }
-  assert.deepEqual(names('0000000175928847299117063'.slice(-20)), names(`${id}`)); // digits are a number
+  for (const digits of ['1759288472991170', '17592884729', '1759288472991', '00175928847299117063']) { // digits are a number
+    assert.deepEqual(found(digits).filter((c) => c.form !== 'dec'), [], digits);
+  }
+  assert.deepEqual(names('00175928847299117063'), names(`${id}`));
+  assert.deepEqual(names(`${id}`, { layouts: ['discord', 'leaf'] }).slice(0, 2), ['discord', 'leaf+twitter']);
   assert.deepEqual(found('00000134d4212d43109add5e0e8f0000').map((c) => [c.names.join(), c.parts.time.toISOString()]),
     [['flake', '2012-01-12T22:54:31.235Z']]);
   assert.deepEqual(found('017F22E2-79B0-7CC3-98C4-DC0C0C07398F').map((c) => [c.names.join(), c.form, c.parts.pid]), [['uuid7', 'uuid', 35917n]]);
@@ -160,4 +164,7 @@ test('a single rounded ID', () => {
   assert.deepEqual(rounding(['175928847299117063', '01ARZ3NDEKTSV4RRFFQ69G5FAV']), null);
   assert.deepEqual(rounding(['9007199254740992']), null); // 54 bits: every second number is a double
   assert.deepEqual(rounding([]), null);
+  assert.deepEqual(rounding(['1000000000000001', '175928847299117060', '17592884729911706x']), { by: 'javascript', count: 1, chance: 1 / 32 });
+  const { by, chance } = rounding(['1234567890123450000']);
+  assert.deepEqual([by, chance.toPrecision(3)], ['spreadsheet', '0.000100']);
 });
