@@ -355,9 +355,12 @@ const familyOf = (layout) => {
   return `ticks of ${layout.unitMs % 1000 ? `${layout.unitMs} ms` : `${layout.unitMs / 1000} s`} above ${shift} bits: ${kinds.join(', ')}`;
 };
 
+let ours;
+
 export function couldBe(given, { now = Date.now(), layouts = [] } = {}) {
   const text = given.trim();
-  const all = [...layouts, ...presets, ...widePresets].map((layout) => (layout instanceof Layout ? layout : new Layout(layout)));
+  ours ??= [...presets, ...widePresets].map((name) => new Layout(name)); // once, when it is first asked for
+  const all = [...layouts.map((layout) => (layout instanceof Layout ? layout : new Layout(layout))), ...ours];
   const found = new Map();
   for (const [form, id, bits] of readingsOf(text)) {
     for (const layout of all.filter((l) => l.wide === (bits === 128))) {

@@ -85,9 +85,9 @@ class Browser:
             time.sleep(0.02)
         return False
 
-    def key(self, key, code):
+    def key(self, key, code, text=""):
         for kind in ["keyDown", "keyUp"]:
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, text=text)
 
     def close(self):
         self.session = None

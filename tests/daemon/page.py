@@ -2,9 +2,11 @@
 """page.py - the page at `/`: how it is served, what it may do, and what it shows in a browser."""
 import base64
 import hashlib
+import http.server
 import os
 import re
 import shutil
+import threading
 
 import browser
 from support import Daemon, diag, ok, run, same, scratch, skip, until
@@ -138,12 +140,15 @@ def shows(b, address, name):
     same(table.get("twitter or leaf", [])[1:], ["2012-03-03 13:01:20.453", "32: datacenter 1, worker 0", "7"], "others that could be, those alike in one row")
     ok(["ticks of 1 ms above 22 bits: pid 10, seq 12"] in rows(b), "under the family that reads these bits", rows(b))
     same(text(b, "#found thead th"), ["Could be", "Time (Europe/Berlin)", "Time (UTC)", "Process ID", "Sequence"], "it says could be")
-    same(said(b), "1 ID: 0 known by form, 1 with layouts that could be, 0 unknown.", "and tells so")
+    same(said(b), "1 ID: 1 that layouts could have made.", "and tells so")
     same(text(b, ".warn"), [], "without a warning")
     b.go(address + "#" + ROUNDED)
     same(text(b, "#warnings .warn"), ["The ID above 2^53 looks rounded: JavaScript prints such digits of a number of 53 bits. Sound IDs look so with a chance of "
                                       "1 in 32. A rounded ID is another ID: its last digits, its sequence and perhaps its process ID are lost."], "a rounded one: a warning")
-    ok(said(b).endswith("They look rounded."), "which is told", said(b))
+    ok(said(b).endswith("Warning: they look rounded."), "which is told", said(b))
+    b.go(address + "#%3D%22" + ROUNDED + "%22")
+    same((len(text(b, "#warnings .warn")), text(b, "#found .warn")), (1, ["Damaged: a formula of a spreadsheet around the ID; the digits inside are whole."]),
+         "in a spreadsheet's formula it is noticed, too")
     b.go(address + "#" + ULID)
     same(text(b, "#found dd"), ["ULID", "2016-07-31 01:54:10.259 +02:00", "2016-07-30 23:54:10.259", "d6764c61efb99302bd5b"], "a ULID, by its form, with its time")
     same(text(b, "#found table"), [], "and no layout")
@@ -152,6 +157,14 @@ def shows(b, address, name):
          "4.79E+17: digits are lost")
     same(text(b, "#found h3"), ["4.79E+17", "20", "<b>"], "markup is shown as text")
     same(len(text(b, "#found article > p:not(.warn)")), 2, "what nothing dates is said to be unknown")
+    b.run("location.hash = '#20,%s,%s'" % (ULID, DISCORD))
+    ok(b.wait("document.querySelectorAll('#found h3')[2]?.textContent === '%s'" % DISCORD), "an address that changes is read again", text(b, "#found h3"))
+    ok(b.wait("document.getElementById('said').textContent === '3 IDs: 1 known by form, 1 that layouts could have made, 1 unknown.'"), "and counted", said(b))
+    b.run("location.hash = '#,'")
+    ok(b.wait("document.getElementById('results').hidden"), "without an ID there are no results")
+    b.run("location.hash = '#%s'" % DISCORD)
+    ok(b.wait("!document.getElementById('results').hidden"), "with one there are")
+    same(b.run("document.querySelectorAll('thead th:not([scope=col]), tbody th:not([scope])').length"), 0, "each head of a table says what it heads")
     same(b.said, [], "%s: the browser has nothing to complain about" % name)
 
 
@@ -170,6 +183,41 @@ def state(b, d):
     same(b.said, [], "and nothing is refused")
 
 
+class Ill(http.server.BaseHTTPRequestHandler):
+    """A service that is not ready, whose layout the reader does not know."""
+    answers = {"/": (200, b""), "/healthz": (200, b"ok\n"), "/readyz": (503, b'{"message":"the server is stopping","code":"STOPPING"}'),
+               "/metrics": (200, b'sfid_build_info{version="9",layout="odd"} 1\nsfid_refused_total{reason="a"} 2\nsfid_refused_total{reason="b"} 3\n'
+                                 b'sfid_crossing_left_seconds{at="2^53"} 172800.5\nsfid_layout_left_seconds +Inf\n')}
+
+    def do_GET(self):
+        status, body = self.answers[self.path]
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(body or text_of(built).encode())
+
+    def log_message(self, *args):
+        pass
+
+
+def ill(b):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ill)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    b.go("http://127.0.0.1:%d/#%s" % (server.server_port, DISCORD))
+    b.wait("document.getElementById('asked').textContent !== ''")
+    told = dict(zip(text(b, "#state dt"), text(b, "#state dd")))
+    same([told.get(k) for k in ["Health (/healthz)", "Ready (/readyz)", "Layout", "Requests refused", "IDs reach 2^53", "The layout ends", "Process ID"]],
+         ["ok", "503, the server is stopping", "odd", "5", "in 2 days", "no more", "not told"], "a service that is not ready says why")
+    ok(b.run("document.getElementById('asked').textContent").endswith(": the server is stopping."), "which is told")
+    same(len(text(b, "#found article")), 1, "a layout that the reader does not know is no harm")
+    server.shutdown()
+    server.server_close()
+    b.run("document.getElementById('again').click()")
+    ok(b.wait("document.getElementById('asked').textContent.endsWith(': no answer.')"), "a service that is gone does not answer")
+    same(dict(zip(text(b, "#state dt"), text(b, "#state dd"))), {"Health (/healthz)": "no answer", "Ready (/readyz)": "no answer",
+                                                                "Metrics (/metrics)": "no answer that the page can read"}, "and nothing of it is shown")
+
+
 def keyboard(b, d):
     b.go("http://127.0.0.1:%d/" % d.port)
     b.wait("document.getElementById('asked').textContent !== ''")
@@ -181,13 +229,15 @@ def keyboard(b, d):
     same(way, ["ids", "own", "again"], "the keyboard comes to each field and to the button, in their order")
     b.run("document.getElementById('ids').focus()")
     b.ask("Input.insertText", text=DISCORD)
-    same(said(b), "1 ID: 0 known by form, 1 with layouts that could be, 0 unknown.", "what is typed is read")
+    same(said(b), "1 ID: 1 that layouts could have made.", "what is typed is read")
     b.key("Tab", 9)
     b.ask("Input.insertText", text="1:2")
     same((b.run("document.getElementById('own').getAttribute('aria-invalid')"), text(b, "#own-fault")), ("true", ["'1:2' is no layout"]), "a layout that is none is said")
     b.run("document.getElementById('own').select()")
     b.ask("Input.insertText", text="42:10:12/1ms@1577836800001")
     same((b.run("document.getElementById('own').getAttribute('aria-invalid')"), rows(b)[1][:1]), (None, ["42:10:12/1ms@1577836800001"]), "one that is, is read")
+    b.key("Enter", 13, "\r")
+    same((text(b, "#found h3"), b.said), ([DISCORD], []), "Enter sends nothing")
     tree = b.ask("Accessibility.getFullAXTree")["nodes"]
     named = {(n["role"]["value"], n.get("name", {}).get("value")) for n in tree if not n.get("ignored")}
     for want in [("textbox", "IDs, with line ends, blanks or commas between them"), ("textbox", "A layout of your own, if you have one"), ("button", "Ask again"),
@@ -219,6 +269,7 @@ def in_browser(d):
         shows(b, "file://" + page, "from a file")
         same(b.run("document.getElementById('service').hidden"), True, "from a file there is no service to ask")
         state(b, d)
+        ill(b)
         keyboard(b, d)
         refused(b)
     finally:
