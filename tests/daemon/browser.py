@@ -59,7 +59,7 @@ class Browser:
                     raise RuntimeError("%s: %s" % (method, answer["error"]))
                 return answer["result"]
             if answer.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled"):
-                self.said.append(json.dumps(answer["params"])[:400])
+                self.said.append(json.dumps(answer["params"])[:2000])
 
     def run(self, expression):
         """The value of an expression in the page."""
