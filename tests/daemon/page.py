@@ -145,7 +145,7 @@ def shows(b, address, name):
     b.go(address + "#" + ROUNDED)
     same(text(b, "#warnings .warn"), ["The ID above 2^53 looks rounded: JavaScript prints such digits of a number of 53 bits. Sound IDs look so with a chance of "
                                       "1 in 32. A rounded ID is another ID: its last digits, its sequence and perhaps its process ID are lost."], "a rounded one: a warning")
-    ok(said(b).endswith("Warning: they look rounded."), "which is told", said(b))
+    ok(said(b).endswith("Warning: rounded digits."), "which is told", said(b))
     b.go(address + "#%3D%22" + ROUNDED + "%22")
     same((len(text(b, "#warnings .warn")), text(b, "#found .warn")), (1, ["Damaged: a formula of a spreadsheet around the ID; the digits inside are whole."]),
          "in a spreadsheet's formula it is noticed, too")
@@ -207,7 +207,7 @@ def ill(b):
     b.wait("document.getElementById('asked').textContent !== ''")
     told = dict(zip(text(b, "#state dt"), text(b, "#state dd")))
     same([told.get(k) for k in ["Health (/healthz)", "Ready (/readyz)", "Layout", "Requests refused", "IDs reach 2^53", "The layout ends", "Process ID"]],
-         ["ok", "503, the server is stopping", "odd", "5", "in 2 days", "no more", "not told"], "a service that is not ready says why")
+         ["ok", "503, the server is stopping", "odd", "5", "in 2 days", "not any more, or never", "not told"], "a service that is not ready says why")
     ok(b.run("document.getElementById('asked').textContent").endswith(": the server is stopping."), "which is told")
     same([len(text(b, "#found article"))] + [line for line in b.said if "is no layout" in line], [1], "a layout that the reader does not know is no harm")
     server.shutdown()
