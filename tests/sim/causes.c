@@ -130,10 +130,14 @@ void causes_copied(int from, int to) {
     disk_failed[to] |= disk_failed[from];
 }
 
-bool holder_is_excused(int where) { return now_ns <= holders_till[where] + slack_ns(); }
+/* What stopped one process alone is the cause of its own waits: steps.c. */
+static bool was_stopped(void) { return me && me->process->stopped_till && now_ns <= me->process->stopped_till + slack_ns(); }
+
+bool holder_is_excused(int where) { return was_stopped() || now_ns <= holders_till[where] + slack_ns(); }
 
 bool newcomer_is_excused(int where) {
-    return now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
+    return was_stopped() ||
+           now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
 }
 
 bool forgot_soon_after(int64_t opened_at) {

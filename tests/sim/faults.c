@@ -10,11 +10,13 @@ static struct stream *const dice = &streams.faults;
 
 static int64_t any_ns(int64_t ns) { return up_to(dice, ns); }
 
-static struct host *any_host(void) { return &host[below(dice, hosts)]; }
+struct host *any_host(void) {
+    return &host[below(dice, hosts)];
+}
 
 static int number_of(const struct host *h) { return (int)(h - host); }
 
-static struct process *any_process(const struct host *h) {
+struct process *any_process(const struct host *h) {
     struct process *p = NULL;
     uint64_t n = 0;
     for (int i = 0; i < PROCESSES; i++)
@@ -351,9 +353,14 @@ static const struct fault in_cluster[] = {{cluster_moves, 10},
                                           {stop_one, 5},
                                           {cut_long, 5},
                                           {NULL, 0}};
+static const struct fault in_steps[] = {{end_in_step, 10}, {end_in_exchange, 20}, {end_in_close, 10},
+                                        {end_in_open, 10}, {end_one, 3},          {NULL, 0}};
+static const struct fault at_successors[] = {{kill_for_successor, 1}, {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
 static const struct fault at_silent[] = {{fall_silent, 1}, {NULL, 0}};
 static const struct fault at_replaced[] = {{split, 1}, {NULL, 0}};
+static const struct fault at_strangers[] = {{evict_registrations, 10}, {kill_and_start, 3}, {NULL, 0}};
+static const struct fault at_jumps[] = {{jump, 10}, {step_server, 10}, {kill_and_start, 5}, {end_one, 5}, {NULL, 0}};
 static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
 static const struct world {
@@ -380,6 +387,10 @@ static const struct world {
     {.name = "limits", .fault = at_limits, .between = 30 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
     {.name = "deploys", .fault = at_deploys, .between = 15 * SECOND, .wire = WIRE_LONG},
+    {.name = "strangers", .fault = at_strangers, .between = 40 * SECOND},
+    {.name = "jumps", .fault = at_jumps, .between = 20 * SECOND, .wire = WIRE_SHORT},
+    {.name = "successors", .fault = at_successors, .between = 5 * SECOND},
+    {.name = "steps", .fault = in_steps, .between = 5 * SECOND},
     {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
     {.name = "cluster",
      .fault = in_cluster,

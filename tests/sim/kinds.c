@@ -16,6 +16,8 @@
  *   flake, awsflake  IDs are of these wide layouts; the worker is the host
  *   pool    several servers, each with pids of its own; where no server forgets, one at a time is away, which costs nothing
  *   mixed   programs of the Rust crate lease from the same server, in the default layout
+ *   twins   all hosts have one machine ID
+ *   kept    with brief: a short pid is kept, too, keep_pid
  *   even    with brief: no window is shorter than others
  *   spoilt  some answers of servers have a pid or a limit that no server can grant
  *   lanes   several threads of a process draw, each from a lane of its own, too
@@ -131,6 +133,7 @@ static sfid_options options_of_kind(void) {
         o.skew_budget_ms = 5000;
         o.max_skew_ms = 4000;
     }
+    o.keep_pid = has_kind("kept");
     return o;
 }
 
@@ -226,6 +229,9 @@ sfid *kind_open(int64_t wants_since) {
         return NULL;
     }
     note("opened, pid %" PRId64, lib.pid(g));
+    check_successor(lib.pid(g));
+    me->process->holds = lib.pid(g);
+    me->process->opened_at = now_ns;
     if (fixed)
         check_fixed();
     if (o.share == 1)
@@ -237,6 +243,7 @@ sfid *kind_open(int64_t wants_since) {
 
 void kind_close(sfid *g) {
     const int64_t began = now_ns;
+    me->process->opened_at = 0;
     lib.close(g);
     check_closed(began);
     me->process->keeps = false;
@@ -249,6 +256,7 @@ unsigned kind_helpers(void) { return has_kind("lanes") ? (unsigned)below(chances
 
 void drawer_begin(struct drawer *d, sfid *g, int64_t *newest) {
     *d = (struct drawer){.g = g,
+                         .pid = lib.pid(g),
                          .newest = newest,
                          .seen = {.got_at = now_ns, .opened_at = now_ns},
                          .seen_of_lane = {.got_at = now_ns, .opened_at = now_ns}};
@@ -282,6 +290,7 @@ static void look_at(const struct drawer *d, struct seen *s, int64_t id) {
         return;
     }
     check_id(s, id);
+    check_stranger((uint64_t)id >> kind_seq_bits() & ((1 << 11) - 1));
     *d->newest = id > *d->newest ? id : *d->newest;
 }
 
@@ -314,4 +323,6 @@ void drawer_draw(struct drawer *d) {
             draw_of_lane(d);
     else
         look_at(d, &d->seen, waits ? lib.next(d->g) : lib.try_next(d->g));
+    if (has_kind("kept") && lib.pid(d->g) != d->pid)
+        blame("MOVED from pid %" PRId64 " to %" PRId64, d->pid, lib.pid(d->g));
 }

@@ -188,7 +188,7 @@ static const char *era_in(int table) {
 }
 
 struct answered {
-    bool claimed, renewed, moved, released, lost, foreign;
+    bool claimed, renewed, moved, released, lost, foreign, taken;
 };
 
 static struct answered answered(const struct command *c, int table) {
@@ -201,7 +201,8 @@ static struct answered answered(const struct command *c, int table) {
                                .released = is_ok && strcmp(op, "release") == 0,
                                .moved = strcmp(word, "MOVED") == 0,
                                .lost = renews && (strcmp(word, "LOST") == 0 || strcmp(word, "TAKEN") == 0),
-                               .foreign = strcmp(word, "FOREIGN") == 0};
+                               .foreign = strcmp(word, "FOREIGN") == 0,
+                               .taken = strcmp(word, "TAKEN") == 0};
     lua_pop(lua, 1);
     return a;
 }
@@ -216,6 +217,10 @@ static void judge(const struct command *c, int table) {
         check_released(strtoull(c->argv[OWN], NULL, 10), strtoull(c->argv[OWN + 4], NULL, 10));
     if (a.foreign)
         cause_begins(CAUSE_FOREIGN, c->host, now_ns);
+    if (a.foreign || a.taken)
+        stranger_has(c->host, strtoull(c->argv[OWN], NULL, 10), true);
+    if (a.claimed || a.renewed || a.moved)
+        stranger_has(c->host, number_at(table, PID), false);
     check_era(c->server, era_in(table), c->argv[WITNESS]);
     if (a.claimed || a.renewed || a.moved)
         check_grant(c->server, c->host, number_at(table, PID), number_at(table, LO), number_at(table, LIMIT),
@@ -328,6 +333,10 @@ size_t server_answer(const struct command *c, char *text, size_t room) {
         put(&o, "-NOPERM this user has no permissions to run the '%s' command\r\n", name);
         return o.n;
     }
+    if (now_ns < server[c->server].full_till && strncasecmp(name, "EVAL", 4) == 0) {
+        put(&o, "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+        return o.n;
+    }
     if (strncasecmp(name, "EVAL", 4) == 0 && (o.n = cluster_refuses(c->server, text, room)) > 0)
         return o.n;
     if (strcasecmp(name, "EVALSHA") == 0) {
@@ -376,8 +385,8 @@ void server_change(unsigned which, enum change what) {
         call("sim_save", which, 0);
         return;
     }
-    if (what == SERVER_FLUSHES) {
-        call("sim_flush", which, 0);
+    if (what == SERVER_FLUSHES || what == SERVER_EVICTS) {
+        call(what == SERVER_EVICTS ? "sim_evict" : "sim_flush", which, 0);
         return;
     }
     if (what == SERVER_GETS_SAVE || what == SERVER_GETS_HASH) {

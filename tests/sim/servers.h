@@ -22,7 +22,7 @@ bool wire_is_stated(void);
 
 enum { SERVERS = 4 };
 struct server {
-    int64_t offset_ns, down_till, denies_till, silent_till;
+    int64_t offset_ns, down_till, denies_till, silent_till, full_till;
     unsigned first_connection; /* those before it were made with one that is gone */
 };
 extern struct server server[SERVERS];
@@ -35,6 +35,7 @@ enum change {
     SERVER_LOADS_SAVE,
     SERVER_FORGETS,
     SERVER_FLUSHES,
+    SERVER_EVICTS,
     SERVER_FAILS_OVER,
     SERVER_GETS_SAVE,
     /* under the feet of those who use it */ SERVER_GETS_HASH
@@ -63,6 +64,10 @@ struct command {
 };
 /* A program without a record registers a pid for that long; false if it is registered, and only a free one is wanted. */
 bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
+/* crate.c: the server tells a host that a pid of its is a stranger's, or grants it again. The process whose turn it is has an ID of it. */
+void crates_begin_again(void);
+void stranger_has(int where, uint64_t pid, bool has);
+void check_stranger(uint64_t pid);
 size_t server_answer(const struct command *c, char *out, size_t room);
 
 /* several.c: what befalls servers of which there are several. */
@@ -74,6 +79,7 @@ extern unsigned struck;
 
 /* directed.c; operator.c: all processes are ended, and that is said. */
 void behind_and_empty(void), half_away(void), start_over(void);
+void evict_registrations(void), jump(void), step_server(void);
 
 /* silent.c: servers that fall silent beside the first one. */
 void silent_begins(void), fall_silent(void), silent_report(void);

@@ -138,6 +138,9 @@ struct process {
     unsigned born; /* a number that none had before */
     int pid, host, parent;
     int64_t stopped_till, told_at; /* told to end; 0: it was not */
+    int64_t holds, opened_at;      /* its pid; 0: it has none now */
+    bool ends_asking;              /* the same, when it asks a server */
+    unsigned calls_left;           /* until it is stopped or killed in one (steps.c); 0: it is not */
     struct {
         int64_t pid;
         enum { PID_NONE, PID_WANTED, PID_HELD } is;
@@ -365,6 +368,8 @@ int kernel_compare(void);
 /* faults.c: what befalls the fleet, by the name of its world. */
 void faults_begin(void);
 void kill_all(const struct host *h);
+struct host *any_host(void);
+struct process *any_process(const struct host *h);
 /* Its servers are its own, and no kind may have others. */
 bool world_has_servers(void);
 /* The assumption of doc/safety.md that the world breaks, so that an ID may come twice; or NULL. */
@@ -373,6 +378,19 @@ extern const char *world_breaks;
 extern bool world_notices;
 /* The store's URL, where it is no single server; or NULL. */
 extern const char *world_store;
+
+/* steps.c: what befalls processes inside steps of the library. */
+void end_in_step(void);
+void end_in_close(void);
+void end_in_open(void);
+void end_in_exchange(void);
+void kill_for_successor(void);
+/* The process whose turn it is has opened: with what the one before it had, if that was killed. */
+void check_successor(int64_t pid);
+/* The process whose turn it is asks a server something. */
+void step_asks(void);
+/* The process whose turn it is has made the last of its calls. */
+void step_ends(void);
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {

@@ -266,6 +266,7 @@ static unsigned server_at(const struct sockaddr_in *to) {
 
 /* Of one generator of a process. */
 static void note_ask(const struct socket *s) {
+    step_asks();
     if (s == NULL || s->connection == NULL || !is_silent_one(s->connection->server))
         check_asks();
 }
