@@ -45,12 +45,18 @@ static void complain(struct decode *decode, const struct found *found, const cha
 }
 
 static void complain_of_id(struct decode *decode, const struct found *found, const char *unit) {
-    char why[READER_WHY] = "";
+    char why[READER_WHY + sizeof MAKERS_NONE] = "";
+    struct made made;
     sfid_wide id;
-    if (!found->fault && reader_read(&decode->reader, found->id, found->len, &id))
+    if (!found->fault && maker_find(found->id, found->len, &made))
+        maker_explain(&made, decode->view.name, why);
+    else if (!found->fault && reader_read(&decode->reader, found->id, found->len, &id))
         explain_layout(&decode->view, why);
-    else if (!found->fault)
+    else if (!found->fault) {
         reader_explain(&decode->reader, found->id, found->len, why);
+        if (decode->any && maker_is_word(found->id, found->len))
+            strcat(why, MAKERS_NONE);
+    }
     complain(decode, found, unit, why);
 }
 
@@ -70,11 +76,30 @@ static bool read_found(struct decode *decode, const struct found *found, struct 
            (!decode->source.quiet || is_likely(&decode->view, taken));
 }
 
+/* Shows an ID of another maker. Returns false if it is none, or if all IDs have to be of one layout. */
+static bool show_other(struct decode *decode, const struct found *found) {
+    struct made made;
+    return decode->any && !decode->streams && decode->task == TASK_SHOW && !found->fault &&
+           maker_find(found->id, found->len, &made) && !made.odd && maker_show(&decode->view, found->id, found->len, &made);
+}
+
+/* Counts an ID of another maker that no layout here has: those of version 7 have one. */
+static bool guess_other(struct decode *decode, const struct found *found) {
+    struct made made;
+    if (!decode->any || found->fault || !maker_find(found->id, found->len, &made) || made.odd || strcmp(made.name, "uuid7") == 0)
+        return false;
+    makers_add(&decode->makers, &made);
+    decode->status = STATUS_BAD_INPUT;
+    return true;
+}
+
 static void guess_found(struct decode *decode, const struct found *found, const char *unit) {
-    if (found->none || (!found->fault && guess_add(&decode->guess, found->id, found->len)))
+    if (found->none || guess_other(decode, found) || (!found->fault && guess_add(&decode->guess, found->id, found->len)))
         return;
     if (found->fault || !decode->source.quiet)
-        complain(decode, found, unit, "is not an ID of any layout that has a name");
+        complain(decode, found, unit,
+                 decode->any && maker_is_word(found->id, found->len) ? "is not an ID of any layout that has a name" MAKERS_NONE
+                                                                     : "is not an ID of any layout that has a name");
 }
 
 static void decode_found(struct decode *decode, const struct found *found, const char *unit, bool keep) {
@@ -85,6 +110,8 @@ static void decode_found(struct decode *decode, const struct found *found, const
         return;
     }
     const bool good = !found->fault && !found->none && read_found(decode, found, &taken);
+    if (!good && !found->none && show_other(decode, found))
+        return;
     if (found->fault || (!good && !found->none && !source->quiet))
         complain_of_id(decode, found, unit);
     else if (decode->task == TASK_STATS && good)
@@ -122,8 +149,10 @@ static void decode_argument(struct decode *decode, int number, const char *text)
 static int finish(struct decode *decode) {
     const enum view_format format = decode->view.format;
     progress_clear();
-    if (decode->task == TASK_GUESS)
+    if (decode->task == TASK_GUESS) {
+        makers_tell(&decode->makers, decode->guess.count);
         guess_report(&decode->guess, format, decode->header);
+    }
     if (decode->task != TASK_STATS)
         return decode->status;
     const int status = stats_report(&decode->stats, format);
@@ -162,7 +191,8 @@ const struct command command_decode = {
              "other IDs are shown, and the exit status is 1.\n\n"
              "Text of digits only is decimal, unless it has the full width of FORM (hex: 16); 0x begins\n"
              "hex. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of\n"
-             "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7.\n\n"
+             "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7. Without LAYOUT and FORM, other makers'\n"
+             "IDs are taken apart, too: ULID, KSUID, ObjectId, xid, TSID and UUIDs.\n\n"
              "--csv, --tsv and --key keep all input and add the parts of the ID: as columns sfid_time,\n"
              "sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member \"sfid\". Dots in KEY lead\n"
              "into objects: user.id. --grep adds the time after each likely ID in the text. If --format\n"

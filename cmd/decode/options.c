@@ -191,6 +191,7 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
         !read_source(args, decode, from, (enum view_format)format) || !read_task(args, decode, (enum view_format)format))
         return false;
     decode->header = args->value[HEADER] != NULL;
+    decode->any = args->value[FROM] == NULL && (args->value[LAYOUT] == NULL || decode->task == TASK_GUESS);
     if (shown && (format == VIEW_TABLE || (decode->header && !columns)))
         view_header(&decode->view);
     return true;
