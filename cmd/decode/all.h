@@ -37,6 +37,7 @@ struct found {
     size_t len;
     uint64_t line;     /* where the record begins, from 1 */
     size_t missing;    /* columns missing compared with the first record; they are filled up before others are added */
+    bool part;         /* the record is longer than what was read of it */
     bool none;         /* no ID here, which is no fault */
     const char *fault; /* what is wrong with the record, to follow its text; NULL: nothing */
 };
@@ -57,6 +58,7 @@ struct source {
     struct column column;
     const char *key;
     char fault[320];
+    char resolved[256]; /* for keys: the ID, if it is written with escapes */
 
     /* for CSV and TSV: the header, the output format, and whether to keep other columns */
     char header[SOURCE_HEADER];
@@ -312,6 +314,41 @@ void makers_add(struct makers *makers, const struct made *made);
 /* Tells of each kind. others: how many IDs there are beside them. */
 void makers_tell(const struct makers *makers, uint64_t others);
 
+/* ---- rounded.c: notices IDs that were rounded before they came ---------- */
+
+/* The first that fits all IDs is told. */
+enum rounding { ROUNDED_15, ROUNDED_BINARY, ROUNDED_SHORTEST, ROUNDED_17, ROUNDED_KINDS };
+
+struct rounded {
+    unsigned open;              /* a bit for each kind that fits all IDs so far; 0: they are sound */
+    uint64_t count;             /* IDs, while one is open */
+    double bits[ROUNDED_KINDS]; /* sound IDs look so with a chance of 2^-bits */
+    unsigned low_bits;          /* of the lowest field; 64: unknown */
+    bool low_pid;               /* it is a pid */
+    bool even;                  /* the lowest bit that a double kept was 0 in some */
+    uint64_t seen[16];          /* pids of the lowest field, a bit each */
+};
+
+/* layout: NULL if it is unknown. */
+void rounded_begin(struct rounded *rounded, const sfid_layout *layout);
+void rounded_look(struct rounded *rounded, uint64_t id);
+
+static inline void rounded_add(struct rounded *rounded, uint64_t id) {
+    if (rounded->open)
+        rounded_look(rounded, id);
+}
+
+/* Says that all IDs were rounded, if they were. */
+void rounded_tell(const struct rounded *rounded);
+
+/* Returns whether a double may have left a number above 2^53. */
+bool rounded_may_be(uint64_t id);
+
+/* ---- damaged.c: explains what a spreadsheet or a float has made of an ID - */
+
+/* Returns false if the text has none of these forms. */
+bool damaged_explain(const char *text, size_t len, char why[READER_WHY]);
+
 /* ---- options.c: the options of `sfid decode` ----------------------------- */
 
 /* What to do with the IDs. */
@@ -323,7 +360,10 @@ struct decode {
     struct guess guess;
     struct stats stats;
     struct makers makers;
-    bool any; /* neither layout nor form is given: IDs of other makers are taken apart */
+    struct rounded rounded;
+    bool keep_bad;  /* records without a valid ID are passed through */
+    uint64_t least; /* numbers below it are no IDs of the layout, though it could take them apart */
+    bool any;       /* neither layout nor form is given: IDs of other makers are taken apart */
     struct reader reader;
     struct view view;
     struct source source;

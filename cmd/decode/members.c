@@ -204,12 +204,29 @@ static bool take_members(struct scan *s, const char *key, struct wanted *wanted)
     }
 }
 
+/* Digits may be written as escapes, such as \u0031. Resolves them; a text that is too long for an ID, or invalid, stays as it is. */
+static void resolve(struct source *source, struct wanted *wanted) {
+    char text[4];
+    struct scan s = {wanted->text, wanted->text + wanted->len};
+    size_t len = 0;
+    while (s.p < s.end && len + sizeof text <= sizeof source->resolved) {
+        const size_t bytes = take_character(&s, text);
+        if (bytes == 0)
+            return;
+        memcpy(source->resolved + len, text, bytes);
+        len += bytes;
+    }
+    if (s.p == s.end)
+        *wanted = (struct wanted){true, source->resolved, len, false};
+}
+
 static int next(struct source *source, struct found *found) {
     struct line line;
     const int rc = in_line(&source->in, &line);
     if (rc <= 0)
         return rc;
-    *found = (struct found){.record = line.text, .record_len = line.len, .crlf = line.crlf, .line = source->in.line};
+    *found =
+        (struct found){.record = line.text, .record_len = line.len, .crlf = line.crlf, .line = source->in.line, .part = line.cut};
     struct scan scan = {line.text, line.text + line.len};
     struct wanted wanted = {.seen = false};
     skip_space(&scan);
@@ -226,6 +243,8 @@ static int next(struct source *source, struct found *found) {
         found->none = true;
     else if (wanted.text == NULL)
         found->fault = source->fault;
+    if (wanted.text && memchr(wanted.text, '\\', wanted.len))
+        resolve(source, &wanted);
     found->id = wanted.text ? wanted.text : line.text;
     found->len = wanted.text ? wanted.len : 0;
     return 1;

@@ -2,7 +2,7 @@
 /* options.c - the options of sfid decode. */
 #include "decode/all.h"
 
-enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, STATS };
+enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, KEEP, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, STATS };
 
 const struct option_spec decode_options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
@@ -13,6 +13,7 @@ const struct option_spec decode_options[] = {
     [TSV] = {"tsv", 0, "COLUMN", NULL, "IDs are in this column of TSV: its number or name"},
     [KEY] = {"key", 0, "KEY", NULL, "IDs are in this member of JSON objects, one a line"},
     [GREP] = {"grep", 0, NULL, NULL, "IDs are anywhere in lines of text"},
+    [KEEP] = {"keep", 0, NULL, NULL, "with csv, tsv and key: also pass on the records without an ID"},
     [UTC] = {"utc", 0, NULL, NULL, "show times in UTC (the default)"},
     [LOCAL] = {"local", 0, NULL, NULL, "show times in the local zone"},
     [ZONE] = {"zone", 0, "ZONE", NULL, "show times in a zone, such as Europe/Berlin or +01:00"},
@@ -171,6 +172,23 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
     return false;
 }
 
+static bool read_keep(const struct args *args, struct decode *decode) {
+    decode->keep_bad = args->value[KEEP] != NULL;
+    if (!decode->keep_bad || (decode->task == TASK_SHOW && decode->source.keep && !decode->source.quiet))
+        return true;
+    say("--keep needs --csv, --tsv or --key, and a format that keeps the record");
+    return false;
+}
+
+/*
+ * The first ID of Twitter's that a snowflake was, 2010-11-04 (the one that github.com/oduwsdl/tweetedat goes by): those below
+ * come from a counter.
+ */
+static void find_least(struct decode *decode) {
+    const uint64_t first_of_twitter = UINT64_C(29700859247);
+    decode->least = !decode->view.wide && strcmp(decode->view.name, "twitter") == 0 ? first_of_twitter : 0;
+}
+
 bool decode_read_options(const struct args *args, struct decode *decode) {
     static const int sources[] = {CSV, TSV, KEY, GREP};
     const int from = one_of(args, sources, COUNT_OF(sources));
@@ -190,6 +208,12 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
     if (!read_kind(args, decode, (enum view_format)format) || !read_times(args, &decode->view) ||
         !read_source(args, decode, from, (enum view_format)format) || !read_task(args, decode, (enum view_format)format))
         return false;
+    if (!read_keep(args, decode))
+        return false;
+    find_least(decode);
+    rounded_begin(&decode->rounded, decode->task == TASK_GUESS ? NULL : &decode->view.layout);
+    if (decode->view.wide || from == GREP)
+        decode->rounded.open = 0;
     decode->header = args->value[HEADER] != NULL;
     decode->any = args->value[FROM] == NULL && (args->value[LAYOUT] == NULL || decode->task == TASK_GUESS);
     if (shown && (format == VIEW_TABLE || (decode->header && !columns)))
