@@ -83,11 +83,25 @@ int layout_check(const struct shown *shown, bool json, struct moment now);
 /* Reports how far off the end is. A layout that has ended or not begun is a fault with this status. */
 void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status);
 
+/* Writes "68 years", "412 days" or "3 hours". */
+const char *layout_span(char *text, size_t size, int64_t ms);
+
+/* ---- crossings.c: the dates on which IDs outgrow something ---------------- */
+
+/* Unix milliseconds; INT64_MAX: that never comes. */
+struct layout_crossings {
+    int64_t inexact_ms; /* IDs reach 2^53 */
+    int64_t digit_ms;   /* they get the next decimal digit, or got the last one */
+    int64_t signed_ms;  /* they would reach 2^63; the layout ends */
+    unsigned digits;    /* of an ID from digit_ms on */
+};
+void layout_get_crossings(const sfid_layout *layout, int64_t now_ms, struct layout_crossings *crossings);
+
 /*
- * Reports when IDs pass 2^53 and get a 17th digit, from a year before as a warning. Returns false, and reports nothing, if they
- * never pass 2^53.
+ * Reports when IDs reach 2^53 and get another digit, from a year before as a warning. all: also what is no concern of those
+ * whose IDs never reach 2^53.
  */
-bool layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now);
+void layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now, bool all);
 
 /* Milliseconds that are left; INT64_MAX: that never comes, or has been. */
 struct layout_left {
