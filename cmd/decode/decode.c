@@ -54,10 +54,10 @@ static void complain_of_id(struct decode *decode, const struct found *found, con
     char why[READER_WHY + sizeof MAKERS_NONE] = "";
     struct made made;
     sfid_wide id;
-    if (!found->fault && maker_find(found->id, found->len, &made))
-        maker_explain(&made, decode->view.name, why);
-    else if (!found->fault && reader_read(&decode->reader, found->id, found->len, &id))
+    if (!found->fault && reader_read(&decode->reader, found->id, found->len, &id))
         explain_layout(decode, id, why);
+    else if (!found->fault && maker_find(found->id, found->len, &made))
+        maker_explain(&made, decode->view.name, why);
     else if (!found->fault) {
         reader_explain(&decode->reader, found->id, found->len, why);
         if (decode->any && maker_is_word(found->id, found->len))
@@ -205,9 +205,9 @@ static int run(const struct args *args) {
 const struct command command_decode = {
     .name = "decode",
     .alias = "parse",
-    .synopsis =
-        "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] [--keep] "
-        "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess | --stats] [ID... | -]",
+    .synopsis = "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
+                "[--keep] [--columns LIST] "
+                "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess | --stats] [ID... | -]",
     .summary = "take IDs apart into time, pid and sequence",
     .about = "Takes IDs apart: the arguments, or with none or \"-\", the lines of standard input. Empty\n"
              "lines are ignored. Text that is not an ID of the layout is reported on standard error, the\n"

@@ -40,11 +40,13 @@ bool layout_list(enum view_format format, bool header);
 /* ---- sql.c: writes the parts of an ID as SQL ----------------------------- */
 
 enum sql_dialect { SQL_POSTGRES, SQL_MYSQL, SQL_SQLITE, SQL_DUCKDB, SQL_CLICKHOUSE };
+#define SQL_WAREHOUSES 5 /* the indexes from here on are those of sql_warehouse.c, and of layouts of 64 bits alone */
 extern const char *const sql_dialects[]; /* for args_choice() */
 
 /* Writes expressions over a column of IDs: lines of name, TAB, expression; or one JSON object. */
 #define SQL_COLUMN 64
-void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json);
+void layout_sql(const struct shown *shown, int dialect, const char *id, bool json);
+void sql_put(bool json, const char *name, const char *expression);
 
 /* ---- sql_bound.c: writes the lowest ID of a time as SQL ------------------- */
 
@@ -59,6 +61,11 @@ void sql_import(char text[SQL_EXPRESSION], const struct shown *shown, enum sql_d
 /* Writes a condition for the IDs from "since" to before "until". */
 #define SQL_RANGE (2 * SQL_EXPRESSION + 4 * SQL_COLUMN)
 void sql_range(char text[SQL_RANGE], const struct shown *shown, enum sql_dialect dialect, const char *id);
+
+/* ---- sql_warehouse.c: the same for databases that no test runs ------------- */
+
+/* Writes the expressions of a warehouse, inside the object that is open. */
+void sql_warehouse(const struct shown *shown, unsigned which, const char *id, bool json);
 
 /* ---- compare.c: whether one layout can take over from another --------------- */
 
