@@ -86,6 +86,13 @@ void source_begin(struct source *source, const struct reader *reader, int (*plac
 void source_lines(struct source *source, const struct reader *reader); /* one ID a line; with bytes, one after the other */
 void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format);
 void source_key(struct source *source, const struct reader *reader, const char *key, bool keep);
+
+/*
+ * Digits may be written as escapes of JSON, such as \u0031. Resolves those of a place that was no ID as it stands. Returns false
+ * if there are none; a text that is too long for an ID, or invalid, stays as it is.
+ */
+bool source_resolve(struct source *source, struct found *found);
+
 void source_grep(struct source *source, const struct reader *reader, bool keep);
 
 /* ---- csv.c: reads and writes the fields of CSV and TSV records ----------- */

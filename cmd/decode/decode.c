@@ -121,14 +121,16 @@ static void refuse(struct decode *decode, const struct found *found, const char 
         decode->source.keep(&decode->source, found, &decode->view, NULL);
 }
 
-static void decode_found(struct decode *decode, const struct found *found, const char *unit, bool keep) {
+static void decode_found(struct decode *decode, struct found *found, const char *unit, bool keep) {
     struct source *source = &decode->source;
     struct taken taken;
     if (decode->task == TASK_GUESS) {
+        (void)source_resolve(source, found);
         guess_found(decode, found, unit);
         return;
     }
-    const bool good = !found->fault && !found->none && read_found(decode, found, &taken);
+    const bool good = !found->fault && !found->none &&
+                      (read_found(decode, found, &taken) || (source_resolve(source, found) && read_found(decode, found, &taken)));
     if (good)
         rounded_add(&decode->rounded, taken.id.low);
     if (!good && !found->none && show_other(decode, found))

@@ -204,20 +204,24 @@ static bool take_members(struct scan *s, const char *key, struct wanted *wanted)
     }
 }
 
-/* Digits may be written as escapes, such as \u0031. Resolves them; a text that is too long for an ID, or invalid, stays as it is. */
-static void resolve(struct source *source, struct wanted *wanted) {
+bool source_resolve(struct source *source, struct found *found) {
     char text[4];
-    struct scan s = {wanted->text, wanted->text + wanted->len};
+    struct scan s = {found->id, found->id + found->len};
     size_t len = 0;
+    if (source->key == NULL || found->fault || memchr(found->id, '\\', found->len) == NULL)
+        return false;
     while (s.p < s.end && len + sizeof text <= sizeof source->resolved) {
         const size_t bytes = take_character(&s, text);
         if (bytes == 0)
-            return;
+            return false;
         memcpy(source->resolved + len, text, bytes);
         len += bytes;
     }
-    if (s.p == s.end)
-        *wanted = (struct wanted){true, source->resolved, len, false};
+    if (s.p != s.end)
+        return false;
+    found->id = source->resolved;
+    found->len = len;
+    return true;
 }
 
 static int next(struct source *source, struct found *found) {
@@ -243,8 +247,6 @@ static int next(struct source *source, struct found *found) {
         found->none = true;
     else if (wanted.text == NULL)
         found->fault = source->fault;
-    if (wanted.text && memchr(wanted.text, '\\', wanted.len))
-        resolve(source, &wanted);
     found->id = wanted.text ? wanted.text : line.text;
     found->len = wanted.text ? wanted.len : 0;
     return 1;

@@ -109,14 +109,16 @@ static void weigh_printed(struct rounded *r, uint64_t id, unsigned lost) {
 void rounded_look(struct rounded *r, uint64_t id) {
     const unsigned bits = 64 - (unsigned)__builtin_clzll(id | 1);
     r->count++;
-    if (id < LEAST_LONG)
-        return;
-    const unsigned more = digits_of(id) - 15;
-    weigh(r, ROUNDED_15, id % tens[more] == 0, decimal_bits(id, more));
+    if (id >= LEAST_LONG && (r->open & 1U << ROUNDED_15)) {
+        const unsigned more = digits_of(id) - 15;
+        weigh(r, ROUNDED_15, id % tens[more] == 0, decimal_bits(id, more));
+    }
     if (bits <= EXACT_BITS)
         return;
-    weigh_binary(r, id, bits - EXACT_BITS);
-    weigh_printed(r, id, bits - EXACT_BITS);
+    if (r->open & 1U << ROUNDED_BINARY)
+        weigh_binary(r, id, bits - EXACT_BITS);
+    if (r->open & (1U << ROUNDED_SHORTEST | 1U << ROUNDED_17)) /* divisions, which most IDs need not pay for */
+        weigh_printed(r, id, bits - EXACT_BITS);
 }
 
 void rounded_begin(struct rounded *r, const sfid_layout *layout) {
