@@ -45,7 +45,7 @@ extern const char *const sql_dialects[]; /* for args_choice() */
 
 /* Writes expressions over a column of IDs: lines of name, TAB, expression; or one JSON object. */
 #define SQL_COLUMN 64
-void layout_sql(const struct shown *shown, int dialect, const char *id, bool json);
+void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json);
 void sql_put(bool json, const char *name, const char *expression);
 
 /* ---- sql_bound.c: writes the lowest ID of a time as SQL ------------------- */
@@ -64,7 +64,7 @@ void sql_range(char text[SQL_RANGE], const struct shown *shown, enum sql_dialect
 
 /* ---- sql_warehouse.c: the same for databases that no test runs ------------- */
 
-/* Writes the expressions of a warehouse, inside the object that is open. */
+/* As layout_sql(). which: from 0. */
 void sql_warehouse(const struct shown *shown, unsigned which, const char *id, bool json);
 
 /* ---- compare.c: whether one layout can take over from another --------------- */
@@ -90,10 +90,10 @@ int layout_check(const struct shown *shown, bool json, struct moment now);
 /* Reports how far off the end is. A layout that has ended or not begun is a fault with this status. */
 void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status);
 
+/* ---- crossings.c: the dates on which IDs outgrow something ---------------- */
+
 /* Writes "68 years", "412 days" or "3 hours". */
 const char *layout_span(char *text, size_t size, int64_t ms);
-
-/* ---- crossings.c: the dates on which IDs outgrow something ---------------- */
 
 /* Unix milliseconds; INT64_MAX: that never comes. */
 struct layout_crossings {

@@ -6,16 +6,6 @@
 #define YEAR_MS (DAY_MS * 146097 / 400)
 #define END_IS_NEAR_MS (5 * YEAR_MS)
 
-const char *layout_span(char *text, size_t size, int64_t ms) {
-    if (ms >= 2 * YEAR_MS)
-        snprintf(text, size, "%" PRId64 " years", ms / YEAR_MS);
-    else if (ms >= 2 * DAY_MS)
-        snprintf(text, size, "%" PRId64 " days", ms / DAY_MS);
-    else
-        snprintf(text, size, "%" PRId64 " hours", ms / (DAY_MS / 24));
-    return text;
-}
-
 void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status) {
     char span[32];
     const int64_t begins_in = shown->layout.epoch_ms - now.unix_ms;

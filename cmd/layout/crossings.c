@@ -52,6 +52,16 @@ void layout_time_left(const sfid_options *opt, int64_t now_ms, struct layout_lef
 #define DAY_MS INT64_C(86400000)
 #define YEAR_MS (DAY_MS * 146097 / 400)
 
+const char *layout_span(char *text, size_t size, int64_t ms) {
+    if (ms >= 2 * YEAR_MS)
+        snprintf(text, size, "%" PRId64 " years", ms / YEAR_MS);
+    else if (ms >= 2 * DAY_MS)
+        snprintf(text, size, "%" PRId64 " days", ms / DAY_MS);
+    else
+        snprintf(text, size, "%" PRId64 " hours", ms / (DAY_MS / 24));
+    return text;
+}
+
 /* Reports "IDs reach 2^53 at DATE, in 44 days: after that, THEN", from a year before as a warning. */
 static void find_crossing(struct report *report, const char *to_come, const char *past, int64_t at_ms, struct moment now,
                           const char *then, const char *cure) {

@@ -68,8 +68,10 @@ static int show_sql(const struct args *args, enum view_format format) {
             shown.name);
         return STATUS_USAGE;
     }
-    if (status == STATUS_GOOD)
-        layout_sql(&shown, dialect, column, format == VIEW_JSON);
+    if (status == STATUS_GOOD && dialect >= SQL_WAREHOUSES)
+        sql_warehouse(&shown, (unsigned)(dialect - SQL_WAREHOUSES), column, format == VIEW_JSON);
+    else if (status == STATUS_GOOD)
+        layout_sql(&shown, (enum sql_dialect)dialect, column, format == VIEW_JSON);
     return status;
 }
 

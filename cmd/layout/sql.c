@@ -257,9 +257,11 @@ static void put_import(const struct shown *shown, enum sql_dialect dialect, bool
     sql_put(json, "import", text);
 }
 
-static void databases(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
+void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
     static struct times times;
     find_times(&times, shown, dialect, id);
+    if (json)
+        json_open(NULL, '{');
     if (dialect == SQL_CLICKHOUSE)
         sql_put(json, "note", "/* from the documents of ClickHouse; not tested on a server */");
     sql_put(json, "time", times.time);
@@ -270,15 +272,6 @@ static void databases(const struct shown *shown, enum sql_dialect dialect, const
     put_bounds(shown, dialect, id, json);
     if (!shown->wide)
         put_import(shown, dialect, json);
-}
-
-void layout_sql(const struct shown *shown, int dialect, const char *id, bool json) {
-    if (json)
-        json_open(NULL, '{');
-    if (dialect < SQL_WAREHOUSES)
-        databases(shown, (enum sql_dialect)dialect, id, json);
-    else
-        sql_warehouse(shown, (unsigned)(dialect - SQL_WAREHOUSES), id, json);
     if (json)
         json_end();
 }

@@ -148,6 +148,8 @@ void sql_warehouse(const struct shown *shown, unsigned which, const char *id, bo
     const struct warehouse *w = &warehouses[which];
     char note[128], ms[EXPRESSION], text[EXPRESSION], since[EXPRESSION], range[SQL_RANGE];
     snprintf(note, sizeof note, "/* from the documents of %s; not tested on a server */", w->label);
+    if (json)
+        json_open(NULL, '{');
     sql_put(json, "note", note);
     milliseconds(w, ms, &shown->layout, id);
     write_form(w, text, w->time, (struct meant){ms, 0, 0, 0});
@@ -163,4 +165,6 @@ void sql_warehouse(const struct shown *shown, unsigned which, const char *id, bo
     bound(w, text, shown, "until");
     snprintf(range, sizeof range, "%s >= %s AND %s < %s", id, since, id, text);
     sql_put(json, "range", range);
+    if (json)
+        json_end();
 }
