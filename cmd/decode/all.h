@@ -37,6 +37,7 @@ struct found {
     size_t len;
     uint64_t line;     /* where the record begins, from 1 */
     size_t missing;    /* columns missing compared with the first record; they are filled up before others are added */
+    bool part;         /* the record is longer than what was read of it */
     bool none;         /* no ID here, which is no fault */
     const char *fault; /* what is wrong with the record, to follow its text; NULL: nothing */
 };
@@ -57,6 +58,7 @@ struct source {
     struct column column;
     const char *key;
     char fault[320];
+    char resolved[256]; /* for keys: the ID, if it is written with escapes */
 
     /* for CSV and TSV: the header, the output format, and whether to keep other columns */
     char header[SOURCE_HEADER];
@@ -84,6 +86,13 @@ void source_begin(struct source *source, const struct reader *reader, int (*plac
 void source_lines(struct source *source, const struct reader *reader); /* one ID a line; with bytes, one after the other */
 void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format);
 void source_key(struct source *source, const struct reader *reader, const char *key, bool keep);
+
+/*
+ * Digits may be written as escapes of JSON, such as \u0031. Resolves those of a place that was no ID as it stands. Returns false
+ * if there are none; a text that is too long for an ID, or invalid, stays as it is.
+ */
+bool source_resolve(struct source *source, struct found *found);
+
 void source_grep(struct source *source, const struct reader *reader, bool keep);
 
 /* ---- csv.c: reads and writes the fields of CSV and TSV records ----------- */
@@ -265,6 +274,88 @@ void stats_add(struct stats *stats, sfid_wide id);
 /* Writes the statistics as text or JSON. Returns the exit status. */
 int stats_report(struct stats *stats, enum view_format format);
 
+/* ---- makers.c: IDs of other makers, by their form ------------------------ */
+
+#define MAKER_PARTS 3
+#define MAKER_VALUE 40
+#define MAKER_KINDS 20 /* more than there are */
+
+struct made {
+    const char *name, *what; /* "ulid", and for messages "a ULID" */
+    const char *note;        /* what has to be known about it, or NULL */
+    bool timed;              /* it has a time: unix_ms */
+    bool odd;                /* but nobody generated such IDs at that time: it has no more than the form */
+    int64_t unix_ms;
+    unsigned parts;
+    struct {
+        const char *name;
+        char value[MAKER_VALUE];
+    } part[MAKER_PARTS];
+};
+
+/* Returns false if the text has the form of none. */
+bool maker_find(const char *text, size_t len, struct made *made);
+
+/* Shows the ID as text or JSON. Returns false in the other formats, whose columns it does not have. */
+bool maker_show(struct view *view, const char *text, size_t len, const struct made *made);
+
+/* Says that the ID is not of the layout, but whose it may be. */
+void maker_explain(const struct made *made, const char *layout, char why[READER_WHY]);
+
+/* Returns whether it is worth saying that the text has none of these forms. */
+#define MAKERS_NONE "; nor has it the form of a ULID, KSUID, ObjectId, xid, TSID or UUID"
+bool maker_is_word(const char *text, size_t len);
+
+/* How many IDs of each maker there are. */
+struct makers {
+    uint64_t all;
+    struct maker_count {
+        const char *what;
+        uint64_t count;
+        bool timed;
+        int64_t first, last;
+    } list[MAKER_KINDS];
+};
+void makers_add(struct makers *makers, const struct made *made);
+
+/* Tells of each kind. others: how many IDs there are beside them. */
+void makers_tell(const struct makers *makers, uint64_t others);
+
+/* ---- rounded.c: notices IDs that were rounded before they came ---------- */
+
+/* The first that fits all IDs is told. */
+enum rounding { ROUNDED_15, ROUNDED_BINARY, ROUNDED_SHORTEST, ROUNDED_17, ROUNDED_KINDS };
+
+struct rounded {
+    unsigned open;              /* a bit for each kind that fits all IDs so far; 0: they are sound */
+    uint64_t count;             /* IDs, while one is open */
+    double bits[ROUNDED_KINDS]; /* sound IDs look so with a chance of 2^-bits */
+    unsigned low_bits;          /* of the lowest field; 64: unknown */
+    bool low_pid;               /* it is a pid */
+    bool even;                  /* the lowest bit that a double kept was 0 in some */
+    uint64_t seen[16];          /* pids of the lowest field, a bit each */
+};
+
+/* layout: NULL if it is unknown. */
+void rounded_begin(struct rounded *rounded, const sfid_layout *layout);
+void rounded_look(struct rounded *rounded, uint64_t id);
+
+static inline void rounded_add(struct rounded *rounded, uint64_t id) {
+    if (rounded->open)
+        rounded_look(rounded, id);
+}
+
+/* Says that all IDs were rounded, if they were. */
+void rounded_tell(const struct rounded *rounded);
+
+/* Returns whether a double may have left a number above 2^53. */
+bool rounded_may_be(uint64_t id);
+
+/* ---- damaged.c: explains what a spreadsheet or a float has made of an ID - */
+
+/* Returns false if the text has none of these forms. */
+bool damaged_explain(const char *text, size_t len, char why[READER_WHY]);
+
 /* ---- options.c: the options of `sfid decode` ----------------------------- */
 
 /* What to do with the IDs. */
@@ -275,6 +366,11 @@ struct decode {
     bool header;
     struct guess guess;
     struct stats stats;
+    struct makers makers;
+    struct rounded rounded;
+    bool keep_bad;  /* records without a valid ID are passed through */
+    uint64_t least; /* numbers below it are no IDs of the layout, though it could take them apart */
+    bool any;       /* neither layout nor form is given: IDs of other makers are taken apart */
     struct reader reader;
     struct view view;
     struct source source;
