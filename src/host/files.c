@@ -298,7 +298,7 @@ static int name_new(const struct sfid__dir *dir, const char *temp, const char *n
     return *links ? errno : why;
 }
 
-int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err) {
+int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, bool named, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     temp_name(temp, name);
     const int fd = open_file(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
@@ -312,7 +312,7 @@ int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char
     const bool exists = why == EEXIST;
     why = exists ? 0 : why;
     unlinkat(dir->fd, temp, 0);
-    if (why == 0 && fsync(dir->fd) < 0)
+    if (why == 0 && named && fsync(dir->fd) < 0)
         why = errno;
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s%s", dir->path, name,
                                   links ? "" : ": hard links are refused there")

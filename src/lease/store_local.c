@@ -355,11 +355,10 @@ static int share(struct sfid__store *store, uint64_t page, bool *by_fd, struct s
     return rc;
 }
 
-/* What the mark says may be another keeper's, and not synced. */
+/* What the mark says may be another keeper's, and not synced: s->mark knows its own entry. */
 static void sit(struct sfid__store *store, unsigned seat) {
     struct local_store *s = self(store);
     s->mark.seat = seat;
-    s->mark.settled = 0;
     s->durable = 0;
 }
 
