@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 
+#include "base/random.h"
+
 #include "base/futex.h"
 
 #include <errno.h>
@@ -42,7 +44,9 @@ static void system_sleep_ns(const struct sfid__clock *self, int64_t ns) {
 
 const struct sfid__clock sfid__system_clock = {system_now, system_monotonic_ns, system_sleep_ns};
 
-struct sfid__time sfid__now(const struct sfid__clock *clock) { return clock->now(clock); }
+struct sfid__time sfid__now(const struct sfid__clock *clock) {
+    return clock->now(clock);
+}
 
 int64_t sfid__monotonic_ms(const struct sfid__clock *clock) { return clock->monotonic_ns(clock) / 1000000; }
 
@@ -78,4 +82,12 @@ void sfid__time_text(int64_t unix_ms, int64_t now_ms, char out[SFID__TIME_TEXT])
                      month < 10 ? month + 3 : month - 9, date);
     snprintf(out + n, SFID__TIME_TEXT - (size_t)n, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 "Z", of_day / 3600, of_day / 60 % 60,
              of_day % 60);
+}
+
+int64_t sfid__pause_ns(int64_t *pause_ns) {
+    uint64_t random;
+    sfid__random(&random, sizeof random);
+    const int64_t pause = *pause_ns / 2 + (int64_t)(random % (uint64_t)*pause_ns);
+    *pause_ns = SFID__MIN(*pause_ns * 2, SFID__PAUSE_MOST_NS);
+    return pause;
 }
