@@ -129,7 +129,7 @@ static sfid_options options_of_kind(void) {
         o.heartbeat_ms = 15000;
         o.short_ms = has_kind("even") ? 0 : 20000;
         o.skew_budget_ms = 5000;
-        o.max_skew_ms = 4000;
+        o.max_skew_ms = world_is_table() ? o.max_skew_ms : 4000;
     }
     return o;
 }
