@@ -99,8 +99,8 @@ static void check(struct seen *s, const struct made_of *id) {
     if (id->tick == left_out[id->pid] || id->tick < disputed_till[id->pid] || !came_before(key_of_id(id->key)))
         return;
     counts.duplicates++;
-    (world_breaks && !world_notices ? excuse : blame)("DUPLICATE: %" PRIu64 ".%" PRIu64 ", pid %" PRIu64, id->high, id->low,
-                                                      id->pid);
+    (world_breaks && !world_notices ? excuse : blame)("DUPLICATE: %" PRIu64 ".%" PRIu64 ", tick %" PRIu64 ", pid %" PRIu64,
+                                                      id->high, id->low, id->tick, id->pid);
 }
 
 void check_id(struct seen *s, int64_t id) {

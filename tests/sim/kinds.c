@@ -153,8 +153,13 @@ static void take_down(struct host *h) {
     cause_begins(CAUSE_NUMBERS_MOVED, (int)(h - host), now_ns);
 }
 
-static void exchange_numbers(void *arg) {
-    struct host *a = &host[below(&streams.faults, hosts)], *b = &host[below(&streams.faults, hosts)];
+static struct host *any_host(void) {
+    argument_is_called("host");
+    return &host[below(&streams.faults, hosts)];
+}
+
+void exchange_numbers(void) {
+    struct host *a = any_host(), *b = any_host();
     const unsigned number = a->number;
     if (a != b) {
         take_down(a);
@@ -162,7 +167,11 @@ static void exchange_numbers(void *arg) {
         a->number = b->number;
         b->number = number;
     }
-    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, arg);
+}
+
+static void numbers_move(void *arg) {
+    event_now("exchange_numbers");
+    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), numbers_move, arg);
 }
 
 static void numbers_begin(void) {
@@ -170,22 +179,32 @@ static void numbers_begin(void) {
         host[i].number = i;
         cause_begins(CAUSE_NUMBERS_MOVED, (int)i, now_ns);
     }
-    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, NULL);
+    if (!events_are_played())
+        at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), numbers_move, NULL);
 }
 
 /* ---- a pool that lacks a server ------------------------------------------------------------------- */
 
-static void one_is_away(void *arg) {
+static int64_t back_at;
+
+void one_is_away(void) {
+    argument_is_called("which");
     const unsigned which = (unsigned)below(&streams.faults, servers);
-    server[which].down_till = now_ns + up_to(&streams.faults, LONGEST_AWAY);
-    note("server %u is away until %.3f", which, (double)server[which].down_till / 1e9);
-    at_time(server[which].down_till + up_to(&streams.faults, BETWEEN_MOVES), one_is_away, arg);
+    back_at = server[which].down_till = now_ns + up_to(&streams.faults, LONGEST_AWAY);
+    note("server %u is away until %.3f", which, (double)back_at / 1e9);
+}
+
+static void go_away(void *arg) {
+    event_now("one_is_away");
+    at_time(back_at + up_to(&streams.faults, BETWEEN_MOVES), go_away, arg);
 }
 
 static void pool_begin(void) {
     servers = POOL;
+    if (events_are_played())
+        return;
     if (strcmp(settings.world, "none") == 0 || strcmp(settings.world, "harmless") == 0 || strcmp(settings.world, "host") == 0)
-        at_time(now_ns + 2 * (terms.window + terms.skew), one_is_away, NULL);
+        at_time(now_ns + 2 * (terms.window + terms.skew), go_away, NULL);
 }
 
 void kinds_begin(void) {

@@ -206,10 +206,24 @@ static struct answered answered(const struct command *c, int table) {
     return a;
 }
 
+/* For whoever reads what befell a pid. */
+static void say(const struct command *c, int table, const struct answered *a) {
+    const uint64_t own = strtoull(c->argv[OWN], NULL, 10);
+    if (a->claimed || a->renewed || a->moved)
+        note("host %d is granted pid %" PRIu64 ", ticks %" PRIu64 " to below %" PRIu64 "%s", c->host, number_at(table, PID),
+             number_at(table, LO), number_at(table, LIMIT), a->renewed ? " (renewal)" : "");
+    if (a->released)
+        note("host %d releases pid %" PRIu64 ", free from tick %s on", c->host, own, c->argv[OWN + 4]);
+    if (a->lost || a->foreign)
+        note("host %d is told that pid %" PRIu64 " is lost", c->host, own);
+}
+
 static void judge(const struct command *c, int table) {
     const struct answered a = answered(c, table);
     if (is_silent_one(c->server))
         return;
+    if (tracing)
+        say(c, table, &a);
     if (a.claimed || a.renewed || a.released)
         check_renewed(a.released ? strtoull(c->argv[OWN], NULL, 10) : number_at(table, PID), !a.released);
     if (a.released)

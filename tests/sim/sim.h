@@ -20,6 +20,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "events.h"
+
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
 #define FOREVER INT64_MAX
@@ -60,6 +62,7 @@ uint64_t below(struct stream *s, uint64_t n);
 bool chance(struct stream *s, unsigned permille);
 int64_t up_to(struct stream *s, int64_t ns);
 
+extern int64_t due_ns; /* when what happens now was due */
 /* Calls f at that time. */
 void at_time(int64_t when, void (*f)(void *), void *arg);
 /* The same for the thread of that number, if it still waits with this timer. */
@@ -75,6 +78,7 @@ extern bool tracing;
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A check fails: says what, and ends the run. */
 void blame(const char *format, ...) __attribute__((format(printf, 1, 2)));
+extern char blamed_first[400]; /* what it said, the first time */
 /* The simulator itself cannot go on. */
 _Noreturn void broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern unsigned blamed;
@@ -341,10 +345,15 @@ struct settings {
     uint64_t seed;
     double hours;
     unsigned hosts, per_host, pids, silent;
-    const char *world, *kinds, *library, *redis, *planted, *kernel;
+    const char *world, *kinds, *library, *redis, *planted, *kernel, *record, *shrink;
     int64_t gap_ns, life_ns;
+    uint64_t salt; /* of what threads and the network draw, so that they draw otherwise in the same world */
 };
 extern struct settings settings;
+/* A word of the command. */
+void setting_take(const char *word);
+/* Those that a list needs. */
+void settings_print(FILE *to);
 bool has_kind(const char *name);
 /* The bits of a sequence. */
 unsigned kind_seq_bits(void);
@@ -364,6 +373,8 @@ int kernel_compare(void);
 
 /* faults.c: what befalls the fleet, by the name of its world. */
 void faults_begin(void);
+/* The one of that name happens. */
+void fault_happens(const char *name);
 void kill_all(const struct host *h);
 /* Its servers are its own, and no kind may have others. */
 bool world_has_servers(void);
