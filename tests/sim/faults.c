@@ -105,7 +105,7 @@ static void kill_and_start(void) {
     struct process *p = any_process(h);
     if (p == NULL)
         return;
-    cause_begins(CAUSE_KILL, number_of(h), now_ns);
+    cause_begins(p->pageless ? CAUSE_POWER : CAUSE_KILL, number_of(h), now_ns);
     note("process %d is killed, and starts again", p->pid);
     start_again(p);
     process_kill(p);

@@ -230,6 +230,7 @@ sfid *kind_open(int64_t wants_since) {
     const sfid_options o = options_of_kind();
     sfid *g = NULL;
     me->process->pageless = false;
+    remains_before();
     const bool fixed = has_kind("fixed") || has_kind("ordinal");
     me->process->fixed.pid = has_kind("ordinal") ? here()->number : o.pid;
     me->process->fixed.is = PID_WANTED;
@@ -241,6 +242,7 @@ sfid *kind_open(int64_t wants_since) {
         if (!(rc == SFID_EBUSY && (taken || fixed_is_taken(false))) && !(rc == SFID_ELEASE && (alone || guest_finds_none())))
             check_open_failed(wants_since, rc, lib.last_error(g));
         lib.close(g);
+        check_remains();
         me->process->fixed.is = PID_NONE;
         return NULL;
     }
@@ -258,6 +260,7 @@ void kind_close(sfid *g) {
     const int64_t began = now_ns;
     lib.close(g);
     check_closed(began);
+    check_remains();
     me->process->keeps = false;
     me->process->fixed.is = PID_NONE;
 }

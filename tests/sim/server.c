@@ -106,6 +106,8 @@ bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free) {
         broken("redis.lua: %s", lua_tostring(lua, -1));
     const bool done = lua_toboolean(lua, -1);
     lua_pop(lua, 1);
+    if (done)
+        pid_is_registered(pid, ms);
     return done;
 }
 
@@ -218,6 +220,16 @@ static void say(const struct command *c, int table, const struct answered *a) {
         note("host %d is told that pid %" PRIu64 " is lost", c->host, own);
 }
 
+static void hold(const struct command *c, int table, const struct answered *a) {
+    const uint64_t own = strtoull(c->argv[OWN], NULL, 10);
+    if (a->released || a->lost || a->moved)
+        pid_is_held(c->host, own, 0);
+    if (a->claimed || a->renewed || a->moved)
+        pid_is_held(c->host, number_at(table, PID), number_at(table, LIMIT));
+    if (a->claimed)
+        check_hoard(c->host);
+}
+
 static void judge(const struct command *c, int table) {
     const struct answered a = answered(c, table);
     if (is_silent_one(c->server))
@@ -234,6 +246,7 @@ static void judge(const struct command *c, int table) {
     if (a.claimed || a.renewed || a.moved)
         check_grant(c->server, c->host, number_at(table, PID), number_at(table, LO), number_at(table, LIMIT),
                     c->argv[a.moved ? MOVES_TO : BASE], a.claimed || a.moved);
+    hold(c, table, &a);
     if (a.lost && c->listened && is_open(c))
         check_lost(c->server, c->host, strtoull(c->argv[OWN], NULL, 10), c->argv[BASE]);
 }

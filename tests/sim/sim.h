@@ -134,10 +134,13 @@ struct space {
 
 struct process {
     bool used, exits;
-    bool keeps;    /* has opened with share 1 */
-    bool guest;    /* has opened with share 2, or will */
-    unsigned asks; /* in this minute */
-    int64_t minute_till;
+    bool keeps;           /* has opened with share 1 */
+    bool guest;           /* has opened with share 2, or will */
+    unsigned asks, calls; /* in this minute */
+    int64_t minute_till, calls_till;
+    unsigned handles;      /* that it has closed */
+    unsigned files_before; /* it opened */
+    size_t heap_used;
     bool pageless; /* the run directory was lost since it opened a generator */
     unsigned born; /* a number that none had before */
     int pid, host, parent;
@@ -427,6 +430,8 @@ bool servers_forgot(void);
 bool loss_is_excused(int where, bool renamed);
 /* The network spoils an exchange of that host, or a part of one, and holds its thread until then. */
 void cause_spoilt_try(int where, int64_t till);
+/* Nothing has befallen the host for as long as a window lasts. */
+bool host_is_at_peace(int where);
 void causes_report(void);
 
 /* checks.c */
@@ -474,6 +479,16 @@ enum { TICK_SHIFT = 28 }; /* of the default layout */
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
 /* The process whose turn it is asks a server something, or for a connection. */
 void check_asks(void);
+/* remains.c: the process whose turn it is makes a call; is about to open; has closed what it opened then. */
+void check_calls(void);
+void remains_before(void);
+void check_remains(void);
+/* A server has granted a pid below that tick to a host, or has it back from there on; a host has got one more. */
+void pid_is_held(int where, uint64_t pid, uint64_t till);
+/* The same by a program without a record, for that long. */
+void pid_is_registered(uint64_t pid, int64_t ms);
+bool all_pids_are_held(void);
+void check_hoard(int where);
 /* A generator was closed, in this time. */
 void check_closed(int64_t began);
 /* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. If it shows nothing, both

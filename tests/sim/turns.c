@@ -215,6 +215,8 @@ int wake_on(uint64_t key, int n) {
 void point(int64_t ns) {
     now_ns += ns;
     calls_made++;
+    if (me)
+        check_calls();
     if (me == NULL || below(&here()->stream, GIVES_WAY))
         return;
     const bool was = me->busy;
