@@ -288,15 +288,16 @@ void check_disputed(uint64_t pid, uint64_t till) {
         disputed_till[pid] = till;
 }
 
-void check_taken(uint64_t pid) {
+bool check_taken(uint64_t pid) {
     const int64_t ms = (now_ns + server[0].offset_ns) / MS + INT64_C(1795000000000);
     if (held_till[pid] <= (uint64_t)(ms - SFID_EPOCH_MS) / 1000)
-        return;
+        return false;
     check_disputed(pid, limit[pid]);
     if (servers_forgot())
-        return;
+        return true;
     counts.outside++;
     blame("TAKEN: pid %" PRIu64 " is held until tick %" PRIu64 ", and was not registered", pid, held_till[pid]);
+    return true;
 }
 
 void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq) {

@@ -7,7 +7,8 @@
  * never stopped, its clock is right within the skew budget, and no two look at the same pids.
  *
  * Two things remain. After the registrations are lost, it may take a pid that one of ours holds; ours notices at its next renewal.
- * Until the window ends that was open then, IDs of the pid may repeat. And if it cannot show its registration in time, it goes on,
+ * Until the window ends that was open then, IDs of the pid may repeat; and for longer if registrations are lost once more before
+ * ours renews: it goes on, and notices nothing. And if it cannot show its registration in time, it goes on,
  * and its pid may be another one's.
  */
 #include "kinds.h"
@@ -21,8 +22,8 @@ enum { CRATES = 3 };
 static struct crate {
     int host;
     uint64_t pid, tick, seq;
-    bool has_pid, late;
-    int64_t ends, shown; /* last */
+    bool has_pid, late, contested; /* one of ours held its pid when it took it */
+    int64_t ends, shown;           /* last */
 } crate[CRATES];
 
 static int64_t any_time(const struct crate *c, int64_t ns) { return up_to(&host[c->host].stream, ns); }
@@ -36,7 +37,7 @@ static void take_pid(struct crate *c) {
             c->has_pid = true;
             c->late = false;
             note("a program of the crate on host %d takes pid %" PRIu64, c->host, pid);
-            check_taken(pid);
+            c->contested = check_taken(pid);
         }
     c->ends = now_ns + any_time(c, 2 * LIFE);
 }
@@ -48,7 +49,7 @@ static void draw(struct crate *c) {
         c->seq = 0;
     }
     c->late |= now_ns > c->shown + SHOWN_EACH + 2 * settings.gap_ns;
-    if (c->late)
+    if (c->late || c->contested)
         check_disputed(c->pid, c->tick + (uint64_t)(terms.window / SECOND));
     for (uint64_t n = 1 + below(&host[c->host].stream, 4); n > 0; n--)
         check_foreign(c->pid, c->tick, c->seq++);

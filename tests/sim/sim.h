@@ -470,8 +470,8 @@ void check_era(unsigned which, const char *era, const char *shown);
 void check_grant(unsigned which, int where, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
 /* Its holder has said where it stopped. */
 void check_released(uint64_t pid, uint64_t tick);
-/* A program without a record has taken a pid, and draws from it. */
-void check_taken(uint64_t pid);
+/* A program without a record has taken a pid, and draws from it. Did one of ours hold it? */
+bool check_taken(uint64_t pid);
 /* IDs of the pid may repeat below that tick. */
 void check_disputed(uint64_t pid, uint64_t till);
 void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq);
@@ -483,12 +483,6 @@ void check_asks(void);
 void check_calls(void);
 void remains_before(void);
 void check_remains(void);
-/* A server has granted a pid below that tick to a host, or has it back from there on; a host has got one more. */
-void pid_is_held(int where, uint64_t pid, uint64_t till);
-/* The same by a program without a record, for that long. */
-void pid_is_registered(uint64_t pid, int64_t ms);
-bool all_pids_are_held(void);
-void check_hoard(int where);
 /* A generator was closed, in this time. */
 void check_closed(int64_t began);
 /* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. If it shows nothing, both
