@@ -11,9 +11,9 @@
 #include <sfid.h>
 
 #define MINUTE (60 * SECOND)
-/* Twice of the most that any world has in a minute. Who waits for another process of its host to be let in looks often, and some
-   have sixty generators. */
-enum { CALLS = 50000, CALLS_SHARED = 250000 };
+/* Twice of the most that any world has in a minute. Who waits for another process of its host to be let in looks often, some have
+   sixty generators, and some draw hundreds of IDs at once. */
+enum { CALLS = 50000, CALLS_MANY = 250000 };
 enum { MAPS = 16, OF_PROCESS = 8192, OF_HANDLE = 2048 }; /* bytes of memory, in blocks of powers of two */
 enum { PIDS = 1 << 11 };
 
@@ -28,7 +28,8 @@ static bool is_shared(void) { return has_kind("share") || has_kind("share2"); }
 
 void check_calls(void) {
     struct process *p = me->process;
-    const unsigned most = is_shared() || strcmp(settings.world, "silent") == 0 ? CALLS_SHARED : CALLS;
+    const bool many = is_shared() || has_kind("lanes") || has_kind("batch") || strcmp(settings.world, "silent") == 0;
+    const unsigned most = many ? CALLS_MANY : CALLS;
     if (now_ns >= p->calls_till) {
         p->calls_till = now_ns + MINUTE;
         p->calls = 0;
@@ -92,8 +93,9 @@ bool all_pids_are_held(void) {
 
 void check_hoard(int where) {
     unsigned held = 0, slots = 0;
-    /* In a pool a claim that was answered late is given back; a page whose file is lost nobody knows to be the last one's. */
-    if (!host_is_at_peace(where) || has_kind("pool") || (is_shared() && strcmp(settings.world, "none") != 0))
+    /* Ticks of UUIDs are shorter, a child may end without a close. In a pool a claim that was answered late is given back; a page whose file is lost nobody knows to be the last one's. */
+    if (!host_is_at_peace(where) || has_kind("pool") || has_kind("wide") || has_kind("fork") ||
+        (is_shared() && strcmp(settings.world, "none") != 0))
         return;
     for (uint64_t pid = 0; pid < PIDS; pid++)
         held += hold[pid].host == where && hold[pid].till > tick_now();
