@@ -93,7 +93,8 @@ bool all_pids_are_held(void) {
 
 void check_hoard(int where) {
     unsigned held = 0, slots = 0;
-    /* Ticks of UUIDs are shorter, a child may end without a close. In a pool a claim that was answered late is given back; a page whose file is lost nobody knows to be the last one's. */
+    /* Ticks of UUIDs are shorter; a child may end without a close. In a pool a claim that was answered late is given back. Nobody
+       knows who is the last one with a page whose file is lost. */
     if (!host_is_at_peace(where) || has_kind("pool") || has_kind("wide") || has_kind("fork") ||
         (is_shared() && strcmp(settings.world, "none") != 0))
         return;
