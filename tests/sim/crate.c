@@ -7,7 +7,8 @@
  * never stopped, its clock is right within the skew budget, and no two look at the same pids.
  *
  * Two things remain. After the registrations are lost, it may take a pid that one of ours holds; ours notices at its next renewal.
- * Until the window ends that was open then, IDs of the pid may repeat. And if it cannot show its registration in time, it goes on,
+ * Until the window ends that was open then, IDs of the pid may repeat; and for longer if registrations are lost once more before
+ * ours renews: it goes on, and notices nothing. And if it cannot show its registration in time, it goes on,
  * and its pid may be another one's.
  *
  * Ours that has learned of a stranger issues no more IDs of that pid, not even to the end of its window.
@@ -23,8 +24,8 @@ enum { CRATES = 3 };
 static struct crate {
     int host;
     uint64_t first, pid, tick, seq; /* first: from which on it looks for a pid */
-    bool has_pid, late;
-    int64_t ends, shown; /* last */
+    bool has_pid, late, contested;  /* contested: one of ours held its pid when it took it */
+    int64_t ends, shown;            /* last */
 } crate[CRATES];
 
 #define TOLD_BY (5 * SECOND)                    /* an answer that is not lost */
@@ -54,7 +55,7 @@ static void take_pid(struct crate *c) {
             c->has_pid = true;
             c->late = false;
             note("a program of the crate on host %d takes pid %" PRIu64, c->host, pid);
-            check_taken(pid);
+            c->contested = check_taken(pid);
         }
     c->ends = now_ns + any_time(c, 2 * LIFE);
 }
@@ -66,7 +67,7 @@ static void draw(struct crate *c) {
         c->seq = 0;
     }
     c->late |= now_ns > c->shown + SHOWN_EACH + 2 * settings.gap_ns;
-    if (c->late)
+    if (c->late || c->contested)
         check_disputed(c->pid, c->tick + (uint64_t)(terms.window / SECOND));
     for (uint64_t n = 1 + below(&host[c->host].stream, 4); n > 0; n--)
         check_foreign(c->pid, c->tick, c->seq++);

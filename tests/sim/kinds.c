@@ -24,6 +24,7 @@
  *   batch   ticks have 1024 IDs, and now and then a process uses up more than one, so that it waits with a position in hand
  */
 #include "kinds.h"
+#include "steps.h"
 
 #define BETWEEN_MOVES (300 * SECOND)
 #define LONGEST_AWAY (400 * SECOND)
@@ -131,7 +132,7 @@ static sfid_options options_of_kind(void) {
         o.heartbeat_ms = 15000;
         o.short_ms = has_kind("even") ? 0 : 20000;
         o.skew_budget_ms = 5000;
-        o.max_skew_ms = 4000;
+        o.max_skew_ms = world_is_table() ? o.max_skew_ms : 4000;
     }
     o.keep_pid = has_kind("kept");
     return o;
@@ -156,8 +157,13 @@ static void take_down(struct host *h) {
     cause_begins(CAUSE_NUMBERS_MOVED, (int)(h - host), now_ns);
 }
 
-static void exchange_numbers(void *arg) {
-    struct host *a = &host[below(&streams.faults, hosts)], *b = &host[below(&streams.faults, hosts)];
+static struct host *any_host(void) {
+    argument_is_called("host");
+    return &host[below(&streams.faults, hosts)];
+}
+
+void exchange_numbers(void) {
+    struct host *a = any_host(), *b = any_host();
     const unsigned number = a->number;
     if (a != b) {
         take_down(a);
@@ -165,7 +171,11 @@ static void exchange_numbers(void *arg) {
         a->number = b->number;
         b->number = number;
     }
-    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, arg);
+}
+
+static void numbers_move(void *arg) {
+    event_now("exchange_numbers");
+    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), numbers_move, arg);
 }
 
 static void numbers_begin(void) {
@@ -173,22 +183,32 @@ static void numbers_begin(void) {
         host[i].number = i;
         cause_begins(CAUSE_NUMBERS_MOVED, (int)i, now_ns);
     }
-    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, NULL);
+    if (!events_are_played())
+        at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), numbers_move, NULL);
 }
 
 /* ---- a pool that lacks a server ------------------------------------------------------------------- */
 
-static void one_is_away(void *arg) {
+static int64_t back_at;
+
+void one_is_away(void) {
+    argument_is_called("which");
     const unsigned which = (unsigned)below(&streams.faults, servers);
-    server[which].down_till = now_ns + up_to(&streams.faults, LONGEST_AWAY);
-    note("server %u is away until %.3f", which, (double)server[which].down_till / 1e9);
-    at_time(server[which].down_till + up_to(&streams.faults, BETWEEN_MOVES), one_is_away, arg);
+    back_at = server[which].down_till = now_ns + up_to(&streams.faults, LONGEST_AWAY);
+    note("server %u is away until %.3f", which, (double)back_at / 1e9);
+}
+
+static void go_away(void *arg) {
+    event_now("one_is_away");
+    at_time(back_at + up_to(&streams.faults, BETWEEN_MOVES), go_away, arg);
 }
 
 static void pool_begin(void) {
     servers = POOL;
+    if (events_are_played())
+        return;
     if (strcmp(settings.world, "none") == 0 || strcmp(settings.world, "harmless") == 0 || strcmp(settings.world, "host") == 0)
-        at_time(now_ns + 2 * (terms.window + terms.skew), one_is_away, NULL);
+        at_time(now_ns + 2 * (terms.window + terms.skew), go_away, NULL);
 }
 
 void kinds_begin(void) {
@@ -214,6 +234,7 @@ sfid *kind_open(int64_t wants_since) {
     const sfid_options o = options_of_kind();
     sfid *g = NULL;
     me->process->pageless = false;
+    remains_before();
     const bool fixed = has_kind("fixed") || has_kind("ordinal");
     me->process->fixed.pid = has_kind("ordinal") ? here()->number : o.pid;
     me->process->fixed.is = PID_WANTED;
@@ -225,6 +246,7 @@ sfid *kind_open(int64_t wants_since) {
         if (!(rc == SFID_EBUSY && (taken || fixed_is_taken(false))) && !(rc == SFID_ELEASE && (alone || guest_finds_none())))
             check_open_failed(wants_since, rc, lib.last_error(g));
         lib.close(g);
+        check_remains();
         me->process->fixed.is = PID_NONE;
         return NULL;
     }
@@ -246,6 +268,7 @@ void kind_close(sfid *g) {
     me->process->opened_at = 0;
     lib.close(g);
     check_closed(began);
+    check_remains();
     me->process->keeps = false;
     me->process->fixed.is = PID_NONE;
 }

@@ -106,6 +106,8 @@ bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free) {
         broken("redis.lua: %s", lua_tostring(lua, -1));
     const bool done = lua_toboolean(lua, -1);
     lua_pop(lua, 1);
+    if (done)
+        pid_is_registered(pid, ms);
     return done;
 }
 
@@ -207,10 +209,34 @@ static struct answered answered(const struct command *c, int table) {
     return a;
 }
 
+/* For whoever reads what befell a pid. */
+static void say(const struct command *c, int table, const struct answered *a) {
+    const uint64_t own = strtoull(c->argv[OWN], NULL, 10);
+    if (a->claimed || a->renewed || a->moved)
+        note("host %d is granted pid %" PRIu64 ", ticks %" PRIu64 " to below %" PRIu64 "%s", c->host, number_at(table, PID),
+             number_at(table, LO), number_at(table, LIMIT), a->renewed ? " (renewal)" : "");
+    if (a->released)
+        note("host %d releases pid %" PRIu64 ", free from tick %s on", c->host, own, c->argv[OWN + 4]);
+    if (a->lost || a->foreign)
+        note("host %d is told that pid %" PRIu64 " is lost", c->host, own);
+}
+
+static void hold(const struct command *c, int table, const struct answered *a) {
+    const uint64_t own = strtoull(c->argv[OWN], NULL, 10);
+    if (a->released || a->lost || a->moved)
+        pid_is_held(c->host, own, 0);
+    if (a->claimed || a->renewed || a->moved)
+        pid_is_held(c->host, number_at(table, PID), number_at(table, LIMIT));
+    if (a->claimed)
+        check_hoard(c->host);
+}
+
 static void judge(const struct command *c, int table) {
     const struct answered a = answered(c, table);
     if (is_silent_one(c->server))
         return;
+    if (tracing)
+        say(c, table, &a);
     if (a.claimed || a.renewed || a.released)
         check_renewed(a.released ? strtoull(c->argv[OWN], NULL, 10) : number_at(table, PID), !a.released);
     if (a.released)
@@ -225,6 +251,7 @@ static void judge(const struct command *c, int table) {
     if (a.claimed || a.renewed || a.moved)
         check_grant(c->server, c->host, number_at(table, PID), number_at(table, LO), number_at(table, LIMIT),
                     c->argv[a.moved ? MOVES_TO : BASE], a.claimed || a.moved);
+    hold(c, table, &a);
     if (a.lost && c->listened && is_open(c))
         check_lost(c->server, c->host, strtoull(c->argv[OWN], NULL, 10), c->argv[BASE]);
 }

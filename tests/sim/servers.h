@@ -74,8 +74,18 @@ size_t server_answer(const struct command *c, char *out, size_t room);
 void replica_begins(void), reach_replica(void);
 void masters_begin(void), superseded_begins(void), replaced_begins(void), split(void);
 
-/* faults.c: the server to which a fault happens. */
+/* restarts.c: what befalls the one server of an app, or one of several: the one that is struck. kinds.c: faults of a kind. */
 extern unsigned struck;
+void restart_with_data(void), restart_soon(void), restart_late(void), restart_without(void), fail_over(void);
+void save(void), put_back(void), flush(void), deny(void);
+void exchange_numbers(void), one_is_away(void);
+
+/* remains.c: a server has granted a pid below that tick to a host, or has it back from there on; a host has got one more. */
+void pid_is_held(int where, uint64_t pid, uint64_t till);
+/* The same by a program without a record, for that long. */
+void pid_is_registered(uint64_t pid, int64_t ms);
+bool all_pids_are_held(void);
+void check_hoard(int where);
 
 /* directed.c; operator.c: all processes are ended, and that is said. */
 void behind_and_empty(void), half_away(void), start_over(void);

@@ -9,6 +9,7 @@
  * Whoever shares a page with a process that is stopped goes on: that is no cause for anybody but the stopped one itself (causes.c).
  */
 #include "sim.h"
+#include "steps.h"
 
 enum { AT_WORK = 60, TO_OPEN = 250, TO_CLOSE = 150, OF_EXCHANGE = 6, KILLED = 500, AGAIN = 500 }; /* calls; of a thousand */
 
