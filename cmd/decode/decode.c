@@ -122,11 +122,10 @@ static void decode_argument(struct decode *decode, int number, const char *text)
 static int finish(struct decode *decode) {
     const enum view_format format = decode->view.format;
     progress_clear();
-    if (decode->task == TASK_GUESS)
-        guess_report(&decode->guess, format, decode->header);
-    if (decode->task != TASK_STATS)
+    if (decode->task == TASK_SHOW)
         return decode->status;
-    const int status = stats_report(&decode->stats, format);
+    const int status =
+        decode->task == TASK_GUESS ? guess_report(&decode->guess, format, decode->header) : stats_report(&decode->stats, format);
     return status == STATUS_GOOD ? decode->status : status;
 }
 
@@ -154,8 +153,9 @@ static int run(const struct args *args) {
 const struct command command_decode = {
     .name = "decode",
     .alias = "parse",
-    .synopsis = "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
-                "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess | --stats] [ID... | -]",
+    .synopsis =
+        "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
+        "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess [--known ID=TIME]... | --stats] [ID... | -]",
     .summary = "take IDs apart into time, pid and sequence",
     .about = "Takes IDs apart: the arguments, or with none or \"-\", the lines of standard input. Empty\n"
              "lines are ignored. Text that is not an ID of the layout is reported on standard error, the\n"
@@ -168,8 +168,10 @@ const struct command command_decode = {
              "into objects: user.id. --grep adds the time after each likely ID in the text. If --format\n"
              "differs from the input, CSV and TSV keep their columns with csv, tsv or json; otherwise\n"
              "only the IDs are shown.\n\n"
-             "--guess ranks the layouts that have a name, and says why. --stats shows the first and last\n"
-             "time, duplicates, ordering errors, peaks and gaps, and the busiest pids.\n",
+             "--guess finds the widths of the layout, and its epoch if --known says when one of the IDs was\n"
+             "made, or if they were made just now. If the answer is not certain, the exit status is 3, and\n"
+             "the layout ends in \"?\". --stats shows the first and last time, duplicates, ordering errors,\n"
+             "peaks and gaps, and the busiest pids.\n",
     .options = decode_options,
     .run = run,
 };
