@@ -173,13 +173,12 @@ static int finish(struct decode *decode) {
     const enum view_format format = decode->view.format;
     progress_clear();
     rounded_tell(&decode->rounded);
-    if (decode->task == TASK_GUESS) {
+    if (decode->task == TASK_GUESS)
         makers_tell(&decode->makers, decode->guess.count);
-        guess_report(&decode->guess, format, decode->header);
-    }
-    if (decode->task != TASK_STATS)
+    if (decode->task == TASK_SHOW)
         return decode->status;
-    const int status = stats_report(&decode->stats, format);
+    const int status =
+        decode->task == TASK_GUESS ? guess_report(&decode->guess, format, decode->header) : stats_report(&decode->stats, format);
     return status == STATUS_GOOD ? decode->status : status;
 }
 
@@ -207,9 +206,10 @@ static int run(const struct args *args) {
 const struct command command_decode = {
     .name = "decode",
     .alias = "parse",
-    .synopsis = "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
-                "[--keep] [--columns LIST] "
-                "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess | --stats] [ID... | -]",
+    .synopsis =
+        "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
+        "[--keep] [--columns LIST] "
+        "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess [--known ID=TIME]... | --stats] [ID... | -]",
     .summary = "take IDs apart into time, pid and sequence",
     .about = "Takes IDs apart: the arguments, or with none or \"-\", the lines of standard input. Empty\n"
              "lines are ignored. Text that is not an ID of the layout is reported on standard error, the\n"
@@ -223,8 +223,10 @@ const struct command command_decode = {
              "--keep also keeps the records without an ID. Dots in KEY lead into objects: user.id. --grep\n"
              "adds the time after each likely ID in the text. If --format differs from the input, CSV and\n"
              "TSV keep their columns with csv, tsv or json; otherwise only the IDs are shown.\n\n"
-             "--guess ranks the layouts that have a name, and says why. --stats shows the first and last\n"
-             "time, duplicates, ordering errors, peaks and gaps, and the busiest pids.\n",
+             "--guess finds the widths of the layout, and its epoch if --known says when one of the IDs was\n"
+             "made, or if they were made just now. If the answer is not certain, the exit status is 3, and\n"
+             "the layout ends in \"?\". --stats shows the first and last time, duplicates, ordering errors,\n"
+             "peaks and gaps, and the busiest pids.\n",
     .options = decode_options,
     .run = run,
 };

@@ -2,7 +2,7 @@
 /* options.c - the options of sfid decode. */
 #include "decode/all.h"
 
-enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, KEEP, COLUMNS, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, STATS };
+enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, KEEP, COLUMNS, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, KNOWN, STATS };
 
 const struct option_spec decode_options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
@@ -21,6 +21,7 @@ const struct option_spec decode_options[] = {
     [AGE] = {"age", 0, NULL, NULL, "also show how long ago"},
     [PARTITION] = {"partition", 0, "UNIT", NULL, "also show the day or hour"},
     [GUESS] = {"guess", 0, NULL, NULL, "instead, guess which layouts the IDs may have"},
+    [KNOWN] = {"known", 0, "ID=TIME...", NULL, "with --guess: when this ID was made; once or more often"},
     [STATS] = {"stats", 0, NULL, NULL, "instead, show statistics of all IDs"},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -153,9 +154,22 @@ static bool free_of(const struct args *args, int task, const int *list, size_t c
     return true;
 }
 
+static bool read_knowns(const struct args *args, struct guess *guess) {
+    bool good = args->list_count <= ARGS_LIST;
+    if (!good)
+        say("--known: at most %d times", ARGS_LIST);
+    for (int i = 0; good && i < args->list_count; i++)
+        good = guess_know(guess, args->list[i]);
+    return good;
+}
+
 static bool read_task(const struct args *args, struct decode *decode, enum view_format format) {
     static const int tasks[] = {GUESS, STATS}, plain[] = {UTC, LOCAL, ZONE, AGE, PARTITION}, layout[] = {LAYOUT};
     const int task = one_of(args, tasks, COUNT_OF(tasks));
+    if (args->value[KNOWN] && task != GUESS) {
+        say("--known needs --guess");
+        return false;
+    }
     if (task < 0)
         return task == -1;
     if (!free_of(args, task, plain, COUNT_OF(plain)))
@@ -163,7 +177,7 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
     if (task == GUESS) {
         decode->task = TASK_GUESS;
         guess_begin(&decode->guess, args->value[FROM] ? decode->reader.form : SFID_DEC);
-        return free_of(args, task, layout, COUNT_OF(layout));
+        return free_of(args, task, layout, COUNT_OF(layout)) && read_knowns(args, &decode->guess);
     }
     decode->task = TASK_STATS;
     stats_begin(&decode->stats, &decode->view);

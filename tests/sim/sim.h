@@ -388,10 +388,8 @@ struct process *any_process(const struct host *h);
 bool world_has_servers(void);
 /* The assumption of doc/safety.md that the world breaks, so that an ID may come twice; or NULL. */
 extern const char *world_breaks;
-/* It is noticed, so that IDs repeat only until then. */
-extern bool world_notices;
-/* The store's URL, where it is no single server; or NULL. */
-extern const char *world_store;
+extern bool world_notices;      /* it is noticed, so that IDs repeat only until then */
+extern const char *world_store; /* its URL, where it is no single server; or NULL */
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {
