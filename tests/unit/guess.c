@@ -31,12 +31,12 @@ static uint64_t rnd(uint64_t below) {
 enum habit { FEW, ONE, NAUGHT, COUNTING, BURSTS, HABITS };
 static const char *const habits[] = {"32 pids", "one pid", "pid 0, sequence 0", "sequences that go on", "bursts"};
 
-struct made {
+struct set_of_ids {
     size_t count;
     uint64_t id[2 * MOST];
     int64_t ms[2 * MOST]; /* when each was made */
 };
-static struct made ids;
+static struct set_of_ids ids;
 
 static uint64_t compose(const sfid_layout *l, int64_t ms, uint64_t pid, uint64_t seq) {
     return (uint64_t)(ms - l->epoch_ms) / l->unit_ms << l->time_shift | (pid & l->max_pid) << l->pid_shift |
